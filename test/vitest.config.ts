@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/helpers/s3-global-setup.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    // Bounds on what hangs, not on what is slow: machines are shared.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 60_000 } },
+  },
+});
