@@ -1,0 +1,192 @@
+/** `jobs/*.yaml` → jobs; every fault is gathered with file, field, what was found and what was expected. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import { messageOf } from '../errors.ts';
+import type { Aggregation, Job } from '../model/index.ts';
+import { AGGREGATIONS, JOB_NAME, MICROS_PER_DAY, MICROS_PER_HOUR, VESSEL_ID } from '../model/index.ts';
+import { cronFault } from '../plan/firings.ts';
+
+const DURATION = /^(\d{1,6})(m|h|d)$/;
+const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** `90m`, `6h` or `14d` in milliseconds; undefined when it is none of these. */
+export function parseDurationMs(text: string): number | undefined {
+  const match = DURATION.exec(text);
+  return match ? Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] : undefined;
+}
+
+const duration = z
+  .string()
+  .refine((text) => parseDurationMs(text) !== undefined, 'expected a duration such as 90m, 6h or 14d');
+const timezone = z.string().refine(isTimeZone, 'expected a time zone such as UTC or Europe/Oslo');
+const cron = z
+  .string()
+  .regex(/^\S+( \S+){4,5}$/, 'expected a cron expression of five or six fields, such as "15 6 * * *"')
+  .refine((text) => cronFault(text) === undefined, {
+    error: ({ input }) => `${cronFault(String(input))}; expected a cron expression such as "15 6 * * *"`,
+  });
+const expression = z
+  .string()
+  .regex(/^[^/\s]+\/.+$/, 'expected <domain>/<expression>, such as "flat/{vessel}/*"')
+  .max(4_000);
+const vessel = z.string().regex(VESSEL_ID, 'expected IMO and seven digits, such as IMO9321483');
+
+const shape = z.strictObject({
+  dataset: z.enum(['measurements', 'statistics', 'metadata']),
+  vessels: z.union([z.array(vessel).min(1), z.strictObject({ discover: expression })], {
+    error: 'expected a list such as [IMO9321483], or { discover: "flat/*/*" }',
+  }),
+  select: z.array(expression).min(1),
+  schedule: z
+    .strictObject({ cron, timezone: timezone.default('UTC'), settle: duration.default('0m') })
+    .optional(),
+  reconcile: z
+    .strictObject({ cron, timezone: timezone.default('UTC'), lookback: duration.default('14d') })
+    .optional(),
+  transport: z.enum(['ndjson', 'json', 'parquet']).optional(),
+  verify: z.enum(['exact', 'at-least', 'off']).default('exact'),
+  window: z.string().optional(),
+  aggregations: z.array(z.enum(AGGREGATIONS)).min(1).optional(),
+});
+
+function isTimeZone(text: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: text });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface ReadJobs {
+  readonly jobs: readonly Job[];
+  readonly faults: readonly string[];
+}
+
+/** Every job of a folder, by name. */
+export function readJobs(folder: string): ReadJobs {
+  let names: string[];
+  try {
+    names = readdirSync(folder)
+      .filter((name) => /\.ya?ml$/.test(name))
+      .sort();
+  } catch (error) {
+    return { jobs: [], faults: [`JOBS_DIR: cannot read '${folder}': ${messageOf(error)}`] };
+  }
+  const jobs: Job[] = [];
+  const faults: string[] = [];
+  if (names.length === 0)
+    faults.push(`JOBS_DIR: no job in '${folder}', expected files such as measurements.yaml`);
+  for (const name of names) {
+    const path = join(folder, name);
+    const read = parseJob(path, name.replace(/\.ya?ml$/, ''), readFileSync(path, 'utf8'));
+    if (read.job !== undefined) jobs.push(read.job);
+    faults.push(...read.faults);
+  }
+  return { jobs, faults };
+}
+
+/** One job file. `path` is for messages. */
+export function parseJob(path: string, name: string, text: string): { job?: Job; faults: string[] } {
+  if (!JOB_NAME.test(name)) {
+    return {
+      faults: [`${path}: the name '${name}' becomes a folder; expected small letters, digits, '-' and '_'`],
+    };
+  }
+  const document = parseDocument(text, { prettyErrors: true, uniqueKeys: true });
+  if (document.errors.length > 0) {
+    return {
+      faults: document.errors.map((error) => `${path}: ${error.message.split('\n')[0]?.replace(/:$/, '')}`),
+    };
+  }
+  const content: unknown = document.toJS();
+  const parsed = shape.safeParse(content, { reportInput: true });
+  const issues = parsed.success ? [] : parsed.error.issues.map((issue) => describeIssue(path, issue));
+  const faults = [...issues, ...ruleFaults(path, content)];
+  return parsed.success && faults.length === 0 ? { job: toJob(name, parsed.data), faults } : { faults };
+}
+
+type JobFile = z.infer<typeof shape>;
+
+function describeIssue(path: string, issue: z.core.$ZodIssue): string {
+  const field = issue.path.map(String).join('.') || '(the whole file)';
+  // Of a whole file or a list, the message says enough.
+  const shown = typeof issue.input === 'object' ? undefined : JSON.stringify(issue.input);
+  const got = shown === undefined ? '' : `got ${shown.slice(0, 100)}, `;
+  return `${path}: ${field}: ${got}${issue.message}`;
+}
+
+/** Rules between fields, as far as these can be understood: all faults of a file are named at once. */
+function ruleFaults(path: string, content: unknown): string[] {
+  if (typeof content !== 'object' || content === null) return [];
+  const { dataset, window, aggregations, transport, reconcile } = content as Readonly<
+    Record<string, unknown>
+  >;
+  const faults: string[] = [];
+  const statistics = dataset === 'statistics';
+  const known = dataset === 'measurements' || dataset === 'metadata' || statistics;
+  if (statistics && window === undefined) faults.push(`${path}: window: not set, expected one such as 10m`);
+  if (known && !statistics && window !== undefined)
+    faults.push(`${path}: window: only for dataset statistics`);
+  if (known && !statistics && aggregations !== undefined)
+    faults.push(`${path}: aggregations: only for dataset statistics`);
+  if (known && transport === 'parquet' && dataset !== 'measurements') {
+    faults.push(`${path}: transport: the service sends Parquet for measurements only; use ndjson or json`);
+  }
+  if (typeof window === 'string' && windowMicros(window) === undefined) {
+    faults.push(
+      `${path}: window: got '${window}', expected minutes, hours or 1d that divide a day, such as 10m, 1h or 6h`,
+    );
+  }
+  const lookback = (reconcile as { lookback?: unknown } | null | undefined)?.lookback;
+  if (typeof lookback === 'string' && (parseDurationMs(lookback) ?? 0) % UNIT_MS.d !== 0) {
+    faults.push(`${path}: reconcile.lookback: got '${lookback}', expected whole days, such as 14d`);
+  }
+  return faults;
+}
+
+/** A window literal that divides a day, in microseconds. */
+function windowMicros(literal: string): number | undefined {
+  const millis = parseDurationMs(literal);
+  if (millis === undefined || millis === 0) return undefined;
+  const micros = millis * 1_000;
+  return MICROS_PER_DAY % micros === 0 && micros <= 24 * MICROS_PER_HOUR ? micros : undefined;
+}
+
+function toJob(name: string, file: JobFile): Job {
+  const { schedule, reconcile, window } = file;
+  return {
+    name,
+    dataset: file.dataset,
+    vessels: file.vessels,
+    select: file.select,
+    transport: file.transport ?? 'ndjson',
+    verify: file.verify,
+    ...(schedule && {
+      schedule: {
+        cron: schedule.cron,
+        timezone: schedule.timezone,
+        settleMs: parseDurationMs(schedule.settle)!,
+      },
+    }),
+    ...(reconcile && {
+      reconcile: {
+        cron: reconcile.cron,
+        timezone: reconcile.timezone,
+        lookbackDays: parseDurationMs(reconcile.lookback)! / UNIT_MS.d,
+      },
+    }),
+    ...(window !== undefined && { window, windowMicros: windowMicros(window)! }),
+    ...(file.dataset === 'statistics' && {
+      aggregations: withCount(file.aggregations ?? ['mean', 'min', 'max']),
+    }),
+  };
+}
+
+/** `count` decides whether a row exists, so it is always asked. */
+function withCount(aggregations: readonly Aggregation[]): readonly Aggregation[] {
+  const unique = [...new Set(aggregations)];
+  return unique.includes('count') ? unique : [...unique, 'count'];
+}

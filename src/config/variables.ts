@@ -1,0 +1,175 @@
+/** The environment variables: name, meaning, rule and default of each, as one table. */
+import { availableParallelism, tmpdir } from 'node:os';
+import { z } from 'zod';
+import { API_VERSIONS } from '../model/index.ts';
+
+export interface Variable {
+  readonly name: string;
+  readonly meaning: string;
+  /** What a value must be, in words. */
+  readonly rule: string;
+  readonly schema: z.ZodType;
+  /** Text of the default, as it could stand in the environment. Absent: a value is needed, unless `optional`. */
+  readonly fallback?: () => string;
+  readonly secret?: boolean;
+  /** May be left out. */
+  readonly optional?: boolean;
+  /** May also come from the file that `<NAME>_FILE` names. */
+  readonly fromFile?: boolean;
+}
+
+const wholeNumber = (least: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/)
+    .transform(Number)
+    .refine((n) => n >= least);
+
+const flag = z.enum(['0', '1', 'true', 'false']).transform((text) => text === '1' || text === 'true');
+
+const url = (protocols: readonly string[]) =>
+  z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol));
+
+/** A base address of the service: no query, no fragment, no password, no slash at the end. */
+const serviceUrl = url(['http:', 'https:'])
+  .refine((text) => !/[?#@]/.test(text))
+  .transform((text) => text.replace(/\/+$/, ''));
+
+/** Part of the names of keys in Redis. */
+const redisName = z.string().regex(/^[\w.-]{1,64}$/);
+
+export const VARIABLES = [
+  {
+    name: 'QUERY_BASE_URL',
+    meaning: "the query service's address with its tenant segment",
+    rule: 'an http(s) URL such as https://api.example.com/my-tenant, without query or password',
+    schema: serviceUrl,
+  },
+  {
+    name: 'QUERY_AUTH_URL',
+    meaning: 'where access tokens are obtained (/oauth2/token is added)',
+    rule: 'an http(s) URL such as https://auth.example.com, without query or password',
+    schema: serviceUrl,
+  },
+  { name: 'QUERY_CLIENT_ID', meaning: 'client id', rule: 'not empty', schema: z.string().min(1) },
+  {
+    name: 'QUERY_CLIENT_SECRET',
+    meaning: 'client secret',
+    rule: 'not empty',
+    schema: z.string().min(1),
+    secret: true,
+    fromFile: true,
+  },
+  {
+    name: 'QUERY_API_VERSION',
+    meaning: 'version of the API',
+    rule: `one of ${API_VERSIONS.join(', ')}`,
+    schema: z.enum(API_VERSIONS),
+    fallback: () => '2026-09-10',
+  },
+  {
+    name: 'QUERY_MAX_CONCURRENCY',
+    meaning: 'the cap: requests in flight',
+    rule: 'a whole number of at least 1',
+    schema: wholeNumber(1),
+    fallback: () => '4',
+  },
+  {
+    name: 'QUERY_MAX_REQUESTS_PER_MINUTE',
+    meaning: 'the pace: requests per minute (0: no limit)',
+    rule: 'a whole number',
+    schema: wholeNumber(0),
+    fallback: () => '0',
+  },
+  {
+    name: 'QUERY_PACE_GROUP',
+    meaning: 'who shares the pace through Redis: everyone with the same name',
+    rule: 'letters, digits and . _ - (at most 64)',
+    schema: redisName,
+    fallback: () => 'all',
+  },
+  {
+    name: 'QUERY_ALLOW_HTTP',
+    meaning: 'allow plain http to other hosts than this one',
+    rule: '0 or 1',
+    schema: flag,
+    fallback: () => '0',
+  },
+  {
+    name: 'LAKE_URL',
+    meaning: 'where the lake is',
+    rule: 'file:///path or s3://bucket/prefix',
+    schema: url(['file:', 's3:']),
+  },
+  {
+    name: 'REDIS_URL',
+    meaning: 'Redis, through which all processes share the cap and the pace (not set: each has its own)',
+    rule: 'redis://[user:password@]host[:port][/database], or rediss:// for TLS',
+    schema: z
+      .string()
+      .regex(/^rediss?:\/\/[^/?#]+(\/\d*)?$/)
+      .refine((text) => URL.canParse(text)),
+    optional: true,
+    fromFile: true,
+  },
+  {
+    name: 'REDIS_PREFIX',
+    meaning: 'what the name of every key in Redis begins with',
+    rule: 'letters, digits and . _ - (at most 64)',
+    schema: redisName,
+    fallback: () => 'vessel-export',
+  },
+  {
+    name: 'WORKER_CONCURRENCY',
+    meaning: 'vessel-days at once in a process',
+    rule: 'a whole number of at least 1',
+    schema: wholeNumber(1),
+    fallback: () => String(availableParallelism() * 2),
+  },
+  {
+    name: 'HTTP_HOST',
+    meaning: 'where schedule and worker answer for health and metrics',
+    rule: 'a host name or an address',
+    schema: z.string().regex(/^[\w.:-]+$/),
+    fallback: () => '127.0.0.1',
+  },
+  {
+    name: 'HTTP_PORT',
+    meaning: 'its port (0: a free one)',
+    rule: 'a port',
+    schema: wholeNumber(0).refine((n) => n < 65_536),
+    fallback: () => '9464',
+  },
+  {
+    name: 'QUEUE_BOARD_PASSWORD',
+    meaning: 'shows the queue at /queue of HTTP_PORT to the user admin with this password',
+    rule: 'at least 12 characters, or not set: no board',
+    schema: z.string().min(12),
+    secret: true,
+    fromFile: true,
+    optional: true,
+  },
+  {
+    name: 'JOBS_DIR',
+    meaning: 'folder of the job files',
+    rule: 'a folder with *.yaml files',
+    schema: z.string().min(1),
+    fallback: () => 'jobs',
+  },
+  {
+    name: 'TEMP_DIR',
+    meaning: 'where verify --deep puts objects of S3 while it reads them back',
+    rule: 'a folder that can be written to',
+    schema: z.string().min(1),
+    fallback: () => tmpdir(),
+  },
+  {
+    name: 'LOG_LEVEL',
+    meaning: 'least level that is logged',
+    rule: 'one of debug, info, warn, error, silent',
+    schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
+    fallback: () => 'info',
+  },
+] as const satisfies readonly Variable[];
+
+export type VariableName = (typeof VARIABLES)[number]['name'];

@@ -1,0 +1,40 @@
+/** Structured logs: JSON lines, or short lines for a person at a terminal. */
+import pino from 'pino';
+import type { Log } from './model/index.ts';
+
+export interface LogOptions {
+  readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** Short lines instead of JSON. */
+  readonly readable: boolean;
+  /** Takes whole lines. */
+  readonly write: (line: string) => void;
+}
+
+/** A log that writes lines. Fields must not hold secrets: whoever logs sees to that. */
+export function createLog(options: LogOptions): Log {
+  const write = options.readable ? (line: string) => options.write(readableLine(line)) : options.write;
+  const logger = pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    { write },
+  );
+  return {
+    debug: (fields, message) => logger.debug(fields, message),
+    info: (fields, message) => logger.info(fields, message),
+    warn: (fields, message) => logger.warn(fields, message),
+    error: (fields, message) => logger.error(fields, message),
+  };
+}
+
+/** `warn  measurements/IMO9321483/2026-01-05  starting clean  reason=…` */
+function readableLine(json: string): string {
+  const { level, time: _time, msg, vesselDay, ...fields } = JSON.parse(json);
+  const rest = Object.entries(fields).map(
+    ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return `${[String(level).padEnd(5), vesselDay, msg, ...rest].filter((part) => part !== undefined).join('  ')}\n`;
+}

@@ -1,0 +1,114 @@
+import type { Micros } from './time.ts';
+import { MICROS_PER_HOUR } from './time.ts';
+
+/** What is known of one series in one hour (or window) of a day. */
+export interface HourCount {
+  count: number;
+  firstMicros: Micros;
+  lastMicros: Micros;
+}
+
+/** Readings of one series within one UTC hour (statistics: the sum of the `count` column of its windows). */
+export interface SeriesRun {
+  readonly timeSeriesId: string;
+  readonly count: number;
+  readonly firstMicros: Micros;
+  readonly lastMicros: Micros;
+}
+
+/** Counts per series (by time series id) and hour of one day: the currency of every proof. */
+export class DayCounts {
+  readonly dayFromMicros: Micros;
+  readonly bySeries = new Map<string, (HourCount | undefined)[]>();
+
+  constructor(dayFromMicros: Micros) {
+    this.dayFromMicros = dayFromMicros;
+  }
+
+  /** Add `count` readings of a series between two instants of one hour. */
+  add(timeSeriesId: string, count: number, firstMicros: Micros, lastMicros: Micros): void {
+    if (count === 0) return;
+    const hour = Math.floor((firstMicros - this.dayFromMicros) / MICROS_PER_HOUR);
+    let hours = this.bySeries.get(timeSeriesId);
+    if (hours === undefined) {
+      hours = new Array(24).fill(undefined);
+      this.bySeries.set(timeSeriesId, hours);
+    }
+    const known = hours[hour];
+    if (known === undefined) {
+      hours[hour] = { count, firstMicros, lastMicros };
+      return;
+    }
+    known.count += count;
+    known.firstMicros = Math.min(known.firstMicros, firstMicros);
+    known.lastMicros = Math.max(known.lastMicros, lastMicros);
+  }
+
+  /** Readings of one hour over all series. */
+  hourTotal(hour: number): number {
+    let total = 0;
+    for (const hours of this.bySeries.values()) total += hours[hour]?.count ?? 0;
+    return total;
+  }
+
+  /** Readings of one series over the day. */
+  seriesTotal(timeSeriesId: string): number {
+    let total = 0;
+    for (const hour of this.bySeries.get(timeSeriesId) ?? []) total += hour?.count ?? 0;
+    return total;
+  }
+
+  /** Readings of the day. */
+  total(): number {
+    let total = 0;
+    for (const id of this.bySeries.keys()) total += this.seriesTotal(id);
+    return total;
+  }
+
+  /** Series with at least one reading. */
+  seriesCount(): number {
+    return this.bySeries.size;
+  }
+
+  /** Earliest and latest reading, or undefined for an empty day. */
+  span(): { firstMicros: Micros; lastMicros: Micros } | undefined {
+    let firstMicros = Number.POSITIVE_INFINITY;
+    let lastMicros = Number.NEGATIVE_INFINITY;
+    for (const hours of this.bySeries.values()) {
+      for (const hour of hours) {
+        if (hour === undefined) continue;
+        firstMicros = Math.min(firstMicros, hour.firstMicros);
+        lastMicros = Math.max(lastMicros, hour.lastMicros);
+      }
+    }
+    return lastMicros >= firstMicros ? { firstMicros, lastMicros } : undefined;
+  }
+
+  /** A plain value for JSON, in a fixed order; instants as microseconds of the day. */
+  toJson(): CountsJson {
+    const json: Record<string, [number, number, number, number][]> = {};
+    for (const id of [...this.bySeries.keys()].sort()) {
+      const rows: [number, number, number, number][] = [];
+      for (const [hour, known] of (this.bySeries.get(id) ?? []).entries()) {
+        if (known === undefined) continue;
+        const { count, firstMicros, lastMicros } = known;
+        rows.push([hour, count, firstMicros - this.dayFromMicros, lastMicros - this.dayFromMicros]);
+      }
+      json[id] = rows;
+    }
+    return json;
+  }
+
+  static fromJson(dayFromMicros: Micros, json: CountsJson): DayCounts {
+    const counts = new DayCounts(dayFromMicros);
+    for (const [id, rows] of Object.entries(json)) {
+      for (const [, count, first, last] of rows) {
+        counts.add(id, count, dayFromMicros + first, dayFromMicros + last);
+      }
+    }
+    return counts;
+  }
+}
+
+/** Time series id → rows of `[hour, count, first, last]`, the instants as microseconds since the day began. */
+export type CountsJson = Readonly<Record<string, readonly (readonly [number, number, number, number])[]>>;

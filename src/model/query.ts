@@ -1,0 +1,45 @@
+import type { TimeRange } from './range.ts';
+
+/** API versions of the contract; the beta alias answers like the stable one. */
+export const API_VERSIONS = ['2025-10-31', '2026-09-10', '2026-01-01-beta'] as const;
+export type ApiVersion = (typeof API_VERSIONS)[number];
+
+/** The two shapes that the versions give to metadata and statistics. */
+export type WireShape = 'keyed' | 'array';
+
+/** Shape in which a version answers: `keyed` before 2026-09-10, `array` from then on. */
+export function wireShape(version: ApiVersion): WireShape {
+  return version === '2025-10-31' ? 'keyed' : 'array';
+}
+
+export type Family = 'measurements' | 'metadata' | 'statistics';
+export type Transport = 'ndjson' | 'json' | 'parquet';
+
+/**
+ * One request to the query service, before it is put into HTTP.
+ * `expressions` are `<domain>/<expression>` as in a POST body, unencoded. The client chooses GET or POST.
+ */
+export interface QueryRequest {
+  readonly family: Family;
+  readonly expressions: readonly string[];
+  readonly format: Transport;
+  /** Absent for metadata. */
+  readonly range?: TimeRange;
+  readonly outputDomain?: string;
+  readonly verbose?: boolean;
+  readonly aggregations?: readonly string[];
+  /** Window literal of the contract (`10m`, `1h`, `1month`, `none`). */
+  readonly window?: string;
+  readonly windowEdges?: 'whole' | 'partial';
+}
+
+/** An answer whose headers have arrived with status 200. */
+export interface QueryResponse {
+  readonly apiVersion: ApiVersion;
+  readonly contentType: string;
+  /**
+   * Decompressed bytes of the body. Reading it holds one slot of the cap until it ends, throws or is
+   * returned early. Throws RetriableError when the body breaks off or stays idle.
+   */
+  readonly body: AsyncIterable<Uint8Array>;
+}

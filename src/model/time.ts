@@ -1,0 +1,49 @@
+/** Whole microseconds since 1970-01-01T00:00:00Z. */
+export type Micros = number;
+
+export const MICROS_PER_MILLI = 1_000;
+export const MICROS_PER_SECOND = 1_000_000;
+export const MICROS_PER_HOUR = 3_600 * MICROS_PER_SECOND;
+export const MICROS_PER_DAY = 24 * MICROS_PER_HOUR;
+
+const DATE_SHAPE = /^(\d{4})-(\d{2})-(\d{2})$/;
+
+/** True for a real UTC calendar date `YYYY-MM-DD` between 1970 and 2199. */
+export function isDate(text: string): boolean {
+  const match = DATE_SHAPE.exec(text);
+  if (!match) return false;
+  const year = Number(match[1]);
+  const millis = Date.UTC(year, Number(match[2]) - 1, Number(match[3]));
+  return year >= 1970 && year <= 2199 && new Date(millis).toISOString().slice(0, 10) === text;
+}
+
+/** First microsecond of a UTC date `YYYY-MM-DD`. Throws RangeError on anything else. */
+export function dateToMicros(date: string): Micros {
+  if (!isDate(date))
+    throw new RangeError(`got '${date}', expected a UTC date YYYY-MM-DD between 1970 and 2199`);
+  return Date.parse(`${date}T00:00:00Z`) * MICROS_PER_MILLI;
+}
+
+/** UTC date `YYYY-MM-DD` in which an instant falls. */
+export function microsToDate(micros: Micros): string {
+  return new Date(Math.floor(micros / MICROS_PER_MILLI)).toISOString().slice(0, 10);
+}
+
+/** `YYYY-MM-DDTHH:MM:SS.ffffffZ`, the contract's shape of a timestamp. */
+export function microsToIso(micros: Micros): string {
+  const millis = Math.floor(micros / MICROS_PER_MILLI);
+  const rest = micros - millis * MICROS_PER_MILLI;
+  return `${new Date(millis).toISOString().slice(0, 23)}${String(rest).padStart(3, '0')}Z`;
+}
+
+/** The date `days` after (or before, when negative) a date. */
+export function addDays(date: string, days: number): string {
+  return microsToDate(dateToMicros(date) + days * MICROS_PER_DAY);
+}
+
+/** Dates of `[from, to)` in order. */
+export function datesBetween(from: string, to: string): string[] {
+  const dates: string[] = [];
+  for (let date = from; date < to; date = addDays(date, 1)) dates.push(date);
+  return dates;
+}
