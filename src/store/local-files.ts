@@ -1,0 +1,186 @@
+import { hash, randomBytes } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, rmdir, stat, unlink } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { codeOf, unlessMissing } from './local-errors.ts';
+
+/**
+ * Durable file operations under a folder that other processes write to and prune at the same time.
+ *
+ * Whole files are written to a hidden temp file beside their place and moved there in one act. A temp file of
+ * a writer that died is swept by whoever works in the folder next. A sweep can err (another container's process
+ * may look dead from here); that is harmless, because a writer whose temp file was taken starts again.
+ */
+
+const TEMP_NAME = /^\..+\.([0-9a-f]{8})-(\d+)-[0-9a-f]{16}\.put$/;
+const TEMP_MAX_AGE_MS = 3_600_000;
+/** Attempts to win a race against pruning or sweeping; each lost one means that somebody else made progress. */
+const RACE_ATTEMPTS = 100;
+const ownTemps = new Set<string>();
+
+/**
+ * Write a complete, synced temp file in `path`'s folder, then let `place` move or link it.
+ * The temp file is gone afterwards, whatever happened.
+ */
+export async function placeFile<T>(
+  path: string,
+  bytes: Uint8Array,
+  place: (tempPath: string) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    const temp = await createTemp(path);
+    try {
+      await writeAndSync(temp.handle, bytes);
+      return await place(temp.path);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || attempt === RACE_ATTEMPTS) throw error;
+    } finally {
+      await dropTemp(temp.path);
+    }
+  }
+}
+
+/** Create an empty hidden temp file beside `path`; `dropTemp` ends its life. */
+export async function createTemp(path: string): Promise<{ path: string; handle: FileHandle }> {
+  const name = `.${basename(path)}.${hostTag()}-${process.pid}-${randomBytes(8).toString('hex')}.put`;
+  const tempPath = join(dirname(path), name);
+  ownTemps.add(tempPath);
+  try {
+    return { path: tempPath, handle: await createFile(tempPath) };
+  } catch (error) {
+    ownTemps.delete(tempPath);
+    throw error;
+  }
+}
+
+/** Remove a temp file, if it still has its temp name. */
+export async function dropTemp(tempPath: string): Promise<void> {
+  await unlessMissing(unlink(tempPath));
+  ownTemps.delete(tempPath);
+}
+
+async function writeAndSync(handle: FileHandle, bytes: Uint8Array): Promise<void> {
+  try {
+    await writeFully(handle, bytes, 0);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Write all of `bytes` at `position`: one write call may take fewer than it was given. */
+export async function writeFully(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  let done = 0;
+  while (done < bytes.length) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done);
+    done += bytesWritten;
+  }
+}
+
+/** Create a file that must not exist, with the folders above it. */
+export async function createFile(path: string): Promise<FileHandle> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await open(path, 'wx');
+    } catch (error) {
+      // No folder yet, or somebody pruned it between mkdir and open.
+      if (codeOf(error) !== 'ENOENT' || attempt === RACE_ATTEMPTS) throw error;
+      await makeFolder(dirname(path));
+    }
+  }
+}
+
+/**
+ * Make a folder and those above it; the entries of new ones are synced. One that is pruned meanwhile may be
+ * missing afterwards. Step by step, because mkdir's `recursive` calls a folder that somebody prunes at the
+ * wrong moment ENOTDIR, as if a file stood in its place.
+ */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder).catch(async (error: unknown) => {
+      if (codeOf(error) !== 'ENOENT') throw error;
+      await makeFolder(dirname(folder));
+      await mkdir(folder);
+    });
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST' || codeOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  await unlessMissing(syncFolder(dirname(folder)));
+}
+
+/** Make renames and removals in a folder survive a power cut. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } catch (error) {
+    // Some network file systems cannot sync a folder: they do it by themselves.
+    if (codeOf(error) !== 'EINVAL' && codeOf(error) !== 'ENOTSUP') throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Remove a file and the folders above it (below `rootDir`) that are empty then. */
+export async function removeAndPrune(rootDir: string, path: string): Promise<void> {
+  await unlessMissing(unlink(path));
+  let folder = dirname(path);
+  await sweepTemps(folder);
+  while (folder !== rootDir && (await removeEmptyFolder(folder))) folder = dirname(folder);
+  await unlessMissing(syncFolder(folder));
+}
+
+async function removeEmptyFolder(folder: string): Promise<boolean> {
+  try {
+    await rmdir(folder);
+    return true;
+  } catch (error) {
+    switch (codeOf(error)) {
+      case 'ENOENT': // Somebody else pruned it: the one above may be empty now.
+        return true;
+      case 'ENOTEMPTY':
+      case 'EEXIST':
+      case 'EBUSY': // A mount point.
+      case 'EACCES':
+      case 'EPERM':
+      case 'ENOTDIR': // A link to a folder.
+        return false;
+      default:
+        throw error;
+    }
+  }
+}
+
+/** Remove the temp files that dead writers left in a folder. */
+export async function sweepTemps(folder: string): Promise<void> {
+  for (const name of (await unlessMissing(readdir(folder))) ?? []) {
+    const path = join(folder, name);
+    if (await isDeadTemp(name, path)) await unlessMissing(unlink(path));
+  }
+}
+
+/** Does a dead writer's temp file have this name and path? */
+export async function isDeadTemp(name: string, path: string): Promise<boolean> {
+  const match = TEMP_NAME.exec(name);
+  if (match === null) return false;
+  const pid = Number(match[2]);
+  if (match[1] === hostTag()) return pid === process.pid ? !ownTemps.has(path) : !isAlive(pid);
+  const info = await unlessMissing(stat(path));
+  return info !== undefined && Date.now() - info.mtimeMs > TEMP_MAX_AGE_MS;
+}
+
+/** A file name's worth of this machine's name. */
+function hostTag(): string {
+  return hash('sha256', hostname()).slice(0, 8);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) !== 'ESRCH';
+  }
+}

@@ -1,0 +1,135 @@
+import type { PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3';
+import { S3Client } from '@aws-sdk/client-s3';
+import { cleanForeignText, VesselExportError } from '../errors.ts';
+import { checkKey } from './key.ts';
+import { isDamagedOnItsWay, s3Error } from './s3-errors.ts';
+import type { S3Settings } from './s3-settings.ts';
+
+export interface S3StoreOptions extends S3Settings {
+  readonly bucket: string;
+  /** Comes before every key, with a slash; '' for none. */
+  readonly prefix: string;
+  /** Sockets in use at once (default 32); further calls wait for one. */
+  readonly maxSockets?: number;
+  /** Time to connect (default 5 s), without a byte on the socket (60 s), and from call to answer (5 min). */
+  readonly connectTimeoutMs?: number;
+  readonly idleTimeoutMs?: number;
+  readonly answerTimeoutMs?: number;
+  /** Entries asked for in one list request (default 1000); for tests. */
+  readonly pageSize?: number;
+}
+
+/** A bucket and prefix with the clients to reach it. */
+export interface S3Bucket {
+  readonly bucket: string;
+  readonly url: string;
+  /** What every name of ours in the bucket begins with: '' or `prefix/`. */
+  readonly folder: string;
+  readonly pageSize: number;
+  /** Tries a call several times. */
+  readonly client: S3Client;
+  /**
+   * Tries a call once: after a second try of a completing call, "no such upload" may mean that the first
+   * one, whose answer was lost, has worked.
+   */
+  readonly onceClient: S3Client;
+  /** The bucket's name of a key. Throws FatalError (`bad-key`). */
+  nameOf(key: string): string;
+  /** The key of a name in the bucket that begins with our prefix. */
+  keyOf(name: string): string;
+  /** Text from the store, fit to be shown. */
+  clean(text: string): string;
+  /** Run an SDK call; what it throws leaves as one of our kinds. */
+  call<T>(doing: string, key: string, work: () => Promise<T>): Promise<T>;
+}
+
+/** The SDK's delays begin at 50 ms and double, so eight tries bear with a store that is gone for some seconds. */
+const DEFAULT_MAX_ATTEMPTS = 8;
+const SHA256_HEADER = 'x-amz-content-sha256';
+
+export function openBucket(options: S3StoreOptions): S3Bucket {
+  const { bucket, endpoint, region, credentials } = options;
+  const folder = options.prefix === '' ? '' : `${options.prefix}/`;
+  const url = `s3://${bucket}${options.prefix === '' ? '' : `/${options.prefix}`}`;
+  const via = endpoint === undefined ? '' : ` at ${new URL(endpoint).origin}`;
+  const secrets = Object.values(credentials ?? {});
+  const sockets = { keepAlive: true, maxSockets: options.maxSockets ?? 32 };
+  const settings = {
+    ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
+    ...(region !== undefined && { region }),
+    ...(credentials !== undefined && { credentials }),
+    // Bodies are checked by the SHA-256 that every request signs. The SDK's newer checksums are not understood
+    // by every store, and sending them as trailers is answered 411 by Ceph 16.
+    requestChecksumCalculation: 'WHEN_REQUIRED' as const,
+    // With this header the SDK opens a connection for every larger body, past the bound on sockets.
+    expectContinueHeader: false,
+    maxAttempts: options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS,
+  };
+  const client = new S3Client({
+    ...settings,
+    requestHandler: {
+      connectionTimeout: options.connectTimeoutMs ?? 5_000,
+      socketTimeout: options.idleTimeoutMs ?? 60_000,
+      requestTimeout: options.answerTimeoutMs ?? 300_000,
+      throwOnRequestTimeout: true,
+      httpAgent: sockets,
+      httpsAgent: sockets,
+    },
+  });
+  retryDamagedBodies(client);
+  const onceClient = new S3Client({
+    ...settings,
+    maxAttempts: 1,
+    requestHandler: client.config.requestHandler,
+  });
+
+  return {
+    bucket,
+    url,
+    folder,
+    pageSize: options.pageSize ?? 1000,
+    client,
+    onceClient,
+    nameOf(key) {
+      checkKey(key);
+      return folder + key;
+    },
+    keyOf: (name) => name.slice(folder.length),
+    clean: (text) => cleanForeignText(text, secrets, 300),
+    async call(doing, key, work) {
+      try {
+        return await work();
+      } catch (error) {
+        if (error instanceof VesselExportError) throw error;
+        throw s3Error(error, doing, `s3://${bucket}/${folder}${key}${via}`, secrets);
+      }
+    },
+  };
+}
+
+/** Mark what the SDK takes for a final refusal but a damaged transmission has caused. */
+function retryDamagedBodies(client: S3Client): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      try {
+        return await next(args);
+      } catch (error) {
+        if (isDamagedOnItsWay(error)) Object.assign(error as object, { $retryable: { throttling: false } });
+        throw error;
+      }
+    },
+    { step: 'finalizeRequest', priority: 'low', name: 'retryDamagedBodies' },
+  );
+}
+
+/** Give a command the SHA-256 (hex) of its body, so that the SDK does not compute it again for the signature. */
+export function withBodyHash<C extends PutObjectCommand | UploadPartCommand>(command: C, sha256: string): C {
+  (command as PutObjectCommand).middlewareStack.add(
+    (next) => (args) => {
+      (args.request as { headers: Record<string, string> }).headers[SHA256_HEADER] = sha256;
+      return next(args);
+    },
+    { step: 'build', name: 'bodyHash' },
+  );
+  return command;
+}

@@ -1,0 +1,71 @@
+import { ConfigError } from '../errors.ts';
+
+/** How to reach a bucket. What is left out is looked up where the AWS SDK looks for it, or has a default. */
+export interface S3Settings {
+  /** `http(s)://host:port` of a store other than Amazon's; buckets are then addressed by path. */
+  readonly endpoint?: string;
+  readonly region?: string;
+  readonly credentials?: {
+    readonly accessKeyId: string;
+    readonly secretAccessKey: string;
+    readonly sessionToken?: string;
+  };
+  /** Tries of one call, the first included (default 8). A completing call is always tried once. */
+  readonly maxAttempts?: number;
+}
+
+/**
+ * The AWS settings in an environment: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`,
+ * `AWS_DEFAULT_REGION`, `AWS_ACCESS_KEY_ID` with its companions, `AWS_MAX_ATTEMPTS`.
+ * Throws ConfigError naming the variable.
+ */
+export function s3SettingsFromEnv(env: NodeJS.ProcessEnv): S3Settings {
+  const endpoint = endpointFromEnv(env);
+  // A store behind an endpoint of its own rarely has regions, but every signature names one.
+  const region =
+    env.AWS_REGION || env.AWS_DEFAULT_REGION || (endpoint === undefined ? undefined : 'us-east-1');
+  const credentials = credentialsFromEnv(env);
+  const maxAttempts = maxAttemptsFromEnv(env);
+  return {
+    ...(endpoint !== undefined && { endpoint }),
+    ...(region !== undefined && { region }),
+    ...(credentials !== undefined && { credentials }),
+    ...(maxAttempts !== undefined && { maxAttempts }),
+  };
+}
+
+function endpointFromEnv(env: NodeJS.ProcessEnv): string | undefined {
+  if (env.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS === 'true') return undefined;
+  const name = env.AWS_ENDPOINT_URL_S3 ? 'AWS_ENDPOINT_URL_S3' : 'AWS_ENDPOINT_URL';
+  const value = env[name];
+  if (!value) return undefined;
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+    const shown = JSON.stringify(value.replace(/\/\/.*@/, '//***@'));
+    throw new ConfigError(
+      'aws-endpoint',
+      `${name} is ${shown}: expected http(s)://host[:port] without credentials.`,
+    );
+  }
+  return value;
+}
+
+/** Undefined where the SDK's own search (profile, single sign-on, role of the instance) decides. */
+function credentialsFromEnv(env: NodeJS.ProcessEnv): S3Settings['credentials'] {
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
+  if (!accessKeyId || !secretAccessKey || env.AWS_PROFILE) return undefined;
+  const sessionToken = env.AWS_SESSION_TOKEN;
+  return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
+}
+
+function maxAttemptsFromEnv(env: NodeJS.ProcessEnv): number | undefined {
+  const value = env.AWS_MAX_ATTEMPTS;
+  if (!value) return undefined;
+  if (!/^[1-9]\d?$/.test(value)) {
+    throw new ConfigError(
+      'aws-max-attempts',
+      `AWS_MAX_ATTEMPTS is ${JSON.stringify(value)}: expected 1 to 99.`,
+    );
+  }
+  return Number(value);
+}

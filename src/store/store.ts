@@ -1,0 +1,112 @@
+/**
+ * The object store port. Keys are `/`-separated relative names without a leading slash, of printable
+ * characters, no segment beginning with `.` (rules and limits: key.ts); no key is also a folder of another.
+ * One conformance suite runs against every implementation.
+ *
+ * Implementations retry transport faults of idempotent calls themselves. What they throw:
+ *   RetriableError       the store could not be reached or is overloaded
+ *   FatalError           no permission, no bucket, disk full (code `disk-full`), read-only
+ *   CommitFailedError    a conditional or completing call certainly did nothing
+ *   CommitUnknownError   a completing call may have taken effect: look before you write again
+ */
+export interface ObjectStore {
+  /** `file:///…` or `s3://bucket/prefix`, without secrets; for messages. */
+  readonly url: string;
+
+  /** The object's bytes, or undefined when there is none. For small objects. */
+  get(key: string): Promise<{ bytes: Uint8Array } | undefined>;
+
+  /** Bytes `[fromByte, toByte)` of an object, as far as it reaches, or undefined when there is none. */
+  getRange(key: string, fromByte: number, toByte: number): Promise<Uint8Array | undefined>;
+
+  /** Size in bytes, or undefined when there is no such object. */
+  head(key: string): Promise<{ sizeBytes: number } | undefined>;
+
+  /** Write a whole small object atomically and durably: readers see the old or the new one. */
+  put(key: string, bytes: Uint8Array): Promise<void>;
+
+  /**
+   * Write an object only where there is none, atomically against any number of racers.
+   * True: the object holds these bytes (a retried put finds its own). False: someone else's are there.
+   * So racers must put something unique into their bytes. After a RetriableError call again to learn which.
+   */
+  putIfAbsent(key: string, bytes: Uint8Array): Promise<boolean>;
+
+  /** Remove an object, durably; no error when there is none. Folders that are empty then go too. */
+  remove(key: string): Promise<void>;
+
+  /**
+   * Objects whose key begins with `prefix`, in key order; open uploads are not among them. `tag` names what was
+   * written last: an object whose size and tag are what they were has not been replaced by other bytes.
+   */
+  list(prefix: string): AsyncIterable<ListedObject>;
+
+  /**
+   * Begin a multipart upload. Nothing is visible under `key` until `completeUpload`.
+   * `nonce` (unique, `[A-Za-z0-9-]+`) is how `publishedBy` knows the upload's object again.
+   */
+  createUpload(key: string, nonce: string): Promise<UploadRef>;
+
+  /**
+   * Store part `partNumber` (1, 2, …; sent in order). All parts but the last must have ≥ 5 MiB on S3.
+   * Sending a number again replaces that part; those after it must then be sent again too. Only the store
+   * that created or adopted an upload sends parts; the other calls are open to all.
+   * Throws CommitFailedError (code `upload-gone`) when the upload does not exist any more.
+   */
+  uploadPart(upload: UploadRef, partNumber: number, bytes: Uint8Array): Promise<PartRef>;
+
+  /**
+   * Take over a predecessor's upload of which `parts` are known to be good. Anything after them is dropped
+   * (Ceph 16 cannot: unless parts with the same numbers are sent again, completing throws `part-mismatch`).
+   * Afterwards the predecessor can no longer complete an upload with other bytes than the successor knows
+   * (local: its rename fails; S3: completing with a part that was sent again fails).
+   * The upload to go on with (maybe under a new id: checkpoint it), or undefined when it or a part of it is gone.
+   * `nonce` is a new one; S3 cannot change that of an open upload and goes on with the old.
+   */
+  adoptUpload(upload: UploadRef, parts: readonly PartRef[], nonce: string): Promise<UploadRef | undefined>;
+
+  /**
+   * Make the object visible, replacing the old one in one atomic act. Durable when it returns. `parts` are
+   * numbered 1, 2, …; what was sent beyond them is dropped.
+   * Throws CommitFailedError (`upload-gone`, `part-mismatch`) or CommitUnknownError. Completing again what is
+   * published changes nothing; S3 may answer it as a success, or throw any of these.
+   */
+  completeUpload(upload: UploadRef, parts: readonly PartRef[]): Promise<void>;
+
+  /** Is the object that is visible under the upload's key the one this upload with these parts makes? */
+  publishedBy(upload: UploadRef, parts: readonly PartRef[]): Promise<boolean>;
+
+  /** Drop an upload and its parts; no error when it is gone. */
+  abortUpload(upload: UploadRef): Promise<void>;
+
+  /** Open uploads for keys that begin with `prefix`. S3 does not list the nonce: it is '' there. */
+  listUploads(prefix: string): AsyncIterable<UploadRef & { startedMs: number }>;
+
+  /** Release sockets and handles. */
+  close(): Promise<void>;
+}
+
+/** An object as a list shows it. */
+export interface ListedObject {
+  readonly key: string;
+  readonly sizeBytes: number;
+  readonly modifiedMs: number;
+  /** The store's own name for the content, or for this writing of it (S3: the ETag; local: inode and time). */
+  readonly tag: string;
+}
+
+/** An open upload. JSON-serialisable: it is kept in checkpoints. */
+export interface UploadRef {
+  readonly key: string;
+  readonly uploadId: string;
+  readonly nonce: string;
+}
+
+/** A stored part. JSON-serialisable. `tag` is the store's own name for its content (S3: the ETag). */
+export interface PartRef {
+  readonly partNumber: number;
+  readonly sizeBytes: number;
+  /** SHA-256 of the part, 64 hex digits. */
+  readonly sha256: string;
+  readonly tag: string;
+}

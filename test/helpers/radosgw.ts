@@ -1,0 +1,116 @@
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** Where an S3 server is and who may use it. */
+export interface S3Address {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
+/** A running one-node Ceph. Ends with this process too, however that ends. */
+export interface Radosgw {
+  readonly address: S3Address;
+  readonly endpoint: string;
+  /** SIGKILL the gateway: connections break off, the objects stay. */
+  killGateway(): Promise<void>;
+  /** Start it again at the same address. */
+  startGateway(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const SCRIPT = fileURLToPath(new URL('radosgw.sh', import.meta.url));
+const PROGRAMS = ['radosgw', 'radosgw-admin', 'ceph-mon', 'ceph-osd', 'ceph', 'monmaptool'];
+/** Another process can take a port between our look and the server's start. */
+const START_ATTEMPTS = 3;
+
+/** The programs that `startRadosgw` needs and that are not on PATH. */
+export function missingRadosgwPrograms(): string[] {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  return PROGRAMS.filter((program) => !folders.some((folder) => isExecutable(join(folder, program))));
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Start a server with its files in `dir` (must not exist; a short path). Takes about 2 s. */
+export async function startRadosgw(dir: string): Promise<Radosgw> {
+  for (let attempt = 1; ; attempt++) {
+    const [s3Port, monPort] = await freePorts();
+    const address = {
+      endpoint: `http://127.0.0.1:${s3Port}`,
+      region: 'us-east-1',
+      accessKeyId: `TEST${randomBytes(8).toString('hex').toUpperCase()}`,
+      secretAccessKey: randomBytes(20).toString('hex'),
+    };
+    try {
+      return await startAt(address, dir, [String(s3Port), String(monPort)]);
+    } catch (error) {
+      if (attempt === START_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function startAt(address: S3Address, dir: string, ports: string[]): Promise<Radosgw> {
+  const child = spawn('bash', [SCRIPT, dir, ...ports], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: {
+      ...process.env,
+      AWS_ACCESS_KEY_ID: address.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: address.secretAccessKey,
+    },
+  });
+  const exited = once(child, 'exit');
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  await expectAnswer(answers, 'ready');
+  const order = async (line: string) => {
+    child.stdin.write(`${line}\n`);
+    await expectAnswer(answers, 'ok');
+  };
+  return {
+    address,
+    endpoint: address.endpoint,
+    killGateway: () => order('kill-gateway'),
+    startGateway: () => order('start-gateway'),
+    stop: async () => {
+      if (isRunning(child)) child.stdin.end();
+      await exited;
+    },
+  };
+}
+
+function isRunning(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
+async function expectAnswer(answers: AsyncIterator<string>, expected: string): Promise<void> {
+  const { value, done } = await answers.next();
+  if (done || value !== expected)
+    throw new Error(`radosgw.sh: expected '${expected}', got ${done ? 'its end' : value}`);
+}
+
+async function freePorts(): Promise<[number, number]> {
+  const servers = [createServer(), createServer()];
+  const ports: number[] = [];
+  for (const server of servers) {
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    ports.push((server.address() as AddressInfo).port);
+  }
+  for (const server of servers) await once(server.close(), 'close');
+  return [ports[0]!, ports[1]!];
+}

@@ -1,0 +1,191 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import { Redis } from 'ioredis';
+import { newTempFolder } from './temp.ts';
+
+/** A real Redis for tests. Keys go under a prefix of one's own: others may use it too. */
+export interface TestRedis {
+  readonly url: string;
+  /** A prefix that nobody has; what is under it is deleted by `stop`. */
+  newPrefix(): string;
+  /** Delete what the tests left behind, and end the server if it was started here. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The Redis that tests run against, the first of:
+ *   1. `REDIS_URL`
+ *   2. a container through testcontainers, where a Docker engine answers
+ *   3. `redis-server` (or `valkey-server`) on PATH, on a free port
+ *   4. none: undefined, said loudly; where `CI` is set an error
+ * Call it at the top of a test file, pass the answer to `describe.skipIf`, and `stop` it in the end.
+ */
+export async function redisForTests(): Promise<TestRedis | undefined> {
+  const { REDIS_URL } = process.env;
+  if (REDIS_URL) return withPrefixes(REDIS_URL, async () => {});
+  if (await dockerAnswers()) {
+    const { GenericContainer } = await import('testcontainers');
+    const container = await new GenericContainer('redis:7-alpine').withExposedPorts(6379).start();
+    const url = `redis://${container.getHost()}:${container.getMappedPort(6379)}`;
+    return withPrefixes(url, async () => void (await container.stop()));
+  }
+  if (serverProgram() !== undefined) {
+    const own = await startOwnRedis();
+    return withPrefixes(own.url, own.stop);
+  }
+  return unavailable();
+}
+
+/** A Redis of one's own, to be restarted, flushed or stopped in the middle. */
+export interface OwnRedis extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** End it as `kill -9` does: nothing is saved. */
+  kill(): Promise<void>;
+  /** Start it again, on the same port. */
+  start(): Promise<void>;
+  /** Stand still without closing connections, and go on. */
+  freeze(): void;
+  thaw(): void;
+  /** Say something to it, on a connection of its own. */
+  command(name: string, ...args: string[]): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+/** Is there a program that `startOwnRedis` can start? Says so loudly when not; where `CI` is set it throws. */
+export function canStartOwnRedis(): boolean {
+  if (serverProgram() !== undefined) return true;
+  unavailable();
+  return false;
+}
+
+/** Start a server without persistence in a temporary folder; more settings as `--name`, `value`. */
+export async function startOwnRedis(settings: readonly string[] = []): Promise<OwnRedis> {
+  const program = serverProgram();
+  if (program === undefined) throw new Error('redis-server is not on PATH');
+  const folder = await newTempFolder();
+  const port = await refusingPort();
+  let server = await launch(program, port, folder.path, settings);
+  const kill = async () => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, 'exit');
+    server.kill('SIGKILL');
+    await ended;
+  };
+  const stop = async () => {
+    await kill();
+    await folder.remove();
+  };
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    kill,
+    start: async () => {
+      server = await launch(program, port, folder.path, settings);
+    },
+    freeze: () => void server.kill('SIGSTOP'),
+    thaw: () => void server.kill('SIGCONT'),
+    command: async (name, ...args) => {
+      const redis = new Redis(port, '127.0.0.1');
+      try {
+        return await redis.call(name, ...args);
+      } finally {
+        redis.disconnect();
+      }
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+async function launch(program: string, port: number, folder: string, settings: readonly string[]) {
+  const defaults = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
+  const server = spawn(program, [...defaults, ...settings], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const said: string[] = [];
+  server.stderr.on('data', (chunk) => said.push(String(chunk)));
+  const lines = createInterface(server.stdout);
+  for await (const text of lines) {
+    said.push(text);
+    if (/Ready to accept connections/.test(text)) {
+      lines.close();
+      server.stdout.resume();
+      return server;
+    }
+  }
+  throw new Error(`${program} did not start: ${said.join('\n')}`);
+}
+
+function serverProgram(): string | undefined {
+  return ['redis-server', 'valkey-server'].find((name) => spawnSync(name, ['--version']).status === 0);
+}
+
+function unavailable(): undefined {
+  const reason =
+    'no Redis: REDIS_URL is not set, no Docker engine answers, and redis-server is not on PATH (Debian: apt-get install redis-server)';
+  if (process.env.CI) throw new Error(`the Redis tests must run here (CI is set): ${reason}`);
+  process.stderr.write(`\n*** THE REDIS TESTS WERE NOT RUN: ${reason} ***\n\n`);
+}
+
+function withPrefixes(url: string, stopServer: () => Promise<void>): TestRedis {
+  const prefixes: string[] = [];
+  return {
+    url,
+    newPrefix: () => {
+      const prefix = `test-${randomBytes(6).toString('hex')}`;
+      prefixes.push(prefix);
+      return prefix;
+    },
+    stop: async () => {
+      const redis = new Redis(url);
+      for (const prefix of prefixes) await dropKeys(redis, prefix);
+      redis.disconnect();
+      await stopServer();
+    },
+  };
+}
+
+async function dropKeys(redis: Redis, prefix: string): Promise<void> {
+  for await (const keys of redis.scanStream({ match: `${prefix}:*`, count: 1_000 })) {
+    if (keys.length > 0) await redis.unlink(keys);
+  }
+}
+
+/** A port that refuses connections: something listened there a moment ago. */
+export async function refusingPort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+const DOCKER_SOCKET = '/var/run/docker.sock';
+
+/** Does an engine answer on the address that DOCKER_HOST names, or on the usual socket? */
+async function dockerAnswers(): Promise<boolean> {
+  const host = process.env.DOCKER_HOST ?? `unix://${DOCKER_SOCKET}`;
+  const socketPath = host.startsWith('unix://') ? host.slice('unix://'.length) : undefined;
+  if (socketPath !== undefined && !existsSync(socketPath)) return false;
+  const where = socketPath !== undefined ? { socketPath } : new URL(host.replace(/^tcp:/, 'http:'));
+  return new Promise((resolve) => {
+    const asked = request({
+      ...('socketPath' in where ? where : { host: where.hostname, port: where.port }),
+      path: '/_ping',
+      timeout: 2_000,
+    });
+    asked.on('response', (answer) => {
+      answer.resume();
+      resolve(answer.statusCode === 200);
+    });
+    asked.on('timeout', () => asked.destroy());
+    asked.on('error', () => resolve(false));
+    asked.end();
+  });
+}

@@ -1,0 +1,316 @@
+/** A query service for a test, and exports run against it: in this process, or as the command a user types. */
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { expect } from 'vitest';
+import { stringify } from 'yaml';
+import type { AppOverrides } from '../../src/app.ts';
+import type { RunOptions } from '../../src/commands/run.ts';
+import { runCommand } from '../../src/commands/run.ts';
+import { CancelledError, ConfigError, messageOf } from '../../src/errors.ts';
+import type { VesselDay } from '../../src/model/index.ts';
+import { addDays, systemClock } from '../../src/model/index.ts';
+import type { FaultPort, RunningService, ServiceOptions } from '../../src/service/service.ts';
+import { startService } from '../../src/service/service.ts';
+import { lakeFiles } from './lake.ts';
+
+/** The first two vessels of every made-up fleet. */
+export const VESSEL = 'IMO9321483';
+export const OTHER_VESSEL = 'IMO9322853';
+/** A date on which every made-up vessel sends readings. */
+export const DATE = '2026-01-05';
+
+export type TestServiceOptions = Partial<Omit<ServiceOptions, 'data' | 'faults'>> & {
+  readonly seed?: number;
+  readonly vessels?: number;
+  readonly readingsPerDay?: number;
+};
+
+/** A running service whose faults can be changed while it runs. */
+export interface TestService extends RunningService {
+  /** What goes wrong from now on; undefined: nothing. */
+  faults: FaultPort | undefined;
+}
+
+/** A service on a free port with a small fleet. */
+export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
+  const { seed = 1, vessels = 1, readingsPerDay = 3_000, ...rest } = options;
+  let faults: FaultPort | undefined;
+  const service = await startService({
+    host: '127.0.0.1',
+    port: 0,
+    tenant: 'fleet',
+    data: { seed, vessels, readingsPerDay },
+    tokenTtlSeconds: 3_600,
+    clock: systemClock,
+    ...rest,
+    faults: (request) => faults?.(request),
+  });
+  return Object.defineProperty(service, 'faults', {
+    get: () => faults,
+    set: (port: FaultPort | undefined) => {
+      faults = port;
+    },
+  }) as TestService;
+}
+
+/** A lake in a folder of its own. */
+export interface TestLake extends AsyncDisposable {
+  readonly dir: string;
+  readonly url: string;
+}
+
+export async function newLake(): Promise<TestLake> {
+  const dir = await mkdtemp(join(tmpdir(), 'vessel-export-lake-'));
+  return {
+    dir,
+    url: pathToFileURL(dir).href,
+    [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true, maxRetries: 3 }),
+  };
+}
+
+/** Contents of a job file; what is missing is filled in by `runExport`. */
+export type JobFile = Readonly<Record<string, unknown>>;
+
+/** Every reading of the first vessel. */
+export const MEASUREMENTS: JobFile = {
+  dataset: 'measurements',
+  vessels: [VESSEL],
+  select: ['flat/{vessel}/*'],
+};
+
+/**
+ * Nine of its series, counters and JSON among them, about a seventh of its readings: for tests that make many exports,
+ * where the statistics of all series would take most of the time.
+ */
+export const FEW_SERIES: JobFile = { ...MEASUREMENTS, select: ['flat/{vessel}/S*'] };
+export const FEW_EXPRESSIONS: readonly string[] = [`flat/${VESSEL}/S*`];
+
+export interface RunExportOptions {
+  /** `clientId` and `clientSecret` may be replaced by wrong ones. */
+  readonly service: Pick<RunningService, 'baseUrl' | 'authUrl' | 'clientId' | 'clientSecret'>;
+  readonly lakeUrl: string;
+  /** Job name → what stands in its YAML file; default: `measurements` of FEW_SERIES. */
+  readonly jobs?: Readonly<Record<string, JobFile>>;
+  /** Default: the one day DATE. */
+  readonly args?: RunOptions & { readonly jobs?: readonly string[] };
+  /** Further environment variables. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Default: short client limits, so that faults do not take long, and no encoder thread. */
+  readonly overrides?: AppOverrides;
+  readonly signal?: AbortSignal;
+}
+
+/** A result as `run --json` prints it. */
+export interface PrintedResult extends VesselDay {
+  readonly status: string;
+  readonly rows?: number;
+  readonly resumed?: boolean;
+  readonly code?: string;
+  readonly message?: string;
+}
+
+export interface RanExport {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly results: readonly PrintedResult[];
+  /** What the command threw, already turned into `code`. */
+  readonly error: unknown;
+}
+
+/** Client limits under which every fault is over in a moment. */
+export const QUICK_LIMITS: NonNullable<AppOverrides['clientLimits']> = {
+  headersTimeoutMs: 10_000,
+  idleTimeoutMs: 10_000,
+  retry: { baseDelayMs: 2, maxDelayMs: 20 },
+};
+
+/**
+ * `vessel-export run --json` in this process, at log level debug. Fails the test when a secret is seen in its
+ * output or in any file of a local lake.
+ */
+export async function runExport(options: RunExportOptions): Promise<RanExport> {
+  const { service, lakeUrl, args = {}, overrides = {} } = options;
+  const { jobs: jobNames = [], ...runOptions } = args;
+  const from = runOptions.from ?? DATE;
+  const jobsDir = await writeJobs(options.jobs ?? { measurements: FEW_SERIES });
+  const [out, err] = [createScreen(), createScreen()];
+  const context = {
+    env: { ...exportEnv(service, lakeUrl, jobsDir), ...options.env },
+    stdout: out,
+    stderr: err,
+    signal: options.signal ?? new AbortController().signal,
+  };
+  let error: unknown;
+  let code: number;
+  try {
+    code = await runCommand(
+      context,
+      jobNames,
+      { json: true, ...runOptions, from, to: runOptions.to ?? addDays(from, 1) },
+      { clientLimits: QUICK_LIMITS, encoderThreads: 0, ...overrides },
+    );
+  } catch (thrown) {
+    error = thrown;
+    err.write(`error: ${messageOf(thrown)}\n`);
+    code = thrown instanceof CancelledError ? 130 : thrown instanceof ConfigError ? 2 : 1;
+  } finally {
+    await rm(jobsDir, { recursive: true, force: true });
+  }
+  const [stdout, stderr] = [out.text, err.text];
+  await expectNoSecrets(service, lakeUrl, stdout, stderr);
+  const results = stdout.startsWith('{') ? JSON.parse(stdout).vesselDays : [];
+  return { code, stdout, stderr, results, error };
+}
+
+function createScreen() {
+  return {
+    text: '',
+    write(more: string) {
+      this.text += more;
+    },
+  };
+}
+
+/** Like `runExport`, for runs that must succeed: one published day each. */
+export async function mustExport(options: RunExportOptions): Promise<RanExport> {
+  const ran = await runExport(options);
+  expect(ran.results.filter(({ status }) => status === 'failed' || status === 'refused')).toEqual([]);
+  expect(ran.error).toBeUndefined();
+  expect(ran.code).toBe(0);
+  return ran;
+}
+
+/** Environment of an export against a service. */
+export function exportEnv(
+  service: RunExportOptions['service'],
+  lakeUrl: string,
+  jobsDir: string,
+): Record<string, string> {
+  return {
+    QUERY_BASE_URL: service.baseUrl,
+    QUERY_AUTH_URL: service.authUrl,
+    QUERY_CLIENT_ID: service.clientId,
+    QUERY_CLIENT_SECRET: service.clientSecret,
+    LAKE_URL: lakeUrl,
+    JOBS_DIR: jobsDir,
+    LOG_LEVEL: 'debug',
+  };
+}
+
+/** Write job files into a new folder; its path. */
+export async function writeJobs(jobs: Readonly<Record<string, JobFile>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'vessel-export-jobs-'));
+  await mkdir(folder, { recursive: true });
+  for (const [name, job] of Object.entries(jobs))
+    await writeFile(join(folder, `${name}.yaml`), stringify({ vessels: [VESSEL], ...job }));
+  return folder;
+}
+
+/** No secret and no token stands in what was printed, nor in any file of the lake. */
+async function expectNoSecrets(
+  service: RunExportOptions['service'],
+  lakeUrl: string,
+  stdout: string,
+  stderr: string,
+): Promise<void> {
+  const places: [string, string][] = [
+    ['stdout', stdout],
+    ['stderr', stderr],
+  ];
+  if (lakeUrl.startsWith('file:')) {
+    for (const [key, bytes] of await lakeFiles(fileURLToPath(lakeUrl)))
+      places.push([key, (key.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('latin1')]);
+  }
+  const { clientId, clientSecret } = service;
+  const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64');
+  const leaks = places.filter(
+    ([, text]) =>
+      text.includes(clientSecret) ||
+      text.includes(basic) ||
+      // The head of any JSON Web Token; a header.
+      /eyJ[\w-]{10,}\.|authorization["']?:/i.test(text),
+  );
+  expect(leaks, 'secrets are shown').toEqual([]);
+}
+
+/** A command under way. */
+export interface RunningCli {
+  readonly process: ChildProcess;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Resolves when the output so far matches; rejects when the command ends before it does. */
+  until(stream: 'stdout' | 'stderr', shape: RegExp): Promise<void>;
+  /** Resolves when the command has ended. */
+  readonly ended: Promise<RanCli>;
+}
+
+export interface RanCli {
+  /** Exit code, or null after a signal. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const BIN = resolve(import.meta.dirname, '../../src/bin.js');
+
+/** `vessel-export …` as a child process, with this environment and nothing else but PATH. */
+export function startCli(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd?: string,
+): RunningCli {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  const text = { stdout: '', stderr: '' };
+  const watchers = new Set<() => void>();
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (more: string) => {
+      text[name] += more;
+      for (const watch of watchers) watch();
+    });
+  }
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, ...text }));
+  return {
+    process: child,
+    get stdout() {
+      return text.stdout;
+    },
+    get stderr() {
+      return text.stderr;
+    },
+    until: (stream, shape) =>
+      new Promise((done, fail) => {
+        const watch = () => {
+          if (!shape.test(text[stream])) return;
+          watchers.delete(watch);
+          done();
+        };
+        watchers.add(watch);
+        watch();
+        void ended.then(({ code }) =>
+          fail(new Error(`ended with ${code} before ${shape} in ${stream}:\n${text.stdout}\n${text.stderr}`)),
+        );
+      }),
+    ended,
+  };
+}
+
+/** `vessel-export …` as a child process, to its end. */
+export function runCli(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd?: string,
+): Promise<RanCli> {
+  return startCli(args, env, cwd).ended;
+}

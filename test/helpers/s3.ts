@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto';
+import {
+  AbortMultipartUploadCommand,
+  CreateBucketCommand,
+  DeleteBucketCommand,
+  DeleteObjectCommand,
+  ListMultipartUploadsCommand,
+  paginateListObjectsV2,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { inject } from 'vitest';
+import type { S3Address } from './radosgw.ts';
+import type {} from './s3-global-setup.ts';
+
+/** A real S3 server for tests. */
+export interface TestS3 extends S3Address {
+  /** A new, empty bucket; `drop` removes it with everything in it. */
+  newBucket(): Promise<TestBucket>;
+}
+
+export interface TestBucket {
+  readonly bucket: string;
+  drop(): Promise<void>;
+}
+
+/**
+ * The S3 server that tests run against, the first of:
+ *   1. `S3_TEST_ENDPOINT`, with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY (AWS_REGION) and the right to make buckets
+ *   2. a container through testcontainers: not built yet
+ *   3. radosgw on PATH: one server for the whole run, see s3-global-setup.ts
+ *   4. none: undefined, and the run's end says so; where `CI` is set an error
+ * Call it at the top of a test file and pass the answer to `describe.skipIf`.
+ */
+export async function s3ForTests(): Promise<TestS3 | undefined> {
+  const address = addressFromEnv() ?? (await addressFromBroker());
+  if (address === undefined) return undefined;
+  return { ...address, newBucket: () => bucketOn(address) };
+}
+
+function addressFromEnv(): S3Address | undefined {
+  const { S3_TEST_ENDPOINT, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION } = process.env;
+  if (!S3_TEST_ENDPOINT) return undefined;
+  if (!AWS_ACCESS_KEY_ID || !AWS_SECRET_ACCESS_KEY) {
+    throw new Error(
+      'S3_TEST_ENDPOINT is set, so AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set too',
+    );
+  }
+  return {
+    endpoint: S3_TEST_ENDPOINT,
+    region: AWS_REGION || 'us-east-1',
+    accessKeyId: AWS_ACCESS_KEY_ID,
+    secretAccessKey: AWS_SECRET_ACCESS_KEY,
+  };
+}
+
+async function addressFromBroker(): Promise<S3Address | undefined> {
+  const answer = await fetch(inject('s3BrokerUrl'), { headers: { connection: 'close' } });
+  if (answer.ok) return (await answer.json()) as S3Address;
+  const reason = await answer.text();
+  if (process.env.CI) throw new Error(`the S3 tests must run here (CI is set): ${reason}`);
+  return undefined;
+}
+
+/** A bare SDK client, to prepare and inspect what the store under test sees. */
+export function plainClient({ endpoint, region, accessKeyId, secretAccessKey }: S3Address): S3Client {
+  const credentials = { accessKeyId, secretAccessKey };
+  return new S3Client({
+    endpoint,
+    region,
+    credentials,
+    forcePathStyle: true,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+  });
+}
+
+/** A new, empty bucket on any server. */
+export async function bucketOn(address: S3Address): Promise<TestBucket> {
+  const bucket = `vessel-export-${randomBytes(6).toString('hex')}`;
+  const client = plainClient(address);
+  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+  return {
+    bucket,
+    drop: async () => {
+      await emptyBucket(client, bucket);
+      await client.send(new DeleteBucketCommand({ Bucket: bucket }));
+      client.destroy();
+    },
+  };
+}
+
+async function emptyBucket(client: S3Client, Bucket: string): Promise<void> {
+  for (;;) {
+    const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket }));
+    if (!Uploads?.length) break;
+    for (const { Key, UploadId } of Uploads)
+      await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+  }
+  for await (const { Contents } of paginateListObjectsV2({ client }, { Bucket })) {
+    await Promise.all(
+      (Contents ?? []).map(({ Key }) => client.send(new DeleteObjectCommand({ Bucket, Key }))),
+    );
+  }
+}

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { FatalError } from '../../src/errors.ts';
+import type { ObjectStore } from '../../src/store/store.ts';
+import type { StoreSuite } from './store-suite.ts';
+import { bytes, expectFault, keysOf, textOf } from './store-suite.ts';
+
+const WRONG_KEYS = [
+  ...['', '/a', 'a/', 'a//b', '../a', 'a/../b', '.', 'a/.hidden', 'a\\b'],
+  ...['a\u0000b', 'a\nb', 'a\u202eb', '\ud800', 'x'.repeat(181), 'x/'.repeat(451)],
+];
+
+/** Whole objects: get, put, put-if-absent, remove. */
+export function describeObjects(suite: StoreSuite): void {
+  describe('objects', () => {
+    test('answers undefined where there is no object', async () => {
+      const key = `${suite.newFolder()}/none`;
+      expect(await suite.store.get(key)).toBeUndefined();
+      expect(await suite.store.head(key)).toBeUndefined();
+      expect(await suite.store.getRange(key, 0, 10)).toBeUndefined();
+      expect(await suite.store.getRange(key, 3, 3)).toBeUndefined();
+    });
+
+    test('gives back what was put, and replaces it', async () => {
+      const key = `${suite.newFolder()}/object.json`;
+      await suite.store.put(key, bytes('first, longer'));
+      expect(await textOf(suite.store, key)).toBe('first, longer');
+      await suite.store.put(key, bytes('second'));
+      expect(await textOf(suite.open(), key)).toBe('second');
+      expect(await suite.store.head(key)).toEqual({ sizeBytes: 6 });
+    });
+
+    test('keeps an empty object', async () => {
+      const key = `${suite.newFolder()}/empty`;
+      await suite.store.put(key, bytes(''));
+      expect(await textOf(suite.store, key)).toBe('');
+      expect(await suite.store.head(key)).toEqual({ sizeBytes: 0 });
+      expect(await suite.store.getRange(key, 0, 5)).toHaveLength(0);
+    });
+
+    test('reads half-open ranges, as far as the object reaches', async () => {
+      const key = `${suite.newFolder()}/digits`;
+      await suite.store.put(key, bytes('0123456789'));
+      const range = async (from: number, to: number) =>
+        Buffer.from((await suite.store.getRange(key, from, to))!).toString();
+      expect(await range(0, 4)).toBe('0123');
+      expect(await range(4, 5)).toBe('4');
+      expect(await range(8, 99)).toBe('89');
+      expect(await range(10, 12)).toBe('');
+      expect(await range(5, 5)).toBe('');
+    });
+
+    test('removes an object, and again without complaint', async () => {
+      const key = `${suite.newFolder()}/a/b/object`;
+      await suite.store.put(key, bytes('x'));
+      await suite.store.remove(key);
+      expect(await suite.store.get(key)).toBeUndefined();
+      await suite.store.remove(key);
+    });
+
+    test('keeps keys with =, blanks and letters of any script apart', async () => {
+      const folder = suite.newFolder();
+      const names = [
+        'date=2026-01-05',
+        'date=2026-01-05 ',
+        'Maschine Öl',
+        'Maschine Ol',
+        '船',
+        '+%2F&?#',
+        "a'b",
+      ];
+      for (const name of names) await suite.store.put(`${folder}/${name}/x.json`, bytes(name));
+      for (const name of names) expect(await textOf(suite.open(), `${folder}/${name}/x.json`)).toBe(name);
+      expect((await keysOf(suite.store, `${folder}/`)).length).toBe(names.length);
+    });
+
+    test('refuses keys that could leave the lake, in every call', async () => {
+      for (const key of WRONG_KEYS) {
+        const upload = { key, uploadId: 'none', nonce: 'none' };
+        const calls: (() => Promise<unknown>)[] = [
+          () => suite.store.get(key),
+          () => suite.store.getRange(key, 0, 1),
+          () => suite.store.head(key),
+          () => suite.store.put(key, bytes('x')),
+          () => suite.store.putIfAbsent(key, bytes('x')),
+          () => suite.store.remove(key),
+          () => suite.store.createUpload(key, randomUUID()),
+          () => suite.store.uploadPart(upload, 1, bytes('x')),
+          () => suite.store.adoptUpload(upload, [], randomUUID()),
+          () => suite.store.completeUpload(upload, []),
+          () => suite.store.publishedBy(upload, []),
+          () => suite.store.abortUpload(upload),
+        ];
+        for (const call of calls) await expectFault(call, FatalError, 'bad-key');
+      }
+    });
+
+    test('refuses a nonce that is not a plain name', async () => {
+      const key = `${suite.newFolder()}/day`;
+      for (const nonce of ['', 'a/b', '..', 'a.b', 'x'.repeat(65)]) {
+        await expectFault(() => suite.store.createUpload(key, nonce), FatalError, 'bad-key');
+      }
+    });
+
+    test('shows a reader the old or the new object, never a part of one', async () => {
+      const key = `${suite.newFolder()}/object`;
+      const sizeBytes = 1 << 20;
+      const versions = ['a', 'b'].map((letter) => Buffer.alloc(sizeBytes, letter));
+      await suite.store.put(key, versions[0]!);
+      let writing = true;
+      const write = async () => {
+        for (let round = 0; round < 20; round++) await suite.store.put(key, versions[round % 2]!);
+        writing = false;
+      };
+      const read = async (reader: ObjectStore) => {
+        while (writing) {
+          const found = Buffer.from((await reader.get(key))!.bytes);
+          expect(versions.some((version) => version.equals(found))).toBe(true);
+          expect(await reader.head(key)).toEqual({ sizeBytes });
+        }
+      };
+      await Promise.all([write(), read(suite.open()), read(suite.open())]);
+    });
+
+    test('survives writers and removers in the same folders', async () => {
+      const folder = suite.newFolder();
+      const churn = async (name: string) => {
+        const own = suite.open();
+        for (let round = 0; round < 15; round++) {
+          const key = `${folder}/deep/er/${name}`;
+          expect(await own.putIfAbsent(key, bytes(name))).toBe(true);
+          expect(await textOf(own, key)).toBe(name);
+          await own.remove(key);
+        }
+      };
+      await Promise.all(['a', 'b', 'c', 'd'].map(churn));
+      expect(await keysOf(suite.store, folder)).toEqual([]);
+    });
+  });
+
+  describe('put if absent', () => {
+    test('writes only where there is nothing', async () => {
+      const key = `${suite.newFolder()}/claim`;
+      expect(await suite.store.putIfAbsent(key, bytes('mine'))).toBe(true);
+      expect(await suite.open().putIfAbsent(key, bytes('theirs'))).toBe(false);
+      expect(await textOf(suite.store, key)).toBe('mine');
+    });
+
+    test('calls its own bytes a success, so that it can be repeated', async () => {
+      const key = `${suite.newFolder()}/claim`;
+      expect(await suite.store.putIfAbsent(key, bytes('mine'))).toBe(true);
+      expect(await suite.open().putIfAbsent(key, bytes('mine'))).toBe(true);
+    });
+
+    test('lets exactly one of twenty racers win', async () => {
+      const stores = [suite.store, suite.open(), suite.open(), suite.open()];
+      for (let round = 0; round < 5; round++) {
+        const key = `${suite.newFolder()}/claim`;
+        const racers = Array.from({ length: 20 }, (_, i) => `racer ${i}`);
+        const won = await Promise.all(
+          racers.map((racer, i) => stores[i % 4]!.putIfAbsent(key, bytes(racer))),
+        );
+        expect(won.filter(Boolean)).toHaveLength(1);
+        expect(await textOf(suite.store, key)).toBe(racers[won.indexOf(true)]);
+      }
+    });
+  });
+}

@@ -1,0 +1,293 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { CommitFailedError } from '../../src/errors.ts';
+import type { PartRef, UploadRef } from '../../src/store/store.ts';
+import type { StoreSuite } from './store-suite.ts';
+import { bytes, collect, expectFault, faultOf, kept, textOf } from './store-suite.ts';
+
+/** Multipart uploads, and what becomes of them in the hands of a successor. */
+export function describeUploads(suite: StoreSuite): void {
+  describe('uploads', () => {
+    /** An upload with its parts sent. */
+    async function sentUpload(
+      key: string,
+      contents: readonly Uint8Array[],
+    ): Promise<{ upload: UploadRef; parts: PartRef[] }> {
+      const upload = await suite.store.createUpload(key, randomUUID());
+      const parts: PartRef[] = [];
+      for (const content of contents)
+        parts.push(await suite.store.uploadPart(upload, parts.length + 1, content));
+      return { upload, parts };
+    }
+
+    test('shows nothing before it is completed, then all at once', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      await suite.store.put(key, bytes('old'));
+      const contents = [suite.partBytes('1'), suite.partBytes('2'), bytes('tail')];
+      const { upload, parts } = await sentUpload(key, contents);
+      expect(await textOf(suite.store, key)).toBe('old');
+      expect(await suite.store.publishedBy(upload, parts)).toBe(false);
+
+      await suite.store.completeUpload(upload, parts);
+      const found = Buffer.from((await suite.open().get(key))!.bytes);
+      expect(found.equals(Buffer.concat(contents))).toBe(true);
+      expect(await suite.store.publishedBy(upload, parts)).toBe(true);
+      expect(await collect(suite.store.listUploads(key))).toEqual([]);
+    });
+
+    test('describes each part', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const { upload, parts } = await sentUpload(key, [bytes('abc')]);
+      expect(parts).toEqual([
+        {
+          partNumber: 1,
+          sizeBytes: 3,
+          sha256: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+          tag: expect.any(String),
+        },
+      ]);
+      await suite.store.abortUpload(upload);
+    });
+
+    test('puts a part that is sent again in the place of the first', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const { upload, parts } = await sentUpload(key, [suite.partBytes('1'), bytes('second, too long')]);
+      const replaced = await suite.store.uploadPart(upload, 2, bytes('2nd'));
+      await suite.store.completeUpload(upload, [parts[0]!, replaced]);
+      expect((await textOf(suite.store, key)).slice(suite.place.minPartBytes)).toBe('2nd');
+    });
+
+    test('refuses to complete with a part that was replaced, and changes nothing', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      await suite.store.put(key, bytes('old'));
+      const { upload, parts } = await sentUpload(key, [suite.partBytes('1'), bytes('aaaa')]);
+      const replaced = await suite.store.uploadPart(upload, 2, bytes('bbbb'));
+      await expectFault(() => suite.store.completeUpload(upload, parts), CommitFailedError, 'part-mismatch');
+      expect(await textOf(suite.store, key)).toBe('old');
+      await suite.store.completeUpload(upload, [parts[0]!, replaced]);
+    });
+
+    test('refuses to complete with a part that was never sent', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const { upload, parts } = await sentUpload(key, [suite.partBytes('1')]);
+      const madeUp = { ...parts[0]!, partNumber: 2 };
+      await expectFault(
+        () => suite.store.completeUpload(upload, [...parts, madeUp]),
+        CommitFailedError,
+        'part-mismatch',
+      );
+      await expectFault(
+        () => suite.open().completeUpload(upload, [...parts, madeUp]),
+        CommitFailedError,
+        'part-mismatch',
+      );
+      expect(await suite.store.head(key)).toBeUndefined();
+      await suite.store.abortUpload(upload);
+    });
+
+    test('says that an aborted upload is gone', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const { upload, parts } = await sentUpload(key, [bytes('x')]);
+      await suite.open().abortUpload(upload);
+      await suite.store.abortUpload(upload);
+      await expectFault(
+        () => suite.store.uploadPart(upload, 2, bytes('y')),
+        CommitFailedError,
+        'upload-gone',
+      );
+      await expectFault(() => suite.store.completeUpload(upload, parts), CommitFailedError, 'upload-gone');
+      expect(await suite.store.adoptUpload(upload, [], randomUUID())).toBeUndefined();
+      expect(await suite.store.publishedBy(upload, parts)).toBe(false);
+      expect(await suite.store.head(key)).toBeUndefined();
+    });
+
+    test('says that a completed upload is gone, and that it was published', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const { upload, parts } = await sentUpload(key, [bytes('x')]);
+      await suite.store.completeUpload(upload, parts);
+      const other = suite.open();
+      const again = await faultOf(() => other.completeUpload(upload, parts));
+      if (suite.place.strict || again !== undefined) expect(again).toMatchObject({ code: 'upload-gone' });
+      await expectFault(
+        () => suite.store.uploadPart(upload, 2, bytes('y')),
+        CommitFailedError,
+        'upload-gone',
+      );
+      expect(await other.adoptUpload(upload, parts, randomUUID())).toBeUndefined();
+      expect(await other.publishedBy(kept(upload), kept(parts))).toBe(true);
+      await other.abortUpload(upload);
+      expect(await textOf(suite.store, key)).toBe('x');
+    });
+
+    test('knows an object that another upload made', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const first = await sentUpload(key, [bytes('aaaa')]);
+      await suite.store.completeUpload(first.upload, first.parts);
+      const second = await sentUpload(key, [bytes('bbbb')]);
+      await suite.store.completeUpload(second.upload, second.parts);
+      await expectFault(
+        () => suite.open().completeUpload(first.upload, first.parts),
+        CommitFailedError,
+        'upload-gone',
+      );
+      expect(await textOf(suite.store, key)).toBe('bbbb');
+      expect(await suite.store.publishedBy(first.upload, first.parts)).toBe(false);
+      expect(await suite.store.publishedBy(second.upload, second.parts)).toBe(true);
+      expect(await suite.store.publishedBy(second.upload, first.parts)).toBe(false);
+      expect(
+        await suite.store.publishedBy(second.upload, [
+          ...second.parts,
+          { ...second.parts[0]!, partNumber: 2 },
+        ]),
+      ).toBe(false);
+      await suite.store.remove(key);
+      expect(await suite.store.publishedBy(second.upload, second.parts)).toBe(false);
+    });
+
+    test('is not taken for published because the same bytes are there already', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const first = await sentUpload(key, [bytes('same')]);
+      await suite.store.completeUpload(first.upload, first.parts);
+      const second = await sentUpload(key, [bytes('same')]);
+      expect(await suite.store.publishedBy(second.upload, second.parts)).toBe(false);
+      await suite.store.completeUpload(second.upload, second.parts);
+      expect(await suite.store.publishedBy(second.upload, second.parts)).toBe(true);
+    });
+
+    test('drops parts that it is not completed with, or refuses', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const { upload, parts } = await sentUpload(key, [
+        suite.partBytes('1'),
+        suite.partBytes('2'),
+        bytes('3'),
+      ]);
+      const fault = await faultOf(() => suite.store.completeUpload(upload, parts.slice(0, 2)));
+      if (suite.place.strict || fault === undefined) {
+        expect(await suite.store.head(key)).toEqual({ sizeBytes: 2 * suite.place.minPartBytes });
+      } else {
+        expect(fault).toMatchObject({ name: 'CommitFailedError', code: 'part-mismatch' });
+        await suite.store.abortUpload(upload);
+      }
+    });
+
+    test('is completed by another process, from what a checkpoint holds', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const { upload, parts } = await sentUpload(key, [suite.partBytes('1'), bytes('2')]);
+      await suite.open().completeUpload(kept(upload), kept(parts));
+      expect(await suite.store.publishedBy(upload, parts)).toBe(true);
+      expect((await textOf(suite.store, key)).length).toBe(suite.place.minPartBytes + 1);
+    });
+
+    test('two uploads of one key do not mix', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const first = await sentUpload(key, [bytes('first')]);
+      const second = await sentUpload(key, [bytes('second')]);
+      await suite.store.completeUpload(second.upload, second.parts);
+      await suite.store.completeUpload(first.upload, first.parts);
+      expect(await textOf(suite.store, key)).toBe('first');
+    });
+  });
+
+  describe('adopted uploads', () => {
+    /** Two parts known from a checkpoint, a third that was sent after it. */
+    async function predecessor(key: string) {
+      const stale = suite.open();
+      const upload = await stale.createUpload(key, randomUUID());
+      const known = [
+        await stale.uploadPart(upload, 1, suite.partBytes('1')),
+        await stale.uploadPart(upload, 2, suite.partBytes('2')),
+      ];
+      const late = await stale.uploadPart(upload, 3, bytes('stale tail'));
+      return { stale, upload, known, late };
+    }
+
+    test('go on after the known parts', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const { upload, known } = await predecessor(key);
+      const successor = suite.open();
+      const adopted = (await successor.adoptUpload(kept(upload), kept(known), randomUUID()))!;
+      expect(adopted.key).toBe(key);
+      expect(await collect(suite.store.listUploads(key))).toHaveLength(1);
+      const third = await successor.uploadPart(adopted, 3, bytes('new tail'));
+      await successor.completeUpload(adopted, [...known, third]);
+      expect((await textOf(suite.store, key)).slice(2 * suite.place.minPartBytes)).toBe('new tail');
+      expect(await successor.publishedBy(adopted, [...known, third])).toBe(true);
+    });
+
+    test('drop what was sent after the known parts, or refuse to complete', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const { upload, known } = await predecessor(key);
+      const successor = suite.open();
+      const adopted = (await successor.adoptUpload(upload, known, randomUUID()))!;
+      const fault = await faultOf(() => successor.completeUpload(adopted, known));
+      if (suite.place.strict || fault === undefined) {
+        expect(await suite.store.head(key)).toEqual({ sizeBytes: 2 * suite.place.minPartBytes });
+      } else {
+        expect(fault).toMatchObject({ name: 'CommitFailedError', code: 'part-mismatch' });
+        expect(await suite.store.head(key)).toBeUndefined();
+        await successor.abortUpload(adopted);
+      }
+    });
+
+    test('cannot be completed by the stale writer with its own bytes', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      await suite.store.put(key, bytes('old'));
+      const { stale, upload, known, late } = await predecessor(key);
+      const successor = suite.open();
+      const adopted = (await successor.adoptUpload(upload, known, randomUUID()))!;
+      const third = await successor.uploadPart(adopted, 3, bytes('newer tail'));
+      await expectFault(
+        () => stale.completeUpload(upload, [...known, late]),
+        CommitFailedError,
+        /^(upload-gone|part-mismatch)$/,
+      );
+      expect(await textOf(suite.store, key)).toBe('old');
+      await successor.completeUpload(adopted, [...known, third]);
+      expect((await textOf(suite.store, key)).slice(2 * suite.place.minPartBytes)).toBe('newer tail');
+    });
+
+    test('are refused when a known part is not as it was', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const { upload, known, late } = await predecessor(key);
+      const [first, second] = known as [PartRef, PartRef];
+      const wrongs: PartRef[][] = [
+        [first, { ...second, sha256: late.sha256, tag: late.tag }],
+        [first, { ...second, sizeBytes: second.sizeBytes - 1 }],
+        [first, second, late, { ...late, partNumber: 4 }],
+      ];
+      for (const wrong of wrongs)
+        expect(await suite.open().adoptUpload(upload, wrong, randomUUID())).toBeUndefined();
+      // A refusal leaves it as it was.
+      expect(await suite.open().adoptUpload(upload, known, randomUUID())).toBeDefined();
+    });
+
+    test('may have no known part at all', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const { upload } = await predecessor(key);
+      const successor = suite.open();
+      const adopted = (await successor.adoptUpload(upload, [], randomUUID()))!;
+      const parts: PartRef[] = [];
+      for (const content of [suite.partBytes('a'), suite.partBytes('b'), bytes('c')]) {
+        parts.push(await successor.uploadPart(adopted, parts.length + 1, content));
+      }
+      await successor.completeUpload(adopted, parts);
+      expect((await textOf(suite.store, key)).slice(-2)).toBe('bc');
+    });
+
+    test('can be adopted again by the next one', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const { upload, known, late } = await predecessor(key);
+      const second = (await suite.open().adoptUpload(upload, known, randomUUID()))!;
+      const third = suite.open();
+      const adopted = (await third.adoptUpload(second, known.slice(0, 1), randomUUID()))!;
+      const parts = [
+        known[0]!,
+        await third.uploadPart(adopted, 2, suite.partBytes('x')),
+        await third.uploadPart(adopted, 3, bytes('y')),
+      ];
+      await third.completeUpload(adopted, parts);
+      expect((await textOf(suite.store, key)).slice(-2)).toBe('xy');
+      expect(await suite.store.publishedBy(adopted, [...known, late])).toBe(false);
+    });
+  });
+}

@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Agent, createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface SeenRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly bodyBytes: number;
+}
+
+/** What happens to a request on its way. */
+export type Fault =
+  /** Answered here; the server never sees it. */
+  | { readonly kind: 'answer'; readonly status: number; readonly body: string }
+  /** The server does it; the connection ends before the answer. */
+  | { readonly kind: 'lose-answer' }
+  /** The server does it; another answer is given. */
+  | { readonly kind: 'replace-answer'; readonly status: number; readonly body: string }
+  /** The answer's body ends after half of it. */
+  | { readonly kind: 'cut-answer' }
+  /** A byte of the body is changed. */
+  | { readonly kind: 'damage' }
+  /** Never answered; the server never sees it. */
+  | { readonly kind: 'hang' };
+
+/** A line between a client and a real server that misbehaves on demand. */
+export interface FaultProxy extends AsyncDisposable {
+  readonly endpoint: string;
+  readonly seen: SeenRequest[];
+  /** Most connections that were open at once. */
+  readonly maxConnections: number;
+  /** The next requests that match get these faults, one each. */
+  script(matches: (request: SeenRequest) => boolean, ...faults: Fault[]): void;
+}
+
+export async function startFaultProxy(target: string): Promise<FaultProxy> {
+  const seen: SeenRequest[] = [];
+  let matches = (_: SeenRequest): boolean => false;
+  let faults: Fault[] = [];
+  let connections = 0;
+  let maxConnections = 0;
+  const agent = new Agent({ keepAlive: true });
+
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray());
+    const { method = '', url = '', headers } = request;
+    const entry = { method, url, headers, bodyBytes: body.length };
+    seen.push(entry);
+    const fault = faults.length > 0 && matches(entry) ? faults.shift() : undefined;
+    if (fault?.kind === 'hang') return;
+    if (fault?.kind === 'answer') return void response.writeHead(fault.status).end(fault.body);
+    if (fault?.kind === 'damage') body[0] = body[0]! ^ 1;
+    const answer = await forward(target, agent, request, body);
+    giveAnswer(answer, response, fault);
+  });
+  server.on('connection', (socket) => {
+    maxConnections = Math.max(maxConnections, ++connections);
+    socket.on('close', () => connections--);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen,
+    get maxConnections() {
+      return maxConnections;
+    },
+    script(newMatches, ...newFaults) {
+      matches = newMatches;
+      faults = newFaults;
+    },
+    async [Symbol.asyncDispose]() {
+      agent.destroy();
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+}
+
+/** The signature covers the Host header, so it is sent as the client made it. */
+async function forward(
+  target: string,
+  agent: Agent,
+  request: IncomingMessage,
+  body: Buffer,
+): Promise<Answer> {
+  const { method, headers } = request;
+  const forwarded = httpRequest(`${target}${request.url}`, { agent, method, headers });
+  forwarded.end(body);
+  const [answer] = (await once(forwarded, 'response')) as [IncomingMessage];
+  return { status: answer.statusCode!, headers: answer.headers, body: Buffer.concat(await answer.toArray()) };
+}
+
+function giveAnswer(answer: Answer, response: ServerResponse, fault: Fault | undefined): void {
+  switch (fault?.kind) {
+    case 'lose-answer':
+      response.destroy();
+      return;
+    case 'replace-answer':
+      response.writeHead(fault.status).end(fault.body);
+      return;
+    case 'cut-answer':
+      response.writeHead(answer.status, { ...answer.headers, 'content-length': String(answer.body.length) });
+      response.write(answer.body.subarray(0, answer.body.length / 2), () => response.destroy());
+      return;
+    default:
+      response.writeHead(answer.status, answer.headers).end(answer.body);
+  }
+}

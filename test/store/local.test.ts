@@ -1,0 +1,128 @@
+import { mkdir, open, readdir, symlink, writeFile } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FatalError } from '../../src/errors.ts';
+import { createLocalStore } from '../../src/store/local.ts';
+import type { ObjectStore } from '../../src/store/store.ts';
+import type { TempFolder } from '../helpers/temp.ts';
+import { newTempFolder } from '../helpers/temp.ts';
+import { describeStore } from './conformance.ts';
+import { bytes, collect, expectFault, keysOf, textOf } from './store-suite.ts';
+
+describeStore('local', async () => {
+  const temp = await newTempFolder();
+  return {
+    open: () => createLocalStore(`${temp.path}/lake`),
+    minPartBytes: 1000,
+    strict: true,
+    drop: temp.remove,
+  };
+});
+
+describe('a local store', () => {
+  const key = 'job/day/data.parquet';
+  let temp: TempFolder;
+  let root: string;
+  let store: ObjectStore;
+
+  beforeEach(async () => {
+    temp = await newTempFolder();
+    root = `${temp.path}/lake`;
+    store = createLocalStore(root);
+  });
+  afterEach(() => temp.remove());
+
+  const filesBelow = async (folder: string) => await readdir(folder, { recursive: true });
+
+  test('is an empty lake before its folder exists', async () => {
+    expect(await keysOf(store, '')).toEqual([]);
+    expect(await collect(store.listUploads(''))).toEqual([]);
+    await store.remove(key);
+    expect(await readdir(temp.path)).toEqual([]);
+  });
+
+  test('names itself by a file URL', () => {
+    expect(store.url).toBe(`file://${root}`);
+  });
+
+  test('leaves neither temp files nor empty folders', async () => {
+    await store.put('a/b/1', bytes('x'));
+    await store.putIfAbsent('a/c/2', bytes('x'));
+    await store.putIfAbsent('a/c/2', bytes('y'));
+    const upload = await store.createUpload('a/d/e/3', 'n1');
+    expect(await filesBelow(`${root}/a/d`)).toEqual(['e', 'e/.3.n1.upload']);
+    await store.abortUpload(upload);
+    expect((await filesBelow(root)).sort()).toEqual(['a', 'a/b', 'a/b/1', 'a/c', 'a/c/2']);
+    await store.remove('a/b/1');
+    expect((await filesBelow(root)).sort()).toEqual(['a', 'a/c', 'a/c/2']);
+    await store.remove('a/c/2');
+    expect(await readdir(temp.path)).toEqual(['lake']);
+    expect(await readdir(root)).toEqual([]);
+  });
+
+  test('gives uploads names that readers of Parquet pass over', async () => {
+    await store.createUpload(key, 'n1');
+    const [name] = await readdir(`${root}/job/day`);
+    expect(name).toMatch(/^\./);
+    expect(name).not.toMatch(/\.parquet$/);
+  });
+
+  test('keeps what a stale writer has still in flight out of the adopted upload', async () => {
+    const upload = await store.createUpload(key, 'stale');
+    const first = await store.uploadPart(upload, 1, bytes('first'));
+    const inFlight = await open(`${root}/job/day/.data.parquet.stale.upload`, 'r+');
+    const successor = createLocalStore(root);
+    const adopted = (await successor.adoptUpload(upload, [first], 'successor'))!;
+    const second = await successor.uploadPart(adopted, 2, bytes(' second'));
+    await inFlight.write(bytes('STALE STALE STALE'), 0, 17, 0);
+    await successor.completeUpload(adopted, [first, second]);
+    await inFlight.write(bytes('STALE STALE STALE'), 0, 17, 0);
+    await inFlight.close();
+    expect(await textOf(store, key)).toBe('first second');
+    expect(await successor.publishedBy(adopted, [first, second])).toBe(true);
+  });
+
+  test('lets one of two adopters have the upload', async () => {
+    const upload = await store.createUpload(key, 'stale');
+    const first = await store.uploadPart(upload, 1, bytes('first'));
+    const adopters = ['a', 'b', 'c', 'd'].map((nonce) =>
+      createLocalStore(root).adoptUpload(upload, [first], nonce),
+    );
+    const adopted = (await Promise.all(adopters)).filter((each) => each !== undefined);
+    expect(adopted).toHaveLength(1);
+    expect(await collect(store.listUploads(''))).toEqual([{ ...adopted[0]!, startedMs: expect.any(Number) }]);
+    expect(await readdir(`${root}/job/day`)).toHaveLength(1);
+  });
+
+  test('refuses what would break an upload: a nonce used twice, a part out of order, a part of an upload not adopted', async () => {
+    const upload = await store.createUpload(key, 'n1');
+    await expectFault(() => store.createUpload(key, 'n1'), FatalError, 'nonce-reused');
+    await expectFault(() => store.uploadPart(upload, 2, bytes('x')), FatalError, 'part-order');
+    await expectFault(
+      () => createLocalStore(root).uploadPart(upload, 1, bytes('x')),
+      FatalError,
+      'upload-not-adopted',
+    );
+    await expectFault(() => store.adoptUpload(upload, [], 'n1'), FatalError, 'bad-key');
+    await expectFault(() => store.abortUpload({ ...upload, uploadId: '../../x' }), FatalError, 'bad-key');
+  });
+
+  test('says where a file stands in the way of a folder, and the other way round', async () => {
+    await store.put('a', bytes('x'));
+    await store.put('b/c', bytes('x'));
+    const fault = await expectFault(() => store.put('a/b', bytes('x')), FatalError, 'key-conflict');
+    expect(fault.message).toContain(`${root}/a/b`);
+    await expectFault(() => store.put('b', bytes('x')), FatalError, 'key-conflict');
+    expect(await store.head('b')).toBeUndefined();
+    expect(await filesBelow(root)).not.toContainEqual(expect.stringMatching(/\.put$/));
+  });
+
+  test('passes over hidden files and links of others', async () => {
+    await store.put('a/object', bytes('x'));
+    await writeFile(`${root}/a/.DS_Store`, 'x');
+    await mkdir(`${root}/.git`);
+    await writeFile(`${root}/.git/config`, 'x');
+    await symlink('..', `${root}/a/loop`);
+    expect(await keysOf(store, '')).toEqual(['a/object']);
+    expect(await collect(store.listUploads(''))).toEqual([]);
+  });
+});
