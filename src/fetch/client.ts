@@ -1,0 +1,232 @@
+/**
+ * The client of the query service: bytes in, bytes out. Layers, outermost → innermost:
+ *
+ *   token      a bearer token on every request; renewed early, and after a 401
+ *   version    x-api-version asked and checked
+ *   retry      the table in retry.ts, over the request and the reading of its body
+ *   cap        requests in flight, over all who share the credential
+ *   pace       requests per minute, over all who share an address
+ *   meter      counts and times
+ *   inflate    gzip, and the largest body we take
+ *   deadline   headers and idle bodies
+ *   transport  undici
+ */
+import { CancelledError, VesselExportError } from '../errors.ts';
+import { type Cap, type Clock, type Log, type Pace, type Random, silentLog } from '../model/ports.ts';
+import type { ApiVersion, QueryRequest, QueryResponse } from '../model/query.ts';
+import { addressOf, describeRequest } from './address.ts';
+import { withCap } from './cap.ts';
+import { type DeadlineLimits, withDeadline } from './deadline.ts';
+import {
+  contentTypeOf,
+  createRequestStats,
+  type Exchange,
+  linkSignals,
+  type Outgoing,
+  type RequestStats,
+} from './exchange.ts';
+import { withInflate } from './inflate.ts';
+import { type RequestReport, withMeter } from './meter.ts';
+import { withPace } from './pace.ts';
+import { RETRY_LIMITS, type RetryLimits } from './retry.ts';
+import { withRetry } from './retry-loop.ts';
+import { readAnswerError } from './status.ts';
+import { withToken } from './token.ts';
+import { createTokenSource } from './token-source.ts';
+import { createTransport } from './transport.ts';
+import { versionOf, withVersion } from './version.ts';
+
+export interface ClientLimits extends DeadlineLimits {
+  /** Most decompressed bytes of an answer that `readAll` takes, unless it is told otherwise. */
+  readonly maxMetadataBytes: number;
+  /** Most bytes of an error body that are read. */
+  readonly maxErrorBytes: number;
+  /** Most decompressed bytes of a body in `exchange`. */
+  readonly maxPageBytes: number;
+  readonly retry: RetryLimits;
+}
+
+export const CLIENT_LIMITS: ClientLimits = {
+  headersTimeoutMs: 120_000,
+  idleTimeoutMs: 60_000,
+  maxMetadataBytes: 256 * 1024 * 1024,
+  maxErrorBytes: 16 * 1024,
+  maxPageBytes: 4 * 1024 * 1024 * 1024,
+  retry: RETRY_LIMITS,
+};
+
+export interface ClientOptions {
+  /** With its tenant segment. */
+  readonly baseUrl: string;
+  readonly authUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly apiVersion: ApiVersion;
+  readonly cap: Cap;
+  readonly pace: Pace;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log?: Log;
+  readonly limits?: Partial<Omit<ClientLimits, 'retry'>> & { readonly retry?: Partial<RetryLimits> };
+  /** Told of every request to the query service once it is over. */
+  readonly onRequest?: (report: RequestReport) => void;
+}
+
+export interface ExchangeOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Counters to add to, besides the client's own. */
+  readonly stats?: RequestStats | undefined;
+  /** Did the last attempt get further? Asked after a failure; true gives the next one full patience again. */
+  readonly progressed?: () => boolean;
+}
+
+export interface WholeAnswer {
+  readonly apiVersion: ApiVersion;
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface QueryClient {
+  /**
+   * Ask, and read the answer inside `consume`. Both are done again when the retry table says so: `makeRequest`
+   * gets the number of the attempt (1, 2, …; every HTTP request counts) and may ask for less than before.
+   * Throws RetriableError (codes in faults.ts), RateLimitedError, HttpStatusError, FatalError, DataError
+   * (`page-too-large`), CancelledError, and whatever `consume` throws. Until its body has ended a call holds a
+   * slot of the cap, so `consume` must not start another call before it has read the body.
+   */
+  exchange<T>(
+    makeRequest: (attempt: number) => QueryRequest,
+    consume: (response: QueryResponse) => Promise<T>,
+    options?: ExchangeOptions,
+  ): Promise<T>;
+  /** Ask, and read a whole answer of at most `maxBytes` into memory: metadata and statistics. */
+  readAll(
+    request: QueryRequest,
+    options?: ExchangeOptions & { readonly maxBytes?: number },
+  ): Promise<WholeAnswer>;
+  /** Counters over all calls. */
+  readonly stats: Readonly<RequestStats>;
+  /** Length of the base URL, for `splitExpressions`. */
+  readonly baseUrlBytes: number;
+  /** Cancel what is under way and close all sockets. */
+  close(): Promise<void>;
+}
+
+/** A client; nothing is sent before the first call. */
+export function createQueryClient(options: ClientOptions): QueryClient {
+  const { clock, random, cap, pace, apiVersion, log = silentLog, onRequest = () => {} } = options;
+  const limits: ClientLimits = {
+    ...CLIENT_LIMITS,
+    ...options.limits,
+    retry: { ...RETRY_LIMITS, ...options.limits?.retry },
+  };
+  const base = new URL(options.baseUrl);
+  const basePath = base.pathname.replace(/\/+$/, '');
+  const baseUrlBytes = base.origin.length + basePath.length;
+  const stats = createRequestStats();
+  const closing = new AbortController();
+  const transport = createTransport();
+  const retryOptions = { limits: limits.retry, clock, random, log };
+  const overWire = (report: (info: RequestReport) => void) =>
+    withMeter(clock, report, withInflate(withDeadline(limits, clock, transport.send)));
+
+  const tokens = createTokenSource({
+    ...options,
+    log,
+    exchange: withRetry(
+      retryOptions,
+      withPace(
+        pace,
+        overWire(() => {}),
+      ),
+    ),
+    closing: closing.signal,
+  });
+  const exchange: Exchange = withToken(
+    tokens,
+    log,
+    withVersion(
+      apiVersion,
+      withRetry(retryOptions, withCap(cap, clock, withPace(pace, overWire(onRequest)))),
+    ),
+  );
+
+  const outgoingOf = (request: QueryRequest, attempt: number): Outgoing => {
+    const { method, path, query, accept, body } = addressOf(request, baseUrlBytes);
+    return {
+      method,
+      origin: base.origin,
+      target: `${basePath}${path}${query === '' ? '' : `?${query}`}`,
+      headers: { accept, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      body,
+      what: describeRequest(request),
+      attempt,
+    };
+  };
+
+  const ask = async <T>(
+    makeRequest: (attempt: number) => QueryRequest,
+    consume: (response: QueryResponse) => Promise<T>,
+    callOptions: ExchangeOptions,
+    maxBodyBytes: number,
+  ): Promise<T> => {
+    const { controller, unlink } = linkSignals([callOptions.signal, closing.signal], asCancelled);
+    const sinks = callOptions.stats === undefined ? [stats] : [stats, callOptions.stats];
+    let attempts = 0;
+    let what = '';
+    try {
+      controller.signal.throwIfAborted();
+      return await exchange({
+        outgoing: async () => {
+          attempts += 1;
+          if (attempts > 1) for (const sink of sinks) sink.retries += 1;
+          const outgoing = outgoingOf(makeRequest(attempts), attempts);
+          what = outgoing.what;
+          return outgoing;
+        },
+        consume: async (answer) => {
+          if (answer.status !== 200)
+            throw await readAnswerError(answer, what, limits.maxErrorBytes, tokens.secrets());
+          // The version layer has let no other answer through.
+          const response = {
+            apiVersion: versionOf(answer)!,
+            contentType: contentTypeOf(answer),
+            body: answer.body,
+          };
+          return consume(response);
+        },
+        progressed: callOptions.progressed ?? (() => false),
+        signal: controller.signal,
+        maxBodyBytes,
+        sinks,
+      });
+    } finally {
+      unlink();
+    }
+  };
+
+  return {
+    exchange: (makeRequest, consume, callOptions = {}) =>
+      ask(makeRequest, consume, callOptions, limits.maxPageBytes),
+    readAll: (request, callOptions = {}) => {
+      const { maxBytes = limits.maxMetadataBytes } = callOptions;
+      return ask(() => request, readWhole, callOptions, maxBytes);
+    },
+    stats,
+    baseUrlBytes,
+    close: async () => {
+      closing.abort(new CancelledError('the client was closed'));
+      await transport.close();
+    },
+  };
+}
+
+async function readWhole(response: QueryResponse): Promise<WholeAnswer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of response.body) chunks.push(chunk);
+  return { apiVersion: response.apiVersion, contentType: response.contentType, bytes: Buffer.concat(chunks) };
+}
+
+function asCancelled(reason: unknown): VesselExportError {
+  return reason instanceof VesselExportError ? reason : new CancelledError('cancelled', { cause: reason });
+}

@@ -1,0 +1,79 @@
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { DataError, FatalError, VesselExportError } from '../errors.ts';
+import type { Answer, Send } from './exchange.ts';
+import { faultOf } from './faults.ts';
+
+/** Fewer, larger chunks: each one crosses threads and the decoder. */
+const GUNZIP_CHUNK_BYTES = 256 * 1024;
+
+/**
+ * Layer: accept gzip, decode it, and stop a body that grows past the call's `maxBodyBytes` (DataError
+ * `page-too-large`). A body whose end cannot be told from a break is refused (FatalError `body-without-end`).
+ */
+export function withInflate(next: Send): Send {
+  return (attempt) => {
+    const { what, headers } = attempt.outgoing;
+    return next({
+      ...attempt,
+      outgoing: { ...attempt.outgoing, headers: { ...headers, 'accept-encoding': 'gzip' } },
+      consume: (answer) =>
+        attempt.consume({ ...answer, body: bounded(decoded(answer, what), attempt.maxBodyBytes, what) }),
+    });
+  };
+}
+
+function decoded(answer: Answer, what: string): AsyncIterable<Uint8Array> {
+  const encoding = (answer.headers['content-encoding'] ?? '').trim().toLowerCase();
+  if (encoding === 'gzip' || encoding === 'x-gzip') return gunzipped(answer.body, what);
+  if (encoding !== '' && encoding !== 'identity') {
+    // Whatever an error body says, its status is what counts.
+    if (answer.status !== 200) return nothing();
+    throw new FatalError(
+      'wrong-encoding',
+      `${what}: got the content encoding '${encoding.replace(/[^a-z0-9, -]/g, '?').slice(0, 40)}', asked for gzip or none`,
+    );
+  }
+  // Neither a length nor chunks: the body ends when the connection does, so a cut one looks whole.
+  if (
+    answer.status === 200 &&
+    !('content-length' in answer.headers) &&
+    !('transfer-encoding' in answer.headers)
+  )
+    throw new FatalError(
+      'body-without-end',
+      `${what}: the answer has neither Content-Length nor chunks, so a body that breaks off cannot be told from a whole one; have the service or the proxy before it speak HTTP/1.1`,
+    );
+  return answer.body;
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+async function* gunzipped(body: AsyncIterable<Uint8Array>, what: string): AsyncGenerator<Uint8Array> {
+  const gunzip = createGunzip({ chunkSize: GUNZIP_CHUNK_BYTES });
+  pipeline(Readable.from(body, { objectMode: false }), gunzip, () => {});
+  try {
+    yield* gunzip;
+  } catch (error) {
+    throw error instanceof VesselExportError ? error : faultOf(error, 'body', what);
+  } finally {
+    gunzip.destroy();
+  }
+}
+
+async function* bounded(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  what: string,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > maxBytes)
+      throw new DataError(
+        'page-too-large',
+        `${what}: the answer is larger than ${maxBytes} bytes; ask for less at once`,
+      );
+    yield chunk;
+  }
+}

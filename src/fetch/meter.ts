@@ -1,0 +1,42 @@
+import type { Clock } from '../model/ports.ts';
+import type { Answer, RequestStats, Send } from './exchange.ts';
+
+export interface RequestReport {
+  /** Absent when no headers arrived. */
+  readonly status?: number;
+  /** From sending the request until its body ended or broke off, consuming it included. */
+  readonly ms: number;
+  /** 0 for the first request of a call. */
+  readonly retry: number;
+}
+
+/** Layer: count requests and bytes, and measure the time on the wire. */
+export function withMeter(clock: Clock, onRequest: (report: RequestReport) => void, next: Send): Send {
+  return async (attempt) => {
+    const startedMs = clock.monotonicMs();
+    let status: number | undefined;
+    for (const sink of attempt.sinks) sink.requests += 1;
+    try {
+      return await next({
+        ...attempt,
+        consume: (answer) => {
+          status = answer.status;
+          if (status === 429) for (const sink of attempt.sinks) sink.rateLimited += 1;
+          return attempt.consume({ ...answer, body: counted(answer, attempt.sinks) });
+        },
+      });
+    } finally {
+      const ms = clock.monotonicMs() - startedMs;
+      attempt.wire.elapsedMs = ms;
+      const retry = attempt.outgoing.attempt - 1;
+      onRequest(status === undefined ? { ms, retry } : { status, ms, retry });
+    }
+  };
+}
+
+async function* counted(answer: Answer, sinks: readonly RequestStats[]): AsyncGenerator<Uint8Array> {
+  for await (const chunk of answer.body) {
+    for (const sink of sinks) sink.bytes += chunk.length;
+    yield chunk;
+  }
+}

@@ -1,0 +1,209 @@
+import { FatalError, HttpStatusError, messageOf } from '../errors.ts';
+import type { Clock, Log } from '../model/ports.ts';
+import type { Answer, Exchange } from './exchange.ts';
+import { readAnswerError } from './status.ts';
+
+/** A bearer token and what is known of it. */
+export interface AccessToken {
+  readonly text: string;
+  /** On the monotonic clock. */
+  renewAtMs: number;
+  readonly expiresAtMs: number;
+  /** Has it ever got another answer than 401? */
+  worked: boolean;
+}
+
+export interface TokenSource {
+  /** A token that should work; waits for a new one where needed. Callers who wait share one request. */
+  current(signal: AbortSignal): Promise<AccessToken>;
+  /** The service refused this token: `current` must not give it out again. */
+  drop(token: AccessToken): void;
+  /** Everything that must never be shown. */
+  secrets(): readonly string[];
+}
+
+export interface TokenSourceOptions {
+  readonly authUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** retry → pace → deadline → transport: without token, version and cap. */
+  readonly exchange: Exchange;
+  /** Aborted when the client closes. */
+  readonly closing: AbortSignal;
+}
+
+const ASSUMED_LIFETIME_MS = 3_600_000;
+const MAX_MARGIN_MS = 300_000;
+/** After an early renewal that failed. */
+const EARLY_RETRY_MS = 30_000;
+/** So long the endpoint's refusal is taken for its answer to everyone who asks. */
+const REFUSAL_MEMORY_MS = 10_000;
+const MAX_TOKEN_BODY_BYTES = 256 * 1024;
+const WHAT = 'access token';
+
+/** Gets tokens by OAuth 2.0 client credentials (RFC 6749 §4.4) and keeps the present one. */
+export function createTokenSource(options: TokenSourceOptions): TokenSource {
+  const { clock, log } = options;
+  const basic = basicCredentials(options.clientId, options.clientSecret);
+  const tokens: string[] = [];
+  const secrets = () => [options.clientSecret, basic, ...tokens];
+  let held: AccessToken | undefined;
+  let pending: Promise<AccessToken> | undefined;
+  let refusal: { readonly error: FatalError; readonly untilMs: number } | undefined;
+
+  const renew = (): Promise<AccessToken> => {
+    // Everyone who shares the credential would ask in turn, and some services lock an account after a few.
+    if (refusal !== undefined && clock.monotonicMs() < refusal.untilMs) return Promise.reject(refusal.error);
+    pending ??= requestToken(options, basic, secrets)
+      .then((text) => {
+        held = describeToken(text, clock);
+        // The one before may still be in messages about requests under way.
+        tokens.unshift(text);
+        tokens.length = Math.min(tokens.length, 3);
+        return held;
+      })
+      .catch((error: unknown) => {
+        if (error instanceof FatalError)
+          refusal = { error, untilMs: clock.monotonicMs() + REFUSAL_MEMORY_MS };
+        throw error;
+      })
+      .finally(() => {
+        pending = undefined;
+      });
+    return pending;
+  };
+
+  const putOff = (token: AccessToken, error: unknown): void => {
+    token.renewAtMs = clock.monotonicMs() + EARLY_RETRY_MS;
+    log.warn({}, `renewing the access token early failed: ${messageOf(error)}`);
+  };
+
+  return {
+    current: (signal) => {
+      const nowMs = clock.monotonicMs();
+      const token = held;
+      if (token !== undefined && nowMs < token.expiresAtMs) {
+        // Early renewal is a courtesy: the present token goes on working while the endpoint is in trouble.
+        if (nowMs >= token.renewAtMs && !pending) renew().catch((error) => putOff(token, error));
+        return Promise.resolve(token);
+      }
+      return abortable(renew(), signal);
+    },
+    drop: (token) => {
+      if (held === token) held = undefined;
+    },
+    secrets,
+  };
+}
+
+/** Wait for a shared promise; an abort ends the wait of one caller only. */
+function abortable<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    shared.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+async function requestToken(
+  options: TokenSourceOptions,
+  basic: string,
+  secrets: () => readonly string[],
+): Promise<string> {
+  const url = new URL(options.authUrl);
+  const outgoing = {
+    method: 'POST',
+    origin: url.origin,
+    target: `${url.pathname.replace(/\/+$/, '')}/oauth2/token`,
+    headers: {
+      authorization: `Basic ${basic}`,
+      'content-type': 'application/x-www-form-urlencoded',
+      accept: 'application/json',
+    },
+    body: 'grant_type=client_credentials',
+    what: WHAT,
+    attempt: 1,
+  } as const;
+  try {
+    return await options.exchange({
+      outgoing: async () => outgoing,
+      consume: async (answer) => {
+        if (answer.status !== 200) throw await readAnswerError(answer, WHAT, 16 * 1024, secrets());
+        return readToken(answer, url.host);
+      },
+      progressed: () => false,
+      signal: options.closing,
+      maxBodyBytes: MAX_TOKEN_BODY_BYTES,
+      sinks: [],
+    });
+  } catch (error) {
+    if (!(error instanceof HttpStatusError)) throw error;
+    const found = `the token endpoint at ${url.host} answered ${error.status}`;
+    if ([400, 401, 403].includes(error.status)) throw credentialsRefused(found, error);
+    throw new FatalError('token-endpoint-wrong', `${found}, expected 200; check QUERY_AUTH_URL`, {
+      cause: error,
+    });
+  }
+}
+
+async function readToken(answer: Answer, host: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of answer.body) chunks.push(chunk);
+  let token: unknown;
+  try {
+    token = JSON.parse(Buffer.concat(chunks).toString('utf8'))?.access_token;
+  } catch {
+    // Said below, without the body: it may hold a token.
+  }
+  if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;
+  throw new FatalError(
+    'token-invalid',
+    `the token endpoint at ${host} answered 200 but not with JSON that has an access_token; check QUERY_AUTH_URL`,
+  );
+}
+
+/** What to check when nobody will take the credential. */
+export function credentialsRefused(found: string, cause?: unknown): FatalError {
+  return new FatalError(
+    'credentials-refused',
+    `the credentials were refused: ${found}; check QUERY_CLIENT_ID, QUERY_CLIENT_SECRET and QUERY_AUTH_URL, and whether the operator has regenerated the secret, which makes the old one invalid for good`,
+    cause === undefined ? undefined : { cause },
+  );
+}
+
+/** When to renew a token: early by a fifth of its life, at most five minutes. Times on the monotonic clock. */
+function describeToken(text: string, clock: Clock): AccessToken {
+  const nowMs = clock.monotonicMs();
+  const lifetimeMs = lifetimeOf(text, clock.nowMs());
+  return {
+    text,
+    expiresAtMs: nowMs + lifetimeMs,
+    renewAtMs: nowMs + lifetimeMs - Math.min(MAX_MARGIN_MS, lifetimeMs / 5),
+    worked: false,
+  };
+}
+
+/**
+ * Lifetime of a token in milliseconds, from its own `exp − iat`, so that a clock that is off does not matter.
+ * Without `iat` from `exp` and our clock; an hour where neither gives a time ahead, or the token is no JWT.
+ */
+export function lifetimeOf(token: string, nowMs: number): number {
+  let claims: { exp?: unknown; iat?: unknown } | null;
+  try {
+    claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+  } catch {
+    return ASSUMED_LIFETIME_MS;
+  }
+  const { exp, iat } = claims ?? {};
+  if (typeof exp !== 'number') return ASSUMED_LIFETIME_MS;
+  const lifetimeMs = exp * 1000 - (typeof iat === 'number' ? iat * 1000 : nowMs);
+  return lifetimeMs > 0 && Number.isFinite(lifetimeMs) ? lifetimeMs : ASSUMED_LIFETIME_MS;
+}
+
+/** HTTP Basic of `<id>:<secret>` as they are: the contract shows no form encoding before it. */
+function basicCredentials(clientId: string, clientSecret: string): string {
+  return Buffer.from(`${clientId}:${clientSecret}`, 'utf8').toString('base64');
+}

@@ -1,0 +1,88 @@
+import { Agent, type Dispatcher } from 'undici';
+import type { Answer, Attempt } from './exchange.ts';
+import { faultOf, type Phase } from './faults.ts';
+
+export interface Transport {
+  send<T>(attempt: Attempt<T>): Promise<T>;
+  /** Close all sockets, also those in use. */
+  close(): Promise<void>;
+}
+
+/** Sockets to one origin: far above any sensible cap, which is what really bounds them. */
+const MAX_SOCKETS = 256;
+const CONNECT_TIMEOUT_MS = 15_000;
+const MAX_HEADER_BYTES = 32 * 1024;
+
+/**
+ * The innermost layer: one HTTP request over undici. No redirect is followed, no proxy is used, and the socket
+ * of a body that was not read to its end is closed before `send` returns.
+ */
+export function createTransport(): Transport {
+  const agent = new Agent({
+    connections: MAX_SOCKETS,
+    pipelining: 1,
+    allowH2: false,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    // The deadline layer keeps these times, on our clock.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+
+  const send = async <T>(attempt: Attempt<T>): Promise<T> => {
+    const response = await request(agent, attempt);
+    // Destroying a body emits an error; who reads it gets it from the iterator.
+    response.body.on('error', () => {});
+    try {
+      return await attempt.consume({
+        status: response.statusCode,
+        headers: joinHeaders(response.headers),
+        body: readBody(response.body, attempt),
+      });
+    } finally {
+      if (!response.body.readableEnded) response.body.destroy();
+    }
+  };
+  return { send, close: () => agent.destroy() };
+}
+
+async function request(agent: Agent, attempt: Attempt<unknown>): Promise<Dispatcher.ResponseData> {
+  const { method, origin, target, headers, body } = attempt.outgoing;
+  attempt.signal.throwIfAborted();
+  try {
+    return await agent.request({
+      method,
+      origin,
+      path: target,
+      headers,
+      body: body ?? null,
+      signal: attempt.signal,
+    });
+  } catch (error) {
+    throw reasonOf(error, 'headers', attempt);
+  }
+}
+
+async function* readBody(
+  body: AsyncIterable<Uint8Array>,
+  attempt: Attempt<unknown>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw reasonOf(error, 'body', attempt);
+  }
+}
+
+/** An aborted request fails with the reason it was aborted for, whatever undici makes of it. */
+function reasonOf(error: unknown, phase: Phase, attempt: Attempt<unknown>): unknown {
+  if (attempt.signal.aborted) return attempt.signal.reason;
+  return faultOf(error, phase, attempt.outgoing.what);
+}
+
+function joinHeaders(headers: Dispatcher.ResponseData['headers']): Answer['headers'] {
+  const joined: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined) joined[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value;
+  return joined;
+}
