@@ -1,0 +1,184 @@
+import type { BodyWindow } from './body-window.ts';
+import { INCOMPLETE, streamWindow } from './body-window.ts';
+import { stringValue } from './json-tokens.ts';
+import { MemberSpans, readMembers } from './object-members.ts';
+
+/** How records follow each other in a body: one a line, or as the elements of one JSON array. */
+export type BodyFormat = 'ndjson' | 'json';
+
+/** Reads one record. */
+export interface RecordParser {
+  /**
+   * Read the object that opens at `start`; the position behind it, or INCOMPLETE when `window.end` comes
+   * first, in which case nothing was kept of it and the same record is offered again with more bytes.
+   */
+  parseRecord(window: BodyWindow, start: number): number;
+}
+
+/** A record longer than this is a fault: 16 MiB. */
+export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
+/** Small enough to stay in the second-level cache, so that copying chunks into it costs little. */
+const SLAB_BYTES = 256 * 1024;
+
+const LINE_FEED = 0x0a;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const TAB = 0x09;
+const CARRIAGE_RETURN = 0x0d;
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+
+// What may come next, besides white space.
+/** A record, or the end of the body (NDJSON). */
+const LINE = 0;
+/** A record, after a comma. */
+const ELEMENT = 1;
+/** A record or `]`. */
+const FIRST_ELEMENT = 2;
+/** A line feed or the end of the body (NDJSON). */
+const LINE_END = 3;
+/** `,` or `]`. */
+const AFTER_ELEMENT = 4;
+/** `[`. */
+const ARRAY = 5;
+/** The end of the body. */
+const NOTHING = 6;
+
+const EXPECTED = [
+  "'{', a record",
+  "'{', a record",
+  "'{', a record, or ']'",
+  'a line feed after a record',
+  "',' or ']' after a record",
+  "'[', the array of records",
+  "nothing after the array's end",
+];
+
+/**
+ * Cuts a body into records, whatever the chunks it comes in, and hands each to the parser in place.
+ * Chunks are gathered in a slab; a record that the slab cuts is kept and read again when the rest is there.
+ * Memory: the slab, which grows only to hold one long record.
+ */
+export class BodyScanner {
+  readonly window: BodyWindow;
+  readonly #parser: RecordParser;
+  /** What follows a record in this format. */
+  readonly #afterRecord: number;
+  #next: number;
+
+  /** `slabBytes` is for tests: tiny slabs cut every record. */
+  constructor(format: BodyFormat, parser: RecordParser, slabBytes = SLAB_BYTES) {
+    this.#parser = parser;
+    this.#next = format === 'ndjson' ? LINE : ARRAY;
+    this.#afterRecord = format === 'ndjson' ? LINE_END : AFTER_ELEMENT;
+    this.window = streamWindow(slabBytes, format === 'json');
+  }
+
+  /** Take the next bytes of the body; copied, so the chunk may be used again. Throws DataError, RetriableError. */
+  push(chunk: Uint8Array): void {
+    const { window } = this;
+    let taken = 0;
+    while (taken < chunk.length) {
+      const room = Math.min(window.capacity - window.end, chunk.length - taken);
+      window.bytes.set(room === chunk.length ? chunk : chunk.subarray(taken, taken + room), window.end);
+      window.end += room;
+      taken += room;
+      if (window.end === window.capacity) this.scan();
+    }
+  }
+
+  /** Parse the records that are whole by now. Throws DataError, RetriableError. */
+  scan(): void {
+    const { window } = this;
+    const parsedTo = this.#scanRecords();
+    if (parsedTo > 0) window.dropBefore(parsedTo);
+    if (window.end > MAX_RECORD_BYTES) throw this.#tooLong(0, `more than ${MAX_RECORD_BYTES} bytes`);
+    if (window.end * 2 > window.capacity)
+      window.resize(Math.max(window.end + 1, Math.min(window.capacity * 2, MAX_RECORD_BYTES + 1)));
+  }
+
+  /** Parse the rest. Throws DataError `body-truncated` when a record or the array is not whole. */
+  end(): void {
+    this.scan();
+    const { window } = this;
+    if (window.end > 0)
+      throw window.faultFound(
+        'body-truncated',
+        window.end,
+        'the end of the body inside a record',
+        'its rest',
+      );
+    if (this.#next !== LINE && this.#next !== LINE_END && this.#next !== NOTHING)
+      throw window.faultFound('body-truncated', 0, 'the end of the body', EXPECTED[this.#next]!);
+  }
+
+  /** Parse from the window's begin; the position of the first byte that is still needed. */
+  #scanRecords(): number {
+    const { window } = this;
+    const { bytes, end } = window;
+    let p = 0;
+    while (p < end) {
+      const byte = bytes[p]!;
+      if (byte === OPEN_BRACE && this.#next <= FIRST_ELEMENT) {
+        const recordEnd = this.#parser.parseRecord(window, p);
+        if (recordEnd === INCOMPLETE) break;
+        if (recordEnd - p > MAX_RECORD_BYTES) throw this.#tooLong(p, `${recordEnd - p} bytes`);
+        window.recordNumber++;
+        this.#next = this.#afterRecord;
+        p = recordEnd;
+      } else if (byte === LINE_FEED && this.#next === LINE_END) {
+        this.#next = LINE;
+        p++;
+      } else if (byte === COMMA && this.#next === AFTER_ELEMENT) {
+        this.#next = ELEMENT;
+        p++;
+      } else if (byte === SPACE || byte === LINE_FEED || byte === CARRIAGE_RETURN || byte === TAB) {
+        p++;
+      } else {
+        const next = this.#bracket(p);
+        if (next === INCOMPLETE) break;
+        this.#next = next;
+        p++;
+      }
+    }
+    return p;
+  }
+
+  /** What comes next after a bracket of the array; anything else than a fitting bracket is a fault. */
+  #bracket(position: number): number {
+    const { window } = this;
+    const next = this.#next;
+    const byte = window.bytes[position]!;
+    if (byte === OPEN_BRACKET && next === ARRAY) return FIRST_ELEMENT;
+    if (byte === CLOSE_BRACKET && (next === FIRST_ELEMENT || next === AFTER_ELEMENT)) return NOTHING;
+    // A service that fails in mid-array may put its error object where a comma or the array should be.
+    if (byte === OPEN_BRACE && readErrorObject(window, position) === INCOMPLETE) return INCOMPLETE;
+    throw window.fault('malformed-json', position, EXPECTED[next]!);
+  }
+
+  #tooLong(position: number, found: string): Error {
+    return this.window.faultFound(
+      'record-too-long',
+      position,
+      found,
+      `at most ${MAX_RECORD_BYTES} in a record`,
+    );
+  }
+}
+
+/** Throws RetriableError `error-in-body` when the object at `start` is `{"error": …}`; else its end or INCOMPLETE. */
+function readErrorObject(window: BodyWindow, start: number): number {
+  const members = new MemberSpans();
+  const end = readMembers(window, start, members);
+  if (end !== INCOMPLETE) throwErrorObject(window, start, members);
+  return end;
+}
+
+/** Throws RetriableError `error-in-body` for the contract's error body, whose only member is the string `error`. */
+export function throwErrorObject(window: BodyWindow, start: number, members: MemberSpans): void {
+  if (members.count !== 1 || window.bytes[members.valueStart(0)] !== QUOTE) return;
+  if (stringValue(window, members.keyStart(0), members.keyEnd(0)) !== 'error') return;
+  throw window.errorInBody(start, stringValue(window, members.valueStart(0), members.valueEnd(0)));
+}

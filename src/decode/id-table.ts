@@ -1,0 +1,78 @@
+import type { SeriesDictionary } from '../model/index.ts';
+import type { BodyWindow } from './body-window.ts';
+import { SpellingTable } from './spelling-table.ts';
+
+const BACKSLASH = 0x5c;
+const QUOTES = 0x22222222;
+const LOW_BITS = 0x01010101;
+const HIGH_BITS = 0x80808080;
+/** 2^32 divided by the golden ratio: spreads the bits of a product. */
+const SPREAD = 0x9e3779b1 | 0;
+
+/** An id that this table cannot resolve alone: the tokenizer must look at it. */
+export const UNUSUAL = -1;
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * Ids as they are spelled between their quotes → codes in the dictionary. The hash is computed in the same pass
+ * that searches the closing quote, four bytes at a time.
+ */
+export class IdTable {
+  /** Position of the closing quote that the last `codeAt` found. */
+  quote = 0;
+  readonly #dictionary: SeriesDictionary;
+  readonly #spellings = new SpellingTable();
+
+  constructor(dictionary: SeriesDictionary) {
+    this.#dictionary = dictionary;
+  }
+
+  /** Code of the id whose first byte is at `start`, or UNUSUAL; sets `quote`. The window must be padded. */
+  codeAt(window: BodyWindow, start: number): number {
+    const { view } = window;
+    let p = start;
+    let hash = 0;
+    let word = 0;
+    let hits = 0;
+    for (;;) {
+      word = view.getInt32(p, true);
+      const mask = word ^ QUOTES;
+      hits = (mask - LOW_BITS) & ~mask & HIGH_BITS;
+      if (hits !== 0) break;
+      hash = Math.imul(hash ^ word, SPREAD);
+      hash ^= hash >>> 15;
+      p += 4;
+    }
+    const tail = (31 - Math.clz32(hits & -hits)) >> 3;
+    hash = Math.imul(hash ^ (word & ((1 << (tail << 3)) - 1)), SPREAD);
+    p += tail;
+    this.quote = p;
+    const length = p - start;
+    hash ^= (hash >>> 13) ^ length;
+    const known = this.#spellings.find(view, start, length, hash);
+    return known === UNUSUAL ? this.#learn(window, start, p, hash) : known;
+  }
+
+  /** Add a spelling that was not seen before. UNUSUAL when it is not whole or not plainly well formed. */
+  #learn(window: BodyWindow, start: number, end: number, hash: number): number {
+    const { bytes } = window;
+    if (end >= window.end || (end > start && bytes[end - 1] === BACKSLASH)) return UNUSUAL;
+    const raw = bytes.subarray(start, end);
+    const id = decodeId(raw);
+    if (id === undefined) return UNUSUAL;
+    const code = this.#dictionary.codeOf(id);
+    this.#spellings.add(raw, hash, code);
+    return code;
+  }
+}
+
+/** The id that raw bytes spell, or undefined when they are not valid JSON or UTF-8. */
+function decodeId(raw: Uint8Array): string | undefined {
+  try {
+    const id: string = JSON.parse(`"${strictUtf8.decode(raw)}"`);
+    return id.isWellFormed() ? id : undefined;
+  } catch {
+    return undefined;
+  }
+}

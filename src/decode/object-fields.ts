@@ -1,0 +1,121 @@
+import { throwErrorObject } from './body-scanner.ts';
+import { type BodyWindow, INCOMPLETE } from './body-window.ts';
+import { beginsNumber, stringValue } from './json-tokens.ts';
+import { MemberSpans, readMembers } from './object-members.ts';
+
+const QUOTE = 0x22;
+const OPEN_BRACE = 0x7b;
+const NULL = 0x6e;
+
+/** The fields of one JSON object by name, for records that are few and wide. Unknown names do no harm. */
+export class ObjectFields {
+  readonly #members = new MemberSpans();
+  readonly #byName = new Map<string, number>();
+  readonly #repeated = new Set<string>();
+  #window!: BodyWindow;
+  #start = 0;
+
+  /** Read the object that opens at `start`, replacing what was read before; its end, or INCOMPLETE. */
+  read(window: BodyWindow, start: number): number {
+    this.#window = window;
+    this.#start = start;
+    const end = readMembers(window, start, this.#members);
+    if (end === INCOMPLETE) return INCOMPLETE;
+    throwErrorObject(window, start, this.#members);
+    this.#byName.clear();
+    this.#repeated.clear();
+    for (let member = 0; member < this.#members.count; member++) {
+      const name = stringValue(window, this.#members.keyStart(member), this.#members.keyEnd(member));
+      if (this.#byName.has(name)) this.#repeated.add(name);
+      this.#byName.set(name, member);
+    }
+    return end;
+  }
+
+  /** Names in order of first appearance. */
+  names(): Iterable<string> {
+    return this.#byName.keys();
+  }
+
+  /** Verbatim JSON text of a field, or undefined when there is none. Throws DataError `duplicate-key`. */
+  json(name: string): string | undefined {
+    const member = this.#member(name);
+    if (member === undefined) return undefined;
+    return this.#window.text(this.#members.valueStart(member), this.#members.valueEnd(member));
+  }
+
+  /** Text of a field; null when it is absent or null. A number is given as its lexeme. */
+  text(name: string): string | null {
+    const member = this.#presentMember(name);
+    if (member === undefined) return null;
+    const start = this.#members.valueStart(member);
+    const end = this.#members.valueEnd(member);
+    const byte = this.#window.bytes[start]!;
+    if (byte === QUOTE) return stringValue(this.#window, start, end);
+    if (beginsNumber(byte)) return this.#window.text(start, end);
+    throw this.fault(name, 'a string');
+  }
+
+  /** Text of a field that must be there. Throws DataError `missing-field`. */
+  requiredText(name: string): string {
+    const text = this.text(name);
+    if (text === null) throw this.objectFault('missing-field', `an object with '${name}'`);
+    return text;
+  }
+
+  /** Verbatim JSON text of a field that must be there. Throws DataError `missing-field`. */
+  requiredJson(name: string): string {
+    const json = this.json(name);
+    if (json === undefined) throw this.objectFault('missing-field', `an object with '${name}'`);
+    return json;
+  }
+
+  /** Number of a field; null when it is absent or null. */
+  number(name: string): number | null {
+    const member = this.#presentMember(name);
+    if (member === undefined) return null;
+    const start = this.#members.valueStart(member);
+    const value = beginsNumber(this.#window.bytes[start]!)
+      ? Number(this.#window.text(start, this.#members.valueEnd(member)))
+      : Number.NaN;
+    if (!Number.isFinite(value)) throw this.fault(name, 'a number within the range of a double');
+    return value;
+  }
+
+  /** Fields of a field that is an object; those of an empty one when it is absent or null. */
+  object(name: string): ObjectFields {
+    const fields = new ObjectFields();
+    fields.#window = this.#window;
+    const member = this.#presentMember(name);
+    if (member === undefined) return fields;
+    const start = this.#members.valueStart(member);
+    if (this.#window.bytes[start] !== OPEN_BRACE) throw this.fault(name, 'an object');
+    fields.read(this.#window, start);
+    return fields;
+  }
+
+  /** DataError at a field that is there. */
+  fault(name: string, expected: string, code = 'bad-field'): Error {
+    const member = this.#byName.get(name)!;
+    const start = this.#members.valueStart(member);
+    return this.#window.fault(code, start, `${expected} as '${name}'`, this.#members.valueEnd(member));
+  }
+
+  /** DataError at the object itself. */
+  objectFault(code: string, expected: string): Error {
+    return this.#window.fault(code, this.#start, expected);
+  }
+
+  #presentMember(name: string): number | undefined {
+    const member = this.#member(name);
+    if (member === undefined) return undefined;
+    return this.#window.bytes[this.#members.valueStart(member)] === NULL ? undefined : member;
+  }
+
+  #member(name: string): number | undefined {
+    const member = this.#byName.get(name);
+    if (member !== undefined && this.#repeated.has(name))
+      throw this.#window.fault('duplicate-key', this.#members.keyStart(member), `one '${name}' in an object`);
+    return member;
+  }
+}

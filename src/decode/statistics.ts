@@ -1,0 +1,87 @@
+import { AGGREGATIONS, type StatisticsRow, type WireShape } from '../model/index.ts';
+import { type BodyFormat, BodyScanner } from './body-scanner.ts';
+import { INCOMPLETE } from './body-window.ts';
+import { ObjectFields } from './object-fields.ts';
+import { timestampMicros } from './timestamp-text.ts';
+
+export interface StatisticsDecoderOptions {
+  readonly shape: WireShape;
+  readonly format: BodyFormat;
+  /** Takes each row as it is decoded; rows may be kept. */
+  readonly onRow: (row: StatisticsRow) => void;
+  /** For tests: how many bytes are gathered before they are parsed. */
+  readonly slabBytes?: number;
+}
+
+export interface StatisticsDecoder {
+  /** Take the next bytes, cut anywhere; they may be changed afterwards. */
+  push(chunk: Uint8Array): void;
+  /** The body is whole. Throws DataError `body-truncated` when it is not. */
+  end(): void;
+}
+
+const AGGREGATION_NAMES: ReadonlySet<string> = new Set(AGGREGATIONS);
+
+/**
+ * A decoder of statistics, row by row in the body's order. In the keyed shape each object gives one row with one
+ * value, and rows that belong together are for the caller to merge; in the array shape a row has all its values.
+ * Memory: the longest record.
+ *
+ * Throws DataError: `malformed-json`, `missing-field`, `bad-field`, `bad-statistics` (a key that names no aggregation,
+ * or not exactly one), `duplicate-key`, `bad-timestamp`, `timestamp-too-fine`, `invalid-utf8`, `record-too-long`,
+ * `body-truncated`; RetriableError: `error-in-body`.
+ */
+export function createStatisticsDecoder(options: StatisticsDecoderOptions): StatisticsDecoder {
+  const { shape, format, onRow, slabBytes } = options;
+  const readRow = shape === 'keyed' ? keyedRow : arrayRow;
+  const fields = new ObjectFields();
+  const scanner = new BodyScanner(
+    format,
+    {
+      parseRecord(window, start) {
+        const end = fields.read(window, start);
+        if (end !== INCOMPLETE) onRow(readRow(fields));
+        return end;
+      },
+    },
+    slabBytes,
+  );
+  return { push: (chunk) => scanner.push(chunk), end: () => scanner.end() };
+}
+
+function keyedRow(fields: ObjectFields): StatisticsRow {
+  const timestampMicros = windowStart(fields);
+  const keys = [...fields.names()].filter((name) => name !== 'timestamp');
+  const key = keys[0];
+  if (key === undefined || keys.length > 1)
+    throw fields.objectFault('bad-statistics', `one property beside 'timestamp', not ${keys.length}`);
+  const split = Math.max(key.lastIndexOf(':'), key.lastIndexOf('/'));
+  const aggregation = key.slice(split + 1).toLowerCase();
+  if (split < 0 || !AGGREGATION_NAMES.has(aggregation))
+    throw fields.objectFault('bad-statistics', "a key '<id>:<aggregation>' or '<id>/<Aggregation>'");
+  return {
+    timestampMicros,
+    id: key.slice(0, split),
+    values: new Map([[aggregation, fields.requiredJson(key)]]),
+  };
+}
+
+function arrayRow(fields: ObjectFields): StatisticsRow {
+  const timestampMicros = windowStart(fields);
+  const id = fields.requiredText('id');
+  fields.requiredJson('aggregations');
+  const aggregations = fields.object('aggregations');
+  const values = new Map<string, string>();
+  for (const name of aggregations.names()) {
+    const aggregation = name.toLowerCase();
+    if (values.has(aggregation)) throw aggregations.objectFault('duplicate-key', `one '${aggregation}'`);
+    values.set(aggregation, aggregations.requiredJson(name));
+  }
+  return { timestampMicros, id, values };
+}
+
+function windowStart(fields: ObjectFields): number {
+  const micros = timestampMicros(fields.requiredText('timestamp'));
+  if (typeof micros === 'number') return micros;
+  throw fields.fault('timestamp', micros.expected, micros.code);
+}

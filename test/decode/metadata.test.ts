@@ -1,0 +1,244 @@
+import { describe, expect, it } from 'vitest';
+import { decodeMetadata } from '../../src/decode/index.ts';
+import { RetriableError } from '../../src/errors.ts';
+import type { SeriesMetadata } from '../../src/model/index.ts';
+import { wireBody } from './decoded-rows.ts';
+
+const FIRST: SeriesMetadata = {
+  id: 'IMO9321483/ME Cyl 1 Exhaust Gas Temp',
+  timeSeriesId: '0c9f6d1e-3a52-4c8b-9a41-6f0d2b7e1a01',
+  source: 'mac',
+  dataProvider: 'Fjordwise',
+  unitOfMeasure: '°C',
+  scale: 0.1,
+  vesselName: 'Nordlys',
+  vesselImo: '9321483',
+  jsmea: {
+    id: 'IMO9321483/jsmea_mac/MainEngine/Cylinder1/ExhaustGas/Outlet/Temp/',
+    namingRule: 'jsmea_mac',
+    category: 'MainEngine',
+    subcategory: 'Cylinder1',
+    content: 'ExhaustGas',
+    item: 'Temp',
+  },
+  flat: { id: 'IMO9321483/ME Cyl 1 Exhaust Gas Temp', shortName: 'ME Cyl 1 Exhaust Gas Temp' },
+  maker: {
+    id: 'IMO9321483/mac/TE-1601',
+    name: 'EXH GAS OUT T CYL1',
+    description: 'Exhaust gas temperature after cylinder 1',
+    rangeHigh: 600,
+    rangeLow: 0,
+  },
+  domainsJson: '',
+};
+
+function decode(body: string, shape: 'keyed' | 'array', format: 'json' | 'ndjson' = 'json') {
+  return decodeMetadata(Buffer.from(body), shape, format);
+}
+
+function codeOf(
+  body: string,
+  shape: 'keyed' | 'array',
+  format: 'json' | 'ndjson' = 'json',
+): string | undefined {
+  try {
+    decode(body, shape, format);
+    return undefined;
+  } catch (error) {
+    return (error as { code?: string }).code;
+  }
+}
+
+function withoutDomains(series: readonly SeriesMetadata[]): SeriesMetadata[] {
+  return series.map((one) => ({ ...one, domainsJson: '' }));
+}
+
+describe('metadata of version 2026-09-10', () => {
+  const golden = decodeMetadata(wireBody('metadata-2026-09-10.json'), 'array');
+
+  it('is one element a series, with every field', () => {
+    expect(golden).toHaveLength(6);
+    expect(withoutDomains(golden)[0]).toEqual(FIRST);
+  });
+
+  it('reads the same from NDJSON', () => {
+    const lines = decodeMetadata(wireBody('metadata-2026-09-10.ndjson'), 'array', 'ndjson');
+    expect(withoutDomains(lines)).toEqual(withoutDomains(golden));
+    expect(lines.map(({ domainsJson }) => JSON.parse(domainsJson))).toEqual(
+      golden.map(({ domainsJson }) => JSON.parse(domainsJson)),
+    );
+  });
+
+  it('keeps the text of the domains verbatim', () => {
+    const text = wireBody('metadata-2026-09-10.json').toString();
+    expect(golden[2]!.domainsJson.length).toBeGreaterThan(50);
+    for (const { domainsJson } of golden) expect(text).toContain(`"domains": ${domainsJson}`);
+    const odd = '{ "vis-3-8a" :{"id":"IMO1/a","new":[1.50,"\\u00e6"]} }';
+    expect(decode(`[{"id":"a","timeSeriesId":"u","domains":${odd}}]`, 'array')[0]!.domainsJson).toBe(odd);
+  });
+
+  it('makes null of what is absent or null', () => {
+    const [bare, nulls] = decode(
+      '[{"id":"a","timeSeriesId":"u"},{"id":"a","timeSeriesId":"u","source":null,"scale":null,"vessel":null,"domains":null}]',
+      'array',
+    );
+    expect(bare).toEqual({
+      id: 'a',
+      timeSeriesId: 'u',
+      source: null,
+      dataProvider: null,
+      unitOfMeasure: null,
+      scale: null,
+      vesselName: null,
+      vesselImo: null,
+      jsmea: { id: null, namingRule: null, category: null, subcategory: null, content: null, item: null },
+      flat: { id: null, shortName: null },
+      maker: { id: null, name: null, description: null, rangeHigh: null, rangeLow: null },
+      domainsJson: '{}',
+    });
+    expect(nulls).toEqual(bare);
+  });
+
+  it('reads an empty answer', () => {
+    expect(decode(' [ ] ', 'array')).toEqual([]);
+    expect(decode('', 'array', 'ndjson')).toEqual([]);
+  });
+});
+
+describe('metadata before 2026-09-10', () => {
+  const golden = decodeMetadata(wireBody('metadata-2025-10-31.json'), 'keyed');
+
+  it('becomes the newer shape', () => {
+    const newer = decodeMetadata(wireBody('metadata-2026-09-10.json'), 'array');
+    expect(withoutDomains(golden)).toEqual(
+      withoutDomains(newer).map((one) => ({ ...one, dataProvider: null })),
+    );
+  });
+
+  it('keeps every series under a repeated key', () => {
+    const shared = golden.filter(({ id }) => id === 'IMO9321483/Wind Speed');
+    expect(shared.map(({ timeSeriesId }) => timeSeriesId.slice(-2))).toEqual(['04', '05']);
+    expect(shared.map(({ maker }) => maker.name)).toEqual(['WIND SPEED PORT', 'WIND SPEED STBD']);
+  });
+
+  it('keeps the text of mapsTo verbatim', () => {
+    const text = wireBody('metadata-2025-10-31.json').toString();
+    for (const { domainsJson } of golden) expect(text).toContain(`"mapsTo": ${domainsJson}`);
+    expect(JSON.parse(golden[0]!.domainsJson).id).toBe(golden[0]!.timeSeriesId);
+  });
+
+  it('takes the parts of a jsmea id from its levels', () => {
+    const jsmea = (id: string) =>
+      decode(`{"k":{"timeSeriesId":"u","mapsTo":{"jsmea":"${id}"}}}`, 'keyed')[0]!.jsmea;
+    expect(jsmea('IMO1/rule/cat///pos/item/mod')).toEqual({
+      id: 'IMO1/rule/cat///pos/item/mod',
+      namingRule: 'rule',
+      category: 'cat',
+      subcategory: '',
+      content: '',
+      item: 'item',
+    });
+    expect(jsmea('IMO1/rule')).toMatchObject({ namingRule: 'rule', category: null, item: null });
+  });
+
+  it('takes the short name from the flat id behind the vessel', () => {
+    const shortName = (id: string) =>
+      decode(`{"k":{"timeSeriesId":"u","mapsTo":{"flat":"${id}"}}}`, 'keyed')[0]!.flat.shortName;
+    expect(shortName('IMO9321483/Tank 1/2 Level')).toBe('Tank 1/2 Level');
+    expect(shortName('no vessel')).toBeNull();
+  });
+
+  it('reads an empty object', () => {
+    expect(decode('{}', 'keyed')).toEqual([]);
+  });
+
+  it('reads a series whose key is error', () => {
+    expect(decode('{"error":{"timeSeriesId":"u"}}', 'keyed')[0]!.id).toBe('error');
+  });
+});
+
+describe('fields', () => {
+  it.each([
+    ['9321483', '9321483'],
+    ['IMO9321483', '9321483'],
+    ['imo 9321483', '9321483'],
+    ['', null],
+  ])('normalise the IMO number %s', (imo, expected) => {
+    expect(decode(`{"k":{"timeSeriesId":"u","vesselImo":"${imo}"}}`, 'keyed')[0]!.vesselImo).toBe(expected);
+    expect(decode(`[{"id":"k","timeSeriesId":"u","vessel":{"imo":"${imo}"}}]`, 'array')[0]!.vesselImo).toBe(
+      expected,
+    );
+  });
+
+  it('take an IMO number that is a number', () => {
+    expect(decode('{"k":{"timeSeriesId":"u","vesselImo":9321483}}', 'keyed')[0]!.vesselImo).toBe('9321483');
+  });
+
+  it('may have any spelling of JSON', () => {
+    const [series] = decode(
+      '[ {"time\\u0053eriesId" : "u\\"1" , "id":"\\u00c6", "x":[{}], "domains":{"flat":{ "id":"a\\/b"}}} ]',
+      'array',
+    );
+    expect(series).toMatchObject({ id: 'Æ', timeSeriesId: 'u"1', flat: { id: 'a/b' } });
+  });
+});
+
+describe('metadata faults', () => {
+  it.each([
+    ['missing-field', '[{"id":"a"}]'],
+    ['missing-field', '[{"timeSeriesId":"u"}]'],
+    ['missing-field', '[{"id":"a","timeSeriesId":null}]'],
+    ['duplicate-key', '[{"id":"a","timeSeriesId":"u","timeSeriesId":"v"}]'],
+    ['bad-field', '[{"id":"a","timeSeriesId":"u","source":{}}]'],
+    ['bad-field', '[{"id":"a","timeSeriesId":"u","scale":"1"}]'],
+    ['bad-field', '[{"id":"a","timeSeriesId":"u","scale":1e999}]'],
+    ['bad-field', '[{"id":"a","timeSeriesId":"u","domains":"x"}]'],
+    ['bad-field', '[{"id":"a","timeSeriesId":"u","vessel":{"imo":"unknown"}}]'],
+    ['malformed-json', '[{"id":"a","timeSeriesId":"u"},]'],
+    ['malformed-json', '{}'],
+    ['body-truncated', '[{"id":"a","timeSeriesId":"u"}'],
+    ['error-in-body', '{"error":"later"}'],
+  ])('are told as %s in %s', (code, body) => {
+    expect(codeOf(body, 'array')).toBe(code);
+  });
+
+  it.each([
+    ['missing-field', '{"k":{}}'],
+    ['bad-field', '{"k":[]}'],
+    ['bad-field', '{"k":{"timeSeriesId":"u","mapsTo":{"jsmea":{}}}}'],
+    ['malformed-json', '[]'],
+    ['malformed-json', '{} {}'],
+    ['malformed-json', '{"k":{"timeSeriesId":"u",}}'],
+    ['body-truncated', ''],
+  ])('of the keyed shape are told as %s in %s', (code, body) => {
+    expect(codeOf(body, 'keyed')).toBe(code);
+  });
+
+  it('tell truncations', () => {
+    for (const [name, shape] of [
+      ['metadata-2025-10-31.json', 'keyed'],
+      ['metadata-2026-09-10.json', 'array'],
+    ] as const) {
+      const body = wireBody(name).toString('latin1').trimEnd();
+      for (let length = 0; length < body.length; length += 5)
+        if (
+          codeOf(Buffer.from(body.slice(0, length), 'latin1').toString('latin1'), shape) !== 'body-truncated'
+        )
+          expect.fail(`${name} cut at ${length}`);
+    }
+  });
+
+  it('name the series by its number', () => {
+    expect(() => decode('{"a":{"timeSeriesId":"u"},"b":{"name":"x"}}', 'keyed')).toThrow(
+      /record 2, byte 30 of the body: found '{"name":"x"}.*expected an object with 'timeSeriesId'/,
+    );
+  });
+
+  it('are for asking again when the service reports an error', () => {
+    expect(() => decode('{"error":"later"}', 'keyed')).toThrow(RetriableError);
+  });
+
+  it('tell that the keyed shape has no NDJSON', () => {
+    expect(codeOf('{}\n', 'keyed', 'ndjson')).toBe('unsupported-format');
+  });
+});
