@@ -1,0 +1,50 @@
+import type { ColumnBatch } from '../model/index.ts';
+import type { SeriesRanks } from './series-ranks.ts';
+import type { RunColumns } from './series-runs.ts';
+import type { Table } from './table.ts';
+
+/**
+ * What an encoder is asked and what it answers: plain values and typed arrays, so that a worker thread can
+ * have them. The gathered rows go there and come back by transfer, so that their memory is used again.
+ */
+export type EncodeJob = MeasurementJob | TableJob;
+
+export interface MeasurementJob {
+  readonly kind: 'measurements';
+  readonly gathered: ColumnBatch;
+  readonly ranks: SeriesRanks;
+}
+
+export interface TableJob {
+  readonly kind: 'table';
+  readonly gathered: Table;
+  readonly ranks: SeriesRanks;
+}
+
+/** `gathered` of the answer replaces that of the job, which a transfer leaves without memory. */
+export interface EncodeAnswer<Job extends EncodeJob = EncodeJob> {
+  /** A whole Parquet file of one row group. */
+  readonly file: Uint8Array<ArrayBuffer>;
+  readonly runs: RunColumns;
+  readonly gathered: Job['gathered'];
+}
+
+/** The memory of the gathered rows. */
+export function gatheredBuffers({ kind, gathered }: EncodeJob): ArrayBuffer[] {
+  const arrays: ArrayBufferView[] =
+    kind === 'measurements'
+      ? [
+          gathered.timestampMicros,
+          gathered.seriesCodes,
+          gathered.kinds,
+          gathered.words,
+          gathered.jsonText.bytes,
+          gathered.jsonText.ends,
+        ]
+      : [
+          gathered.timestampMicros,
+          gathered.seriesCodes,
+          ...gathered.columns.flatMap(({ set, words, ends, bytes }) => [set, words, ends, bytes]),
+        ];
+  return [...new Set(arrays.map((array) => array.buffer as ArrayBuffer))];
+}

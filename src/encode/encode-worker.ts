@@ -1,0 +1,25 @@
+/** The worker thread of `createEncoder({ threads: 1 })`: the one module that acts when it is loaded. */
+import { parentPort } from 'node:worker_threads';
+import { FatalError } from '../errors.ts';
+import type { EncodeJob } from './encode-job.ts';
+import { gatheredBuffers } from './encode-job.ts';
+import { createArena, encodeRowGroup } from './encode-row-group.ts';
+import type { WorkerReply } from './encoder.ts';
+
+const arena = createArena();
+
+/** Node's types do not know WebAssembly. */
+const isTrap = (cause: unknown): boolean => cause instanceof Error && cause.name === 'RuntimeError';
+
+parentPort?.on('message', ({ job, request }: { job: number; request: EncodeJob }) => {
+  try {
+    const answer = encodeRowGroup(request, arena);
+    const reply: WorkerReply = { job, answer };
+    parentPort?.postMessage(reply, [answer.file.buffer, ...gatheredBuffers(request)]);
+  } catch (error) {
+    // A trap leaves the WASM instance in an unknown state: die, the next job gets a new thread.
+    if (!(error instanceof FatalError) || isTrap(error.cause)) throw error;
+    const reply: WorkerReply = { job, failure: { code: error.code, message: error.message } };
+    parentPort?.postMessage(reply);
+  }
+});

@@ -1,0 +1,7 @@
+export { createEncoder, type Encoder } from './encoder.ts';
+export { parquetFooter } from './footer.ts';
+export { createMeasurementRowGroups } from './measurement-row-groups.ts';
+export { encodeMetadata } from './metadata-row-group.ts';
+export { PARQUET_MAGIC } from './parquet-tail.ts';
+export type { RowGroupBuilder } from './row-group-builder.ts';
+export { createStatisticsRowGroups } from './statistics-row-groups.ts';

@@ -1,0 +1,206 @@
+import { DataError } from '../errors.ts';
+import type { EncodedRowGroup } from '../model/index.ts';
+import { microsToIso } from '../model/index.ts';
+import type { EncodeJob } from './encode-job.ts';
+import type { Encoder } from './encoder.ts';
+import { splitParquetFile } from './parquet-tail.ts';
+import { checkRowGroup, type RowFacts } from './row-group-check.ts';
+import type { RankedSeries } from './series-ranks.ts';
+import { seriesRuns } from './series-runs.ts';
+
+/**
+ * Gathers rows in time order and seals them into row groups. Memory: the rows being gathered, up to one row
+ * group and a batch, and as much again while one is encoded; both are used again for the next row groups.
+ */
+export interface RowGroupBuilder<Batch> {
+  /** Rows gathered and not sealed yet. */
+  readonly rows: number;
+  /** Of the newest row appended and not dropped, sealed or not. */
+  readonly lastTimestampMicros: number | undefined;
+  /**
+   * Copy rows `[fromRow, toRow)` of a batch. Throws DataError `timestamp-order` when one is older than the row
+   * before it, and what the dataset's values can fail with; none of the batch's rows is kept then.
+   */
+  append(batch: Batch, fromRow: number, toRow: number): void;
+  /**
+   * Forget the rows at or after an instant; how many. Throws RangeError when sealed rows are among them, for
+   * they cannot be taken back.
+   */
+  dropFrom(timestampMicros: number): number;
+  /**
+   * Rows of the first complete row group: the index of the first timestamp change at or after `rowGroupRows`
+   * rows; 0 while it is not known.
+   */
+  sealableRows(): number;
+  /**
+   * Take the first `rows` out, at once, so that appending may go on; sort and encode them, and check what came
+   * out. Throws FatalError `encode-failed` and `encode-check-failed`, and what the encoder throws.
+   */
+  seal(rows: number): Promise<EncodedRowGroup>;
+  /** Give the memory back. Rows being encoded still come out. */
+  close(): Promise<void>;
+}
+
+/** Rows in order of arrival. */
+export interface GatheredRows {
+  rows: number;
+  readonly timestampMicros: Float64Array;
+}
+
+/** How one dataset's rows are kept until they are sealed. */
+export interface RowStore<Batch, Rows extends GatheredRows> {
+  /** No rows, with room for `capacity`. */
+  open(capacity: number): Rows;
+  /** Copy rows of a batch behind those of `rows`, which has room for them. */
+  append(rows: Rows, batch: Batch, fromRow: number, toRow: number): void;
+  /** Copy rows of `from` behind those of `rows`, which has room for them. */
+  copy(rows: Rows, from: Rows, fromRow: number, toRow: number): void;
+  /** Keep the first `count` rows. */
+  truncate(rows: Rows, count: number): void;
+  /** The rows as a job for the encoder, with their series. */
+  job(rows: Rows): { job: EncodeJob & { readonly gathered: Rows }; ranked: RankedSeries };
+  /** What the check compares with. */
+  facts(rows: Rows): RowFacts;
+}
+
+const FIRST_CAPACITY = 4096;
+
+/** First of the gathered rows that is not older than an instant. */
+function lowerBound({ timestampMicros, rows }: GatheredRows, micros: number): number {
+  let low = 0;
+  let high = rows;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (timestampMicros[middle]! < micros) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function orderFault(micros: number, before: number): DataError {
+  return new DataError(
+    'timestamp-order',
+    `got a row of ${microsToIso(micros)} after one of ${microsToIso(before)}, expected ascending timestamps as the contract promises; report it to the operator of the query service`,
+  );
+}
+
+/** A builder over one dataset's row store. */
+export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
+  store: RowStore<Batch, Rows>,
+  rowGroupRows: number,
+  encoder: Encoder,
+): RowGroupBuilder<Batch> {
+  encoder.prepare();
+  let gathered = store.open(0);
+  let spare: Rows | undefined;
+  let isClosed = false;
+  let lastSealedMicros: number | undefined;
+  /** No timestamp change between `rowGroupRows` and here. */
+  let unchangedTo = rowGroupRows;
+
+  const lastMicros = () =>
+    gathered.rows > 0 ? gathered.timestampMicros[gathered.rows - 1] : lastSealedMicros;
+
+  /** Room for one row group and a batch; a long run of equal timestamps may take more. */
+  function reserve(rows: number): void {
+    const capacity = gathered.timestampMicros.length;
+    if (rows <= capacity) return;
+    const usual = Math.max(FIRST_CAPACITY, Math.min(capacity * 2, Math.ceil(rowGroupRows * 1.125)));
+    const larger = store.open(Math.max(usual, rows > usual ? Math.ceil(rows * 1.25) : 0));
+    store.copy(larger, gathered, 0, gathered.rows);
+    gathered = larger;
+  }
+
+  function checkOrder(fromRow: number, before: number | undefined): void {
+    const { timestampMicros, rows } = gathered;
+    const last = before ?? Number.NEGATIVE_INFINITY;
+    if (fromRow < rows && !(timestampMicros[fromRow]! >= last))
+      throw orderFault(timestampMicros[fromRow]!, last);
+    // Both from the array: a number that is carried from row to row costs an object a row.
+    for (let row = fromRow + 1; row < rows; row++)
+      if (!(timestampMicros[row]! >= timestampMicros[row - 1]!))
+        throw orderFault(timestampMicros[row]!, timestampMicros[row - 1]!);
+  }
+
+  /** Swap the first `count` rows out of the gathered ones. */
+  function takeOut(count: number): Rows {
+    const taken = gathered;
+    const rest = taken.rows - count;
+    // After a complete row group another will come: room for it at once, not by doubling.
+    const capacity = count >= rowGroupRows ? taken.timestampMicros.length : rest;
+    const room = spare !== undefined && spare.timestampMicros.length >= rest ? spare : store.open(capacity);
+    spare = undefined;
+    store.truncate(room, 0);
+    store.copy(room, taken, count, taken.rows);
+    store.truncate(taken, count);
+    gathered = room;
+    unchangedTo = rowGroupRows;
+    lastSealedMicros = taken.timestampMicros[count - 1];
+    return taken;
+  }
+
+  async function encode(rows: Rows): Promise<EncodedRowGroup> {
+    const facts = store.facts(rows);
+    const { job, ranked } = store.job(rows);
+    const answer = await encoder.encode(job);
+    if (!isClosed) spare = answer.gathered;
+    const split = splitParquetFile(answer.file);
+    const runs = seriesRuns(answer.runs, ranked.ids);
+    checkRowGroup(
+      split,
+      facts,
+      runs.reduce((sum, run) => sum + run.count, 0),
+    );
+    const { minMicros = 0, maxMicros = 0 } = facts;
+    return { body: split.body, footer: split.tail, rows: facts.rows, minMicros, maxMicros, runs };
+  }
+
+  return {
+    get rows() {
+      return gathered.rows;
+    },
+    get lastTimestampMicros() {
+      return lastMicros();
+    },
+    append(batch, fromRow, toRow) {
+      const before = gathered.rows;
+      const last = lastMicros();
+      reserve(before + toRow - fromRow);
+      try {
+        store.append(gathered, batch, fromRow, toRow);
+        checkOrder(before, last);
+      } catch (error) {
+        store.truncate(gathered, before);
+        throw error;
+      }
+    },
+    dropFrom(timestampMicros) {
+      if (lastSealedMicros !== undefined && timestampMicros <= lastSealedMicros)
+        throw new RangeError(
+          `got ${microsToIso(timestampMicros)}, expected an instant after ${microsToIso(lastSealedMicros)}: rows until then are sealed`,
+        );
+      const before = gathered.rows;
+      const kept = lowerBound(gathered, timestampMicros);
+      store.truncate(gathered, kept);
+      unchangedTo = Math.max(rowGroupRows, Math.min(unchangedTo, kept));
+      return before - kept;
+    },
+    sealableRows() {
+      const { timestampMicros, rows } = gathered;
+      for (; unchangedTo < rows; unchangedTo++)
+        if (timestampMicros[unchangedTo] !== timestampMicros[unchangedTo - 1]) return unchangedTo;
+      return 0;
+    },
+    seal(rows) {
+      if (!Number.isInteger(rows) || rows < 1 || rows > gathered.rows)
+        return Promise.reject(new RangeError(`got ${rows} rows to seal, expected 1 to ${gathered.rows}`));
+      return encode(takeOut(rows));
+    },
+    async close() {
+      isClosed = true;
+      spare = undefined;
+      gathered = store.open(0);
+      lastSealedMicros = undefined;
+    },
+  };
+}

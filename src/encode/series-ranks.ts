@@ -1,0 +1,104 @@
+import type { TextList } from './arrow-stream.ts';
+
+/**
+ * Series in the byte order of their ids. Codes follow the order of arrival, which page sizes and retries
+ * change; ranks follow from the ids alone, so what is encoded never depends on codes.
+ */
+export interface SeriesRanks {
+  readonly rankOfCode: Int32Array;
+  /** Time series ids by rank. */
+  readonly ids: TextList;
+  /** Ids in the selected domain by rank, empty where a series has none. */
+  readonly names: TextList;
+  /** By rank: 1 where the series has a name. */
+  readonly named: Uint8Array;
+}
+
+export interface RankedSeries {
+  readonly ranks: SeriesRanks;
+  /** Time series ids by rank. */
+  readonly ids: readonly string[];
+}
+
+const encoder = new TextEncoder();
+
+/** Concatenate texts, in memory of exactly their size: what is sent to a worker is copied whole. */
+export function textList(texts: readonly Uint8Array[]): TextList {
+  const ends = new Int32Array(texts.length);
+  let end = 0;
+  for (const [index, text] of texts.entries()) {
+    end += text.length;
+    ends[index] = end;
+  }
+  const bytes = new Uint8Array(end);
+  for (const [index, text] of texts.entries()) bytes.set(text, ends[index]! - text.length);
+  return { bytes, ends };
+}
+
+/** A series by its code: time series id, and name in the selected domain. */
+export interface NamedSeries {
+  readonly id: string;
+  readonly name: string | null;
+}
+
+/**
+ * Rank series by the bytes of their ids. Where these are equal, the name decides, then the UTF-16 units; what
+ * is equal in all has one rank. So the order of arrival never decides.
+ */
+export function rankSeries(series: readonly NamedSeries[]): RankedSeries {
+  const entries = series.map(({ id, name }, code) => ({ id, name, code, bytes: encoder.encode(id) }));
+  const byUnits = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+  entries.sort(
+    (a, b) =>
+      Buffer.compare(a.bytes, b.bytes) ||
+      Number(a.name !== null) - Number(b.name !== null) ||
+      byUnits(a.name ?? '', b.name ?? '') ||
+      byUnits(a.id, b.id),
+  );
+  const rankOfCode = new Int32Array(series.length);
+  const ranked: typeof entries = [];
+  for (const entry of entries) {
+    const last = ranked.at(-1);
+    if (last?.id !== entry.id || last.name !== entry.name) ranked.push(entry);
+    rankOfCode[entry.code] = ranked.length - 1;
+  }
+  return {
+    ranks: {
+      rankOfCode,
+      ids: textList(ranked.map((entry) => entry.bytes)),
+      names: textList(ranked.map((entry) => encoder.encode(entry.name ?? ''))),
+      named: Uint8Array.from(ranked, ({ name }) => (name === null ? 0 : 1)),
+    },
+    ids: ranked.map((entry) => entry.id),
+  };
+}
+
+/** The ranks of a dictionary that only grows: computed again when it has. */
+export function createRanking(
+  ids: readonly string[],
+  idOf: (timeSeriesId: string) => string | null,
+): () => RankedSeries {
+  let ranked: RankedSeries | undefined;
+  return () => {
+    if (ranked?.ranks.rankOfCode.length !== ids.length)
+      ranked = rankSeries(ids.map((id) => ({ id, name: idOf(id) })));
+    return ranked;
+  };
+}
+
+/** How many rows belong to a series without a name. */
+export function countNameless(seriesCodes: Int32Array, rows: number, ranks: SeriesRanks): number {
+  if (!ranks.named.includes(0)) return 0;
+  let nameless = 0;
+  for (let row = 0; row < rows; row++) nameless += 1 - ranks.named[ranks.rankOfCode[seriesCodes[row]!]!]!;
+  return nameless;
+}
+
+/** Set the bit of every row whose series has a name. */
+export function markNamed(validity: Uint8Array, index: Int32Array, rows: number, named: Uint8Array): void {
+  if (!named.includes(0)) {
+    validity.fill(255);
+    return;
+  }
+  for (let at = 0; at < rows; at++) if (named[index[at]!] === 1) validity[at >> 3]! |= 1 << (at & 7);
+}

@@ -1,0 +1,124 @@
+import { type Column, TIMESTAMP } from './columns.ts';
+
+/**
+ * Rows of the smaller datasets (statistics, metadata) in order of arrival: one value or none per row and
+ * column, beside the row's time and series.
+ */
+export interface Table {
+  rows: number;
+  /** All columns of the dataset, in its order. Without `timestamp` for metadata, whose rows have no time. */
+  readonly schema: readonly Column[];
+  readonly timestampMicros: Float64Array;
+  readonly seriesCodes: Int32Array;
+  /** All columns but `timestamp`, `time_series_id` and `id`. */
+  readonly columns: readonly TableColumn[];
+}
+
+export interface TableColumn {
+  readonly column: Column;
+  /** 1 where the row has a value. */
+  readonly set: Uint8Array;
+  /** timestamp, long, double: two little-endian words a row. */
+  readonly words: Int32Array;
+  /** text: where each row's text ends in `bytes`. */
+  readonly ends: Int32Array;
+  bytes: Uint8Array;
+}
+
+/** A value of a row: microseconds for a timestamp. */
+export type TableValue = number | bigint | string | null;
+
+const encoder = new TextEncoder();
+const cell = new DataView(new ArrayBuffer(8));
+
+/** A table with room for `capacity` rows. */
+export function createTable(schema: readonly Column[], capacity: number): Table {
+  const own = schema.filter(({ name, type }) => type !== 'series' && name !== TIMESTAMP);
+  return {
+    rows: 0,
+    schema,
+    timestampMicros: new Float64Array(capacity),
+    seriesCodes: new Int32Array(capacity),
+    columns: own.map((column) => ({
+      column,
+      set: new Uint8Array(capacity),
+      words: new Int32Array(column.type === 'text' ? 0 : capacity * 2),
+      ends: new Int32Array(column.type === 'text' ? capacity : 0),
+      bytes: new Uint8Array(0),
+    })),
+  };
+}
+
+/** Bytes of the texts of a column's first `rows` rows; 0 where the column is none of text. */
+export function textBytes(column: TableColumn, rows: number): number {
+  return rows === 0 ? 0 : (column.ends[rows - 1] ?? 0);
+}
+
+function appendText(column: TableColumn, row: number, text: Uint8Array): void {
+  const from = textBytes(column, row);
+  const to = from + text.length;
+  if (to > column.bytes.length) {
+    const larger = new Uint8Array(Math.max(to, column.bytes.length * 2, 1024));
+    larger.set(column.bytes.subarray(0, from));
+    column.bytes = larger;
+  }
+  column.bytes.set(text, from);
+  column.ends[row] = to;
+}
+
+const NO_TEXT = new Uint8Array(0);
+
+/** Put a value into the row after the column's last one. Long: exact to 64 bits. */
+export function setValue(column: TableColumn, row: number, value: TableValue): void {
+  column.set[row] = value === null ? 0 : 1;
+  const { type } = column.column;
+  if (type === 'text') {
+    appendText(column, row, value === null ? NO_TEXT : encoder.encode(String(value)));
+    return;
+  }
+  if (value === null) {
+    column.words.fill(0, 2 * row, 2 * row + 2);
+    return;
+  }
+  if (type === 'double') cell.setFloat64(0, Number(value), true);
+  else cell.setBigInt64(0, BigInt(value), true);
+  column.words[2 * row] = cell.getInt32(0, true);
+  column.words[2 * row + 1] = cell.getInt32(4, true);
+}
+
+/** Copy rows `[fromRow, toRow)` behind the rows of `to`, which has room for them. */
+export function copyTableRows(to: Table, from: Table, fromRow: number, toRow: number): void {
+  const at = to.rows;
+  to.timestampMicros.set(from.timestampMicros.subarray(fromRow, toRow), at);
+  to.seriesCodes.set(from.seriesCodes.subarray(fromRow, toRow), at);
+  for (const [i, source] of from.columns.entries()) {
+    const target = to.columns[i]!;
+    target.set.set(source.set.subarray(fromRow, toRow), at);
+    if (source.column.type !== 'text') {
+      target.words.set(source.words.subarray(2 * fromRow, 2 * toRow), 2 * at);
+      continue;
+    }
+    for (let row = fromRow; row < toRow; row++) appendText(target, at + row - fromRow, textAt(source, row));
+  }
+  to.rows += toRow - fromRow;
+}
+
+/** Text of a row; empty where it has none. */
+export function textAt(column: TableColumn, row: number): Uint8Array {
+  return column.bytes.subarray(textBytes(column, row), column.ends[row]);
+}
+
+/** How many of a column's rows have no value. */
+export function countNulls(column: TableColumn, rows: number): number {
+  let nulls = 0;
+  for (let row = 0; row < rows; row++) nulls += 1 - column.set[row]!;
+  return nulls;
+}
+
+/** The nulls of each column, for the check of what was encoded. */
+export function tableNulls(table: Table): { columns: string[]; count: number }[] {
+  return table.columns.map((values) => ({
+    columns: [values.column.name],
+    count: countNulls(values, table.rows),
+  }));
+}

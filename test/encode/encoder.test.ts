@@ -1,0 +1,138 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import type { MeasurementJob } from '../../src/encode/encode-job.ts';
+import { createEncoder, createMeasurementRowGroups } from '../../src/encode/index.ts';
+import { rankSeries } from '../../src/encode/series-ranks.ts';
+import { CancelledError, FatalError, RetriableError } from '../../src/errors.ts';
+import { createSeriesDictionary } from '../../src/model/index.ts';
+import type { Reading } from './lake-file.ts';
+import { batchOf, DAY_MICROS } from './lake-file.ts';
+
+const READINGS: readonly Reading[] = [
+  { micros: DAY_MICROS, series: 'a', value: 1n },
+  { micros: DAY_MICROS, series: 'b', value: '"text"' },
+];
+
+function job(): MeasurementJob {
+  const dictionary = createSeriesDictionary(['a', 'b']);
+  const { ranks } = rankSeries(dictionary.ids.map((id) => ({ id, name: id })));
+  const gathered = batchOf(READINGS, dictionary);
+  // The heap without the entry that no row uses, as a builder keeps it.
+  gathered.jsonText.bytes = new Uint8Array(Buffer.from('"text"'));
+  gathered.jsonText.ends = Int32Array.of(6);
+  gathered.jsonText.count = 1;
+  gathered.words[2] = 0;
+  return { kind: 'measurements', gathered, ranks };
+}
+
+/** parquet-wasm traps on a row group of no rows. */
+function trappingJob(): MeasurementJob {
+  const empty = job();
+  empty.gathered.rows = 0;
+  return empty;
+}
+
+/** A job that fails without a trap: the row's index is beyond the dictionary. */
+function failingJob(): MeasurementJob {
+  const { gathered, ranks } = job();
+  return {
+    kind: 'measurements',
+    gathered,
+    ranks: { ...ranks, ids: { bytes: new Uint8Array(0), ends: new Int32Array(0) } },
+  };
+}
+
+describe('a worker thread', () => {
+  it('gives the rows back with the same memory sizes, and the same file as this thread', async () => {
+    const inline = createEncoder({ threads: 0 });
+    const threaded = createEncoder({ threads: 1 });
+    const expected = await inline.encode(job());
+    const request = job();
+    const answer = await threaded.encode(request);
+    expect(request.gathered.timestampMicros.length).toBe(0);
+    expect(answer.gathered.timestampMicros.length).toBe(READINGS.length + 1);
+    expect(answer.gathered.longs.buffer).toBe(answer.gathered.words.buffer);
+    expect(Buffer.from(answer.file).equals(expected.file)).toBe(true);
+    await threaded.close();
+  });
+
+  it('answers many jobs at once, each with its own', async () => {
+    const encoder = createEncoder({ threads: 1 });
+    const dictionary = createSeriesDictionary();
+    const builder = createMeasurementRowGroups({ rowGroupRows: 1, dictionary, idOf: (id) => id, encoder });
+    const readings = Array.from({ length: 20 }, (_, i) => ({
+      micros: DAY_MICROS + i,
+      series: `s${i}`,
+      value: BigInt(i),
+    }));
+    builder.append(batchOf(readings, dictionary), 0, 20);
+    const groups = await Promise.all(readings.map(() => builder.seal(1)));
+    expect(groups.map((group) => group.runs[0]!.timeSeriesId)).toEqual(
+      readings.map((reading) => reading.series),
+    );
+    await encoder.close();
+  });
+
+  it('rejects what it was asked when it dies, and a new one takes the next job', async () => {
+    const encoder = createEncoder({ threads: 1 });
+    const outcomes = await Promise.allSettled([encoder.encode(trappingJob()), encoder.encode(job())]);
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'encode-worker-died' } });
+      expect((outcome as PromiseRejectedResult).reason).toBeInstanceOf(RetriableError);
+    }
+    expect((await encoder.encode(job())).file.length).toBeGreaterThan(0);
+    await encoder.close();
+  });
+
+  it('rejects jobs that wait when it is closed, and later ones', async () => {
+    const encoder = createEncoder({ threads: 1 });
+    const waiting = expect(encoder.encode(job())).rejects.toThrow(CancelledError);
+    await encoder.close();
+    await waiting;
+    await expect(encoder.encode(job())).rejects.toThrow(CancelledError);
+    await encoder.close();
+  });
+
+  it('does not keep the process alive when it is idle, but does while it works', async () => {
+    const script = `
+      const { createEncoder, createMeasurementRowGroups } = await import(process.argv[1]);
+      const { createColumnBatch, createSeriesDictionary } = await import(process.argv[2]);
+      const dictionary = createSeriesDictionary(['a']);
+      const encoder = createEncoder({ threads: 1 });
+      const builder = createMeasurementRowGroups({ rowGroupRows: 1, dictionary, idOf: (id) => id, encoder });
+      const batch = createColumnBatch(1);
+      batch.rows = 1;
+      builder.append(batch, 0, 1);
+      builder.seal(1).then((group) => console.log('rows', group.rows));`;
+    const modules = ['encode', 'model'].map(
+      (name) => new URL(`../../src/${name}/index.ts`, import.meta.url).href,
+    );
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script, ...modules], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    const [code] = await once(child, 'close');
+    expect([code, output]).toEqual([0, 'rows 1\n']);
+  });
+});
+
+describe.each([0, 1] as const)('an encoder with %i threads', (threads) => {
+  it('fails a job that cannot be encoded and goes on with the next', async () => {
+    const encoder = createEncoder({ threads });
+    const failure = encoder.encode(failingJob());
+    await expect(failure).rejects.toBeInstanceOf(FatalError);
+    await expect(failure).rejects.toMatchObject({ code: 'encode-failed' });
+    expect((await encoder.encode(job())).file.length).toBeGreaterThan(0);
+    await encoder.close();
+  });
+});
+
+it('an encoder in this thread refuses jobs after it is closed', async () => {
+  const encoder = createEncoder({ threads: 0 });
+  await encoder.close();
+  await expect(encoder.encode(job())).rejects.toThrow(CancelledError);
+});
