@@ -1,0 +1,139 @@
+/**
+ * One vessel-day: receipt, object, footer and detail against each other, while exports may be running. I4: only
+ * reads.
+ */
+import type { Aggregation, Receipt, VesselDay } from '../model/index.ts';
+import { detailKey, objectKey, receiptKey } from '../model/index.ts';
+import type { CompareOptions } from './compare.ts';
+import type { DetailCounts } from './detail-check.ts';
+import { checkDetail } from './detail-check.ts';
+import type { Difference, Finding } from './findings.ts';
+import { checkFooter } from './footer-check.ts';
+import type { ObjectReading, ReadableStore } from './object-check.ts';
+import { checkObject } from './object-check.ts';
+import { checkReceipt } from './receipt-check.ts';
+import type { Unfinished } from './unfinished.ts';
+import { readUnfinished } from './unfinished.ts';
+
+/** What a job's present settings say of a receipt; undefined fields where the receipt has other settings. */
+export interface SettingsOf {
+  readonly aggregations: readonly Aggregation[] | undefined;
+  readonly grain: CompareOptions['grain'];
+}
+
+export interface DayCheckOptions extends ObjectReading {
+  readonly settingsOf: (receipt: Receipt) => SettingsOf;
+  /** Looks further where nothing differs so far. */
+  readonly deepen?: (receipt: Receipt, counts: DetailCounts | undefined) => Promise<Difference[]>;
+}
+
+export interface DayVerdict {
+  /** Undefined where there is none, or a damaged one. */
+  readonly receipt: Receipt | undefined;
+  readonly findings: readonly Finding[];
+  /** The attempt that is between publish and receipt: what differs is its doing, and ends with it. */
+  readonly unfinished?: Unfinished;
+}
+
+/** A day that is replaced while it is looked at is looked at again, so often. */
+const LOOKS = 5;
+
+/**
+ * Check one vessel-day. What differs because the day is being replaced is no finding: the receipt is read again
+ * after every difference, and an attempt that has published and not yet written its receipt accounts for the rest.
+ */
+export async function checkDay(options: DayCheckOptions, day: VesselDay): Promise<DayVerdict> {
+  const { store } = options;
+  for (let look = 1; ; look++) {
+    const bytes = (await store.get(receiptKey(day)))?.bytes;
+    const { receipt, differences } = await compareDay(options, day, bytes);
+    if (differences.length === 0) return { receipt, findings: [] };
+    // In this order: a claim that is gone by now has left a receipt behind.
+    const unfinished = await readUnfinished(store, day);
+    const now = (await store.get(receiptKey(day)))?.bytes;
+    if (look < LOOKS && !sameBytes(bytes, now)) continue;
+    if (unfinished !== undefined && (await isPublishedBy(options, day, unfinished)))
+      return { receipt, findings: [], unfinished };
+    return { receipt, findings: differences.map((difference) => ({ ...difference, day })) };
+  }
+}
+
+function sameBytes(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : Buffer.compare(a, b) === 0;
+}
+
+async function compareDay(
+  options: DayCheckOptions,
+  day: VesselDay,
+  bytes: Uint8Array | undefined,
+): Promise<{ receipt: Receipt | undefined; differences: Difference[] }> {
+  if (bytes === undefined) return { receipt: undefined, differences: await orphans(options.store, day) };
+  const checked = checkReceipt(bytes, day);
+  if (checked.receipt === undefined) return { receipt: undefined, differences: [checked.difference] };
+  const { receipt } = checked;
+  return { receipt, differences: await compareContent(options, receipt) };
+}
+
+/** What lies in the place of a day without a receipt. */
+async function orphans(store: ReadableStore, day: VesselDay): Promise<Difference[]> {
+  for (const where of [objectKey(day), detailKey(day)]) {
+    const head = await store.head(where);
+    if (head !== undefined)
+      return [
+        {
+          name: 'receipt-missing',
+          where,
+          found: `${head.sizeBytes} bytes and no receipt`,
+          expected: receiptKey(day),
+        },
+      ];
+  }
+  return [];
+}
+
+/** Object, then footer and detail, then the rows: bytes that are not those published are not read further. */
+async function compareContent(options: DayCheckOptions, receipt: Receipt): Promise<Difference[]> {
+  const { store } = options;
+  const { difference, tail } =
+    receipt.object === null
+      ? await expectNoObject(store, receipt)
+      : await checkObject(options, receipt.object);
+  if (difference !== undefined) return [difference];
+  const { aggregations, grain } = options.settingsOf(receipt);
+  const footer = tail === undefined ? [] : await checkFooter(store, tail, { receipt, aggregations });
+  const detail = receipt.detail === null ? undefined : await checkDetail(store, receipt, grain);
+  // What the footer has said already, the detail need not say again.
+  const known = new Set(footer.map(({ name }) => name));
+  const differences = [...footer, ...(detail?.differences ?? []).filter(({ name }) => !known.has(name))];
+  if (differences.length > 0) return differences;
+  return (await options.deepen?.(receipt, detail?.counts)) ?? [];
+}
+
+async function expectNoObject(
+  store: ReadableStore,
+  receipt: Receipt,
+): Promise<{ difference?: Difference; tail?: undefined }> {
+  const where = objectKey(receipt);
+  const head = await store.head(where);
+  if (head === undefined) return {};
+  const difference: Difference = {
+    name: 'object-unexpected',
+    where,
+    found: `${head.sizeBytes} bytes`,
+    expected: 'no object: 0 rows',
+  };
+  return { difference };
+}
+
+/** Is the object the one that a sealed attempt publishes? Then only its receipt is not written yet. */
+async function isPublishedBy(
+  options: DayCheckOptions,
+  day: VesselDay,
+  unfinished: Unfinished,
+): Promise<boolean> {
+  if (unfinished.sealed === undefined) return false;
+  const { object } = unfinished.sealed;
+  if (object === null) return (await options.store.head(objectKey(day))) === undefined;
+  const { store, signal } = options;
+  return (await checkObject({ store, signal }, object)).difference === undefined;
+}

@@ -1,0 +1,114 @@
+/** What verify can find, by name. A finding is a difference between what the lake says and what it holds. */
+import type { VesselDay } from '../model/index.ts';
+
+/**
+ * Every name of a finding, what it means and what to do about it. The names are stable: scripts match them, and
+ * the README lists them. One damage gives one finding: a check that could only repeat an earlier one is left out.
+ */
+export const FINDINGS = {
+  'receipt-damaged': {
+    means: 'the receipt is not JSON, or contradicts itself or its place',
+    next: 'remove the receipt and run the day again, or restore it from a version of the bucket',
+  },
+  'receipt-missing': {
+    means: 'there is an object, or a detail, but no receipt',
+    next: 'run the day again; vessel-export did not leave it like this, so find out who removed the receipt',
+  },
+  'object-missing': {
+    means: 'the receipt names an object that is not there',
+    next: 'run the day again with --force',
+  },
+  'object-unexpected': {
+    means: 'the receipt says that the day is empty, and there is an object',
+    next: 'remove the object, or run the day again with --force if the day is not empty',
+  },
+  'size-differs': {
+    means: 'the object has another size than the receipt says: cut short, or replaced',
+    next: 'run the day again with --force',
+  },
+  'checksum-differs': {
+    means: 'bytes of the object are not those that were published',
+    next: 'run the day again with --force; if it comes back, check the disk or who writes to the lake',
+  },
+  'footer-unreadable': {
+    means: 'the object is not a Parquet file, although its bytes are those that the receipt names',
+    next: 'run the day again with --force, and report it',
+  },
+  'schema-differs': {
+    means: 'columns, their types or their statistics are not those of the dataset',
+    next: 'run the day again with --force',
+  },
+  'rows-differ': {
+    means: 'receipt, object and detail do not agree on the number of rows or series',
+    next: 'run the day again with --force',
+  },
+  'times-differ': {
+    means: 'receipt, object and detail do not agree on first and last times',
+    next: 'run the day again with --force',
+  },
+  'outside-day': {
+    means: 'the object holds rows of another day',
+    next: 'run the day again with --force, and report it',
+  },
+  'detail-missing': {
+    means: 'the detail that the receipt names is not there',
+    next: 'run the day again with --force: the bytes of the object stay the same, the detail comes back',
+  },
+  'detail-differs': {
+    means: 'the detail is not the one that the receipt names',
+    next: 'run the day again with --force: the bytes of the object stay the same, the detail comes back',
+  },
+  'proof-differs': {
+    means: 'the counts in receipt and detail do not prove what the receipt claims',
+    next: 'run the day again with --force',
+  },
+  'rows-unreadable': {
+    means: 'the rows cannot be read back, although the bytes are those that the receipt names',
+    next: 'run the day again with --force, and report it',
+  },
+  'count-differs': {
+    means: 'the rows read back are not as many, per series and hour, as the detail says',
+    next: 'run the day again with --force; receipt, object or detail were changed after publication',
+  },
+  'values-differ': {
+    means: "values read back are not those of the service's statistics, at equal counts",
+    next: 'run the day again with --force: either the object was changed together with its receipt, or the source has corrected readings since',
+  },
+  'source-changed': {
+    means: 'the source counts other readings now than at publication: late data, not damage',
+    next: 'reconcile, or run the day again with --force',
+  },
+  'not-verified': {
+    means: 'the vessel-day could not be checked',
+    next: 'see the message, and verify again',
+  },
+} as const satisfies Readonly<Record<string, { readonly means: string; readonly next: string }>>;
+
+export type FindingName = keyof typeof FINDINGS;
+
+/** One difference, with its place and both sides. */
+export interface Finding {
+  readonly name: FindingName;
+  readonly day: VesselDay;
+  /** Key of the file that it was found in. */
+  readonly where: string;
+  readonly found: string;
+  readonly expected: string;
+}
+
+/** Something to know that is no difference. */
+export interface Remark {
+  /** `unfinished`: an attempt is under way or was left. `not-compared`: what could not be asked of the service. */
+  readonly name: 'unfinished' | 'not-compared' | 'metadata-changed';
+  readonly day: VesselDay;
+  readonly text: string;
+}
+
+/** Found, expected, at a place: what a check says before it is known of which vessel-day. */
+export type Difference = Omit<Finding, 'day'>;
+
+/** The first few of many differences in one text. */
+export function firstFew(texts: readonly string[], shown = 3): string {
+  const more = texts.length > shown ? `; and ${texts.length - shown} more` : '';
+  return texts.slice(0, shown).join('; ') + more;
+}

@@ -1,0 +1,113 @@
+/** The object's own footer against the receipt, read back by another engine than the one that encoded the rows. */
+import type { FileMetaData, RowGroup } from 'hyparquet';
+import { parquetMetadata } from 'hyparquet';
+import type { Aggregation, Receipt } from '../model/index.ts';
+import { dayRange, microsToIso } from '../model/index.ts';
+import { describeColumn, schemaDifference } from './dataset-schema.ts';
+import type { Difference } from './findings.ts';
+import type { ReadableStore } from './object-check.ts';
+
+/** A footer beyond this is none of ours: 40 million rows make 50 kB. */
+const MAX_FOOTER_BYTES = 64 << 20;
+const END_BYTES = 8;
+
+export interface FooterExpectation {
+  readonly receipt: Receipt;
+  /** Of a statistics job, where its settings are still those of the receipt. */
+  readonly aggregations: readonly Aggregation[] | undefined;
+}
+
+/** Rows, columns and times of the footer in a sound object's last bytes; every difference. */
+export async function checkFooter(
+  store: ReadableStore,
+  tail: Uint8Array,
+  expectation: FooterExpectation,
+): Promise<Difference[]> {
+  const { receipt } = expectation;
+  const object = receipt.object!;
+  const footer = await readFooter(store, object, tail);
+  if (typeof footer === 'string')
+    return [{ name: 'footer-unreadable', where: object.key, found: footer, expected: 'a Parquet footer' }];
+  return compareFooter(footer, expectation);
+}
+
+/** The metadata of an object whose last bytes are known, or what is wrong with it. */
+async function readFooter(
+  store: ReadableStore,
+  { key, sizeBytes }: NonNullable<Receipt['object']>,
+  tail: Uint8Array,
+): Promise<FileMetaData | string> {
+  if (tail.length < END_BYTES + 4) return `${tail.length} bytes`;
+  const end = Buffer.from(tail.buffer, tail.byteOffset, tail.byteLength).subarray(-END_BYTES);
+  if (end.toString('latin1', 4) !== 'PAR1') return `'${end.toString('hex', 4)}' (hex) at its end`;
+  const footerBytes = end.readUInt32LE(0) + END_BYTES;
+  if (footerBytes > Math.min(sizeBytes, MAX_FOOTER_BYTES)) return `a footer of ${footerBytes} bytes`;
+  const footer =
+    footerBytes <= tail.length ? tail : await store.getRange(key, sizeBytes - footerBytes, sizeBytes);
+  if (footer?.length !== Math.max(footerBytes, tail.length)) return 'an end that is being replaced';
+  try {
+    return parquetMetadata(Uint8Array.from(footer).buffer, {
+      geoparquet: false,
+      // Exact: a Date would lose three digits of a timestamp.
+      parsers: { stringFromBytes: (text) => text, timestampFromMicroseconds: (micros) => micros },
+    });
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function compareFooter(footer: FileMetaData, { receipt, aggregations }: FooterExpectation): Difference[] {
+  const where = receipt.object!.key;
+  const columns = footer.schema.slice(1).map(describeColumn);
+  const schema = schemaDifference(columns, receipt.dataset, aggregations);
+  if (schema !== undefined) return [{ name: 'schema-differs', where, ...schema }];
+  const rows = rowsOf(footer);
+  const found: Difference[] = [];
+  if (rows.some((count) => count !== receipt.rows))
+    found.push({
+      name: 'rows-differ',
+      where,
+      found: `${rows.join(' or ')} in the footer`,
+      expected: `${receipt.rows} in the receipt`,
+    });
+  if (receipt.dataset !== 'metadata') found.push(...compareTimes(footer.row_groups, receipt));
+  return found;
+}
+
+/** Rows as the file says, and as its row groups add up; one number when they agree. */
+function rowsOf(footer: FileMetaData): number[] {
+  const sum = footer.row_groups.reduce((total, group) => total + Number(group.num_rows), 0);
+  return [...new Set([Number(footer.num_rows), sum])];
+}
+
+function compareTimes(groups: readonly RowGroup[], receipt: Receipt): Difference[] {
+  const where = receipt.object!.key;
+  const spans = groups.map(timesOf);
+  const blind = spans.indexOf(undefined);
+  if (blind >= 0)
+    return [
+      {
+        name: 'schema-differs',
+        where,
+        found: `row group ${blind} without statistics of timestamp`,
+        expected: 'smallest and largest timestamp in each row group',
+      },
+    ];
+  const first = Math.min(...spans.map((span) => span!.minMicros));
+  const last = Math.max(...spans.map((span) => span!.maxMicros));
+  const found = `${microsToIso(first)} to ${microsToIso(last)}`;
+  const day = dayRange(receipt.date);
+  if (first < day.fromMicros || last >= day.toMicros)
+    return [{ name: 'outside-day', where, found, expected: `times inside ${receipt.date}` }];
+  const expected = `${receipt.firstTimestamp} to ${receipt.lastTimestamp}`;
+  return found === expected
+    ? []
+    : [{ name: 'times-differ', where, found, expected: `${expected} in the receipt` }];
+}
+
+function timesOf(group: RowGroup): { minMicros: number; maxMicros: number } | undefined {
+  const chunk = group.columns.find(({ meta_data: meta }) => meta?.path_in_schema.join('.') === 'timestamp');
+  const { min_value: min, max_value: max } = chunk?.meta_data?.statistics ?? {};
+  if (typeof min !== 'bigint' || typeof max !== 'bigint') return undefined;
+  return { minMicros: Number(min), maxMicros: Number(max) };
+}

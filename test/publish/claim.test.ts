@@ -1,0 +1,175 @@
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { FencedError } from '../../src/errors.ts';
+import type { ProcessId, Receipt, VesselDay } from '../../src/model/index.ts';
+import { claimKey, claimPrefix, silentLog } from '../../src/model/index.ts';
+import type { ClaimPorts } from '../../src/publish/claim.ts';
+import { CLAIM_STALE_MS, readClaims, takeClaim } from '../../src/publish/claim.ts';
+import { writeReceipt } from '../../src/publish/ledger.ts';
+import { thisProcess } from '../../src/publish/process-id.ts';
+import { createLocalStore } from '../../src/store/local.ts';
+import type { ManualClock } from '../helpers/manual-clock.ts';
+import { createManualClock } from '../helpers/manual-clock.ts';
+import { newTempFolder } from '../helpers/temp.ts';
+
+const day: VesselDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
+const options = { settingsHash: 'hash', takeover: false };
+const elsewhere: ProcessId = { host: 'another-host', pid: 1 };
+
+async function withLake(
+  act: (ports: ClaimPorts & { clock: ManualClock }, at: (self: ProcessId) => ClaimPorts) => Promise<void>,
+): Promise<void> {
+  await using folder = await newTempFolder();
+  const store = createLocalStore(folder.path);
+  const clock = createManualClock(Date.parse('2026-01-06T06:15:00Z'));
+  const ports = { store, clock, self: thisProcess(), log: silentLog };
+  await act(ports, (self) => ({ ...ports, self }));
+  await store.close();
+}
+
+const receipt = { receiptVersion: 1, ...day, epoch: 4, settingsHash: 'other' } as unknown as Receipt;
+const checkpoint = { cursorMicros: 1, parts: [], rowGroups: [] } as never;
+
+test('the first claim has epoch 1, and the next follows the last receipt', () =>
+  withLake(async (ports) => {
+    const first = await takeClaim(ports, day, options);
+    expect(first.claim.epoch).toBe(1);
+    await first.claim.finish();
+    await writeReceipt(ports.store, receipt);
+    const next = await takeClaim(ports, day, options);
+    expect(next.claim.epoch).toBe(5);
+    expect(next.inheritance.receipt).toEqual(receipt);
+    await next.claim.finish();
+    expect(await readClaims(ports.store, day)).toEqual([]);
+  }));
+
+test('of many racers one becomes the owner', () =>
+  withLake(async (ports, at) => {
+    const racers = Array.from({ length: 12 }, (_, pid) => takeClaim(at({ host: 'h', pid }), day, options));
+    const settled = await Promise.allSettled(racers);
+    const winners = settled.filter((result) => result.status === 'fulfilled');
+    expect(winners).toHaveLength(1);
+    for (const result of settled) {
+      if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(FencedError);
+    }
+    expect(await readClaims(ports.store, day)).toHaveLength(1);
+  }));
+
+test('a live claim is not taken, and the message says whose it is', () =>
+  withLake(async (ports, at) => {
+    await takeClaim(at(elsewhere), day, options);
+    await ports.clock.advance(12_000);
+    await expect(takeClaim(ports, day, options)).rejects.toThrow(
+      'running elsewhere (host another-host, pid 1, heartbeat 12 s ago)',
+    );
+  }));
+
+test('a claim with an old heartbeat, and one that is asked for with takeover, is taken', () =>
+  withLake(async (ports, at) => {
+    await takeClaim(at(elsewhere), day, options);
+    expect((await takeClaim(at(elsewhere), day, { ...options, takeover: true })).claim.epoch).toBe(2);
+    await ports.clock.advance(CLAIM_STALE_MS);
+    expect((await takeClaim(ports, day, options)).claim.epoch).toBe(3);
+  }));
+
+test('the claim of a process that has died on this host is taken at once', () =>
+  withLake(async (ports, at) => {
+    const { pid } = spawnSync('true');
+    await takeClaim(at({ host: thisProcess().host, pid }), day, options);
+    expect((await takeClaim(ports, day, options)).claim.epoch).toBe(2);
+  }));
+
+test('the heartbeat keeps a claim alive', () =>
+  withLake(async (ports, at) => {
+    const { claim } = await takeClaim(at(elsewhere), day, options);
+    claim.startHeartbeat();
+    for (let beats = 0; beats < 6; beats++) {
+      const before = (await readClaims(ports.store, day))[0]?.heartbeatMs ?? 0;
+      await ports.clock.untilSleeping();
+      await ports.clock.advance(15_000);
+      await expect
+        .poll(async () => (await readClaims(ports.store, day))[0]?.heartbeatMs)
+        .toBeGreaterThan(before);
+    }
+    await expect(takeClaim(ports, day, options)).rejects.toThrow('running elsewhere');
+    await claim.finish();
+  }));
+
+test('I5: an overtaken owner writes no checkpoint, no sealed draft, and does not come back', () =>
+  withLake(async (ports, at) => {
+    const stale = (await takeClaim(at(elsewhere), day, options)).claim;
+    const owner = (await takeClaim(ports, day, { ...options, takeover: true })).claim;
+    await owner.startClean();
+    await expect(stale.writeCheckpoint(checkpoint)).rejects.toThrow(FencedError);
+    await expect(stale.writeSealed(null as never)).rejects.toThrow(FencedError);
+    await expect(stale.handBack()).rejects.toThrow(FencedError);
+    expect((await readClaims(ports.store, day)).map(({ epoch }) => epoch)).toEqual([2]);
+    await owner.finish();
+    await expect(stale.checkFence()).rejects.toThrow('the claim is gone');
+  }));
+
+test('I5: a receipt of the same epoch fences, whoever wrote it', () =>
+  withLake(async (ports) => {
+    const { claim } = await takeClaim(ports, day, options);
+    await writeReceipt(ports.store, { ...receipt, epoch: 1 });
+    await expect(claim.checkFence()).rejects.toThrow('attempt 1 has published');
+  }));
+
+test('an overtaken owner learns of it by its heartbeat', () =>
+  withLake(async (ports, at) => {
+    const { claim } = await takeClaim(at(elsewhere), day, options);
+    claim.startHeartbeat();
+    await takeClaim(ports, day, { ...options, takeover: true });
+    const aborted = new Promise((resolve) => claim.signal.addEventListener('abort', resolve));
+    await ports.clock.untilSleeping();
+    await ports.clock.advance(15_000);
+    await aborted;
+    expect(claim.signal.reason).toBeInstanceOf(FencedError);
+  }));
+
+test('a vessel-day that was handed back is taken at once, with its checkpoint', () =>
+  withLake(async (ports, at) => {
+    const { claim } = await takeClaim(at(elsewhere), day, options);
+    await claim.writeCheckpoint(checkpoint);
+    await claim.handBack();
+    const next = await takeClaim(ports, day, options);
+    expect(next.inheritance.predecessor?.checkpoint).toEqual(checkpoint);
+    await next.claim.inherit({ checkpoint, sealed: null });
+    expect((await readClaims(ports.store, day)).map(({ epoch }) => epoch)).toEqual([2]);
+  }));
+
+test('a checkpoint of other settings is not inherited', () =>
+  withLake(async (ports, at) => {
+    const { claim } = await takeClaim(at(elsewhere), day, options);
+    await claim.writeCheckpoint(checkpoint);
+    await claim.handBack();
+    const next = await takeClaim(ports, day, { ...options, settingsHash: 'other' });
+    expect(next.inheritance.predecessor).toBeUndefined();
+  }));
+
+test('the furthest progress is inherited although a later attempt died before it got anywhere', () =>
+  withLake(async (ports, at) => {
+    const first = await takeClaim(at(elsewhere), day, options);
+    await first.claim.writeCheckpoint(checkpoint);
+    await takeClaim(at(elsewhere), day, { ...options, takeover: true });
+    const third = await takeClaim(ports, day, { ...options, takeover: true });
+    expect(third.inheritance.predecessor?.epoch).toBe(1);
+    expect(await ports.store.get(claimKey(day, 3))).toBeDefined();
+    expect(claimPrefix(day)).toMatch(/^_checkpoints\//);
+  }));
+
+test('an attempt whose epoch has come again is fenced, and leaves the new claim alone', () =>
+  withLake(async (ports, at) => {
+    const stopped = await takeClaim(at(elsewhere), day, options);
+    const refused = await takeClaim(ports, day, { ...options, takeover: true });
+    await refused.claim.startClean();
+    await refused.claim.finish();
+    const next = await takeClaim(ports, day, options);
+    expect(next.claim.epoch).toBe(stopped.claim.epoch);
+    const before = await readClaims(ports.store, day);
+    await expect(stopped.claim.checkFence()).rejects.toThrow(FencedError);
+    await expect(stopped.claim.writeCheckpoint(checkpoint)).rejects.toThrow(FencedError);
+    await expect(stopped.claim.handBack()).rejects.toThrow(FencedError);
+    expect(await readClaims(ports.store, day)).toEqual(before);
+    await next.claim.checkFence();
+  }));
