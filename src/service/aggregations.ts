@@ -1,0 +1,223 @@
+/**
+ * The sixteen aggregations, each with its definition. Readings come in the service's order (timestamp, then
+ * value), so every sum is made in one defined order and does not depend on threads or page sizes.
+ *
+ * With readings (t₁,x₁) … (tₙ,xₙ) of a window, t in seconds:
+ *   count                n
+ *   first_time/last_time t₁, tₙ            first_val/last_val  x₁, xₙ          delta  xₙ − x₁
+ *   min, max, sum        as the words say; sum from first to last
+ *   mean                 sum / n
+ *   integral             Σ (xᵢ + xᵢ₊₁)/2 · (tᵢ₊₁ − tᵢ): straight lines between readings, unit × seconds; 0 on one point
+ *   avg                  integral / (tₙ − t₁): the time-weighted average; undefined when no time passes
+ *   var                  Σ (xᵢ − mean)² / (n − 1), undefined for n < 2;  stddev = √var
+ *   skewness             n·√(n−1)/(n−2) · m₃ / m₂^1.5  with mₖ = Σ (xᵢ − mean)ᵏ; undefined for n < 3 or m₂ = 0
+ *   kurtosis             excess: (n−1)/((n−2)(n−3)) · ((n+1)·n·m₄/m₂² − 3(n−1)); undefined for n < 4 or m₂ = 0
+ * Whole numbers stay exact: first_val, last_val, min, max, delta and sum of long readings are integers.
+ * A window that holds a JSON reading has only count, first_val, last_val, first_time and last_time.
+ * What is undefined is left out of the answer.
+ */
+import type { Aggregation, ColumnBatch } from '../model/index.ts';
+import { DOUBLE, JSON_TEXT, LONG, MICROS_PER_SECOND, microsToIso } from '../model/index.ts';
+import { jsonTextStart } from './data/batch-builder.ts';
+import { floatText } from './json-text.ts';
+
+const decoder = new TextDecoder();
+/** Aggregations that need times only. */
+const TIME_ONLY: ReadonlySet<Aggregation> = new Set(['count', 'first_time', 'last_time']);
+const MOMENTS: ReadonlySet<Aggregation> = new Set(['var', 'stddev', 'skewness', 'kurtosis']);
+
+/** True when the aggregations can be computed without looking at values. */
+export function needTimesOnly(aggregations: readonly Aggregation[]): boolean {
+  return aggregations.every((aggregation) => TIME_ONLY.has(aggregation));
+}
+
+/** One window's readings of one series (or of series that share an id), gathered one by one. */
+export class WindowAccumulator {
+  readonly #moments: boolean;
+  count = 0;
+  #firstMicros = 0;
+  #lastMicros = 0;
+  #firstText = '';
+  #lastText = '';
+  #hasJson = false;
+  #hasDouble = false;
+  #firstIsLong = false;
+  #lastIsLong = false;
+  #firstLong = 0n;
+  #lastLong = 0n;
+  #minLong = 0n;
+  #maxLong = 0n;
+  #sumLong = 0n;
+  #first = 0;
+  #last = 0;
+  #min = Number.POSITIVE_INFINITY;
+  #max = Number.NEGATIVE_INFINITY;
+  #sum = 0;
+  #integral = 0;
+  /** The first reading of a window of longs, else 0. */
+  #shift = 0;
+  #mean = 0;
+  #m2 = 0;
+  #m3 = 0;
+  #m4 = 0;
+
+  constructor(aggregations: readonly Aggregation[]) {
+    this.#moments = aggregations.some((aggregation) => MOMENTS.has(aggregation));
+  }
+
+  /** A reading of which only the time is known. */
+  addTime(micros: number): void {
+    if (this.count++ === 0) this.#firstMicros = micros;
+    this.#lastMicros = micros;
+  }
+
+  /** Row `row` of a batch; rows must come in order. */
+  add(batch: ColumnBatch, row: number): void {
+    const micros = batch.timestampMicros[row]!;
+    const kind = batch.kinds[row]!;
+    if (kind === JSON_TEXT) this.#addJson(batch, row);
+    else if (this.#hasJson)
+      this.#noteText(kind === LONG ? batch.longs[row]!.toString() : floatText(batch.doubles[row]!));
+    else if (kind === DOUBLE) this.#addDouble(micros, batch.doubles[row]!);
+    else this.#addLong(micros, batch.longs[row]!);
+    if (this.count++ === 0) this.#firstMicros = micros;
+    this.#lastMicros = micros;
+  }
+
+  /** The aggregation's value as JSON text, or undefined where it is not defined. */
+  value(aggregation: Aggregation): string | undefined {
+    if (this.count === 0) return undefined;
+    switch (aggregation) {
+      case 'count':
+        return String(this.count);
+      case 'first_time':
+        return `"${microsToIso(this.#firstMicros)}"`;
+      case 'last_time':
+        return `"${microsToIso(this.#lastMicros)}"`;
+      case 'first_val':
+        return this.#firstValue();
+      case 'last_val':
+        return this.#lastValue();
+    }
+    if (this.#hasJson) return undefined;
+    switch (aggregation) {
+      case 'min':
+        return this.#exact(this.#minLong, this.#min);
+      case 'max':
+        return this.#exact(this.#maxLong, this.#max);
+      case 'sum':
+        return this.#exact(this.#sumLong, this.#sum);
+      case 'delta':
+        return this.#exact(this.#lastLong - this.#firstLong, this.#last - this.#first);
+      default:
+        return finiteText(this.#real(aggregation));
+    }
+  }
+
+  /** As it was read, whatever came later. */
+  #firstValue(): string | undefined {
+    if (this.#hasJson) return this.#firstText;
+    return this.#firstIsLong ? this.#firstLong.toString() : finiteText(this.#first);
+  }
+
+  #lastValue(): string | undefined {
+    if (this.#hasJson) return this.#lastText;
+    return this.#lastIsLong ? this.#lastLong.toString() : finiteText(this.#last);
+  }
+
+  #real(aggregation: Aggregation): number {
+    const n = this.count;
+    const [m2, m3, m4] = [this.#m2, this.#m3, this.#m4];
+    switch (aggregation) {
+      case 'mean':
+        return this.#sum / n;
+      case 'integral':
+        return this.#integral;
+      case 'avg':
+        return this.#integral / ((this.#lastMicros - this.#firstMicros) / MICROS_PER_SECOND);
+      case 'var':
+        return m2 / (n - 1);
+      case 'stddev':
+        return Math.sqrt(m2 / (n - 1));
+      case 'skewness':
+        return n < 3 ? Number.NaN : ((n * Math.sqrt(n - 1)) / (n - 2)) * (m3 / m2 ** 1.5);
+      case 'kurtosis':
+        if (n < 4) return Number.NaN;
+        return ((n - 1) / ((n - 2) * (n - 3))) * (((n + 1) * n * m4) / (m2 * m2) - 3 * (n - 1));
+      default:
+        return Number.NaN;
+    }
+  }
+
+  /** Integers while every reading is one. */
+  #exact(long: bigint, double: number): string | undefined {
+    return this.#hasDouble ? finiteText(double) : long.toString();
+  }
+
+  #addDouble(micros: number, value: number): void {
+    this.#hasDouble = true;
+    this.#lastIsLong = false;
+    this.#addNumber(micros, value, value - this.#shift);
+  }
+
+  #addLong(micros: number, long: bigint): void {
+    this.#lastIsLong = true;
+    if (this.count === 0) {
+      this.#firstIsLong = true;
+      this.#firstLong = long;
+      this.#minLong = long;
+      this.#maxLong = long;
+      this.#shift = Number(long);
+    }
+    if (long < this.#minLong) this.#minLong = long;
+    if (long > this.#maxLong) this.#maxLong = long;
+    this.#sumLong += long;
+    this.#lastLong = long;
+    // The difference is exact where the numbers themselves, beyond 2^53, are not.
+    const offset = this.#hasDouble ? Number(long) - this.#shift : Number(long - this.#firstLong);
+    this.#addNumber(micros, Number(long), offset);
+  }
+
+  /** `offset` is the value less the shift: what the central moments are made of. */
+  #addNumber(micros: number, value: number, offset: number): void {
+    if (this.count === 0) this.#first = value;
+    else this.#integral += ((this.#last + value) / 2) * ((micros - this.#lastMicros) / MICROS_PER_SECOND);
+    this.#last = value;
+    if (value < this.#min) this.#min = value;
+    if (value > this.#max) this.#max = value;
+    this.#sum += value;
+    if (this.#moments) this.#addMoments(offset);
+  }
+
+  /** Sums of powers about the running mean (Terriberry's update): steady where plain sums of powers are not. */
+  #addMoments(value: number): void {
+    const n = this.count + 1;
+    const delta = value - this.#mean;
+    const deltaN = delta / n;
+    const deltaN2 = deltaN * deltaN;
+    const term = delta * deltaN * (n - 1);
+    this.#mean += deltaN;
+    this.#m4 += term * deltaN2 * (n * n - 3 * n + 3) + 6 * deltaN2 * this.#m2 - 4 * deltaN * this.#m3;
+    this.#m3 += term * deltaN * (n - 2) - 3 * deltaN * this.#m2;
+    this.#m2 += term;
+  }
+
+  #addJson(batch: ColumnBatch, row: number): void {
+    const entry = batch.words[2 * row]!;
+    const text = decoder.decode(
+      batch.jsonText.bytes.subarray(jsonTextStart(batch, entry), batch.jsonText.ends[entry]!),
+    );
+    if (!this.#hasJson && this.count > 0) this.#firstText = this.#firstValue() ?? 'null';
+    this.#hasJson = true;
+    this.#noteText(text);
+  }
+
+  #noteText(text: string): void {
+    if (this.count === 0) this.#firstText = text;
+    this.#lastText = text;
+  }
+}
+
+function finiteText(value: number): string | undefined {
+  return Number.isFinite(value) ? floatText(value) : undefined;
+}

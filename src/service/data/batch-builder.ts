@@ -1,0 +1,110 @@
+import type { ColumnBatch } from '../../model/index.ts';
+import { createColumnBatch, DOUBLE, JSON_TEXT, LONG } from '../../model/index.ts';
+
+const INITIAL_ROWS = 1024;
+const encoder = new TextEncoder();
+
+/** Fills a column batch row by row, growing it as needed; `reset` starts the next batch in the same memory. */
+export class BatchBuilder {
+  #batch: ColumnBatch;
+
+  constructor(capacity: number = INITIAL_ROWS) {
+    this.#batch = createColumnBatch(Math.max(1, capacity));
+  }
+
+  get batch(): ColumnBatch {
+    return this.#batch;
+  }
+
+  get rows(): number {
+    return this.#batch.rows;
+  }
+
+  reset(): void {
+    this.#batch.rows = 0;
+    this.#batch.jsonText.count = 0;
+  }
+
+  /** Make room for `rows` more rows. */
+  reserve(rows: number): void {
+    const wanted = this.#batch.rows + rows;
+    if (wanted <= this.#batch.timestampMicros.length) return;
+    const old = this.#batch;
+    const grown = createColumnBatch(Math.max(wanted, old.timestampMicros.length * 2));
+    grown.rows = old.rows;
+    grown.timestampMicros.set(old.timestampMicros);
+    grown.seriesCodes.set(old.seriesCodes);
+    grown.kinds.set(old.kinds);
+    grown.longs.set(old.longs);
+    Object.assign(grown.jsonText, old.jsonText);
+    this.#batch = grown;
+  }
+
+  /** A row of which only the time matters. */
+  appendTime(timestampMicros: number, code: number): void {
+    const row = this.#next(timestampMicros, code);
+    this.#batch.kinds[row] = LONG;
+  }
+
+  appendDouble(timestampMicros: number, code: number, value: number): void {
+    const row = this.#next(timestampMicros, code);
+    this.#batch.kinds[row] = DOUBLE;
+    this.#batch.doubles[row] = value;
+  }
+
+  appendLong(timestampMicros: number, code: number, value: bigint): void {
+    const row = this.#next(timestampMicros, code);
+    this.#batch.kinds[row] = LONG;
+    this.#batch.longs[row] = value;
+  }
+
+  /** A long of at most 2^53: without BigInt. */
+  appendSmallLong(timestampMicros: number, code: number, value: number): void {
+    const row = this.#next(timestampMicros, code);
+    this.#batch.kinds[row] = LONG;
+    this.#batch.words[2 * row] = value | 0;
+    this.#batch.words[2 * row + 1] = Math.floor(value / 2 ** 32);
+  }
+
+  appendJson(timestampMicros: number, code: number, text: string | Uint8Array): void {
+    const row = this.#next(timestampMicros, code);
+    this.#batch.kinds[row] = JSON_TEXT;
+    const entry = this.#appendText(text);
+    this.#batch.words[2 * row] = entry;
+    this.#batch.words[2 * row + 1] = 0;
+  }
+
+  #next(timestampMicros: number, code: number): number {
+    this.reserve(1);
+    const row = this.#batch.rows++;
+    this.#batch.timestampMicros[row] = timestampMicros;
+    this.#batch.seriesCodes[row] = code;
+    return row;
+  }
+
+  #appendText(text: string | Uint8Array): number {
+    const heap = this.#batch.jsonText;
+    const start = heap.count === 0 ? 0 : (heap.ends[heap.count - 1] ?? 0);
+    const roomNeeded = start + text.length * (typeof text === 'string' ? 3 : 1);
+    if (roomNeeded > heap.bytes.length) {
+      const bytes = new Uint8Array(Math.max(roomNeeded, heap.bytes.length * 2, 4096));
+      bytes.set(heap.bytes.subarray(0, start));
+      heap.bytes = bytes;
+    }
+    if (heap.count === heap.ends.length) {
+      const ends = new Int32Array(Math.max(64, heap.ends.length * 2));
+      ends.set(heap.ends);
+      heap.ends = ends;
+    }
+    let length = text.length;
+    if (typeof text === 'string') length = encoder.encodeInto(text, heap.bytes.subarray(start)).written;
+    else heap.bytes.set(text, start);
+    heap.ends[heap.count] = start + length;
+    return heap.count++;
+  }
+}
+
+/** First byte of entry `entry` of a batch's JSON texts; it ends at `ends[entry]`. */
+export function jsonTextStart(batch: ColumnBatch, entry: number): number {
+  return entry === 0 ? 0 : batch.jsonText.ends[entry - 1]!;
+}

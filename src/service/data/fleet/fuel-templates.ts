@@ -1,0 +1,103 @@
+/** Series of the fuel system. */
+import type { Pace, SeriesTemplate, ValueRule } from '../template.ts';
+import { follows } from '../template.ts';
+
+export function fuelTemplates(): SeriesTemplate[] {
+  const of = (
+    tag: string,
+    sub: string,
+    item: string,
+    code: string,
+    unit: string,
+    high: number,
+    value: ValueRule,
+    pace: Pace,
+  ): SeriesTemplate => ({
+    tag,
+    jsmea: ['jsmea_mac', 'FuelSystem', sub, '', 'Inlet', item, ''],
+    maker: { code, name: tag.toUpperCase(), text: `${tag}, mass flow meter` },
+    source: 'mac',
+    unit,
+    low: 0,
+    high,
+    scale: 0.01,
+    pace,
+    jitter: true,
+    value,
+  });
+  return [
+    of(
+      'AE Fuel Oil Consumption',
+      'AuxEngine',
+      'MassFlow',
+      'FE-7701',
+      'kg/h',
+      900,
+      follows('auxFuelRate', 1, 0, 1.5, 2),
+      'normal',
+    ),
+    of(
+      'Boiler Fuel Oil Consumption',
+      'Boiler',
+      'MassFlow',
+      'FE-8701',
+      'kg/h',
+      500,
+      follows('boilerFuelRate', 1, 0, 1, 2),
+      'normal',
+    ),
+    of(
+      'Fuel Oil Density',
+      'Supply',
+      'Density',
+      'DE-1750',
+      'kg/m³',
+      1100,
+      follows('constant', 0, 952, 1.2, 1),
+      'slow',
+    ),
+    of(
+      'Fuel Oil Supply Temp',
+      'Supply',
+      'Temp',
+      'TE-1750',
+      '°C',
+      160,
+      follows('load', 0.1, 96, 0.4, 1),
+      'slow',
+    ),
+    of(
+      'Fuel Oil Sulphur',
+      'Supply',
+      'Sulphur',
+      'QE-1750',
+      '%',
+      4,
+      follows('constant', 0, 0.47, 0.02, 2),
+      'rare',
+    ),
+    {
+      ...of(
+        'FO Changeover',
+        'Supply',
+        'Valve',
+        'XS-1760',
+        '',
+        0,
+        { kind: 'choice', texts: ['"HFO"', '"HFO"', '"MGO"'] },
+        'slow',
+      ),
+      gaps: 0.1,
+    },
+    of(
+      'FO Leak Count',
+      'Supply',
+      'Leaks',
+      'LQ-1770',
+      '',
+      1000,
+      { kind: 'number', type: 'long', driver: 'atSea', gain: 1, offset: -1, noise: 0.6, decimals: 0 },
+      'slow',
+    ),
+  ];
+}

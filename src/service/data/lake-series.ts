@@ -1,0 +1,118 @@
+/** The series of a lake, from its metadata snapshots and, for vessels without any, from the readings. */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { sqlText } from './engine.ts';
+import type { LakeFile } from './lake-files.ts';
+import type { SeriesRecord } from './source.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** By ascending time series id. The newest snapshot that knows a series describes it. */
+export async function readSeries(
+  connection: DuckDBConnection,
+  metadata: readonly LakeFile[],
+  measurements: readonly LakeFile[],
+): Promise<SeriesRecord[]> {
+  const series = new Map<string, SeriesRecord>();
+  const oldestFirst = [...metadata].sort((a, b) => (a.date < b.date ? -1 : a.date > b.date ? 1 : 0));
+  for (const { path, vessel } of oldestFirst) {
+    const reader = await connection.runAndReadAll(
+      `SELECT * FROM read_parquet(${sqlText(path)}, hive_partitioning = false)`,
+    );
+    for (const row of reader.getRowObjects()) {
+      const record = recordOf(row as Row, vessel);
+      series.set(record.timeSeriesId, record);
+    }
+  }
+  for (const { path, vessel } of newestPerVessel(measurements)) {
+    const reader = await connection.runAndReadAll(
+      `SELECT DISTINCT time_series_id FROM read_parquet(${sqlText(path)}, hive_partitioning = false)`,
+    );
+    for (const [id] of reader.getRows())
+      if (!series.has(String(id))) series.set(String(id), namelessRecord(String(id), vessel));
+  }
+  return [...series.values()].sort((a, b) => (a.timeSeriesId < b.timeSeriesId ? -1 : 1));
+}
+
+/** The last day of each vessel and job. */
+function newestPerVessel(files: readonly LakeFile[]): LakeFile[] {
+  const newest = new Map<string, LakeFile>();
+  for (const file of files) {
+    const key = `${file.job}/${file.vessel}`;
+    const known = newest.get(key);
+    if (known === undefined || known.date < file.date) newest.set(key, file);
+  }
+  return [...newest.values()];
+}
+
+function namelessRecord(timeSeriesId: string, vessel: string): SeriesRecord {
+  return {
+    timeSeriesId,
+    vessel,
+    names: new Map([['id', timeSeriesId]]),
+    verboseNames: new Map(),
+    description: {
+      source: undefined,
+      dataProvider: undefined,
+      unitOfMeasure: undefined,
+      scale: undefined,
+      vesselName: undefined,
+      vesselImo: vessel.replace(/^IMO/, ''),
+      name: undefined,
+      text: undefined,
+      rangeHigh: undefined,
+      rangeLow: undefined,
+      domainsJson: '{}',
+    },
+  };
+}
+
+function recordOf(row: Row, vessel: string): SeriesRecord {
+  const timeSeriesId = String(row.time_series_id);
+  const domains = JSON.parse(text(row.domains_json) ?? '{}') as Record<string, unknown>;
+  const names = new Map<string, string>([['id', timeSeriesId]]);
+  const verboseNames = new Map<string, string>();
+  const old = Object.values(domains).some((entry) => typeof entry === 'string');
+  for (const [domain, entry] of Object.entries(domains)) {
+    if (domain === 'id') continue;
+    // Snapshots taken with a version before 2026-09-10 map a domain to the id alone.
+    if (typeof entry === 'string') names.set(domain, entry);
+    else if (entry !== null && typeof entry === 'object') {
+      const { id, verboseId } = entry as { id?: unknown; verboseId?: unknown };
+      if (typeof id === 'string') names.set(domain, id);
+      if (typeof verboseId === 'string') verboseNames.set(domain, verboseId);
+    }
+  }
+  return {
+    timeSeriesId,
+    vessel,
+    names,
+    verboseNames,
+    description: {
+      source: text(row.source),
+      dataProvider: text(row.data_provider),
+      unitOfMeasure: text(row.unit_of_measure),
+      scale: number(row.scale),
+      vesselName: text(row.vessel_name),
+      vesselImo: text(row.vessel_imo),
+      name: text(row.maker_name),
+      text: text(row.maker_description),
+      rangeHigh: number(row.maker_range_high),
+      rangeLow: number(row.maker_range_low),
+      domainsJson: old ? domainsOf(names) : (text(row.domains_json) ?? '{}'),
+    },
+  };
+}
+
+/** A `domains` object of ids alone. */
+function domainsOf(names: ReadonlyMap<string, string>): string {
+  const entries = [...names].filter(([domain]) => domain !== 'id').map(([domain, id]) => [domain, { id }]);
+  return JSON.stringify(Object.fromEntries(entries));
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function number(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}

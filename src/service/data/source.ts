@@ -1,0 +1,63 @@
+/**
+ * The data port: where the service's series and readings come from. Two implementations, the synthetic fleet
+ * and an exported lake, and one wrapper, the overlay, which changes what either of them serves.
+ */
+import type { ColumnBatch, Micros, TimeRange } from '../../model/index.ts';
+
+/** A time series as the service knows it, before any version gives it a shape. */
+export interface SeriesRecord {
+  readonly timeSeriesId: string;
+  /** `IMO<imo_number>`; empty when nothing tells the vessel. */
+  readonly vessel: string;
+  /** Domain → id in it, `id` among them. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Domain → id with human-readable elements, where the domain has such ids. */
+  readonly verboseNames: ReadonlyMap<string, string>;
+  readonly description: SeriesDescription;
+}
+
+/** What metadata says of a series; undefined is not answered at all. */
+export interface SeriesDescription {
+  readonly source: string | undefined;
+  readonly dataProvider: string | undefined;
+  readonly unitOfMeasure: string | undefined;
+  readonly scale: number | undefined;
+  readonly vesselName: string | undefined;
+  readonly vesselImo: string | undefined;
+  /** From the maker's entry: what versions before 2026-09-10 show at the top. */
+  readonly name: string | undefined;
+  readonly text: string | undefined;
+  readonly rangeHigh: number | undefined;
+  readonly rangeLow: number | undefined;
+  /** The `domains` object of version 2026-09-10, as JSON text. */
+  readonly domainsJson: string;
+}
+
+/** What a reader of readings needs; asking for less is faster. */
+export interface ReadingsNeed {
+  /** False: only times matter, `kinds` and values are left as they are. */
+  readonly values: boolean;
+  /** True: all series in one order. False: only each series' own readings are in order. */
+  readonly interleaved: boolean;
+}
+
+/** A batch and how far it brings the reader: every reading before `toMicros` has been yielded with it. */
+export interface ReadingsSlice {
+  readonly batch: ColumnBatch;
+  readonly toMicros: Micros;
+}
+
+export interface DataSource {
+  /** Every series, by ascending time series id. */
+  readonly series: readonly SeriesRecord[];
+  /**
+   * Readings of `series` in `range`, in the service's one order: timestamp, then position in `series`, then
+   * value (long, double, JSON text). `seriesCodes` index `series`. A batch is valid until the next is asked
+   * for. Memory is bounded by one slice, whatever the range.
+   */
+  read(
+    series: readonly SeriesRecord[],
+    range: TimeRange,
+    need: ReadingsNeed,
+  ): AsyncGenerator<ReadingsSlice, void, void>;
+}

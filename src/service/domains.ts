@@ -1,0 +1,42 @@
+/**
+ * The naming domains: how an id of each splits into levels, and which have an expression syntax of their own.
+ * A new domain is one entry here.
+ */
+export interface Domain {
+  readonly name: string;
+  /** Domain in which the series carry the name that expressions match and answers show. */
+  readonly namedIn: string;
+  /** Levels of an id: a number when fixed (the last level keeps further slashes), else as many as it has. */
+  readonly levels: number | 'any';
+  /** True: an expression may stop early, and what is left out matches anything. */
+  readonly openEnd: boolean;
+  /** True: levels that begin with `~` are human-readable names, and expressions may leave them in. */
+  readonly verbose: boolean;
+}
+
+export const ID_DOMAIN = 'id';
+
+const DOMAINS: readonly Domain[] = [
+  { name: ID_DOMAIN, namedIn: ID_DOMAIN, levels: 1, openEnd: false, verbose: false },
+  { name: 'jsmea', namedIn: 'jsmea', levels: 8, openEnd: true, verbose: false },
+  { name: 'flat', namedIn: 'flat', levels: 2, openEnd: false, verbose: false },
+  { name: 'vis-3-8a', namedIn: 'vis-3-8a', levels: 'any', openEnd: false, verbose: true },
+  { name: 'maker', namedIn: 'maker', levels: 3, openEnd: false, verbose: false },
+  // Several names of `flat` in one expression: `{a,b}` stands for either.
+  { name: 'parameters', namedIn: 'flat', levels: 2, openEnd: false, verbose: false },
+];
+
+const BY_NAME: ReadonlyMap<string, Domain> = new Map(DOMAINS.map((domain) => [domain.name, domain]));
+export const DOMAIN_NAMES: readonly string[] = DOMAINS.map((domain) => domain.name);
+
+export function findDomain(name: string): Domain | undefined {
+  return BY_NAME.get(name);
+}
+
+/** Levels of an id or expression of a domain; the last fixed level keeps further slashes, jsmea has none. */
+export function splitLevels(domain: Domain, text: string): string[] {
+  const parts = text.split('/');
+  if (domain.levels === 'any' || parts.length <= domain.levels) return parts;
+  if (domain.levels === 8) return parts;
+  return [...parts.slice(0, domain.levels - 1), parts.slice(domain.levels - 1).join('/')];
+}

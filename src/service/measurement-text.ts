@@ -1,0 +1,149 @@
+/**
+ * Measurements as JSON text, written byte by byte: this is the service's hot path. A batch becomes one buffer;
+ * memory is bounded by that buffer.
+ */
+import type { ColumnBatch } from '../model/index.ts';
+import { DOUBLE, LONG, microsToIso } from '../model/index.ts';
+import { jsonTextStart } from './data/batch-builder.ts';
+import { floatText } from './json-text.ts';
+
+const SECOND_CHARS = 'YYYY-MM-DDTHH:MM:SS.'.length;
+const MICROS_CHARS = 6;
+/** A line's beginning is copied whole, then the time is written into it. */
+const BLANK_TIME = 'YYYY-MM-DDTHH:MM:SS.ffffff';
+const MICROS_PER_SECOND = 1_000_000;
+/** Longest text of a number. */
+const NUMBER_BYTES = 32;
+const ZERO = 48;
+const encoder = new TextEncoder();
+
+/** Writes batches as objects `{"id":…,"timestamp":…,"value":…}`, each followed by a newline or led by a comma. */
+export class MeasurementTextWriter {
+  /** Everything before the value, by series, with a blank time. */
+  readonly #heads: readonly Uint8Array[];
+  readonly #timeAt: Int32Array;
+  readonly #longestHead: number;
+  readonly #separator: 'newline' | 'comma';
+  #first = true;
+  #second = Number.NaN;
+  readonly #secondText = new Uint8Array(SECOND_CHARS);
+
+  /** `ids[code]` is how the series of that code is answered. */
+  constructor(ids: readonly string[], separator: 'newline' | 'comma') {
+    const starts = ids.map((id) => encoder.encode(`{"id":${JSON.stringify(id)},"timestamp":"`));
+    this.#timeAt = Int32Array.from(starts, (start) => start.length);
+    this.#heads = ids.map((id) =>
+      encoder.encode(`{"id":${JSON.stringify(id)},"timestamp":"${BLANK_TIME}Z","value":`),
+    );
+    this.#longestHead = this.#heads.reduce((longest, head) => Math.max(longest, head.length), 0);
+    this.#separator = separator;
+  }
+
+  /** The batch as text, in memory of its own. */
+  write(batch: ColumnBatch): Uint8Array {
+    const { rows, timestampMicros, seriesCodes, kinds, jsonText } = batch;
+    const jsonBytes = jsonText.count === 0 ? 0 : jsonText.ends[jsonText.count - 1]!;
+    // Only what is written is ever touched by the operating system.
+    const out = Buffer.allocUnsafeSlow(rows * (this.#longestHead + NUMBER_BYTES + 2) + jsonBytes);
+    const lines = this.#separator === 'newline';
+    let at = 0;
+    for (let row = 0; row < rows; row++) {
+      if (!lines) {
+        if (!this.#first) out[at++] = 0x2c;
+        this.#first = false;
+      }
+      const code = seriesCodes[row]!;
+      const head = this.#heads[code]!;
+      out.set(head, at);
+      this.#writeTime(out, at + this.#timeAt[code]!, timestampMicros[row]!);
+      at += head.length;
+      const kind = kinds[row]!;
+      if (kind === DOUBLE) at = writeDouble(out, at, batch.doubles[row]!);
+      else if (kind === LONG) at = writeLong(out, at, batch, row);
+      else {
+        const entry = batch.words[2 * row]!;
+        const start = jsonTextStart(batch, entry);
+        const end = jsonText.ends[entry]!;
+        out.set(jsonText.bytes.subarray(start, end), at);
+        at += end - start;
+      }
+      out[at++] = 0x7d;
+      if (lines) out[at++] = 0x0a;
+    }
+    return out.subarray(0, at);
+  }
+
+  #writeTime(out: Uint8Array, at: number, micros: number): void {
+    const second = Math.floor(micros / MICROS_PER_SECOND);
+    const text = this.#secondText;
+    if (second !== this.#second) {
+      encoder.encodeInto(microsToIso(second * MICROS_PER_SECOND), text);
+      this.#second = second;
+    }
+    for (let i = 0; i < SECOND_CHARS; i++) out[at + i] = text[i]!;
+    writeDigits(out, at + SECOND_CHARS, micros - second * MICROS_PER_SECOND, MICROS_CHARS);
+  }
+}
+
+function writeAscii(out: Uint8Array, at: number, text: string): number {
+  for (let i = 0; i < text.length; i++) out[at + i] = text.charCodeAt(i);
+  return at + text.length;
+}
+
+/** `value` (an integer below 2^31) as exactly `digits` digits. */
+function writeDigits(out: Uint8Array, at: number, value: number, digits: number): void {
+  let rest = value | 0;
+  for (let i = at + digits - 1; i >= at; i--) {
+    const next = (rest / 10) | 0;
+    out[i] = ZERO + (rest - next * 10);
+    rest = next;
+  }
+}
+
+function digitsOf(value: number): number {
+  let digits = 1;
+  for (let bound = 10; value >= bound && digits < 10; bound *= 10) digits++;
+  return digits;
+}
+
+/**
+ * Shortest text that reads back as the same double, with a decimal point. What has at most three decimals and
+ * six digits before them, nearly every sensor value, goes without making a string.
+ */
+function writeDouble(out: Uint8Array, at: number, value: number): number {
+  const thousandths = Math.round(value * 1000);
+  if (Math.abs(thousandths) >= 1e9 || thousandths / 1000 !== value || (thousandths === 0 && 1 / value < 0))
+    return writeAscii(out, at, floatText(value));
+  let rest = thousandths;
+  if (rest < 0) {
+    out[at++] = 0x2d;
+    rest = -rest;
+  }
+  const whole = (rest / 1000) | 0;
+  const digits = digitsOf(whole);
+  writeDigits(out, at, whole, digits);
+  at += digits;
+  out[at++] = 0x2e;
+  let fraction = rest - whole * 1000;
+  let places = 3;
+  while (places > 1 && fraction % 10 === 0) {
+    fraction = (fraction / 10) | 0;
+    places--;
+  }
+  writeDigits(out, at, fraction, places);
+  return at + places;
+}
+
+function writeLong(out: Uint8Array, at: number, batch: ColumnBatch, row: number): number {
+  const low = batch.words[2 * row]!;
+  if (batch.words[2 * row + 1]! !== low >> 31 || Math.abs(low) >= 1e9)
+    return writeAscii(out, at, batch.longs[row]!.toString());
+  let rest = low;
+  if (rest < 0) {
+    out[at++] = 0x2d;
+    rest = -rest;
+  }
+  const digits = digitsOf(rest);
+  writeDigits(out, at, rest, digits);
+  return at + digits;
+}

@@ -1,0 +1,62 @@
+import type { Clock, Log } from '../model/index.ts';
+import type { ServiceClient } from './credentials.ts';
+import type { FaultPort } from './faults.ts';
+import type { Overlay } from './overlay.ts';
+import type { ServedRequest } from './request-journal.ts';
+
+/** How a query service is started. */
+export interface ServiceOptions {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  /** First path segment of the base URL. */
+  readonly tenant: string;
+  /** The synthetic fleet of this seed, or the lake in a folder. */
+  readonly data: SyntheticData | LakeData;
+  /** Absent: one client with random credentials that may read everything. */
+  readonly clients?: readonly ServiceClient[];
+  /** Requests a minute and client address; absent: no limit. */
+  readonly ratePerMinute?: number;
+  /** Requests at once per credential; absent: no limit. */
+  readonly maxConcurrency?: number;
+  readonly tokenTtlSeconds: number;
+  readonly clock: Clock;
+  readonly log?: Log;
+  /** For tests: what goes wrong with which request. */
+  readonly faults?: FaultPort;
+  /** For tests: a range includes its end, by a microsecond. */
+  readonly toInclusive?: boolean;
+  /** Compress bodies for clients that accept gzip; costs more than it saves on one machine. */
+  readonly gzip?: boolean;
+}
+
+export interface SyntheticData {
+  readonly seed: number;
+  /** Number of vessels; the first is IMO9321483. */
+  readonly vessels: number;
+  /** Readings a vessel sends in a whole day, about; a few thousand to several millions. */
+  readonly readingsPerDay: number;
+}
+
+export interface LakeData {
+  /** Folder of a lake that `vessel-export` wrote. */
+  readonly dataDir: string;
+}
+
+export interface RunningService {
+  /** `http://host:port/<tenant>` */
+  readonly baseUrl: string;
+  /** Tokens come from `{authUrl}/oauth2/token`. */
+  readonly authUrl: string;
+  /** The first client's. */
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Changes what is served from now on. */
+  readonly overlay: Overlay;
+  /** Requests seen so far, oldest first. */
+  readonly requests: readonly ServedRequest[];
+  /** Make every token issued so far invalid. */
+  revokeTokens(): void;
+  /** Stops at once: open connections and bodies are destroyed. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,153 @@
+/** The routes: from an HTTP request to an answer on its way. */
+import { Readable } from 'node:stream';
+import { createGzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { messageOf } from '../errors.ts';
+import type { Clock, Family, Log } from '../model/index.ts';
+
+import type { AnswerContext, Query } from './answers.ts';
+import { prepareAnswer } from './answers.ts';
+import { clientGone, faultyBody } from './body-faults.ts';
+import type { TokenAuthority } from './credentials.ts';
+import type { Selector } from './expressions.ts';
+import { parsePath, parseQueryExpression } from './expressions.ts';
+import type { FaultPort } from './faults.ts';
+import { CONTENT_TYPES } from './formats.ts';
+import { HttpError } from './http-error.ts';
+import type { ConcurrencyLimit, RateLimit } from './limits.ts';
+import { readParameters } from './parameters.ts';
+import { readExpressions } from './query-body.ts';
+import { refuseByFault } from './request-faults.ts';
+import type { RequestJournal, ServedRequest } from './request-journal.ts';
+import { chooseVersion } from './versions.ts';
+
+export interface RouteContext {
+  readonly tenant: string;
+  readonly authority: TokenAuthority;
+  readonly rateLimit: RateLimit;
+  readonly concurrencyLimit: ConcurrencyLimit;
+  readonly journal: RequestJournal;
+  readonly faults: FaultPort | undefined;
+  readonly clock: Clock;
+  readonly gzip: boolean;
+  readonly log: Log;
+  readonly answers: Omit<AnswerContext, 'nowMs'>;
+}
+
+const FAMILIES: readonly Family[] = ['measurements', 'metadata', 'statistics'];
+
+/** Register `GET /{tenant}/{family}/{domain}/…` and `POST /{tenant}/{family}/query`. */
+export function registerRoutes(app: FastifyInstance, context: RouteContext): void {
+  for (const family of FAMILIES) {
+    const prefix = `/${context.tenant}/${family}`;
+    app.get(`${prefix}/*`, (request, reply) =>
+      serve(context, family, request, reply, () => {
+        const rawPath = request.raw.url!.split('?', 1)[0]!;
+        return [parsePath(family, rawPath.slice(prefix.length + 1))];
+      }),
+    );
+    app.post(`${prefix}/query`, (request, reply) =>
+      serve(context, family, request, reply, (seen) => {
+        const expressions = readExpressions(request);
+        seen.expressions = expressions;
+        return expressions.map(parseQueryExpression);
+      }),
+    );
+  }
+}
+
+async function serve(
+  context: RouteContext,
+  family: Family,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  selectors: (seen: ServedRequest) => readonly Selector[],
+): Promise<FastifyReply> {
+  const url = new URL(request.raw.url!, 'http://service');
+  const seen = context.journal.begin(family, request.method, url);
+  const n = context.journal.count(family);
+  reply.raw.once('close', () => {
+    seen.status ??= reply.raw.headersSent ? reply.statusCode : 0;
+  });
+  const nowMs = context.clock.nowMs();
+  context.rateLimit.take(request.socket.remoteAddress ?? '', nowMs);
+  const bearer = await context.authority.check(request.headers.authorization);
+  seen.clientId = bearer.clientId;
+  reply.raw.once('close', context.concurrencyLimit.enter(bearer.clientId));
+
+  const version = chooseVersion(headerText(request, 'x-api-version'), nowMs);
+  reply.header('api-version', version.name);
+  const query: Query = {
+    family,
+    version,
+    selectors: selectors(seen),
+    parameters: readParameters(family, url.searchParams),
+    accept: request.headers.accept,
+    mayRead: bearer.mayRead,
+  };
+  const answer = prepareAnswer(query, { ...context.answers, nowMs });
+  seen.range = answer.range;
+
+  const fault = context.faults?.({
+    family,
+    method: request.method,
+    url: request.raw.url!,
+    range: answer.range,
+    n,
+  });
+  refuseByFault(fault, answer.range, () => context.authority.revokeAll());
+  if (fault?.kind === 'api-version') {
+    if (fault.value === undefined) reply.removeHeader('api-version');
+    else reply.header('api-version', fault.value);
+  }
+  if (fault?.kind === 'stall' && fault.at === 'headers') {
+    await clientGone(reply.raw);
+    return reply.hijack();
+  }
+  const contentType = fault?.kind === 'garbage' ? fault.contentType : undefined;
+  reply.header('content-type', contentType ?? CONTENT_TYPES[answer.format]);
+  return send(context, request, reply, faultyBody(answer.body(fault), fault, reply.raw));
+}
+
+/** Send a body piece by piece: the next is made when the client has taken the one before. */
+function send(
+  context: RouteContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: AsyncIterable<Uint8Array | string>,
+): FastifyReply {
+  const stream = Readable.from(logged(context, request, body), { objectMode: true, highWaterMark: 1 });
+  const encodings = request.headers['accept-encoding'];
+  if (
+    !context.gzip ||
+    typeof encodings !== 'string' ||
+    !/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(encodings)
+  )
+    return reply.send(stream);
+  reply.header('content-encoding', 'gzip').header('vary', 'accept-encoding');
+  const zipped = createGzip({ level: 1, chunkSize: 64 * 1024 });
+  stream.once('error', (error) => zipped.destroy(error));
+  zipped.once('close', () => stream.destroy());
+  return reply.send(stream.pipe(zipped));
+}
+
+/** The body; what breaks it off after its headers were sent can only be told to the operator. */
+async function* logged(
+  { log }: RouteContext,
+  request: FastifyRequest,
+  body: AsyncIterable<Uint8Array | string>,
+): AsyncGenerator<Uint8Array | string> {
+  try {
+    yield* body;
+  } catch (error) {
+    if (!request.raw.destroyed)
+      log.error({ url: request.raw.url, error: messageOf(error) }, 'an answer broke off');
+    throw error;
+  }
+}
+
+function headerText(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  if (Array.isArray(value)) throw new HttpError(400, `header ${name} is given ${value.length} times`);
+  return value;
+}

@@ -1,0 +1,123 @@
+/**
+ * The query service: composition of data, limits, authentication and routes behind one HTTP listener.
+ *
+ *   http-server     every request: limits on size, error bodies
+ *   routes          rate limit → bearer → concurrency → version → expressions → parameters → answer
+ *   answers         what each family answers; measurement-text, metadata-body, statistics(-body)
+ *   data/           where series and readings come from: the synthetic fleet, or an exported lake
+ */
+import type { AddressInfo } from 'node:net';
+import { ConfigError } from '../errors.ts';
+import type { Log } from '../model/index.ts';
+import { silentLog } from '../model/index.ts';
+import { randomClient, TokenAuthority } from './credentials.ts';
+import type { Engine } from './data/engine.ts';
+import { createEngine } from './data/engine.ts';
+import { openLakeSource } from './data/lake.ts';
+import type { DataSource } from './data/source.ts';
+import { createSyntheticSource } from './data/synthetic.ts';
+import { createHttpServer } from './http-server.ts';
+import { ConcurrencyLimit, RateLimit } from './limits.ts';
+import { registerOpenApi } from './openapi.ts';
+import type { RunningService, ServiceOptions } from './options.ts';
+import { Overlay, withOverlay } from './overlay.ts';
+import { createParquetEncoder } from './parquet-body.ts';
+import { RequestJournal } from './request-journal.ts';
+import { registerRoutes } from './routes.ts';
+import { AUTH_SEGMENT, registerTokenEndpoint } from './token-endpoint.ts';
+
+export type { ServiceClient } from './credentials.ts';
+export type { AddedRow, Fault, FaultPort, FaultyRequest } from './faults.ts';
+export type { LakeData, RunningService, ServiceOptions, SyntheticData } from './options.ts';
+export type { AddedReading, Overlay } from './overlay.ts';
+export type { ServedRequest } from './request-journal.ts';
+
+/**
+ * Start a query service and resolve when it listens. Throws ConfigError when an option is wrong, the data
+ * cannot be read, or the port cannot be had.
+ */
+export async function startService(options: ServiceOptions): Promise<RunningService> {
+  checkOptions(options);
+  const log = options.log ?? silentLog;
+  const clients = options.clients ?? [randomClient()];
+  const engine = createEngine('dataDir' in options.data ? options.data.dataDir : undefined);
+  const source = await openData(options, engine, log).catch(async (error: unknown) => {
+    await engine.close();
+    throw error;
+  });
+  const overlay = new Overlay();
+  const journal = new RequestJournal();
+  const authority = new TokenAuthority(clients, options.tokenTtlSeconds, options.clock);
+  const app = createHttpServer(log);
+  const context = {
+    tenant: options.tenant,
+    authority,
+    rateLimit: new RateLimit(options.ratePerMinute),
+    concurrencyLimit: new ConcurrencyLimit(options.maxConcurrency),
+    journal,
+    faults: options.faults,
+    clock: options.clock,
+    gzip: options.gzip ?? false,
+    log,
+    answers: {
+      source: withOverlay(source, overlay),
+      toInclusive: options.toInclusive ?? false,
+      encodeParquet: createParquetEncoder(engine),
+    },
+  };
+  registerTokenEndpoint(app, context);
+  registerOpenApi(app, options.tenant);
+  registerRoutes(app, context);
+  try {
+    await app.listen({ host: options.host, port: options.port });
+  } catch (error) {
+    await engine.close();
+    throw new ConfigError('service-cannot-listen', `cannot listen on ${options.host}:${options.port}`, {
+      cause: error,
+    });
+  }
+  const { port } = app.server.address() as AddressInfo;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  const origin = `http://${host}:${port}`;
+  return {
+    baseUrl: `${origin}/${options.tenant}`,
+    authUrl: `${origin}/${AUTH_SEGMENT}`,
+    clientId: clients[0]!.clientId,
+    clientSecret: clients[0]!.clientSecret,
+    overlay,
+    requests: journal.list,
+    revokeTokens: () => authority.revokeAll(),
+    close: async () => {
+      await app.close();
+      await engine.close();
+    },
+  };
+}
+
+async function openData({ data, clock }: ServiceOptions, engine: Engine, log: Log): Promise<DataSource> {
+  if ('dataDir' in data) return openLakeSource(data.dataDir, engine, log);
+  return createSyntheticSource({ ...data, nowMs: () => clock.nowMs() });
+}
+
+function checkOptions(options: ServiceOptions): void {
+  const faults: string[] = [];
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(options.tenant) || options.tenant === AUTH_SEGMENT)
+    faults.push(
+      `tenant: got '${options.tenant}', expected letters, digits, _ and -, and not '${AUTH_SEGMENT}'`,
+    );
+  if (options.clients?.length === 0) faults.push('clients: got none, expected at least one');
+  if (!(options.tokenTtlSeconds > 0))
+    faults.push(`tokenTtlSeconds: got ${options.tokenTtlSeconds}, expected > 0`);
+  for (const name of ['ratePerMinute', 'maxConcurrency'] as const)
+    if (options[name] !== undefined && !(options[name] >= 1))
+      faults.push(`${name}: got ${options[name]}, expected at least 1, or none`);
+  if ('seed' in options.data) {
+    const { seed, vessels, readingsPerDay } = options.data;
+    if (!Number.isSafeInteger(seed)) faults.push(`seed: got ${seed}, expected a whole number`);
+    if (!(Number.isInteger(vessels) && vessels >= 1 && vessels <= 1000))
+      faults.push(`vessels: got ${vessels}, expected 1 to 1000`);
+    if (!(readingsPerDay >= 1000 && readingsPerDay <= 100_000_000))
+      faults.push(`readingsPerDay: got ${readingsPerDay}, expected 1,000 to 100,000,000`);
+  }
+  if (faults.length > 0) throw new ConfigError('service-options', faults.join('; '));
+}
