@@ -1,0 +1,70 @@
+/**
+ * Objects as files for an engine that reads only files: a local lake's are where they are, others are written to a
+ * folder of their own while they are checked, at most as many at once as vessel-days are verified at once.
+ */
+import type { FileHandle } from 'node:fs/promises';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ConfigError, FatalError, messageOf } from '../errors.ts';
+
+export interface TempObjects {
+  readonly tempDir: string;
+  /** Folder of a local lake's objects; undefined for a lake elsewhere. */
+  readonly localDir: string | undefined;
+  /** A file to be filled, or the object of a local lake. */
+  open(key: string): Promise<TempObject>;
+  /** Remove the folder with all that is in it. */
+  close(): Promise<void>;
+}
+
+export interface TempObject {
+  readonly path: string;
+  /** Undefined where the object is a file already. */
+  readonly write: ((bytes: Uint8Array, atByte: number) => Promise<void>) | undefined;
+  remove(): Promise<void>;
+}
+
+/** A new folder in `parent` (TEMP_DIR). Throws ConfigError when it cannot be made. */
+export async function openTempObjects(parent: string, lakeUrl: string): Promise<TempObjects> {
+  const tempDir = await mkdtemp(join(parent, 'vessel-export-verify-')).catch((error: unknown) => {
+    throw new ConfigError('temp-dir', `TEMP_DIR: cannot make a folder in '${parent}': ${messageOf(error)}`);
+  });
+  const localDir = lakeUrl.startsWith('file:') ? fileURLToPath(lakeUrl) : undefined;
+  let opened = 0;
+  return {
+    tempDir,
+    localDir,
+    async open(key) {
+      if (localDir !== undefined)
+        return { path: join(localDir, key), write: undefined, remove: async () => {} };
+      return createTempObject(join(tempDir, `${opened++}.parquet`));
+    },
+    close: () => rm(tempDir, { recursive: true, force: true, maxRetries: 3 }),
+  };
+}
+
+async function createTempObject(path: string): Promise<TempObject> {
+  const handle = await open(path, 'w');
+  return {
+    path,
+    write: (bytes, atByte) => writeAt(handle, path, bytes, atByte),
+    async remove() {
+      await handle.close();
+      await rm(path, { force: true });
+    },
+  };
+}
+
+async function writeAt(handle: FileHandle, path: string, bytes: Uint8Array, atByte: number): Promise<void> {
+  try {
+    for (let done = 0; done < bytes.length; )
+      done += (await handle.write(bytes, done, bytes.length - done, atByte + done)).bytesWritten;
+  } catch (error) {
+    throw new FatalError(
+      'disk-full',
+      `cannot write ${path}: ${messageOf(error)}; point TEMP_DIR to a disk with room for the largest days of the lake`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,133 @@
+/** Rows of a statistics object against the service's answer for the same windows, asked anew, a page at a time. */
+import { parseInt64Text, parseTimestampText } from '../decode/index.ts';
+import type { ResolvedSeries } from '../export/source.ts';
+import { askStatistics } from '../export/source.ts';
+import type { TimeRange } from '../model/index.ts';
+import { MICROS_PER_HOUR, microsToIso } from '../model/index.ts';
+import { planWindowPages } from '../plan/pages.ts';
+import type { WindowRow } from '../verify/read-back-rows.ts';
+import { isWindowValue } from '../verify/values.ts';
+import type { DeepDay } from './deep-check.ts';
+
+/** Windows × series compared at once: what bounds the memory. */
+const PAGE_TARGET_WINDOWS = 20_000;
+
+/** One place where the two differ, as both say it. */
+interface WindowDifference {
+  readonly published: string;
+  readonly now: string;
+}
+
+export interface WindowComparison {
+  /** Windows that count other readings now. */
+  readonly changed: readonly WindowDifference[];
+  /** Windows of equal counts with other values. */
+  readonly differing: readonly WindowDifference[];
+}
+
+type Answered = Map<string, Map<string, string>>;
+
+/** Compare every window of the day. */
+export async function checkWindows(
+  deep: DeepDay,
+  series: ResolvedSeries,
+  day: TimeRange,
+): Promise<WindowComparison> {
+  const { job } = deep.context;
+  const changed: WindowDifference[] = [];
+  const differing: WindowDifference[] = [];
+  const windowMicros = job.windowMicros ?? MICROS_PER_HOUR;
+  for (const page of planWindowPages(day, windowMicros, series.idOf.size, PAGE_TARGET_WINDOWS)) {
+    deep.context.signal.throwIfAborted();
+    const now = await askPage(deep, series, page);
+    const rows = deep.receipt.object === null ? [] : await deep.readBack.windows(deep.path, page);
+    for (const row of rows) {
+      const key = `${row.timestampMicros}/${row.timeSeriesId}`;
+      compareWindow(
+        row,
+        now.get(key),
+        describe(row.timestampMicros, row.timeSeriesId, series),
+        changed,
+        differing,
+      );
+      now.delete(key);
+    }
+    for (const [key, values] of now) {
+      const count = countOf(values);
+      const [micros, id] = key.split('/') as [string, string];
+      if (count > 0)
+        changed.push({
+          published: 'no such window published',
+          now: `${describe(Number(micros), id, series)}: ${count} readings now`,
+        });
+    }
+  }
+  return { changed, differing };
+}
+
+async function askPage(deep: DeepDay, series: ResolvedSeries, page: TimeRange): Promise<Answered> {
+  const { window, aggregations } = deep.context.job;
+  let answered: Answered = new Map();
+  const what = {
+    expressions: series.expressions,
+    range: page,
+    aggregations: aggregations ?? ['count'],
+    ...(window === undefined ? {} : { window }),
+    windowEdges: 'whole' as const,
+  };
+  await askStatistics(deep.context, what, () => {
+    answered = new Map();
+    return {
+      add(row) {
+        if (row.timestampMicros < page.fromMicros || row.timestampMicros >= page.toMicros) return;
+        const key = `${row.timestampMicros}/${row.id}`;
+        const values = answered.get(key) ?? new Map<string, string>();
+        answered.set(key, values);
+        for (const [aggregation, text] of row.values) if (text !== 'null') values.set(aggregation, text);
+      },
+      end() {},
+    };
+  });
+  return answered;
+}
+
+function compareWindow(
+  row: WindowRow,
+  now: ReadonlyMap<string, string> | undefined,
+  place: string,
+  changed: WindowDifference[],
+  differing: WindowDifference[],
+): void {
+  const published = Number(row.values.get('count'));
+  const counted = countOf(now);
+  if (published !== counted) {
+    changed.push({ published: `${published} published`, now: `${place}: ${counted} readings now` });
+    return;
+  }
+  for (const [aggregation, cell, text] of cellsOf(row, now!)) {
+    const micros = aggregation.endsWith('_time') && text !== undefined ? parseTimestampText(text) : undefined;
+    if (isWindowValue(aggregation, cell, text, micros)) continue;
+    const shown = micros === undefined ? (text ?? 'none') : microsToIso(micros);
+    differing.push({ published: `${aggregation} of ${place}: ${cell ?? 'none'}`, now: shown.slice(0, 100) });
+  }
+}
+
+/** Cells and answered texts by aggregation; the two columns of `first_val` and `last_val` are one value. */
+function cellsOf(
+  row: WindowRow,
+  now: ReadonlyMap<string, string>,
+): [aggregation: string, cell: bigint | number | string | null, text: string | undefined][] {
+  return [...row.values].flatMap(([name, cell]) => {
+    if (name.endsWith('_json')) return [];
+    return [[name, cell ?? row.values.get(`${name}_json`) ?? null, now.get(name)]];
+  });
+}
+
+function countOf(values: ReadonlyMap<string, string> | undefined): number {
+  const text = values?.get('count');
+  return text === undefined ? 0 : parseInt64Text(text);
+}
+
+function describe(micros: number, id: string, series: ResolvedSeries): string {
+  return `series ${series.idOf.get(id) ?? id} in the window at ${microsToIso(micros)}`;
+}

@@ -1,0 +1,66 @@
+import type { Encoder } from '../encode/encoder.ts';
+import type { QueryClient } from '../fetch/client.ts';
+import type {
+  ApiVersion,
+  Clock,
+  FormatSizes,
+  Job,
+  Log,
+  ProcessId,
+  Receipt,
+  VesselDay,
+} from '../model/index.ts';
+import type { OnStep } from '../publish/publish.ts';
+import type { ObjectStore } from '../store/store.ts';
+
+/** What a vessel-day's export needs of the world. */
+export interface ExportPorts {
+  readonly store: ObjectStore;
+  readonly client: QueryClient;
+  readonly encoder: Encoder;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly self: ProcessId;
+  /** Makes unique ids `[A-Za-z0-9-]+` for uploads. */
+  readonly nonce: () => string;
+  /** Version of the API that the client asks for. */
+  readonly apiVersion: ApiVersion;
+  /** Version of vessel-export, for receipts. */
+  readonly version: string;
+  readonly sizes: FormatSizes;
+  /** Readings a page aims at. */
+  readonly pageTargetRows: number;
+  /** Called after each step of the crash table by its name; tests stop the process there. */
+  readonly onStep: OnStep;
+}
+
+/** One vessel-day to export, and how. */
+export interface ExportTask {
+  readonly job: Job;
+  readonly day: VesselDay;
+  readonly settingsHash: string;
+  /** Export again although there is a receipt of these settings. */
+  readonly force: boolean;
+  /** Publish even where a series would lose readings. */
+  readonly allowShrink: boolean;
+  /** Take the vessel-day from a live owner. */
+  readonly takeover: boolean;
+  /** Metadata: the receipt of the vessel's last snapshot before this day. */
+  readonly lastSnapshot?: Receipt;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+/** Rows fetched so far, of the rows that the source counted (undefined where it was not asked). */
+export interface Progress {
+  readonly rows: number;
+  readonly rowsKnown: number | undefined;
+}
+
+/**
+ * `published`: a receipt was written now (also for an empty day). `done`: somebody else had done it.
+ * `unchanged`: a metadata snapshot that equals the last one; nothing was written.
+ */
+export type ExportOutcome =
+  | { readonly status: 'published'; readonly receipt: Receipt; readonly resumed: boolean }
+  | { readonly status: 'done'; readonly receipt: Receipt }
+  | { readonly status: 'unchanged' };

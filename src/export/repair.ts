@@ -1,0 +1,55 @@
+/** What follows from a reconciliation: the vessel-days to export again, and the refusals to remember. */
+import type { Job, Note } from '../model/index.ts';
+import { settingsHash } from '../plan/settings-hash.ts';
+import { writeNote } from '../publish/ledger.ts';
+import type { FindingState, ReconcileFinding } from './compare-day.ts';
+import type { ExportPorts, ExportTask } from './ports.ts';
+
+export interface RepairOptions {
+  /** Export days too that would lose readings. */
+  readonly allowShrink: boolean;
+  readonly takeover: boolean;
+}
+
+const TO_EXPORT: ReadonlySet<FindingState> = new Set(['missing', 'stale', 'changed']);
+const TO_SHRINK: ReadonlySet<FindingState> = new Set(['would-shrink', 'refused']);
+
+/** Exactly the vessel-days that an export mends, as tasks for whoever performs them. */
+export function repairTasks(
+  ports: Pick<ExportPorts, 'apiVersion'>,
+  job: Job,
+  findings: readonly ReconcileFinding[],
+  { allowShrink, takeover }: RepairOptions,
+): ExportTask[] {
+  return findings
+    .filter(({ state }) => TO_EXPORT.has(state) || (allowShrink && TO_SHRINK.has(state)))
+    .map(({ day, state }) => ({
+      job,
+      day,
+      settingsHash: settingsHash(job, ports.apiVersion),
+      // What is missing or stale is done as soon as anyone has exported it.
+      force: state !== 'missing' && state !== 'stale',
+      allowShrink,
+      takeover,
+    }));
+}
+
+/** Note the days that would lose readings, so that they are not tried again until the source's counts change. */
+export async function noteRefusals(
+  ports: Pick<ExportPorts, 'store' | 'clock'>,
+  findings: readonly ReconcileFinding[],
+): Promise<void> {
+  for (const { day, state, message, totalsSha256 } of findings) {
+    if (state !== 'would-shrink') continue;
+    const note: Note = {
+      noteVersion: 1,
+      ...day,
+      state: 'refused',
+      code: 'would-shrink',
+      message: `the source has fewer readings than are published: ${message}. The published day stays; if the source is right, run reconcile --run --allow-shrink`,
+      at: new Date(ports.clock.nowMs()).toISOString(),
+      ...(totalsSha256 === undefined ? {} : { totalsSha256 }),
+    };
+    await writeNote(ports.store, note);
+  }
+}

@@ -1,0 +1,21 @@
+import { createHash } from 'node:crypto';
+import type { ApiVersion, Job } from '../model/index.ts';
+import { FORMAT_VERSION } from '../model/index.ts';
+
+/**
+ * Hash of the settings that decide what a published day holds: dataset, select, window, aggregations,
+ * transport, API version, format version. Another hash makes a published day stale.
+ */
+export function settingsHash(job: Job, apiVersion: ApiVersion): string {
+  const content = {
+    dataset: job.dataset,
+    select: job.select,
+    window: job.window ?? null,
+    aggregations: job.aggregations ?? null,
+    transport: job.transport,
+    // The beta alias answers like the version it became.
+    apiVersion: apiVersion === '2026-01-01-beta' ? '2026-09-10' : apiVersion,
+    formatVersion: FORMAT_VERSION,
+  };
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16);
+}
