@@ -1,0 +1,164 @@
+/**
+ * The queue of vessel-days in Redis. It holds no truth: what is done stands in the ledger, and a queue that was
+ * lost is filled again from there.
+ *
+ * A vessel-day is at most once in it: the job's id is made of job, vessel and day. One that failed stays in the
+ * failed set (dead letter) with its reason, and is not queued again before it is taken out of there.
+ */
+import { Queue } from 'bullmq';
+import type { ChainableCommander, Redis } from 'ioredis';
+import type { VesselDay } from '../model/index.ts';
+import { formatVesselDay } from '../model/index.ts';
+import { MAX_ATTEMPTS } from './consequence.ts';
+
+export type QueuedKind = 'nightly' | 'reconcile' | 'backfill';
+
+/** What stands in the queue. */
+export interface QueuedDay extends VesselDay {
+  readonly kind: QueuedKind;
+  readonly force?: boolean;
+  readonly allowShrink?: boolean;
+  /** How often it was handed back because readings and counts disagreed. */
+  readonly disagreements?: number;
+  /** In the failed set: the failure may have passed by the next firing of the schedule. */
+  readonly mayPass?: boolean;
+}
+
+/** A vessel-day in the failed set. */
+export interface DeadLetter {
+  readonly day: VesselDay;
+  readonly code: string;
+  readonly message: string;
+  readonly failedMs: number;
+  readonly mayPass: boolean;
+}
+
+export interface QueueDepth {
+  readonly waiting: number;
+  readonly prioritized: number;
+  readonly active: number;
+  readonly delayed: number;
+  readonly failed: number;
+}
+
+/** Jobs without priority run before every one that has one. */
+const PRIORITY: Readonly<Record<QueuedKind, number | undefined>> = {
+  nightly: undefined,
+  reconcile: 50,
+  backfill: 100,
+};
+
+export const QUEUE_NAME = 'vessel-days';
+/** Commands in one round trip. */
+const CHUNK = 1_000;
+
+export interface VesselDayQueue {
+  /** For the queue's board. */
+  readonly bull: Queue;
+  /** Those of the days that are in the queue, in whatever state, as `formatVesselDay` writes them. */
+  known(days: readonly VesselDay[]): Promise<Set<string>>;
+  /** Those of the days that are in the failed set. */
+  failed(days: readonly VesselDay[]): Promise<Set<string>>;
+  /** Add vessel-days; one that is there already stays as it is. */
+  add(days: readonly QueuedDay[]): Promise<void>;
+  depth(): Promise<QueueDepth>;
+  deadLetters(): Promise<DeadLetter[]>;
+  /** Take a vessel-day out, unless it is being worked on; false then. */
+  remove(day: VesselDay): Promise<boolean>;
+  /** Take out those that wait and match; how many. */
+  withdraw(matches: (day: QueuedDay) => boolean): Promise<number>;
+  /** Workers that are connected. */
+  workers(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface QueueOptions {
+  readonly redis: Redis;
+  /** All keys begin with it. */
+  readonly prefix: string;
+}
+
+/** `redis` stays the caller's to close. */
+export function openVesselDayQueue({ redis, prefix }: QueueOptions): VesselDayQueue {
+  const bull = new Queue<QueuedDay, void, QueuedKind>(QUEUE_NAME, {
+    connection: redis,
+    prefix,
+    defaultJobOptions: { attempts: MAX_ATTEMPTS, backoff: { type: 'custom' }, removeOnComplete: true },
+  });
+  // Connection faults are the connection's to report; without a listener they would end the process.
+  bull.on('error', () => {});
+
+  /** The days for which a command answers something else than 0 or nothing. */
+  async function filter(
+    days: readonly VesselDay[],
+    ask: (pipeline: ChainableCommander, id: string) => unknown,
+  ): Promise<Set<string>> {
+    const found = new Set<string>();
+    for (let at = 0; at < days.length; at += CHUNK) {
+      const ids = days.slice(at, at + CHUNK).map(formatVesselDay);
+      const pipeline = redis.pipeline();
+      for (const id of ids) ask(pipeline, id);
+      for (const [index, [error, answer]] of ((await pipeline.exec()) ?? []).entries()) {
+        if (error !== null) throw error;
+        if (answer !== 0 && answer !== null) found.add(ids[index]!);
+      }
+    }
+    return found;
+  }
+
+  return {
+    bull,
+    known: (days) => filter(days, (pipeline, id) => pipeline.exists(bull.toKey(id))),
+    failed: (days) => filter(days, (pipeline, id) => pipeline.zscore(bull.toKey('failed'), id)),
+    async add(days) {
+      for (let at = 0; at < days.length; at += CHUNK)
+        await bull.addBulk(days.slice(at, at + CHUNK).map(toJob));
+    },
+    async depth() {
+      const counts = await bull.getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed');
+      return {
+        waiting: counts.waiting ?? 0,
+        prioritized: counts.prioritized ?? 0,
+        active: counts.active ?? 0,
+        delayed: counts.delayed ?? 0,
+        failed: counts.failed ?? 0,
+      };
+    },
+    async deadLetters() {
+      const failed = await bull.getFailed();
+      // A job that is taken out meanwhile is undefined here.
+      return failed.filter(Boolean).map((job) => {
+        const { job: name, vessel, date, mayPass = false } = job.data;
+        const [, code, message] = /^([a-z-]+): ([\s\S]*)$/.exec(job.failedReason) ?? [];
+        return {
+          day: { job: name, vessel, date },
+          code: code ?? 'unknown',
+          message: message ?? job.failedReason,
+          failedMs: job.finishedOn ?? 0,
+          mayPass,
+        };
+      });
+    },
+    async remove(day) {
+      return (await bull.remove(formatVesselDay(day))) === 1;
+    },
+    async withdraw(matches) {
+      let withdrawn = 0;
+      for (const job of await bull.getJobs(['waiting', 'prioritized', 'delayed'])) {
+        if (job !== undefined && matches(job.data) && (await bull.remove(job.id!)) === 1) withdrawn++;
+      }
+      return withdrawn;
+    },
+    workers: () => bull.getWorkersCount(),
+    close: () => bull.close(),
+  };
+}
+
+function toJob(data: QueuedDay) {
+  const priority = PRIORITY[data.kind];
+  return {
+    name: data.kind,
+    data,
+    opts: { jobId: formatVesselDay(data), ...(priority === undefined ? {} : { priority }) },
+  };
+}

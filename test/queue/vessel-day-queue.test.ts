@@ -1,0 +1,90 @@
+import type { Redis } from 'ioredis';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { createQueueHold } from '../../src/queue/hold.ts';
+import { openRedis } from '../../src/queue/redis.ts';
+import { createScheduleState } from '../../src/queue/schedule-state.ts';
+import type { QueuedDay, VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { redisForTests } from '../helpers/redis.ts';
+
+const server = await redisForTests();
+const connection = server && (await openRedis(server.url));
+const redis = connection?.openForQueue() as Redis;
+
+function dayOf(date: string, more: Partial<QueuedDay> = {}): QueuedDay {
+  return { job: 'measurements', vessel: 'IMO9321483', date, kind: 'nightly', ...more };
+}
+
+describe.skipIf(server === undefined)('the queue of vessel-days', () => {
+  let queue: VesselDayQueue;
+  let prefix: string;
+
+  beforeEach(() => {
+    prefix = server!.newPrefix();
+    queue = openVesselDayQueue({ redis, prefix });
+  });
+  afterAll(async () => {
+    await connection!.close();
+    await server!.stop();
+  });
+
+  test('holds a vessel-day once', async () => {
+    await queue.add([dayOf('2026-01-05'), dayOf('2026-01-06')]);
+    await queue.add([dayOf('2026-01-05', { kind: 'backfill' })]);
+    expect(await queue.depth()).toMatchObject({ waiting: 2, prioritized: 0 });
+    const days = ['2026-01-04', '2026-01-05', '2026-01-06'].map((date) => dayOf(date));
+    expect([...(await queue.known(days))].sort()).toEqual([
+      'measurements/IMO9321483/2026-01-05',
+      'measurements/IMO9321483/2026-01-06',
+    ]);
+  });
+
+  test('a vessel-day can be taken out and put in again', async () => {
+    const day = dayOf('2026-01-05');
+    await queue.add([day]);
+    expect(await queue.remove(day)).toBe(true);
+    await queue.add([day]);
+    expect(await queue.depth()).toMatchObject({ waiting: 1 });
+  });
+
+  test('those of a backfill can be withdrawn, the others stay', async () => {
+    await queue.add([dayOf('2026-01-05'), dayOf('2026-01-06', { kind: 'backfill' })]);
+    expect(await queue.withdraw(({ kind }) => kind === 'backfill')).toBe(1);
+    expect(await queue.depth()).toMatchObject({ waiting: 1, prioritized: 0 });
+  });
+
+  test('more than one round trip of vessel-days is known again', async () => {
+    const days = Array.from({ length: 2_500 }, (_, n) =>
+      dayOf('2026-01-05', { vessel: `IMO${9_000_000 + n}` }),
+    );
+    await queue.add(days);
+    expect((await queue.known(days)).size).toBe(2_500);
+    expect((await queue.failed(days)).size).toBe(0);
+  });
+
+  test('a hold is placed once, pauses, and is lifted', async () => {
+    const [one, other] = [createQueueHold(redis, queue.bull), createQueueHold(redis, queue.bull)];
+    const hold = { code: 'credentials-refused', message: 'refused', host: 'a', sinceMs: 1 };
+    expect(await one.place(hold)).toBe(true);
+    expect(await other.place({ ...hold, host: 'b' })).toBe(false);
+    expect(await other.read()).toEqual(hold);
+    expect(await queue.bull.isPaused()).toBe(true);
+    await queue.add([dayOf('2026-01-05')]);
+    expect(await queue.depth()).toMatchObject({ waiting: 1 });
+    expect(await other.lift()).toBe(true);
+    expect(await one.lift()).toBe(false);
+    expect(await one.read()).toBeUndefined();
+    expect(await queue.bull.isPaused()).toBe(false);
+  });
+
+  test('one scheduler leads until it resigns', async () => {
+    const [one, other] = [createScheduleState(redis, prefix, 'a'), createScheduleState(redis, prefix, 'b')];
+    expect(await one.lead(60_000)).toBe(true);
+    expect(await other.lead(60_000)).toBe(false);
+    expect(await one.lead(60_000)).toBe(true);
+    await other.resign();
+    expect(await other.lead(60_000)).toBe(false);
+    await one.resign();
+    expect(await other.lead(60_000)).toBe(true);
+  });
+});

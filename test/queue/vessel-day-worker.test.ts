@@ -1,0 +1,189 @@
+import type { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DataError, FatalError, RateLimitedError, RetriableError } from '../../src/errors.ts';
+import { silentLog, systemClock } from '../../src/model/index.ts';
+import { openRedis } from '../../src/queue/redis.ts';
+import type { QueuedDay, VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import type { VesselDayWorker, WorkerOptions } from '../../src/queue/vessel-day-worker.ts';
+import { startVesselDayWorker } from '../../src/queue/vessel-day-worker.ts';
+import { redisForTests } from '../helpers/redis.ts';
+
+const server = await redisForTests();
+const connection = server && (await openRedis(server.url));
+const redis = connection?.openForQueue() as Redis;
+const DAY: QueuedDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05', kind: 'nightly' };
+const ID = 'measurements/IMO9321483/2026-01-05';
+
+describe.skipIf(server === undefined)('a worker', () => {
+  let queue: VesselDayQueue;
+  let prefix: string;
+  const workers: VesselDayWorker[] = [];
+  let troubles: string[];
+
+  beforeEach(() => {
+    prefix = server!.newPrefix();
+    queue = openVesselDayQueue({ redis, prefix });
+    troubles = [];
+  });
+  afterEach(async () => {
+    for (const worker of workers.splice(0)) await worker.stop();
+  });
+  afterAll(async () => {
+    await connection!.close();
+    await server!.stop();
+  });
+
+  function startWorker(options: Partial<WorkerOptions> & Pick<WorkerOptions, 'perform'>): VesselDayWorker {
+    const worker = startVesselDayWorker({
+      redis,
+      prefix,
+      concurrency: 2,
+      clock: systemClock,
+      random: () => 0,
+      log: silentLog,
+      onHold: async () => {},
+      onTrouble: (_day, _error, consequence) => troubles.push(consequence),
+      ...options,
+      timings: { countAgainDelaysMs: [5, 10, 15], backoffMs: () => 5, maxWaitMs: 20, ...options.timings },
+    });
+    workers.push(worker);
+    return worker;
+  }
+
+  /** Fails with these, one after the other, and then succeeds; resolves then. */
+  function failing(errors: unknown[]) {
+    const { promise, resolve } = Promise.withResolvers<QueuedDay>();
+    const perform = async (day: QueuedDay) => {
+      const error = errors.shift();
+      if (error !== undefined) throw error;
+      resolve(day);
+    };
+    return { perform, succeeded: promise };
+  }
+
+  const inFailedSet = () => expect.poll(() => queue.deadLetters(), { timeout: 20_000 });
+
+  test('takes nightly vessel-days before those of a backfill, and leaves nothing of them', async () => {
+    const taken: string[] = [];
+    const all = Promise.withResolvers<void>();
+    await queue.add([
+      { ...DAY, date: '2025-01-01', kind: 'backfill' },
+      { ...DAY, date: '2025-06-01', kind: 'reconcile' },
+      DAY,
+    ]);
+    startWorker({
+      concurrency: 1,
+      perform: async ({ kind }) => {
+        if (taken.push(kind) === 3) all.resolve();
+      },
+    });
+    await all.promise;
+    expect(taken).toEqual(['nightly', 'reconcile', 'backfill']);
+    await expect.poll(() => redis.keys(`${prefix}:vessel-days:measurements*`)).toEqual([]);
+  });
+
+  test('a rate-limited vessel-day waits without costing an attempt, however often', async () => {
+    const limited = Array.from({ length: 12 }, () => new RateLimitedError('rate-limited', 'slow down', 2));
+    const { perform, succeeded } = failing(limited);
+    await queue.add([DAY]);
+    startWorker({ perform });
+    await succeeded;
+    expect(troubles).toEqual(Array(12).fill('wait'));
+  });
+
+  test('readings that do not match their counts are fetched again three times', async () => {
+    const { perform } = failing(Array.from({ length: 9 }, () => new DataError('counts-disagree', '3 of 4')));
+    await queue.add([DAY]);
+    startWorker({ perform });
+    await inFailedSet().toMatchObject([{ code: 'counts-disagree', message: '3 of 4', mayPass: true }]);
+    expect(troubles).toEqual(Array(4).fill('count-again'));
+  });
+
+  test('what may pass is tried five times', async () => {
+    const { perform } = failing(Array.from({ length: 9 }, () => new RetriableError('server-error', '503')));
+    await queue.add([DAY]);
+    startWorker({ perform });
+    await inFailedSet().toMatchObject([
+      { day: { date: '2026-01-05' }, code: 'server-error', message: '503', mayPass: true },
+    ]);
+    expect(troubles).toEqual(Array(5).fill('retry'));
+    expect([...(await queue.failed([DAY]))]).toEqual([ID]);
+  });
+
+  test('what no retry mends fails at once, and the others go on', async () => {
+    const { perform, succeeded } = failing([new DataError('bad-record', 'no timestamp')]);
+    await queue.add([DAY, { ...DAY, date: '2026-01-06' }]);
+    startWorker({ perform, concurrency: 1 });
+    expect((await succeeded).date).toBe('2026-01-06');
+    await inFailedSet().toMatchObject([{ code: 'bad-record', message: 'no timestamp', mayPass: false }]);
+  });
+
+  test('a fault that concerns all goes to the hold, and the vessel-day back', async () => {
+    const held: string[] = [];
+    const { perform, succeeded } = failing([new FatalError('credentials-refused', 'refused')]);
+    await queue.add([DAY]);
+    startWorker({ perform, onHold: async ({ code }) => void held.push(code) });
+    await succeeded;
+    expect(held).toEqual(['credentials-refused']);
+    expect(await queue.deadLetters()).toEqual([]);
+  });
+
+  test('stopping hands vessel-days back, at no cost', async () => {
+    const begun = Promise.withResolvers<void>();
+    await queue.add([DAY]);
+    const worker = startWorker({
+      perform: (_day, signal) => {
+        begun.resolve();
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      },
+    });
+    await begun.promise;
+    expect(worker.active).toBe(1);
+    await worker.stop();
+    expect(await queue.depth()).toMatchObject({ waiting: 1, active: 0, failed: 0 });
+    const job = (await queue.bull.getJob(ID))!;
+    expect([job.attemptsMade, job.attemptsStarted]).toEqual([0, 1]);
+  });
+
+  test('a vessel-day that ignores the stop does not hold it up', async () => {
+    const begun = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
+    await queue.add([DAY]);
+    const worker = startWorker({
+      timings: { stopMs: 50 },
+      perform: () => {
+        begun.resolve();
+        return end.promise;
+      },
+    });
+    await begun.promise;
+    await worker.stop();
+    end.resolve();
+    expect(await queue.depth()).toMatchObject({ active: 1 });
+  });
+
+  test('a lost lock aborts the loser, which changes nothing of the job', async () => {
+    const begun = Promise.withResolvers<void>();
+    const aborted = Promise.withResolvers<unknown>();
+    await queue.add([DAY]);
+    startWorker({
+      timings: { lockMs: 200, stalledCheckMs: 60_000 },
+      perform: (_day, signal) => {
+        begun.resolve();
+        return new Promise((_, reject) =>
+          signal.addEventListener('abort', () => {
+            aborted.resolve(signal.reason);
+            reject(signal.reason);
+          }),
+        );
+      },
+    });
+    await begun.promise;
+    await redis.set(`${prefix}:vessel-days:${ID}:lock`, 'someone else');
+    expect(String(await aborted.promise)).toContain('lock');
+    expect(troubles).toEqual([]);
+    expect(await redis.get(`${prefix}:vessel-days:${ID}:lock`)).toBe('someone else');
+    expect(await queue.depth()).toMatchObject({ active: 1, failed: 0 });
+  });
+});
