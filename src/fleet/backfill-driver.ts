@@ -1,0 +1,98 @@
+/** Keeps a backfill's vessel-days in the queue until its range is covered. */
+import { findVessels } from '../export/export-jobs.ts';
+import type { Job, VesselDay } from '../model/index.ts';
+import { formatVesselDay } from '../model/index.ts';
+import { settingsHash } from '../plan/settings-hash.ts';
+import type { QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
+import type { Backfill } from './backfills.ts';
+import type { Coverage } from './coverage.ts';
+import { createCoverage } from './coverage.ts';
+import type { PlanningPorts } from './nightly.ts';
+import { roomFor, topUp } from './top-up.ts';
+
+export interface BackfillProgress {
+  /** Vessel-days of the range that are due. */
+  readonly due: number;
+  readonly done: number;
+  /** In the failed set. */
+  readonly failed: number;
+  /** In the queue, waiting or under way. */
+  readonly queued: number;
+  /** Due, but not in the queue yet. */
+  readonly left: number;
+  /** Every due vessel-day is done or has failed. */
+  readonly finished: boolean;
+}
+
+export interface BackfillDriver {
+  /** Look how far it is and top the queue up with at most `share` of the room that there is. */
+  step(signal: AbortSignal, share?: number): Promise<BackfillProgress>;
+}
+
+/** Two processes may drive the same backfill: a vessel-day is in the queue once. */
+export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill, job: Job): BackfillDriver {
+  const { ports, queue, ledger } = planning;
+  let coverage: Coverage | undefined;
+  /** Seen in the queue by the last step: only these can have become done since. */
+  let watched: readonly VesselDay[] | undefined;
+
+  async function look(signal: AbortSignal): Promise<Coverage> {
+    const { from, to } = backfill;
+    coverage ??= createCoverage({
+      job,
+      settingsHash: settingsHash(job, ports.apiVersion),
+      vessels: backfill.vessels.length > 0 ? backfill.vessels : await findVessels(ports, job, signal),
+      from,
+      to,
+      ledger,
+      nowMs: () => ports.clock.nowMs(),
+    });
+    await coverage.refresh(watched && new Set(watched.map(({ date }) => date)));
+    return coverage;
+  }
+
+  return {
+    async step(signal, share = 1) {
+      // Asked before the ledger: what leaves the queue after that is done, and not to be queued once more.
+      const before = await queue.known(watched ?? []);
+      const seen = await look(signal);
+      const [due, open] = [seen.due, seen.open()];
+      const room = Math.ceil((await roomFor(queue, 'backfill')) * share);
+      const { allowShrink } = backfill;
+      const how = { kind: 'backfill', ...(allowShrink ? { allowShrink } : {}) } as const;
+      const { queued, left } = await topUp(queue, open, room, how, before);
+      const failed = (await queue.failed(queued)).size;
+      watched = queued;
+      const waiting = queued.length - failed;
+      const done = due - open.length;
+      return { due, done, failed, queued: waiting, left, finished: left === 0 && waiting === 0 };
+    },
+  };
+}
+
+/** Is this vessel-day in the queue for this backfill? */
+export function belongsTo(
+  backfill: Pick<Backfill, 'job' | 'from' | 'to' | 'vessels'>,
+  day: VesselDay,
+): boolean {
+  const { job, from, to, vessels } = backfill;
+  const isVessel = vessels.length === 0 || vessels.includes(day.vessel);
+  return day.job === job && day.date >= from && day.date < to && isVessel;
+}
+
+/** Take what waits for a backfill out of the queue; how many. What is under way goes on. */
+export function withdrawBackfill(queue: VesselDayQueue, backfill: Backfill): Promise<number> {
+  return queue.withdraw((day: QueuedDay) => day.kind === 'backfill' && belongsTo(backfill, day));
+}
+
+/** Take failed vessel-days of the range out of the failed set, so that they are queued again; which. */
+export async function releaseFailed(
+  queue: VesselDayQueue,
+  range: Pick<Backfill, 'job' | 'from' | 'to' | 'vessels'>,
+): Promise<string[]> {
+  const released: string[] = [];
+  for (const { day } of await queue.deadLetters()) {
+    if (belongsTo(range, day) && (await queue.remove(day))) released.push(formatVesselDay(day));
+  }
+  return released;
+}

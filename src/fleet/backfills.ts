@@ -1,0 +1,69 @@
+/**
+ * Definitions of backfills. They are kept in the lake, beside the ledger that says how far they are, so that a
+ * queue that was lost costs nothing but time: `_backfills/<id>.json`, gone once the range is covered.
+ */
+import { createHash } from 'node:crypto';
+import { DataError } from '../errors.ts';
+import type { ObjectStore } from '../store/store.ts';
+
+export interface Backfill {
+  readonly backfillVersion: 1;
+  /** Made of what it covers: the same command twice is the same backfill. */
+  readonly id: string;
+  readonly job: string;
+  /** UTC dates, `to` exclusive. */
+  readonly from: string;
+  readonly to: string;
+  /** Empty: the job's own. */
+  readonly vessels: readonly string[];
+  readonly allowShrink: boolean;
+  readonly paused: boolean;
+  readonly createdAt: string;
+}
+
+export type BackfillRequest = Pick<Backfill, 'job' | 'from' | 'to' | 'vessels' | 'allowShrink'>;
+
+const PREFIX = '_backfills/';
+
+/** `measurements-2026-01-01-2026-02-01`, and a few letters more where it is not the whole job. */
+export function backfillId(request: BackfillRequest): string {
+  const { job, from, to, vessels, allowShrink } = request;
+  const whole = `${job}-${from}-${to}`;
+  if (vessels.length === 0 && !allowShrink) return whole;
+  const rest = createHash('sha256').update(JSON.stringify([vessels.toSorted(), allowShrink]));
+  return `${whole}-${rest.digest('hex').slice(0, 6)}`;
+}
+
+export async function readBackfill(store: ObjectStore, id: string): Promise<Backfill | undefined> {
+  const object = await store.get(keyOf(id));
+  if (object === undefined) return undefined;
+  const backfill = JSON.parse(Buffer.from(object.bytes).toString('utf8')) as Backfill;
+  if (backfill.backfillVersion === 1) return backfill;
+  throw new DataError(
+    'unknown-backfill-version',
+    `${keyOf(id)}: got backfillVersion ${JSON.stringify(backfill.backfillVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
+  );
+}
+
+/** Every backfill that is not covered yet, the oldest first. */
+export async function listBackfills(store: ObjectStore): Promise<Backfill[]> {
+  const found: Backfill[] = [];
+  for await (const { key } of store.list(PREFIX)) {
+    const id = /^_backfills\/(.+)\.json$/.exec(key)?.[1];
+    const backfill = id === undefined ? undefined : await readBackfill(store, id);
+    if (backfill !== undefined) found.push(backfill);
+  }
+  return found.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
+}
+
+export async function writeBackfill(store: ObjectStore, backfill: Backfill): Promise<void> {
+  await store.put(keyOf(backfill.id), Buffer.from(`${JSON.stringify(backfill, null, 2)}\n`));
+}
+
+export async function removeBackfill(store: ObjectStore, id: string): Promise<void> {
+  await store.remove(keyOf(id));
+}
+
+function keyOf(id: string): string {
+  return `${PREFIX}${id}.json`;
+}

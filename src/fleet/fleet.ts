@@ -1,0 +1,48 @@
+/** What the processes of a fleet share: the app, and the queue in Redis. */
+import type { App, AppOverrides } from '../app.ts';
+import { openApp } from '../app.ts';
+import type { Config } from '../config/config.ts';
+import { ConfigError } from '../errors.ts';
+import type { Log } from '../model/index.ts';
+import type { RedisConnection } from '../queue/redis.ts';
+import type { VesselDayQueue } from '../queue/vessel-day-queue.ts';
+import { openVesselDayQueue } from '../queue/vessel-day-queue.ts';
+
+export interface Fleet {
+  readonly app: App;
+  readonly connection: RedisConnection;
+  /** Commands on it wait while Redis is out of reach. */
+  readonly redis: ReturnType<RedisConnection['openForQueue']>;
+  /** All keys begin with it. */
+  readonly prefix: string;
+  readonly queue: VesselDayQueue;
+  close(): Promise<void>;
+}
+
+/** Open app and queue. Throws ConfigError `redis-url` without REDIS_URL, and what `openApp` throws. */
+export async function openFleet(
+  config: Config,
+  env: NodeJS.ProcessEnv,
+  log: Log,
+  overrides: AppOverrides = {},
+): Promise<Fleet> {
+  if (config.settings.REDIS_URL === undefined) {
+    throw new ConfigError(
+      'redis-url',
+      "REDIS_URL: not set, expected the address of the queue's Redis, such as redis://localhost:6379; without one, 'vessel-export run' exports in one process",
+    );
+  }
+  const app = await openApp(config, env, log, overrides);
+  const connection = app.redis!;
+  const redis = connection.openForQueue();
+  const prefix = config.settings.REDIS_PREFIX;
+  const queue = openVesselDayQueue({ redis, prefix });
+  return {
+    app,
+    connection,
+    redis,
+    prefix,
+    queue,
+    close: () => app.close(),
+  };
+}

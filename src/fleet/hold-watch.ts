@@ -1,0 +1,99 @@
+/**
+ * Puts the queue on hold for a fault that every vessel-day would meet, and lets it go on when this process finds
+ * that the fault has passed: the service takes the credentials, the lake takes an object.
+ *
+ * A process that met the fault itself takes no vessel-days before its own probe succeeds: with an old secret it
+ * stays quiet while others, with the new one, go on.
+ */
+import type { VesselExportError } from '../errors.ts';
+import { messageOf } from '../errors.ts';
+import type { Clock, Log } from '../model/index.ts';
+import type { QueueHold } from '../queue/hold.ts';
+
+export interface HoldWatchOptions {
+  readonly hold: QueueHold;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly host: string;
+  /** Rejects while the fault lasts. */
+  readonly probe: (signal: AbortSignal) => Promise<void>;
+  /** Stop taking vessel-days in this process, and begin again. */
+  readonly pause: () => Promise<void>;
+  readonly resume: () => Promise<void>;
+  /** Between looks at the marker. */
+  readonly pollMs?: number;
+  /** Between probes: the first such delay, which doubles up to the second. */
+  readonly probeMs?: readonly [first: number, longest: number];
+}
+
+export interface HoldWatch {
+  /** Stop this process and the queue. */
+  onFault(error: VesselExportError): Promise<void>;
+  /** A vessel-day was exported: the next fault is a new one, and probed soon. */
+  onSuccess(): void;
+  /** Look until the signal is aborted. Never rejects. */
+  watch(signal: AbortSignal): Promise<void>;
+  /** Code of the fault that keeps this process from working, if any. */
+  readonly code: string | undefined;
+}
+
+export function createHoldWatch(options: HoldWatchOptions): HoldWatch {
+  const { hold, clock, log, host, probe, pollMs = 5_000, probeMs = [5_000, 300_000] } = options;
+  let ownFault: string | undefined;
+  let seen: string | undefined;
+  let delayMs = probeMs[0];
+  let nextProbeMs = Number.NEGATIVE_INFINITY;
+
+  async function look(signal: AbortSignal): Promise<void> {
+    const found = await hold.read();
+    if (found !== undefined && seen === undefined && ownFault === undefined)
+      log.info({ code: found.code, host: found.host }, 'the queue is on hold');
+    seen = found?.code;
+    if ((seen ?? ownFault) === undefined || clock.monotonicMs() < nextProbeMs) return;
+    try {
+      await probe(signal);
+    } catch (error) {
+      nextProbeMs = clock.monotonicMs() + delayMs;
+      delayMs = Math.min(delayMs * 2, probeMs[1]);
+      log.debug({ error: messageOf(error), nextProbeMs: delayMs }, 'the fault lasts');
+      return;
+    }
+    if (ownFault !== undefined) await options.resume();
+    ownFault = undefined;
+    seen = undefined;
+    if (await hold.lift()) log.info({ code: found?.code }, 'the fault has passed: the queue goes on');
+  }
+
+  return {
+    async onFault(error) {
+      if (ownFault === undefined) {
+        nextProbeMs = clock.monotonicMs() + delayMs;
+        // A probe that succeeds and a vessel-day that fails again must not take turns quickly.
+        delayMs = Math.min(delayMs * 2, probeMs[1]);
+        ownFault = error.code;
+        await options.pause();
+      }
+      const { code, message } = error;
+      if (await hold.place({ code, message, host, sinceMs: clock.nowMs() }))
+        log.error({ code }, `the queue is on hold, no vessel-day is lost: ${message}`);
+    },
+    onSuccess() {
+      delayMs = probeMs[0];
+    },
+    async watch(signal) {
+      while (!signal.aborted) {
+        try {
+          await look(signal);
+          await clock.sleep(pollMs, signal);
+        } catch (error) {
+          if (signal.aborted) return;
+          log.debug({ error: messageOf(error) }, 'cannot look whether the queue is on hold');
+          await clock.sleep(pollMs, signal).catch(() => {});
+        }
+      }
+    },
+    get code() {
+      return ownFault ?? seen;
+    },
+  };
+}

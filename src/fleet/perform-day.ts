@@ -1,0 +1,60 @@
+/** A vessel-day from the queue → its export, by the jobs this process knows. */
+import { ConfigError } from '../errors.ts';
+import type { DayResult } from '../export/export-jobs.ts';
+import { lastSnapshots, performTask } from '../export/export-jobs.ts';
+import type { ExportPorts } from '../export/ports.ts';
+import type { Job, Receipt } from '../model/index.ts';
+import { formatVesselDay } from '../model/index.ts';
+import { isDue } from '../plan/due.ts';
+import { settingsHash } from '../plan/settings-hash.ts';
+import type { QueuedDay } from '../queue/vessel-day-queue.ts';
+
+export type PerformDay = (day: QueuedDay, signal: AbortSignal) => Promise<DayResult>;
+
+/** Throws ConfigError `unknown-job` for a job that is not in JOBS_DIR here, and what the export throws. */
+export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): PerformDay {
+  const snapshots = createSnapshotCache(ports);
+  return async (queued, signal) => {
+    const { job: name, vessel, date, force = false, allowShrink = false } = queued;
+    const day = { job: name, vessel, date };
+    const job = jobs.find((one) => one.name === name);
+    if (job === undefined) {
+      throw new ConfigError(
+        'unknown-job',
+        `${formatVesselDay(day)}: no job '${name}' here; there are: ${jobs.map((one) => one.name).join(', ')}. All schedulers and workers need the same job files`,
+      );
+    }
+    // It may have waited: a snapshot of a day that is over can't be taken any more.
+    if (!isDue(job, date, ports.clock.nowMs())) return { day, status: 'not-due' };
+    const lastSnapshot = job.dataset === 'metadata' ? (await snapshots(job, date)).get(vessel) : undefined;
+    const task = {
+      job,
+      day,
+      settingsHash: settingsHash(job, ports.apiVersion),
+      force,
+      allowShrink,
+      takeover: false,
+      ...(lastSnapshot === undefined ? {} : { lastSnapshot }),
+    };
+    return performTask(ports, task, signal);
+  };
+}
+
+/**
+ * The newest snapshots before a date, by vessel. Those of days that are over never change, so one look per job
+ * and date serves every vessel.
+ */
+function createSnapshotCache(ports: ExportPorts) {
+  let held: { key: string; snapshots: Promise<Map<string, Receipt>> } | undefined;
+  return (job: Job, date: string): Promise<Map<string, Receipt>> => {
+    const key = `${job.name}/${date}`;
+    if (held?.key !== key) {
+      const snapshots = lastSnapshots(ports, job, ports.clock.nowMs());
+      held = { key, snapshots };
+      snapshots.catch(() => {
+        held = undefined;
+      });
+    }
+    return held.snapshots;
+  };
+}

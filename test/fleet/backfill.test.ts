@@ -1,0 +1,200 @@
+import type { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createBackfillDriver, withdrawBackfill } from '../../src/fleet/backfill-driver.ts';
+import type { Backfill } from '../../src/fleet/backfills.ts';
+import { backfillId, listBackfills, writeBackfill } from '../../src/fleet/backfills.ts';
+import { describeBackfill, followBackfill } from '../../src/fleet/follow-backfill.ts';
+import type { LedgerView } from '../../src/fleet/ledger-view.ts';
+import { createScheduler } from '../../src/fleet/scheduler.ts';
+import { MOST_WAITING } from '../../src/fleet/top-up.ts';
+import { openRedis } from '../../src/queue/redis.ts';
+import { createScheduleState } from '../../src/queue/schedule-state.ts';
+import { redisForTests } from '../helpers/redis.ts';
+import type { PlanningBench } from './planning-bench.ts';
+import { JOB, openPlanningBench, VESSELS } from './planning-bench.ts';
+
+const server = await redisForTests();
+const connection = server && (await openRedis(server.url));
+const redis = connection?.openForQueue() as Redis;
+const never = new AbortController().signal;
+
+const { schedule: _, ...UNSCHEDULED } = JOB;
+const REQUEST = { job: JOB.name, from: '2025-03-01', to: '2025-03-04', vessels: [], allowShrink: false };
+const BACKFILL: Backfill = {
+  backfillVersion: 1,
+  id: backfillId(REQUEST),
+  ...REQUEST,
+  paused: false,
+  createdAt: '2026-01-10T00:00:00.000Z',
+};
+
+test('the same command makes the same backfill, another one another', () => {
+  expect(backfillId(REQUEST)).toBe('measurements-2025-03-01-2025-03-04');
+  const some = { ...REQUEST, vessels: ['IMO9000002', 'IMO9000001'] };
+  expect(backfillId(some)).toBe(backfillId({ ...some, vessels: some.vessels.toReversed() }));
+  const ids = [REQUEST, some, { ...REQUEST, allowShrink: true }, { ...REQUEST, to: '2025-03-05' }].map(
+    backfillId,
+  );
+  expect(new Set(ids).size).toBe(4);
+});
+
+test('progress is shown with the time left at the pace so far', () => {
+  const progress = { due: 400, done: 120, failed: 2, queued: 40, left: 238, finished: false };
+  expect(describeBackfill('b', progress, { ended: 61, seconds: 60 })).toBe(
+    'b: 120 of 400 vessel-days, 2 failed, 40 in queue, 4 min 33 s left',
+  );
+  expect(describeBackfill('b', { ...progress, failed: 0 }, { ended: 0, seconds: 0 })).toBe(
+    'b: 120 of 400 vessel-days, 40 in queue',
+  );
+});
+
+describe.skipIf(server === undefined)('a backfill', () => {
+  let bench: PlanningBench;
+
+  beforeEach(async () => {
+    bench = await openPlanningBench(redis, server!.newPrefix(), Date.parse('2026-01-10T12:00:00Z'));
+  });
+  afterEach(() => bench[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await connection!.close();
+    await server!.stop();
+  });
+
+  const dayOf = (vessel: string, date: string) => ({ job: JOB.name, vessel, date });
+
+  test('queues what is open, oldest first, and is covered when all is done', async () => {
+    await bench.finish(dayOf(VESSELS[0]!, '2025-03-02'));
+    const driver = createBackfillDriver(bench.planning, BACKFILL, JOB);
+    expect(await driver.step(never)).toEqual({
+      due: 6,
+      done: 1,
+      failed: 0,
+      queued: 5,
+      left: 0,
+      finished: false,
+    });
+    expect((await bench.waiting())[0]).toContain('2025-03-01');
+    for (const day of await bench.waiting()) {
+      const [vessel, date] = day.split('/') as [string, string];
+      await bench.workOn(dayOf(vessel, date));
+    }
+    expect(await driver.step(never)).toMatchObject({ due: 6, done: 6, queued: 0, finished: true });
+  });
+
+  test('issued twice, it queues nothing twice', async () => {
+    await createBackfillDriver(bench.planning, BACKFILL, JOB).step(never);
+    await createBackfillDriver(bench.planning, BACKFILL, JOB).step(never);
+    expect(await bench.waiting()).toHaveLength(6);
+  });
+
+  test('a vessel-day that is done while the ledger is read is not queued once more', async () => {
+    const day = dayOf(VESSELS[0]!, '2025-03-01');
+    const { ledger } = bench.planning;
+    let hasWorker = false;
+    const late: LedgerView = {
+      async ofDate(job, date) {
+        const found = await ledger.ofDate(job, date);
+        if (hasWorker) await bench.workOn(day);
+        return found;
+      },
+    };
+    const driver = createBackfillDriver({ ...bench.planning, ledger: late }, BACKFILL, JOB);
+    await driver.step(never);
+    hasWorker = true;
+    await driver.step(never);
+    expect(await bench.waiting()).not.toContain('IMO9000001/2025-03-01');
+    expect(await driver.step(never)).toMatchObject({ done: 1, queued: 5 });
+  });
+
+  test('the queue is topped up, never flooded, and nights still have room', async () => {
+    const vessels = Array.from({ length: 700 }, (_, n) => `IMO${9_100_000 + n}`);
+    const driver = createBackfillDriver(bench.planning, BACKFILL, { ...JOB, vessels });
+    expect(await driver.step(never)).toMatchObject({ due: 2_100, queued: MOST_WAITING.backfill, left: 100 });
+    expect(await driver.step(never)).toMatchObject({ queued: MOST_WAITING.backfill, left: 100 });
+    for (const vessel of vessels.slice(0, 50)) await bench.workOn(dayOf(vessel, '2025-03-01'));
+    expect(await driver.step(never)).toMatchObject({ done: 50, queued: MOST_WAITING.backfill, left: 50 });
+  });
+
+  test('the scheduler goes on with one whose Redis was flushed', async () => {
+    await writeBackfill(bench.store, BACKFILL);
+    const state = createScheduleState(redis, bench.prefix, 'a');
+    const scheduler = createScheduler({
+      ...bench.planning,
+      jobs: [UNSCHEDULED],
+      state,
+    });
+    await scheduler.look(never);
+    expect(await bench.waiting()).toHaveLength(6);
+    await bench.workOn(dayOf(VESSELS[0]!, '2025-03-01'));
+    for (const key of await redis.keys(`${bench.prefix}:*`)) await redis.del(key);
+    await scheduler.look(never);
+    expect(await bench.waiting()).toHaveLength(5);
+    for (const day of await bench.waiting()) {
+      const [vessel, date] = day.split('/') as [string, string];
+      await bench.workOn(dayOf(vessel, date));
+    }
+    await scheduler.look(never);
+    expect(await listBackfills(bench.store)).toEqual([]);
+  });
+
+  test('a paused one is left alone, and what waits for it is taken out', async () => {
+    await writeBackfill(bench.store, { ...BACKFILL, paused: true });
+    await createBackfillDriver(bench.planning, BACKFILL, JOB).step(never);
+    await bench.queue.add([{ ...dayOf(VESSELS[0]!, '2026-01-09'), kind: 'nightly' }]);
+    expect(await withdrawBackfill(bench.queue, BACKFILL)).toBe(6);
+    const state = createScheduleState(redis, bench.prefix, 'a');
+    await createScheduler({ ...bench.planning, jobs: [], state }).look(never);
+    expect(await bench.waiting()).toEqual(['IMO9000001/2026-01-09']);
+    expect(await listBackfills(bench.store)).toHaveLength(1);
+  });
+
+  function follow(signal = never) {
+    const said: string[] = [];
+    const driver = createBackfillDriver(bench.planning, BACKFILL, JOB);
+    const screen = { write: (text: string) => void said.push(text) };
+    const ended = followBackfill({
+      planning: bench.planning,
+      backfill: BACKFILL,
+      driver,
+      screen,
+      intervalMs: 1_000,
+      signal,
+    });
+    ended.catch(() => {});
+    return { said, ended };
+  }
+
+  test('followed, it ends when it is covered and its definition goes', async () => {
+    await writeBackfill(bench.store, BACKFILL);
+    const { said, ended } = follow();
+    await bench.clock.untilSleeping();
+    expect(said.join('')).toContain('no worker is connected');
+    for (const day of await bench.waiting()) {
+      const [vessel, date] = day.split('/') as [string, string];
+      await bench.workOn(dayOf(vessel, date));
+    }
+    await bench.clock.advance(1_000);
+    expect(await ended).toMatchObject({ state: 'covered', progress: { done: 6 } });
+    expect(await listBackfills(bench.store)).toEqual([]);
+  });
+
+  test('followed and cancelled elsewhere, it ends', async () => {
+    await writeBackfill(bench.store, BACKFILL);
+    const { ended } = follow();
+    await bench.clock.untilSleeping();
+    await bench.store.remove(`_backfills/${BACKFILL.id}.json`);
+    await bench.clock.advance(1_000);
+    expect(await ended).toEqual({ state: 'stopped', reason: 'it was cancelled' });
+  });
+
+  test('interrupted, it stays defined for the scheduler', async () => {
+    await writeBackfill(bench.store, BACKFILL);
+    const stop = new AbortController();
+    const { said, ended } = follow(stop.signal);
+    await bench.clock.untilSleeping();
+    stop.abort();
+    await expect(ended).rejects.toMatchObject({ code: 'cancelled' });
+    expect(said.join('')).toContain('goes on with the scheduler');
+    expect(await listBackfills(bench.store)).toEqual([BACKFILL]);
+  });
+});

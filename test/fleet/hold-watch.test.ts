@@ -1,0 +1,131 @@
+import { expect, test } from 'vitest';
+import { FatalError } from '../../src/errors.ts';
+import { createHoldWatch } from '../../src/fleet/hold-watch.ts';
+import type { Hold, QueueHold } from '../../src/queue/hold.ts';
+import { createManualClock } from '../helpers/manual-clock.ts';
+
+const REFUSED = new FatalError('credentials-refused', 'the credentials were refused');
+
+/** The marker that processes share. */
+function sharedHold() {
+  const shared: { hold: Hold | undefined } = { hold: undefined };
+  const port: QueueHold = {
+    async place(hold) {
+      const placed = shared.hold === undefined;
+      shared.hold ??= hold;
+      return placed;
+    },
+    read: async () => shared.hold,
+    async lift() {
+      const there = shared.hold !== undefined;
+      shared.hold = undefined;
+      return there;
+    },
+  };
+  return { shared, port };
+}
+
+function openProcess(host: string, port: QueueHold, accepted: () => boolean) {
+  const clock = createManualClock();
+  const stop = new AbortController();
+  const said: string[] = [];
+  const did: string[] = [];
+  let probes = 0;
+  const log = {
+    debug() {},
+    info: (_fields: object, message: string) => void said.push(message),
+    warn: (_fields: object, message: string) => void said.push(message),
+    error: (_fields: object, message: string) => void said.push(`ERROR ${message}`),
+  };
+  const watch = createHoldWatch({
+    hold: port,
+    clock,
+    log,
+    host,
+    probe: async () => {
+      probes++;
+      if (!accepted()) throw REFUSED;
+    },
+    pause: async () => void did.push('pause'),
+    resume: async () => void did.push('resume'),
+    pollMs: 1_000,
+    probeMs: [2_000, 8_000],
+  });
+  const ended = watch.watch(stop.signal);
+  return {
+    watch,
+    clock,
+    said,
+    did,
+    probes: () => probes,
+    async end() {
+      stop.abort();
+      await ended;
+    },
+  };
+}
+
+test('the fault is said once, by the first who meets it', async () => {
+  const { port } = sharedHold();
+  const [one, other] = ['a', 'b'].map((host) => openProcess(host, port, () => false));
+  await one!.watch.onFault(REFUSED);
+  await one!.watch.onFault(REFUSED);
+  await other!.watch.onFault(REFUSED);
+  const errors = [...one!.said, ...other!.said].filter((line) => line.startsWith('ERROR'));
+  expect(errors).toEqual(['ERROR the queue is on hold, no vessel-day is lost: the credentials were refused']);
+  expect([one!.did, other!.did]).toEqual([['pause'], ['pause']]);
+  await one!.end();
+  await other!.end();
+});
+
+test('the one who refused probes at growing distances', async () => {
+  const { port } = sharedHold();
+  const one = openProcess('a', port, () => false);
+  await one.watch.onFault(REFUSED);
+  const at: number[] = [];
+  for (let second = 1; second <= 40; second++) {
+    const before = one.probes();
+    await one.clock.advance(1_000);
+    if (one.probes() > before) at.push(second);
+  }
+  expect(at).toEqual([2, 6, 14, 22, 30, 38]);
+  await one.end();
+});
+
+test('a process whose credentials are accepted lets the queue go on; the refused one stays quiet', async () => {
+  const { shared, port } = sharedHold();
+  const old = openProcess('old', port, () => false);
+  await old.watch.onFault(REFUSED);
+  const fresh = openProcess('new', port, () => true);
+  await fresh.clock.advance(1_000);
+  expect(shared.hold).toBeUndefined();
+  expect(fresh.said).toContain('the fault has passed: the queue goes on');
+  expect(fresh.did).toEqual([]);
+  await old.clock.advance(60_000);
+  expect(old.did).toEqual(['pause']);
+  expect(old.watch.code).toBe('credentials-refused');
+  await old.end();
+  await fresh.end();
+});
+
+test('the one who was refused works again once it is accepted', async () => {
+  const { shared, port } = sharedHold();
+  let accepted = false;
+  const one = openProcess('a', port, () => accepted);
+  await one.watch.onFault(REFUSED);
+  await one.clock.advance(3_000);
+  expect(shared.hold?.code).toBe('credentials-refused');
+  accepted = true;
+  await one.clock.advance(8_000);
+  expect(one.did).toEqual(['pause', 'resume']);
+  expect([shared.hold, one.watch.code]).toEqual([undefined, undefined]);
+  await one.end();
+});
+
+test('a queue that is not on hold is not probed', async () => {
+  const { port } = sharedHold();
+  const one = openProcess('a', port, () => true);
+  await one.clock.advance(60_000);
+  expect(one.probes()).toBe(0);
+  await one.end();
+});

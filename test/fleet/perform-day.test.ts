@@ -1,0 +1,92 @@
+import { rm } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { App } from '../../src/app.ts';
+import { openApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import type { PerformDay } from '../../src/fleet/perform-day.ts';
+import { createPerformDay } from '../../src/fleet/perform-day.ts';
+import { probeLake, probeService } from '../../src/fleet/probe.ts';
+import { silentLog, systemClock } from '../../src/model/index.ts';
+import { lakeFiles } from '../helpers/lake.ts';
+import type { TestLake, TestService } from '../helpers/run.ts';
+import {
+  DATE,
+  exportEnv,
+  MEASUREMENTS,
+  newLake,
+  startTestService,
+  VESSEL,
+  writeJobs,
+} from '../helpers/run.ts';
+
+const never = new AbortController().signal;
+let nowMs = Date.parse(`${DATE}T12:00:00Z`);
+const clock = { ...systemClock, nowMs: () => nowMs };
+let service: TestService;
+let lake: TestLake;
+let jobsDir: string;
+let app: App;
+let perform: PerformDay;
+
+beforeAll(async () => {
+  service = await startTestService({ readingsPerDay: 1_000 });
+  lake = await newLake();
+  jobsDir = await writeJobs({
+    measurements: MEASUREMENTS,
+    metadata: { dataset: 'metadata', select: ['flat/{vessel}/*'] },
+  });
+  app = await openApp(loadConfig(exportEnv(service, lake.url, jobsDir)), {}, silentLog, {
+    clock,
+    encoderThreads: 0,
+  });
+  perform = createPerformDay(app.ports, app.config.jobs);
+});
+afterAll(async () => {
+  await app.close();
+  await service.close();
+  await lake[Symbol.asyncDispose]();
+  await rm(jobsDir, { recursive: true });
+});
+
+const queued = (job: string, date: string, more = {}) =>
+  ({ job, vessel: VESSEL, date, kind: 'nightly', ...more }) as const;
+
+test('a vessel-day is exported, done when it comes again, and exported again when it is forced', async () => {
+  const day = queued('measurements', '2026-01-04');
+  expect(await perform(day, never)).toMatchObject({ status: 'published' });
+  expect(await perform(day, never)).toMatchObject({ status: 'done' });
+  expect(await perform({ ...day, force: true }, never)).toMatchObject({ status: 'published' });
+});
+
+test('a vessel-day that is not due yet is left alone', async () => {
+  expect(await perform(queued('measurements', DATE), never)).toMatchObject({ status: 'not-due' });
+});
+
+test('a snapshot is taken on its day, compared with the last, and never made up', async () => {
+  expect(await perform(queued('metadata', DATE), never)).toMatchObject({ status: 'published' });
+  nowMs += 86_400_000;
+  expect(await perform(queued('metadata', DATE), never)).toMatchObject({ status: 'not-due' });
+  expect(await perform(queued('metadata', '2026-01-06'), never)).toMatchObject({ status: 'unchanged' });
+});
+
+test('a job that this process does not know is named, with those it knows', async () => {
+  await expect(perform(queued('other', '2026-01-04'), never)).rejects.toMatchObject({
+    code: 'unknown-job',
+    message: expect.stringMatching(/'other'.*measurements, metadata/),
+  });
+});
+
+test('the probe passes while the service takes the credentials, whatever else it answers', async () => {
+  const [job] = app.config.jobs;
+  await probeService(app.ports, job!, never);
+  service.faults = ({ family }) => (family === 'metadata' ? { kind: 'status', status: 404 } : undefined);
+  await probeService(app.ports, job!, never);
+  service.faults = ({ family }) => (family === 'metadata' ? { kind: 'revoke-tokens' } : undefined);
+  await expect(probeService(app.ports, job!, never)).rejects.toMatchObject({ code: 'credentials-refused' });
+  service.faults = undefined;
+});
+
+test('the probe of the lake leaves nothing', async () => {
+  await probeLake(app.ports);
+  expect([...(await lakeFiles(lake.dir)).keys()].filter((key) => key.startsWith('_probes'))).toEqual([]);
+});

@@ -1,0 +1,90 @@
+/** A real queue and a real lake in a folder, without workers: a test marks vessel-days as done by their receipts. */
+import { pathToFileURL } from 'node:url';
+import type { Redis } from 'ioredis';
+import type { ExportPorts } from '../../src/export/ports.ts';
+import { createLedgerView } from '../../src/fleet/ledger-view.ts';
+import type { PlanningPorts } from '../../src/fleet/nightly.ts';
+import type { Job, Receipt, VesselDay } from '../../src/model/index.ts';
+import { receiptKey, silentLog } from '../../src/model/index.ts';
+import { settingsHash } from '../../src/plan/settings-hash.ts';
+import type { VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { ObjectStore } from '../../src/store/store.ts';
+import type { ManualClock } from '../helpers/manual-clock.ts';
+import { createManualClock } from '../helpers/manual-clock.ts';
+import { newTempFolder } from '../helpers/temp.ts';
+
+export const VESSELS = ['IMO9000001', 'IMO9000002'];
+
+/** Fires at 06:15; a day is due six hours after it ends. */
+export const JOB: Job = {
+  name: 'measurements',
+  dataset: 'measurements',
+  vessels: VESSELS,
+  select: ['flat/{vessel}/*'],
+  transport: 'ndjson',
+  verify: 'exact',
+  schedule: { cron: '15 6 * * *', timezone: 'UTC', settleMs: 6 * 3_600_000 },
+  reconcile: { cron: '45 7 * * *', timezone: 'UTC', lookbackDays: 5 },
+};
+
+export interface PlanningBench extends AsyncDisposable {
+  readonly clock: ManualClock;
+  readonly store: ObjectStore;
+  readonly queue: VesselDayQueue;
+  readonly prefix: string;
+  readonly planning: PlanningPorts;
+  /** What planning was told to be missing, by job. */
+  readonly missing: Map<string, [count: number, oldest: string | undefined]>;
+  /** Give a vessel-day a receipt of the job's settings, or of others. */
+  finish(day: VesselDay, hash?: string): Promise<void>;
+  /** Waiting vessel-days in the order in which they will be taken, as `vessel/date`. */
+  waiting(): Promise<string[]>;
+  /** Take a vessel-day from the queue as a worker would, and finish it. */
+  workOn(day: VesselDay): Promise<void>;
+}
+
+export async function openPlanningBench(
+  redis: Redis,
+  prefix: string,
+  startMs: number,
+): Promise<PlanningBench> {
+  const folder = await newTempFolder();
+  const store = await openStore(pathToFileURL(folder.path).href, {});
+  const clock = createManualClock(startMs);
+  const queue = openVesselDayQueue({ redis, prefix });
+  const missing: PlanningBench['missing'] = new Map();
+  const ports = { store, clock, log: silentLog, apiVersion: '2026-09-10' } as unknown as ExportPorts;
+  const finish: PlanningBench['finish'] = async (day, hash = settingsHash(JOB, '2026-09-10')) => {
+    const receipt = { receiptVersion: 1, ...day, epoch: 1, settingsHash: hash } as Receipt;
+    await store.put(receiptKey(day), Buffer.from(JSON.stringify(receipt)));
+  };
+  return {
+    clock,
+    store,
+    queue,
+    prefix,
+    missing,
+    planning: {
+      ports,
+      queue,
+      ledger: createLedgerView(store),
+      log: silentLog,
+      onPlanned: (job, count, oldest) => missing.set(job, [count, oldest]),
+    },
+    finish,
+    async waiting() {
+      const jobs = await queue.bull.getJobs(['waiting', 'prioritized'], 0, -1, true);
+      return jobs.map(({ data }) => `${data.vessel}/${data.date}`);
+    },
+    async workOn(day) {
+      await finish(day);
+      await queue.remove(day);
+    },
+    async [Symbol.asyncDispose]() {
+      await store.close();
+      await folder.remove();
+    },
+  };
+}

@@ -1,0 +1,143 @@
+/**
+ * What planning and queueing cost, against an exporter that only writes receipts:
+ *
+ *   node test/fleet/planning-figures.ts [days, default 100: with 1,000 vessels 100,000 vessel-days]
+ *
+ * Prints one JSON line: milliseconds per vessel-day in the process that plans, the peak of Redis' memory (bounded
+ * by the top-up), and a scan of the ledger of 1,000 vessels × 30 days, the first time and again.
+ */
+import { pathToFileURL } from 'node:url';
+import type { ExportPorts } from '../../src/export/ports.ts';
+import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
+import { createCoverage } from '../../src/fleet/coverage.ts';
+import { createLedgerView } from '../../src/fleet/ledger-view.ts';
+import type { Job } from '../../src/model/index.ts';
+import { addDays, receiptKey, silentLog, systemClock } from '../../src/model/index.ts';
+import { settingsHash } from '../../src/plan/settings-hash.ts';
+import { openRedis } from '../../src/queue/redis.ts';
+import type { QueuedDay } from '../../src/queue/vessel-day-queue.ts';
+import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { startVesselDayWorker } from '../../src/queue/vessel-day-worker.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { startOwnRedis } from '../helpers/redis.ts';
+import { newTempFolder } from '../helpers/temp.ts';
+
+const VESSELS = Array.from({ length: 1_000 }, (_, n) => `IMO${9_100_000 + n}`);
+const FROM = '2025-01-01';
+const LOOK_MS = 500;
+const JOB: Job = {
+  name: 'measurements',
+  dataset: 'measurements',
+  vessels: VESSELS,
+  select: ['flat/{vessel}/*'],
+  transport: 'ndjson',
+  verify: 'exact',
+};
+
+const days = Number(process.argv[2] ?? 100);
+const hash = settingsHash(JOB, '2026-09-10');
+const folder = await newTempFolder();
+const server = await startOwnRedis();
+const connection = await openRedis(server.url);
+const redis = connection.openForQueue();
+const store = await openStore(pathToFileURL(folder.path).href, {});
+const queue = openVesselDayQueue({ redis, prefix: 'figures' });
+let exported = 0;
+const worker = startVesselDayWorker({
+  redis,
+  prefix: 'figures',
+  concurrency: 50,
+  clock: systemClock,
+  random: Math.random,
+  log: silentLog,
+  perform: async (day) => {
+    await store.put(receiptKey(day), receiptOf(day));
+    exported++;
+  },
+  onHold: async () => {},
+  onTrouble: () => {},
+});
+
+/** As long as a real one. */
+function receiptOf({ job, vessel, date }: QueuedDay): Uint8Array {
+  const filler = 'x'.repeat(900);
+  return Buffer.from(
+    JSON.stringify({ receiptVersion: 1, job, vessel, date, epoch: 1, settingsHash: hash, filler }),
+  );
+}
+
+async function redisBytes(): Promise<number> {
+  return Number(/^used_memory:(\d+)/m.exec(await connection.client.info('memory'))?.[1]);
+}
+
+async function planAll(): Promise<{ planMs: number; peakBytes: number }> {
+  const ports = { store, clock: systemClock, log: silentLog, apiVersion: '2026-09-10' };
+  const ledger = createLedgerView(store);
+  const driver = createBackfillDriver(
+    { ports: ports as unknown as ExportPorts, queue, ledger, log: silentLog, onPlanned: () => {} },
+    {
+      backfillVersion: 1,
+      id: 'figures',
+      job: JOB.name,
+      from: FROM,
+      to: addDays(FROM, days),
+      vessels: [],
+      allowShrink: false,
+      paused: false,
+      createdAt: '',
+    },
+    JOB,
+  );
+  let planMs = 0;
+  let peakBytes = 0;
+  for (;;) {
+    const startedMs = performance.now();
+    const { finished } = await driver.step(new AbortController().signal);
+    planMs += performance.now() - startedMs;
+    peakBytes = Math.max(peakBytes, await redisBytes());
+    if (finished) return { planMs, peakBytes };
+    await systemClock.sleep(LOOK_MS);
+  }
+}
+
+async function scanLedger(): Promise<{ firstMs: number; againMs: number }> {
+  const coverage = createCoverage({
+    job: JOB,
+    settingsHash: hash,
+    vessels: VESSELS,
+    from: FROM,
+    to: addDays(FROM, 30),
+    ledger: createLedgerView(store),
+    nowMs: Date.now,
+  });
+  const startedMs = performance.now();
+  await coverage.refresh();
+  const firstMs = performance.now() - startedMs;
+  await coverage.refresh();
+  return { firstMs, againMs: performance.now() - startedMs - firstMs };
+}
+
+const idleBytes = await redisBytes();
+const startedMs = performance.now();
+const { planMs, peakBytes } = await planAll();
+const seconds = (performance.now() - startedMs) / 1_000;
+const { firstMs, againMs } = await scanLedger();
+const vesselDays = VESSELS.length * days;
+const figures = {
+  vesselDays,
+  exported,
+  seconds: Math.round(seconds),
+  planMsPerVesselDay: Number((planMs / vesselDays).toFixed(2)),
+  redisPeakMb: Number(((peakBytes - idleBytes) / 1e6).toFixed(1)),
+  ledgerScanMs: {
+    vesselDays: VESSELS.length * Math.min(days, 30),
+    firstMs: Math.round(firstMs),
+    againMs: Math.round(againMs),
+  },
+};
+process.stdout.write(`${JSON.stringify(figures)}\n`);
+await worker.stop();
+await connection.close();
+await store.close();
+await server.stop();
+await folder.remove();

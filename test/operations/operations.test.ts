@@ -1,0 +1,150 @@
+import type { Redis } from 'ioredis';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { OperationsOptions, OperationsServer } from '../../src/operations/http-server.ts';
+import { startOperationsServer } from '../../src/operations/http-server.ts';
+import type { MetricSources, Metrics } from '../../src/operations/metrics.ts';
+import { createMetrics } from '../../src/operations/metrics.ts';
+import { openRedis } from '../../src/queue/redis.ts';
+import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { redisForTests } from '../helpers/redis.ts';
+
+const SOURCES: MetricSources = {
+  cap: () => 3,
+  depth: async () => ({ waiting: 12, failed: 1 }),
+  active: () => 2,
+  isHeld: () => false,
+};
+
+const servers: OperationsServer[] = [];
+afterAll(async () => {
+  for (const server of servers) await server.close();
+});
+
+async function serve(options: Partial<OperationsOptions> = {}): Promise<OperationsServer> {
+  const server = await startOperationsServer({
+    host: '127.0.0.1',
+    port: 0,
+    metrics: createMetrics(SOURCES),
+    unready: async () => undefined,
+    ...options,
+  });
+  servers.push(server);
+  return server;
+}
+
+/** Samples of the exposition text: name with labels → value. */
+async function samplesOf(metrics: Metrics): Promise<Map<string, number>> {
+  const { text } = await metrics.read();
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [
+      line.slice(0, line.lastIndexOf(' ')),
+      Number(line.slice(line.lastIndexOf(' ') + 1)),
+    ]),
+  );
+}
+
+test('metrics count vessel-days, rows, requests, refusals and times', async () => {
+  const metrics = createMetrics(SOURCES);
+  metrics.onVesselDay({ job: 'measurements' }, 'published', { rows: 1_200, seconds: 4 });
+  metrics.onVesselDay({ job: 'measurements' }, 'published', { rows: 300, seconds: 2 });
+  metrics.onVesselDay({ job: 'measurements' }, 'failed');
+  metrics.onRequest({ status: 200, ms: 250 });
+  metrics.onRequest({ status: 429, ms: 5 });
+  metrics.onRequest({ ms: 1_000 });
+  metrics.onEncoded(0.2);
+  metrics.onUploaded(0.4, 5_000_000);
+  metrics.onPlanned('measurements', 7, '2026-01-05');
+  metrics.onPlanned('metadata', 0, undefined);
+  const samples = await samplesOf(metrics);
+  expect(Object.fromEntries(samples)).toMatchObject({
+    'vessel_export_vessel_days_total{job="measurements",outcome="published"}': 2,
+    'vessel_export_vessel_days_total{job="measurements",outcome="failed"}': 1,
+    'vessel_export_rows_total{job="measurements"}': 1_500,
+    vessel_export_vessel_day_seconds_sum: 6,
+    'vessel_export_requests_total{status="200"}': 1,
+    'vessel_export_requests_total{status="429"}': 1,
+    'vessel_export_requests_total{status="0"}': 1,
+    vessel_export_rate_limited_total: 1,
+    vessel_export_request_seconds_count: 3,
+    vessel_export_encode_seconds_sum: 0.2,
+    vessel_export_upload_seconds_sum: 0.4,
+    vessel_export_uploaded_bytes_total: 5_000_000,
+    'vessel_export_missing_vessel_days{job="measurements"}': 7,
+    'vessel_export_oldest_missing_timestamp_seconds{job="measurements"}': 1_767_571_200,
+    'vessel_export_oldest_missing_timestamp_seconds{job="metadata"}': 0,
+    vessel_export_cap: 3,
+    vessel_export_active_vessel_days: 2,
+    vessel_export_on_hold: 0,
+    'vessel_export_queue_vessel_days{state="waiting"}': 12,
+    'vessel_export_queue_vessel_days{state="failed"}': 1,
+  });
+});
+
+test('health, readiness and metrics answer', async () => {
+  let reason: string | undefined;
+  const { url } = await serve({ unready: async () => reason });
+  expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'ok' });
+  expect((await fetch(`${url}/ready`)).status).toBe(200);
+  reason = 'on hold: credentials-refused';
+  const unready = await fetch(`${url}/ready`);
+  expect([unready.status, await unready.json()]).toEqual([503, { status: 'not ready', reason }]);
+  const metrics = await fetch(`${url}/metrics`);
+  expect(metrics.headers.get('content-type')).toContain('text/plain');
+  expect(await metrics.text()).toContain('vessel_export_cap 3');
+});
+
+test('what cannot be asked makes it unready, not broken', async () => {
+  const { url } = await serve({
+    unready: async () => {
+      throw new Error('Redis does not answer');
+    },
+  });
+  const answer = await fetch(`${url}/ready`);
+  expect([answer.status, await answer.json()]).toEqual([
+    503,
+    { status: 'not ready', reason: 'Redis does not answer' },
+  ]);
+});
+
+test('a port that is taken is named, with what to set', async () => {
+  const { url } = await serve();
+  const port = Number(new URL(url).port);
+  await expect(serve({ port })).rejects.toMatchObject({
+    code: 'cannot-listen',
+    message: expect.stringContaining('HTTP_PORT'),
+  });
+});
+
+test('without a password there is no board', async () => {
+  const { url } = await serve();
+  expect((await fetch(`${url}/queue/`)).status).toBe(404);
+});
+
+const redisServer = await redisForTests();
+
+describe.skipIf(redisServer === undefined)('the board', () => {
+  const password = 'a password for tests';
+  const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+
+  afterAll(() => redisServer!.stop());
+
+  test('shows the queue to who has the password, and nothing to others', async () => {
+    const connection = await openRedis(redisServer!.url);
+    const redis = connection.openForQueue() as Redis;
+    const queue = openVesselDayQueue({ redis, prefix: redisServer!.newPrefix() });
+    await queue.add([{ job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05', kind: 'nightly' }]);
+    const { url } = await serve({ board: { queue: queue.bull, password } });
+    for (const path of ['/queue/', '/queue/api/queues', '/queue/static/images/logo.svg']) {
+      for (const headers of [{}, basic('admin:wrong'), basic(`other:${password}`), { authorization: 'x' }])
+        expect((await fetch(`${url}${path}`, { headers })).status, path).toBe(401);
+    }
+    const headers = basic(`admin:${password}`);
+    expect(await (await fetch(`${url}/queue/`, { headers })).text()).toContain('<html');
+    const { queues } = (await (await fetch(`${url}/queue/api/queues`, { headers })).json()) as {
+      queues: { name: string; counts: Record<string, number> }[];
+    };
+    expect(queues).toMatchObject([{ name: 'vessel-days', counts: { waiting: 1 } }]);
+    await connection.close();
+  });
+});
