@@ -1,0 +1,155 @@
+/** Composition root: what the commands run on, opened from a Config and closed in reverse order. */
+import { createHash, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Config } from './config/config.ts';
+import type { Encoder } from './encode/index.ts';
+import { createEncoder } from './encode/index.ts';
+import type { ExportPorts } from './export/ports.ts';
+import { createCap } from './fetch/cap.ts';
+import type { ClientOptions, QueryClient } from './fetch/client.ts';
+import { createQueryClient } from './fetch/client.ts';
+import { createPace } from './fetch/pace.ts';
+import type { Cap, Clock, FormatSizes, Log, Pace } from './model/index.ts';
+import { FORMAT_SIZES, systemClock } from './model/index.ts';
+import { PAGE_TARGET_ROWS } from './plan/pages.ts';
+import { thisProcess } from './publish/process-id.ts';
+import type { OnStep } from './publish/publish.ts';
+import type { RedisConnection } from './queue/redis.ts';
+import { openStore } from './store/open-store.ts';
+import type { ObjectStore } from './store/store.ts';
+
+export interface App {
+  readonly config: Config;
+  readonly store: ObjectStore;
+  readonly client: QueryClient;
+  /** Requests in flight, over everyone who shares the credential. */
+  readonly cap: Cap;
+  readonly encoder: Encoder;
+  readonly ports: ExportPorts;
+  /** Where REDIS_URL is set. */
+  readonly redis: RedisConnection | undefined;
+  close(): Promise<void>;
+}
+
+/** What a command adds, and what tests put in the place of the real thing. */
+export interface AppOverrides {
+  readonly clock?: Clock;
+  readonly sizes?: FormatSizes;
+  readonly pageTargetRows?: number;
+  readonly onStep?: OnStep;
+  readonly encoderThreads?: 0 | 1;
+  readonly clientLimits?: ClientOptions['limits'];
+  /** Told of every request to the query service once it is over. */
+  readonly onRequest?: NonNullable<ClientOptions['onRequest']>;
+}
+
+/** Version of vessel-export, from its package.json. */
+export function readVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** Open everything an export needs; nothing is asked of service or lake yet. */
+export async function openApp(
+  config: Config,
+  env: NodeJS.ProcessEnv,
+  log: Log,
+  overrides: AppOverrides = {},
+): Promise<App> {
+  const { settings } = config;
+  const clock = overrides.clock ?? systemClock;
+  const random = Math.random;
+  const store = await openStore(settings.LAKE_URL, env);
+  const limits = await openLimits(settings, clock, log).catch(async (error) => {
+    await store.close();
+    throw error;
+  });
+  const { cap, pace } = limits;
+  const client = createQueryClient({
+    baseUrl: settings.QUERY_BASE_URL,
+    authUrl: settings.QUERY_AUTH_URL,
+    clientId: settings.QUERY_CLIENT_ID,
+    clientSecret: settings.QUERY_CLIENT_SECRET,
+    apiVersion: settings.QUERY_API_VERSION,
+    cap,
+    pace,
+    clock,
+    random,
+    log,
+    ...(overrides.clientLimits === undefined ? {} : { limits: overrides.clientLimits }),
+    ...(overrides.onRequest === undefined ? {} : { onRequest: overrides.onRequest }),
+  });
+  const encoder = createEncoder({ threads: overrides.encoderThreads ?? 1 });
+  const ports: ExportPorts = {
+    store,
+    client,
+    encoder,
+    clock,
+    log,
+    self: thisProcess(),
+    nonce: randomUUID,
+    apiVersion: settings.QUERY_API_VERSION,
+    version: readVersion(),
+    sizes: overrides.sizes ?? FORMAT_SIZES,
+    pageTargetRows: overrides.pageTargetRows ?? PAGE_TARGET_ROWS,
+    onStep: overrides.onStep ?? (() => {}),
+  };
+  return {
+    config,
+    store,
+    client,
+    cap,
+    encoder,
+    ports,
+    redis: limits.redis,
+    async close() {
+      await encoder.close();
+      await client.close();
+      await limits.close();
+      await store.close();
+    },
+  };
+}
+
+/** What limits the requests of the client. */
+interface Limits {
+  readonly cap: Cap;
+  readonly pace: Pace;
+  readonly redis: RedisConnection | undefined;
+  close(): Promise<void>;
+}
+
+/** Shared through Redis by all processes where REDIS_URL is set; of this process alone where it is not. */
+async function openLimits(settings: Config['settings'], clock: Clock, log: Log): Promise<Limits> {
+  const limit = settings.QUERY_MAX_CONCURRENCY;
+  const perMinute = settings.QUERY_MAX_REQUESTS_PER_MINUTE || undefined;
+  const { REDIS_URL, REDIS_PREFIX: prefix } = settings;
+  if (REDIS_URL === undefined) {
+    const pace = createPace({ perMinute, clock });
+    return { pace, cap: createCap({ limit, pace, clock }), redis: undefined, close: async () => {} };
+  }
+  const { openRedis } = await import('./queue/redis.ts');
+  const { createSharedCap } = await import('./queue/shared-cap.ts');
+  const { createSharedPace } = await import('./queue/shared-pace.ts');
+  const connection = await openRedis(REDIS_URL, { log });
+  const common = { connection, prefix, clock, random: Math.random, log };
+  const credential = digestOf(settings.QUERY_CLIENT_ID, settings.QUERY_BASE_URL);
+  // The service counts by address, whatever the tenant.
+  const group = `${settings.QUERY_PACE_GROUP}:${digestOf(new URL(settings.QUERY_BASE_URL).origin)}`;
+  const pace = createSharedPace({ ...common, group, perMinute });
+  const cap = createSharedCap({ ...common, credential, limit, pace });
+  return {
+    cap,
+    pace,
+    redis: connection,
+    close: async () => {
+      await cap.close();
+      await pace.close();
+      await connection.close();
+    },
+  };
+}
+
+function digestOf(...texts: string[]): string {
+  return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 24);
+}

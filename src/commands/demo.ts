@@ -1,0 +1,106 @@
+/** `demo`: a query service with a made-up fleet, an export of it, and a query on the result. */
+import { relative, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { openApp } from '../app.ts';
+import type { Config } from '../config/config.ts';
+import { loadConfig } from '../config/config.ts';
+import { exportJobs } from '../export/export-jobs.ts';
+import { addDays, microsToDate, systemClock } from '../model/index.ts';
+import type { RunningService } from '../service/options.ts';
+import { startService } from '../service/service.ts';
+import { formatCoverage } from '../terminal/coverage.ts';
+import { formatTable } from '../terminal/format.ts';
+import type { ProgressView } from '../terminal/progress-view.ts';
+import { createProgressView } from '../terminal/progress-view.ts';
+import type { CommandContext } from './context.ts';
+import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
+import { FLEET_QUERY, queryFleet } from './demo-query.ts';
+import { isBad, summarize } from './run.ts';
+
+export interface DemoOptions {
+  /** Folder of the lake. */
+  readonly lake: string;
+  readonly readingsPerDay: number;
+}
+
+const VESSELS = 3;
+const DAYS = 2;
+const SEED = 1;
+
+/** Run the demo; again on the same day, it finds everything done. */
+export async function demoCommand(context: CommandContext, options: DemoOptions): Promise<number> {
+  const lakeDir = resolve(options.lake);
+  const { stdout } = context;
+  stdout.write(`A query service with ${VESSELS} made-up vessels is starting on this machine.\n`);
+  const service = await startService({
+    host: '127.0.0.1',
+    port: 0,
+    tenant: 'demo',
+    data: { seed: SEED, vessels: VESSELS, readingsPerDay: options.readingsPerDay },
+    tokenTtlSeconds: 3_600,
+    clock: systemClock,
+  });
+  try {
+    const config = demoConfig(context, service, lakeDir);
+    stdout.write(`Exporting ${DAYS} days of them into ${lakeDir}\n\n`);
+    const view = await exportDemo(context, config);
+    stdout.write(`${formatCoverage(view.results)}\n\n${summarize(view.results)}\n\n`);
+    if (view.results.some(isBad)) return EXIT_FAILED;
+    await showResult(context, lakeDir);
+    return EXIT_OK;
+  } finally {
+    await service.close();
+  }
+}
+
+/** Settings of the demo: the service that was just started, the lake folder, and the jobs of this package. */
+function demoConfig(context: CommandContext, service: RunningService, lakeDir: string): Config {
+  return loadConfig({
+    LOG_LEVEL: context.env.LOG_LEVEL ?? 'warn',
+    QUERY_BASE_URL: service.baseUrl,
+    QUERY_AUTH_URL: service.authUrl,
+    QUERY_CLIENT_ID: service.clientId,
+    QUERY_CLIENT_SECRET: service.clientSecret,
+    LAKE_URL: pathToFileURL(lakeDir).href,
+    JOBS_DIR: fileURLToPath(new URL('../../jobs', import.meta.url)),
+  });
+}
+
+async function exportDemo(context: CommandContext, config: Config): Promise<ProgressView> {
+  const view = createProgressView(context.stderr, systemClock);
+  const log = commandLog(context, config.settings.LOG_LEVEL, view.log);
+  const app = await openApp(config, context.env, log);
+  const today = microsToDate(systemClock.nowMs() * 1_000);
+  // The day before yesterday has settled at any hour.
+  const past = { from: addDays(today, -1 - DAYS), to: addDays(today, -1) };
+  const concurrency = config.settings.WORKER_CONCURRENCY;
+  const how = { vessels: [], force: false, allowShrink: false, takeover: false, concurrency };
+  const isSnapshot = (job: Config['jobs'][number]) => job.dataset === 'metadata';
+  try {
+    const snapshots = { jobs: config.jobs.filter(isSnapshot), from: today, to: addDays(today, 1), ...how };
+    const days = { jobs: config.jobs.filter((job) => !isSnapshot(job)), ...past, ...how };
+    await exportJobs(app.ports, snapshots, view, context.signal);
+    await exportJobs(app.ports, days, view, context.signal);
+  } finally {
+    view.end();
+    await app.close();
+  }
+  return view;
+}
+
+async function showResult(context: CommandContext, lakeDir: string): Promise<void> {
+  const { stdout } = context;
+  const lake = relative(process.cwd(), lakeDir) || '.';
+  stdout.write('DuckDB on the lake:\n');
+  stdout.write(`${FLEET_QUERY.replace('{lake}', lake)};\n\n${formatTable(await queryFleet(lakeDir))}\n\n`);
+  stdout.write(
+    [
+      'How to go on:',
+      `  any SQL      duckdb -c "SELECT * FROM '${lake}/measurements/*/*/*.parquet' LIMIT 5"`,
+      `  the proof    cat ${lake}/_ledger/measurements/*/*.json`,
+      "  your vessels set QUERY_BASE_URL, QUERY_AUTH_URL, QUERY_CLIENT_ID, QUERY_CLIENT_SECRET and LAKE_URL, edit jobs/, then 'npx vessel-export run'",
+      "  a service    'npx vessel-export service' serves this API for as long as you like",
+      '',
+    ].join('\n'),
+  );
+}

@@ -1,0 +1,85 @@
+/** `service`: serve the query API until interrupted. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { ConfigError, messageOf } from '../errors.ts';
+import { systemClock, VESSEL_ID } from '../model/index.ts';
+import type { ServiceClient } from '../service/credentials.ts';
+import { startService } from '../service/service.ts';
+import type { CommandContext } from './context.ts';
+import { commandLog, EXIT_OK } from './context.ts';
+
+export interface ServiceCommandOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly tenant: string;
+  readonly seed: number;
+  readonly data?: string;
+  readonly clients?: string;
+  readonly vessels: number;
+  readonly readingsPerDay: number;
+  readonly rate?: number;
+  readonly maxConcurrency?: number;
+  readonly tokenTtl: number;
+}
+
+/**
+ * Start the service and print one JSON line `{baseUrl, authUrl, clientId, clientSecret}` once it listens: its
+ * only output on stdout. Ends on the first signal. Throws ConfigError for a wrong clients file.
+ */
+export async function serviceCommand(
+  context: CommandContext,
+  options: ServiceCommandOptions,
+): Promise<number> {
+  const { host, port, tenant, seed, vessels, readingsPerDay, rate, maxConcurrency } = options;
+  const service = await startService({
+    host,
+    port,
+    tenant,
+    data: options.data === undefined ? { seed, vessels, readingsPerDay } : { dataDir: resolve(options.data) },
+    ...(options.clients === undefined ? {} : { clients: readClients(options.clients) }),
+    ...(rate === undefined ? {} : { ratePerMinute: rate }),
+    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
+    tokenTtlSeconds: options.tokenTtl,
+    clock: systemClock,
+    log: commandLog(context, 'info'),
+  });
+  const { baseUrl, authUrl, clientId, clientSecret } = service;
+  context.stdout.write(`${JSON.stringify({ baseUrl, authUrl, clientId, clientSecret })}\n`);
+  await new Promise<void>((stopped) => {
+    if (context.signal.aborted) stopped();
+    context.signal.addEventListener('abort', () => stopped(), { once: true });
+  });
+  await service.close();
+  return EXIT_OK;
+}
+
+const clientsFile = z
+  .array(
+    z.strictObject({
+      clientId: z.string().min(1),
+      clientSecret: z.string().min(8),
+      vessels: z.union([z.literal('*'), z.array(z.string().regex(VESSEL_ID))]),
+    }),
+  )
+  .min(1);
+
+/** The clients of a JSON file. Values are not shown in messages: they are secrets. */
+function readClients(path: string): ServiceClient[] {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    const why = error instanceof SyntaxError ? 'not valid JSON' : messageOf(error);
+    throw new ConfigError('clients-file', `--clients: cannot read '${path}': ${why}`);
+  }
+  const parsed = clientsFile.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const places = parsed.error.issues.map(
+    (issue) => `${issue.path.join('.') || '(top level)'}: ${issue.code}`,
+  );
+  throw new ConfigError(
+    'clients-file',
+    `--clients: '${path}': ${places.join('; ')}; expected [{"clientId": "…", "clientSecret": "at least 8 characters", "vessels": "*" or ["IMO9321483"]}]`,
+  );
+}
