@@ -1,0 +1,156 @@
+/**
+ * `npm run bench`: one table, one run, ratios. Prepares a vessel-day of readings once, then measures, in several
+ * rounds and each in a process of its own, the exporter and other ways from the same readings to Parquet. The
+ * exporter's rows must equal the prepared ones; no time is asserted, since a busy machine stretches them all.
+ *
+ *   npm run bench -- [--rows N] [--rounds N] [--memory]
+ */
+import { mkdirSync, readFileSync } from 'node:fs';
+import { cpus, loadavg, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { version as duckdbVersion } from '@duckdb/node-api';
+import { formatCount } from '../../src/terminal/format.ts';
+import { newTempFolder } from '../helpers/temp.ts';
+import { startPreparedServer } from './child.ts';
+import { type Contender, type Contenders, createContenders, type Measurement } from './contenders.ts';
+import { formatSpread, formatTable, megabytes, spreadOf } from './figures.ts';
+import { measureMemory } from './memory.ts';
+import { type PreparedDay, prepareDay } from './prepared-day.ts';
+import { findWrongRows } from './row-check.ts';
+
+interface BenchOptions {
+  readonly rows: number;
+  readonly rounds: number;
+  readonly memory: boolean;
+}
+
+/** One measurement a round. */
+type Results = Record<keyof Contenders, Measurement[]>;
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+const progress = (text: string) => process.stderr.write(`${text}\n`);
+
+function readOptions(): BenchOptions {
+  const { values } = parseArgs({
+    options: {
+      rows: { type: 'string', default: '5000000' },
+      rounds: { type: 'string', default: '3' },
+      memory: { type: 'boolean', default: false },
+    },
+  });
+  const [rows, rounds] = [Number(values.rows), Number(values.rounds)];
+  if (!Number.isInteger(rows) || rows < 100_000 || rows > 40_000_000)
+    throw new RangeError(`--rows: got ${values.rows}, expected 100000 to 40000000`);
+  if (!Number.isInteger(rounds) || rounds < 0 || rounds > 99)
+    throw new RangeError(`--rounds: got ${values.rounds}, expected 0 (only --memory) to 99`);
+  return { rows, rounds, memory: values.memory };
+}
+
+function describeMachine(): string {
+  const [cpu] = cpus();
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  const load = loadavg()[0]!.toFixed(1);
+  return [
+    `${cpus().length} × ${cpu?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, load ${load}`,
+    `${process.platform} ${process.arch}, Node ${process.versions.node}, DuckDB ${duckdbVersion()}`,
+    `vessel-export ${manifest.version}, parquet-wasm ${manifest.dependencies['parquet-wasm']}`,
+  ].join(' · ');
+}
+
+async function runRounds(contenders: Contenders, rounds: number, signal: AbortSignal, day: PreparedDay) {
+  const keys = Object.keys(contenders) as (keyof Contenders)[];
+  const results = Object.fromEntries(keys.map((key) => [key, []])) as unknown as Results;
+  for (let round = 1; round <= rounds; round++) {
+    for (const key of keys) {
+      const measured = await contenders[key].run(signal);
+      results[key].push(measured);
+      progress(`round ${round}/${rounds}  ${contenders[key].name}: ${seconds(measured.wallMs)} s`);
+      if (key === 'ours') await checkOurs(contenders.ours, day);
+    }
+  }
+  return results;
+}
+
+const seconds = (ms: number) => (ms / 1000).toFixed(2);
+
+async function checkOurs({ file }: Contender, day: PreparedDay): Promise<void> {
+  const wrong = await findWrongRows(file!, day);
+  if (wrong.length > 0) throw new Error(`the exported rows are not those prepared: ${wrong.join(', ')}`);
+}
+
+function resultTable(contenders: Contenders, results: Results): string {
+  const header = ['', 'wall s', 'CPU s', 'peak RSS MB', 'out MB'];
+  const rows = Object.entries(contenders).map(([key, { name }]) => {
+    const measured = results[key as keyof Contenders];
+    const figures = (value: (one: Measurement) => number, digits: number) =>
+      formatSpread(spreadOf(measured.map(value)), digits);
+    const { bytesOut } = measured[0]!;
+    return [
+      name,
+      figures(({ wallMs }) => wallMs / 1000, 2),
+      figures(({ cpuMs }) => cpuMs / 1000, 2),
+      figures(({ peakRssBytes }) => megabytes(peakRssBytes), 0),
+      bytesOut === undefined ? '-' : megabytes(bytesOut).toFixed(1),
+    ];
+  });
+  return formatTable([header, ...rows]);
+}
+
+/** Ratios of wall times within a round, in which the machine is about equally busy. */
+function ratioTable(results: Results): string {
+  const ratios = (over: keyof Contenders, under: keyof Contenders) =>
+    formatSpread(spreadOf(results[over].map(({ wallMs }, i) => wallMs / results[under][i]!.wallMs)), 2);
+  return formatTable([
+    ['ratio of wall times', '', 'target'],
+    ['ours end to end / DuckDB 1 thread sorted', ratios('ours', 'duckdbSorted1'), '≤ 0.40'],
+    ['ours end to end / DuckDB 2 threads sorted', ratios('ours', 'duckdbSorted2'), ''],
+    ['ours end to end / DuckDB 1 thread unsorted', ratios('ours', 'duckdbUnsorted1'), ''],
+    ['ours end to end / receiving the bytes', ratios('ours', 'receive'), ''],
+    ['naive / ours end to end', ratios('naive', 'ours'), '≥ 4.00'],
+  ]);
+}
+
+/** What the others' rows differ in from what was served. */
+async function describeWrongRows(contenders: Contenders, day: PreparedDay): Promise<string[]> {
+  const lines: string[] = [];
+  for (const { name, file } of [contenders.duckdbSorted1, contenders.naive]) {
+    const wrong = await findWrongRows(file!, day);
+    lines.push(`${name}: ${wrong.length === 0 ? 'rows equal what was served' : wrong.join(', ')}`);
+  }
+  return lines;
+}
+
+async function runBench({ rows, rounds }: BenchOptions, dir: string, signal: AbortSignal): Promise<void> {
+  const [dayDir, outDir] = [join(dir, 'day'), join(dir, 'out')];
+  for (const folder of [dayDir, outDir]) mkdirSync(folder);
+  progress(`preparing ${formatCount(rows)} readings in ${dir}`);
+  const day = prepareDay(dayDir, rows, 1);
+  await using server = await startPreparedServer(dayDir);
+  const contenders = createContenders(day, server, outDir);
+  const results = await runRounds(contenders, rounds, signal, day);
+  say(
+    `\n${formatCount(day.rows)} readings, ${megabytes(day.bytes).toFixed(0)} MB of NDJSON, ${rounds} rounds`,
+  );
+  say(`\n${resultTable(contenders, results)}\n\n${ratioTable(results)}\n`);
+  say('ours, end to end: rows equal what was served, in every round');
+  for (const line of await describeWrongRows(contenders, day)) say(line);
+}
+
+async function main(): Promise<void> {
+  const options = readOptions();
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
+  await using temp = await newTempFolder();
+  try {
+    say(describeMachine());
+    if (options.rounds > 0) await runBench(options, temp.path, stop.signal);
+    if (options.memory) await measureMemory(temp.path, stop.signal, { say, progress });
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    progress('interrupted');
+    process.exitCode = 130;
+  }
+}
+
+await main();

@@ -1,0 +1,30 @@
+/** Preloaded into each measured process (`--import`), and nowhere else: tells on descriptor 3, at its exit, what it used. */
+import { readFileSync, writeSync } from 'node:fs';
+
+const USAGE_FD = 3;
+
+/** What a process used, all its threads together. */
+export interface Usage {
+  /** User and system. */
+  readonly cpuMs: number;
+  readonly peakRssBytes: number;
+}
+
+process.on('exit', () => {
+  const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
+  const usage: Usage = {
+    cpuMs: (userCPUTime + systemCPUTime) / 1000,
+    peakRssBytes: (highWaterKibibytes() ?? maxRSS) * 1024,
+  };
+  writeSync(USAGE_FD, JSON.stringify(usage));
+});
+
+/** Linux counts into `maxRSS` what the parent held when it forked; VmHWM is of this process alone. */
+function highWaterKibibytes(): number | undefined {
+  try {
+    const line = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'));
+    return line === null ? undefined : Number(line[1]);
+  } catch {
+    return undefined;
+  }
+}

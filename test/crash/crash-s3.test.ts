@@ -1,0 +1,79 @@
+/** The crash table on a real S3 server, with the constants of the format: a day of several parts of ≥ 5 MiB. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { s3ForTests } from '../helpers/s3.ts';
+import type { CrashBench, CrashLake } from './crash-lake.ts';
+import { leftovers, openCrashBench, publishedBytes, receiptOf, stateOf } from './crash-lake.ts';
+
+const s3 = await s3ForTests();
+
+describe.skipIf(s3 === undefined)('on S3, a day of more than 10 MiB', () => {
+  let bench: CrashBench;
+  let undisturbed: Uint8Array;
+  const drops: (() => Promise<void>)[] = [];
+
+  async function newLake(): Promise<CrashLake> {
+    const { bucket, drop } = await s3!.newBucket();
+    drops.push(drop);
+    return bench.lakeAt(`s3://${bucket}/lake`, {
+      AWS_ENDPOINT_URL_S3: s3!.endpoint,
+      AWS_REGION: s3!.region,
+      AWS_ACCESS_KEY_ID: s3!.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: s3!.secretAccessKey,
+    });
+  }
+
+  beforeAll(async () => {
+    bench = await openCrashBench(3_000_000, {});
+    const lake = await newLake();
+    const end = await bench.run(lake);
+    expect(end.code, end.output).toBe(0);
+    undisturbed = (await publishedBytes(lake))!;
+    expect(undisturbed.length).toBeGreaterThan(10 * 1024 * 1024);
+    expect((await receiptOf(lake))!.object!.parts.length).toBeGreaterThan(2);
+  });
+  afterAll(async () => {
+    for (const drop of drops) await drop();
+    await bench[Symbol.asyncDispose]();
+  });
+
+  async function expectUndisturbed(lake: CrashLake): Promise<void> {
+    expect(Buffer.compare((await publishedBytes(lake))!, undisturbed)).toBe(0);
+    expect((await receiptOf(lake))?.proof).toBe('exact');
+    expect(await leftovers(lake)).toEqual([]);
+  }
+
+  test.for([
+    ['part-uploaded', 1],
+    ['checkpoint', 2],
+    ['uploaded', 1],
+    ['sealed', 1],
+    ['published', 1],
+    ['receipt', 1],
+  ] as const)('killed at %s, the %i. time, it goes on to the same bytes', async ([step, nth]) => {
+    const lake = await newLake();
+    expect((await bench.run(lake, { step, nth })).signal).toBe('SIGKILL');
+    expect((await publishedBytes(lake)) !== undefined).toBe(['published', 'receipt'].includes(step));
+    const again = await bench.run(lake);
+    expect(again.code, again.output).toBe(0);
+    await expectUndisturbed(lake);
+  });
+
+  test('stopped after a part and overtaken, it writes nothing', async () => {
+    const lake = await newLake();
+    const stopped = bench.start(lake, { step: 'part-uploaded', nth: 2, how: 'stop' });
+    await expect.poll(() => stateOf(stopped.process.pid!), { timeout: 60_000 }).toBe('T');
+    const successor = await bench.run(lake, { takeover: true });
+    expect(successor.code, successor.output).toBe(0);
+    stopped.process.kill('SIGCONT');
+    const end = await stopped.ended;
+    expect(end.code, end.output).toBe(1);
+    await expectUndisturbed(lake);
+  });
+
+  test('of two processes on one vessel-day of a bucket one publishes', async () => {
+    const lake = await newLake();
+    const ends = await Promise.all([bench.run(lake), bench.run(lake)]);
+    expect(ends.filter(({ output }) => output.includes('1 published'))).toHaveLength(1);
+    await expectUndisturbed(lake);
+  });
+});

@@ -1,0 +1,344 @@
+/** The command as a user types it: a process of its own, its output, its exit code. */
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import {
+  duckRows,
+  expectExactDay,
+  lakeFiles,
+  readObject,
+  receiptOf,
+  unfinishedFiles,
+} from '../helpers/lake.ts';
+import type { TestLake, TestService } from '../helpers/run.ts';
+import {
+  DATE,
+  exportEnv,
+  FEW_EXPRESSIONS,
+  FEW_SERIES,
+  mustExport,
+  newLake,
+  OTHER_VESSEL,
+  runCli,
+  startCli,
+  startTestService,
+  VESSEL,
+  writeJobs,
+} from '../helpers/run.ts';
+
+const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
+const ONE_DAY = ['--from', DATE, '--to', '2026-01-06'];
+
+let service: TestService;
+let jobsDir: string;
+let scratch: TestLake;
+
+beforeAll(async () => {
+  service = await startTestService({ vessels: 2, readingsPerDay: 28_000 });
+  jobsDir = await writeJobs({ measurements: FEW_SERIES });
+  scratch = await newLake();
+});
+
+afterEach(() => {
+  service.faults = undefined;
+});
+
+afterAll(async () => {
+  await service.close();
+  await rm(jobsDir, { recursive: true });
+  await scratch[Symbol.asyncDispose]();
+});
+
+function envFor(lake: TestLake, jobs = jobsDir) {
+  return { ...exportEnv(service, lake.url, jobs), LOG_LEVEL: 'info' };
+}
+
+test('--help and --version', async () => {
+  const [help, version, ofRun] = await Promise.all([
+    runCli(['--help']),
+    runCli(['--version']),
+    runCli(['run', '--help']),
+  ]);
+  expect(help.code).toBe(0);
+  for (const command of ['demo', 'run', 'service', 'config']) expect(help.stdout).toContain(command);
+  expect(version).toMatchObject({ code: 0, stderr: '' });
+  expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(ofRun.stdout).toContain('--allow-shrink');
+});
+
+test('what cannot be understood exits with 2 and says what there is', async () => {
+  const [command, option, nothing, number] = await Promise.all([
+    runCli(['exprot']),
+    runCli(['run', '--form', DATE]),
+    runCli([]),
+    runCli(['service', '--port', 'http']),
+  ]);
+  expect(command).toMatchObject({ code: 2, stdout: '' });
+  expect(command.stderr).toContain("unknown command 'exprot'");
+  expect(option.code).toBe(2);
+  expect(option.stderr).toContain('--form');
+  expect(nothing.code).toBe(2);
+  expect(nothing.stdout + nothing.stderr).toContain('Usage: vessel-export');
+  expect(number.code).toBe(2);
+  expect(number.stderr).toContain('expected a whole number');
+});
+
+test('wrong dates and vessels exit with 2, all named at once, before anything else is looked at', async () => {
+  const args = ['run', '--from', '2026-02-30', '--to', 'tomorrow', '--vessel', '9321483', 'IMO12'];
+  const [wrong, empty, unknown] = await Promise.all([
+    runCli(args),
+    runCli(['run', '--from', '2026-01-06', '--to', '2026-01-06'], envFor(scratch)),
+    runCli(['run', 'measurments'], envFor(scratch)),
+  ]);
+  expect(wrong).toMatchObject({ code: 2, stdout: '' });
+  for (const part of ['2026-02-30', 'tomorrow', "'9321483'", "'IMO12'"]) expect(wrong.stderr).toContain(part);
+  expect(empty.code).toBe(2);
+  expect(empty.stderr).toContain('--to is exclusive');
+  expect(unknown.code).toBe(2);
+  expect(unknown.stderr).toMatch(/no job 'measurments'.*measurements/);
+  expect([...(await lakeFiles(scratch.dir)).keys()]).toEqual([]);
+});
+
+test('every missing and wrong setting is named at once', async () => {
+  const [missing, wrong] = await Promise.all([
+    runCli(['run'], {}, scratch.dir),
+    runCli(['run'], {
+      QUERY_BASE_URL: 'http://example.com/fleet',
+      QUERY_AUTH_URL: 'ftp://example.com',
+      QUERY_CLIENT_ID: 'me',
+      QUERY_CLIENT_SECRET: 'not-to-be-seen',
+      QUERY_CLIENT_SECRET_FILE: '/nowhere',
+      QUERY_API_VERSION: '2024-01-01',
+      QUERY_MAX_CONCURRENCY: '0',
+      LAKE_URL: 'https://user:not-to-be-seen@example.com',
+      JOBS_DIR: '/nowhere',
+      LOG_LEVEL: 'loud',
+    }),
+  ]);
+  expect(missing.code).toBe(2);
+  for (const name of [
+    'QUERY_BASE_URL',
+    'QUERY_AUTH_URL',
+    'QUERY_CLIENT_ID',
+    'QUERY_CLIENT_SECRET',
+    'LAKE_URL',
+    'JOBS_DIR',
+  ])
+    expect(missing.stderr).toContain(`- ${name}`);
+  expect(wrong.code).toBe(2);
+  for (const part of [
+    'QUERY_ALLOW_HTTP=1',
+    'QUERY_AUTH_URL',
+    'QUERY_CLIENT_SECRET_FILE: both are set',
+    '2024-01-01',
+    'QUERY_MAX_CONCURRENCY',
+    'LAKE_URL',
+    '/nowhere',
+    'loud',
+  ])
+    expect(wrong.stderr).toContain(part);
+  expect(wrong.stderr).not.toContain('not-to-be-seen');
+});
+
+test('wrong job files are named with file, field, what was found and what was expected', async () => {
+  const broken = await writeJobs({
+    one: { dataset: 'mesurements', select: [] },
+    two: { dataset: 'statistics', select: ['flat/*'], window: '7h', vessels: ['9321483'] },
+    three: {
+      dataset: 'metadata',
+      select: ['flat/*/*'],
+      transport: 'parquet',
+      verify: 'maybe',
+      colour: 'red',
+    },
+  });
+  await writeFile(join(broken, 'four.yaml'), 'dataset: [\n');
+  try {
+    const { code, stderr } = await runCli(['run'], envFor(scratch, broken));
+    expect(code).toBe(2);
+    for (const part of [
+      'one.yaml: dataset: got "mesurements"',
+      'one.yaml: select: ',
+      'two.yaml: vessels.0: got "9321483", expected IMO and seven digits',
+      "two.yaml: window: got '7h'",
+      'three.yaml: transport: the service sends Parquet for measurements only',
+      'three.yaml: verify: got "maybe"',
+      'colour',
+      'four.yaml: ',
+    ])
+      expect(stderr).toContain(part);
+    expect(stderr).toContain('8 faults');
+  } finally {
+    await rm(broken, { recursive: true });
+  }
+});
+
+test('config shows every setting and where it came from, and no secret', async () => {
+  const file = join(scratch.dir, 'secret');
+  await writeFile(file, 'a-secret-in-a-file\n');
+  const env = { ...envFor(scratch), QUERY_CLIENT_SECRET: '' };
+  const [text, json, faulty] = await Promise.all([
+    runCli(['config'], envFor(scratch)),
+    runCli(['config', '--json'], { ...env, QUERY_CLIENT_SECRET_FILE: file }),
+    runCli(['config', '--json'], { ...env, LAKE_URL: '' }),
+  ]);
+  await rm(file);
+  expect(text.code).toBe(0);
+  expect(text.stdout).toMatch(new RegExp(`QUERY_BASE_URL +${service.baseUrl} +environment`));
+  expect(text.stdout).toMatch(/QUERY_CLIENT_SECRET +\*\*\* +environment/);
+  expect(text.stdout).toMatch(/QUERY_API_VERSION +2026-09-10 +default/);
+  expect(text.stdout).toMatch(/measurements +measurements +IMO9321483 +flat/);
+  expect(text.stdout + text.stderr).not.toContain(service.clientSecret);
+  expect(json.code).toBe(0);
+  const shown = JSON.parse(json.stdout) as { settings: { name: string; value: string; origin: string }[] };
+  expect(shown.settings.find(({ name }) => name === 'QUERY_CLIENT_SECRET')).toMatchObject({
+    value: '***',
+    origin: `file ${file}`,
+  });
+  expect(json.stdout).not.toContain('a-secret-in-a-file');
+  expect(faulty.code).toBe(2);
+  expect(JSON.parse(faulty.stdout).faults).toHaveLength(2);
+});
+
+test('run exports and says so; again, nothing is asked and nothing is done', async () => {
+  await using lake = await newLake();
+  const first = await runCli(['run', ...ONE_DAY], envFor(lake));
+  expect(first.code).toBe(0);
+  expect(first.stdout).toMatch(/^1 vessel-days?: 1 published \([\d,]+ rows\)\n$/);
+  await expectExactDay(service, { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS });
+  const before = service.requests.length;
+  const files = await lakeFiles(lake.dir);
+  const second = await runCli(['run', ...ONE_DAY, '--json'], envFor(lake));
+  expect(second.code).toBe(0);
+  expect(JSON.parse(second.stdout)).toMatchObject({ vesselDays: [{ ...DAY, status: 'done' }] });
+  expect(service.requests.length).toBe(before);
+  expect(await lakeFiles(lake.dir)).toEqual(files);
+});
+
+test('where vessels are discovered, the second run asks for nothing else', async () => {
+  await using lake = await newLake();
+  const jobs = await writeJobs({ measurements: { ...FEW_SERIES, vessels: { discover: 'flat/*/*' } } });
+  try {
+    const first = await runCli(['run', ...ONE_DAY, '--json'], envFor(lake, jobs));
+    expect(JSON.parse(first.stdout).vesselDays).toMatchObject([
+      { status: 'published' },
+      { status: 'published' },
+    ]);
+    const before = service.requests.length;
+    const second = await runCli(['run', ...ONE_DAY], envFor(lake, jobs));
+    expect(second.stdout).toContain('nothing to do');
+    expect(service.requests.slice(before).map(({ family }) => family)).toEqual(['token', 'metadata']);
+    const third = await runCli(['run', ...ONE_DAY, '--vessel', OTHER_VESSEL, '--json'], envFor(lake, jobs));
+    expect(JSON.parse(third.stdout).vesselDays).toMatchObject([{ vessel: OTHER_VESSEL, status: 'done' }]);
+    expect(service.requests.length).toBe(before + 2);
+  } finally {
+    await rm(jobs, { recursive: true });
+  }
+});
+
+test('run exits with 1 when a vessel-day fails, and exports the others', async () => {
+  await using lake = await newLake();
+  const args = ['run', ...ONE_DAY, '--vessel', VESSEL, 'IMO1234567', '--json'];
+  const { code, stdout, stderr } = await runCli(args, envFor(lake));
+  expect(code).toBe(1);
+  const { vesselDays } = JSON.parse(stdout);
+  expect(vesselDays).toHaveLength(2);
+  expect(stderr).toContain('failed: measurements/IMO1234567/2026-01-05');
+  expect(await receiptOf(lake.dir, DAY)).toBeDefined();
+});
+
+test('a day that is not due yet is said to be so', async () => {
+  await using lake = await newLake();
+  const jobs = await writeJobs({
+    measurements: { ...FEW_SERIES, schedule: { cron: '0 6 * * *', settle: '6h' } },
+  });
+  try {
+    const args = ['run', '--from', '2198-01-01', '--to', '2198-01-03'];
+    const { code, stdout } = await runCli(args, envFor(lake, jobs));
+    expect(code).toBe(0);
+    expect(stdout).toContain('2 not due');
+  } finally {
+    await rm(jobs, { recursive: true });
+  }
+});
+
+test('a lake that cannot be written ends the run with 1 and a reason', async () => {
+  const path = join(scratch.dir, 'a-file');
+  await writeFile(path, '');
+  const { code, stderr } = await runCli(['run', ...ONE_DAY], {
+    ...envFor(scratch),
+    LAKE_URL: `${scratch.url}/a-file`,
+  });
+  await rm(path);
+  expect(code).toBe(1);
+  expect(stderr).toContain('a-file');
+  expect(stderr).not.toContain('internal error');
+});
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  test(`${signal} in mid-export exits with 130, and the next run makes the same bytes`, async () => {
+    await using lake = await newLake();
+    await using undisturbed = await newLake();
+    const stalled = new Promise<void>((resolve) => {
+      service.faults = ({ family }) => {
+        if (family !== 'measurements') return undefined;
+        resolve();
+        return { kind: 'stall', at: 'body', afterBytes: 20_000 };
+      };
+    });
+    const cli = startCli(['run', ...ONE_DAY, '--json'], envFor(lake));
+    await stalled;
+    cli.process.kill(signal);
+    const ended = await cli.ended;
+    service.faults = undefined;
+    expect(ended).toMatchObject({ code: 130, signal: null });
+    expect(ended.stderr).toContain('run again to go on from here');
+    expect(await readObject(lake.dir, DAY)).toBeUndefined();
+    expect(await receiptOf(lake.dir, DAY)).toBeUndefined();
+
+    expect((await runCli(['run', ...ONE_DAY], envFor(lake))).code).toBe(0);
+    await mustExport({ service, lakeUrl: undisturbed.url });
+    expect(await readObject(lake.dir, DAY)).toEqual(await readObject(undisturbed.dir, DAY));
+    expect(await unfinishedFiles(lake.dir)).toEqual([]);
+  });
+}
+
+test('service prints one line of JSON, serves by it, and ends on SIGTERM', async () => {
+  const cli = startCli([...'service --port 0 --tenant acme --vessels 1 --readings-per-day 14000'.split(' ')]);
+  try {
+    await cli.until('stdout', /\n/);
+    const own = JSON.parse(cli.stdout) as TestService;
+    expect(Object.keys(own).sort()).toEqual(['authUrl', 'baseUrl', 'clientId', 'clientSecret']);
+    expect(own.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/acme$/);
+    await using lake = await newLake();
+    await mustExport({ service: own, lakeUrl: lake.url });
+    await expectExactDay(own, { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS });
+    const { port } = new URL(own.baseUrl);
+    const second = await runCli(['service', '--port', port]);
+    expect(second.code).toBe(2);
+    expect(second.stderr).toContain(port);
+  } finally {
+    cli.process.kill('SIGTERM');
+  }
+  expect(await cli.ended).toMatchObject({ code: 0, signal: null });
+  expect(cli.stdout.trim().split('\n')).toHaveLength(1);
+});
+
+test('demo exports and queries its lake; again, there is nothing to do', async () => {
+  const args = ['demo', '--lake', join(scratch.dir, 'demo'), '--readings-per-day', '2000'];
+  const today = new Date().toISOString().slice(0, 10);
+  const first = await runCli(args);
+  expect(first).toMatchObject({ code: 0 });
+  expect(first.stdout).toMatch(/15 vessel-days: 15 published/);
+  expect(first.stdout).toContain('DuckDB on the lake');
+  const objects = join(scratch.dir, 'demo', '*', '*', '*', 'data.parquet');
+  expect(
+    await duckRows(
+      `SELECT count(DISTINCT filename) FROM read_parquet('${objects}', filename = true, union_by_name = true)`,
+    ),
+  ).toEqual([[15n]]);
+  const second = await runCli(args);
+  expect(second.code).toBe(0);
+  // Past midnight there would be.
+  if (new Date().toISOString().slice(0, 10) === today) expect(second.stdout).toContain('nothing to do');
+});

@@ -1,0 +1,427 @@
+/** What goes wrong between us and the service costs time, never readings. */
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { RetriableError } from '../../src/errors.ts';
+import { dayRange, MICROS_PER_HOUR, systemClock } from '../../src/model/index.ts';
+import type { Fault, FaultyRequest } from '../../src/service/service.ts';
+import {
+  expectExactDay,
+  lakeFiles,
+  noteOf,
+  readObject,
+  receiptOf,
+  unfinishedFiles,
+} from '../helpers/lake.ts';
+import type { RunExportOptions, TestService } from '../helpers/run.ts';
+import {
+  DATE,
+  FEW_EXPRESSIONS,
+  FEW_SERIES,
+  mustExport,
+  newLake,
+  QUICK_LIMITS,
+  runExport,
+  startTestService,
+  VESSEL,
+} from '../helpers/run.ts';
+
+const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
+const SIZES = { rowGroupRows: 600, partBytes: 15_000 };
+const SMALL = { sizes: SIZES, pageTargetRows: 500 };
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService({ readingsPerDay: 28_000 });
+});
+
+afterEach(() => {
+  service.faults = undefined;
+});
+
+afterAll(() => service.close());
+
+/** Export under faults: the day must be exact all the same. */
+async function expectExactUnder(
+  faults: (request: FaultyRequest) => Fault | undefined,
+  options: Partial<RunExportOptions> = {},
+) {
+  await using lake = await newLake();
+  const from = (options.service as TestService | undefined) ?? service;
+  from.faults = faults;
+  const ran = await mustExport({
+    service: from,
+    lakeUrl: lake.url,
+    ...options,
+    overrides: { ...SMALL, ...options.overrides },
+  });
+  from.faults = undefined;
+  await expectExactDay(from, { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS });
+  expect(await unfinishedFiles(lake.dir)).toEqual([]);
+  expect(await noteOf(lake.dir, DAY)).toBeUndefined();
+  return { ran, receipt: (await receiptOf(lake.dir, DAY))! };
+}
+
+/** Export under faults: nothing may be published, and a note says why. */
+async function expectFailureUnder(
+  faults: (request: FaultyRequest) => Fault | undefined,
+  options: Partial<RunExportOptions> = {},
+) {
+  await using lake = await newLake();
+  const from = (options.service as TestService | undefined) ?? service;
+  from.faults = faults;
+  const ran = await runExport({
+    service: from,
+    lakeUrl: lake.url,
+    ...options,
+    overrides: { ...SMALL, ...options.overrides },
+  });
+  from.faults = undefined;
+  expect(ran.code).toBe(1);
+  expect(await readObject(lake.dir, DAY)).toBeUndefined();
+  expect(await receiptOf(lake.dir, DAY)).toBeUndefined();
+  return { ran, note: await noteOf(lake.dir, DAY), files: [...(await lakeFiles(lake.dir)).keys()] };
+}
+
+/** A fault for the first of every three requests. */
+const oftenBut = (fault: Fault) => (request: FaultyRequest) => (request.n % 3 === 0 ? undefined : fault);
+
+for (const status of [429, 500, 502, 503, 504] as const) {
+  test(`status ${status} twice of three times, everywhere but at the token endpoint`, async () => {
+    const faults = (request: FaultyRequest) =>
+      request.family === 'token' ? undefined : oftenBut({ kind: 'status', status })(request);
+    // A page that the gateway gave up on is split; all others are repeated.
+    const { receipt } = await expectExactUnder(faults);
+    expect(receipt.retries).toBeGreaterThan(5);
+  });
+}
+
+test('429 with Retry-After in seconds and as a date', async () => {
+  let refusals = 0;
+  const { receipt } = await expectExactUnder(({ family }) => {
+    if (family !== 'measurements' || refusals >= 2) return undefined;
+    refusals++;
+    const retryAfter = refusals === 1 ? '1' : new Date(Date.now() + 1_000).toUTCString();
+    return { kind: 'status', status: 429, retryAfter };
+  });
+  expect(receipt.retries).toBe(2);
+});
+
+test('a token endpoint in trouble', async () => {
+  await expectExactUnder(({ family, n }) =>
+    family === 'token' && n % 3 !== 0 ? { kind: 'status', status: n % 3 === 1 ? 500 : 503 } : undefined,
+  );
+});
+
+test('a service that takes fewer requests at once than our cap', async () => {
+  // Compression takes the requests off the event loop, so that they overlap although both sides share it.
+  const narrow = await startTestService({ readingsPerDay: 80_000, maxConcurrency: 1, gzip: true });
+  await using lake = await newLake();
+  try {
+    const { results } = await mustExport({
+      service: narrow,
+      lakeUrl: lake.url,
+      args: { to: '2026-01-11' },
+      env: { QUERY_MAX_CONCURRENCY: '8', WORKER_CONCURRENCY: '6' },
+    });
+    expect(results).toHaveLength(6);
+    const day = { ...DAY, date: results[0]!.date };
+    await expectExactDay(narrow, { lakeDir: lake.dir, day, expressions: FEW_EXPRESSIONS });
+    // The cap is lowered for everyone after the first refusals, and not run against again and again.
+    const refused = narrow.requests.filter(({ status }) => status === 429).length;
+    expect(refused).toBeGreaterThan(0);
+    expect(refused).toBeLessThan(60);
+  } finally {
+    await narrow.close();
+  }
+});
+
+test('a service with a rate limit', async () => {
+  const slow = await startTestService({ readingsPerDay: 14_000, ratePerMinute: 1_200 });
+  try {
+    await expectExactUnder(() => undefined, {
+      service: slow,
+      env: { QUERY_MAX_REQUESTS_PER_MINUTE: '1200' },
+    });
+    expect(slow.requests.filter(({ status }) => status === 429)).toEqual([]);
+  } finally {
+    await slow.close();
+  }
+});
+
+test('every body of every family cut once, anywhere', { timeout: 120_000 }, async () => {
+  const choices = fc.record({
+    fractions: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 8, maxLength: 40 }),
+    version: fc.constantFrom('2025-10-31', '2026-09-10'),
+    transport: fc.constantFrom('ndjson', 'json', 'parquet'),
+  });
+  await fc.assert(
+    fc.asyncProperty(choices, async ({ fractions, version, transport }) => {
+      await using lake = await newLake();
+      const left = [...fractions];
+      service.faults = ({ family, n }) => {
+        const fraction = n % 2 === 0 || family === 'token' ? undefined : left.pop();
+        const longest = { metadata: 6_000, statistics: 35_000, measurements: 60_000 }[family as 'metadata'];
+        return fraction === undefined
+          ? undefined
+          : { kind: 'cut', afterBytes: Math.floor(fraction * longest) };
+      };
+      await mustExport({
+        service,
+        lakeUrl: lake.url,
+        jobs: { measurements: { ...FEW_SERIES, transport } },
+        env: { QUERY_API_VERSION: version },
+        overrides: SMALL,
+      });
+      service.faults = undefined;
+      const millis = transport === 'parquet';
+      await expectExactDay(service, {
+        lakeDir: lake.dir,
+        day: DAY,
+        expressions: FEW_EXPRESSIONS,
+        millis,
+      });
+    }),
+    { numRuns: 8 },
+  );
+});
+
+test('bodies that end too soon as if they were whole: exact or refused', { timeout: 120_000 }, async () => {
+  const choices = fc.record({
+    family: fc.constantFrom('measurements', 'statistics', 'metadata'),
+    fraction: fc.double({ min: 0, max: 0.99, noNaN: true }),
+    transport: fc.constantFrom('ndjson', 'json', 'parquet'),
+    times: fc.constantFrom(1, 2, 5, 100),
+  });
+  let refused = 0;
+  await fc.assert(
+    fc.asyncProperty(choices, async ({ family: which, fraction, transport, times }) => {
+      await using lake = await newLake();
+      const longest = { metadata: 6_000, statistics: 35_000, measurements: 60_000 }[which]!;
+      let left = times;
+      service.faults = ({ family }) =>
+        family === which && left-- > 0
+          ? { kind: 'cut', clean: true, afterBytes: Math.floor(fraction * longest) }
+          : undefined;
+      const jobs = { measurements: { ...FEW_SERIES, transport } };
+      const ran = await runExport({ service, lakeUrl: lake.url, jobs, overrides: SMALL });
+      service.faults = undefined;
+      const millis = transport === 'parquet';
+      const exact = { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS, millis };
+      if (ran.code === 0) await expectExactDay(service, exact);
+      else {
+        refused++;
+        expect(ran.code).toBe(1);
+        expect(await receiptOf(lake.dir, DAY)).toBeUndefined();
+        expect(await readObject(lake.dir, DAY)).toBeUndefined();
+        await mustExport({ service, lakeUrl: lake.url, jobs, overrides: SMALL });
+        await expectExactDay(service, exact);
+      }
+      expect(await unfinishedFiles(lake.dir)).toEqual([]);
+    }),
+    { numRuns: 12 },
+  );
+  expect(refused).toBeGreaterThan(0);
+});
+
+for (const transport of ['ndjson', 'json', 'parquet']) {
+  for (const which of ['metadata', 'statistics', 'measurements']) {
+    test(`${which} that end in mid-record as if they were whole are asked for again, transport ${transport}`, async () => {
+      let cuts = 0;
+      await using lake = await newLake();
+      service.faults = ({ family }) =>
+        family === which && ++cuts <= 2 ? { kind: 'cut', clean: true, afterBytes: 1_234 } : undefined;
+      const jobs = { measurements: { ...FEW_SERIES, transport } };
+      const { stderr } = await mustExport({ service, lakeUrl: lake.url, jobs, overrides: SMALL });
+      service.faults = undefined;
+      expect(stderr).not.toContain('starting clean');
+      const millis = transport === 'parquet';
+      await expectExactDay(service, { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS, millis });
+    });
+  }
+}
+
+test('a lake that fails while we fetch is not asked of the service again', async () => {
+  const before = service.requests.length;
+  const onStep = (step: string) => {
+    if (step === 'part-uploaded') throw new RetriableError('store-away', 'the store is away');
+  };
+  const { ran } = await expectFailureUnder(() => undefined, { overrides: { onStep } });
+  expect(ran.results).toMatchObject([{ code: 'store-away', message: 'the store is away' }]);
+  const asked = service.requests.slice(before).filter(({ family }) => family === 'measurements');
+  expect(new Set(asked.map(({ query }) => query.from)).size).toBe(asked.length);
+});
+
+for (const at of ['headers', 'body'] as const) {
+  test(`a service that stalls before the ${at}: pages are asked for again, or in halves`, async () => {
+    const overrides = {
+      ...SMALL,
+      clientLimits: { ...QUICK_LIMITS, headersTimeoutMs: 400, idleTimeoutMs: 400 },
+    };
+    let stalls = 0;
+    await expectExactUnder(
+      ({ family, n }) =>
+        family === 'measurements' && n % 2 === 1 && stalls++ < 4
+          ? { kind: 'stall', at, afterBytes: 5_000 }
+          : undefined,
+      { overrides },
+    );
+    expect(stalls).toBeGreaterThan(2);
+  });
+}
+
+test('pages that never come are split until the least page fails', async () => {
+  const overrides = {
+    clientLimits: { headersTimeoutMs: 60, idleTimeoutMs: 60, retry: { baseDelayMs: 1, maxDelayMs: 1 } },
+  };
+  const { ran } = await expectFailureUnder(
+    ({ family }) => (family === 'measurements' ? { kind: 'stall', at: 'headers' } : undefined),
+    { overrides },
+  );
+  expect(ran.results).toMatchObject([{ status: 'failed', code: 'headers-timeout' }]);
+});
+
+for (const status of [400, 413] as const) {
+  test(`a service that answers ${status} to ranges over two hours`, async () => {
+    const { receipt } = await expectExactUnder(({ family }) =>
+      family === 'measurements' ? { kind: 'refuse-long-ranges', overSeconds: 7_200, status } : undefined,
+    );
+    expect(receipt.pages).toBeGreaterThanOrEqual(12);
+  });
+
+  test(`a service that answers ${status} to ranges over a minute in one hour of the day`, async () => {
+    const noon = dayRange(DATE).fromMicros + 12 * MICROS_PER_HOUR;
+    const { receipt } = await expectExactUnder(({ family, range }) =>
+      family === 'measurements' && range!.fromMicros < noon + MICROS_PER_HOUR && range!.toMicros > noon
+        ? { kind: 'refuse-long-ranges', overSeconds: 60, status }
+        : undefined,
+    );
+    expect(receipt.pages).toBeGreaterThanOrEqual(60);
+  });
+}
+
+test('a service that refuses every range fails with its own words and the page', async () => {
+  const { ran, note } = await expectFailureUnder(({ family }) =>
+    family === 'measurements'
+      ? { kind: 'status', status: 400, message: 'the archive is \u001b[31mclosed\u001b[0m today' }
+      : undefined,
+  );
+  const message = ran.results[0]!.message!;
+  expect(message).toContain('the archive is  [31mclosed [0m today');
+  // The range is said once.
+  expect(message.match(/2026-01-05T00:00:01\.000000Z/g)).toHaveLength(1);
+  expect(note).toMatchObject({ state: 'failed', code: 'bad-request', message });
+});
+
+test('a token that expires in mid-run', async () => {
+  let shiftMs = 0;
+  const aging = await startTestService({
+    readingsPerDay: 28_000,
+    tokenTtlSeconds: 60,
+    clock: { ...systemClock, nowMs: () => Date.now() + shiftMs },
+  });
+  try {
+    await expectExactUnder(
+      ({ family, n }) => {
+        // Each third page finds that a minute has passed at the service.
+        if (family === 'measurements' && n % 3 === 0) shiftMs += 61_000;
+        return undefined;
+      },
+      { service: aging },
+    );
+    const tokens = aging.requests.filter(({ family }) => family === 'token').length;
+    expect(tokens).toBeGreaterThan(2);
+    expect(aging.requests.some(({ status }) => status === 401)).toBe(true);
+  } finally {
+    await aging.close();
+  }
+});
+
+test('tokens that are revoked in mid-run', async () => {
+  let revoked = 0;
+  const { receipt } = await expectExactUnder(({ family, n }) => {
+    if (family !== 'measurements' || n % 4 !== 2) return undefined;
+    revoked++;
+    return { kind: 'revoke-tokens' };
+  });
+  expect(revoked).toBeGreaterThan(1);
+  expect(receipt.proof).toBe('exact');
+});
+
+test('refused credentials: one clear message, no storm', async () => {
+  const wrong = { ...service, clientSecret: 'the-secret-of-last-year', clientId: service.clientId };
+  const before = service.requests.length;
+  await using lake = await newLake();
+  const ran = await runExport({
+    service: {
+      baseUrl: service.baseUrl,
+      authUrl: service.authUrl,
+      clientId: wrong.clientId,
+      clientSecret: wrong.clientSecret,
+    },
+    lakeUrl: lake.url,
+    args: { to: '2026-02-05' },
+    env: { WORKER_CONCURRENCY: '8' },
+  });
+  expect(ran.code).toBe(1);
+  expect(ran.stderr).toContain('the credentials were refused');
+  expect(ran.stderr).toContain('QUERY_CLIENT_SECRET');
+  // At most one for each vessel-day that was under way.
+  expect(service.requests.length - before).toBeLessThanOrEqual(8);
+  expect(await unfinishedFiles(lake.dir)).toEqual([]);
+  // It is said once, not once for each vessel-day that was under way.
+  expect(ran.stderr.match(/the credentials were refused/g)!.length).toBeLessThanOrEqual(2);
+});
+
+const WRONG: readonly [string, Fault, string][] = [
+  ['another api-version', { kind: 'api-version', value: '2031-01-01' }, 'wrong-api-version'],
+  ['no api-version', { kind: 'api-version', value: undefined }, 'wrong-api-version'],
+  ['a redirect', { kind: 'redirect', location: 'https://elsewhere.example/x?token=1' }, 'redirect-refused'],
+  ['status 403', { kind: 'status', status: 403 }, 'forbidden'],
+];
+for (const [what, fault, code] of WRONG) {
+  for (const which of ['metadata', 'statistics', 'measurements']) {
+    test(`${what} from ${which} ends the run`, async () => {
+      const { ran, note } = await expectFailureUnder(({ family }) => (family === which ? fault : undefined));
+      expect(ran.results).toMatchObject([{ status: 'failed', code }]);
+      expect(note).toMatchObject({ state: 'failed', code });
+    });
+  }
+}
+
+const GARBAGE: readonly [string, Fault & { kind: 'garbage' }][] = [
+  [
+    'a login page',
+    { kind: 'garbage', body: '<!doctype html><title>Sign in</title>', contentType: 'text/html' },
+  ],
+  ['nothing', { kind: 'garbage', body: '' }],
+  ['null', { kind: 'garbage', body: 'null' }],
+  ['a number', { kind: 'garbage', body: '42' }],
+  ['an error with status 200', { kind: 'garbage', body: '{"error":"database is away"}' }],
+  ['bytes that are no UTF-8', { kind: 'garbage', body: Buffer.from([0xff, 0xfe, 0x00, 0x80]) }],
+  [
+    'readings of another series',
+    { kind: 'garbage', body: '{"id":"4a4a","timestamp":"2026-01-05T01:00:00.000000Z","value":1}\n' },
+  ],
+];
+for (const [what, fault] of GARBAGE) {
+  for (const which of ['metadata', 'statistics', 'measurements']) {
+    test(`garbage: ${what} instead of ${which} publishes nothing`, async () => {
+      const { ran } = await expectFailureUnder(({ family }) => (family === which ? fault : undefined));
+      expect(ran.results).toMatchObject([{ status: 'failed' }]);
+      expect(ran.results[0]!.message).not.toMatch(/undefined|\[object|internal/);
+      expect(ran.results[0]!.code).not.toBe('internal-error');
+    });
+  }
+}
+
+test('garbage instead of a token', async () => {
+  for (const body of ['', '{}', '{"access_token":7}', '<html>', '{"access_token":"a b\\n"}']) {
+    const before = service.requests.length;
+    const { ran } = await expectFailureUnder(({ family }) =>
+      family === 'token' ? { kind: 'garbage', body } : undefined,
+    );
+    expect(ran.results[0]?.message ?? ran.stderr).toContain('QUERY_AUTH_URL');
+    expect(service.requests.length - before).toBeLessThan(5);
+  }
+});

@@ -1,0 +1,206 @@
+/** A fleet for a test: a service, a Redis of its own, a lake, and worker and scheduler processes that can be killed. */
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect } from 'vitest';
+import type { BackfillOptions } from '../../src/commands/backfill.ts';
+import { backfillCommand } from '../../src/commands/backfill.ts';
+import type { VesselDay } from '../../src/model/index.ts';
+import { datesBetween, objectKey } from '../../src/model/index.ts';
+import { openRedis } from '../../src/queue/redis.ts';
+import type { VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { expectExactDay, lakeFiles, receiptOf } from '../helpers/lake.ts';
+import type { OwnRedis } from '../helpers/redis.ts';
+import { startOwnRedis } from '../helpers/redis.ts';
+import type { JobFile, TestService, TestServiceOptions } from '../helpers/run.ts';
+import { exportEnv, newLake, startTestService, writeJobs } from '../helpers/run.ts';
+import type { TestS3 } from '../helpers/s3.ts';
+import type { FaultProxy } from '../store/fault-proxy.ts';
+import { startFaultProxy } from '../store/fault-proxy.ts';
+import type { FleetChildPlan } from './fleet-child.ts';
+
+export const JOB = 'measurements';
+
+export interface FleetOptions {
+  readonly service?: TestServiceOptions;
+  readonly job?: JobFile;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Put the lake into a bucket of this server, over a line that can misbehave; default: a folder. */
+  readonly s3?: TestS3 | undefined;
+}
+
+export interface FleetProcess {
+  readonly child: ChildProcess;
+  readonly output: string;
+  /** Resolves when the output matches; rejects when the process ends before. */
+  until(shape: RegExp): Promise<void>;
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+}
+
+export interface FleetBench extends AsyncDisposable {
+  readonly service: TestService;
+  readonly redis: OwnRedis;
+  /** The line to the bucket. */
+  readonly line: FaultProxy | undefined;
+  readonly queue: VesselDayQueue;
+  start(plan: FleetChildPlan, env?: Readonly<Record<string, string>>): FleetProcess;
+  /** `vessel-export backfill` in this process; its exit code and what it said. */
+  backfill(options: BackfillOptions): Promise<{ code: number; said: string }>;
+  /** Every day of the range, of every vessel, is in the lake as the service has it, and nothing else is left. */
+  expectExact(vessels: readonly string[], from: string, to: string): Promise<void>;
+}
+
+export async function openFleetBench(options: FleetOptions = {}): Promise<FleetBench> {
+  const service = await startTestService(options.service);
+  const redis = await startOwnRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
+  const lake = await newLake();
+  const bucket = options.s3 && (await openBucket(options.s3));
+  const jobsDir = await writeJobs({
+    [JOB]: {
+      dataset: 'measurements',
+      vessels: { discover: 'flat/*/*' },
+      select: ['flat/{vessel}/*'],
+      ...options.job,
+    },
+  });
+  const env = {
+    ...exportEnv(service, bucket?.url ?? lake.url, jobsDir),
+    ...bucket?.env,
+    LOG_LEVEL: 'info',
+    REDIS_URL: redis.url,
+    HTTP_PORT: '0',
+    WORKER_CONCURRENCY: '4',
+    ...options.env,
+  };
+  const connection = await openRedis(redis.url);
+  const queue = openVesselDayQueue({ redis: connection.openForQueue(), prefix: 'vessel-export' });
+  const processes: FleetProcess[] = [];
+  const never = new AbortController().signal;
+  return {
+    service,
+    redis,
+    line: bucket?.line,
+    queue,
+    start(plan, more = {}) {
+      const started = startProcess({ ...env, ...more, FLEET_CHILD: JSON.stringify(plan) });
+      processes.push(started);
+      return started;
+    },
+    async backfill(command) {
+      let said = '';
+      const screen = {
+        write(text: string) {
+          said += text;
+        },
+      };
+      const context = { env, stdout: screen, stderr: screen, signal: never };
+      const code = await backfillCommand(context, JOB, command, { encoderThreads: 0 }, 200);
+      return { code, said };
+    },
+    async expectExact(vessels, from, to) {
+      await bucket?.copyTo(lake.dir);
+      for (const date of datesBetween(from, to)) {
+        for (const vessel of vessels) {
+          const day = { job: JOB, vessel, date };
+          await expectExactDay(service, { lakeDir: lake.dir, day, expressions: [`flat/${vessel}/*`] });
+        }
+      }
+      await expectNothingElse(lake.dir, vessels, datesBetween(from, to));
+    },
+    async [Symbol.asyncDispose]() {
+      for (const { child } of processes) child.kill('SIGKILL');
+      await Promise.all(processes.map(({ ended }) => ended));
+      await connection.close();
+      await redis.stop();
+      await service.close();
+      await bucket?.close();
+      await lake[Symbol.asyncDispose]();
+      await rm(jobsDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A bucket over a line that can misbehave; it is looked into without that line. */
+async function openBucket(s3: TestS3) {
+  const { bucket, drop } = await s3.newBucket();
+  const line = await startFaultProxy(s3.endpoint);
+  const url = `s3://${bucket}/lake`;
+  const env = {
+    AWS_ENDPOINT_URL_S3: line.endpoint,
+    AWS_REGION: s3.region,
+    AWS_ACCESS_KEY_ID: s3.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
+  };
+  return {
+    url,
+    env,
+    line,
+    /** Copy every object into a folder; fails when an upload is open. */
+    async copyTo(dir: string) {
+      const store = await openStore(url, { ...env, AWS_ENDPOINT_URL_S3: s3.endpoint });
+      for await (const { key } of store.listUploads('')) expect.fail(`an upload of ${key} is left`);
+      for await (const { key } of store.list('')) {
+        await mkdir(dirname(join(dir, key)), { recursive: true });
+        await writeFile(join(dir, key), (await store.get(key))!.bytes);
+      }
+      await store.close();
+    },
+    async close() {
+      await line[Symbol.asyncDispose]();
+      await drop();
+    },
+  };
+}
+
+/** Objects, receipts and details of these vessel-days, and no claim, upload, note or definition. */
+async function expectNothingElse(dir: string, vessels: readonly string[], dates: readonly string[]) {
+  const days: VesselDay[] = dates.flatMap((date) => vessels.map((vessel) => ({ job: JOB, vessel, date })));
+  const objects = new Set(days.map(objectKey));
+  const keys = [...(await lakeFiles(dir)).keys()];
+  expect(keys.filter((key) => !objects.has(key) && !/^_(ledger|detail)\//.test(key))).toEqual([]);
+  expect(keys.filter((key) => key.startsWith('_ledger/'))).toHaveLength(days.length);
+  for (const day of days) expect(await receiptOf(dir, day)).toMatchObject({ proof: 'exact' });
+}
+
+function startProcess(env: Readonly<Record<string, string>>): FleetProcess {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'fleet-child.ts')], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const watchers = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (more: string) => {
+      output += more;
+      for (const watch of watchers) watch();
+    });
+  }
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }));
+  return {
+    child,
+    get output() {
+      return output;
+    },
+    until: (shape) =>
+      new Promise((done, fail) => {
+        const watch = () => {
+          if (!shape.test(output)) return;
+          watchers.delete(watch);
+          done();
+        };
+        watchers.add(watch);
+        watch();
+        void ended.then(({ code }) => fail(new Error(`ended with ${code} before ${shape}:\n${output}`)));
+      }),
+    ended,
+  };
+}
+
+/** How many vessel-days a process has published, by its log. */
+export function publishedBy({ output }: FleetProcess): string[] {
+  return [...output.matchAll(/"vesselDay":"([^"]+)".*"msg":"published"/g)].map((match) => match[1]!);
+}

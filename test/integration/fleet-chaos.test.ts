@@ -1,0 +1,75 @@
+/** The fleet under its cap, and under chaos. With CHAOS_DAYS it does the second for longer. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { addDays } from '../../src/model/index.ts';
+import { runChaos } from '../chaos/chaos.ts';
+import { canStartOwnRedis } from '../helpers/redis.ts';
+import { OTHER_VESSEL, VESSEL } from '../helpers/run.ts';
+import { s3ForTests } from '../helpers/s3.ts';
+import type { FleetBench } from './fleet-bench.ts';
+import { openFleetBench, publishedBy } from './fleet-bench.ts';
+
+const s3 = await s3ForTests();
+/** Days of the chaos; two vessels each. */
+const DAYS = Number(process.env.CHAOS_DAYS ?? 11);
+const FROM = '2026-01-05';
+/** What strikes is shown only where somebody asked for more of it. */
+const say = process.env.CHAOS_DAYS === undefined ? () => {} : console.log;
+/** Readings a day that take the service long enough for requests to overlap. */
+const OVERLAPPING = 60_000;
+
+describe.skipIf(!canStartOwnRedis())('a fleet of three workers', { timeout: 180_000 + DAYS * 10_000 }, () => {
+  let bench: FleetBench;
+  afterEach(() => bench[Symbol.asyncDispose]());
+
+  test('under a cap of what the service takes at once, not one request is refused', async () => {
+    bench = await openFleetBench({
+      service: { vessels: 2, readingsPerDay: OVERLAPPING, maxConcurrency: 3 },
+      env: { QUERY_MAX_CONCURRENCY: '3' },
+    });
+    const workers = [1, 2, 3].map(() => bench.start({ command: 'worker' }));
+    await Promise.all(workers.map((worker) => worker.until(/worker is ready/)));
+    const { said } = await bench.backfill({ from: FROM, to: '2026-01-09' });
+    expect(said).toContain('8 done, 0 failed');
+    for (const worker of workers) expect(publishedBy(worker).length).toBeGreaterThan(0);
+    expect(bench.service.requests.filter(({ status }) => status === 429)).toEqual([]);
+    await bench.expectExact([VESSEL, OTHER_VESSEL], FROM, '2026-01-09');
+  });
+
+  test('under a cap far above that, it settles and every day is exact', async () => {
+    bench = await openFleetBench({
+      service: { vessels: 2, readingsPerDay: OVERLAPPING, maxConcurrency: 2 },
+      env: { QUERY_MAX_CONCURRENCY: '20' },
+    });
+    const workers = [1, 2, 3].map(() => bench.start({ command: 'worker', maxAttempts: 100 }));
+    await Promise.all(workers.map((worker) => worker.until(/worker is ready/)));
+    const { said } = await bench.backfill({ from: FROM, to: '2026-01-09' });
+    expect(said).toContain('8 done, 0 failed');
+    expect(bench.service.requests.some(({ status }) => status === 429)).toBe(true);
+    await bench.expectExact([VESSEL, OTHER_VESSEL], FROM, '2026-01-09');
+  });
+
+  test.for([
+    ['in a folder', undefined],
+    ['on S3', s3],
+  ] as const)(
+    'killed at random, with all around it failing, it loses and doubles no day %s',
+    async ([where, store], { skip }) => {
+      if (where === 'on S3' && store === undefined) skip();
+      bench = await openFleetBench({ service: { vessels: 2, readingsPerDay: 1_500 }, s3: store });
+      const to = addDays(FROM, DAYS);
+      const happened = await runChaos(bench, {
+        from: FROM,
+        to,
+        workers: 3,
+        seed: 20_260_105,
+        say,
+      });
+      expect(happened.progress).toContain(`${2 * DAYS} done, 0 failed`);
+      expect(happened.kills).toBeGreaterThan(3);
+      expect(happened.redisRestarts).toBe(1);
+      expect(happened.refusedRequests).toBeGreaterThan(0);
+      expect(happened.storeRefusals > 0).toBe(where === 'on S3');
+      await bench.expectExact([VESSEL, OTHER_VESSEL], FROM, to);
+    },
+  );
+});

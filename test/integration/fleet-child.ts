@@ -1,0 +1,52 @@
+/**
+ * A worker or a scheduler in a process of its own, with the times of tests. Settings come by the environment as
+ * for users; the rest by FLEET_CHILD, a JSON text.
+ */
+import { scheduleCommand } from '../../src/commands/schedule.ts';
+import { workerCommand } from '../../src/commands/worker.ts';
+import { FORMAT_SIZES } from '../../src/model/index.ts';
+
+export interface FleetChildPlan {
+  readonly command: 'worker' | 'schedule';
+  readonly rowGroupRows?: number;
+  readonly partBytes?: number;
+  readonly pageTargetRows?: number;
+  /** A job whose worker was killed comes back after about twice this. */
+  readonly lockMs?: number;
+  /** The step of the crash table at which the process halts, as by SIGSTOP. */
+  readonly haltAt?: string;
+  /** Tries of a request in a row that fail. */
+  readonly maxAttempts?: number;
+}
+
+const plan = JSON.parse(process.env.FLEET_CHILD ?? '') as FleetChildPlan;
+const lockMs = plan.lockMs ?? 2_000;
+const stop = new AbortController();
+process.on('SIGTERM', () => stop.abort());
+
+const context = { env: process.env, stdout: process.stdout, stderr: process.stderr, signal: stop.signal };
+const overrides = {
+  clientLimits: { retry: { baseDelayMs: 5, maxDelayMs: 50, maxAttempts: plan.maxAttempts ?? 8 } },
+  encoderThreads: 0 as const,
+  sizes: {
+    rowGroupRows: plan.rowGroupRows ?? FORMAT_SIZES.rowGroupRows,
+    partBytes: plan.partBytes ?? FORMAT_SIZES.partBytes,
+  },
+  ...(plan.pageTargetRows === undefined ? {} : { pageTargetRows: plan.pageTargetRows }),
+  onStep: (step: string) => {
+    if (step === plan.haltAt) process.kill(process.pid, 'SIGSTOP');
+  },
+};
+process.exitCode =
+  plan.command === 'worker'
+    ? await workerCommand(context, overrides, {
+        worker: {
+          lockMs,
+          stalledCheckMs: lockMs,
+          countAgainDelaysMs: [200, 400, 600],
+          backoffMs: (attemptsMade) => 100 * 2 ** attemptsMade,
+          maxWaitMs: 500,
+        },
+        hold: { pollMs: 200, probeMs: [200, 1_000] },
+      })
+    : await scheduleCommand(context, {}, overrides, 300);

@@ -1,0 +1,133 @@
+/** The fleet as processes: what its workers and schedulers do when things go wrong around them. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { addDays, microsToDate } from '../../src/model/index.ts';
+import { canStartOwnRedis } from '../helpers/redis.ts';
+import { OTHER_VESSEL, VESSEL } from '../helpers/run.ts';
+import type { FleetBench, FleetOptions } from './fleet-bench.ts';
+import { openFleetBench, publishedBy } from './fleet-bench.ts';
+
+const READY = /worker is ready/;
+
+describe.skipIf(!canStartOwnRedis())('a fleet', { timeout: 180_000 }, () => {
+  let bench: FleetBench;
+  afterEach(() => bench[Symbol.asyncDispose]());
+
+  async function open(options: FleetOptions = {}): Promise<FleetBench> {
+    bench = await openFleetBench({ ...options, service: { readingsPerDay: 1_000, ...options.service } });
+    return bench;
+  }
+
+  test('a backfill through two workers is exact, and done days are not exported again', async () => {
+    await open({ service: { vessels: 2 } });
+    const workers = [bench.start({ command: 'worker' }), bench.start({ command: 'worker' })];
+    await Promise.all(workers.map((worker) => worker.until(READY)));
+    await expect.poll(() => bench.queue.workers()).toBe(2);
+    const range = { from: '2026-01-05', to: '2026-01-10' };
+    const { code, said } = await bench.backfill(range);
+    expect(said).toContain('10 done, 0 failed');
+    expect(code).toBe(0);
+    await bench.expectExact([VESSEL, OTHER_VESSEL], range.from, range.to);
+    for (const worker of workers) expect(publishedBy(worker).length).toBeGreaterThan(0);
+    const requests = bench.service.requests.length;
+    expect((await bench.backfill(range)).said).toContain('10 done, 0 failed');
+    expect(bench.service.requests.slice(requests).filter(({ family }) => family === 'measurements')).toEqual(
+      [],
+    );
+  });
+
+  test('SIGTERM hands back what is under way; the next worker goes on at the checkpoint', async () => {
+    await open({ service: { readingsPerDay: 20_000 } });
+    const sizes = { rowGroupRows: 1_000, partBytes: 30_000, pageTargetRows: 4_000 };
+    let pages = 0;
+    // The service stands still after some pages: the day is under way with a checkpoint.
+    bench.service.faults = ({ family }) =>
+      family === 'measurements' && ++pages > 3 ? { kind: 'stall', at: 'headers' } : undefined;
+    const first = bench.start({ command: 'worker', ...sizes });
+    await bench.queue.add([{ job: 'measurements', vessel: VESSEL, date: '2026-01-05', kind: 'nightly' }]);
+    await expect.poll(() => pages, { timeout: 60_000 }).toBeGreaterThan(3);
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toEqual({ code: 0, signal: null });
+    expect(first.output).toContain('"msg":"handed-back"');
+    expect(await bench.queue.depth()).toMatchObject({ waiting: 1, active: 0, failed: 0 });
+    const job = await bench.queue.bull.getJob('measurements/IMO9321483/2026-01-05');
+    expect(job?.attemptsMade).toBe(0);
+    bench.service.faults = undefined;
+    const next = bench.start({ command: 'worker', ...sizes });
+    await next.until(/"msg":"published"/);
+    expect(next.output).toContain('"msg":"resuming"');
+    await bench.expectExact([VESSEL], '2026-01-05', '2026-01-06');
+  });
+
+  test('refused credentials hold the queue, say so once, and lose no vessel-day', async () => {
+    await open();
+    const wrong = { QUERY_CLIENT_SECRET: 'a-secret-that-was-regenerated' };
+    const old = [bench.start({ command: 'worker' }, wrong), bench.start({ command: 'worker' }, wrong)];
+    await Promise.all(old.map((worker) => worker.until(READY)));
+    const dates = ['05', '06', '07', '08', '09', '10'].map((day) => `2026-01-${day}`);
+    await bench.queue.add(
+      dates.map((date) => ({ job: 'measurements', vessel: VESSEL, date, kind: 'nightly' as const })),
+    );
+    await expect.poll(() => bench.queue.bull.isPaused(), { timeout: 60_000 }).toBe(true);
+    await expect.poll(() => bench.queue.depth()).toMatchObject({ waiting: 6, active: 0, failed: 0 });
+    const errors = old.flatMap(({ output }) => output.match(/"level":"error".*/g) ?? []);
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toContain('QUERY_CLIENT_SECRET');
+    const fresh = bench.start({ command: 'worker' });
+    await fresh.until(/the fault has passed/);
+    await expect.poll(() => publishedBy(fresh).length, { timeout: 60_000 }).toBe(6);
+    expect(old.flatMap(publishedBy)).toEqual([]);
+    await bench.expectExact([VESSEL], '2026-01-05', '2026-01-11');
+  });
+
+  test('a flushed Redis costs a detached backfill nothing but time', async () => {
+    await open({ service: { vessels: 2 } });
+    const worker = bench.start({ command: 'worker' });
+    const range = { from: '2026-01-01', to: '2026-01-13' };
+    expect((await bench.backfill({ ...range, detach: true })).said).toContain(
+      'measurements-2026-01-01-2026-01-13',
+    );
+    await worker.until(/"msg":"published"/);
+    await bench.queue.bull.obliterate({ force: true });
+    const scheduler = bench.start({ command: 'schedule' });
+    await scheduler.until(/backfill is covered/);
+    expect(scheduler.output).toContain('"done":24,"failed":0');
+    await bench.expectExact([VESSEL, OTHER_VESSEL], range.from, range.to);
+  });
+
+  test('the scheduler has the last nights exported by itself', async () => {
+    const job = {
+      vessels: [VESSEL],
+      schedule: { cron: '* * * * *', settle: '0m' },
+      reconcile: { cron: '0 8 * * *', lookback: '2d' },
+    };
+    await open({ job });
+    bench.start({ command: 'worker' });
+    const scheduler = bench.start({ command: 'schedule' });
+    await scheduler.until(/"msg":"planned"/);
+    const today = microsToDate(Date.now() * 1_000);
+    const settled = async () => {
+      const { waiting, active, delayed } = await bench.queue.depth();
+      return waiting + active + delayed;
+    };
+    await expect.poll(settled, { timeout: 60_000 }).toBe(0);
+    await bench.expectExact([VESSEL], addDays(today, -2), today);
+  });
+
+  test('poison ends in the failed set with its reason, and is exported once it is mended', async () => {
+    await open();
+    bench.service.faults = ({ family, range }) =>
+      family === 'measurements' && range!.fromMicros < Date.parse('2026-01-06T00:00:00Z') * 1_000
+        ? { kind: 'garbage', body: '{"id":"x"}\n', contentType: 'application/x-ndjson' }
+        : undefined;
+    const worker = bench.start({ command: 'worker' });
+    const range = { from: '2026-01-05', to: '2026-01-07' };
+    const { code, said } = await bench.backfill(range);
+    expect([code, said]).toEqual([1, expect.stringContaining('1 done, 1 failed')]);
+    expect(said).toContain('failed: measurements/IMO9321483/2026-01-05');
+    expect(worker.output).toContain('"msg":"failed"');
+    bench.service.faults = undefined;
+    expect((await bench.backfill(range)).code).toBe(1);
+    expect((await bench.backfill({ failed: true })).code).toBe(0);
+    await bench.expectExact([VESSEL], range.from, range.to);
+  });
+});

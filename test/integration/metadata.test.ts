@@ -1,0 +1,221 @@
+/** The metadata dataset: what the service says today, a snapshot only when it has changed, never a made-up past. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ApiVersion, Clock } from '../../src/model/index.ts';
+import { objectKey, systemClock } from '../../src/model/index.ts';
+import { askService, duckRows, lakeFiles, readObject, receiptOf, unfinishedFiles } from '../helpers/lake.ts';
+import type { JobFile, RunExportOptions, TestService } from '../helpers/run.ts';
+import { mustExport, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
+
+const JOBS: Record<string, JobFile> = {
+  metadata: { dataset: 'metadata', select: ['flat/{vessel}/*', 'jsmea/{vessel}/*'] },
+};
+const day = (date: string) => ({ job: 'metadata', vessel: VESSEL, date });
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+afterAll(() => service.close());
+
+/** Noon of a date; time goes on from there. */
+function clockAt(date: string): Clock {
+  const shift = Date.parse(`${date}T12:00:00Z`) - Date.now();
+  return { ...systemClock, nowMs: () => Date.now() + shift };
+}
+
+/** Capture on a date. */
+function capture(lakeUrl: string, date: string, more: Partial<RunExportOptions> = {}) {
+  return mustExport({
+    service,
+    lakeUrl,
+    jobs: JOBS,
+    ...more,
+    args: { from: date, ...more.args },
+    overrides: { clock: clockAt(date), ...more.overrides },
+  });
+}
+
+interface Element {
+  readonly id: string;
+  readonly timeSeriesId: string;
+  readonly source?: string;
+  readonly dataProvider?: string;
+  readonly unitOfMeasure?: string;
+  readonly scale?: number;
+  readonly vessel: { readonly name: string; readonly imo: string };
+  readonly domains: Readonly<Record<string, Readonly<Record<string, string | number>>>>;
+}
+
+interface Found {
+  readonly element: Element;
+  /** The text of `domains`. */
+  readonly domains: string;
+}
+
+/** Elements of version 2026-09-10, each series once. */
+async function elements(from: TestService): Promise<Map<string, Found>> {
+  const found = new Map<string, Found>();
+  for (const path of [`flat/${VESSEL}/*`, `jsmea/${VESSEL}/*`]) {
+    const text = await askService(from, `/metadata/${path}?format=ndjson`, { version: '2026-09-10' });
+    for (const line of text.split('\n').filter((one) => one !== '')) {
+      const element = JSON.parse(line);
+      const domains = /"domains":(\{.*\})\}$/.exec(line)![1]!;
+      if (!found.has(element.timeSeriesId)) found.set(element.timeSeriesId, { element, domains });
+    }
+  }
+  return found;
+}
+
+const COLUMNS = [
+  'time_series_id',
+  'id',
+  'source',
+  'data_provider',
+  'unit_of_measure',
+  'scale',
+  'vessel_name',
+  'vessel_imo',
+  'jsmea_id',
+  'jsmea_naming_rule',
+  'jsmea_category',
+  'jsmea_subcategory',
+  'jsmea_content',
+  'jsmea_item',
+  'flat_id',
+  'flat_short_name',
+  'maker_id',
+  'maker_name',
+  'maker_description',
+  'maker_range_high',
+  'maker_range_low',
+];
+
+function lakeRows(lakeDir: string, date: string, columns = [...COLUMNS, 'domains_json']) {
+  const file = join(lakeDir, objectKey(day(date)));
+  return duckRows(
+    `SELECT ${columns.join(', ')} FROM read_parquet('${file}', hive_partitioning = false, file_row_number = true) ORDER BY file_row_number`,
+  );
+}
+
+function expectedRow({ element: e, domains }: Found): unknown[] {
+  const { jsmea, flat, maker } = e.domains;
+  const values = [
+    ...[
+      e.timeSeriesId,
+      e.id,
+      e.source,
+      e.dataProvider,
+      e.unitOfMeasure,
+      e.scale,
+      e.vessel.name,
+      e.vessel.imo,
+    ],
+    ...[jsmea?.id, jsmea?.namingRule, jsmea?.category, jsmea?.subcategory, jsmea?.content, jsmea?.item],
+    ...[flat?.id, flat?.shortName],
+    ...[maker?.id, maker?.name, maker?.description, maker?.rangeHigh, maker?.rangeLow],
+    domains,
+  ];
+  return values.map((value) => value ?? null);
+}
+
+test('one row a series, every field a column, sorted by series', async () => {
+  await using lake = await newLake();
+  const { results } = await capture(lake.url, '2026-05-04');
+  const expected = [...(await elements(service)).values()].map(expectedRow);
+  expected.sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
+  expect(await lakeRows(lake.dir, '2026-05-04')).toEqual(expected);
+  expect(results).toMatchObject([{ status: 'published', rows: expected.length }]);
+  expect(await receiptOf(lake.dir, day('2026-05-04'))).toMatchObject({
+    dataset: 'metadata',
+    rows: expected.length,
+    series: expected.length,
+    detail: null,
+  });
+  expect(await unfinishedFiles(lake.dir)).toEqual([]);
+});
+
+for (const version of ['2025-10-31', '2026-01-01-beta'] satisfies ApiVersion[]) {
+  test(`version ${version} tells the same, as far as it tells it`, async () => {
+    await using lake = await newLake();
+    await capture(lake.url, '2026-05-04', { env: { QUERY_API_VERSION: version } });
+    const old = version === '2025-10-31';
+    const expected = [...(await elements(service)).values()].map(expectedRow);
+    expected.sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
+    const known = COLUMNS.filter((column) => !old || column !== 'data_provider');
+    expect(await lakeRows(lake.dir, '2026-05-04', known)).toEqual(
+      expected.map((row) => row.filter((_, i) => known.includes(COLUMNS[i]!))),
+    );
+    const texts = await lakeRows(lake.dir, '2026-05-04', ['id', 'domains_json', 'time_series_id']);
+    for (const [, text, id] of texts) expect(JSON.parse(String(text))).toMatchObject(old ? { id } : {});
+  });
+}
+
+test('unchanged: nothing is written', async () => {
+  await using lake = await newLake();
+  await capture(lake.url, '2026-05-04');
+  const before = await lakeFiles(lake.dir);
+  const { results, code } = await capture(lake.url, '2026-05-05');
+  expect({ code, results }).toMatchObject({ code: 0, results: [{ status: 'unchanged' }] });
+  expect(await lakeFiles(lake.dir)).toEqual(before);
+});
+
+test('changed: a new snapshot, the old one stays', async () => {
+  await using lake = await newLake();
+  await capture(lake.url, '2026-05-04');
+  const first = await readObject(lake.dir, day('2026-05-04'));
+  const other = await startTestService({ seed: 99 });
+  try {
+    const { results } = await capture(lake.url, '2026-05-06', { service: other });
+    expect(results).toMatchObject([{ status: 'published' }]);
+    expect(await readObject(lake.dir, day('2026-05-04'))).toEqual(first);
+    const expected = [...(await elements(other)).values()].map(expectedRow);
+    expected.sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
+    expect(await lakeRows(lake.dir, '2026-05-06')).toEqual(expected);
+    // It is compared with the newest one: what had been true before is a change again.
+    expect((await capture(lake.url, '2026-05-07')).results).toMatchObject([{ status: 'published' }]);
+    expect((await capture(lake.url, '2026-05-08')).results).toMatchObject([{ status: 'unchanged' }]);
+  } finally {
+    await other.close();
+  }
+});
+
+test('again on the same day: done, without a request', async () => {
+  await using lake = await newLake();
+  await capture(lake.url, '2026-05-04');
+  const before = service.requests.length;
+  expect((await capture(lake.url, '2026-05-04')).results).toMatchObject([{ status: 'done' }]);
+  expect(service.requests.length).toBe(before);
+});
+
+test('past and future days are not due, even by force', async () => {
+  await using lake = await newLake();
+  const before = service.requests.length;
+  const { results } = await capture(lake.url, '2026-05-04', {
+    args: { from: '2026-05-01', to: '2026-05-07', force: true },
+    overrides: { clock: clockAt('2026-05-10') },
+  });
+  expect(results.map(({ status }) => status)).toEqual(new Array(6).fill('not-due'));
+  expect(service.requests.length).toBe(before);
+  expect([...(await lakeFiles(lake.dir)).keys()]).toEqual([]);
+});
+
+test('a snapshot that lost series is refused on the same day, and published when that is allowed', async () => {
+  await using lake = await newLake();
+  await capture(lake.url, '2026-05-04');
+  const before = await readObject(lake.dir, day('2026-05-04'));
+  const narrow = { metadata: { ...JOBS.metadata, select: ['jsmea/{vessel}/*'] } };
+  const again = {
+    service,
+    lakeUrl: lake.url,
+    jobs: narrow,
+    overrides: { clock: clockAt('2026-05-04') },
+  };
+  const refused = await runExport({ ...again, args: { from: '2026-05-04' } });
+  expect(refused).toMatchObject({ code: 1, results: [{ status: 'refused', code: 'would-shrink' }] });
+  expect(await readObject(lake.dir, day('2026-05-04'))).toEqual(before);
+  const allowed = await runExport({ ...again, args: { from: '2026-05-04', allowShrink: true } });
+  expect(allowed).toMatchObject({ code: 0, results: [{ status: 'published' }] });
+});

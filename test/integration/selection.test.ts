@@ -1,0 +1,198 @@
+/** What `select` selects: each series once, only the vessel's own, under the name of the first expression. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { objectKey } from '../../src/model/index.ts';
+import { expectExactDay, lakeReadings, receiptOf, serviceNames } from '../helpers/lake.ts';
+import type { TestService } from '../helpers/run.ts';
+import {
+  DATE,
+  FEW_EXPRESSIONS,
+  FEW_SERIES,
+  MEASUREMENTS,
+  mustExport,
+  newLake,
+  OTHER_VESSEL,
+  runExport,
+  startTestService,
+  VESSEL,
+} from '../helpers/run.ts';
+
+const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
+let service: TestService;
+let ids: string[];
+
+beforeAll(async () => {
+  service = await startTestService({ vessels: 2, readingsPerDay: 4_000 });
+  ids = [...(await serviceNames(service, [`flat/${VESSEL}/*`])).keys()];
+});
+
+afterAll(() => service.close());
+
+/** Export the day with these expressions; its readings, and whether the lake equals the service. */
+async function exportSelection(select: readonly string[], env: Record<string, string> = {}) {
+  await using lake = await newLake();
+  const jobs = { measurements: { ...MEASUREMENTS, select } };
+  await mustExport({ service, lakeUrl: lake.url, jobs, env });
+  const expressions = select.map((expression) => expression.replaceAll('{vessel}', VESSEL));
+  const lines = await expectExactDay(service, { lakeDir: lake.dir, day: DAY, expressions });
+  const receipt = await receiptOf(lake.dir, DAY);
+  return { lines, series: receipt!.series, names: new Set(lines.map((line) => line.split('\t')[2]!)) };
+}
+
+test('a tag with spaces', async () => {
+  const { names } = await exportSelection(['flat/{vessel}/Speed Over Ground']);
+  expect(names).toEqual(new Set([`${VESSEL}/Speed Over Ground`]));
+});
+
+test('tags beyond ASCII, and a tag with a slash', async () => {
+  const { names } = await exportSelection([
+    'flat/{vessel}/Maskintelegraf Ærø',
+    'flat/{vessel}/Fuel/Distance Ratio',
+  ]);
+  expect(names).toEqual(new Set([`${VESSEL}/Maskintelegraf Ærø`, `${VESSEL}/Fuel/Distance Ratio`]));
+});
+
+test('several expressions of one domain', async () => {
+  const { names } = await exportSelection(['flat/{vessel}/Shaft *', 'flat/{vessel}/Draught Fore']);
+  expect(names).toContain(`${VESSEL}/Shaft Power`);
+  expect(names).toContain(`${VESSEL}/Draught Fore`);
+});
+
+for (const version of ['2025-10-31', '2026-09-10']) {
+  test(`overlapping expressions yield each series once, version ${version}`, async () => {
+    const select = ['jsmea/{vessel}/jsmea_nav/*/*/*/*/*/*', 'flat/{vessel}/*', 'maker/{vessel}/*/*'];
+    const { series, names } = await exportSelection(select, { QUERY_API_VERSION: version });
+    expect(series).toBeGreaterThan(120);
+    expect([...names].some((name) => name.startsWith(`${VESSEL}/jsmea_nav/`))).toBe(true);
+    expect(names).toContain(`${VESSEL}/Shaft Power`);
+  });
+}
+
+test('many series by their ids fit the limits on a URL and on an expression', async () => {
+  // A long address leaves less room in the URL, as more series would.
+  const tenant = 'fleet'.padEnd(1_500, 'x');
+  const far = await startTestService({ tenant, readingsPerDay: 2_000 });
+  await using lake = await newLake();
+  const select = ['jsmea/{vessel}/*', 'flat/{vessel}/*'];
+  try {
+    await mustExport({
+      service: far,
+      lakeUrl: lake.url,
+      jobs: { measurements: { ...MEASUREMENTS, select } },
+    });
+    const expressions = select.map((expression) => expression.replaceAll('{vessel}', VESSEL));
+    await expectExactDay(far, { lakeDir: lake.dir, day: DAY, expressions });
+  } finally {
+    await far.close();
+  }
+});
+
+test('a series in two domains has the name of the first expression', async () => {
+  const jsmea = 'jsmea/{vessel}/jsmea_mac/Propulsion/*/*/*/*/*';
+  const first = await exportSelection([jsmea, 'flat/{vessel}/Shaft *']);
+  const second = await exportSelection(['flat/{vessel}/Shaft *', jsmea]);
+  expect(first.names).toContain(`${VESSEL}/jsmea_mac/Propulsion/Shaft///Power/`);
+  expect(second.names).toContain(`${VESSEL}/Shaft Power`);
+  expect(first.series).toBe(second.series);
+});
+
+test('jsmea with levels left out at the end', async () => {
+  const { names } = await exportSelection(['jsmea/{vessel}/jsmea_mac/MainEngine']);
+  expect([...names].every((name) => name.startsWith(`${VESSEL}/jsmea_mac/MainEngine/`))).toBe(true);
+});
+
+for (const version of ['2025-10-31', '2026-09-10']) {
+  test(`jsmea with empty levels means series whose levels are empty, version ${version}`, async () => {
+    const names = async (pattern: string) => {
+      await using lake = await newLake();
+      const jobs = { measurements: { ...MEASUREMENTS, select: [`jsmea/{vessel}/jsmea_mac/${pattern}`] } };
+      await mustExport({ service, lakeUrl: lake.url, jobs, env: { QUERY_API_VERSION: version } });
+      const { lines } = await lakeReadings(join(lake.dir, objectKey(DAY)));
+      return new Set(lines.map((line) => line.split('\t')[2]!.replace(`${VESSEL}/jsmea_mac/`, '')));
+    };
+    expect(await names('Propulsion/Shaft///Power/')).toEqual(new Set(['Propulsion/Shaft///Power/']));
+    expect(await names('AuxEngine/Engine1///*/')).toEqual(
+      new Set(['Power', 'Hours', 'RotationalFrequency'].map((item) => `AuxEngine/Engine1///${item}/`)),
+    );
+    expect(await names('MainEngine//LubOil/Inlet/*/')).toEqual(
+      new Set(['MainEngine//LubOil/Inlet/Press/', 'MainEngine//LubOil/Inlet/Temp/']),
+    );
+  });
+}
+
+test('vis-3-8a, with and without a secondary item', async () => {
+  const main = await exportSelection(['vis-3-8a/{vessel}/411.1/C101/meta/qty-load/cnt-engine']);
+  expect(main.series).toBe(1);
+  const secondary = await exportSelection(['vis-3-8a/{vessel}/411.2-1/C101/sec/411.2-1/C101.72/meta/*/*']);
+  expect(secondary.series).toBe(1);
+  const wild = await exportSelection(['vis-3-8a/{vessel}/411.1/*/meta/*/*']);
+  expect(wild.series).toBeGreaterThan(3);
+});
+
+test('maker names, and a code with a slash', async () => {
+  const all = await exportSelection(['maker/{vessel}/mac/*']);
+  expect(all.series).toBeGreaterThan(60);
+  const { names } = await exportSelection(['maker/{vessel}/calc/CALC/1']);
+  expect(names).toEqual(new Set([`${VESSEL}/calc/CALC/1`]));
+});
+
+test('ids of two vessels: only the own ones are exported', async () => {
+  const others = [...(await serviceNames(service, [`flat/${OTHER_VESSEL}/*`])).keys()];
+  await using lake = await newLake();
+  const select = [`id/${[...ids.slice(0, 30), ...others.slice(0, 30)].join(',')}`];
+  const jobs = { measurements: { ...MEASUREMENTS, vessels: [VESSEL, OTHER_VESSEL], select } };
+  await mustExport({ service, lakeUrl: lake.url, jobs });
+  for (const vessel of [VESSEL, OTHER_VESSEL]) {
+    const day = { ...DAY, vessel };
+    const lines = await expectExactDay(service, { lakeDir: lake.dir, day, expressions: select });
+    const own = new Set(vessel === VESSEL ? ids : others);
+    expect(lines.filter((line) => !own.has(line.split('\t')[1]!))).toEqual([]);
+    expect(lines.length).toBeGreaterThan(100);
+  }
+});
+
+test('series without a name in a domain come through the domain id, named by it', async () => {
+  const { lines } = await exportSelection([`id/${ids.slice(0, 3).join(',')}`]);
+  expect(lines.filter((line) => line.split('\t')[1] !== line.split('\t')[2])).toEqual([]);
+});
+
+test('an expression that matches nothing is left out, with a warning', async () => {
+  await using lake = await newLake();
+  const select = ['flat/{vessel}/Shaft Power', 'flat/{vessel}/No Such Tag'];
+  const jobs = { measurements: { ...MEASUREMENTS, select } };
+  const { stderr } = await mustExport({ service, lakeUrl: lake.url, jobs });
+  expect(stderr).toContain('expression matches no series');
+  await expectExactDay(service, {
+    lakeDir: lake.dir,
+    day: DAY,
+    expressions: [`flat/${VESSEL}/Shaft Power`],
+  });
+});
+
+test('nothing matches: the day fails, since 404 is never "empty"', async () => {
+  await using lake = await newLake();
+  const jobs = { measurements: { ...MEASUREMENTS, vessels: ['IMO1234567'] } };
+  const { code, results } = await runExport({ service, lakeUrl: lake.url, jobs });
+  expect(code).toBe(1);
+  expect(results).toMatchObject([{ status: 'failed', code: 'no-series' }]);
+  expect(results[0]!.message).toMatch(/flat\/IMO1234567\/\*.*jobs\/measurements\.yaml/);
+  await expect(lakeReadings(join(lake.dir, objectKey({ ...DAY, vessel: 'IMO1234567' })))).rejects.toThrow();
+});
+
+test('credentials for one vessel do not see the other', async () => {
+  const clients = [{ clientId: 'one', clientSecret: 'a-long-enough-secret', vessels: [VESSEL] }];
+  const limited = await startTestService({ vessels: 2, readingsPerDay: 2_000, clients });
+  await using lake = await newLake();
+  try {
+    const jobs = { measurements: { ...FEW_SERIES, vessels: [VESSEL, OTHER_VESSEL] } };
+    const { code, results } = await runExport({ service: limited, lakeUrl: lake.url, jobs });
+    expect(code).toBe(1);
+    expect(results.map(({ vessel, status }) => [vessel, status]).sort()).toEqual([
+      [VESSEL, 'published'],
+      [OTHER_VESSEL, 'failed'],
+    ]);
+    await expectExactDay(limited, { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS });
+  } finally {
+    await limited.close();
+  }
+});

@@ -1,0 +1,397 @@
+/** `verify --deep`: every row read back, against the detail and against what the service says now. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CancelledError } from '../../src/errors.ts';
+import type { ApiVersion } from '../../src/model/index.ts';
+import { dateToMicros, objectKey } from '../../src/model/index.ts';
+import type { AddedReading } from '../../src/service/overlay.ts';
+import type { Reading } from '../encode/lake-file.ts';
+import { serviceNames } from '../helpers/lake.ts';
+import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
+import { DATE, newLake, VESSEL } from '../helpers/run.ts';
+import { newTempFolder } from '../helpers/temp.ts';
+import {
+  addOddReadings,
+  copyLake,
+  EMPTY,
+  EMPTY_DATE,
+  exportAuditLake,
+  JOBS,
+  MEASURED,
+  replaceObject,
+  runVerify,
+  SNAPSHOT,
+  startAuditService,
+  WINDOWS,
+} from '../verify/audit-lake.ts';
+import { forgeReadings, forgeSnapshot, forgeWindows } from '../verify/rewrite.ts';
+
+let service: TestService;
+let sound: TestLake;
+/** Ids of the series with odd readings: longs beyond 2^53, longs and doubles, JSON, large and small. */
+let odd: readonly [huge: string, mixed: string, json: string, big: string];
+/** A series of the made-up fleet. */
+let plain: string;
+
+/** A service with the same data as every other of this file, to be changed by one test. */
+async function startTwin(options: TestServiceOptions = {}): Promise<TestService> {
+  const twin = await startAuditService(options);
+  const ids = [...(await serviceNames(twin, [`flat/${VESSEL}/*`])).keys()].sort();
+  odd = ids.slice(0, 4) as unknown as typeof odd;
+  plain = ids[4]!;
+  addOddReadings(twin, odd);
+  return twin;
+}
+
+beforeAll(async () => {
+  service = await startTwin();
+  sound = await newLake();
+  await exportAuditLake(service, { lakeUrl: sound.url });
+});
+afterAll(async () => {
+  await service.close();
+  await sound[Symbol.asyncDispose]();
+});
+
+const at = (seconds: number, date = DATE) => dateToMicros(date) + seconds * 1_000_000;
+
+/** The reading of a series in its middle, by time. */
+function middleOf(readings: readonly Reading[], series: string): Reading {
+  const own = readings.filter((one) => one.series === series).sort((a, b) => a.micros - b.micros);
+  return own[own.length >> 1]!;
+}
+
+/** Replace one reading. */
+const instead =
+  (of: (all: readonly Reading[]) => Reading, make: (reading: Reading) => Partial<Reading>) =>
+  (all: Reading[]) => {
+    const old = of(all);
+    return all.map((one) => (one === old ? { ...one, ...make(one) } : one));
+  };
+
+describe('rows changed together with their receipt', () => {
+  const FORGERIES: readonly [what: string, name: string, change: () => (all: Reading[]) => Reading[]][] = [
+    [
+      'a double in the middle of its series',
+      'values-differ',
+      () =>
+        instead(
+          (all) => middleOf(all, plain),
+          ({ value }) => ({ value: Number(value) + 0.5 }),
+        ),
+    ],
+    [
+      'a long beyond 2^53, by one',
+      'values-differ',
+      () =>
+        instead(
+          (all) => all.find(({ value }) => value === 9_007_199_254_740_993n)!,
+          () => ({ value: 9_007_199_254_740_992n }),
+        ),
+    ],
+    [
+      'a long that becomes a double',
+      'values-differ',
+      () =>
+        instead(
+          (all) => all.find(({ value }) => value === 5n)!,
+          () => ({ value: 6 }),
+        ),
+    ],
+    [
+      'the last JSON text of its series',
+      'values-differ',
+      () =>
+        instead(
+          (all) => all.find(({ value }) => value === '"on"')!,
+          () => ({ value: '"off"' }),
+        ),
+    ],
+    [
+      'the first reading of a series, later in its hour',
+      'times-differ',
+      () =>
+        instead(
+          (all) => all.find(({ series }) => series === odd[3])!,
+          ({ micros }) => ({ micros: micros + 500_000_000 }),
+        ),
+    ],
+    [
+      'a reading in another hour',
+      'count-differs',
+      () =>
+        instead(
+          (all) => middleOf(all, plain),
+          ({ micros }) => ({ micros: micros > at(43_200) ? micros - 7_200_000_000 : micros + 7_200_000_000 }),
+        ),
+    ],
+    [
+      'a reading of another series',
+      'count-differs',
+      () =>
+        instead(
+          (all) => middleOf(all, plain),
+          () => ({ series: odd[3] }),
+        ),
+    ],
+    [
+      'a reading twice in the place of another',
+      'count-differs',
+      () => (all) => {
+        const [kept, lost] = [all.find(({ series }) => series === odd[3])!, middleOf(all, plain)];
+        return [...all.filter((one) => one !== lost), kept];
+      },
+    ],
+  ];
+
+  test.for(FORGERIES)('%s: found by a deep verify only', async ([, name, change]) => {
+    await using lake = await copyLake(sound.url);
+    await forgeReadings(lake.dir, MEASURED, change());
+    // Moving the day's first or last reading shows in the footer already: none of these does.
+    expect((await runVerify({ lakeUrl: lake.url })).found).toEqual([]);
+    const jobNames = ['measurements'];
+    const { code, found } = await runVerify({ lakeUrl: lake.url, service, deep: true, jobNames });
+    expect({ code, found }).toEqual({ code: 1, found: [`${name} measurements/${DATE}`] });
+  });
+
+  test('pages that cannot be decompressed are found when they are read', async () => {
+    await using lake = await copyLake(sound.url);
+    const bytes = await readFile(join(lake.dir, objectKey(MEASURED)));
+    bytes.fill(0xff, 40, 240);
+    await replaceObject(lake.dir, MEASURED, bytes);
+    expect((await runVerify({ lakeUrl: lake.url })).found).toEqual([]);
+    const { found } = await runVerify({ lakeUrl: lake.url, service, deep: true, jobNames: ['measurements'] });
+    expect(found).toEqual([`rows-unreadable measurements/${DATE}`]);
+  });
+
+  test('a reading of the next day shows in the footer', async () => {
+    await using lake = await copyLake(sound.url);
+    const change = instead(
+      (all) => middleOf(all, plain),
+      () => ({ micros: at(0, EMPTY_DATE) }),
+    );
+    await forgeReadings(lake.dir, MEASURED, change);
+    expect((await runVerify({ lakeUrl: lake.url })).found).toEqual([`outside-day measurements/${DATE}`]);
+  });
+
+  test('the same rows in other row groups are no finding', async () => {
+    await using lake = await copyLake(sound.url);
+    await forgeReadings(lake.dir, MEASURED, (all) => all);
+    expect((await runVerify({ lakeUrl: lake.url, service, deep: true })).found).toEqual([]);
+  });
+
+  test('a value of a window differs', async () => {
+    await using lake = await copyLake(sound.url);
+    const aggregations = [...(JOBS.statistics!.aggregations as []), 'count'] as never[];
+    await forgeWindows(lake.dir, WINDOWS, aggregations, () => {});
+    expect((await runVerify({ lakeUrl: lake.url, service, deep: true })).found).toEqual([]);
+    await forgeWindows(lake.dir, WINDOWS, aggregations, (values, index) => {
+      if (index === 700) values.set('mean', '17.25');
+    });
+    expect((await runVerify({ lakeUrl: lake.url })).found).toEqual([]);
+    const { found, result } = await runVerify({ lakeUrl: lake.url, service, deep: true });
+    expect(found).toEqual([`values-differ statistics/${DATE}`]);
+    expect(result.findings[0]!.found).toMatch(
+      /^mean of series .* in the window at 2026-01-05T\d\d:00:00.000000Z: 17.25$/,
+    );
+  });
+
+  test('readings counted in a window differ', async () => {
+    await using lake = await copyLake(sound.url);
+    const aggregations = [...(JOBS.statistics!.aggregations as []), 'count'] as never[];
+    await forgeWindows(lake.dir, WINDOWS, aggregations, (values, index) => {
+      if (index === 700) values.set('count', '99');
+    });
+    const { found } = await runVerify({ lakeUrl: lake.url, service, deep: true });
+    expect(found).toEqual([`count-differs statistics/${DATE}`]);
+  });
+
+  test('a snapshot with a series twice', async () => {
+    await using lake = await copyLake(sound.url);
+    await forgeSnapshot(lake.dir, SNAPSHOT, 2);
+    expect((await runVerify({ lakeUrl: lake.url })).found).toEqual([]);
+    const { found } = await runVerify({ lakeUrl: lake.url, service, deep: true });
+    expect(found).toEqual([`count-differs metadata/${DATE}`]);
+  });
+});
+
+describe('a source that has changed since', () => {
+  const CHANGES: readonly [what: string, date: string, job: string, change: (twin: TestService) => void][] = [
+    ['a late reading', DATE, 'both', (twin) => twin.overlay.addReadings(plain, [reading(50_000, '1.5')])],
+    [
+      'a removed hour',
+      DATE,
+      'both',
+      (twin) => twin.overlay.removeReadings(undefined, { fromMicros: at(36_000), toMicros: at(39_600) }),
+    ],
+    [
+      'readings on a day that was empty',
+      EMPTY_DATE,
+      'both',
+      (twin) => twin.overlay.addReadings(plain, [{ timestampMicros: at(1, EMPTY_DATE), valueText: '1.5' }]),
+    ],
+  ];
+  const reading = (seconds: number, valueText: string): AddedReading => ({
+    timestampMicros: at(seconds),
+    valueText,
+  });
+
+  test.for(CHANGES)('%s: no damage, and said', async ([, date, , change]) => {
+    const twin = await startTwin();
+    try {
+      change(twin);
+      const { code, found } = await runVerify({ lakeUrl: sound.url, service: twin, deep: true });
+      expect(found).toEqual([`source-changed measurements/${date}`, `source-changed statistics/${date}`]);
+      expect(code).toBe(1);
+    } finally {
+      await twin.close();
+    }
+  });
+
+  test('corrected readings differ in their values', async () => {
+    const twin = await startTwin();
+    try {
+      twin.overlay.removeReadings(odd[1], { fromMicros: at(40), toMicros: at(41) });
+      twin.overlay.addReadings(odd[1], [reading(40, '-7.25')]);
+      const { found, result } = await runVerify({ lakeUrl: sound.url, service: twin, deep: true });
+      expect(found).toEqual([`values-differ measurements/${DATE}`, `values-differ statistics/${DATE}`]);
+      expect(result.findings.find(({ job }) => job === 'measurements')).toMatchObject({
+        found: expect.stringMatching(/^min of series IMO\d+\/.*: -7.5; sum of series .*: 5.75$/),
+        expected: '-7.25; 6.0 by the service',
+      });
+    } finally {
+      await twin.close();
+    }
+  });
+
+  test('statistics that lie are told by their numbers', async () => {
+    service.faults = ({ family }) =>
+      family === 'statistics' ? { kind: 'statistics-counts', offset: 1 } : undefined;
+    try {
+      const { found, result } = await runVerify({
+        lakeUrl: sound.url,
+        service,
+        deep: true,
+        jobNames: ['measurements'],
+        to: EMPTY_DATE,
+      });
+      expect(found).toEqual([`source-changed measurements/${DATE}`]);
+      expect(result.findings[0]!.found).toMatch(
+        /^series IMO\d+\/[^;]+: \d+ counted by the source now; .*; and \d+ more$/,
+      );
+    } finally {
+      service.faults = undefined;
+    }
+  });
+
+  test('a series that the metadata has lost is a remark on the snapshot', async () => {
+    const other = { ...JOBS.metadata!, select: ['flat/{vessel}/*', 'jsmea/{vessel}/*'] };
+    const jobs = { metadata: JOBS.metadata! };
+    await using lake = await copyLake(sound.url);
+    await forgeSnapshot(lake.dir, SNAPSHOT, 1);
+    const { code, result } = await runVerify({ lakeUrl: lake.url, service, deep: true, jobs });
+    expect({ code, remarks: result.remarks }).toMatchObject({
+      code: 0,
+      remarks: [{ name: 'metadata-changed', text: expect.stringMatching(/^1 series then, \d{3} now$/) }],
+    });
+    // Of other settings than the job has now, it is compared with nothing.
+    const stale = await runVerify({ lakeUrl: lake.url, service, deep: true, jobs: { metadata: other } });
+    expect({ code: stale.code, remarks: stale.result.remarks }).toEqual({ code: 0, remarks: [] });
+  });
+});
+
+describe('services and jobs of every kind', () => {
+  const KINDS: readonly [what: string, job: JobFile, service: TestServiceOptions, version?: ApiVersion][] = [
+    ['version 2025-10-31', {}, {}, '2025-10-31'],
+    ['a service whose ranges include their end', {}, { toInclusive: true }],
+    ['Parquet as transport', { transport: 'parquet' }, {}],
+    ['JSON as transport', { transport: 'json' }, {}],
+    ['at least the counts', { verify: 'at-least' }, {}],
+    ['no counts at all', { verify: 'off' }, {}],
+    ['series by their ids', { select: ['flat/{vessel}/*', 'jsmea/{vessel}/*'] }, {}],
+  ];
+
+  test.for(KINDS)('%s: a sound lake gives no finding', async ([, more, options, version]) => {
+    const twin = await startTwin(options);
+    await using lake = await newLake();
+    const { statistics, measurements } = JOBS as Record<string, JobFile>;
+    const jobs: Record<string, JobFile> = { measurements: { ...measurements, ...more } };
+    if (more.transport !== 'parquet') jobs.statistics = { ...statistics, ...more };
+    const env = version === undefined ? {} : { QUERY_API_VERSION: version };
+    try {
+      await exportAuditLake(twin, { lakeUrl: lake.url, jobs, env });
+      const { result } = await runVerify({ lakeUrl: lake.url, service: twin, deep: true, jobs, env });
+      expect(result.findings).toEqual([]);
+      expect(result.vesselDays).toBe(2 * Object.keys(jobs).length);
+    } finally {
+      await twin.close();
+    }
+  });
+
+  test('days of other settings are compared by what they hold', async () => {
+    const jobs = {
+      measurements: { ...JOBS.measurements!, select: [`flat/{vessel}/Speed*`] },
+      statistics: { ...JOBS.statistics!, window: '1h' },
+    };
+    const { code, found, result } = await runVerify({ lakeUrl: sound.url, service, deep: true, jobs });
+    expect({ code, found }).toEqual({ code: 0, found: [] });
+    expect(result.remarks.map(({ name, job, date }) => `${name} ${job}/${date}`).sort()).toEqual([
+      `not-compared measurements/${EMPTY.date}`,
+      `not-compared statistics/${DATE}`,
+      `not-compared statistics/${EMPTY.date}`,
+    ]);
+  });
+});
+
+describe('when the service cannot be asked', () => {
+  test('vessel-days are not verified, and said so', async () => {
+    service.faults = ({ family }) =>
+      family === 'statistics' ? { kind: 'status', status: 500, message: 'oops' } : undefined;
+    await using temp = await newTempFolder();
+    try {
+      const env = { TEMP_DIR: temp.path };
+      const { code, found } = await runVerify({ lakeUrl: sound.url, service, deep: true, env });
+      expect(found).toEqual([
+        `not-verified measurements/${DATE}`,
+        `not-verified measurements/${EMPTY_DATE}`,
+        `not-verified statistics/${DATE}`,
+        `not-verified statistics/${EMPTY_DATE}`,
+      ]);
+      expect(code).toBe(1);
+      expect(await readdir(temp.path)).toEqual([]);
+    } finally {
+      service.faults = undefined;
+    }
+  });
+
+  test('a refused credential ends it with one message', async () => {
+    const wrong = { QUERY_CLIENT_SECRET: 'not-the-secret' };
+    const failing = runVerify({ lakeUrl: sound.url, service, deep: true, env: wrong });
+    await expect(failing).rejects.toMatchObject({ code: 'credentials-refused' });
+  });
+
+  test('a temp folder that cannot be made is a fault of configuration', async () => {
+    const env = { TEMP_DIR: join(sound.dir, 'nowhere') };
+    const failing = runVerify({ lakeUrl: sound.url, service, deep: true, env });
+    await expect(failing).rejects.toThrow(/^TEMP_DIR: cannot make a folder in '.*nowhere'/);
+  });
+
+  test('an interrupted verify leaves no temp folder', async () => {
+    const stop = new AbortController();
+    await using temp = await newTempFolder();
+    service.faults = ({ family }) => {
+      if (family !== 'statistics') return undefined;
+      stop.abort(new CancelledError('interrupted'));
+      return { kind: 'stall', at: 'headers' };
+    };
+    try {
+      const env = { TEMP_DIR: temp.path };
+      const stopped = runVerify({ lakeUrl: sound.url, service, deep: true, env, signal: stop.signal });
+      await expect(stopped).rejects.toBeInstanceOf(CancelledError);
+      expect(await readdir(temp.path)).toEqual([]);
+    } finally {
+      service.faults = undefined;
+    }
+  });
+});

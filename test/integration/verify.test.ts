@@ -1,0 +1,440 @@
+/** Verify on a local lake: each kind of damage is found by its name and by nothing else; a sound lake gives none. */
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { VesselDay } from '../../src/model/index.ts';
+import { claimKey, detailKey, objectKey, receiptKey } from '../../src/model/index.ts';
+import type { ObjectStore } from '../../src/store/store.ts';
+import { duckRows, lakeFiles, receiptOf, serviceNames } from '../helpers/lake.ts';
+import type { TestLake, TestService } from '../helpers/run.ts';
+import { newLake, OTHER_VESSEL, runCli, VESSEL, writeJobs } from '../helpers/run.ts';
+import {
+  addOddReadings,
+  copyLake,
+  EMPTY,
+  edit,
+  editDetail,
+  editReceipt,
+  exportAuditLake,
+  JOBS,
+  MEASURED,
+  refuseWrites,
+  replaceObject,
+  runVerify,
+  SNAPSHOT,
+  startAuditService,
+  WINDOWS,
+} from '../verify/audit-lake.ts';
+
+let service: TestService;
+let sound: TestLake;
+
+beforeAll(async () => {
+  service = await startAuditService();
+  const names = await serviceNames(service, [`flat/${VESSEL}/*`]);
+  addOddReadings(service, [...names.keys()].sort().slice(0, 4));
+  sound = await newLake();
+  await exportAuditLake(service, { lakeUrl: sound.url });
+});
+afterAll(async () => {
+  await service.close();
+  await sound[Symbol.asyncDispose]();
+});
+
+describe('a sound lake', () => {
+  test('gives no finding, with every kind of day in it', async () => {
+    const { code, found, result } = await runVerify({ lakeUrl: sound.url });
+    expect(found).toEqual([]);
+    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, sound: 5, remarks: [] });
+    expect((await receiptOf(sound.dir, MEASURED))!.object!.parts.length).toBeGreaterThan(2);
+    expect(await receiptOf(sound.dir, EMPTY)).toMatchObject({ rows: 0, object: null });
+  });
+
+  test('gives no deep finding either', async () => {
+    const { code, result } = await runVerify({ lakeUrl: sound.url, service, deep: true });
+    expect(result.findings).toEqual([]);
+    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, sound: 5, remarks: [] });
+  });
+
+  test('is not written to, and its service is not asked for readings', async () => {
+    const before = await stamps(sound.dir);
+    const asked = service.requests.length;
+    const options = { lakeUrl: sound.url, wrapStore: refuseWrites };
+    expect((await runVerify({ ...options, service, deep: true })).code).toBe(0);
+    expect((await runVerify(options)).code).toBe(0);
+    expect(await stamps(sound.dir)).toEqual(before);
+    const families = new Set(service.requests.slice(asked).map(({ family }) => family));
+    expect([...families].sort()).toEqual(['metadata', 'statistics', 'token']);
+  });
+
+  test('is verified without credentials, by the command', async () => {
+    const jobsDir = await writeJobs(JOBS);
+    const args = ['verify', 'measurements', '--from', MEASURED.date, '--to', EMPTY.date];
+    const { code, stdout, stderr } = await runCli(args, { LAKE_URL: sound.url, JOBS_DIR: jobsDir });
+    await rm(jobsDir, { recursive: true });
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(
+      /^1 vessel-day verified \(receipts, objects and details; [\d,]+ rows, 0 MB read\): no findings\n$/,
+    );
+    expect(code).toBe(0);
+  });
+
+  test('may have footers longer than what is read at once', async () => {
+    await using lake = await newLake();
+    const jobs = { measurements: JOBS.measurements! };
+    await exportAuditLake(service, {
+      lakeUrl: lake.url,
+      jobs,
+      sizes: { rowGroupRows: 4, partBytes: 1 << 20 },
+    });
+    const [[footerBytes]] = (await duckRows(
+      `SELECT footer_size FROM parquet_file_metadata('${join(lake.dir, objectKey(MEASURED))}')`,
+    )) as [[bigint]];
+    expect(Number(footerBytes)).toBeGreaterThan(128 << 10);
+    expect((await runVerify({ lakeUrl: lake.url, jobs })).found).toEqual([]);
+  });
+
+  test('of another vessel or date has nothing to verify', async () => {
+    const { code, result } = await runVerify({ lakeUrl: sound.url, vessel: [OTHER_VESSEL] });
+    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 0 });
+    expect((await runVerify({ lakeUrl: sound.url, vessel: [VESSEL] })).result.vesselDays).toBe(5);
+    expect((await runVerify({ lakeUrl: sound.url, to: EMPTY.date })).result.vesselDays).toBe(3);
+  });
+});
+
+/** One act of damage, and the one name that it is found by. */
+interface Damage {
+  readonly what: string;
+  readonly name: string;
+  readonly day?: VesselDay;
+  readonly act: (dir: string, day: VesselDay) => Promise<unknown>;
+}
+
+const flip = (at: (length: number) => number) => (dir: string, day: VesselDay) =>
+  edit(dir, objectKey(day), (bytes) => {
+    bytes[at(bytes.length)]! ^= 0x10;
+    return bytes;
+  });
+
+const removeFile = (keyOf: (day: VesselDay) => string) => (dir: string, day: VesselDay) =>
+  rm(join(dir, keyOf(day)));
+
+const inReceipt = (change: Parameters<typeof editReceipt>[2]) => (dir: string, day: VesselDay) =>
+  editReceipt(dir, day, change);
+
+async function put(dir: string, key: string, bytes: Uint8Array): Promise<void> {
+  await mkdir(dirname(join(dir, key)), { recursive: true });
+  await writeFile(join(dir, key), bytes);
+}
+
+/** A valid Parquet file of the same size: by another writer, as it says. */
+async function sameSize(dir: string, day: VesselDay): Promise<void> {
+  await edit(dir, objectKey(day), (bytes) => {
+    bytes.write('somebody-else', bytes.lastIndexOf('vessel-export'));
+    return bytes;
+  });
+  const path = join(dir, objectKey(day));
+  expect(await duckRows(`SELECT created_by FROM parquet_file_metadata('${path}')`)).toEqual([
+    ['somebody-else'],
+  ]);
+  expect(await duckRows(`SELECT count(*) > 1000 FROM '${path}'`)).toEqual([[true]]);
+}
+
+const DAMAGES: readonly Damage[] = [
+  { what: 'a flipped bit in the data', name: 'checksum-differs', act: flip(() => 1_000) },
+  { what: 'a flipped bit in a middle part', name: 'checksum-differs', act: flip((length) => length >> 1) },
+  { what: 'a flipped bit in the footer', name: 'checksum-differs', act: flip((length) => length - 60) },
+  { what: 'a flipped bit in the closing magic', name: 'checksum-differs', act: flip((length) => length - 1) },
+  { what: 'a flipped bit in statistics', name: 'checksum-differs', day: WINDOWS, act: flip(() => 500) },
+  { what: 'a flipped bit in metadata', name: 'checksum-differs', day: SNAPSHOT, act: flip(() => 500) },
+  {
+    what: 'a truncated object',
+    name: 'size-differs',
+    act: (dir, day) => edit(dir, objectKey(day), (bytes) => bytes.subarray(0, -1)),
+  },
+  {
+    what: 'an object with something behind its end',
+    name: 'size-differs',
+    act: (dir, day) => edit(dir, objectKey(day), (bytes) => Buffer.concat([bytes, Buffer.from('x')])),
+  },
+  {
+    what: "another day's object",
+    name: 'size-differs',
+    act: async (dir, day) => put(dir, objectKey(day), await readFile(join(dir, objectKey(WINDOWS)))),
+  },
+  {
+    what: 'another object of the same size',
+    name: 'checksum-differs',
+    act: sameSize,
+  },
+  { what: 'a missing object', name: 'object-missing', act: removeFile(objectKey) },
+  { what: 'a missing receipt', name: 'receipt-missing', act: removeFile(receiptKey) },
+  {
+    what: 'a missing receipt of an empty day',
+    name: 'receipt-missing',
+    day: EMPTY,
+    act: removeFile(receiptKey),
+  },
+  {
+    what: 'an orphan',
+    name: 'receipt-missing',
+    day: { ...MEASURED, vessel: OTHER_VESSEL },
+    act: (dir, day) => put(dir, objectKey(day), Buffer.from('PAR1PAR1')),
+  },
+  {
+    what: 'an object in the place of an empty day',
+    name: 'object-unexpected',
+    day: EMPTY,
+    act: (dir, day) => put(dir, objectKey(day), Buffer.from('PAR1PAR1')),
+  },
+  { what: 'a missing detail', name: 'detail-missing', act: removeFile(detailKey) },
+  {
+    what: 'a detail that is no gzip',
+    name: 'detail-differs',
+    act: (dir, day) => put(dir, detailKey(day), Buffer.from('{}')),
+  },
+  {
+    what: 'an edited detail',
+    name: 'detail-differs',
+    act: (dir, day) => editDetail(dir, day, ({ ours, source }) => ({ ours: source ?? ours, source: {} })),
+  },
+  {
+    what: 'an edited detail whose receipt was adjusted',
+    name: 'proof-differs',
+    act: (dir, day) => editDetail(dir, day, ({ ours }) => ({ ours, source: {} }), true),
+  },
+  {
+    what: 'a detail without the counts that prove it',
+    name: 'proof-differs',
+    act: (dir, day) => editDetail(dir, day, ({ ours }) => ({ ours, source: null }), true),
+  },
+  {
+    what: 'a detail with another series in it',
+    name: 'rows-differ',
+    act: (dir, day) =>
+      editDetail(
+        dir,
+        day,
+        (detail) => ({ ...detail, ours: { ...detail.ours, more: [[3, 1, 3 * 3_600e6, 3 * 3_600e6]] } }),
+        true,
+      ),
+  },
+  {
+    what: 'a receipt that is no JSON',
+    name: 'receipt-damaged',
+    act: (dir, day) => put(dir, receiptKey(day), Buffer.from('{"rows":')),
+  },
+  {
+    what: 'an empty receipt',
+    name: 'receipt-damaged',
+    act: (dir, day) => put(dir, receiptKey(day), Buffer.alloc(0)),
+  },
+  {
+    what: 'a receipt of another version',
+    name: 'receipt-damaged',
+    act: inReceipt(() => ({ receiptVersion: 2 })),
+  },
+  {
+    what: 'a receipt without parts',
+    name: 'receipt-damaged',
+    act: inReceipt(({ object }) => ({ object: { ...object, parts: [] } })),
+  },
+  {
+    what: 'a receipt of another vessel',
+    name: 'receipt-damaged',
+    act: inReceipt(() => ({ vessel: OTHER_VESSEL })),
+  },
+  {
+    what: 'a receipt with another object',
+    name: 'receipt-damaged',
+    act: inReceipt(({ object }) => ({ object: { ...object, key: 'elsewhere' } })),
+  },
+  {
+    what: 'a receipt with another size',
+    name: 'receipt-damaged',
+    act: inReceipt(({ object }) => ({ object: { ...object, sizeBytes: 1 } })),
+  },
+  {
+    what: 'a receipt whose times lie outside its day',
+    name: 'receipt-damaged',
+    act: inReceipt(() => ({ lastTimestamp: '2026-01-06T00:00:00.000000Z' })),
+  },
+  {
+    what: 'a receipt that says the day is empty',
+    name: 'receipt-damaged',
+    act: inReceipt(() => ({ rows: 0 })),
+  },
+  {
+    what: 'a receipt of other rows',
+    name: 'rows-differ',
+    act: inReceipt(({ rows }) => ({ rows: rows - 1 })),
+  },
+  {
+    what: 'a receipt of other rows of statistics',
+    name: 'rows-differ',
+    day: WINDOWS,
+    act: inReceipt(({ rows }) => ({ rows: rows + 1 })),
+  },
+  {
+    what: 'a receipt of other series',
+    name: 'rows-differ',
+    act: inReceipt(({ series }) => ({ series: series - 1 })),
+  },
+  {
+    what: 'a receipt of other times',
+    name: 'times-differ',
+    act: inReceipt(({ firstTimestamp }) => ({ firstTimestamp: firstTimestamp!.replace('T00', 'T01') })),
+  },
+  {
+    what: 'a receipt of another count of the source',
+    name: 'proof-differs',
+    act: inReceipt(({ source }) => ({ source: { ...source, rows: source!.rows + 1 } })),
+  },
+  {
+    what: 'a receipt of other totals of the source',
+    name: 'proof-differs',
+    act: inReceipt(({ source }) => ({ source: { ...source, totalsSha256: '0'.repeat(64) } })),
+  },
+  {
+    what: 'a receipt that claims more than was asked',
+    name: 'receipt-damaged',
+    act: inReceipt(() => ({ source: null })),
+  },
+  {
+    what: 'a receipt of other digests',
+    name: 'checksum-differs',
+    act: inReceipt(({ object }) => ({ object: { ...object, parts: object!.parts.toReversed() } })),
+  },
+  {
+    what: 'an object that is no Parquet, with its receipt adjusted',
+    name: 'footer-unreadable',
+    act: (dir, day) => replaceObject(dir, day, Buffer.from('PAR1 nothing PAR1')),
+  },
+  {
+    what: 'a footer whose length is a lie, with its receipt adjusted',
+    name: 'footer-unreadable',
+    act: async (dir, day) => {
+      const bytes = await readFile(join(dir, objectKey(day)));
+      bytes.writeUInt32LE(bytes.length * 2, bytes.length - 8);
+      await replaceObject(dir, day, bytes);
+    },
+  },
+  {
+    what: 'an object rewritten by another tool, with its receipt adjusted',
+    name: 'schema-differs',
+    act: async (dir, day) => {
+      const path = join(dir, objectKey(day));
+      await duckRows(`COPY (SELECT * FROM '${path}') TO '${path}.tmp' (FORMAT parquet)`);
+      await replaceObject(dir, day, await readFile(`${path}.tmp`));
+      await rm(`${path}.tmp`);
+    },
+  },
+  {
+    what: 'the object of another dataset, with its receipt adjusted',
+    name: 'schema-differs',
+    act: async (dir, day) => replaceObject(dir, day, await readFile(join(dir, objectKey(WINDOWS)))),
+  },
+];
+
+test.for(DAMAGES.map((damage) => [damage.what, damage] as const))(
+  '%s is found by its name',
+  async ([, damage]) => {
+    await using lake = await copyLake(sound.url);
+    const day = damage.day ?? MEASURED;
+    await damage.act(lake.dir, day);
+    const before = await stamps(lake.dir);
+    const { code, found, result } = await runVerify({ lakeUrl: lake.url, wrapStore: refuseWrites });
+    expect(found).toEqual([`${damage.name} ${day.job}/${day.date}`]);
+    expect(code).toBe(1);
+    const [finding] = result.findings;
+    expect(finding!.found).not.toBe(finding!.expected);
+    expect(finding).toMatchObject({
+      vessel: day.vessel,
+      means: expect.stringMatching(/./),
+      next: expect.stringMatching(/./),
+    });
+    expect(await stamps(lake.dir)).toEqual(before);
+  },
+);
+
+describe('while days are exported', () => {
+  test('a day that is replaced while it is looked at is looked at again', async () => {
+    await using lake = await copyLake(sound.url);
+    const old = await readFile(join(lake.dir, receiptKey(MEASURED)));
+    await editReceipt(lake.dir, MEASURED, ({ object }) => ({
+      object: { ...object, parts: object!.parts.toReversed() },
+    }));
+    let reads = 0;
+    // The receipt that fits comes with the second look, as after a publish in between.
+    const wrapStore = (store: ObjectStore): ObjectStore => ({
+      ...store,
+      get: async (key) => (key === receiptKey(MEASURED) && ++reads > 1 ? { bytes: old } : store.get(key)),
+    });
+    const { found, code } = await runVerify({ lakeUrl: lake.url, wrapStore });
+    expect({ found, code }).toEqual({ found: [], code: 0 });
+  });
+
+  test('a published day whose receipt is about to be written is no finding', async () => {
+    await using lake = await copyLake(sound.url);
+    const { epoch, finishedAt, ...draft } = (await receiptOf(lake.dir, MEASURED))!;
+    const sealed = { upload: null, parts: [], detail: null, draft };
+    const claim = {
+      claimVersion: 1,
+      epoch: epoch + 1,
+      heartbeatMs: Date.parse(finishedAt),
+      checkpoint: null,
+      sealed,
+    };
+    await put(lake.dir, claimKey(MEASURED, epoch + 1), Buffer.from(JSON.stringify(claim)));
+    await editReceipt(lake.dir, MEASURED, ({ object }) => ({
+      object: { ...object, parts: object!.parts.toReversed() },
+    }));
+    const { found, code, result } = await runVerify({ lakeUrl: lake.url });
+    expect({ found, code }).toEqual({ found: [], code: 0 });
+    expect(result.remarks).toMatchObject([
+      { name: 'unfinished', job: 'measurements', text: expect.stringContaining('publishes it') },
+    ]);
+    // The claim accounts for its own object only.
+    await flip(() => 1_000)(lake.dir, MEASURED);
+    expect((await runVerify({ lakeUrl: lake.url })).found).toEqual([
+      `checksum-differs measurements/${MEASURED.date}`,
+    ]);
+  });
+
+  test('claims and uploads are remarks', async () => {
+    await using lake = await copyLake(sound.url);
+    const claim = { claimVersion: 1, epoch: 5, heartbeatMs: 0, checkpoint: null, sealed: null };
+    await put(lake.dir, claimKey(EMPTY, 5), Buffer.from(JSON.stringify(claim)));
+    await put(lake.dir, `${dirname(objectKey(MEASURED))}/.data.parquet.some-nonce.upload`, Buffer.alloc(10));
+    const { found, code, result } = await runVerify({ lakeUrl: lake.url });
+    expect({ found, code }).toEqual({ found: [], code: 0 });
+    expect(result.remarks.map(({ name, date }) => `${name} ${date}`).sort()).toEqual([
+      `unfinished ${MEASURED.date}`,
+      `unfinished ${EMPTY.date}`,
+    ]);
+  });
+});
+
+test('a vessel-day that cannot be read is not passed over', async () => {
+  const wrapStore = (store: ObjectStore): ObjectStore => ({
+    ...store,
+    getRange: async (key, from, to) => {
+      if (key === objectKey(WINDOWS)) throw new Error('input/output error');
+      return store.getRange(key, from, to);
+    },
+  });
+  const { code, found, result } = await runVerify({ lakeUrl: sound.url, wrapStore });
+  expect({ code, found }).toEqual({ code: 1, found: [`not-verified statistics/${WINDOWS.date}`] });
+  expect(result).toMatchObject({ vesselDays: 5, sound: 4 });
+});
+
+/** Names, sizes and times of every file. */
+async function stamps(dir: string): Promise<string[]> {
+  const keys = [...(await lakeFiles(dir)).keys()];
+  return Promise.all(
+    keys.map(async (key) => {
+      const { size, mtimeMs, ctimeMs } = await stat(join(dir, key));
+      return `${key} ${size} ${mtimeMs} ${ctimeMs}`;
+    }),
+  );
+}
