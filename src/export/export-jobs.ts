@@ -130,7 +130,7 @@ async function planJob(
   });
   if (damaged[0] !== undefined) throw damaged[0].error;
   const receiptOf = (day: VesselDay) => receipts.get(receiptKey(day));
-  await removeFinishedClaims(ports.store, job.name, receiptOf);
+  await removeFinishedClaims(ports.store, job.name);
   const nowMs = ports.clock.nowMs();
   const planned = planVesselDays({ ...request, job, vessels, nowMs, settingsHash: hash, receiptOf });
   const snapshots = job.dataset === 'metadata' ? await lastSnapshots(ports, job, nowMs) : undefined;

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { DataError } from '../errors.ts';
+import { removeFinishedClaims } from '../publish/tidy.ts';
 import type { ObjectStore } from '../store/store.ts';
 
 export interface Backfill {
@@ -62,6 +63,12 @@ export async function writeBackfill(store: ObjectStore, backfill: Backfill): Pro
 
 export async function removeBackfill(store: ObjectStore, id: string): Promise<void> {
   await store.remove(keyOf(id));
+}
+
+/** Its range is covered: its definition goes, and the claims of workers that died after the receipt. */
+export async function endBackfill(store: ObjectStore, { id, job }: Backfill): Promise<void> {
+  await removeFinishedClaims(store, job);
+  await removeBackfill(store, id);
 }
 
 function keyOf(id: string): string {

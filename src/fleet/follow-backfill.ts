@@ -5,7 +5,7 @@ import { formatCount, formatSeconds } from '../terminal/format.ts';
 import type { Screen } from '../terminal/progress-view.ts';
 import type { BackfillDriver, BackfillProgress } from './backfill-driver.ts';
 import type { Backfill } from './backfills.ts';
-import { readBackfill, removeBackfill } from './backfills.ts';
+import { endBackfill, readBackfill } from './backfills.ts';
 import type { PlanningPorts } from './nightly.ts';
 
 export interface FollowOptions {
@@ -39,7 +39,7 @@ export async function followBackfill(options: FollowOptions): Promise<FollowEnd>
     if (defined?.paused) return { state: 'stopped', reason: 'it was paused' };
     const progress = await driver.step(signal);
     if (progress.finished) {
-      await removeBackfill(store, backfill.id);
+      await endBackfill(store, backfill);
       return { state: 'covered', progress };
     }
     if (defined === undefined) return { state: 'stopped', reason: 'it was cancelled' };

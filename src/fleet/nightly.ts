@@ -5,10 +5,9 @@
 import { findVessels } from '../export/export-jobs.ts';
 import type { ExportPorts } from '../export/ports.ts';
 import type { Job, Log, VesselDay } from '../model/index.ts';
-import { addDays, formatVesselDay, microsToDate, parseClaimKey, receiptKey } from '../model/index.ts';
+import { addDays, microsToDate } from '../model/index.ts';
 import { lastFiringMs } from '../plan/firings.ts';
 import { settingsHash } from '../plan/settings-hash.ts';
-import { readReceipt } from '../publish/ledger.ts';
 import { removeFinishedClaims } from '../publish/tidy.ts';
 import type { ScheduleState } from '../queue/schedule-state.ts';
 import type { VesselDayQueue } from '../queue/vessel-day-queue.ts';
@@ -51,7 +50,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
     const held = vesselsAt.get(job.name);
     if (held?.firingMs === firingMs) return held.vessels;
     const vessels = await findVessels(ports, job, signal);
-    await sweepFinishedClaims(ports, job.name);
+    await removeFinishedClaims(ports.store, job.name);
     await releasePassing(planning.queue, rangeOf(job, ports.clock.nowMs()), job.name);
     vesselsAt.set(job.name, { firingMs, vessels });
     return vessels;
@@ -112,18 +111,4 @@ async function releasePassing(
   for (const { day, mayPass } of await queue.deadLetters()) {
     if (mayPass && day.job === job && day.date >= range.from && day.date < range.to) await queue.remove(day);
   }
-}
-
-/** Remove claims of vessel-days that are done, whose process died after the receipt. */
-async function sweepFinishedClaims({ store, log }: ExportPorts, job: string): Promise<void> {
-  const receipts = new Map<string, { epoch: number }>();
-  for await (const { key } of store.list(`_checkpoints/${job}/`)) {
-    const day = parseClaimKey(key)?.day;
-    if (day === undefined || receipts.has(receiptKey(day))) continue;
-    const receipt = await readReceipt(store, day);
-    if (receipt === undefined) continue;
-    receipts.set(receiptKey(day), receipt);
-    log.debug({ vesselDay: formatVesselDay(day) }, 'it was done: its claim goes');
-  }
-  if (receipts.size > 0) await removeFinishedClaims(store, job, (day) => receipts.get(receiptKey(day)));
 }

@@ -11,7 +11,7 @@ import type { Job } from '../model/index.ts';
 import type { ScheduleState } from '../queue/schedule-state.ts';
 import type { BackfillDriver } from './backfill-driver.ts';
 import { createBackfillDriver } from './backfill-driver.ts';
-import { listBackfills, removeBackfill } from './backfills.ts';
+import { endBackfill, listBackfills } from './backfills.ts';
 import type { NightlyPlan, PlanningPorts } from './nightly.ts';
 import { createNightly } from './nightly.ts';
 
@@ -69,7 +69,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         const progress = await driver.step(signal, 1 / (active.length - index));
         log.debug({ backfill: id, ...progress }, 'backfill');
         if (!progress.finished) return;
-        await removeBackfill(ports.store, id);
+        await endBackfill(ports.store, backfill);
         log.info({ backfill: id, done: progress.done, failed: progress.failed }, 'backfill is covered');
       });
     }

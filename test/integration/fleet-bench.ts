@@ -102,6 +102,8 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
       return { code, said };
     },
     async expectExact(vessels, from, to) {
+      // A day that its worker finished, but died before it said so, is looked at once more.
+      await expect.poll(() => queue.depth()).toMatchObject({ active: 0, waiting: 0, prioritized: 0 });
       await bucket?.copyTo(lake.dir);
       for (const date of datesBetween(from, to)) {
         for (const vessel of vessels) {
