@@ -1,9 +1,10 @@
 /** Composition root: what the commands run on, opened from a Config and closed in reverse order. */
 import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import type { Config } from './config/config.ts';
 import type { Encoder } from './encode/index.ts';
-import { createEncoder } from './encode/index.ts';
+import { createEncoder, encoderThreadsFor } from './encode/index.ts';
 import type { ExportPorts } from './export/ports.ts';
 import { createCap } from './fetch/cap.ts';
 import type { ClientOptions, QueryClient } from './fetch/client.ts';
@@ -37,7 +38,7 @@ export interface AppOverrides {
   readonly sizes?: FormatSizes;
   readonly pageTargetRows?: number;
   readonly onStep?: OnStep;
-  readonly encoderThreads?: 0 | 1;
+  readonly encoderThreads?: number;
   readonly clientLimits?: ClientOptions['limits'];
   /** Told of every request to the query service once it is over. */
   readonly onRequest?: NonNullable<ClientOptions['onRequest']>;
@@ -79,7 +80,8 @@ export async function openApp(
     ...(overrides.clientLimits === undefined ? {} : { limits: overrides.clientLimits }),
     ...(overrides.onRequest === undefined ? {} : { onRequest: overrides.onRequest }),
   });
-  const encoder = createEncoder({ threads: overrides.encoderThreads ?? 1 });
+  const threads = overrides.encoderThreads ?? encoderThreadsFor(availableParallelism());
+  const encoder = createEncoder({ threads });
   const ports: ExportPorts = {
     store,
     client,

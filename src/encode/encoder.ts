@@ -3,7 +3,7 @@ import { CancelledError, FatalError, messageOf, RetriableError } from '../errors
 import type { Arena } from './arrow-stream.ts';
 import { type EncodeAnswer, type EncodeJob, gatheredBuffers } from './encode-job.ts';
 
-/** Sorts and encodes row groups, one after the other, for any number of builders. */
+/** Sorts and encodes row groups for any number of builders: as many at once as it has threads. */
 export interface Encoder {
   /** Rows will come: let a thread load meanwhile what encodes them, which takes a third of a second. Optional. */
   prepare(): void;
@@ -12,7 +12,7 @@ export interface Encoder {
    * RetriableError `encode-worker-died`, CancelledError after `close`.
    */
   encode<Job extends EncodeJob>(job: Job): Promise<EncodeAnswer<Job>>;
-  /** Ends the worker; jobs that still wait are rejected. May be called twice. */
+  /** Ends the workers; jobs that still wait are rejected. May be called twice. */
   close(): Promise<void>;
 }
 
@@ -21,9 +21,20 @@ export type WorkerReply =
   | { readonly job: number; readonly answer: EncodeAnswer }
   | { readonly job: number; readonly failure: { readonly code: string; readonly message: string } };
 
-/** `threads: 0` encodes in the calling thread, which it blocks; 1 in one worker thread. Both give the same bytes. */
-export function createEncoder({ threads }: { threads: 0 | 1 }): Encoder {
-  return threads === 0 ? createInlineEncoder() : createWorkerEncoder();
+/**
+ * `threads: 0` encodes in the calling thread, which it blocks; more are worker threads, each started when those
+ * before it are busy. The bytes are always the same.
+ */
+export function createEncoder({ threads }: { threads: number }): Encoder {
+  return threads === 0 ? createInlineEncoder() : createWorkerEncoder(threads);
+}
+
+/**
+ * Threads that keep up with what one thread receives and decodes, which is less work than encoding it but more
+ * than half; a thread takes some 100 MB.
+ */
+export function encoderThreadsFor(cores: number): number {
+  return cores > 2 ? 2 : 1;
 }
 
 const closedError = () => new CancelledError('the encoder was closed before this row group was encoded');
@@ -61,12 +72,12 @@ interface LiveWorker {
 const workerUrl = () =>
   new URL(`./encode-worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
-function startWorker(onDeath: (worker: LiveWorker) => void): LiveWorker {
+function startWorker(onDeath: () => void): LiveWorker {
   // Without the process's own flags: some (--input-type, --test) make no sense for a file that a thread runs.
   const thread = new Worker(workerUrl(), { name: 'encode', execArgv: [] });
   const worker: LiveWorker = { thread, waiting: new Map() };
   const die = (found: string) => {
-    onDeath(worker);
+    onDeath();
     const error = new RetriableError(
       'encode-worker-died',
       `The encoding worker thread died (${found}) with ${worker.waiting.size} row group(s) unfinished; the vessel-day can be tried again, with less memory in use`,
@@ -88,21 +99,32 @@ function startWorker(onDeath: (worker: LiveWorker) => void): LiveWorker {
   return worker;
 }
 
-function createWorkerEncoder(): Encoder {
-  let live: LiveWorker | undefined;
+/** The one with the least to do, or a new one where all have something to do and there may be more. */
+function pickWorker(live: readonly LiveWorker[], threads: number): LiveWorker | undefined {
+  const [idlest] = live.toSorted((a, b) => a.waiting.size - b.waiting.size);
+  const mayStart = live.length < threads && (idlest === undefined || idlest.waiting.size > 0);
+  return mayStart ? undefined : idlest;
+}
+
+function createWorkerEncoder(threads: number): Encoder {
+  const live: LiveWorker[] = [];
   let isClosed = false;
   let jobs = 0;
-  const onDeath = (worker: LiveWorker) => {
-    if (live === worker) live = undefined;
-  };
+  function start(): LiveWorker {
+    const worker = startWorker(() => {
+      const at = live.indexOf(worker);
+      if (at !== -1) live.splice(at, 1);
+    });
+    live.push(worker);
+    return worker;
+  }
   return {
     prepare() {
-      if (!isClosed) live ??= startWorker(onDeath);
+      if (!isClosed && live.length === 0) start();
     },
     encode<Job extends EncodeJob>(job: Job) {
       if (isClosed) return Promise.reject(closedError());
-      live ??= startWorker(onDeath);
-      const { thread, waiting } = live;
+      const { thread, waiting } = pickWorker(live, threads) ?? start();
       return new Promise<EncodeAnswer<Job>>((resolve, reject) => {
         const number = jobs++;
         waiting.set(number, { resolve: resolve as Waiting['resolve'], reject });
@@ -113,12 +135,12 @@ function createWorkerEncoder(): Encoder {
     },
     async close() {
       isClosed = true;
-      const worker = live;
-      live = undefined;
-      if (worker === undefined) return;
-      for (const { reject } of worker.waiting.values()) reject(closedError());
-      worker.waiting.clear();
-      await worker.thread.terminate();
+      const workers = live.splice(0);
+      for (const { waiting } of workers) {
+        for (const { reject } of waiting.values()) reject(closedError());
+        waiting.clear();
+      }
+      await Promise.all(workers.map(({ thread }) => thread.terminate()));
     },
   };
 }

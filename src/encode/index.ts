@@ -1,4 +1,4 @@
-export { createEncoder, type Encoder } from './encoder.ts';
+export { createEncoder, type Encoder, encoderThreadsFor } from './encoder.ts';
 export { parquetFooter } from './footer.ts';
 export { createMeasurementRowGroups } from './measurement-row-groups.ts';
 export { encodeMetadata } from './metadata-row-group.ts';

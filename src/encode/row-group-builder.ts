@@ -90,7 +90,6 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
   rowGroupRows: number,
   encoder: Encoder,
 ): RowGroupBuilder<Batch> {
-  encoder.prepare();
   let gathered = store.open(0);
   let spare: Rows | undefined;
   let isClosed = false;

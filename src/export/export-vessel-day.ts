@@ -99,6 +99,7 @@ async function exportReadings(
   resume: ResumePoint | undefined,
   signal: AbortSignal,
 ): Promise<ExportOutcome> {
+  ports.encoder.prepare();
   let from = resume;
   for (let cleanStarts = 0; ; cleanStarts++) {
     if (from === undefined) await claim.startClean();

@@ -85,6 +85,14 @@ describe('a worker thread', () => {
     await encoder.close();
   });
 
+  it('that dies takes only its own jobs with it', async () => {
+    const encoder = createEncoder({ threads: 2 });
+    const [trapped, other] = await Promise.allSettled([encoder.encode(trappingJob()), encoder.encode(job())]);
+    expect(trapped).toMatchObject({ status: 'rejected', reason: { code: 'encode-worker-died' } });
+    expect(other.status).toBe('fulfilled');
+    await encoder.close();
+  });
+
   it('rejects jobs that wait when it is closed, and later ones', async () => {
     const encoder = createEncoder({ threads: 1 });
     const waiting = expect(encoder.encode(job())).rejects.toThrow(CancelledError);
@@ -120,7 +128,7 @@ describe('a worker thread', () => {
   });
 });
 
-describe.each([0, 1] as const)('an encoder with %i threads', (threads) => {
+describe.each([0, 1, 2])('an encoder with %i threads', (threads) => {
   it('fails a job that cannot be encoded and goes on with the next', async () => {
     const encoder = createEncoder({ threads });
     const failure = encoder.encode(failingJob());
