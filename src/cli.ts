@@ -260,6 +260,7 @@ function addService(program: Command, context: CommandContext, done: Done): void
     .option('--readings-per-day <n>', 'readings per made-up vessel and day', wholeNumber, 100_000)
     .option('--rate <n>', 'requests per minute and address', wholeNumber)
     .option('--max-concurrency <n>', 'requests at once per credential', wholeNumber)
+    .option('--latency <ms>', 'wait before each answer, as a service far away does', wholeNumber)
     .option('--token-ttl <seconds>', 'lifetime of access tokens', wholeNumber, 3_600)
     .action(async (options) => {
       const { serviceCommand } = await import('./commands/service.ts');

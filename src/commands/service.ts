@@ -20,6 +20,8 @@ export interface ServiceCommandOptions {
   readonly readingsPerDay: number;
   readonly rate?: number;
   readonly maxConcurrency?: number;
+  /** Milliseconds. */
+  readonly latency?: number;
   readonly tokenTtl: number;
 }
 
@@ -31,7 +33,7 @@ export async function serviceCommand(
   context: CommandContext,
   options: ServiceCommandOptions,
 ): Promise<number> {
-  const { host, port, tenant, seed, vessels, readingsPerDay, rate, maxConcurrency } = options;
+  const { host, port, tenant, seed, vessels, readingsPerDay, rate, maxConcurrency, latency } = options;
   const service = await startService({
     host,
     port,
@@ -40,6 +42,7 @@ export async function serviceCommand(
     ...(options.clients === undefined ? {} : { clients: readClients(options.clients) }),
     ...(rate === undefined ? {} : { ratePerMinute: rate }),
     ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
+    ...(latency === undefined ? {} : { latencyMs: latency }),
     tokenTtlSeconds: options.tokenTtl,
     clock: systemClock,
     log: commandLog(context, 'info'),

@@ -19,6 +19,8 @@ export interface ServiceOptions {
   readonly ratePerMinute?: number;
   /** Requests at once per credential; absent: no limit. */
   readonly maxConcurrency?: number;
+  /** How long every query waits before it is answered, its place among those at once taken; absent: not at all. */
+  readonly latencyMs?: number;
   readonly tokenTtlSeconds: number;
   readonly clock: Clock;
   readonly log?: Log;

@@ -26,6 +26,7 @@ export interface RouteContext {
   readonly authority: TokenAuthority;
   readonly rateLimit: RateLimit;
   readonly concurrencyLimit: ConcurrencyLimit;
+  readonly latencyMs: number;
   readonly journal: RequestJournal;
   readonly faults: FaultPort | undefined;
   readonly clock: Clock;
@@ -74,6 +75,7 @@ async function serve(
   const bearer = await context.authority.check(request.headers.authorization);
   seen.clientId = bearer.clientId;
   reply.raw.once('close', context.concurrencyLimit.enter(bearer.clientId));
+  if (context.latencyMs > 0) await context.clock.sleep(context.latencyMs);
 
   const version = chooseVersion(headerText(request, 'x-api-version'), nowMs);
   reply.header('api-version', version.name);

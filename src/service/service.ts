@@ -54,6 +54,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     authority,
     rateLimit: new RateLimit(options.ratePerMinute),
     concurrencyLimit: new ConcurrencyLimit(options.maxConcurrency),
+    latencyMs: options.latencyMs ?? 0,
     journal,
     faults: options.faults,
     clock: options.clock,

@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { version as duckdbVersion } from '@duckdb/node-api';
 import { formatCount } from '../../src/terminal/format.ts';
 import { newTempFolder } from '../helpers/temp.ts';
-import { startPreparedServer } from './child.ts';
+import { startMadeUpServer, startPreparedServer } from './child.ts';
 import { type Contender, type Contenders, createContenders, type Measurement } from './contenders.ts';
 import { formatSpread, formatTable, megabytes, spreadOf } from './figures.ts';
 import { measureMemory } from './memory.ts';
@@ -108,6 +108,7 @@ function ratioTable(results: Results): string {
     ['ours end to end / DuckDB 1 thread unsorted', ratios('ours', 'duckdbUnsorted1'), ''],
     ['ours end to end / receiving the bytes', ratios('ours', 'receive'), ''],
     ['naive / ours end to end', ratios('naive', 'ours'), '≥ 4.00'],
+    ['receiving from our own service / ours end to end', ratios('receiveFromService', 'ours'), '≤ 1.00'],
   ]);
 }
 
@@ -126,8 +127,9 @@ async function runBench({ rows, rounds }: BenchOptions, dir: string, signal: Abo
   for (const folder of [dayDir, outDir]) mkdirSync(folder);
   progress(`preparing ${formatCount(rows)} readings in ${dir}`);
   const day = prepareDay(dayDir, rows, 1);
-  await using server = await startPreparedServer(dayDir);
-  const contenders = createContenders(day, server, outDir);
+  await using prepared = await startPreparedServer(dayDir);
+  await using madeUp = await startMadeUpServer({ vessels: 1, readingsPerDay: rows, latencyMs: 0 });
+  const contenders = createContenders(day, { prepared, madeUp }, outDir);
   const results = await runRounds(contenders, rounds, signal, day);
   say(
     `\n${formatCount(day.rows)} readings, ${megabytes(day.bytes).toFixed(0)} MB of NDJSON, ${rounds} rounds`,

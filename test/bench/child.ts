@@ -44,23 +44,38 @@ export async function measureScript(
   return { ...(JSON.parse(usage) as Usage), wallMs, stdout };
 }
 
-/** The loopback server of a prepared day. */
-export interface PreparedServer extends AsyncDisposable {
+/** A server of the query API, in a process of its own. */
+export interface BenchServer extends AsyncDisposable {
   readonly baseUrl: string;
   readonly authUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
 }
 
+/** Serves the bytes of a folder that `prepareDay` has filled. */
+export const startPreparedServer = (dir: string) => startServer('prepared-server.ts', [dir]);
+
+export interface MadeUpFleet {
+  readonly vessels: number;
+  readonly readingsPerDay: number;
+  readonly latencyMs: number;
+}
+
+/** Our own query service. */
+export const startMadeUpServer = ({ vessels, readingsPerDay, latencyMs }: MadeUpFleet) =>
+  startServer('made-up-server.ts', [vessels, readingsPerDay, latencyMs].map(String));
+
 /** Start it and wait until it listens. It ends with this process too, however that ends. */
-export async function startPreparedServer(dir: string): Promise<PreparedServer> {
-  const script = new URL('prepared-server.ts', import.meta.url);
-  const child = spawn(process.execPath, [script.pathname, dir], { stdio: ['pipe', 'pipe', 'inherit'] });
+async function startServer(name: string, args: readonly string[]): Promise<BenchServer> {
+  const script = new URL(name, import.meta.url);
+  const child = spawn(process.execPath, [script.pathname, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
   const [line] = await Promise.race([
     once(child.stdout, 'data'),
-    ended.then(([code]) => Promise.reject(new Error(`the loopback server ended with ${code}`))),
+    ended.then(([code]) => Promise.reject(new Error(`${name} ended with ${code}`))),
   ]);
   return {
-    ...(JSON.parse(String(line)) as { baseUrl: string; authUrl: string }),
+    ...(JSON.parse(String(line)) as Omit<BenchServer, keyof AsyncDisposable>),
     async [Symbol.asyncDispose]() {
       child.stdin.end();
       await ended;

@@ -3,7 +3,7 @@ import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { addDays, objectKey } from '../../src/model/index.ts';
-import { type ChildRun, measureScript, type PreparedServer } from './child.ts';
+import { type BenchServer, type ChildRun, measureScript } from './child.ts';
 import { DATE, type PreparedDay, VESSEL } from './prepared-day.ts';
 import type { Usage } from './usage.ts';
 
@@ -30,20 +30,31 @@ export interface Contenders {
   readonly duckdbUnsorted1: Contender;
   readonly duckdbUnsorted2: Contender;
   readonly naive: Contender;
+  readonly receiveFromService: Contender;
+  readonly oursFromService: Contender;
+}
+
+/** Who answers: prepared bytes, or our own query service with as many readings of a made-up vessel. */
+export interface Servers {
+  readonly prepared: BenchServer;
+  readonly madeUp: BenchServer;
 }
 
 /** Everything that is measured, on one prepared day; files go to `outDir`. */
-export function createContenders(day: PreparedDay, server: PreparedServer, outDir: string): Contenders {
+export function createContenders(day: PreparedDay, servers: Servers, outDir: string): Contenders {
+  const { prepared, madeUp } = servers;
   return {
-    receive: scripted('receiving the bytes, no more', 'receive.ts', [server.baseUrl]),
+    receive: scripted('receiving the bytes, no more', 'receive.ts', [], queryEnv(prepared)),
     parse: scripted('our decoder alone, from the file', 'parse.ts', [day.dir]),
     encode: scripted('our sorting and encoding alone', 'encode.ts', [day.dir]),
-    ours: exporter(server, outDir),
+    ours: exporter('ours, end to end', prepared, join(outDir, 'lake')),
     duckdbSorted1: duckdb(day, outDir, 1, 'sorted'),
     duckdbSorted2: duckdb(day, outDir, 2, 'sorted'),
     duckdbUnsorted1: duckdb(day, outDir, 1, 'unsorted'),
     duckdbUnsorted2: duckdb(day, outDir, 2, 'unsorted'),
     naive: writer('readline, JSON.parse, parquet-wasm', 'naive.ts', [day.dir], join(outDir, 'naive.parquet')),
+    receiveFromService: scripted('receiving from our own service', 'receive.ts', [], queryEnv(madeUp)),
+    oursFromService: exporter('ours, from our own service', madeUp, join(outDir, 'made-up-lake')),
   };
 }
 
@@ -57,16 +68,17 @@ interface Printed {
 async function measurePrinting(
   script: string,
   args: readonly string[],
+  env: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<Measurement> {
-  const run = await measureScript(new URL(script, import.meta.url), args, {}, signal);
+  const run = await measureScript(new URL(script, import.meta.url), args, env, signal);
   const printed: Printed = JSON.parse(run.stdout);
   const { wallMs, cpuMs, peakRssBytes } = { ...run, ...printed };
   return { wallMs, cpuMs, peakRssBytes, bytesOut: printed.bytesOut };
 }
 
-function scripted(name: string, script: string, args: readonly string[]): Contender {
-  return { name, run: (signal) => measurePrinting(script, args, signal) };
+function scripted(name: string, script: string, args: readonly string[], env = {}): Contender {
+  return { name, run: (signal) => measurePrinting(script, args, env, signal) };
 }
 
 function writer(name: string, script: string, args: readonly string[], file: string): Contender {
@@ -75,7 +87,7 @@ function writer(name: string, script: string, args: readonly string[], file: str
     file,
     run: async (signal) => {
       await rm(file, { force: true });
-      return measurePrinting(script, [...args.slice(0, 1), file, ...args.slice(1)], signal);
+      return measurePrinting(script, [...args.slice(0, 1), file, ...args.slice(1)], {}, signal);
     },
   };
 }
@@ -86,9 +98,19 @@ function duckdb(day: PreparedDay, outDir: string, threads: 1 | 2, order: 'sorted
   return writer(name, 'duckdb.ts', [day.dir, String(threads), order], file);
 }
 
-/** Where `vessel-export run` finds the loopback server and the lake. */
+/** Where a process finds a server. */
+export function queryEnv({ baseUrl, authUrl, clientId, clientSecret }: BenchServer): Record<string, string> {
+  return {
+    QUERY_BASE_URL: baseUrl,
+    QUERY_AUTH_URL: authUrl,
+    QUERY_CLIENT_ID: clientId,
+    QUERY_CLIENT_SECRET: clientSecret,
+  };
+}
+
+/** Where `vessel-export` finds the server, its job and the lake. */
 export async function exportEnv(
-  server: PreparedServer,
+  server: BenchServer,
   lakeUrl: string,
   jobsDir: string,
 ): Promise<Record<string, string>> {
@@ -97,14 +119,7 @@ export async function exportEnv(
     join(jobsDir, 'measurements.yaml'),
     `dataset: measurements\nvessels: [${VESSEL}]\nselect: ["flat/{vessel}/*"]\n`,
   );
-  return {
-    QUERY_BASE_URL: server.baseUrl,
-    QUERY_AUTH_URL: server.authUrl,
-    QUERY_CLIENT_ID: 'bench',
-    QUERY_CLIENT_SECRET: 'not a secret',
-    LAKE_URL: lakeUrl,
-    JOBS_DIR: jobsDir,
-  };
+  return { ...queryEnv(server), LAKE_URL: lakeUrl, JOBS_DIR: jobsDir };
 }
 
 /** `vessel-export run` of the prepared day, as a user starts it. */
@@ -116,15 +131,14 @@ export function measureExport(env: Record<string, string>, signal: AbortSignal):
 /** The day's object in a lake. */
 export const DAY_KEY = objectKey({ job: 'measurements', vessel: VESSEL, date: DATE });
 
-function exporter(server: PreparedServer, outDir: string): Contender {
-  const lakeDir = join(outDir, 'lake');
+function exporter(name: string, server: BenchServer, lakeDir: string): Contender {
   const file = join(lakeDir, DAY_KEY);
   return {
-    name: 'ours, end to end',
+    name,
     file,
     run: async (signal) => {
       await rm(lakeDir, { recursive: true, force: true });
-      const env = await exportEnv(server, pathToFileURL(lakeDir).href, join(outDir, 'jobs'));
+      const env = await exportEnv(server, pathToFileURL(lakeDir).href, `${lakeDir}-jobs`);
       const { wallMs, cpuMs, peakRssBytes } = await measureExport(env, signal);
       return { wallMs, cpuMs, peakRssBytes, bytesOut: (await stat(file)).size };
     },

@@ -7,7 +7,7 @@ import { CreateBucketCommand, HeadObjectCommand, S3Client } from '@aws-sdk/clien
 import { formatCount } from '../../src/terminal/format.ts';
 import { missingRadosgwPrograms, startRadosgw } from '../helpers/radosgw.ts';
 import { newTempFolder } from '../helpers/temp.ts';
-import { type PreparedServer, startPreparedServer } from './child.ts';
+import { type BenchServer, startPreparedServer } from './child.ts';
 import { DAY_KEY, exportEnv, measureExport } from './contenders.ts';
 import { formatTable, megabytes } from './figures.ts';
 import { HOURS, type PreparedDay, prepareDay } from './prepared-day.ts';
@@ -58,7 +58,7 @@ export async function measureMemory(dir: string, signal: AbortSignal, voice: Voi
   voice.say(formatTable(table));
 }
 
-async function exportInto(lake: BenchLake, server: PreparedServer, dir: string, signal: AbortSignal) {
+async function exportInto(lake: BenchLake, server: BenchServer, dir: string, signal: AbortSignal) {
   const env = await exportEnv(server, lake.url, join(dir, 'jobs'));
   return measureExport({ ...env, ...lake.env }, signal);
 }

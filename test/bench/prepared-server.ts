@@ -1,7 +1,7 @@
 /**
  * A loopback server of prepared bytes, in a process of its own: `prepared-server.ts FOLDER`. Nothing is generated
  * when it is asked; of a repeated hour only the hour's two digits are written anew. Prints one JSON line
- * `{"baseUrl", "authUrl"}` once it listens, and ends when its stdin does.
+ * as `vessel-export service` does once it listens, and ends when its stdin does.
  */
 import { createReadStream, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -129,6 +129,12 @@ const server = createServer((request, response) => {
 });
 server.listen(0, '127.0.0.1', () => {
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  process.stdout.write(`${JSON.stringify({ baseUrl: `${origin}/bench`, authUrl: origin })}\n`);
+  const address = {
+    baseUrl: `${origin}/bench`,
+    authUrl: origin,
+    clientId: 'bench',
+    clientSecret: 'not a secret',
+  };
+  process.stdout.write(`${JSON.stringify(address)}\n`);
 });
 process.stdin.on('end', () => process.exit()).resume();

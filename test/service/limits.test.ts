@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { openService, testClock, VESSEL } from './running-service.ts';
+import { createManualClock } from '../helpers/manual-clock.ts';
+import { NOW_MS, openService, testClock, VESSEL } from './running-service.ts';
 
 const ROLL = `/metadata/flat/${VESSEL}/Roll`;
 const DAYS = `/measurements/flat/${VESSEL}/*?from=2026-01-01&to=2026-01-07&format=ndjson`;
@@ -47,6 +48,22 @@ describe('limits', () => {
     await ended;
     expect((await s.get(ROLL, { authorization })).status).toBe(200);
     await open[1]!.body!.cancel();
+  });
+
+  test('a latency delays every query, whose place is taken meanwhile', async () => {
+    const clock = createManualClock(NOW_MS);
+    const options = {
+      latencyMs: 250,
+      maxConcurrency: 1,
+      data: { seed: 7, vessels: 1, readingsPerDay: 5_000 },
+    };
+    await using s = await openService({ ...options, clock });
+    const authorization = `Bearer ${await s.token()}`;
+    const answer = s.get(ROLL, { authorization });
+    await clock.untilSleeping((delayMs) => delayMs === 250);
+    expect((await s.get(ROLL, { authorization })).status).toBe(429);
+    await clock.advance(250);
+    expect((await answer).status).toBe(200);
   });
 
   test('tokens expire by the clock', async () => {
