@@ -3,7 +3,10 @@
  * rounds and each in a process of its own, the exporter and other ways from the same readings to Parquet. The
  * exporter's rows must equal the prepared ones; no time is asserted, since a busy machine stretches them all.
  *
- *   npm run bench -- [--rows N] [--rounds N] [--memory]
+ *   npm run bench -- [--rows N] [--rounds N] [--memory] [--scaling]
+ *
+ * `--memory` adds the peak memory of large vessel-days, `--scaling` how workers and cores add up; `--rounds 0` leaves
+ * the table out.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
@@ -18,11 +21,13 @@ import { formatSpread, formatTable, megabytes, spreadOf } from './figures.ts';
 import { measureMemory } from './memory.ts';
 import { type PreparedDay, prepareDay } from './prepared-day.ts';
 import { findWrongRows } from './row-check.ts';
+import { measureScaling } from './scaling.ts';
 
 interface BenchOptions {
   readonly rows: number;
   readonly rounds: number;
   readonly memory: boolean;
+  readonly scaling: boolean;
 }
 
 /** One measurement a round. */
@@ -37,14 +42,15 @@ function readOptions(): BenchOptions {
       rows: { type: 'string', default: '5000000' },
       rounds: { type: 'string', default: '3' },
       memory: { type: 'boolean', default: false },
+      scaling: { type: 'boolean', default: false },
     },
   });
   const [rows, rounds] = [Number(values.rows), Number(values.rounds)];
   if (!Number.isInteger(rows) || rows < 100_000 || rows > 40_000_000)
     throw new RangeError(`--rows: got ${values.rows}, expected 100000 to 40000000`);
   if (!Number.isInteger(rounds) || rounds < 0 || rounds > 99)
-    throw new RangeError(`--rounds: got ${values.rounds}, expected 0 (only --memory) to 99`);
-  return { rows, rounds, memory: values.memory };
+    throw new RangeError(`--rounds: got ${values.rounds}, expected 0 (no table) to 99`);
+  return { rows, rounds, memory: values.memory, scaling: values.scaling };
 }
 
 function describeMachine(): string {
@@ -148,6 +154,7 @@ async function main(): Promise<void> {
     say(describeMachine());
     if (options.rounds > 0) await runBench(options, temp.path, stop.signal);
     if (options.memory) await measureMemory(temp.path, stop.signal, { say, progress });
+    if (options.scaling) await measureScaling(temp.path, stop.signal, { say, progress });
   } catch (error) {
     if (!stop.signal.aborted) throw error;
     progress('interrupted');

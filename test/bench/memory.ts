@@ -16,7 +16,7 @@ import { findWrongRows } from './row-check.ts';
 const DAY_ROWS = [20_000_000, 40_000_000];
 const BUCKET = 'bench';
 
-interface Voice {
+export interface Voice {
   readonly say: (text: string) => void;
   readonly progress: (text: string) => void;
 }
