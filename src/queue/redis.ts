@@ -243,6 +243,8 @@ async function runScript(
 async function closeClient(client: Redis): Promise<void> {
   if (client.status === 'end') return;
   const ended = new Promise((resolve) => client.once('end', resolve));
+  // Between two tries to reconnect there is nothing to close, and ioredis, which then only stops trying, never says so.
+  const isBetweenTries = client.status === 'reconnecting';
   client.disconnect();
-  await ended;
+  if (!isBetweenTries) await ended;
 }

@@ -151,11 +151,26 @@ describe.skipIf(!canStartOwnRedis())('a real Redis', () => {
     const connection = await openRedis(redis.url);
     const forQueue = connection.openForQueue();
     await forQueue.ping();
-    redis.freeze();
+    await redis.kill();
     const waiting = forQueue.set('a', '1');
-    redis.thaw();
+    await redis.start();
     expect(await waiting).toBe('OK');
+    if (connection.client.status !== 'ready') await once(connection.client, 'ready');
     await connection.close();
     expect([forQueue.status, connection.client.status]).toEqual(['end', 'end']);
+  });
+
+  test('is closed while Redis is out of reach', async () => {
+    await using redis = await startOwnRedis();
+    const connection = await openRedis(redis.url);
+    const forQueue = connection.openForQueue();
+    await forQueue.ping();
+    const trying = [forQueue, connection.client].map((client) => once(client, 'reconnecting'));
+    await redis.kill();
+    await Promise.all(trying);
+    await connection.close();
+    await redis.start();
+    // Nobody comes back.
+    expect(await redis.command('client', 'list')).not.toContain('name=vessel-export');
   });
 });
