@@ -14,6 +14,7 @@ import { CancelledError, messageOf, VesselExportError } from '../errors.ts';
 import type { Clock, Log, Random } from '../model/index.ts';
 import type { Consequence } from './consequence.ts';
 import { backoffMs, COUNT_AGAIN_DELAYS_MS, consequenceOf, MAX_ATTEMPTS } from './consequence.ts';
+import { endsWithin } from './ends-within.ts';
 import type { QueuedDay } from './vessel-day-queue.ts';
 import { QUEUE_NAME } from './vessel-day-queue.ts';
 
@@ -41,6 +42,8 @@ export const WORKER_TIMINGS: WorkerTimings = {
 };
 
 const MAX_STALLED_COUNT = 20;
+/** Of `stopMs`, where Redis is out of reach. */
+const AWAY_STOP_MS = 3_000;
 
 export interface WorkerOptions {
   readonly redis: Redis;
@@ -155,19 +158,16 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
       // Closing comes first, so that nothing new is taken while what runs is handed back.
       const closed = worker.close();
       for (const control of running.values()) control.abort(new CancelledError('the worker is stopping'));
-      const patience = new AbortController();
-      const late = clock.sleep(timings.stopMs, patience.signal).then(
-        () => 'late',
-        () => 'never',
-      );
-      if ((await Promise.race([closed, late])) === 'late') {
+      // Nothing can be handed back while Redis is away.
+      const graceMs = redis.status === 'ready' ? timings.stopMs : Math.min(timings.stopMs, AWAY_STOP_MS);
+      if (await endsWithin(closed, graceMs, clock)) return;
+      if (running.size > 0) {
         log.warn(
           { vesselDays: [...running.keys()] },
           'not handed back in time: they come back by themselves',
         );
-        await worker.backend.close(true);
       }
-      patience.abort();
+      await worker.backend.close(true);
     },
   };
 }
