@@ -6,6 +6,7 @@ import { createFleetMetrics, serveOperations } from '../fleet/observe.ts';
 import type { Work, WorkTimes } from '../fleet/work.ts';
 import { startWork } from '../fleet/work.ts';
 import type { Metrics } from '../operations/metrics.ts';
+import { endsAfter } from '../queue/ends-within.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
 
@@ -33,7 +34,8 @@ export async function workerCommand(
     try {
       work = startWork(config, fleet, log, metrics, times);
       log.info({ vesselDaysAtOnce: settings.WORKER_CONCURRENCY, http: operations.url }, 'worker is ready');
-      await work.hold.watch(context.signal);
+      // It may be waiting for Redis, which does not have to come back for this process to end.
+      await endsAfter(work.hold.watch(context.signal), context.signal, 0, fleet.app.ports.clock);
       log.info({ underWay: active() }, 'stopping: vessel-days under way are handed back');
       await work.worker.stop();
     } finally {

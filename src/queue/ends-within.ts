@@ -17,3 +17,19 @@ export async function endsWithin(work: Promise<unknown>, graceMs: number, clock:
     patience.abort();
   }
 }
+
+/** Waits for `work` to settle; once the signal is aborted, for `graceMs` at the most. True when it has settled. */
+export async function endsAfter(
+  work: Promise<unknown>,
+  signal: AbortSignal,
+  graceMs: number,
+  clock: Clock,
+): Promise<boolean> {
+  const { promise: aborted, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) resolve();
+  const onAbort = () => resolve();
+  signal.addEventListener('abort', onAbort, { once: true });
+  await Promise.race([work.catch(() => {}), aborted]);
+  signal.removeEventListener('abort', onAbort);
+  return endsWithin(work, graceMs, clock);
+}

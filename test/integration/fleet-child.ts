@@ -37,7 +37,7 @@ const overrides = {
     if (step === plan.haltAt) process.kill(process.pid, 'SIGSTOP');
   },
 };
-process.exitCode =
+const code =
   plan.command === 'worker'
     ? await workerCommand(context, overrides, {
         worker: {
@@ -50,3 +50,5 @@ process.exitCode =
         hold: { pollMs: 200, probeMs: [200, 1_000] },
       })
     : await scheduleCommand(context, {}, overrides, 300);
+// As the command line does: what BullMQ still waits for does not keep the process.
+process.exit(code);
