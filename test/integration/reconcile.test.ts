@@ -227,7 +227,7 @@ test('without --run what changed is told in words, and nothing is written', asyn
     [
       `measurements: ${FROM} to ${TO}, 3 vessels, 90 vessel-days compared: 1 changed`,
       `  changed  ${name(LATE)}: 60 readings added to 1 series (<name>: n published, m now)`,
-      '5 requests to compare; --run exports again what changed\n',
+      '5 requests to compare; --run exports again what changed, --enqueue leaves it to the workers\n',
     ].join('\n'),
   );
   expect(await on.changedFiles()).toEqual([]);
