@@ -7,6 +7,8 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { BackfillOptions } from '../../src/commands/backfill.ts';
 import { backfillCommand } from '../../src/commands/backfill.ts';
+import type { StatusOptions } from '../../src/commands/status.ts';
+import { statusCommand } from '../../src/commands/status.ts';
 import type { VesselDay } from '../../src/model/index.ts';
 import { datesBetween, objectKey } from '../../src/model/index.ts';
 import { openRedis } from '../../src/queue/redis.ts';
@@ -50,6 +52,8 @@ export interface FleetBench extends AsyncDisposable {
   start(plan: FleetChildPlan, env?: Readonly<Record<string, string>>): FleetProcess;
   /** `vessel-export backfill` in this process; its exit code and what it said. */
   backfill(options: BackfillOptions): Promise<{ code: number; said: string }>;
+  /** `vessel-export status` in this process; what it printed. */
+  status(options: StatusOptions): Promise<{ code: number; stdout: string }>;
   /** Every day of the range, of every vessel, is in the lake as the service has it, and nothing else is left. */
   expectExact(vessels: readonly string[], from: string, to: string): Promise<void>;
 }
@@ -100,6 +104,14 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
       const context = { env, stdout: screen, stderr: screen, signal: never };
       const code = await backfillCommand(context, JOB, command, { encoderThreads: 0 }, 200);
       return { code, said };
+    },
+    async status(range) {
+      let stdout = '';
+      const write = (text: string) => {
+        stdout += text;
+      };
+      const context = { env, stdout: { write, columns: 200 }, stderr: { write() {} }, signal: never };
+      return { code: await statusCommand(context, [], range), stdout };
     },
     async expectExact(vessels, from, to) {
       // A day that its worker finished, but died before it said so, is looked at once more.
