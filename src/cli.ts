@@ -140,14 +140,17 @@ function addPlan(program: Command, context: CommandContext, done: Done): void {
 function addReconcile(program: Command, context: CommandContext, done: Done): void {
   program
     .command('reconcile')
-    .description('find published days whose source has changed; --run exports exactly those again')
+    .description(
+      'find published days whose source has changed; --run exports exactly those again, --enqueue has workers do it',
+    )
     .argument('[job...]', 'names of jobs; all of them when none is given')
     .option('--days <n>', "days before today (default: the job's look-back, or 14)", wholeNumber)
     .option('--from <date>', 'first UTC date')
     .option('--to <date>', 'UTC date to stop before (default: today)')
     .option('--vessel <id...>', "these vessels instead of the job's own")
     .option('--run', 'export what changed, in this process')
-    .option('--allow-shrink', 'with --run: publish days too that lose readings')
+    .option('--enqueue', 'put what changed into the queue')
+    .option('--allow-shrink', 'with --run or --enqueue: publish days too that lose readings')
     .option('--takeover', 'with --run: take vessel-days from a process that seems to be alive')
     .option('--json', 'print the result as JSON')
     .action(async (jobs, options) => {
@@ -228,7 +231,7 @@ function addBackfill(program: Command, context: CommandContext, done: Done): voi
 function addFleet(program: Command, context: CommandContext, done: Done): void {
   program
     .command('schedule')
-    .description('keep the queue filled with what is due: nightly by the jobs, and backfills')
+    .description('keep the queue filled with what is due: nightly and late data by the jobs, and backfills')
     .option('--once', 'plan every job with a schedule now, and end')
     .action(async (options) => {
       const { scheduleCommand } = await import('./commands/schedule.ts');

@@ -36,7 +36,14 @@ export class RateLimitedError extends VesselExportError {
   }
 }
 export class DataError extends VesselExportError {}
-export class RefusedError extends VesselExportError {}
+export class RefusedError extends VesselExportError {
+  /** Digest of the source's totals that were refused; undefined where it was not asked for them. */
+  readonly totalsSha256: string | undefined;
+  constructor(code: string, message: string, totalsSha256?: string, options?: ErrorOptions) {
+    super(code, message, options);
+    this.totalsSha256 = totalsSha256;
+  }
+}
 export class FencedError extends VesselExportError {}
 export class CommitFailedError extends VesselExportError {}
 export class CommitUnknownError extends VesselExportError {}

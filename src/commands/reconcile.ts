@@ -1,18 +1,21 @@
 /** `reconcile`: find the published days whose source has changed, and export exactly those again. */
 import type { App, AppOverrides } from '../app.ts';
 import { openApp } from '../app.ts';
+import type { Config } from '../config/config.ts';
 import { loadConfig, pickJobs } from '../config/config.ts';
 import { ConfigError } from '../errors.ts';
 import type { DayResult } from '../export/export-jobs.ts';
 import { performTasks } from '../export/export-jobs.ts';
+import type { ExportTask } from '../export/ports.ts';
 import type { JobReconciliation } from '../export/reconcile-jobs.ts';
 import { reconcileJob } from '../export/reconcile-jobs.ts';
 import { noteRefusals, repairTasks } from '../export/repair.ts';
 import { createRequestStats } from '../fetch/exchange.ts';
-import type { Job } from '../model/index.ts';
+import type { QueuedRepair } from '../fleet/repairs.ts';
+import type { Job, Log } from '../model/index.ts';
 import { addDays, microsToDate, systemClock } from '../model/index.ts';
 import { createProgressView } from '../terminal/progress-view.ts';
-import { formatReconciliation } from '../terminal/reconcile-view.ts';
+import { formatLeft, formatQueued, formatReconciliation } from '../terminal/reconcile-view.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
 import type { RunOptions } from './run.ts';
@@ -21,13 +24,15 @@ import { checkRange, isBad, summarize } from './run.ts';
 export interface ReconcileOptions extends Omit<RunOptions, 'force'> {
   /** Days before today; in the place of `from` and `to`. */
   readonly days?: number;
-  /** Export what an export mends, in this process. A queue can take the same tasks (`repairTasks`). */
+  /** Export what an export mends, in this process. */
   readonly run?: boolean;
+  /** Put the same vessel-days into the queue instead. */
+  readonly enqueue?: boolean;
 }
 
 const DEFAULT_LOOKBACK_DAYS = 14;
 
-/** Print what changed, export it again if asked to; the exit code. `overrides` are for tests. */
+/** Print what changed, export or queue it if asked to; the exit code. `overrides` are for tests. */
 export async function reconcileCommand(
   context: CommandContext,
   jobNames: readonly string[],
@@ -35,16 +40,14 @@ export async function reconcileCommand(
   overrides: AppOverrides = {},
 ): Promise<number> {
   const nowMs = (overrides.clock ?? systemClock).nowMs();
+  checkMode(options);
   const rangeOf = checkLookback(options, nowMs);
   const config = loadConfig(context.env);
   const jobs = pickJobs(config, jobNames);
   const view = createProgressView(context.stderr, systemClock);
-  const app = await openApp(
-    config,
-    context.env,
-    commandLog(context, config.settings.LOG_LEVEL, view.log),
-    overrides,
-  );
+  const log = commandLog(context, config.settings.LOG_LEVEL, view.log);
+  const opened = await openFor(options, config, context.env, log, overrides);
+  const { app } = opened;
   try {
     const stats = createRequestStats();
     const concurrency = config.settings.QUERY_MAX_CONCURRENCY;
@@ -53,32 +56,79 @@ export async function reconcileCommand(
       const request = { ...rangeOf(job), vessels: options.vessel ?? [], concurrency };
       found.push(await reconcileJob(app.ports, job, request, context.signal, stats));
     }
-    if (options.run === true) await repair(app, jobs, found, options, view, context.signal);
+    const mends = options.run === true || options.enqueue === true;
+    const tasks = mends ? await toRepair(app, jobs, found, options) : [];
+    const queued = await opened.enqueue?.(tasks);
+    if (options.run === true) await repair(app, tasks, view, context.signal);
     view.end();
     const requests = { reconcile: stats.requests, export: app.client.stats.requests - stats.requests };
-    const print = options.json === true ? jsonReport : textReport;
-    context.stdout.write(print(found, options, view.results, requests));
-    return isFine(found, view.results, options) ? EXIT_OK : EXIT_FAILED;
+    const report = { found, exported: options.run === true ? view.results : undefined, queued, requests };
+    context.stdout.write(options.json === true ? jsonReport(report) : textReport(report));
+    return isFine(report, options) ? EXIT_OK : EXIT_FAILED;
   } finally {
     view.end();
-    await app.close();
+    await opened.close();
   }
+}
+
+/** Throws ConfigError `usage`. */
+function checkMode({ run, enqueue, takeover }: ReconcileOptions): void {
+  if (enqueue !== true) return;
+  if (run === true) {
+    throw new ConfigError(
+      'usage',
+      '--enqueue: given together with --run, expected one of them: --run exports in this process, --enqueue leaves it to the workers',
+    );
+  }
+  if (takeover === true)
+    throw new ConfigError('usage', '--takeover: given together with --enqueue, expected with --run only');
+}
+
+interface Opened {
+  readonly app: App;
+  readonly enqueue?: (tasks: readonly ExportTask[]) => Promise<QueuedRepair[]>;
+  close(): Promise<void>;
+}
+
+/** The app; with `--enqueue` the queue too, whose libraries nobody else needs. */
+async function openFor(
+  { enqueue }: ReconcileOptions,
+  config: Config,
+  env: NodeJS.ProcessEnv,
+  log: Log,
+  overrides: AppOverrides,
+): Promise<Opened> {
+  if (enqueue !== true) {
+    const app = await openApp(config, env, log, overrides);
+    return { app, close: () => app.close() };
+  }
+  const { openFleet } = await import('../fleet/fleet.ts');
+  const { queueRepairs } = await import('../fleet/repairs.ts');
+  const { app, queue, close } = await openFleet(config, env, log, overrides);
+  const ports = { queue, store: app.store };
+  return { app, close, enqueue: (tasks) => queueRepairs(ports, tasks, { retryFailed: false }) };
+}
+
+/** What an export mends. Days that would lose readings are noted, so that they are not tried again. */
+async function toRepair(
+  app: App,
+  jobs: readonly Job[],
+  found: readonly JobReconciliation[],
+  { allowShrink = false, takeover = false }: ReconcileOptions,
+): Promise<ExportTask[]> {
+  if (!allowShrink) for (const { findings } of found) await noteRefusals(app.ports, findings);
+  return found.flatMap(({ job: name, findings }) => {
+    const job = jobs.find((one) => one.name === name)!;
+    return repairTasks(app.ports, job, findings, { allowShrink, takeover });
+  });
 }
 
 async function repair(
   app: App,
-  jobs: readonly Job[],
-  found: readonly JobReconciliation[],
-  options: ReconcileOptions,
+  tasks: readonly ExportTask[],
   view: ReturnType<typeof createProgressView>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { allowShrink = false, takeover = false } = options;
-  const tasks = found.flatMap(({ job: name, findings }) => {
-    const job = jobs.find((one) => one.name === name)!;
-    return repairTasks(app.ports, job, findings, { allowShrink, takeover });
-  });
-  if (!allowShrink) for (const { findings } of found) await noteRefusals(app.ports, findings);
   const observed = tasks.map((task) => ({
     ...task,
     onProgress: (progress: Parameters<typeof view.onProgress>[1]) => view.onProgress(task.day, progress),
@@ -102,52 +152,52 @@ function checkLookback(options: ReconcileOptions, nowMs: number): (job: Job) => 
   return (job) => rangeOf(days ?? job.reconcile?.lookbackDays ?? DEFAULT_LOOKBACK_DAYS);
 }
 
-/** New refusals, contradictions and vessels that could not be asked need somebody's eyes; so do failed exports. */
-function isFine(
-  found: readonly JobReconciliation[],
-  results: readonly DayResult[],
-  { run, allowShrink }: ReconcileOptions,
-): boolean {
+/** What the command did. */
+interface Report {
+  readonly found: readonly JobReconciliation[];
+  /** With `--run`. */
+  readonly exported: readonly DayResult[] | undefined;
+  /** With `--enqueue`. */
+  readonly queued: readonly QueuedRepair[] | undefined;
+  readonly requests: { readonly reconcile: number; readonly export: number };
+}
+
+/**
+ * New refusals, contradictions and vessels that could not be asked need somebody's eyes; so do failed exports, and
+ * vessel-days that the queue did not take.
+ */
+function isFine({ found, exported, queued }: Report, { allowShrink }: ReconcileOptions): boolean {
   const states = new Set(found.flatMap(({ findings }) => findings.map(({ state }) => state)));
-  const isRefused = run === true && allowShrink !== true && states.has('would-shrink');
+  const mends = exported !== undefined || queued !== undefined;
+  const isRefused = mends && allowShrink !== true && states.has('would-shrink');
   const isUnknown = found.some(({ unasked }) => unasked.length > 0);
-  return (
-    !isRefused && !isUnknown && !states.has('disagree') && !states.has('unreadable') && !results.some(isBad)
-  );
+  if (isRefused || isUnknown || states.has('disagree') || states.has('unreadable')) return false;
+  const isLeft = ({ status }: QueuedRepair) => status === 'in-failed-set' || status === 'no-room';
+  return !exported?.some(isBad) && !queued?.some(isLeft);
 }
 
-interface Requests {
-  readonly reconcile: number;
-  readonly export: number;
-}
-
-function textReport(
-  found: readonly JobReconciliation[],
-  { run }: ReconcileOptions,
-  results: readonly DayResult[],
-  requests: Requests,
-): string {
+function textReport({ found, exported, queued, requests }: Report): string {
   const lines = found.map(formatReconciliation);
   const asked = `${requests.reconcile} requests to compare`;
-  const days = found.flatMap(({ findings }) => findings);
-  if (run !== true) {
-    const hint = days.length > 0 ? '; --run exports again what changed' : '';
-    return `${[...lines, `${asked}${hint}`].join('\n')}\n`;
+  if (exported !== undefined) {
+    const done = exported.length === 0 ? 'nothing to export' : `exported ${summarize(exported)}`;
+    lines.push(`${done}; ${asked}, ${requests.export} to export`);
+  } else if (queued !== undefined) lines.push(`${formatQueued(queued)}; ${asked}`, ...formatLeft(queued));
+  else {
+    const isAny = found.some(({ findings }) => findings.length > 0);
+    lines.push(
+      `${asked}${isAny ? '; --run exports again what changed, --enqueue leaves it to the workers' : ''}`,
+    );
   }
-  const exported = results.length === 0 ? 'nothing to export' : `exported ${summarize(results)}`;
-  return `${[...lines, `${exported}; ${asked}, ${requests.export} to export`].join('\n')}\n`;
+  return `${lines.join('\n')}\n`;
 }
 
-function jsonReport(
-  found: readonly JobReconciliation[],
-  { run }: ReconcileOptions,
-  results: readonly DayResult[],
-  requests: Requests,
-): string {
+function jsonReport({ found, exported, queued, requests }: Report): string {
   const jobs = found.map(({ findings, ...job }) => ({
     ...job,
     findings: findings.map(({ day: { vessel, date }, ...finding }) => ({ vessel, date, ...finding })),
   }));
-  const exported = results.map(({ day, ...result }) => ({ ...day, ...result }));
-  return `${JSON.stringify({ jobs, requests, ...(run === true ? { vesselDays: exported } : {}) }, null, 2)}\n`;
+  const results = exported ?? queued;
+  const vesselDays = results?.map(({ day, ...result }) => ({ ...day, ...result }));
+  return `${JSON.stringify({ jobs, requests, ...(vesselDays === undefined ? {} : { vesselDays }) }, null, 2)}\n`;
 }

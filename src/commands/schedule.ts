@@ -16,7 +16,7 @@ import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
 
 export interface ScheduleOptions {
-  /** Plan every job that has a schedule now, and end. */
+  /** Plan every job that has a schedule now, and end. It does not look back: `reconcile --enqueue` does. */
   readonly once?: boolean;
 }
 
@@ -42,8 +42,10 @@ export async function scheduleCommand(
     const observe = { settings: config.settings, log, stopping: context.signal, ...nothing };
     const operations = await serveOperations(fleet, metrics, observe);
     try {
-      const jobs = config.jobs.filter(({ schedule }) => schedule !== undefined).map(({ name }) => name);
-      log.info({ jobs, http: operations.url }, 'scheduler is ready');
+      const namesWith = (key: 'schedule' | 'reconcile') =>
+        config.jobs.filter((job) => job[key] !== undefined).map(({ name }) => name);
+      const fields = { jobs: namesWith('schedule'), reconciled: namesWith('reconcile') };
+      log.info({ ...fields, http: operations.url }, 'scheduler is ready');
       await scheduler.run(context.signal);
     } finally {
       await operations.close();
@@ -71,6 +73,7 @@ function openScheduler(
     jobs,
     state: createScheduleState(redis, prefix, randomUUID()),
     onPlanned: (job, missing, oldest) => metrics.onPlanned(job, missing, oldest),
+    onLookedBack: (job, found) => metrics.onLookedBack(job, found),
     ...(intervalMs === undefined ? {} : { intervalMs }),
   });
 }

@@ -9,14 +9,13 @@ import { packDetail, readDetail } from '../publish/ledger.ts';
 import type { PartUpload } from '../publish/parts.ts';
 import { createPartUpload } from '../publish/parts.ts';
 import { hourTotals } from '../verify/compare.ts';
-import { seriesTotals, totalsDigest } from '../verify/day-totals.ts';
 import { confirmEmpty } from './confirm-empty.ts';
 import type { Dataset } from './dataset.ts';
 import { openDataset } from './dataset.ts';
 import { draftReceipt } from './draft.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
 import type { PublishedDay, SourceCounts } from './proof.ts';
-import { askSource, guardAgainstShrinking, verifyCounts } from './proof.ts';
+import { askSource, digestOf, guardAgainstShrinking, verifyCounts } from './proof.ts';
 import type { ResumePoint } from './resume.ts';
 import type { ResolvedSeries, SourceContext } from './source.ts';
 import { resolveSeries } from './source.ts';
@@ -54,7 +53,7 @@ export async function attemptDay(
   const guarded =
     published === undefined || task.allowShrink ? undefined : await readPublished(ports, published);
   const source = task.job.verify === 'off' ? undefined : await askSource(attempt);
-  if (guarded && source) guardAgainstShrinking(attempt, guarded, source.counts);
+  if (guarded && source) guardAgainstShrinking(attempt, guarded, source.counts, source);
   await ports.onStep('counted');
   await fetchAll(attempt, source, resume?.checkpoint.cursorMicros);
   await ports.onStep('fetched');
@@ -62,7 +61,7 @@ export async function attemptDay(
   // The pages of measurements have asked for every reading of the day; statistics have only been asked for counts.
   if (proven?.counts.total() === 0 && task.job.dataset === 'statistics')
     await confirmEmpty(attempt.context, attempt.series);
-  if (guarded) guardAgainstShrinking(attempt, guarded, attempt.counts);
+  if (guarded) guardAgainstShrinking(attempt, guarded, attempt.counts, proven);
   await ports.onStep('verified');
   const sealed = await sealDay(attempt, proven);
   await claim.writeSealed(sealed);
@@ -186,8 +185,8 @@ function tallyOf(attempt: Attempt): Tally {
   };
 }
 
-function sourceOf({ counts, askedAt }: SourceCounts): NonNullable<Receipt['source']> {
-  return { rows: counts.total(), askedAt, totalsSha256: totalsDigest(seriesTotals(counts.toJson())) };
+function sourceOf(source: SourceCounts): NonNullable<Receipt['source']> {
+  return { rows: source.counts.total(), askedAt: source.askedAt, totalsSha256: digestOf(source) };
 }
 
 /** Step 8: the last part, and the draft that the receipt will be. */

@@ -1,5 +1,5 @@
 /** One vessel-day whose totals are not the receipt's: what changed, and what may be done about it. */
-import type { Note, Receipt, VesselDay } from '../model/index.ts';
+import type { ComparedDay, Note, Receipt, VesselDay } from '../model/index.ts';
 import { readDetail, readNote } from '../publish/ledger.ts';
 import type { DayTotals, PublishedTotals, SeriesChange } from '../verify/day-totals.ts';
 import { describeChanges, findChanges, losses, seriesTotals, totalReadings } from '../verify/day-totals.ts';
@@ -18,14 +18,16 @@ export type ReconciledReceipt = Pick<
  * readings of a series than are published. `refused`: the same, and already said. `disagree`: the source's own
  * statistics contradict each other. `unreadable`: the receipt is damaged.
  */
-export type FindingState =
-  | 'missing'
-  | 'stale'
-  | 'changed'
-  | 'would-shrink'
-  | 'refused'
-  | 'disagree'
-  | 'unreadable';
+export type FindingState = (typeof FINDING_STATES)[number];
+export const FINDING_STATES = [
+  'missing',
+  'stale',
+  'changed',
+  'would-shrink',
+  'refused',
+  'disagree',
+  'unreadable',
+] as const;
 
 /** A series that changed, by name where it has one. */
 export interface NamedChange extends SeriesChange {
@@ -40,8 +42,8 @@ export interface ReconcileFinding {
   /** Readings that the source counted when the day was published, and that it counts now. */
   readonly published: number | null;
   readonly now: number | null;
-  /** Digest of the source's totals by day. */
-  readonly totalsSha256?: string;
+  /** What was compared; absent where nothing was. */
+  readonly compared?: ComparedDay;
 }
 
 /** The cheap comparison, which is all that an unchanged day needs. */
@@ -70,7 +72,8 @@ export async function compareDay(
     published === undefined ? undefined : findChanges(published, now, policy);
   if (changesOf(seen.now)?.length === 0) return undefined;
   const note = await readNoteOf(ports, day);
-  const base = { day, totalsSha256: seen.digest, published: receipt.source?.rows ?? receipt.rows };
+  const compared = { epoch: receipt.epoch, totalsSha256: seen.digest };
+  const base = { day, compared, published: receipt.source?.rows ?? receipt.rows };
   if (note?.state === 'refused' && note.totalsSha256 === seen.digest) {
     const now = totalReadings(seen.now);
     return {

@@ -60,7 +60,7 @@ async function finishDay(
   signal: AbortSignal,
 ): Promise<ExportOutcome> {
   const { receipt, predecessor } = inheritance;
-  if (!task.force && receipt?.settingsHash === task.settingsHash) {
+  if (!isForced(task, receipt) && receipt?.settingsHash === task.settingsHash) {
     await claim.finish();
     return { status: 'done', receipt };
   }
@@ -73,6 +73,11 @@ async function finishDay(
     ? await findResumePoint(ports, task, claim, predecessor.checkpoint, signal)
     : undefined;
   return exportReadings(ports, task, claim, receipt, resume, signal);
+}
+
+/** A day that was published since it was compared is not what was to be replaced. */
+function isForced({ force, compared }: ExportTask, receipt: Receipt | undefined): boolean {
+  return force && (compared === undefined || receipt === undefined || compared.epoch === receipt.epoch);
 }
 
 /** Steps 9 and 10 of a day that a predecessor sealed; undefined when its upload is lost. */
@@ -138,6 +143,7 @@ async function endAttempt(ports: ExportPorts, claim: Claim, error: unknown): Pro
 }
 
 function noteOf(ports: ExportPorts, claim: Claim, error: unknown): Note {
+  const totalsSha256 = error instanceof RefusedError ? error.totalsSha256 : undefined;
   return {
     noteVersion: 1,
     ...claim.day,
@@ -145,5 +151,6 @@ function noteOf(ports: ExportPorts, claim: Claim, error: unknown): Note {
     code: error instanceof VesselExportError ? error.code : 'internal-error',
     message: messageOf(error),
     at: new Date(ports.clock.nowMs()).toISOString(),
+    ...(totalsSha256 === undefined ? {} : { totalsSha256 }),
   };
 }

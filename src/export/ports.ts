@@ -3,6 +3,7 @@ import type { QueryClient } from '../fetch/client.ts';
 import type {
   ApiVersion,
   Clock,
+  ComparedDay,
   FormatSizes,
   Job,
   Log,
@@ -41,6 +42,8 @@ export interface ExportTask {
   readonly settingsHash: string;
   /** Export again although there is a receipt of these settings. */
   readonly force: boolean;
+  /** With `force`: only while the published day is still the one that was compared. */
+  readonly compared?: ComparedDay;
   /** Publish even where a series would lose readings. */
   readonly allowShrink: boolean;
   /** Take the vessel-day from a live owner. */

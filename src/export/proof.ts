@@ -4,6 +4,7 @@ import type { Clock, DayCounts, Job, Receipt } from '../model/index.ts';
 import { formatVesselDay, MICROS_PER_HOUR } from '../model/index.ts';
 import type { Detail } from '../publish/ledger.ts';
 import { compareCounts, describeDisagreements, describeShrinkage, findShrinkage } from '../verify/compare.ts';
+import { seriesTotals, totalsDigest } from '../verify/day-totals.ts';
 import { CountsDisagreeError } from './clean-start.ts';
 import type { ResolvedSeries, SourceContext } from './source.ts';
 import { askDayCounts } from './source.ts';
@@ -34,13 +35,14 @@ export async function askSource({ context, series, clock }: ProofContext): Promi
 }
 
 /**
- * The never-shrink guard: a published day is not replaced by one that lost readings of a series. Throws
- * RefusedError `would-shrink`.
+ * The never-shrink guard: a published day is not replaced by one that lost readings of a series. `source`: what
+ * the source counted; undefined where it was not asked. Throws RefusedError `would-shrink`.
  */
 export function guardAgainstShrinking(
   { context, series }: ProofContext,
   published: PublishedDay,
   candidate: DayCounts,
+  source: SourceCounts | undefined,
 ): void {
   const { receipt, detail } = published;
   const lost =
@@ -51,7 +53,13 @@ export function guardAgainstShrinking(
   throw new RefusedError(
     'would-shrink',
     `${formatVesselDay(context.day)}: refused to replace the published day by one with fewer readings: ${lost}. The published day stays; if the source is right, run again with --allow-shrink`,
+    source && digestOf(source),
   );
+}
+
+/** Digest of the totals by day: the one that a look-back compares. */
+export function digestOf({ counts }: SourceCounts): string {
+  return totalsDigest(seriesTotals(counts.toJson()));
 }
 
 /** Where the detail of the published day is lost or damaged, its total still guards it. */

@@ -23,7 +23,7 @@ export function repairTasks(
 ): ExportTask[] {
   return findings
     .filter(({ state }) => TO_EXPORT.has(state) || (allowShrink && TO_SHRINK.has(state)))
-    .map(({ day, state }) => ({
+    .map(({ day, state, compared }) => ({
       job,
       day,
       settingsHash: settingsHash(job, ports.apiVersion),
@@ -31,6 +31,7 @@ export function repairTasks(
       force: state !== 'missing' && state !== 'stale',
       allowShrink,
       takeover,
+      ...(compared === undefined ? {} : { compared }),
     }));
 }
 
@@ -39,7 +40,7 @@ export async function noteRefusals(
   ports: Pick<ExportPorts, 'store' | 'clock'>,
   findings: readonly ReconcileFinding[],
 ): Promise<void> {
-  for (const { day, state, message, totalsSha256 } of findings) {
+  for (const { day, state, message, compared } of findings) {
     if (state !== 'would-shrink') continue;
     const note: Note = {
       noteVersion: 1,
@@ -48,7 +49,7 @@ export async function noteRefusals(
       code: 'would-shrink',
       message: `the source has fewer readings than are published: ${message}. The published day stays; if the source is right, run reconcile --run --allow-shrink`,
       at: new Date(ports.clock.nowMs()).toISOString(),
-      ...(totalsSha256 === undefined ? {} : { totalsSha256 }),
+      ...(compared === undefined ? {} : { totalsSha256: compared.totalsSha256 }),
     };
     await writeNote(ports.store, note);
   }

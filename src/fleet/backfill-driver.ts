@@ -85,14 +85,21 @@ export function withdrawBackfill(queue: VesselDayQueue, backfill: Backfill): Pro
   return queue.withdraw((day: QueuedDay) => day.kind === 'backfill' && belongsTo(backfill, day));
 }
 
-/** Take failed vessel-days of the range out of the failed set, so that they are queued again; which. */
+/**
+ * Take failed vessel-days of the range out of the failed set, so that they are queued again; which. Those that a
+ * look-back sent have a receipt, so that no plan would queue them: they go back at once.
+ */
 export async function releaseFailed(
   queue: VesselDayQueue,
-  range: Pick<Backfill, 'job' | 'from' | 'to' | 'vessels'>,
+  range: Pick<Backfill, 'job' | 'from' | 'to' | 'vessels' | 'allowShrink'>,
 ): Promise<string[]> {
   const released: string[] = [];
-  for (const { day } of await queue.deadLetters()) {
-    if (belongsTo(range, day) && (await queue.remove(day))) released.push(formatVesselDay(day));
+  for (const { day, queued } of await queue.deadLetters()) {
+    if (!belongsTo(range, day) || !(await queue.remove(day))) continue;
+    released.push(formatVesselDay(day));
+    const { kind, force, compared } = queued;
+    const allowShrink = range.allowShrink || queued.allowShrink === true;
+    if (force && compared) await queue.add([{ ...day, kind, force, compared, allowShrink }]);
   }
   return released;
 }

@@ -29,7 +29,7 @@ export async function openFleet(
   if (config.settings.REDIS_URL === undefined) {
     throw new ConfigError(
       'redis-url',
-      "REDIS_URL: not set, expected the address of the queue's Redis, such as redis://localhost:6379; without one, 'vessel-export run' exports in one process",
+      "REDIS_URL: not set, expected the address of the queue's Redis, such as redis://localhost:6379; without one, 'vessel-export run' and 'reconcile --run' export in one process",
     );
   }
   const app = await openApp(config, env, log, overrides);

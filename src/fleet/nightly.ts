@@ -81,9 +81,9 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
     async planIfFired(job, signal) {
       if (job.schedule === undefined) return undefined;
       const firingMs = lastFiringMs(job.schedule, ports.clock.nowMs());
-      if ((await state.plannedFiringMs(job.name)) === firingMs) return undefined;
+      if ((await state.plannedFiringMs('nightly', job.name)) === firingMs) return undefined;
       const found = await plan(job, await begin(job, firingMs, signal));
-      if (found.left === 0) await state.setPlannedFiringMs(job.name, firingMs);
+      if (found.left === 0) await state.setPlannedFiringMs('nightly', job.name, firingMs);
       return found;
     },
     async plan(job, signal) {

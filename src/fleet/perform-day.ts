@@ -1,7 +1,7 @@
 /** A vessel-day from the queue → its export, by the jobs this process knows. */
-import { ConfigError } from '../errors.ts';
+import { ConfigError, RefusedError } from '../errors.ts';
 import type { DayResult } from '../export/export-jobs.ts';
-import { lastSnapshots, performTask } from '../export/export-jobs.ts';
+import { failureOf, lastSnapshots, performTask } from '../export/export-jobs.ts';
 import type { ExportPorts } from '../export/ports.ts';
 import type { Job, Receipt } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
@@ -11,11 +11,14 @@ import type { QueuedDay } from '../queue/vessel-day-queue.ts';
 
 export type PerformDay = (day: QueuedDay, signal: AbortSignal) => Promise<DayResult>;
 
-/** Throws ConfigError `unknown-job` for a job that is not in JOBS_DIR here, and what the export throws. */
+/**
+ * Throws ConfigError `unknown-job` for a job that is not in JOBS_DIR here, and what the export throws; but a day
+ * that a look-back sent, and that would lose readings, has the result `refused`.
+ */
 export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): PerformDay {
   const snapshots = createSnapshotCache(ports);
   return async (queued, signal) => {
-    const { job: name, vessel, date, force = false, allowShrink = false } = queued;
+    const { job: name, vessel, date, force = false, allowShrink = false, compared } = queued;
     const day = { job: name, vessel, date };
     const job = jobs.find((one) => one.name === name);
     if (job === undefined) {
@@ -34,9 +37,16 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): Perf
       force,
       allowShrink,
       takeover: false,
+      ...(compared === undefined ? {} : { compared }),
       ...(lastSnapshot === undefined ? {} : { lastSnapshot }),
     };
-    return performTask(ports, task, signal);
+    try {
+      return await performTask(ports, task, signal);
+    } catch (error) {
+      // The published day stays, and the note keeps look-backs from trying again: nothing is left for the queue.
+      if (compared !== undefined && error instanceof RefusedError) return failureOf(ports, day, error);
+      throw error;
+    }
   };
 }
 

@@ -1,13 +1,16 @@
 /** Fills the queue with open vessel-days, a few thousand at a time: a million would only fill Redis. */
 import type { VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
-import type { QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
+import type { QueuedDay, QueuedKind, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 
-/** Vessel-days that may wait in the queue: nightly ones never have to wait behind a backfill to get in. */
-export const MOST_WAITING = { nightly: 4_000, backfill: 2_000 } as const;
+/**
+ * Vessel-days that may wait in the queue: nightly ones never have to wait behind others to get in, nor those that
+ * a look-back found behind a backfill.
+ */
+export const MOST_WAITING = { nightly: 4_000, reconcile: 3_000, backfill: 2_000 } as const;
 
 /** How many more of a kind may enter. */
-export async function roomFor(queue: VesselDayQueue, kind: 'nightly' | 'backfill'): Promise<number> {
+export async function roomFor(queue: VesselDayQueue, kind: QueuedKind): Promise<number> {
   const { waiting, prioritized, delayed } = await queue.depth();
   const taken = (kind === 'nightly' ? waiting : prioritized) + delayed;
   return Math.max(0, MOST_WAITING[kind] - taken);

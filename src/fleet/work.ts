@@ -97,8 +97,10 @@ const OUTCOMES: Readonly<Record<Consequence['kind'], string>> = {
   fail: 'failed',
 };
 
-function logEnd(log: Log, { day, status, rows }: DayResult): void {
-  log.info({ vesselDay: formatVesselDay(day), ...(rows === undefined ? {} : { rows }) }, status);
+function logEnd(log: Log, { day, status, rows, code, message }: DayResult): void {
+  const vesselDay = formatVesselDay(day);
+  if (status === 'refused') log.warn({ vesselDay, code, reason: message }, status);
+  else log.info({ vesselDay, ...(rows === undefined ? {} : { rows }) }, status);
 }
 
 function logTrouble(log: Log, { day, code, message }: DayResult, consequence: Consequence['kind']): void {

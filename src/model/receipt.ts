@@ -55,6 +55,13 @@ export interface Receipt {
 /** A receipt before it is known who finishes the day, and when. */
 export type ReceiptDraft = Omit<Receipt, 'epoch' | 'finishedAt'>;
 
+/** What a look-back compared: the published day, by the epoch of its receipt, with the source's totals then. */
+export interface ComparedDay {
+  readonly epoch: number;
+  /** `totalsDigest` of what the source counted. */
+  readonly totalsSha256: string;
+}
+
 /** Why a vessel-day failed or was refused; gone once it is published. */
 export interface Note {
   readonly noteVersion: 1;
@@ -65,6 +72,6 @@ export interface Note {
   readonly code: string;
   readonly message: string;
   readonly at: string;
-  /** Digest of the source's totals that reconcile refused: it stays refused until they change. */
+  /** Digest of the source's totals that were refused: the day stays refused until they change. */
   readonly totalsSha256?: string;
 }

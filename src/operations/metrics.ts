@@ -24,6 +24,8 @@ export interface Metrics {
   onUploaded(seconds: number, sizeBytes: number): void;
   /** What planning found missing: how many vessel-days, and the oldest date. */
   onPlanned(job: string, missing: number, oldest: string | undefined): void;
+  /** What a look-back found: vessel-days by state, those of none too. */
+  onLookedBack(job: string, found: Readonly<Record<string, number>>): void;
 }
 
 export interface VesselDayFacts {
@@ -62,6 +64,11 @@ export function createMetrics(sources: MetricSources): Metrics {
   const oldest = gauge('oldest_missing_timestamp_seconds', 'start of the oldest missing day; 0: none', [
     'job',
   ]);
+  const lookedBack = gauge('look_back_vessel_days', 'vessel-days that the last look-back found, by state', [
+    'job',
+    'state',
+  ]);
+  const lookedBackAt = gauge('look_back_timestamp_seconds', 'when the last look-back ended', ['job']);
   readOnScrape(sources, registers);
   collectDefaultMetrics({ register: registry });
 
@@ -86,6 +93,10 @@ export function createMetrics(sources: MetricSources): Metrics {
     onPlanned(job, count, date) {
       missing.set({ job }, count);
       oldest.set({ job }, date === undefined ? 0 : Date.parse(`${date}T00:00:00Z`) / 1_000);
+    },
+    onLookedBack(job, found) {
+      for (const [state, count] of Object.entries(found)) lookedBack.set({ job, state }, count);
+      lookedBackAt.setToCurrentTime({ job });
     },
   };
 }

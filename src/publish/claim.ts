@@ -83,7 +83,8 @@ export async function takeClaim(
       if (error instanceof FencedError) continue;
       throw error;
     }
-    return { claim, inheritance: { receipt, predecessor: await findPredecessor(ports.store, day, file) } };
+    const predecessor = await findPredecessor(ports.store, day, file, receipt?.epoch ?? 0);
+    return { claim, inheritance: { receipt, predecessor } };
   }
   throw new FencedError(
     'running-elsewhere',
@@ -95,9 +96,13 @@ async function findPredecessor(
   store: ObjectStore,
   day: VesselDay,
   own: ClaimFile,
+  publishedEpoch: number,
 ): Promise<ClaimFile | undefined> {
   // Read again now that our claim stands: an overtaken owner may have moved on until its next fence check.
-  const older = (await readClaims(store, day)).filter((claim) => claim.epoch < own.epoch);
+  // One whose day was published after all is over: to publish it once more would bring back what it once read.
+  const older = (await readClaims(store, day)).filter(
+    ({ epoch }) => epoch < own.epoch && epoch > publishedEpoch,
+  );
   return older.find(
     (claim) =>
       claim.settingsHash === own.settingsHash && (claim.sealed !== null || claim.checkpoint !== null),

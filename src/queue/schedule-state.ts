@@ -9,10 +9,13 @@ export interface ScheduleState {
   lead(ttlMs: number): Promise<boolean>;
   /** Let another process lead at once. */
   resign(): Promise<void>;
-  /** The last firing of a job whose vessel-days are all in the queue, in milliseconds since the epoch. */
-  plannedFiringMs(job: string): Promise<number | undefined>;
-  setPlannedFiringMs(job: string, firingMs: number): Promise<void>;
+  /** The last firing of a job's schedule whose vessel-days are all in the queue, in milliseconds since the epoch. */
+  plannedFiringMs(kind: ScheduleKind, job: string): Promise<number | undefined>;
+  setPlannedFiringMs(kind: ScheduleKind, job: string, firingMs: number): Promise<void>;
 }
+
+/** The schedules of a job: `schedule` and `reconcile` in its file. */
+export type ScheduleKind = 'nightly' | 'reconcile';
 
 const LEAD = `
 if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end
@@ -24,18 +27,18 @@ const RESIGN = `if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', 
 /** `self` tells the schedulers apart. */
 export function createScheduleState(redis: Redis, prefix: string, self: string): ScheduleState {
   const leader = `${prefix}:schedule:leader`;
-  const planned = `${prefix}:schedule:planned`;
+  const planned = { nightly: `${prefix}:schedule:planned`, reconcile: `${prefix}:schedule:reconciled` };
   return {
     lead: async (ttlMs) => (await redis.eval(LEAD, 1, leader, self, ttlMs)) === 1,
     resign: async () => {
       await redis.eval(RESIGN, 1, leader, self);
     },
-    async plannedFiringMs(job) {
-      const text = await redis.hget(planned, job);
+    async plannedFiringMs(kind, job) {
+      const text = await redis.hget(planned[kind], job);
       return text === null ? undefined : Number(text);
     },
-    async setPlannedFiringMs(job, firingMs) {
-      await redis.hset(planned, job, firingMs);
+    async setPlannedFiringMs(kind, job, firingMs) {
+      await redis.hset(planned[kind], job, firingMs);
     },
   };
 }

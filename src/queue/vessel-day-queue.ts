@@ -7,7 +7,7 @@
  */
 import { Queue } from 'bullmq';
 import type { ChainableCommander, Redis } from 'ioredis';
-import type { VesselDay } from '../model/index.ts';
+import type { ComparedDay, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import { MAX_ATTEMPTS } from './consequence.ts';
 
@@ -18,6 +18,8 @@ export interface QueuedDay extends VesselDay {
   readonly kind: QueuedKind;
   readonly force?: boolean;
   readonly allowShrink?: boolean;
+  /** With `force`: only while the published day is still the one that was compared. */
+  readonly compared?: ComparedDay;
   /** How often it was handed back because readings and counts disagreed. */
   readonly disagreements?: number;
   /** In the failed set: the failure may have passed by the next firing of the schedule. */
@@ -27,6 +29,8 @@ export interface QueuedDay extends VesselDay {
 /** A vessel-day in the failed set. */
 export interface DeadLetter {
   readonly day: VesselDay;
+  /** As it was queued. */
+  readonly queued: QueuedDay;
   readonly code: string;
   readonly message: string;
   readonly failedMs: number;
@@ -132,6 +136,7 @@ export function openVesselDayQueue({ redis, prefix }: QueueOptions): VesselDayQu
         const [, code, message] = /^([a-z-]+): ([\s\S]*)$/.exec(job.failedReason) ?? [];
         return {
           day: { job: name, vessel, date },
+          queued: job.data,
           code: code ?? 'unknown',
           message: message ?? job.failedReason,
           failedMs: job.finishedOn ?? 0,

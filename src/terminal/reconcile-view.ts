@@ -1,6 +1,7 @@
 /** What a reconciliation found, as lines. */
 import type { FindingState } from '../export/compare-day.ts';
 import type { JobReconciliation } from '../export/reconcile-jobs.ts';
+import type { QueuedRepair, RepairStatus } from '../fleet/repairs.ts';
 import { formatCount } from './format.ts';
 
 const WORDS: Readonly<Record<FindingState, string>> = {
@@ -31,6 +32,37 @@ export function formatReconciliation(found: JobReconciliation): string {
   for (const state of COUNTED) lines.push(...countedLine(found, state));
   for (const { vessel, message } of unasked) lines.push(`  not asked  ${vessel}: ${message}`);
   return lines.join('\n');
+}
+
+const QUEUED: readonly (readonly [RepairStatus, string])[] = [
+  ['enqueued', 'enqueued'],
+  ['in-queue', 'in the queue already'],
+  ['done', 'exported meanwhile'],
+  ['in-failed-set', 'in the failed set'],
+  ['no-room', 'without room in the queue'],
+];
+
+/** `3 vessel-days: 2 enqueued, 1 in the queue already` */
+export function formatQueued(queued: readonly QueuedRepair[]): string {
+  if (queued.length === 0) return 'nothing to enqueue';
+  const parts = QUEUED.flatMap(([status, words]) => {
+    const days = queued.filter((one) => one.status === status).length;
+    return days === 0 ? [] : [`${formatCount(days)} ${words}`];
+  });
+  return `${plural(queued.length, 'vessel-day')}: ${parts.join(', ')}`;
+}
+
+/** Lines about what the queue did not take, each with what to do. */
+export function formatLeft(queued: readonly QueuedRepair[]): string[] {
+  const failed = queued.filter(({ status }) => status === 'in-failed-set');
+  const lines = failed.map(
+    ({ day, code, message }) => `  failed  ${day.vessel}/${day.date}: ${code}: ${message}`,
+  );
+  for (const job of new Set(failed.map(({ day }) => day.job)))
+    lines.push(`  'vessel-export backfill ${job} --failed' tries what has failed again`);
+  if (queued.some(({ status }) => status === 'no-room'))
+    lines.push('  the queue takes more when its workers have caught up: run this again then');
+  return lines;
 }
 
 function countedLine({ findings }: JobReconciliation, state: FindingState): string[] {

@@ -11,7 +11,7 @@ import { openRedis } from '../../src/queue/redis.ts';
 import { createScheduleState } from '../../src/queue/schedule-state.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { PlanningBench } from './planning-bench.ts';
-import { JOB, openPlanningBench, VESSELS } from './planning-bench.ts';
+import { JOB, openPlanningBench, VESSELS, withoutLookBacks } from './planning-bench.ts';
 
 const server = await redisForTests();
 const connection = server && (await openRedis(server.url));
@@ -121,7 +121,7 @@ describe.skipIf(server === undefined)('a backfill', () => {
     const scheduler = createScheduler({
       ...bench.planning,
       jobs: [UNSCHEDULED],
-      state,
+      state: withoutLookBacks(state, bench.clock),
     });
     await scheduler.look(never);
     expect(await bench.waiting()).toHaveLength(6);

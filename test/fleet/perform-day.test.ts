@@ -58,6 +58,14 @@ test('a vessel-day is exported, done when it comes again, and exported again whe
   expect(await perform({ ...day, force: true }, never)).toMatchObject({ status: 'published' });
 });
 
+test('what was published since it was compared is done', async () => {
+  const day = { ...queued('measurements', '2026-01-03'), force: true };
+  const compared = (epoch: number) => ({ epoch, totalsSha256: '0'.repeat(64) });
+  expect(await perform(day, never)).toMatchObject({ status: 'published' });
+  expect(await perform({ ...day, compared: compared(1) }, never)).toMatchObject({ status: 'published' });
+  expect(await perform({ ...day, compared: compared(1) }, never)).toMatchObject({ status: 'done' });
+});
+
 test('a vessel-day that is not due yet is left alone', async () => {
   expect(await perform(queued('measurements', DATE), never)).toMatchObject({ status: 'not-due' });
 });

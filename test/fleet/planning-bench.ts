@@ -6,7 +6,9 @@ import { createLedgerView } from '../../src/fleet/ledger-view.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
 import type { Job, Receipt, VesselDay } from '../../src/model/index.ts';
 import { receiptKey, silentLog } from '../../src/model/index.ts';
+import { lastFiringMs } from '../../src/plan/firings.ts';
 import { settingsHash } from '../../src/plan/settings-hash.ts';
+import type { ScheduleState } from '../../src/queue/schedule-state.ts';
 import type { VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -28,6 +30,17 @@ export const JOB: Job = {
   schedule: { cron: '15 6 * * *', timezone: 'UTC', settleMs: 6 * 3_600_000 },
   reconcile: { cron: '45 7 * * *', timezone: 'UTC', lookbackDays: 5 },
 };
+
+/** Every look-back of JOB counts as done: they have tests of their own, on a real service. */
+export function withoutLookBacks(state: ScheduleState, clock: ManualClock): ScheduleState {
+  return {
+    ...state,
+    plannedFiringMs: async (kind, job) =>
+      kind === 'reconcile'
+        ? lastFiringMs(JOB.reconcile!, clock.nowMs())
+        : await state.plannedFiringMs(kind, job),
+  };
+}
 
 export interface PlanningBench extends AsyncDisposable {
   readonly clock: ManualClock;

@@ -9,7 +9,7 @@ import { createScheduleState } from '../../src/queue/schedule-state.ts';
 import { QUEUE_NAME } from '../../src/queue/vessel-day-queue.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { PlanningBench } from './planning-bench.ts';
-import { JOB, openPlanningBench, VESSELS } from './planning-bench.ts';
+import { JOB, openPlanningBench, VESSELS, withoutLookBacks } from './planning-bench.ts';
 
 const server = await redisForTests();
 const connection = server && (await openRedis(server.url));
@@ -33,7 +33,7 @@ describe.skipIf(server === undefined)('the scheduler', () => {
 
   function start(jobs = [JOB]): Scheduler {
     const state = createScheduleState(redis, bench.prefix, `scheduler ${schedulers++}`);
-    return createScheduler({ ...bench.planning, jobs, state });
+    return createScheduler({ ...bench.planning, jobs, state: withoutLookBacks(state, bench.clock) });
   }
 
   const daysOf = (from: string, to: string) =>

@@ -6,9 +6,11 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { BackfillOptions } from '../../src/commands/backfill.ts';
-import { backfillCommand } from '../../src/commands/backfill.ts';
+import { backfillActionCommand, backfillCommand } from '../../src/commands/backfill.ts';
+import type { StatusOptions } from '../../src/commands/status.ts';
+import { statusCommand } from '../../src/commands/status.ts';
 import type { VesselDay } from '../../src/model/index.ts';
-import { datesBetween, objectKey } from '../../src/model/index.ts';
+import { addDays, datesBetween, objectKey } from '../../src/model/index.ts';
 import { openRedis } from '../../src/queue/redis.ts';
 import type { VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
@@ -50,8 +52,17 @@ export interface FleetBench extends AsyncDisposable {
   start(plan: FleetChildPlan, env?: Readonly<Record<string, string>>): FleetProcess;
   /** `vessel-export backfill` in this process; its exit code and what it said. */
   backfill(options: BackfillOptions): Promise<{ code: number; said: string }>;
-  /** Every day of the range, of every vessel, is in the lake as the service has it, and nothing else is left. */
-  expectExact(vessels: readonly string[], from: string, to: string): Promise<void>;
+  /** `vessel-export backfill cancel`; what is under way ends. */
+  cancel(id: string): Promise<void>;
+  /** The first date from this on on which no vessel-day has been exported. */
+  firstOpenDate(from: string): Promise<string>;
+  /** `vessel-export status` in this process; what it printed. */
+  status(options: StatusOptions): Promise<{ code: number; stdout: string }>;
+  /**
+   * Every day of the range, of every vessel, is in the lake as the service has it, and nothing else is left. With
+   * `readTo` the readings of the days before it are compared, and of those after it the receipts only.
+   */
+  expectExact(vessels: readonly string[], from: string, to: string, readTo?: string): Promise<void>;
 }
 
 export async function openFleetBench(options: FleetOptions = {}): Promise<FleetBench> {
@@ -101,11 +112,34 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
       const code = await backfillCommand(context, JOB, command, { encoderThreads: 0 }, 200);
       return { code, said };
     },
-    async expectExact(vessels, from, to) {
+    async cancel(id) {
+      const screen = { write() {} };
+      const context = { env, stdout: screen, stderr: screen, signal: never };
+      expect(await backfillActionCommand(context, 'cancel', [id], { encoderThreads: 0 })).toBe(0);
+      await expect
+        .poll(() => queue.depth(), { timeout: 60_000 })
+        .toMatchObject({ active: 0, prioritized: 0 });
+    },
+    async firstOpenDate(from) {
+      const keys = [...(await lakeFiles(lake.dir)).keys()];
+      const dates = new Set(keys.map((key) => /^_ledger\/.*\/date=([\d-]+)\//.exec(key)?.[1]));
+      let date = from;
+      while (dates.has(date)) date = addDays(date, 1);
+      return date;
+    },
+    async status(range) {
+      let stdout = '';
+      const write = (text: string) => {
+        stdout += text;
+      };
+      const context = { env, stdout: { write, columns: 200 }, stderr: { write() {} }, signal: never };
+      return { code: await statusCommand(context, [], range), stdout };
+    },
+    async expectExact(vessels, from, to, readTo = to) {
       // A day that its worker finished, but died before it said so, is looked at once more.
       await expect.poll(() => queue.depth()).toMatchObject({ active: 0, waiting: 0, prioritized: 0 });
       await bucket?.copyTo(lake.dir);
-      for (const date of datesBetween(from, to)) {
+      for (const date of datesBetween(from, readTo)) {
         for (const vessel of vessels) {
           const day = { job: JOB, vessel, date };
           await expectExactDay(service, { lakeDir: lake.dir, day, expressions: [`flat/${vessel}/*`] });
@@ -205,4 +239,11 @@ function startProcess(env: Readonly<Record<string, string>>): FleetProcess {
 /** How many vessel-days a process has published, by its log. */
 export function publishedBy({ output }: FleetProcess): string[] {
   return [...output.matchAll(/"vesselDay":"([^"]+)".*"msg":"published"/g)].map((match) => match[1]!);
+}
+
+/** A number that a worker or a scheduler shows at `/metrics`. */
+export async function metricOf({ output }: FleetProcess, name: string): Promise<number> {
+  const { http } = JSON.parse(/^.*"http":.*$/m.exec(output)![0]) as { http: string };
+  const text = await (await fetch(`${http}/metrics`)).text();
+  return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)![1]);
 }

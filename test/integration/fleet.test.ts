@@ -1,6 +1,7 @@
 /** The fleet as processes: what its workers and schedulers do when things go wrong around them. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { addDays, microsToDate } from '../../src/model/index.ts';
+import { serviceNames } from '../helpers/lake.ts';
 import { canStartOwnRedis } from '../helpers/redis.ts';
 import { OTHER_VESSEL, VESSEL } from '../helpers/run.ts';
 import type { FleetBench, FleetOptions } from './fleet-bench.ts';
@@ -113,6 +114,27 @@ describe.skipIf(!canStartOwnRedis())('a fleet', { timeout: 180_000 }, () => {
     await bench.expectExact([VESSEL], addDays(today, -2), today);
   });
 
+  test('late readings are found by the scheduler, and exported by a worker', async () => {
+    const job = { vessels: [VESSEL], reconcile: { cron: '*/2 * * * * *', lookback: '2d' } };
+    await open({ job });
+    const today = microsToDate(Date.now() * 1_000);
+    const yesterday = addDays(today, -1);
+    const worker = bench.start({ command: 'worker' });
+    const scheduler = bench.start({ command: 'schedule' });
+    // What was never exported is found first.
+    await scheduler.until(/"compared":2,"changed":0,"enqueued":0,/);
+    const [id] = (await serviceNames(bench.service, [`flat/${VESSEL}/*`])).keys();
+    const timestampMicros = Date.parse(`${yesterday}T11:22:33Z`) * 1_000;
+    bench.service.overlay.addReadings(id!, [{ timestampMicros, valueText: '4711' }]);
+    await scheduler.until(/"changed":1,"enqueued":1,/);
+    await expect.poll(() => publishedBy(worker).length, { timeout: 60_000 }).toBe(3);
+    expect(publishedBy(worker).at(-1)).toBe(`measurements/${VESSEL}/${yesterday}`);
+    await bench.expectExact([VESSEL], addDays(today, -2), today);
+    scheduler.child.kill('SIGTERM');
+    expect(await scheduler.ended).toEqual({ code: 0, signal: null });
+    expect(publishedBy(worker)).toHaveLength(3);
+  });
+
   test('poison ends in the failed set with its reason, and is exported once it is mended', async () => {
     await open();
     bench.service.faults = ({ family, range }) =>
@@ -125,6 +147,10 @@ describe.skipIf(!canStartOwnRedis())('a fleet', { timeout: 180_000 }, () => {
     expect([code, said]).toEqual([1, expect.stringContaining('1 done, 1 failed')]);
     expect(said).toContain('failed: measurements/IMO9321483/2026-01-05');
     expect(worker.output).toContain('"msg":"failed"');
+    const { stdout } = await bench.status(range);
+    expect(stdout).toMatch(/2 vessel-days: 1 complete, 1 failed;/);
+    const reason = /failed: measurements\/IMO9321483\/2026-01-05: [a-z-]+: (.*)/.exec(said)![1]!;
+    expect(stdout).toContain(reason);
     bench.service.faults = undefined;
     expect((await bench.backfill(range)).code).toBe(1);
     expect((await bench.backfill({ failed: true })).code).toBe(0);

@@ -20,7 +20,15 @@ import type { CommandRun } from '../commands/command-run.ts';
 import { commandRun } from '../commands/command-run.ts';
 import { expectExactDay, lakeFiles, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
-import { mustExport, newLake, OTHER_VESSEL, QUICK_LIMITS, startTestService, VESSEL } from '../helpers/run.ts';
+import {
+  mustExport,
+  newLake,
+  OTHER_VESSEL,
+  QUICK_LIMITS,
+  runExport,
+  startTestService,
+  VESSEL,
+} from '../helpers/run.ts';
 
 const FLEET: TestServiceOptions = { vessels: 3, readingsPerDay: 1_000 };
 const VESSELS = [VESSEL, OTHER_VESSEL, 'IMO9324227'];
@@ -219,7 +227,7 @@ test('without --run what changed is told in words, and nothing is written', asyn
     [
       `measurements: ${FROM} to ${TO}, 3 vessels, 90 vessel-days compared: 1 changed`,
       `  changed  ${name(LATE)}: 60 readings added to 1 series (<name>: n published, m now)`,
-      '5 requests to compare; --run exports again what changed\n',
+      '5 requests to compare; --run exports again what changed, --enqueue leaves it to the workers\n',
     ].join('\n'),
   );
   expect(await on.changedFiles()).toEqual([]);
@@ -328,6 +336,20 @@ test('a day that would lose readings is refused once, and kept until its counts 
   expect(await noteOf(on.lake.dir, lost)).toBeUndefined();
   await expectSource(on, lost);
   expect(await on.reconcile({ run: true })).toMatchObject({ code: 0, found: [] });
+});
+
+test('what an export refused is known to the next look-back, and not said again', async () => {
+  await using on = await bench({ days: 2 });
+  for (const id of ids) on.service.overlay.removeReadings(id, dayRange(day(1).date));
+  const args = { from: day(1).date, to: day(2).date, vessel: [VESSEL], force: true };
+  const place = { service: on.service, lakeUrl: on.lake.url, jobs: { measurements: JOB } };
+  expect((await runExport({ ...place, args })).results).toMatchObject([{ status: 'refused' }]);
+  const { code, found, requests } = await on.reconcile({ ...TWO_DAYS, run: true });
+  expect({ code, found, requests }).toEqual({
+    code: 0,
+    found: [`refused ${name(day(1))}`],
+    requests: { reconcile: 2, export: 0 },
+  });
 });
 
 test('readings that moved between series are no gain', async () => {

@@ -56,6 +56,8 @@ test('metrics count vessel-days, rows, requests, refusals and times', async () =
   metrics.onUploaded(0.4, 5_000_000);
   metrics.onPlanned('measurements', 7, '2026-01-05');
   metrics.onPlanned('metadata', 0, undefined);
+  metrics.onLookedBack('measurements', { changed: 2, refused: 1 });
+  metrics.onLookedBack('measurements', { changed: 0, refused: 1 });
   const samples = await samplesOf(metrics);
   expect(Object.fromEntries(samples)).toMatchObject({
     'vessel_export_vessel_days_total{job="measurements",outcome="published"}': 2,
@@ -73,6 +75,9 @@ test('metrics count vessel-days, rows, requests, refusals and times', async () =
     'vessel_export_missing_vessel_days{job="measurements"}': 7,
     'vessel_export_oldest_missing_timestamp_seconds{job="measurements"}': 1_767_571_200,
     'vessel_export_oldest_missing_timestamp_seconds{job="metadata"}': 0,
+    'vessel_export_look_back_vessel_days{job="measurements",state="changed"}': 0,
+    'vessel_export_look_back_vessel_days{job="measurements",state="refused"}': 1,
+    'vessel_export_look_back_timestamp_seconds{job="measurements"}': expect.any(Number),
     vessel_export_cap: 3,
     vessel_export_active_vessel_days: 2,
     vessel_export_on_hold: 0,

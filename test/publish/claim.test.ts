@@ -127,6 +127,20 @@ test('an overtaken owner learns of it by its heartbeat', () =>
     expect(claim.signal.reason).toBeInstanceOf(FencedError);
   }));
 
+test('a claim whose day was published is over: what it sealed is not published once more', () =>
+  withLake(async (ports, at) => {
+    const { claim } = await takeClaim(at(elsewhere), day, options);
+    await claim.writeCheckpoint(checkpoint);
+    // It died after its receipt, before its claim went.
+    await claim.abandon();
+    await writeReceipt(ports.store, { ...receipt, epoch: 1 });
+    const next = await takeClaim(ports, day, { ...options, takeover: true });
+    expect(next.claim.epoch).toBe(2);
+    expect(next.inheritance).toEqual({ receipt: { ...receipt, epoch: 1 }, predecessor: undefined });
+    await next.claim.finish();
+    expect(await readClaims(ports.store, day)).toEqual([]);
+  }));
+
 test('a vessel-day that was handed back is taken at once, with its checkpoint', () =>
   withLake(async (ports, at) => {
     const { claim } = await takeClaim(at(elsewhere), day, options);

@@ -1,0 +1,204 @@
+/**
+ * Look-backs: when a job's reconcile schedule has fired, its published days are compared with the source, and what
+ * changed is queued. As with the nights a firing says only that it is time to look, so a scheduler that was down
+ * for several of them looks back once.
+ *
+ * A look-back over a large fleet takes minutes. It runs beside the planning, one at a time, with few requests at
+ * once, and can be ended anywhere: its firing counts as planned only once everything it found is in the queue, and
+ * what it found is held against the ledger again whenever the queue is topped up.
+ */
+import type { FindingState } from '../export/compare-day.ts';
+import { FINDING_STATES } from '../export/compare-day.ts';
+import type { ExportTask } from '../export/ports.ts';
+import type { JobReconciliation } from '../export/reconcile-jobs.ts';
+import { reconcileJob } from '../export/reconcile-jobs.ts';
+import { noteRefusals, repairTasks } from '../export/repair.ts';
+import { createRequestStats } from '../fetch/exchange.ts';
+import type { Job, Log } from '../model/index.ts';
+import { addDays, formatVesselDay, microsToDate } from '../model/index.ts';
+import { lastFiringMs } from '../plan/firings.ts';
+import type { ScheduleState } from '../queue/schedule-state.ts';
+import type { PlanningPorts } from './nightly.ts';
+import type { QueuedRepair } from './repairs.ts';
+import { queueRepairs } from './repairs.ts';
+import type { Guard } from './say-once.ts';
+
+export interface LookBackOptions extends Pick<PlanningPorts, 'ports' | 'queue' | 'log'> {
+  readonly jobs: readonly Job[];
+  readonly state: ScheduleState;
+  readonly guard: Guard;
+  /** Told how many vessel-days a look-back found, by state. */
+  readonly onLookedBack?: (job: string, found: Readonly<Record<string, number>>) => void;
+}
+
+export interface LookBacks {
+  /**
+   * Go on: queue what the last look-back found and had no room for, then begin the next one whose schedule has
+   * fired. Does not wait for its end; nothing happens while one is under way.
+   */
+  step(signal: AbortSignal): Promise<void>;
+  /** End the one under way; its firing is looked at again. */
+  stop(): Promise<void>;
+}
+
+/** Vessels that are asked for at once: the workers need the cap more. */
+const VESSELS_AT_ONCE = 2;
+/** After a look-back that failed. */
+const RETRY_MS = 300_000;
+
+interface Firing {
+  readonly job: Job;
+  readonly firingMs: number;
+}
+
+export function createLookBacks(options: LookBackOptions): LookBacks {
+  const { ports, queue, log, state, guard } = options;
+  const { clock, store } = ports;
+  const jobs = options.jobs.filter(({ reconcile }) => reconcile !== undefined);
+  const notBeforeMs = new Map<string, number>();
+  let underWay: { readonly ended: Promise<void>; readonly stop: AbortController } | undefined;
+  let found: (Firing & { readonly tasks: readonly ExportTask[] }) | undefined;
+
+  async function nextFiring(): Promise<Firing | undefined> {
+    for (const job of jobs) {
+      const nowMs = clock.nowMs();
+      if (nowMs < (notBeforeMs.get(job.name) ?? 0)) continue;
+      const firingMs = lastFiringMs(job.reconcile!, nowMs);
+      if ((await state.plannedFiringMs('reconcile', job.name)) !== firingMs) return { job, firingMs };
+    }
+    return undefined;
+  }
+
+  async function lookBack(firing: Firing, signal: AbortSignal): Promise<void> {
+    const { job } = firing;
+    const stats = createRequestStats();
+    const startedMs = clock.monotonicMs();
+    const to = microsToDate(clock.nowMs() * 1_000);
+    const from = addDays(to, -job.reconcile!.lookbackDays);
+    const request = { from, to, vessels: [], concurrency: VESSELS_AT_ONCE };
+    const seen = await reconcileJob(ports, job, request, signal, stats);
+    signal.throwIfAborted();
+    const tasks = repairTasks(ports, job, seen.findings, { allowShrink: false, takeover: false });
+    const queued = await queueRepairs({ queue, store }, tasks, { retryFailed: true });
+    // Said before it is noted: said twice is better than never.
+    sayTroubles(log, seen, queued);
+    await noteRefusals(ports, seen.findings);
+    const byState = countBy(seen.findings.map((finding) => finding.state));
+    await settle({ ...firing, tasks }, queued);
+    options.onLookedBack?.(job.name, { ...NOTHING, ...byState });
+    const seconds = Math.round((clock.monotonicMs() - startedMs) / 1_000);
+    log.info({ ...summaryOf(seen, byState, queued), requests: stats.requests, seconds }, 'looked back');
+  }
+
+  /** Everything is in the queue: the firing is planned. Else the rest is kept for when there is room. */
+  async function settle(open: typeof found & object, queued: readonly QueuedRepair[]): Promise<void> {
+    if (queued.some(({ status }) => status === 'no-room')) {
+      // What is in the queue stays in hand too: a queue that is flushed meanwhile is filled again.
+      found = { ...open, tasks: open.tasks.filter((_, index) => !ENDED.has(queued[index]!.status)) };
+    } else {
+      found = undefined;
+      await state.setPlannedFiringMs('reconcile', open.job.name, open.firingMs);
+    }
+  }
+
+  async function topUp(open: typeof found & object): Promise<void> {
+    const queued = await queueRepairs({ queue, store }, open.tasks, { retryFailed: false });
+    await settle(open, queued);
+    const { enqueued = 0, 'no-room': left = 0 } = countBy(queued.map(({ status }) => status));
+    if (enqueued > 0) log.info({ job: open.job.name, enqueued, left }, 'queued more of what changed');
+  }
+
+  function begin(firing: Firing, signal: AbortSignal): void {
+    const stop = new AbortController();
+    const either = AbortSignal.any([signal, stop.signal]);
+    const work = async () => {
+      try {
+        await lookBack(firing, either);
+      } catch (error) {
+        if (!either.aborted) notBeforeMs.set(firing.job.name, clock.nowMs() + RETRY_MS);
+        throw error;
+      }
+    };
+    const ended = guard(`reconcile of ${firing.job.name}`, either, work, 'cannot look back now')
+      // Rejects when it was ended.
+      .catch(() => {})
+      .then(() => {
+        underWay = undefined;
+      });
+    underWay = { ended, stop };
+  }
+
+  return {
+    async step(signal) {
+      if (underWay !== undefined) return;
+      if (found !== undefined) await topUp(found);
+      if (found !== undefined) return;
+      const firing = await nextFiring();
+      if (firing !== undefined) begin(firing, signal);
+    },
+    async stop() {
+      underWay?.stop.abort();
+      await underWay?.ended;
+      found = undefined;
+    },
+  };
+}
+
+const NOTHING = Object.fromEntries(FINDING_STATES.map((finding) => [finding, 0]));
+/** Nothing is left to be done for these. */
+const ENDED: ReadonlySet<QueuedRepair['status']> = new Set(['done', 'in-failed-set']);
+
+function countBy(words: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
+  return counts;
+}
+
+function summaryOf(
+  { job, from, to, reason, vessels, compared, unasked }: JobReconciliation,
+  byState: Readonly<Record<string, number>>,
+  queued: readonly QueuedRepair[],
+): object {
+  if (reason !== null) return { job, notReconciled: reason };
+  return {
+    job,
+    from,
+    to,
+    vessels,
+    compared,
+    changed: 0,
+    ...byState,
+    ...(unasked.length === 0 ? {} : { unasked: unasked.length }),
+    enqueued: 0,
+    ...countBy(queued.map(({ status }) => status)),
+  };
+}
+
+/** Lines of one kind; the rest is counted. */
+const SAID_AT_MOST = 20;
+
+/** What needs somebody's eyes. What was refused before is not said again. */
+function sayTroubles(log: Log, seen: JobReconciliation, queued: readonly QueuedRepair[]): void {
+  const say = (text: string, troubles: readonly object[]) => {
+    for (const trouble of troubles.slice(0, SAID_AT_MOST)) log.warn(trouble, text);
+    const more = troubles.length - SAID_AT_MOST;
+    if (more > 0) log.warn({ job: seen.job, more }, text);
+  };
+  const findings = (state: FindingState) =>
+    seen.findings
+      .filter((finding) => finding.state === state)
+      .map(({ day, message }) => ({ vesselDay: formatVesselDay(day), reason: message }));
+  say('would lose readings: the published day stays', findings('would-shrink'));
+  say("the source's statistics disagree", findings('disagree'));
+  say('its receipt cannot be read', findings('unreadable'));
+  const { job } = seen;
+  say(
+    'could not be compared',
+    seen.unasked.map(({ vessel, code, message }) => ({ job, vessel, code, reason: message })),
+  );
+  const failed = queued.filter(({ status }) => status === 'in-failed-set');
+  say(
+    'changed, but in the failed set',
+    failed.map(({ day, code, message }) => ({ vesselDay: formatVesselDay(day), code, reason: message })),
+  );
+}

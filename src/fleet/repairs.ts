@@ -1,0 +1,126 @@
+/** Vessel-days that a look-back found, put into the queue: what an export mends, and is still as it was compared. */
+import { DataError } from '../errors.ts';
+import type { ExportTask } from '../export/ports.ts';
+import type { Receipt, VesselDay } from '../model/index.ts';
+import { formatVesselDay } from '../model/index.ts';
+import { forEachAtOnce } from '../publish/at-once.ts';
+import { readReceipt } from '../publish/ledger.ts';
+import type { DeadLetter, QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
+import type { ObjectStore } from '../store/store.ts';
+import { roomFor } from './top-up.ts';
+
+/**
+ * `enqueued`: now. `in-queue`: it was there already, and stays as it is. `done`: exported since it was compared.
+ * `in-failed-set`: it has failed as it is now, and is not tried again by itself. `no-room`: enough waits.
+ */
+export type RepairStatus = 'enqueued' | 'in-queue' | 'done' | 'in-failed-set' | 'no-room';
+
+export interface QueuedRepair {
+  readonly day: VesselDay;
+  readonly status: RepairStatus;
+  /** Of the failure. */
+  readonly code?: string;
+  readonly message?: string;
+}
+
+export interface RepairPorts {
+  readonly queue: VesselDayQueue;
+  readonly store: ObjectStore;
+}
+
+/** Receipts read at once. */
+const GETS_AT_ONCE = 32;
+/** Vessel-days added at once. */
+const CHUNK = 500;
+
+/**
+ * Put tasks into the queue, in their order, as many as there is room for; what became of each. With `retryFailed`
+ * those that have failed get another try if the failure may have passed, or was that of another state of the day.
+ */
+export async function queueRepairs(
+  { queue, store }: RepairPorts,
+  tasks: readonly ExportTask[],
+  { retryFailed }: { readonly retryFailed: boolean },
+): Promise<QueuedRepair[]> {
+  const days = tasks.map(({ day }) => day);
+  const dead = await deadLettersOf(queue, tasks, retryFailed);
+  // Asked before the ledger: what leaves the queue after that is done, and its receipt says so.
+  const known = await queue.known(days);
+  const fresh = tasks.filter(({ day }) => !known.has(formatVesselDay(day)));
+  const ended = new Map<string, RepairStatus>();
+  let room = await roomFor(queue, 'reconcile');
+  for (let at = 0; at < fresh.length && room > 0; ) {
+    const some = fresh.slice(at, at + Math.min(room, CHUNK));
+    at += some.length;
+    const open = await stillOpen(store, some);
+    await queue.add(open.map(toQueued));
+    room -= open.length;
+    for (const { day } of some) ended.set(formatVesselDay(day), 'done');
+    for (const { day } of open) ended.set(formatVesselDay(day), 'enqueued');
+  }
+  return days.map((day) => {
+    const id = formatVesselDay(day);
+    const letter = dead.get(id);
+    if (letter !== undefined)
+      return { day, status: 'in-failed-set', code: letter.code, message: letter.message };
+    return { day, status: known.has(id) ? 'in-queue' : (ended.get(id) ?? 'no-room') };
+  });
+}
+
+/** Those of the tasks that stay in the failed set, by vessel-day; the others are taken out of it. */
+async function deadLettersOf(
+  queue: VesselDayQueue,
+  tasks: readonly ExportTask[],
+  retryFailed: boolean,
+): Promise<Map<string, DeadLetter>> {
+  const failed = await queue.failed(tasks.map(({ day }) => day));
+  const dead = new Map<string, DeadLetter>();
+  if (failed.size === 0) return dead;
+  const taskOf = new Map(tasks.map((task) => [formatVesselDay(task.day), task]));
+  for (const letter of await queue.deadLetters()) {
+    const id = formatVesselDay(letter.day);
+    const task = failed.has(id) ? taskOf.get(id) : undefined;
+    if (task === undefined) continue;
+    const deserves = retryFailed && (letter.mayPass || !isSameDay(letter.queued, task));
+    if (!deserves) dead.set(id, letter);
+    else await queue.remove(letter.day);
+  }
+  return dead;
+}
+
+/** Did it fail with the same published day, and the same counts at the source? */
+function isSameDay(one: Pick<QueuedDay, 'compared'>, other: Pick<ExportTask, 'compared'>): boolean {
+  return (
+    one.compared?.epoch === other.compared?.epoch &&
+    one.compared?.totalsSha256 === other.compared?.totalsSha256
+  );
+}
+
+/** Those whose receipt is still what the look-back saw. A receipt that cannot be read is the worker's to report. */
+async function stillOpen(store: ObjectStore, tasks: readonly ExportTask[]): Promise<ExportTask[]> {
+  const isOpen = new Map<ExportTask, boolean>();
+  await forEachAtOnce(tasks, GETS_AT_ONCE, async (task) => {
+    isOpen.set(task, await readReceipt(store, task.day).then((receipt) => isStill(task, receipt), ifDamaged));
+  });
+  return tasks.filter((task) => isOpen.get(task));
+}
+
+function ifDamaged(error: unknown): true {
+  if (!(error instanceof DataError)) throw error;
+  return true;
+}
+
+function isStill({ compared, settingsHash }: ExportTask, receipt: Receipt | undefined): boolean {
+  if (compared === undefined) return receipt?.settingsHash !== settingsHash;
+  return receipt === undefined || receipt.epoch === compared.epoch;
+}
+
+function toQueued({ day, force, allowShrink, compared }: ExportTask): QueuedDay {
+  return {
+    ...day,
+    kind: 'reconcile',
+    ...(force ? { force } : {}),
+    ...(allowShrink ? { allowShrink } : {}),
+    ...(compared === undefined ? {} : { compared }),
+  };
+}

@@ -1,0 +1,220 @@
+/** `reconcile --enqueue`: what changed goes to the workers through the queue. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { UnrecoverableError, Worker } from 'bullmq';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { backfillCommand } from '../../src/commands/backfill.ts';
+import type { ReconcileOptions } from '../../src/commands/reconcile.ts';
+import { reconcileCommand } from '../../src/commands/reconcile.ts';
+import type { VesselDay } from '../../src/model/index.ts';
+import { addDays, dateToMicros, dayRange, receiptKey, systemClock } from '../../src/model/index.ts';
+import { QUEUE_NAME } from '../../src/queue/vessel-day-queue.ts';
+import { commandRun } from '../commands/command-run.ts';
+import { expectExactDay, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
+import { redisForTests } from '../helpers/redis.ts';
+import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
+import { mustExport, newLake, QUICK_LIMITS, startTestService, VESSEL } from '../helpers/run.ts';
+import type { LookBackBench } from './look-back-bench.ts';
+import { openLookBackBench } from './look-back-bench.ts';
+
+const redis = await redisForTests();
+const FROM = '2026-01-05';
+const TO = addDays(FROM, 3);
+const NOW_MS = Date.parse(`${TO}T12:00:00Z`);
+const clock = { ...systemClock, nowMs: () => NOW_MS };
+const JOB: JobFile = { dataset: 'measurements', vessels: [VESSEL], select: ['flat/{vessel}/*'] };
+const JOBS = { measurements: JOB };
+const dayOf = (offset: number): VesselDay => ({
+  job: 'measurements',
+  vessel: VESSEL,
+  date: addDays(FROM, offset),
+});
+
+describe.skipIf(redis === undefined)('reconcile --enqueue', { timeout: 60_000 }, () => {
+  let base: TestLake;
+  let series: string[];
+  let service: TestService;
+  let bench: LookBackBench;
+
+  beforeAll(async () => {
+    base = await newLake();
+    const source = await startTestService({ readingsPerDay: 1_000 });
+    const args = { from: FROM, to: TO };
+    await mustExport({ service: source, lakeUrl: base.url, jobs: JOBS, args, overrides: { clock } });
+    series = [...(await serviceNames(source, [`flat/${VESSEL}/*`])).keys()].sort();
+    await source.close();
+  });
+  afterAll(async () => {
+    await base[Symbol.asyncDispose]();
+    await redis!.stop();
+  });
+  beforeEach(async () => {
+    service = await startTestService({ readingsPerDay: 1_000 });
+    bench = await openLookBackBench({ service, lakeDir: base.dir, jobs: JOBS, redis: redis!, nowMs: NOW_MS });
+    return async () => {
+      await bench[Symbol.asyncDispose]();
+      await service.close();
+    };
+  });
+
+  const overrides = { clock, encoderThreads: 0 as const, clientLimits: QUICK_LIMITS };
+
+  async function reconcile(options: ReconcileOptions, env: Record<string, string> = queueEnv()) {
+    return await commandRun({ service, lakeUrl: bench.lake.url, jobs: JOBS, env }, (context) =>
+      reconcileCommand(context, [], { from: FROM, to: TO, ...options }, overrides),
+    );
+  }
+
+  function queueEnv(): Record<string, string> {
+    const { REDIS_URL, REDIS_PREFIX } = bench.env;
+    return { REDIS_URL: REDIS_URL!, REDIS_PREFIX: REDIS_PREFIX! };
+  }
+
+  async function enqueue(options: ReconcileOptions = {}) {
+    const { code, stdout } = await reconcile({ enqueue: true, json: true, ...options });
+    const { vesselDays } = JSON.parse(stdout) as { vesselDays: readonly object[] };
+    return { code, vesselDays };
+  }
+
+  function addReadings({ date }: VesselDay, id = series[2]!): void {
+    const fromMicros = dateToMicros(date) + 3_600_000_000;
+    const readings = Array.from({ length: 60 }, (_, n) => ({
+      timestampMicros: fromMicros + n,
+      valueText: '7',
+    }));
+    service.overlay.addReadings(id, readings);
+  }
+
+  const expectExact = (day: VesselDay) =>
+    expectExactDay(service, { lakeDir: bench.lake.dir, day, expressions: [`flat/${VESSEL}/*`] });
+
+  test('what changed and what is missing is queued, and nothing else is done here', async () => {
+    addReadings(dayOf(1));
+    await rm(join(bench.lake.dir, receiptKey(dayOf(2))));
+    expect(await enqueue()).toEqual({
+      code: 0,
+      vesselDays: [
+        { ...dayOf(1), status: 'enqueued' },
+        { ...dayOf(2), status: 'enqueued' },
+      ],
+    });
+    const compared = { epoch: 1, totalsSha256: expect.stringMatching(/^[0-9a-f]{64}$/) };
+    expect(await bench.queued()).toEqual([
+      { ...dayOf(1), kind: 'reconcile', force: true, compared },
+      { ...dayOf(2), kind: 'reconcile' },
+    ]);
+    const job = await bench.fleet.queue.bull.getJob(`measurements/${VESSEL}/${dayOf(1).date}`);
+    expect(job?.opts.priority).toBe(50);
+    expect(service.requests.some(({ family }) => family === 'measurements')).toBe(false);
+    expect(await receiptOf(bench.lake.dir, dayOf(1))).toMatchObject({ epoch: 1 });
+
+    expect(await enqueue()).toMatchObject({
+      code: 0,
+      vesselDays: [{ status: 'in-queue' }, { status: 'in-queue' }],
+    });
+    expect(await bench.queued()).toHaveLength(2);
+    bench.work();
+    await bench.idle();
+    for (const offset of [0, 1, 2]) await expectExact(dayOf(offset));
+    expect(await enqueue()).toEqual({ code: 0, vesselDays: [] });
+  });
+
+  test('in words', async () => {
+    addReadings(dayOf(0));
+    addReadings(dayOf(1));
+    await bench.fleet.queue.add([{ ...dayOf(0), kind: 'nightly' }]);
+    const { code, stdout } = await reconcile({ enqueue: true });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/\n2 vessel-days: 1 enqueued, 1 in the queue already; 4 requests to compare\n$/);
+    // One that is there stays as it is.
+    expect((await bench.queued()).find(({ date }) => date === FROM)).toEqual({
+      ...dayOf(0),
+      kind: 'nightly',
+    });
+    await bench.flush();
+    const none = await reconcile({ enqueue: true, from: dayOf(2).date });
+    expect(none).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('nothing to enqueue; 2 requests'),
+    });
+  });
+
+  test('one in the failed set is reported, and backfill --failed puts it back', async () => {
+    addReadings(dayOf(1));
+    await enqueue();
+    const failer = new Worker(
+      QUEUE_NAME,
+      async () => {
+        throw new UnrecoverableError('bad-record: record 5 has no timestamp');
+      },
+      { connection: bench.fleet.redis, prefix: bench.env.REDIS_PREFIX! },
+    );
+    await expect.poll(async () => (await bench.fleet.queue.deadLetters()).length).toBe(1);
+    await failer.close();
+    expect(await enqueue()).toEqual({
+      code: 1,
+      vesselDays: [
+        {
+          ...dayOf(1),
+          status: 'in-failed-set',
+          code: 'bad-record',
+          message: 'record 5 has no timestamp',
+        },
+      ],
+    });
+    const { code, stdout } = await reconcile({ enqueue: true });
+    expect(code).toBe(1);
+    expect(stdout).toContain('1 vessel-day: 1 in the failed set');
+    expect(stdout).toContain(`failed  ${VESSEL}/${dayOf(1).date}: bad-record: record 5 has no timestamp`);
+    expect(stdout).toContain("'vessel-export backfill measurements --failed' tries");
+    expect(await bench.queued()).toEqual([]);
+
+    const place = { service, lakeUrl: bench.lake.url, jobs: JOBS, env: queueEnv() };
+    const { stderr } = await commandRun(place, (context) =>
+      backfillCommand(context, 'measurements', { failed: true, detach: true }, overrides),
+    );
+    expect(stderr).toContain('1 failed vessel-days are tried again');
+    expect(await bench.queued()).toMatchObject([
+      { ...dayOf(1), kind: 'reconcile', force: true, compared: { epoch: 1 } },
+    ]);
+    bench.work();
+    await bench.idle();
+    await expectExact(dayOf(1));
+  });
+
+  test('a day that would lose readings is queued only where that is allowed', async () => {
+    for (const id of series) service.overlay.removeReadings(id, dayRange(dayOf(1).date));
+    expect(await enqueue()).toEqual({ code: 1, vesselDays: [] });
+    expect(await noteOf(bench.lake.dir, dayOf(1))).toMatchObject({ state: 'refused' });
+    expect(await enqueue()).toEqual({ code: 0, vesselDays: [] });
+    expect(await enqueue({ allowShrink: true })).toMatchObject({
+      code: 0,
+      vesselDays: [{ status: 'enqueued' }],
+    });
+    expect(await bench.queued()).toMatchObject([{ ...dayOf(1), force: true, allowShrink: true }]);
+    bench.work();
+    await bench.idle();
+    await expectExact(dayOf(1));
+    expect(await noteOf(bench.lake.dir, dayOf(1))).toBeUndefined();
+  });
+
+  test('wrong combinations, and no Redis, are said before anything is asked', async () => {
+    const both = await reconcile({ enqueue: true, run: true });
+    expect(both).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('--enqueue: given together with --run'),
+    });
+    expect(await reconcile({ enqueue: true, takeover: true })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--takeover'),
+    });
+    const without = await reconcile({ enqueue: true }, {});
+    expect(without).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/REDIS_URL: not set.*reconcile --run/),
+    });
+    expect(service.requests).toEqual([]);
+  });
+});
