@@ -42,7 +42,7 @@ export function environmentOf({ environment = {} }: ComposeService): Record<stri
 }
 
 /** The words that a service's container is started with: its own entry point, or the image's, and its command. */
-export function startWords({ entrypoint, command }: ComposeService): string[] {
+export function wordsOf({ entrypoint, command }: ComposeService): string[] {
   return [...(entrypoint ?? imageEntrypoint()), ...command].map(plain);
 }
 

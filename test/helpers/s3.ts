@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import {
   AbortMultipartUploadCommand,
   CreateBucketCommand,
@@ -8,7 +10,8 @@ import {
   paginateListObjectsV2,
   S3Client,
 } from '@aws-sdk/client-s3';
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
+import { openStore } from '../../src/store/open-store.ts';
 import type { S3Address } from './radosgw.ts';
 import type {} from './s3-global-setup.ts';
 
@@ -100,4 +103,19 @@ async function emptyBucket(client: S3Client, Bucket: string): Promise<void> {
       (Contents ?? []).map(({ Key }) => client.send(new DeleteObjectCommand({ Bucket, Key }))),
     );
   }
+}
+
+/** Copy every object of an `s3://` lake into a folder; fails when an upload is open. `env`: the AWS settings. */
+export async function copyLake(
+  url: string,
+  env: Readonly<Record<string, string>>,
+  dir: string,
+): Promise<void> {
+  const store = await openStore(url, env);
+  for await (const { key } of store.listUploads('')) expect.fail(`an upload of ${key} is left`);
+  for await (const { key } of store.list('')) {
+    await mkdir(dirname(join(dir, key)), { recursive: true });
+    await writeFile(join(dir, key), (await store.get(key))!.bytes);
+  }
+  await store.close();
 }
