@@ -1,12 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
+import { composeServices } from './compose-file.ts';
+import { startContainer } from './docker.ts';
 import { newTempFolder } from './temp.ts';
 
 /** A real Redis for tests. Keys go under a prefix of one's own: others may use it too. */
@@ -21,7 +21,7 @@ export interface TestRedis {
 /**
  * The Redis that tests run against, the first of:
  *   1. `REDIS_URL`
- *   2. a container through testcontainers, where a Docker engine answers
+ *   2. that of docker-compose.yml in a container, where a Docker engine answers and can start it
  *   3. `redis-server` (or `valkey-server`) on PATH, on a free port
  *   4. none: undefined, said loudly; where `CI` is set an error
  * Call it at the top of a test file, pass the answer to `describe.skipIf`, and `stop` it in the end.
@@ -29,12 +29,9 @@ export interface TestRedis {
 export async function redisForTests(): Promise<TestRedis | undefined> {
   const { REDIS_URL } = process.env;
   if (REDIS_URL) return withPrefixes(REDIS_URL, async () => {});
-  if (await dockerAnswers()) {
-    const { GenericContainer } = await import('testcontainers');
-    const container = await new GenericContainer('redis:7-alpine').withExposedPorts(6379).start();
-    const url = `redis://${container.getHost()}:${container.getMappedPort(6379)}`;
-    return withPrefixes(url, async () => void (await container.stop()));
-  }
+  const container = await startContainer(composeServices().redis, 6379);
+  if (container !== undefined)
+    return withPrefixes(`redis://${container.host}:${container.port}`, container.stop);
   if (serverProgram() !== undefined) {
     const own = await startOwnRedis();
     return withPrefixes(own.url, own.stop);
@@ -127,7 +124,7 @@ function serverProgram(): string | undefined {
 
 function unavailable(): undefined {
   const reason =
-    'no Redis: REDIS_URL is not set, no Docker engine answers, and redis-server is not on PATH (Debian: apt-get install redis-server)';
+    'no Redis: REDIS_URL is not set, no Docker engine can start one, and redis-server is not on PATH (Debian: .ci/install-redis)';
   if (process.env.CI) throw new Error(`the Redis tests must run here (CI is set): ${reason}`);
   process.stderr.write(`\n*** THE REDIS TESTS WERE NOT RUN: ${reason} ***\n\n`);
 }
@@ -164,28 +161,4 @@ export async function refusingPort(): Promise<number> {
   probe.close();
   await once(probe, 'close');
   return port;
-}
-
-const DOCKER_SOCKET = '/var/run/docker.sock';
-
-/** Does an engine answer on the address that DOCKER_HOST names, or on the usual socket? */
-async function dockerAnswers(): Promise<boolean> {
-  const host = process.env.DOCKER_HOST ?? `unix://${DOCKER_SOCKET}`;
-  const socketPath = host.startsWith('unix://') ? host.slice('unix://'.length) : undefined;
-  if (socketPath !== undefined && !existsSync(socketPath)) return false;
-  const where = socketPath !== undefined ? { socketPath } : new URL(host.replace(/^tcp:/, 'http:'));
-  return new Promise((resolve) => {
-    const asked = request({
-      ...('socketPath' in where ? where : { host: where.hostname, port: where.port }),
-      path: '/_ping',
-      timeout: 2_000,
-    });
-    asked.on('response', (answer) => {
-      answer.resume();
-      resolve(answer.statusCode === 200);
-    });
-    asked.on('timeout', () => asked.destroy());
-    asked.on('error', () => resolve(false));
-    asked.end();
-  });
 }

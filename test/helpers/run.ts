@@ -267,7 +267,16 @@ export function startCli(
   env: Readonly<Record<string, string>> = {},
   cwd?: string,
 ): RunningCli {
-  const child = spawn(process.execPath, [BIN, ...args], {
+  return startProgram([process.execPath, BIN, ...args], env, cwd);
+}
+
+/** A program and its arguments as a child process, with this environment and nothing else but PATH. */
+export function startProgram(
+  [program, ...args]: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd?: string,
+): RunningCli {
+  const child = spawn(program!, args, {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),

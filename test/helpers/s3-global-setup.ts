@@ -9,9 +9,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ListBucketsCommand } from '@aws-sdk/client-s3';
 import type { TestProject } from 'vitest/node';
-import type { Radosgw } from './radosgw.ts';
+import { composeServices, environmentOf } from './compose-file.ts';
+import { startContainer } from './docker.ts';
+import type { S3Address } from './radosgw.ts';
 import { missingRadosgwPrograms, startRadosgw } from './radosgw.ts';
+import { plainClient } from './s3-client.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -20,8 +25,13 @@ declare module 'vitest' {
   }
 }
 
+interface StartedS3 {
+  readonly address: S3Address;
+  stop(): Promise<void>;
+}
+
 let broker: Server | undefined;
-let server: Promise<Radosgw> | undefined;
+let server: Promise<StartedS3> | undefined;
 let unavailable: string | undefined;
 
 export async function setup(project: TestProject): Promise<void> {
@@ -51,12 +61,44 @@ async function answer(response: ServerResponse): Promise<void> {
   }
 }
 
-async function start(): Promise<Radosgw> {
+async function start(): Promise<StartedS3> {
   const missing = missingRadosgwPrograms();
-  if (missing.length > 0) {
-    throw new Error(
-      `no S3 server: ${missing.join(', ')} not on PATH. Install them with .ci/install-s3 (Debian), or set S3_TEST_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to use one that runs elsewhere`,
-    );
+  if (missing.length === 0) {
+    return await startRadosgw(join(tmpdir(), `vessel-export-s3-${randomBytes(4).toString('hex')}`));
   }
-  return await startRadosgw(join(tmpdir(), `vessel-export-s3-${randomBytes(4).toString('hex')}`));
+  const container = await startS3Container();
+  if (container !== undefined) return container;
+  throw new Error(
+    `no S3 server: ${missing.join(', ')} not on PATH, and no Docker engine can start one. Install them with .ci/install-s3 (Debian), or set S3_TEST_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to use one that runs elsewhere`,
+  );
+}
+
+async function startS3Container(): Promise<StartedS3 | undefined> {
+  const { s3 } = composeServices();
+  const container = await startContainer(s3, 8333);
+  if (container === undefined) return undefined;
+  const { AWS_ACCESS_KEY_ID = '', AWS_SECRET_ACCESS_KEY = '' } = environmentOf(s3);
+  const address: S3Address = {
+    endpoint: `http://${container.host}:${container.port}`,
+    region: 'us-east-1',
+    accessKeyId: AWS_ACCESS_KEY_ID,
+    secretAccessKey: AWS_SECRET_ACCESS_KEY,
+  };
+  await untilItAnswers(address);
+  return { address, stop: container.stop };
+}
+
+/** It listens before it knows its users. */
+async function untilItAnswers(address: S3Address): Promise<void> {
+  const client = plainClient(address);
+  const untilMs = Date.now() + 60_000;
+  for (;;) {
+    try {
+      await client.send(new ListBucketsCommand({}));
+      return client.destroy();
+    } catch (error) {
+      if (Date.now() > untilMs) throw error;
+      await sleep(200);
+    }
+  }
 }

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { S3Client } from '@aws-sdk/client-s3';
 import {
   AbortMultipartUploadCommand,
   CreateBucketCommand,
@@ -6,10 +9,11 @@ import {
   DeleteObjectCommand,
   ListMultipartUploadsCommand,
   paginateListObjectsV2,
-  S3Client,
 } from '@aws-sdk/client-s3';
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
+import { openStore } from '../../src/store/open-store.ts';
 import type { S3Address } from './radosgw.ts';
+import { plainClient } from './s3-client.ts';
 import type {} from './s3-global-setup.ts';
 
 /** A real S3 server for tests. */
@@ -26,8 +30,8 @@ export interface TestBucket {
 /**
  * The S3 server that tests run against, the first of:
  *   1. `S3_TEST_ENDPOINT`, with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY (AWS_REGION) and the right to make buckets
- *   2. a container through testcontainers: not built yet
- *   3. radosgw on PATH: one server for the whole run, see s3-global-setup.ts
+ *   2. radosgw on PATH: one server for the whole run, see s3-global-setup.ts
+ *   3. that of docker-compose.yml in a container, where a Docker engine answers: one for the whole run too
  *   4. none: undefined, and the run's end says so; where `CI` is set an error
  * Call it at the top of a test file and pass the answer to `describe.skipIf`.
  */
@@ -61,18 +65,6 @@ async function addressFromBroker(): Promise<S3Address | undefined> {
   return undefined;
 }
 
-/** A bare SDK client, to prepare and inspect what the store under test sees. */
-export function plainClient({ endpoint, region, accessKeyId, secretAccessKey }: S3Address): S3Client {
-  const credentials = { accessKeyId, secretAccessKey };
-  return new S3Client({
-    endpoint,
-    region,
-    credentials,
-    forcePathStyle: true,
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-  });
-}
-
 /** A new, empty bucket on any server. */
 export async function bucketOn(address: S3Address): Promise<TestBucket> {
   const bucket = `vessel-export-${randomBytes(6).toString('hex')}`;
@@ -100,4 +92,19 @@ async function emptyBucket(client: S3Client, Bucket: string): Promise<void> {
       (Contents ?? []).map(({ Key }) => client.send(new DeleteObjectCommand({ Bucket, Key }))),
     );
   }
+}
+
+/** Copy every object of an `s3://` lake into a folder; fails when an upload is open. `env`: the AWS settings. */
+export async function copyLake(
+  url: string,
+  env: Readonly<Record<string, string>>,
+  dir: string,
+): Promise<void> {
+  const store = await openStore(url, env);
+  for await (const { key } of store.listUploads('')) expect.fail(`an upload of ${key} is left`);
+  for await (const { key } of store.list('')) {
+    await mkdir(dirname(join(dir, key)), { recursive: true });
+    await writeFile(join(dir, key), (await store.get(key))!.bytes);
+  }
+  await store.close();
 }

@@ -2,8 +2,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { BackfillOptions } from '../../src/commands/backfill.ts';
 import { backfillActionCommand, backfillCommand } from '../../src/commands/backfill.ts';
@@ -14,13 +14,13 @@ import { addDays, datesBetween, objectKey } from '../../src/model/index.ts';
 import { openRedis } from '../../src/queue/redis.ts';
 import type { VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
-import { openStore } from '../../src/store/open-store.ts';
 import { expectExactDay, lakeFiles, receiptOf } from '../helpers/lake.ts';
 import type { OwnRedis } from '../helpers/redis.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import type { JobFile, TestService, TestServiceOptions } from '../helpers/run.ts';
 import { exportEnv, newLake, startTestService, writeJobs } from '../helpers/run.ts';
 import type { TestS3 } from '../helpers/s3.ts';
+import { copyLake } from '../helpers/s3.ts';
 import type { FaultProxy } from '../store/fault-proxy.ts';
 import { startFaultProxy } from '../store/fault-proxy.ts';
 import type { FleetChildPlan } from './fleet-child.ts';
@@ -175,16 +175,7 @@ async function openBucket(s3: TestS3) {
     url,
     env,
     line,
-    /** Copy every object into a folder; fails when an upload is open. */
-    async copyTo(dir: string) {
-      const store = await openStore(url, { ...env, AWS_ENDPOINT_URL_S3: s3.endpoint });
-      for await (const { key } of store.listUploads('')) expect.fail(`an upload of ${key} is left`);
-      for await (const { key } of store.list('')) {
-        await mkdir(dirname(join(dir, key)), { recursive: true });
-        await writeFile(join(dir, key), (await store.get(key))!.bytes);
-      }
-      await store.close();
-    },
+    copyTo: (dir: string) => copyLake(url, { ...env, AWS_ENDPOINT_URL_S3: s3.endpoint }, dir),
     async close() {
       await line[Symbol.asyncDispose]();
       await drop();

@@ -1,0 +1,53 @@
+/** What docker-compose.yml and the Dockerfile say, for tests that hold them to account. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+
+export interface ComposeService {
+  readonly image?: string;
+  readonly build?: string;
+  readonly entrypoint?: readonly string[];
+  readonly command: readonly string[];
+  readonly environment?: Readonly<Record<string, string | number>>;
+  readonly healthcheck: { readonly test: readonly string[] };
+  readonly ports?: readonly string[];
+  readonly deploy?: { readonly replicas: number };
+}
+
+export const COMPOSE_SERVICES = ['redis', 's3', 'query-service', 'scheduler', 'worker'] as const;
+export type ComposeServiceName = (typeof COMPOSE_SERVICES)[number];
+
+const ROOT = join(import.meta.dirname, '../..');
+export const COMPOSE_FILE = join(ROOT, 'docker-compose.yml');
+
+/** The text of docker-compose.yml, comments included. */
+export function composeText(): string {
+  return readFileSync(COMPOSE_FILE, 'utf8');
+}
+
+export function composeServices(): Readonly<Record<ComposeServiceName, ComposeService>> {
+  return parse(composeText(), { merge: true }).services;
+}
+
+/** What compose makes of `${NAME:-default}` where nothing is set, and of `$$`. */
+export function plain(text: string | number): string {
+  return String(text)
+    .replace(/\$\{\w+:-([^}]*)\}/g, '$1')
+    .replaceAll('$$', '$');
+}
+
+/** The environment of a service where nothing is set. */
+export function environmentOf({ environment = {} }: ComposeService): Record<string, string> {
+  return Object.fromEntries(Object.entries(environment).map(([name, text]) => [name, plain(text)]));
+}
+
+/** The words that a service's container is started with: its own entry point, or the image's, and its command. */
+export function wordsOf({ entrypoint, command }: ComposeService): string[] {
+  return [...(entrypoint ?? imageEntrypoint()), ...command].map(plain);
+}
+
+function imageEntrypoint(): readonly string[] {
+  const words = /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'))?.[1];
+  if (words === undefined) throw new Error('the Dockerfile has no ENTRYPOINT of words');
+  return JSON.parse(words);
+}

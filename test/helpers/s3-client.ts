@@ -1,0 +1,14 @@
+import { S3Client } from '@aws-sdk/client-s3';
+import type { S3Address } from './radosgw.ts';
+
+/** A bare SDK client, to prepare and inspect what the store under test sees. */
+export function plainClient({ endpoint, region, accessKeyId, secretAccessKey }: S3Address): S3Client {
+  const credentials = { accessKeyId, secretAccessKey };
+  return new S3Client({
+    endpoint,
+    region,
+    credentials,
+    forcePathStyle: true,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+  });
+}

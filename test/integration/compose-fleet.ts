@@ -1,0 +1,126 @@
+/** What docker-compose.yml starts, as plain processes: its commands, its settings, its jobs, in other places. */
+import { spawnSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { expect } from 'vitest';
+import type { ComposeServiceName } from '../helpers/compose-file.ts';
+import { composeServices, composeText, environmentOf, plain, wordsOf } from '../helpers/compose-file.ts';
+import { startOwnRedis } from '../helpers/redis.ts';
+import type { RanCli, RunExportOptions, RunningCli } from '../helpers/run.ts';
+import { startProgram } from '../helpers/run.ts';
+import type { TestS3 } from '../helpers/s3.ts';
+import { copyLake } from '../helpers/s3.ts';
+import { newTempFolder } from '../helpers/temp.ts';
+
+/** The folder that is `/app` in a container. */
+const APP = join(import.meta.dirname, '../..');
+const services = composeServices();
+type ExportService = 'scheduler' | 'worker';
+
+export interface ComposeFleet extends AsyncDisposable {
+  readonly service: RunExportOptions['service'];
+  readonly queryService: RunningCli;
+  /** As `docker compose up SERVICE`. */
+  up(name: ExportService): RunningCli;
+  /** As `docker compose exec SCHEDULER WORDS…`, to its end. */
+  exec(words: readonly string[]): Promise<RanCli>;
+  /** Copy the lake into a folder. */
+  copyLake(dir: string): Promise<void>;
+}
+
+/** Start what the exporters depend on: Redis, a bucket, the query service with one vessel that sends little. */
+export async function startComposeFleet(s3: TestS3): Promise<ComposeFleet> {
+  await using opened = new AsyncDisposableStack();
+  const folder = opened.use(await newTempFolder());
+  const redis = opened.use(await startOwnRedis(services.redis.command.slice(1)));
+  const { bucket, drop } = await s3.newBucket();
+  opened.defer(drop);
+  const running: RunningCli[] = [];
+  opened.defer(async () => {
+    for (const { process } of running) process.kill('SIGKILL');
+    await Promise.all(running.map(({ ended }) => ended));
+  });
+  const start = (words: readonly string[], env: Record<string, string>) => {
+    // The same Node as here, also where a shell looks for it.
+    const path = { PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
+    const started = startProgram(words, { ...env, ...path }, APP);
+    running.push(started);
+    return started;
+  };
+
+  const query = services['query-service'];
+  const queryWords = wordsOf(query).map((word) =>
+    word.includes('bin.js service')
+      ? moved(word, [
+          ['> /tmp/', `> ${folder.path}/`],
+          ['--clients /tmp/', `--clients ${folder.path}/`],
+          ['--host 0.0.0.0', '--host 127.0.0.1'],
+          ['--port 8080', '--port 0'],
+          ['--vessels 5', '--vessels 1'],
+          ['--readings-per-day 100000', '--readings-per-day 1000'],
+        ])
+      : word,
+  );
+  const queryService = start(queryWords, environmentOf(query));
+  await queryService.until('stdout', /\n/);
+  const { baseUrl, authUrl } = JSON.parse(queryService.stdout);
+
+  const url = `s3://${bucket}/lake`;
+  const aws = { AWS_ACCESS_KEY_ID: s3.accessKeyId, AWS_SECRET_ACCESS_KEY: s3.secretAccessKey };
+  const settingsOf = (name: ExportService): Record<string, string> => {
+    const env = environmentOf(services[name]);
+    return {
+      ...env,
+      ...aws,
+      QUERY_BASE_URL: moved(env.QUERY_BASE_URL!, [['http://query-service:8080', new URL(baseUrl).origin]]),
+      QUERY_AUTH_URL: moved(env.QUERY_AUTH_URL!, [['http://query-service:8080', new URL(authUrl).origin]]),
+      LAKE_URL: moved(env.LAKE_URL!, [['s3://vessels/', `s3://${bucket}/`]]),
+      AWS_ENDPOINT_URL_S3: moved(env.AWS_ENDPOINT_URL_S3!, [['http://s3:8333', s3.endpoint]]),
+      REDIS_URL: moved(env.REDIS_URL!, [['redis://redis:6379', redis.url]]),
+      HTTP_HOST: moved(env.HTTP_HOST!, [['0.0.0.0', '127.0.0.1']]),
+      HTTP_PORT: moved(env.HTTP_PORT!, [['9464', '0']]),
+    };
+  };
+  const settings = settingsOf('scheduler');
+  const stack = opened.move();
+  return {
+    service: {
+      baseUrl,
+      authUrl,
+      clientId: settings.QUERY_CLIENT_ID!,
+      clientSecret: settings.QUERY_CLIENT_SECRET!,
+    },
+    queryService,
+    up: (name) => start(wordsOf(services[name]).map(here), settingsOf(name)),
+    exec: (words) => start(words.map(here), settings).ended,
+    copyLake: (dir) => copyLake(url, settings, dir),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** The exit code of a service's health check, asked of a process that listens on `port`. */
+export function healthOf(name: ComposeServiceName, port: string): number | null {
+  const [kind, ...words] = services[name].healthcheck.test.map(plain);
+  expect(kind).toBe('CMD');
+  const asked = words.map((word) => word.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`));
+  expect(asked.join(' ')).toContain(`:${port}/`);
+  const [program, ...args] = asked.map(here);
+  return spawnSync(program!, args).status;
+}
+
+/** The words after `docker compose exec scheduler` in the head of the file. */
+export function exampleBackfill(): string[] {
+  return /docker compose exec scheduler (.+)$/m.exec(composeText())![1]!.split(' ');
+}
+
+/** A word of the image, as it is here. */
+function here(word: string): string {
+  return word === 'node' ? process.execPath : word.replace(/^\/app\//, `${APP}/`);
+}
+
+/** Replace what must stand there. */
+function moved(text: string, changes: readonly (readonly [from: string, to: string])[]): string {
+  return changes.reduce((changed, [from, to]) => {
+    expect(changed).toContain(from);
+    return changed.replace(from, to);
+  }, text);
+}
