@@ -51,7 +51,7 @@ export interface FleetBench extends AsyncDisposable {
   readonly queue: VesselDayQueue;
   start(plan: FleetChildPlan, env?: Readonly<Record<string, string>>): FleetProcess;
   /** `vessel-export backfill` in this process; its exit code and what it said. */
-  backfill(options: BackfillOptions): Promise<{ code: number; said: string }>;
+  backfill(options: BackfillOptions, signal?: AbortSignal): Promise<{ code: number; said: string }>;
   /** `vessel-export backfill cancel`; what is under way ends. */
   cancel(id: string): Promise<void>;
   /** The first date from this on on which no vessel-day has been exported. */
@@ -101,14 +101,14 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
       processes.push(started);
       return started;
     },
-    async backfill(command) {
+    async backfill(command, signal = never) {
       let said = '';
       const screen = {
         write(text: string) {
           said += text;
         },
       };
-      const context = { env, stdout: screen, stderr: screen, signal: never };
+      const context = { env, stdout: screen, stderr: screen, signal };
       const code = await backfillCommand(context, JOB, command, { encoderThreads: 0 }, 200);
       return { code, said };
     },

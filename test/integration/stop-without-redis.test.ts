@@ -1,5 +1,6 @@
 /** A fleet's processes end when they are told to, also while Redis is out of reach. */
 import { afterEach, describe, expect, test } from 'vitest';
+import { CancelledError } from '../../src/errors.ts';
 import { canStartOwnRedis } from '../helpers/redis.ts';
 import type { FleetBench } from './fleet-bench.ts';
 import { openFleetBench } from './fleet-bench.ts';
@@ -19,6 +20,19 @@ describe.skipIf(!canStartOwnRedis())('without Redis', () => {
     started.child.kill('SIGTERM');
     expect(await started.ended).toEqual({ code: 0, signal: null });
     expect(started.output).toContain('"stopped"');
+    await bench.redis.start();
+  });
+
+  test('an attached backfill ends when it is interrupted', async () => {
+    bench = await openFleetBench();
+    const interrupt = new AbortController();
+    const followed = bench.backfill({ from: '2026-01-05', to: '2026-01-07' }, interrupt.signal);
+    const interrupted = expect(followed).rejects.toThrow(CancelledError);
+    // No worker takes them.
+    await expect.poll(() => bench.queue.depth()).toMatchObject({ prioritized: 2 });
+    await bench.redis.kill();
+    interrupt.abort();
+    await interrupted;
     await bench.redis.start();
   });
 });
