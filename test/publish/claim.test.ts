@@ -45,7 +45,10 @@ test('the first claim has epoch 1, and the next follows the last receipt', () =>
 
 test('of many racers one becomes the owner', () =>
   withLake(async (ports, at) => {
-    const racers = Array.from({ length: 12 }, (_, pid) => takeClaim(at({ host: 'h', pid }), day, options));
+    // Each on a host of its own: on one host a pid that nobody has would be known dead, and taken over.
+    const racers = Array.from({ length: 12 }, (_, n) =>
+      takeClaim(at({ host: `host-${n}`, pid: 1 }), day, options),
+    );
     const settled = await Promise.allSettled(racers);
     const winners = settled.filter((result) => result.status === 'fulfilled');
     expect(winners).toHaveLength(1);

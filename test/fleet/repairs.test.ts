@@ -1,0 +1,93 @@
+/** Repairs of a look-back on a real queue and lake: bounded, once, and only what is still as it was compared. */
+import type { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ExportTask } from '../../src/export/ports.ts';
+import type { QueuedRepair } from '../../src/fleet/repairs.ts';
+import { queueRepairs } from '../../src/fleet/repairs.ts';
+import { MOST_WAITING } from '../../src/fleet/top-up.ts';
+import type { VesselDay } from '../../src/model/index.ts';
+import { receiptKey } from '../../src/model/index.ts';
+import { settingsHash } from '../../src/plan/settings-hash.ts';
+import { openRedis } from '../../src/queue/redis.ts';
+import { redisForTests } from '../helpers/redis.ts';
+import type { PlanningBench } from './planning-bench.ts';
+import { JOB, openPlanningBench } from './planning-bench.ts';
+
+const server = await redisForTests();
+const connection = server && (await openRedis(server.url));
+const redis = connection?.openForQueue() as Redis;
+
+describe.skipIf(server === undefined)('repairs', () => {
+  let bench: PlanningBench;
+
+  beforeEach(async () => {
+    bench = await openPlanningBench(redis, server!.newPrefix(), Date.parse('2026-01-10T08:00:00Z'));
+  });
+  afterEach(() => bench[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await connection!.close();
+    await server!.stop();
+  });
+
+  const dayOf = (n: number): VesselDay => ({
+    job: JOB.name,
+    vessel: `IMO${9_100_000 + n}`,
+    date: '2026-01-05',
+  });
+  const taskOf = (n: number, more: Partial<ExportTask> = {}): ExportTask => ({
+    job: JOB,
+    day: dayOf(n),
+    settingsHash: settingsHash(JOB, '2026-09-10'),
+    force: false,
+    allowShrink: false,
+    takeover: false,
+    ...more,
+  });
+  const changed = (n: number, epoch: number) =>
+    taskOf(n, { force: true, compared: { epoch, totalsSha256: 'a digest' } });
+
+  async function queue(tasks: readonly ExportTask[]): Promise<readonly QueuedRepair[]> {
+    return await queueRepairs({ queue: bench.queue, store: bench.store }, tasks, { retryFailed: true });
+  }
+
+  const countOf = (queued: readonly QueuedRepair[], status: QueuedRepair['status']) =>
+    queued.filter((one) => one.status === status).length;
+
+  test('as many as there is room for are queued, and more as they are done', async () => {
+    const tasks = Array.from({ length: MOST_WAITING.reconcile + 200 }, (_, n) => taskOf(n));
+    const first = await queue(tasks);
+    expect([countOf(first, 'enqueued'), countOf(first, 'no-room')]).toEqual([MOST_WAITING.reconcile, 200]);
+    expect(await bench.queue.depth()).toMatchObject({ prioritized: MOST_WAITING.reconcile });
+    const again = await queue(tasks);
+    expect([countOf(again, 'in-queue'), countOf(again, 'no-room')]).toEqual([MOST_WAITING.reconcile, 200]);
+    for (let n = 0; n < 100; n++) await bench.workOn(dayOf(n));
+    const later = await queue(tasks);
+    expect([countOf(later, 'done'), countOf(later, 'enqueued'), countOf(later, 'no-room')]).toEqual([
+      100, 100, 100,
+    ]);
+    expect(await bench.queue.depth()).toMatchObject({ prioritized: MOST_WAITING.reconcile });
+  });
+
+  test('nights have room beside them, and they beside backfills', async () => {
+    const fill = (kind: 'nightly' | 'backfill', count: number) =>
+      bench.queue.add(Array.from({ length: count }, (_, n) => ({ ...dayOf(n), job: `a-${kind}`, kind })));
+    await fill('nightly', MOST_WAITING.nightly);
+    await fill('backfill', MOST_WAITING.backfill);
+    expect(countOf(await queue([taskOf(1)]), 'enqueued')).toBe(1);
+  });
+
+  test('what was published since it was compared is done, a receipt that cannot be read is no answer', async () => {
+    for (const n of [1, 2, 3, 4]) await bench.finish(dayOf(n));
+    await bench.finish(dayOf(3), 'other settings');
+    await bench.store.put(receiptKey(dayOf(4)), Buffer.from('{'));
+    // The receipts are of epoch 1; the third is stale, and the fifth was never published.
+    const queued = await queue([changed(1, 1), changed(2, 7), taskOf(3), changed(4, 1), taskOf(5)]);
+    expect(queued.map(({ status }) => status)).toEqual([
+      'enqueued',
+      'done',
+      'enqueued',
+      'enqueued',
+      'enqueued',
+    ]);
+  });
+});
