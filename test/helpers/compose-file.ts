@@ -8,7 +8,8 @@ export interface ComposeService {
   readonly build?: string;
   readonly entrypoint?: readonly string[];
   readonly command: readonly string[];
-  readonly environment?: Readonly<Record<string, string | number>>;
+  /** Null: what it is in .env, if it is there. */
+  readonly environment?: Readonly<Record<string, string | number | null>>;
   readonly healthcheck: { readonly test: readonly string[] };
   readonly ports?: readonly string[];
   readonly deploy?: { readonly replicas: number };
@@ -29,16 +30,19 @@ export function composeServices(): Readonly<Record<ComposeServiceName, ComposeSe
   return parse(composeText(), { merge: true }).services;
 }
 
-/** What compose makes of `${NAME:-default}` where nothing is set, and of `$$`. */
+/** What compose makes of `${NAME-default}` and `${NAME:-default}` where nothing is set, and of `$$`. */
 export function plain(text: string | number): string {
   return String(text)
-    .replace(/\$\{\w+:-([^}]*)\}/g, '$1')
+    .replace(/\$\{\w+:?-([^}]*)\}/g, '$1')
     .replaceAll('$$', '$');
 }
 
 /** The environment of a service where nothing is set. */
 export function environmentOf({ environment = {} }: ComposeService): Record<string, string> {
-  return Object.fromEntries(Object.entries(environment).map(([name, text]) => [name, plain(text)]));
+  const set = Object.entries(environment).flatMap(([name, text]) =>
+    text === null ? [] : [[name, plain(text)]],
+  );
+  return Object.fromEntries(set);
 }
 
 /** The words that a service's container is started with: its own entry point, or the image's, and its command. */
