@@ -30,8 +30,8 @@ export const MAX_ATTEMPTS = 5;
 
 const LIMITED_DELAY_MS = 300_000;
 const MAX_LIMITED_DELAY_MS = 3_600_000;
-/** A live owner says so every 15 s; a dead one's claim is stale after 60 s. */
-const FENCED_DELAY_MS = 30_000;
+/** A live owner says so every 15 s, and a dead one's claim is stale after 60 s; to look costs two requests to the store. */
+const FENCED_DELAY_MS = 10_000;
 
 export function consequenceOf(error: unknown): Consequence {
   if (error instanceof CancelledError) return { kind: 'hand-back' };
