@@ -12,6 +12,8 @@ export class ObjectFields {
   readonly #members = new MemberSpans();
   readonly #byName = new Map<string, number>();
   readonly #repeated = new Set<string>();
+  /** Those of `object`, used again for each record: there may be millions. */
+  readonly #nested = new Map<string, ObjectFields>();
   #window!: BodyWindow;
   #start = 0;
 
@@ -82,12 +84,19 @@ export class ObjectFields {
     return value;
   }
 
-  /** Fields of a field that is an object; those of an empty one when it is absent or null. */
+  /**
+   * Fields of a field that is an object; those of an empty one when it is absent or null. Valid until the next
+   * `object` of the same name.
+   */
   object(name: string): ObjectFields {
-    const fields = new ObjectFields();
+    const fields = this.#nested.get(name) ?? new ObjectFields();
+    this.#nested.set(name, fields);
     fields.#window = this.#window;
     const member = this.#presentMember(name);
-    if (member === undefined) return fields;
+    if (member === undefined) {
+      fields.#clear();
+      return fields;
+    }
     const start = this.#members.valueStart(member);
     if (this.#window.bytes[start] !== OPEN_BRACE) throw this.fault(name, 'an object');
     fields.read(this.#window, start);
@@ -104,6 +113,12 @@ export class ObjectFields {
   /** DataError at the object itself. */
   objectFault(code: string, expected: string): Error {
     return this.#window.fault(code, this.#start, expected);
+  }
+
+  #clear(): void {
+    this.#members.count = 0;
+    this.#byName.clear();
+    this.#repeated.clear();
   }
 
   #presentMember(name: string): number | undefined {
