@@ -44,16 +44,21 @@ export async function measureScript(
   return { ...(JSON.parse(usage) as Usage), wallMs, stdout };
 }
 
-/** The loopback server of a prepared day. */
-export interface PreparedServer extends AsyncDisposable {
+/** A loopback server in a process of its own. */
+export interface BenchServer extends AsyncDisposable {
   readonly baseUrl: string;
   readonly authUrl: string;
 }
 
-/** Start it and wait until it listens. It ends with this process too, however that ends. */
-export async function startPreparedServer(dir: string): Promise<PreparedServer> {
-  const script = new URL('prepared-server.ts', import.meta.url);
-  const child = spawn(process.execPath, [script.pathname, dir], { stdio: ['pipe', 'pipe', 'inherit'] });
+/** The server of a prepared day. */
+export function startPreparedServer(dir: string): Promise<BenchServer> {
+  return startServer('prepared-server.ts', [dir]);
+}
+
+/** Start a script and wait until it listens. It ends with this process too, however that ends. */
+export async function startServer(name: string, args: readonly string[]): Promise<BenchServer> {
+  const script = new URL(name, import.meta.url);
+  const child = spawn(process.execPath, [script.pathname, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
   const [line] = await Promise.race([
     once(child.stdout, 'data'),

@@ -3,7 +3,7 @@ import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { addDays, objectKey } from '../../src/model/index.ts';
-import { type ChildRun, measureScript, type PreparedServer } from './child.ts';
+import { type BenchServer, type ChildRun, measureScript } from './child.ts';
 import { DATE, type PreparedDay, VESSEL } from './prepared-day.ts';
 import type { Usage } from './usage.ts';
 
@@ -33,7 +33,7 @@ export interface Contenders {
 }
 
 /** Everything that is measured, on one prepared day; files go to `outDir`. */
-export function createContenders(day: PreparedDay, server: PreparedServer, outDir: string): Contenders {
+export function createContenders(day: PreparedDay, server: BenchServer, outDir: string): Contenders {
   return {
     receive: scripted('receiving the bytes, no more', 'receive.ts', [server.baseUrl]),
     parse: scripted('our decoder alone, from the file', 'parse.ts', [day.dir]),
@@ -88,7 +88,7 @@ function duckdb(day: PreparedDay, outDir: string, threads: 1 | 2, order: 'sorted
 
 /** Where `vessel-export run` finds the loopback server and the lake. */
 export async function exportEnv(
-  server: PreparedServer,
+  server: BenchServer,
   lakeUrl: string,
   jobsDir: string,
 ): Promise<Record<string, string>> {
@@ -116,7 +116,7 @@ export function measureExport(env: Record<string, string>, signal: AbortSignal):
 /** The day's object in a lake. */
 export const DAY_KEY = objectKey({ job: 'measurements', vessel: VESSEL, date: DATE });
 
-function exporter(server: PreparedServer, outDir: string): Contender {
+function exporter(server: BenchServer, outDir: string): Contender {
   const lakeDir = join(outDir, 'lake');
   const file = join(lakeDir, DAY_KEY);
   return {
