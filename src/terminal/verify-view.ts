@@ -1,9 +1,8 @@
 /** The progress of verify: a bar on a terminal; what it found, as it finds it. */
 import type { VerifiedDay, VerifyObserver } from '../audit/verify-lake.ts';
 import type { Clock } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
 import type { Finding, Remark } from '../verify/findings.ts';
-import { FINDINGS } from '../verify/findings.ts';
+import { FINDINGS, formatPlace } from '../verify/findings.ts';
 import { formatCount, formatSeconds } from './format.ts';
 import type { Screen } from './progress-view.ts';
 
@@ -100,13 +99,11 @@ function describeVerified(totals: VerifyTotals, toDo: number, findings: number, 
 export function formatVerified(view: VerifyView, deep: boolean): string {
   const blocks = [
     ...[...view.findings].sort(byDay).map(formatFinding),
-    ...[...view.remarks]
-      .sort(byDay)
-      .map(({ name, day, text }) => `${name}  ${formatVesselDay(day)}\n  ${text}`),
+    ...[...view.remarks].sort(byDay).map(({ name, day, text }) => `${name}  ${formatPlace(day)}\n  ${text}`),
   ];
   const { vesselDays, rows, bytes } = view.totals;
-  if (vesselDays === 0)
-    return `${[...blocks, 'nothing to verify: the lake has nothing of these jobs, dates and vessels'].join('\n\n')}\n`;
+  if (vesselDays === 0 && blocks.length === 0)
+    return 'nothing to verify: the lake has nothing of these jobs, dates and vessels\n';
   const how = deep ? 'every row read back and compared with the service' : 'receipts, objects and details';
   const summary = `${countOf(vesselDays, 'vessel-day')} verified (${how}; ${formatCount(rows)} rows, ${formatMegabytes(bytes)} read): ${countOf(view.findings.length, 'finding')}`;
   return `${[...blocks, summary].join('\n\n')}\n`;
@@ -115,7 +112,7 @@ export function formatVerified(view: VerifyView, deep: boolean): string {
 function formatFinding({ name, day, where, found, expected }: Finding): string {
   const { means, next } = FINDINGS[name];
   return [
-    `${name}  ${formatVesselDay(day)}`,
+    `${name}  ${formatPlace(day)}`,
     `  ${means}`,
     `  where     ${where}`,
     `  found     ${found}`,
@@ -125,7 +122,7 @@ function formatFinding({ name, day, where, found, expected }: Finding): string {
 }
 
 function byDay(a: Finding | Remark, b: Finding | Remark): number {
-  return formatVesselDay(a.day) < formatVesselDay(b.day) ? -1 : 1;
+  return formatPlace(a.day) < formatPlace(b.day) ? -1 : 1;
 }
 
 function countOf(count: number, what: string): string {
