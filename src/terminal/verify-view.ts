@@ -17,6 +17,8 @@ export interface VerifyView extends VerifyObserver {
 }
 
 export interface VerifyTotals {
+  /** Vessel-days to be verified; more than `vesselDays` after an interruption. */
+  planned: number;
   vesselDays: number;
   /** Vessel-days that nothing was found in. */
   sound: number;
@@ -32,7 +34,7 @@ const MEGABYTE = 1_000_000;
 export function createVerifyView(screen: Screen, clock: Clock): VerifyView {
   const drawn = screen.isTTY === true;
   const startedMs = clock.monotonicMs();
-  const totals: VerifyTotals = { vesselDays: 0, sound: 0, rows: 0, bytes: 0 };
+  const totals: VerifyTotals = { planned: 0, vesselDays: 0, sound: 0, rows: 0, bytes: 0 };
   const findings: Finding[] = [];
   const remarks: Remark[] = [];
   let toDo = 0;
@@ -58,6 +60,7 @@ export function createVerifyView(screen: Screen, clock: Clock): VerifyView {
     },
     onPlanned(vesselDays) {
       toDo = vesselDays;
+      totals.planned = vesselDays;
       draw(true);
     },
     onBytes(bytes) {
@@ -101,11 +104,15 @@ export function formatVerified(view: VerifyView, deep: boolean): string {
     ...[...view.findings].sort(byDay).map(formatFinding),
     ...[...view.remarks].sort(byDay).map(({ name, day, text }) => `${name}  ${formatPlace(day)}\n  ${text}`),
   ];
-  const { vesselDays, rows, bytes } = view.totals;
+  const { planned, vesselDays, rows, bytes } = view.totals;
   if (vesselDays === 0 && blocks.length === 0)
     return 'nothing to verify: the lake has nothing of these jobs, dates and vessels\n';
   const how = deep ? 'every row read back and compared with the service' : 'receipts, objects and details';
-  const summary = `${countOf(vesselDays, 'vessel-day')} verified (${how}; ${formatCount(rows)} rows, ${formatMegabytes(bytes)} read): ${countOf(view.findings.length, 'finding')}`;
+  const days =
+    vesselDays < planned
+      ? `${formatCount(vesselDays)} of ${countOf(planned, 'vessel-day')}`
+      : countOf(vesselDays, 'vessel-day');
+  const summary = `${days} verified (${how}; ${formatCount(rows)} rows, ${formatMegabytes(bytes)} read): ${countOf(view.findings.length, 'finding')}`;
   return `${[...blocks, summary].join('\n\n')}\n`;
 }
 
