@@ -63,7 +63,9 @@ export async function walkDays(store: ReadableStore, range: WalkRange): Promise<
       if (vessel !== undefined && date !== undefined && isDate(date)) add(vessel, date);
       else if (!isSkippedByReaders(key)) {
         const folder = key.slice(0, key.lastIndexOf('/'));
-        strays.set(folder, [...(strays.get(folder) ?? []), key.slice(folder.length + 1)]);
+        const names = strays.get(folder) ?? [];
+        names.push(key.slice(folder.length + 1));
+        strays.set(folder, names);
       }
     }
   }
