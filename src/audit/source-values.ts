@@ -39,6 +39,25 @@ export function seriesToAsk(
   return resolveSeries({ ...context, job });
 }
 
+export type SeriesCache = (context: SourceContext) => Promise<ResolvedSeries>;
+
+/** Vessels whose series are remembered. Days come by vessel, so that few are enough. */
+const REMEMBERED_VESSELS = 8;
+
+/** A vessel's series are the same for all its days: asked once, while its days are at work. */
+export function createSeriesCache(): SeriesCache {
+  const known = new Map<string, Promise<ResolvedSeries>>();
+  return (context) => {
+    const key = `${context.day.job}/${context.day.vessel}`;
+    const asked = known.get(key) ?? seriesToAsk(context, undefined);
+    if (!known.has(key)) asked.catch(() => known.delete(key));
+    known.set(key, asked);
+    const [oldest] = known.keys();
+    if (known.size > REMEMBERED_VESSELS && oldest !== undefined) known.delete(oldest);
+    return asked;
+  };
+}
+
 /**
  * Count, times and values per series over the day. Minimum, maximum and sum are asked of `numeric` series only:
  * the service does not support them for JSON, and may refuse a request that asks. One request where no series

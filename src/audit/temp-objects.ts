@@ -2,11 +2,14 @@
  * Objects as files for an engine that reads only files: a local lake's are where they are, others are written to a
  * folder of their own while they are checked, at most as many at once as vessel-days are verified at once.
  */
+import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdtemp, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, FatalError, messageOf } from '../errors.ts';
+import type { ProcessId } from '../model/index.ts';
+import { isKnownDead, thisProcess } from '../publish/process-id.ts';
 
 export interface TempObjects {
   readonly tempDir: string;
@@ -25,9 +28,14 @@ export interface TempObject {
   remove(): Promise<void>;
 }
 
-/** A new folder in `parent` (TEMP_DIR). Throws ConfigError when it cannot be made. */
+/**
+ * A new folder in `parent` (TEMP_DIR), named by this process; those of processes that were killed are removed. Throws
+ * ConfigError when it cannot be made.
+ */
 export async function openTempObjects(parent: string, lakeUrl: string): Promise<TempObjects> {
-  const tempDir = await mkdtemp(join(parent, 'vessel-export-verify-')).catch((error: unknown) => {
+  const self = thisProcess();
+  await sweepDeadFolders(parent, self);
+  const tempDir = await mkdtemp(join(parent, `${namePrefix(self)}${self.pid}-`)).catch((error: unknown) => {
     throw new ConfigError('temp-dir', `TEMP_DIR: cannot make a folder in '${parent}': ${messageOf(error)}`);
   });
   const localDir = lakeUrl.startsWith('file:') ? fileURLToPath(lakeUrl) : undefined;
@@ -42,6 +50,21 @@ export async function openTempObjects(parent: string, lakeUrl: string): Promise<
     },
     close: () => rm(tempDir, { recursive: true, force: true, maxRetries: 3 }),
   };
+}
+
+/** What the folders of this host, boot and pid name space begin with. */
+function namePrefix({ host }: ProcessId): string {
+  return `vessel-export-verify-${createHash('sha256').update(host).digest('hex').slice(0, 8)}-`;
+}
+
+/** Only what is certain to be dead: the same host, and no such process. What cannot be removed is in nobody's way. */
+async function sweepDeadFolders(parent: string, self: ProcessId): Promise<void> {
+  const prefix = namePrefix(self);
+  for (const name of await readdir(parent).catch(() => [])) {
+    const pid = name.startsWith(prefix) ? /^(\d+)-/.exec(name.slice(prefix.length))?.[1] : undefined;
+    if (pid !== undefined && isKnownDead({ ...self, pid: Number(pid) }, self))
+      await rm(join(parent, name), { recursive: true, force: true }).catch(() => {});
+  }
 }
 
 async function createTempObject(path: string): Promise<TempObject> {

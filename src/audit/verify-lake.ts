@@ -4,7 +4,7 @@
  */
 import { CancelledError, messageOf } from '../errors.ts';
 import { grainOf } from '../export/proof.ts';
-import type { ResolvedSeries, SourceContext } from '../export/source.ts';
+import type { SourceContext } from '../export/source.ts';
 import type { QueryClient } from '../fetch/client.ts';
 import { createRequestStats } from '../fetch/exchange.ts';
 import type { Job, Log, Receipt, VesselDay } from '../model/index.ts';
@@ -14,14 +14,17 @@ import { runInline } from '../queue/runner.ts';
 import type { DayVerdict, SettingsOf } from '../verify/day-check.ts';
 import { checkDay } from '../verify/day-check.ts';
 import type { DetailCounts } from '../verify/detail-check.ts';
-import type { Difference, Finding, Remark } from '../verify/findings.ts';
+import type { Difference, Finding, Place, Remark } from '../verify/findings.ts';
+import { firstFew } from '../verify/findings.ts';
+import type { StrayFiles } from '../verify/lake-walk.ts';
 import { walkClaims, walkDays, walkUploads } from '../verify/lake-walk.ts';
 import type { ReadableStore } from '../verify/object-check.ts';
 import type { ReadBack } from '../verify/read-back.ts';
 import { createReadBack } from '../verify/read-back.ts';
 import { describeUnfinished, readUnfinished } from '../verify/unfinished.ts';
 import { checkDeep } from './deep-check.ts';
-import { seriesToAsk } from './source-values.ts';
+import type { SeriesCache } from './source-values.ts';
+import { createSeriesCache, seriesToAsk } from './source-values.ts';
 import type { TempObject, TempObjects } from './temp-objects.ts';
 import { openTempObjects } from './temp-objects.ts';
 
@@ -47,8 +50,8 @@ export interface VerifyObserver {
 }
 
 export interface VerifiedDay {
-  readonly day: VesselDay;
-  /** False for a remark on a day that is counted elsewhere, or not at all. */
+  readonly day: Place;
+  /** False for what is said of a day that is counted elsewhere, or not at all. */
   readonly checked: boolean;
   /** As the receipt says; undefined without one. */
   readonly rows: number | undefined;
@@ -80,11 +83,15 @@ export async function verifyLake(
   signal: AbortSignal,
 ): Promise<void> {
   const tasks: { job: Job; day: VesselDay }[] = [];
+  const strays: VerifiedDay[] = [];
   for (const job of request.jobs) {
     signal.throwIfAborted();
-    for (const day of await walkDays(ports.store, rangeOf(request, job))) tasks.push({ job, day });
+    const found = await walkDays(ports.store, rangeOf(request, job));
+    for (const day of found.days) tasks.push({ job, day });
+    strays.push(...found.strays.map((one) => strayFinding(job, one)));
   }
   observer.onPlanned(tasks.length);
+  for (const stray of strays) observer.onDay(stray);
   const tools = request.deep && (await openTools(request.deep, ports.store.url, signal));
   try {
     await runInline(tasks, {
@@ -102,6 +109,19 @@ export async function verifyLake(
     await tools?.readBack.close();
     await tools?.temps.close();
   }
+}
+
+function strayFinding(job: Job, { folder, names, ...rest }: StrayFiles): VerifiedDay {
+  const day: Place = { job: job.name, ...rest };
+  const isDayFolder = rest.vessel !== undefined && rest.date !== undefined;
+  const finding: Finding = {
+    name: 'object-stray',
+    day,
+    where: folder,
+    found: firstFew(names),
+    expected: isDayFolder ? 'data.parquet and nothing else' : 'no files',
+  };
+  return { day, checked: false, rows: undefined, findings: [finding], remarks: [] };
 }
 
 function rangeOf({ from, to, vessels }: VerifyRequest, job: Job) {
@@ -210,25 +230,6 @@ async function deepen(
     onRemark,
     resolveSeries: (named) => (named === undefined ? seriesOf(context) : seriesToAsk(context, named)),
   });
-}
-
-type SeriesCache = (context: SourceContext) => Promise<ResolvedSeries>;
-
-/** Vessels whose series are remembered. Days come by vessel, so that few are enough. */
-const REMEMBERED_VESSELS = 8;
-
-/** A vessel's series are the same for all its days: asked once, while its days are at work. */
-function createSeriesCache(): SeriesCache {
-  const known = new Map<string, Promise<ResolvedSeries>>();
-  return (context) => {
-    const key = `${context.day.job}/${context.day.vessel}`;
-    const asked = known.get(key) ?? seriesToAsk(context, undefined);
-    if (!known.has(key)) asked.catch(() => known.delete(key));
-    known.set(key, asked);
-    const [oldest] = known.keys();
-    if (known.size > REMEMBERED_VESSELS && oldest !== undefined) known.delete(oldest);
-    return asked;
-  };
 }
 
 /** Attempts and uploads that are under way or were left: none of them is a difference. */

@@ -1,6 +1,6 @@
 /** Bytes → values, pure: nothing here does I/O. */
 export type { BodyFormat } from './body-scanner.ts';
-export { decodeMetadata } from './metadata.ts';
+export { createMetadataDecoder, decodeMetadata } from './metadata.ts';
 export { parseInt64Text } from './number-lexeme.ts';
 export { decodeParquetReadings, type ParquetReadingsOptions } from './parquet-readings.ts';
 export {

@@ -31,18 +31,46 @@ export function decodeMetadata(
   );
 }
 
-function decodeElements(body: Uint8Array, format: BodyFormat): SeriesMetadata[] {
-  const series: SeriesMetadata[] = [];
+export interface MetadataDecoder {
+  /** Take the next bytes, cut anywhere. */
+  push(chunk: Uint8Array): void;
+  /** The body is whole. Throws DataError `body-truncated` when it is not. */
+  end(): void;
+}
+
+/**
+ * As `decodeMetadata`, one series at a time. Memory: the longest element in the array shape; the whole body in the
+ * keyed one, which is one object.
+ */
+export function createMetadataDecoder(
+  shape: WireShape,
+  onSeries: (series: SeriesMetadata) => void,
+): MetadataDecoder {
+  if (shape === 'array') return elementDecoder('json', onSeries);
+  const chunks: Uint8Array[] = [];
+  return {
+    push: (chunk) => chunks.push(chunk),
+    end: () => decodeKeyed(Buffer.concat(chunks)).forEach(onSeries),
+  };
+}
+
+function elementDecoder(format: BodyFormat, onSeries: (series: SeriesMetadata) => void): MetadataDecoder {
   const fields = new ObjectFields();
   const scanner = new BodyScanner(format, {
     parseRecord(window, start) {
       const end = fields.read(window, start);
-      if (end !== INCOMPLETE) series.push(elementMetadata(fields));
+      if (end !== INCOMPLETE) onSeries(elementMetadata(fields));
       return end;
     },
   });
-  scanner.push(body);
-  scanner.end();
+  return { push: (chunk) => scanner.push(chunk), end: () => scanner.end() };
+}
+
+function decodeElements(body: Uint8Array, format: BodyFormat): SeriesMetadata[] {
+  const series: SeriesMetadata[] = [];
+  const decoder = elementDecoder(format, (one) => series.push(one));
+  decoder.push(body);
+  decoder.end();
   return series;
 }
 

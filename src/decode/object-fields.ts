@@ -6,12 +6,18 @@ import { MemberSpans, readMembers } from './object-members.ts';
 const QUOTE = 0x22;
 const OPEN_BRACE = 0x7b;
 const NULL = 0x6e;
+const BACKSLASH = 0x5c;
+const LAST_ASCII = 0x7f;
 
 /** The fields of one JSON object by name, for records that are few and wide. Unknown names do no harm. */
 export class ObjectFields {
   readonly #members = new MemberSpans();
+  /** Of each member, in order. */
+  readonly #names: string[] = [];
   readonly #byName = new Map<string, number>();
   readonly #repeated = new Set<string>();
+  /** Those of `object`, used again for each record: there may be millions. */
+  readonly #nested = new Map<string, ObjectFields>();
   #window!: BodyWindow;
   #start = 0;
 
@@ -22,19 +28,47 @@ export class ObjectFields {
     const end = readMembers(window, start, this.#members);
     if (end === INCOMPLETE) return INCOMPLETE;
     throwErrorObject(window, start, this.#members);
+    if (!this.#hasSameNames()) this.#readNames();
+    return end;
+  }
+
+  /** Are the members named as those of the object before, in the same order? Mostly so: then nothing is allocated. */
+  #hasSameNames(): boolean {
+    const { count } = this.#members;
+    if (count !== this.#names.length) return false;
+    const { bytes } = this.#window;
+    for (let member = 0; member < count; member++) {
+      const name = this.#names[member]!;
+      const first = this.#members.keyStart(member) + 1;
+      if (this.#members.keyEnd(member) - 1 - first !== name.length) return false;
+      for (let at = 0; at < name.length; at++) {
+        const byte = bytes[first + at]!;
+        // Of escapes and of other characters than ASCII the bytes are not the text.
+        if (byte !== name.charCodeAt(at) || byte === BACKSLASH || byte > LAST_ASCII) return false;
+      }
+    }
+    return true;
+  }
+
+  #readNames(): void {
+    this.#names.length = 0;
     this.#byName.clear();
     this.#repeated.clear();
     for (let member = 0; member < this.#members.count; member++) {
-      const name = stringValue(window, this.#members.keyStart(member), this.#members.keyEnd(member));
+      const name = stringValue(this.#window, this.#members.keyStart(member), this.#members.keyEnd(member));
+      this.#names.push(name);
       if (this.#byName.has(name)) this.#repeated.add(name);
       this.#byName.set(name, member);
     }
-    return end;
   }
 
   /** Names in order of first appearance. */
   names(): Iterable<string> {
     return this.#byName.keys();
+  }
+
+  has(name: string): boolean {
+    return this.#byName.has(name);
   }
 
   /** Verbatim JSON text of a field, or undefined when there is none. Throws DataError `duplicate-key`. */
@@ -82,12 +116,19 @@ export class ObjectFields {
     return value;
   }
 
-  /** Fields of a field that is an object; those of an empty one when it is absent or null. */
+  /**
+   * Fields of a field that is an object; those of an empty one when it is absent or null. Valid until the next
+   * `object` of the same name.
+   */
   object(name: string): ObjectFields {
-    const fields = new ObjectFields();
+    const fields = this.#nested.get(name) ?? new ObjectFields();
+    this.#nested.set(name, fields);
     fields.#window = this.#window;
     const member = this.#presentMember(name);
-    if (member === undefined) return fields;
+    if (member === undefined) {
+      fields.#clear();
+      return fields;
+    }
     const start = this.#members.valueStart(member);
     if (this.#window.bytes[start] !== OPEN_BRACE) throw this.fault(name, 'an object');
     fields.read(this.#window, start);
@@ -104,6 +145,13 @@ export class ObjectFields {
   /** DataError at the object itself. */
   objectFault(code: string, expected: string): Error {
     return this.#window.fault(code, this.#start, expected);
+  }
+
+  #clear(): void {
+    this.#members.count = 0;
+    this.#names.length = 0;
+    this.#byName.clear();
+    this.#repeated.clear();
   }
 
   #presentMember(name: string): number | undefined {

@@ -69,7 +69,7 @@ function keyedRow(fields: ObjectFields): StatisticsRow {
 function arrayRow(fields: ObjectFields): StatisticsRow {
   const timestampMicros = windowStart(fields);
   const id = fields.requiredText('id');
-  fields.requiredJson('aggregations');
+  if (!fields.has('aggregations')) throw fields.objectFault('missing-field', "an object with 'aggregations'");
   const aggregations = fields.object('aggregations');
   const values = new Map<string, string>();
   for (const name of aggregations.names()) {

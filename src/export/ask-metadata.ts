@@ -1,5 +1,5 @@
 /** Which series an expression means, asked of metadata. */
-import { decodeMetadata } from '../decode/index.ts';
+import { createMetadataDecoder } from '../decode/index.ts';
 import { DataError, HttpStatusError } from '../errors.ts';
 import { splitExpressions } from '../fetch/address.ts';
 import type { QueryRequest, QueryResponse, SeriesMetadata } from '../model/index.ts';
@@ -10,26 +10,33 @@ import type { SourceContext } from './source.ts';
 /** Upper bound of one metadata body, in bytes decompressed. */
 const MAX_METADATA_BYTES = 256 * 1024 * 1024;
 
-/** Series that one metadata expression matches; none where the service answers 404. */
-export async function askMetadata(
+/**
+ * What `keep` takes of each series that one metadata expression matches; nothing where the service answers 404. Only
+ * that is held: a fleet has hundreds of thousands of series.
+ */
+export async function askMetadata<T>(
   context: Pick<SourceContext, 'client' | 'signal' | 'stats'>,
   expression: string,
-): Promise<SeriesMetadata[]> {
+  keep: (series: SeriesMetadata) => T,
+): Promise<T[]> {
   const { client, signal, stats } = context;
-  const found: SeriesMetadata[] = [];
+  const found: T[] = [];
   const { asked, isMeant } = metadataQuestion(expression);
   const request: QueryRequest = { family: 'metadata', expressions: [asked], format: 'json' };
   for (const part of splitExpressions(request, client.baseUrlBytes)) {
     try {
-      const series = await client.exchange(
+      const kept = await client.exchange(
         () => part,
-        (response) => readMetadata(response, part),
-        {
-          signal,
-          stats,
+        async (response) => {
+          const ofAttempt: T[] = [];
+          await readMetadata(response, part, (series) => {
+            if (isMeant(series.id)) ofAttempt.push(keep(series));
+          });
+          return ofAttempt;
         },
+        { signal, stats },
       );
-      for (const one of series) if (isMeant(one.id)) found.push(one);
+      for (const one of kept) found.push(one);
     } catch (error) {
       if (!(error instanceof HttpStatusError && error.status === 404)) throw error;
     }
@@ -37,17 +44,21 @@ export async function askMetadata(
   return found;
 }
 
-async function readMetadata(response: QueryResponse, request: QueryRequest): Promise<SeriesMetadata[]> {
-  const chunks: Uint8Array[] = [];
+async function readMetadata(
+  response: QueryResponse,
+  request: QueryRequest,
+  onSeries: (series: SeriesMetadata) => void,
+): Promise<void> {
+  const decoder = createMetadataDecoder(wireShape(response.apiVersion), onSeries);
   let bytes = 0;
-  for await (const chunk of response.body) {
-    bytes += chunk.length;
-    if (bytes > MAX_METADATA_BYTES)
-      throw new DataError('page-too-large', `got more than ${MAX_METADATA_BYTES} bytes of metadata`);
-    chunks.push(chunk);
-  }
   try {
-    return decodeMetadata(Buffer.concat(chunks, bytes), wireShape(response.apiVersion));
+    for await (const chunk of response.body) {
+      bytes += chunk.length;
+      if (bytes > MAX_METADATA_BYTES)
+        throw new DataError('page-too-large', `got more than ${MAX_METADATA_BYTES} bytes of metadata`);
+      decoder.push(chunk);
+    }
+    decoder.end();
   } catch (error) {
     throw answerFault(error, request);
   }

@@ -172,8 +172,10 @@ export async function findVessels(
 ): Promise<readonly string[]> {
   if (!('discover' in job.vessels)) return job.vessels;
   const context = { client: ports.client, signal, stats };
-  const series = await askMetadata(context, job.vessels.discover);
-  const vessels = new Set(series.map(({ vesselImo }) => `IMO${vesselImo}`).filter((id) => id !== 'IMOnull'));
+  const vessels = new Set<string>();
+  await askMetadata(context, job.vessels.discover, ({ vesselImo }) => {
+    if (vesselImo !== null) vessels.add(`IMO${vesselImo}`);
+  });
   return [...vessels].sort();
 }
 

@@ -52,7 +52,7 @@ export async function resolveSeries(context: SourceContext): Promise<ResolvedSer
   const bySeries = new Map<string, SeriesMetadata>();
   let plain = true;
   for (const expression of select) {
-    const matched = await askMetadata(context, expression);
+    const matched = await askMetadata(context, expression, (series) => series);
     if (matched.length === 0) {
       context.log.warn({ vesselDay: formatVesselDay(day), expression }, 'expression matches no series');
       plain = false;

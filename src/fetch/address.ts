@@ -99,22 +99,11 @@ function getPath(family: QueryRequest['family'], expression: string): string | u
 
 /**
  * Metadata has no POST, but the levels of a jsmea path are optional: empty ones at its end are left out. That may
- * select more series than the expression means, which `metadataMatcher` tells apart.
+ * select more series than the expression means.
  */
 function withoutEmptyEnd(domain: string, levels: readonly string[]): readonly string[] {
   if (domain !== 'jsmea') return levels;
   return levels.slice(0, levels.findLastIndex((level) => level !== '') + 1);
-}
-
-/**
- * Does the metadata object with this id (in the queried domain) belong to what the expression means? Always true
- * but for jsmea expressions that end with empty levels, which the GET of metadata cannot say.
- */
-export function metadataMatcher(expression: string): (id: string) => boolean {
-  const { domain, levels } = splitDomain(expression);
-  const sent = withoutEmptyEnd(domain, levels).length;
-  return (id) =>
-    id.split('/').every((level, index) => index < sent || index >= levels.length || level === '');
 }
 
 function splitDomain(expression: string): { domain: string; levels: string[] } {

@@ -37,8 +37,6 @@ import { createTransport } from './transport.ts';
 import { versionOf, withVersion } from './version.ts';
 
 export interface ClientLimits extends DeadlineLimits {
-  /** Most decompressed bytes of an answer that `readAll` takes, unless it is told otherwise. */
-  readonly maxMetadataBytes: number;
   /** Most bytes of an error body that are read. */
   readonly maxErrorBytes: number;
   /** Most decompressed bytes of a body in `exchange`. */
@@ -49,7 +47,6 @@ export interface ClientLimits extends DeadlineLimits {
 export const CLIENT_LIMITS: ClientLimits = {
   headersTimeoutMs: 120_000,
   idleTimeoutMs: 60_000,
-  maxMetadataBytes: 256 * 1024 * 1024,
   maxErrorBytes: 16 * 1024,
   maxPageBytes: 4 * 1024 * 1024 * 1024,
   retry: RETRY_LIMITS,
@@ -80,12 +77,6 @@ export interface ExchangeOptions {
   readonly progressed?: () => boolean;
 }
 
-export interface WholeAnswer {
-  readonly apiVersion: ApiVersion;
-  readonly contentType: string;
-  readonly bytes: Uint8Array;
-}
-
 export interface QueryClient {
   /**
    * Ask, and read the answer inside `consume`. Both are done again when the retry table says so: `makeRequest`
@@ -99,11 +90,6 @@ export interface QueryClient {
     consume: (response: QueryResponse) => Promise<T>,
     options?: ExchangeOptions,
   ): Promise<T>;
-  /** Ask, and read a whole answer of at most `maxBytes` into memory: metadata and statistics. */
-  readAll(
-    request: QueryRequest,
-    options?: ExchangeOptions & { readonly maxBytes?: number },
-  ): Promise<WholeAnswer>;
   /** Counters over all calls. */
   readonly stats: Readonly<RequestStats>;
   /** Length of the base URL, for `splitExpressions`. */
@@ -167,8 +153,7 @@ export function createQueryClient(options: ClientOptions): QueryClient {
   const ask = async <T>(
     makeRequest: (attempt: number) => QueryRequest,
     consume: (response: QueryResponse) => Promise<T>,
-    callOptions: ExchangeOptions,
-    maxBodyBytes: number,
+    callOptions: ExchangeOptions = {},
   ): Promise<T> => {
     const { controller, unlink } = linkSignals([callOptions.signal, closing.signal], asCancelled);
     const sinks = callOptions.stats === undefined ? [stats] : [stats, callOptions.stats];
@@ -197,7 +182,7 @@ export function createQueryClient(options: ClientOptions): QueryClient {
         },
         progressed: callOptions.progressed ?? (() => false),
         signal: controller.signal,
-        maxBodyBytes,
+        maxBodyBytes: limits.maxPageBytes,
         sinks,
       });
     } finally {
@@ -206,12 +191,7 @@ export function createQueryClient(options: ClientOptions): QueryClient {
   };
 
   return {
-    exchange: (makeRequest, consume, callOptions = {}) =>
-      ask(makeRequest, consume, callOptions, limits.maxPageBytes),
-    readAll: (request, callOptions = {}) => {
-      const { maxBytes = limits.maxMetadataBytes } = callOptions;
-      return ask(() => request, readWhole, callOptions, maxBytes);
-    },
+    exchange: ask,
     stats,
     baseUrlBytes,
     close: async () => {
@@ -219,12 +199,6 @@ export function createQueryClient(options: ClientOptions): QueryClient {
       await transport.close();
     },
   };
-}
-
-async function readWhole(response: QueryResponse): Promise<WholeAnswer> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of response.body) chunks.push(chunk);
-  return { apiVersion: response.apiVersion, contentType: response.contentType, bytes: Buffer.concat(chunks) };
 }
 
 function asCancelled(reason: unknown): VesselExportError {

@@ -83,35 +83,6 @@ export async function removeNote(store: ObjectStore, day: VesselDay): Promise<vo
   await store.remove(noteKey(day));
 }
 
-/** Gets at once while reading many receipts. */
-const READ_CONCURRENCY = 16;
-
-/** Receipts of a job on some dates, by receipt key; of the named vessels only, where they are named. */
-export async function readReceipts(
-  store: ObjectStore,
-  job: string,
-  dates: readonly string[],
-  vessels?: ReadonlySet<string>,
-): Promise<Map<string, Receipt>> {
-  const days: VesselDay[] = [];
-  for (const date of dates) {
-    for await (const { key } of store.list(ledgerPrefix(job, date))) {
-      const day = parseReceiptKey(key);
-      if (day !== undefined && (vessels === undefined || vessels.has(day.vessel))) days.push(day);
-    }
-  }
-  const receipts = new Map<string, Receipt>();
-  const queue = days[Symbol.iterator]();
-  const work = async () => {
-    for (const day of queue) {
-      const receipt = await readReceipt(store, day);
-      if (receipt !== undefined) receipts.set(receiptKey(day), receipt);
-    }
-  };
-  await Promise.all(Array.from({ length: READ_CONCURRENCY }, work));
-  return receipts;
-}
-
 /** The newest date before `date` on which each vessel has a receipt of the job. */
 export async function lastReceiptDates(
   store: ObjectStore,

@@ -1,9 +1,8 @@
 /** The progress of verify: a bar on a terminal; what it found, as it finds it. */
 import type { VerifiedDay, VerifyObserver } from '../audit/verify-lake.ts';
 import type { Clock } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
 import type { Finding, Remark } from '../verify/findings.ts';
-import { FINDINGS } from '../verify/findings.ts';
+import { FINDINGS, formatPlace } from '../verify/findings.ts';
 import { formatCount, formatSeconds } from './format.ts';
 import type { Screen } from './progress-view.ts';
 
@@ -18,6 +17,8 @@ export interface VerifyView extends VerifyObserver {
 }
 
 export interface VerifyTotals {
+  /** Vessel-days to be verified; more than `vesselDays` after an interruption. */
+  planned: number;
   vesselDays: number;
   /** Vessel-days that nothing was found in. */
   sound: number;
@@ -33,7 +34,7 @@ const MEGABYTE = 1_000_000;
 export function createVerifyView(screen: Screen, clock: Clock): VerifyView {
   const drawn = screen.isTTY === true;
   const startedMs = clock.monotonicMs();
-  const totals: VerifyTotals = { vesselDays: 0, sound: 0, rows: 0, bytes: 0 };
+  const totals: VerifyTotals = { planned: 0, vesselDays: 0, sound: 0, rows: 0, bytes: 0 };
   const findings: Finding[] = [];
   const remarks: Remark[] = [];
   let toDo = 0;
@@ -59,6 +60,7 @@ export function createVerifyView(screen: Screen, clock: Clock): VerifyView {
     },
     onPlanned(vesselDays) {
       toDo = vesselDays;
+      totals.planned = vesselDays;
       draw(true);
     },
     onBytes(bytes) {
@@ -100,22 +102,24 @@ function describeVerified(totals: VerifyTotals, toDo: number, findings: number, 
 export function formatVerified(view: VerifyView, deep: boolean): string {
   const blocks = [
     ...[...view.findings].sort(byDay).map(formatFinding),
-    ...[...view.remarks]
-      .sort(byDay)
-      .map(({ name, day, text }) => `${name}  ${formatVesselDay(day)}\n  ${text}`),
+    ...[...view.remarks].sort(byDay).map(({ name, day, text }) => `${name}  ${formatPlace(day)}\n  ${text}`),
   ];
-  const { vesselDays, rows, bytes } = view.totals;
-  if (vesselDays === 0)
-    return `${[...blocks, 'nothing to verify: the lake has nothing of these jobs, dates and vessels'].join('\n\n')}\n`;
+  const { planned, vesselDays, rows, bytes } = view.totals;
+  if (vesselDays === 0 && blocks.length === 0)
+    return 'nothing to verify: the lake has nothing of these jobs, dates and vessels\n';
   const how = deep ? 'every row read back and compared with the service' : 'receipts, objects and details';
-  const summary = `${countOf(vesselDays, 'vessel-day')} verified (${how}; ${formatCount(rows)} rows, ${formatMegabytes(bytes)} read): ${countOf(view.findings.length, 'finding')}`;
+  const days =
+    vesselDays < planned
+      ? `${formatCount(vesselDays)} of ${countOf(planned, 'vessel-day')}`
+      : countOf(vesselDays, 'vessel-day');
+  const summary = `${days} verified (${how}; ${formatCount(rows)} rows, ${formatMegabytes(bytes)} read): ${countOf(view.findings.length, 'finding')}`;
   return `${[...blocks, summary].join('\n\n')}\n`;
 }
 
 function formatFinding({ name, day, where, found, expected }: Finding): string {
   const { means, next } = FINDINGS[name];
   return [
-    `${name}  ${formatVesselDay(day)}`,
+    `${name}  ${formatPlace(day)}`,
     `  ${means}`,
     `  where     ${where}`,
     `  found     ${found}`,
@@ -125,7 +129,7 @@ function formatFinding({ name, day, where, found, expected }: Finding): string {
 }
 
 function byDay(a: Finding | Remark, b: Finding | Remark): number {
-  return formatVesselDay(a.day) < formatVesselDay(b.day) ? -1 : 1;
+  return formatPlace(a.day) < formatPlace(b.day) ? -1 : 1;
 }
 
 function countOf(count: number, what: string): string {

@@ -22,6 +22,10 @@ export const FINDINGS = {
     means: 'the receipt says that the day is empty, and there is an object',
     next: 'remove the object, or run the day again with --force if the day is not empty',
   },
+  'object-stray': {
+    means: "there are other files than a day's object: readers of the lake take them for readings",
+    next: 'find out who put them there, and move them out of the lake',
+  },
   'size-differs': {
     means: 'the object has another size than the receipt says: cut short, or replaced',
     next: 'run the day again with --force',
@@ -86,10 +90,18 @@ export const FINDINGS = {
 
 export type FindingName = keyof typeof FINDINGS;
 
+/** A vessel-day, or of a stray file what its path tells. */
+export type Place = Pick<VesselDay, 'job'> & Partial<VesselDay>;
+
+/** `measurements/IMO9321483/2026-01-05` */
+export function formatPlace({ job, vessel, date }: Place): string {
+  return [job, vessel, date].filter((part) => part !== undefined).join('/');
+}
+
 /** One difference, with its place and both sides. */
 export interface Finding {
   readonly name: FindingName;
-  readonly day: VesselDay;
+  readonly day: Place;
   /** Key of the file that it was found in. */
   readonly where: string;
   readonly found: string;

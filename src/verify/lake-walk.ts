@@ -19,12 +19,28 @@ export interface WalkRange {
   readonly vessels: readonly string[];
 }
 
+export interface LakeDays {
+  /** By vessel and then date. */
+  readonly days: readonly VesselDay[];
+  readonly strays: readonly StrayFiles[];
+}
+
+/** Files of one folder among the objects of a job that are no day's object, and that readers do not skip. */
+export interface StrayFiles {
+  readonly folder: string;
+  readonly names: readonly string[];
+  /** What the folder's path tells. */
+  readonly vessel?: string;
+  readonly date?: string;
+}
+
 /**
- * Every vessel-day of the range that has a receipt, an object or a detail, by vessel and then date. Holds two
- * short texts for each of them.
+ * Every vessel-day of the range that has a receipt, an object or a detail. Holds two short texts for each of them,
+ * and the names of strays.
  */
-export async function walkDays(store: ReadableStore, range: WalkRange): Promise<VesselDay[]> {
+export async function walkDays(store: ReadableStore, range: WalkRange): Promise<LakeDays> {
   const { job } = range;
+  const strays = new Map<string, string[]>();
   const found = new Map<string, Set<string>>();
   const add = (vessel: string, date: string) => {
     if (!isWanted(range, vessel, date)) return;
@@ -44,12 +60,40 @@ export async function walkDays(store: ReadableStore, range: WalkRange): Promise<
   for (const prefix of objectPrefixes(range)) {
     for await (const { key } of store.list(prefix)) {
       const [, vessel, date] = OBJECT_KEY.exec(key) ?? [];
-      if (vessel !== undefined && date !== undefined) add(vessel, date);
+      if (vessel !== undefined && date !== undefined && isDate(date)) add(vessel, date);
+      else if (!isSkippedByReaders(key)) {
+        const folder = key.slice(0, key.lastIndexOf('/'));
+        const names = strays.get(folder) ?? [];
+        names.push(key.slice(folder.length + 1));
+        strays.set(folder, names);
+      }
     }
   }
-  return [...found.keys()]
+  const days = [...found.keys()]
     .sort()
     .flatMap((vessel) => [...found.get(vessel)!].sort().map((date) => ({ job, vessel, date })));
+  return { days, strays: [...strays].map(toStrays).filter((one) => isStrayWanted(range, one)) };
+}
+
+/** Hidden names, and the empty objects that some tools make in the place of folders. */
+function isSkippedByReaders(key: string): boolean {
+  return key.endsWith('/') || key.split('/').some((segment) => /^[._]/.test(segment));
+}
+
+function toStrays([folder, names]: [folder: string, names: string[]]): StrayFiles {
+  const vessel = /\/vessel=(IMO\d{7})(?:\/|$)/.exec(folder)?.[1];
+  const date = /\/date=(\d{4}-\d{2}-\d{2})(?:\/|$)/.exec(folder)?.[1];
+  return {
+    folder,
+    names,
+    ...(vessel === undefined ? {} : { vessel }),
+    ...(date === undefined || !isDate(date) ? {} : { date }),
+  };
+}
+
+/** Those of other dates are for whoever verifies those; those of no date are everybody's. */
+function isStrayWanted({ from, to }: WalkRange, { date }: StrayFiles): boolean {
+  return date === undefined || (date >= from && date < to);
 }
 
 const OBJECT_KEY = /^[^/]+\/vessel=(IMO\d{7})\/date=(\d{4}-\d{2}-\d{2})\/data\.parquet$/;

@@ -3,10 +3,7 @@
  * rounds and each in a process of its own, the exporter and other ways from the same readings to Parquet. The
  * exporter's rows must equal the prepared ones; no time is asserted, since a busy machine stretches them all.
  *
- *   npm run bench -- [--rows N] [--rounds N] [--memory] [--scaling]
- *
- * `--memory` adds the peak memory of large vessel-days, `--scaling` how workers and cores add up; `--rounds 0` leaves
- * the table out.
+ * `--help` says what else it can measure.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
@@ -18,16 +15,29 @@ import { newTempFolder } from '../helpers/temp.ts';
 import { startMadeUpServer, startPreparedServer } from './child.ts';
 import { type Contender, type Contenders, createContenders, type Measurement } from './contenders.ts';
 import { formatSpread, formatTable, megabytes, spreadOf } from './figures.ts';
+import { measureFleet } from './fleet.ts';
 import { measureMemory } from './memory.ts';
 import { type PreparedDay, prepareDay } from './prepared-day.ts';
 import { findWrongRows } from './row-check.ts';
 import { measureScaling } from './scaling.ts';
+
+const USAGE = `npm run bench -- [options]
+
+  --rows N     readings of the vessel-day, 100,000 to 40,000,000 (default: 5,000,000)
+  --rounds N   rounds, 0 to 99 (default: 3)
+  --memory     also the exporter's peak memory for days of 20 and 40 million readings; --rounds 0 for it alone
+  --fleet      instead: planning 100,000 vessel-days, and status and reconcile of 1,000 vessels x 30 days, on a
+               local lake and on S3; about ten minutes
+  --help       this
+`;
 
 interface BenchOptions {
   readonly rows: number;
   readonly rounds: number;
   readonly memory: boolean;
   readonly scaling: boolean;
+  readonly fleet: boolean;
+  readonly help: boolean;
 }
 
 /** One measurement a round. */
@@ -43,6 +53,8 @@ function readOptions(): BenchOptions {
       rounds: { type: 'string', default: '3' },
       memory: { type: 'boolean', default: false },
       scaling: { type: 'boolean', default: false },
+      fleet: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
     },
   });
   const [rows, rounds] = [Number(values.rows), Number(values.rounds)];
@@ -50,7 +62,8 @@ function readOptions(): BenchOptions {
     throw new RangeError(`--rows: got ${values.rows}, expected 100000 to 40000000`);
   if (!Number.isInteger(rounds) || rounds < 0 || rounds > 99)
     throw new RangeError(`--rounds: got ${values.rounds}, expected 0 (no table) to 99`);
-  return { rows, rounds, memory: values.memory, scaling: values.scaling };
+  const { memory, scaling, fleet, help } = values;
+  return { rows, rounds: fleet ? 0 : rounds, memory, scaling, fleet, help };
 }
 
 function describeMachine(): string {
@@ -147,12 +160,17 @@ async function runBench({ rows, rounds }: BenchOptions, dir: string, signal: Abo
 
 async function main(): Promise<void> {
   const options = readOptions();
+  if (options.help) {
+    say(USAGE);
+    return;
+  }
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
   await using temp = await newTempFolder();
   try {
     say(describeMachine());
     if (options.rounds > 0) await runBench(options, temp.path, stop.signal);
+    if (options.fleet) await measureFleet(temp.path, stop.signal, { say, progress });
     if (options.memory) await measureMemory(temp.path, stop.signal, { say, progress });
     if (options.scaling) await measureScaling(temp.path, stop.signal, { say, progress });
   } catch (error) {

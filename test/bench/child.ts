@@ -65,8 +65,8 @@ export interface MadeUpFleet {
 export const startMadeUpServer = ({ vessels, readingsPerDay, latencyMs }: MadeUpFleet) =>
   startServer('made-up-server.ts', [vessels, readingsPerDay, latencyMs].map(String));
 
-/** Start it and wait until it listens. It ends with this process too, however that ends. */
-async function startServer(name: string, args: readonly string[]): Promise<BenchServer> {
+/** Start a script and wait until it listens. It ends with this process too, however that ends. */
+export async function startServer(name: string, args: readonly string[]): Promise<BenchServer> {
   const script = new URL(name, import.meta.url);
   const child = spawn(process.execPath, [script.pathname, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'close');

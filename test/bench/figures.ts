@@ -1,5 +1,11 @@
 /** Figures as text. */
 
+/** Where results go, and what is under way. */
+export interface Voice {
+  readonly say: (text: string) => void;
+  readonly progress: (text: string) => void;
+}
+
 export interface Spread {
   readonly median: number;
   readonly least: number;

@@ -1,31 +1,20 @@
 /** Peak memory of the exporter for large vessel-days, on a local lake and on S3. */
 import { mkdirSync } from 'node:fs';
-import { rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { CreateBucketCommand, HeadObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { HeadObjectCommand } from '@aws-sdk/client-s3';
 import { formatCount } from '../../src/terminal/format.ts';
-import { missingRadosgwPrograms, startRadosgw } from '../helpers/radosgw.ts';
-import { newTempFolder } from '../helpers/temp.ts';
 import { type BenchServer, startPreparedServer } from './child.ts';
 import { DAY_KEY, exportEnv, measureExport } from './contenders.ts';
-import { formatTable, megabytes } from './figures.ts';
+import { formatTable, megabytes, type Voice } from './figures.ts';
+import { type BenchLake, type BenchS3Lake, openLocalLake, openS3Lake } from './lakes.ts';
 import { HOURS, type PreparedDay, prepareDay } from './prepared-day.ts';
 import { findWrongRows } from './row-check.ts';
 
 const DAY_ROWS = [20_000_000, 40_000_000];
-const BUCKET = 'bench';
 
-export interface Voice {
-  readonly say: (text: string) => void;
-  readonly progress: (text: string) => void;
-}
-
-/** A lake to export into. */
-interface BenchLake extends AsyncDisposable {
-  readonly name: string;
-  readonly url: string;
-  readonly env: Readonly<Record<string, string>>;
+interface CheckedLake {
+  readonly lake: BenchLake;
   /** Check what was exported; its size in bytes. */
   check(day: PreparedDay): Promise<number>;
 }
@@ -39,10 +28,9 @@ export async function measureMemory(dir: string, signal: AbortSignal, voice: Voi
     voice.progress(`preparing an hour of ${formatCount(rows)} readings a day`);
     const day = prepareDay(dayDir, rows, HOURS);
     await using server = await startPreparedServer(dayDir);
-    for (const open of await lakeOpeners(dir, voice)) {
-      await using lake = await open();
+    for await (const { lake, check } of openLakes(dir, voice)) {
       const { peakRssBytes, wallMs, cpuMs } = await exportInto(lake, server, dir, signal);
-      const bytesOut = await lake.check(day);
+      const bytesOut = await check(day);
       table.push([
         `${formatCount(day.rows)} readings`,
         lake.name,
@@ -63,54 +51,25 @@ async function exportInto(lake: BenchLake, server: BenchServer, dir: string, sig
   return measureExport({ ...env, ...lake.env }, signal);
 }
 
-async function lakeOpeners(dir: string, { progress }: Voice): Promise<(() => Promise<BenchLake>)[]> {
-  const local = () => openLocalLake(join(dir, 'memory-lake'));
-  const missing = missingRadosgwPrograms();
-  if (missing.length === 0) return [local, openS3Lake];
-  progress(`without S3: ${missing.join(', ')} not on PATH`);
-  return [local];
+/** Each lake only while it is measured. */
+async function* openLakes(dir: string, { progress }: Voice): AsyncGenerator<CheckedLake> {
+  {
+    const lakeDir = join(dir, 'memory-lake');
+    await using lake = openLocalLake(lakeDir);
+    yield { lake, check: (day) => checkLocal(join(lakeDir, DAY_KEY), day) };
+  }
+  await using lake = await openS3Lake(progress);
+  if (lake !== undefined) yield { lake, check: () => sizeOnS3(lake) };
 }
 
-async function openLocalLake(dir: string): Promise<BenchLake> {
-  const file = join(dir, DAY_KEY);
-  return {
-    name: 'local',
-    url: pathToFileURL(dir).href,
-    env: {},
-    async check(day) {
-      const wrong = await findWrongRows(file, day);
-      if (wrong.length > 0) throw new Error(`the exported rows are not those served: ${wrong.join(', ')}`);
-      return (await stat(file)).size;
-    },
-    [Symbol.asyncDispose]: () => rm(dir, { recursive: true, force: true }),
-  };
+async function checkLocal(file: string, day: PreparedDay): Promise<number> {
+  const wrong = await findWrongRows(file, day);
+  if (wrong.length > 0) throw new Error(`the exported rows are not those served: ${wrong.join(', ')}`);
+  return (await stat(file)).size;
 }
 
-/** A throwaway Ceph; its rows are as many as the receipt proves. */
-async function openS3Lake(): Promise<BenchLake> {
-  const folder = await newTempFolder();
-  const server = await startRadosgw(join(folder.path, 's3'));
-  const { endpoint, region, accessKeyId, secretAccessKey } = server.address;
-  const credentials = { accessKeyId, secretAccessKey };
-  const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true });
-  await client.send(new CreateBucketCommand({ Bucket: BUCKET }));
-  return {
-    name: 'S3',
-    url: `s3://${BUCKET}/lake`,
-    env: {
-      AWS_ENDPOINT_URL_S3: endpoint,
-      AWS_REGION: region,
-      AWS_ACCESS_KEY_ID: accessKeyId,
-      AWS_SECRET_ACCESS_KEY: secretAccessKey,
-    },
-    async check() {
-      const head = await client.send(new HeadObjectCommand({ Bucket: BUCKET, Key: `lake/${DAY_KEY}` }));
-      return head.ContentLength ?? 0;
-    },
-    async [Symbol.asyncDispose]() {
-      client.destroy();
-      await server.stop();
-      await folder.remove();
-    },
-  };
+/** The rows are as many as the receipt proves. */
+async function sizeOnS3({ client, bucket, keyPrefix }: BenchS3Lake): Promise<number> {
+  const head = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: `${keyPrefix}${DAY_KEY}` }));
+  return head.ContentLength ?? 0;
 }

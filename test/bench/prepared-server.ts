@@ -8,9 +8,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { DATE, fileIn, HOURS, SECONDS_PER_HOUR } from './prepared-day.ts';
+import { tokenBody } from './token.ts';
 
 const API_VERSION = '2026-09-10';
-const TOKEN_SECONDS = 3600;
 const READ_BYTES = 1 << 20;
 const LINE_FEED = 0x0a;
 /** Where the hour stands in a line: `{"id":"`, a UUID, `","timestamp":"`, `YYYY-MM-DDT`. */
@@ -99,18 +99,11 @@ function answerBytes(response: ServerResponse, type: string, bytes: Uint8Array):
   response.end(bytes);
 }
 
-function token(): Buffer {
-  const now = Math.floor(Date.now() / 1000);
-  const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
-  const jwt = [{ alg: 'none' }, { iat: now, exp: now + TOKEN_SECONDS }].map(encoded).join('.');
-  return Buffer.from(JSON.stringify({ access_token: `${jwt}.` }));
-}
-
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   request.resume();
   const url = new URL(request.url ?? '/', 'http://127.0.0.1');
   const path = decodeURIComponent(url.pathname);
-  if (path === '/oauth2/token') answerBytes(response, 'application/json', token());
+  if (path === '/oauth2/token') answerBytes(response, 'application/json', Buffer.from(tokenBody()));
   else if (path.startsWith('/bench/metadata/')) answerBytes(response, 'application/json', metadata);
   else if (path.startsWith('/bench/statistics/')) answerBytes(response, 'application/x-ndjson', statistics);
   else if (path.startsWith('/bench/measurements/')) await answerReadings(url, response);

@@ -9,11 +9,10 @@ import { join } from 'node:path';
 import { addDays } from '../../src/model/index.ts';
 import { formatCount } from '../../src/terminal/format.ts';
 import { startMadeUpServer, startPreparedServer } from './child.ts';
-import { formatTable } from './figures.ts';
-import type { Fleet, FleetLoad } from './fleet-run.ts';
-import { runFleet } from './fleet-run.ts';
-import type { Voice } from './memory.ts';
+import { formatTable, type Voice } from './figures.ts';
 import { DATE, HOURS, prepareDay, VESSEL } from './prepared-day.ts';
+import type { Fleet, FleetLoad } from './workers.ts';
+import { runFleet } from './workers.ts';
 
 const LATENCY_MS = 400;
 const LATENCY_DAYS = 160;

@@ -41,9 +41,12 @@ describe('timestamps', () => {
     for (let millis = 0; millis * 1000 < LAST_MICROS; millis += 86_400_000) {
       const date = new Date(millis).toISOString().slice(0, 10);
       if (parseTimestampMicros(`${date}T00:00:00Z`) !== millis * 1000) expect.fail(date);
+      if (parseTimestampMicros(`${date}T00:00:00.000000Z`) !== millis * 1000) expect.fail(date);
     }
-    for (const date of ['2100-02-29', '2026-04-31', '2026-00-10', '2026-01-00', '2026-01-32', '2023-02-29'])
+    for (const date of ['2100-02-29', '2026-04-31', '2026-00-10', '2026-01-00', '2026-01-32', '2023-02-29']) {
       expect(() => parseTimestampMicros(`${date}T00:00:00Z`)).toThrow(DataError);
+      expect(() => parseTimestampMicros(`${date}T00:00:00.000000Z`)).toThrow(DataError);
+    }
   });
 
   it('that are no strings with a zone are refused', () => {

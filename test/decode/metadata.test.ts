@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeMetadata } from '../../src/decode/index.ts';
+import { createMetadataDecoder, decodeMetadata } from '../../src/decode/index.ts';
 import { RetriableError } from '../../src/errors.ts';
 import type { SeriesMetadata } from '../../src/model/index.ts';
 import { wireBody } from './decoded-rows.ts';
@@ -240,5 +240,30 @@ describe('metadata faults', () => {
 
   it('tell that the keyed shape has no NDJSON', () => {
     expect(codeOf('{}\n', 'keyed', 'ndjson')).toBe('unsupported-format');
+  });
+});
+
+describe('metadata one series at a time', () => {
+  const [array, keyed] = ['metadata-2026-09-10.json', 'metadata-2025-10-31.json'] as const;
+  it.each([
+    ['array', array],
+    ['keyed', keyed],
+  ] as const)('is what the whole body holds, however it is cut: %s', (shape, name) => {
+    const body = wireBody(name);
+    for (const size of [1, 7, 1_000, body.length]) {
+      const series: SeriesMetadata[] = [];
+      const decoder = createMetadataDecoder(shape, (one) => series.push(one));
+      for (let at = 0; at < body.length; at += size) decoder.push(body.subarray(at, at + size));
+      decoder.end();
+      expect(series).toEqual(decodeMetadata(body, shape));
+    }
+  });
+
+  it('takes nothing over from the series before', () => {
+    const [first] = JSON.parse(wireBody(array).toString()) as object[];
+    const bare = { id: 'a', timeSeriesId: 'b' };
+    const [, second] = decodeMetadata(Buffer.from(JSON.stringify([first, bare])), 'array');
+    expect(second).toEqual(decodeMetadata(Buffer.from(JSON.stringify([bare])), 'array')[0]);
+    expect(second).toMatchObject({ vesselImo: null, jsmea: { id: null }, flat: { id: null } });
   });
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createStatisticsDecoder, type StatisticsDecoderOptions } from '../../src/decode/index.ts';
 import { RetriableError } from '../../src/errors.ts';
-import { AGGREGATIONS } from '../../src/model/index.ts';
+import { AGGREGATIONS, type StatisticsRow } from '../../src/model/index.ts';
 import { cutAt, wireBody } from './decoded-rows.ts';
 
 type Shape = StatisticsDecoderOptions['shape'];
@@ -193,5 +193,53 @@ describe('streams of statistics', () => {
     for (let length = 0; length < body.length; length++)
       if (codeOf('array', body.slice(0, length), 'json') !== 'body-truncated')
         expect.fail(`cut at ${length}`);
+  });
+});
+
+describe('names that are read again', () => {
+  const rowsOf = (...aggregations: string[]) => {
+    const rows: [string, string][][] = [];
+    const onRow = ({ values }: StatisticsRow) => rows.push([...values]);
+    const decoder = createStatisticsDecoder({ shape: 'array', format: 'ndjson', onRow });
+    for (const one of aggregations)
+      decoder.push(Buffer.from(`{"timestamp":"2026-01-05T00:00:00Z","id":"a","aggregations":${one}}\n`));
+    decoder.end();
+    return rows;
+  };
+
+  it('are those of each record', () => {
+    expect(rowsOf('{"min":1,"max":2}', '{"max":3,"min":4}', '{"min":5}', '{}', '{"min":6,"max":7}')).toEqual([
+      [
+        ['min', '1'],
+        ['max', '2'],
+      ],
+      [
+        ['max', '3'],
+        ['min', '4'],
+      ],
+      [['min', '5']],
+      [],
+      [
+        ['min', '6'],
+        ['max', '7'],
+      ],
+    ]);
+  });
+
+  it('are not taken for others whose bytes are alike', () => {
+    const [wide, narrow] = ['\u00c3\u00a9', '\u00e9'];
+    expect(rowsOf(`{"${wide}":1}`, `{"${narrow}":2}`).flat()).toEqual([
+      [wide.toLowerCase(), '1'],
+      [narrow, '2'],
+    ]);
+    expect(rowsOf('{"a\\\\n":1}', '{"a\\n":2}').flat()).toEqual([
+      ['a\\n', '1'],
+      ['a\n', '2'],
+    ]);
+  });
+
+  it('are refused when they are repeated, also the second time', () => {
+    expect(() => rowsOf('{"min":1}', '{"min":1,"min":2}')).toThrow(/one 'min'/);
+    expect(() => rowsOf('{"min":1,"MIN":2}')).toThrow(/one 'min'/);
   });
 });

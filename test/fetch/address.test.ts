@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  addressOf,
-  describeRequest,
-  MAX_URL_BYTES,
-  metadataMatcher,
-  splitExpressions,
-} from '../../src/fetch/address.ts';
+import { addressOf, describeRequest, MAX_URL_BYTES, splitExpressions } from '../../src/fetch/address.ts';
 import type { Family, QueryRequest } from '../../src/model/query.ts';
 
 const HOUR = { fromMicros: 1_767_571_200_000_001, toMicros: 1_767_574_800_000_000 };
@@ -195,21 +189,6 @@ describe('splitExpressions', () => {
       }),
       { numRuns: 100 },
     );
-  });
-});
-
-describe('metadataMatcher', () => {
-  it.each([
-    ['jsmea/IMO1/a/b/c/d/e/f/', 'IMO1/a/b/c/d/e/f/', true],
-    ['jsmea/IMO1/a/b/c/d/e/f/', 'IMO1/a/b/c/d/e/f', true],
-    ['jsmea/IMO1/a/b/c/d/e/f/', 'IMO1/a/b/c/d/e/f/g', false],
-    ['jsmea/IMO1/a/b/c/d/e//', 'IMO1/a/b/c/d/e/f/', false],
-    ['jsmea/IMO1/a/b/c/d/*', 'IMO1/a/b/c/d/e/f/g', true],
-    ['jsmea/IMO1/a/', 'IMO1/a//c', true],
-    ['flat/IMO1/*', 'IMO1/tag/with/slashes', true],
-    ['id/1,2', '1', true],
-  ])('for %s says of %s: %s', (expression, id, belongs) => {
-    expect(metadataMatcher(expression)(id)).toBe(belongs);
   });
 });
 

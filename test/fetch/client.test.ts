@@ -193,12 +193,12 @@ describe('an answer', () => {
     expect(listener.seen).toHaveLength(1);
   });
 
-  it('larger than readAll was told to take is refused', async () => {
+  it('of exactly the most bytes is taken', async () => {
     const listener = await startListener();
     listener.always(answer('123456789'));
-    const client = clientOf(listener);
-    expect(await errorOf(client.readAll(PAGE, { maxBytes: 8 }))).toMatchObject({ code: 'page-too-large' });
-    expect((await client.readAll(PAGE, { maxBytes: 9 })).bytes).toHaveLength(9);
+    const taking = (maxPageBytes: number) => clientOf(listener, { limits: { maxPageBytes } });
+    expect(await errorOf(taking(8).readAll(PAGE))).toMatchObject({ code: 'page-too-large' });
+    expect((await taking(9).readAll(PAGE)).bytes).toHaveLength(9);
   });
 
   it('in another encoding is refused', async () => {

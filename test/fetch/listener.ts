@@ -3,11 +3,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterEach } from 'vitest';
 import { createCap } from '../../src/fetch/cap.ts';
-import { type ClientOptions, createQueryClient, type QueryClient } from '../../src/fetch/client.ts';
+import {
+  type ClientOptions,
+  createQueryClient,
+  type ExchangeOptions,
+  type QueryClient,
+} from '../../src/fetch/client.ts';
 import { createPace } from '../../src/fetch/pace.ts';
 import type { Clock } from '../../src/model/ports.ts';
 import { systemClock } from '../../src/model/ports.ts';
-import type { QueryRequest } from '../../src/model/query.ts';
+import type { QueryRequest, QueryResponse } from '../../src/model/query.ts';
 
 /** What the listener saw of one request. */
 export interface Seen {
@@ -159,10 +164,18 @@ export function jwt(claims: object): string {
 }
 
 /** A client of a listener: no jitter (delays are 0), closed at the end of the test. */
+/** A client that also reads whole answers, as tests want them. */
+export interface TestClient extends QueryClient {
+  readAll(
+    request: QueryRequest,
+    options?: ExchangeOptions,
+  ): Promise<Omit<QueryResponse, 'body'> & { readonly bytes: Uint8Array }>;
+}
+
 export function clientOf(
   listener: Pick<Listener, 'baseUrl' | 'authUrl'>,
   options: Partial<ClientOptions> & { readonly maxConcurrency?: number } = {},
-): QueryClient {
+): TestClient {
   const clock: Clock = options.clock ?? systemClock;
   const pace = options.pace ?? createPace({ clock });
   const client = createQueryClient({
@@ -178,7 +191,17 @@ export function clientOf(
     ...options,
   });
   atEnd(() => client.close());
-  return client;
+  const readAll: TestClient['readAll'] = (request, callOptions) =>
+    client.exchange(
+      () => request,
+      async ({ body, ...head }) => {
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of body) chunks.push(chunk);
+        return { ...head, bytes: Buffer.concat(chunks) };
+      },
+      callOptions,
+    );
+  return { ...client, readAll };
 }
 
 export const PAGE: QueryRequest = {

@@ -2,6 +2,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { detailKey, objectKey } from '../../src/model/index.ts';
 import {
   duckRows,
   expectExactDay,
@@ -213,6 +214,19 @@ test('run exports and says so; again, nothing is asked and nothing is done', asy
   expect(JSON.parse(second.stdout)).toMatchObject({ vesselDays: [{ ...DAY, status: 'done' }] });
   expect(service.requests.length).toBe(before);
   expect(await lakeFiles(lake.dir)).toEqual(files);
+});
+
+test('run --force exports an unchanged day again, to the same bytes', async () => {
+  await using lake = await newLake();
+  expect((await runCli(['run', ...ONE_DAY], envFor(lake))).code).toBe(0);
+  const [files, receipt] = [await lakeFiles(lake.dir), await receiptOf(lake.dir, DAY)];
+  const before = service.requests.length;
+  const again = await runCli(['run', ...ONE_DAY, '--force'], envFor(lake));
+  expect(again.stdout).toMatch(/^1 vessel-days?: 1 published /);
+  expect(service.requests.slice(before).some(({ family }) => family === 'measurements')).toBe(true);
+  const now = await lakeFiles(lake.dir);
+  for (const keyOf of [objectKey, detailKey]) expect(now.get(keyOf(DAY))).toEqual(files.get(keyOf(DAY)));
+  expect((await receiptOf(lake.dir, DAY))!.epoch).toBe(receipt!.epoch + 1);
 });
 
 test('where vessels are discovered, the second run asks for nothing else', async () => {

@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { VesselDay } from '../../src/model/index.ts';
-import { claimKey, detailKey, objectKey, receiptKey } from '../../src/model/index.ts';
+import { claimKey, detailKey, indexKey, objectKey, receiptKey } from '../../src/model/index.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { duckRows, lakeFiles, receiptOf, serviceNames } from '../helpers/lake.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
@@ -182,6 +182,12 @@ const DAMAGES: readonly Damage[] = [
     act: (dir, day) => put(dir, objectKey(day), Buffer.from('PAR1PAR1')),
   },
   {
+    what: "a copy beside the day's object, which readers would count twice",
+    name: 'object-stray',
+    act: async (dir, day) =>
+      put(dir, objectKey(day).replace('data', 'copy'), await readFile(join(dir, objectKey(day)))),
+  },
+  {
     what: 'an object in the place of an empty day',
     name: 'object-unexpected',
     day: EMPTY,
@@ -356,6 +362,40 @@ test.for(DAMAGES.map((damage) => [damage.what, damage] as const))(
     expect(await stamps(lake.dir)).toEqual(before);
   },
 );
+
+test('stray files are found wherever readers would find them, a folder at a time', async () => {
+  await using lake = await copyLake(sound.url);
+  const bytes = Buffer.from('PAR1PAR1');
+  const job = MEASURED.job;
+  const far = objectKey({ ...MEASURED, date: '2031-01-01' }).replace('data', 'old');
+  const strays = [
+    'loose.parquet',
+    `vessel=${VESSEL}/a.csv`,
+    `vessel=${VESSEL}/b.csv`,
+    'vessel=X/date=Y/data.parquet',
+  ];
+  const skipped = ['_SUCCESS', `vessel=${VESSEL}/_tmp/part-0.parquet`, `vessel=${VESSEL}/.part.crc`];
+  for (const key of [...strays, ...skipped]) await put(lake.dir, `${job}/${key}`, bytes);
+  await put(lake.dir, far, bytes);
+  const { code, result } = await runVerify({ lakeUrl: lake.url });
+  expect(result.findings.map(({ name, where, found, expected }) => [name, where, found, expected])).toEqual([
+    ['object-stray', job, 'loose.parquet', 'no files'],
+    ['object-stray', `${job}/vessel=${VESSEL}`, 'a.csv; b.csv', 'no files'],
+    ['object-stray', `${job}/vessel=X/date=Y`, 'data.parquet', 'no files'],
+  ]);
+  expect({ code, ...result }).toMatchObject({ code: 1, vesselDays: 5, sound: 5 });
+  const jobsDir = await writeJobs(JOBS);
+  const args = ['verify', job, '--from', MEASURED.date, '--to', EMPTY.date];
+  const { stdout } = await runCli(args, { LAKE_URL: lake.url, JOBS_DIR: jobsDir });
+  await rm(jobsDir, { recursive: true });
+  expect(stdout).toContain(`object-stray  ${job}/${VESSEL}\n`);
+});
+
+test('a damaged index is no finding: nobody believes it', async () => {
+  await using lake = await copyLake(sound.url);
+  await put(lake.dir, indexKey(MEASURED.job, MEASURED.date.slice(0, 7)), Buffer.from('junk'));
+  expect(await runVerify({ lakeUrl: lake.url })).toMatchObject({ code: 0, found: [] });
+});
 
 describe('while days are exported', () => {
   test('a day that is replaced while it is looked at is looked at again', async () => {

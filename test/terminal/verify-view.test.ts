@@ -24,7 +24,7 @@ function screen(isTTY: boolean) {
 
 test('a finding is shown with where, found, expected and what to do', () => {
   const view = createVerifyView(screen(false), systemClock);
-  view.onPlanned(2);
+  view.onPlanned(1);
   view.onBytes(3_400_000);
   view.onDay({ day, checked: true, rows: 5_000, findings: [finding], remarks: [] });
   const remark = { name: 'unfinished' as const, day, text: 'attempt 2 gave the day back' };
@@ -41,6 +41,14 @@ unfinished  measurements/IMO9321483/2026-01-05
 
 1 vessel-day verified (receipts, objects and details; 5,000 rows, 3 MB read): 1 finding
 `);
+});
+
+test('what an interrupted verify has not looked at is not called verified', () => {
+  const view = createVerifyView(screen(false), systemClock);
+  view.onPlanned(1_500);
+  view.onDay({ day, checked: true, rows: 5, findings: [], remarks: [] });
+  view.end();
+  expect(formatVerified(view, false)).toMatch(/^1 of 1,500 vessel-days verified .*: no findings\n$/);
 });
 
 test('nothing to verify is said as such', () => {

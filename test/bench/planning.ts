@@ -1,7 +1,7 @@
 /**
  * What planning and queueing cost, against an exporter that only writes receipts:
  *
- *   node test/fleet/planning-figures.ts [days, default 100: with 1,000 vessels 100,000 vessel-days]
+ *   node test/bench/planning.ts [days, default 100: with 1,000 vessels 100,000 vessel-days]
  *
  * Prints one JSON line: milliseconds per vessel-day in the process that plans, the peak of Redis' memory (bounded
  * by the top-up), and a scan of the ledger of 1,000 vessels × 30 days, the first time and again.
