@@ -54,10 +54,18 @@ export interface ArrowStream {
 /** Memory for one stream at a time, used again for the next. It only grows, to the largest stream seen. */
 export interface Arena {
   buffer: ArrayBuffer;
+  /** Of the rows being sorted; beside the stream, which does not hold them. */
+  ranks: Int32Array;
 }
 
 export function createArena(): Arena {
-  return { buffer: new ArrayBuffer(0) };
+  return { buffer: new ArrayBuffer(0), ranks: new Int32Array(0) };
+}
+
+/** Room for a rank of each row, holding whatever was there; good until it is asked for again. */
+export function rankScratch(arena: Arena, rows: number): Int32Array {
+  if (arena.ranks.length < rows) arena.ranks = new Int32Array(rows);
+  return arena.ranks.subarray(0, rows);
 }
 
 const ARENA_STEP_BYTES = 1 << 20;

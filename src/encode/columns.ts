@@ -58,6 +58,11 @@ export const MEASUREMENT_COLUMNS: readonly Column[] = [
   text('json_value', false),
 ];
 
+/** Those of them that have a value of their own in each row; the others follow from the row's series. */
+export const MEASUREMENT_VALUES: readonly Column[] = MEASUREMENT_COLUMNS.filter(
+  ({ type }) => type !== 'series',
+);
+
 export const METADATA_COLUMNS: readonly Column[] = [
   ...SERIES_COLUMNS,
   text('source', true),

@@ -1,15 +1,15 @@
 import type { ColumnBatch } from '../model/index.ts';
 import { DOUBLE, JSON_TEXT, LONG } from '../model/index.ts';
 import type { Arena, ColumnBuffers } from './arrow-stream.ts';
-import { openArrowStream } from './arrow-stream.ts';
-import { MEASUREMENT_COLUMNS } from './columns.ts';
+import { openArrowStream, rankScratch } from './arrow-stream.ts';
+import { MEASUREMENT_VALUES } from './columns.ts';
 import type { SeriesRanks } from './series-ranks.ts';
-import { countNameless, markNamed } from './series-ranks.ts';
 import type { RunColumns } from './series-runs.ts';
 import { findRuns } from './series-runs.ts';
 
 /**
- * Readings in order of arrival → Arrow columns in order of (time_series_id, timestamp, value).
+ * Readings in order of arrival → Arrow columns in order of (time_series_id, timestamp, value), and how many rows each
+ * series has; its columns follow from those.
  *
  * Rows arrive in time order, so a stable counting sort by series leaves only runs of equal (series, timestamp)
  * to be put in order. Value order: longs, then doubles, then JSON texts; longs as numbers, doubles by their
@@ -19,6 +19,8 @@ import { findRuns } from './series-runs.ts';
 export interface SortedReadings {
   readonly stream: Uint8Array;
   readonly runs: RunColumns;
+  /** By rank. */
+  readonly rowsOfRank: Int32Array;
 }
 
 const TWO_32 = 2 ** 32;
@@ -53,11 +55,17 @@ function countKinds(batch: ColumnBatch, rows: number): [longs: number, doubles: 
 
 /**
  * Write each row to its place; true when some series has two rows of the same timestamp. A JSON row's entry
- * number is kept in the low word of its long cell, which is null and so never encoded.
+ * number is kept in the low word of its long cell, which is null and so never encoded. `next` holds the first position
+ * of each rank, and is used up.
  */
-function scatter(batch: ColumnBatch, rows: number, rankOfCode: Int32Array, to: Targets): boolean {
+function scatter(
+  batch: ColumnBatch,
+  rows: number,
+  rankOfCode: Int32Array,
+  next: Int32Array,
+  to: Targets,
+): boolean {
   const { timestampMicros, seriesCodes, kinds, words } = batch;
-  const next = firstPositions(batch, rows, rankOfCode);
   const lastMicros = new Float64Array(rankOfCode.length).fill(Number.NaN);
   const { timestamps, index } = to;
   const { cells: longCells, validity: longBits } = to.long;
@@ -173,27 +181,24 @@ export function sortMeasurements(batch: ColumnBatch, ranks: SeriesRanks, arena: 
   const [longs, doubles, texts] = countKinds(batch, rows);
   const { jsonText } = batch;
   const textBytes = jsonText.count === 0 ? 0 : jsonText.ends[jsonText.count - 1]!;
-  const nameless = countNameless(batch.seriesCodes, rows, ranks);
-  const nullCounts = [0, 0, nameless, rows - longs, rows - doubles, rows - texts];
-  const layouts = MEASUREMENT_COLUMNS.map((column, i) => {
+  const nullCounts = [0, rows - longs, rows - doubles, rows - texts];
+  const layouts = MEASUREMENT_VALUES.map((column, i) => {
     const layout = { column, nullCount: nullCounts[i]! };
-    if (column.type === 'text') return { ...layout, textBytes };
-    if (column.type !== 'series') return layout;
-    return { ...layout, dictionary: column.required ? ranks.ids : ranks.names };
+    return column.type === 'text' ? { ...layout, textBytes } : layout;
   });
   const { columns, bytes } = openArrowStream(arena, layouts, rows);
-  const [timestamp, series, name, long, double, json] = columns as [
-    ColumnBuffers,
-    ColumnBuffers,
+  const [timestamp, long, double, json] = columns as [
     ColumnBuffers,
     ColumnBuffers,
     ColumnBuffers,
     ColumnBuffers,
   ];
-  const to: Targets = { timestamps: timestamp.cells, index: series.cells, long, double, json };
-  if (scatter(batch, rows, ranks.rankOfCode, to)) sortEqualRuns(batch, rows, to);
+  const index = rankScratch(arena, rows);
+  const to: Targets = { timestamps: timestamp.cells, index, long, double, json };
+  const first = firstPositions(batch, rows, ranks.rankOfCode);
+  if (scatter(batch, rows, ranks.rankOfCode, first.slice(), to)) sortEqualRuns(batch, rows, to);
   if (texts > 0) fillJsonText(batch, rows, to);
   else json.cells.fill(0);
-  markNamed(name.validity, series.cells, rows, ranks.named);
-  return { stream: bytes, runs: findRuns(series.cells, timestamp.cells, rows) };
+  const rowsOfRank = first.subarray(1).map((end, rank) => end - first[rank]!);
+  return { stream: bytes, runs: findRuns(index, timestamp.cells, rows), rowsOfRank };
 }
