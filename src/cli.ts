@@ -46,7 +46,7 @@ async function perform(context: CommandContext, argv: readonly string[]): Promis
 function report(context: CommandContext, error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
   if (error instanceof CancelledError) {
-    context.stderr.write('interrupted; run again to go on from here\n');
+    context.stderr.write('interrupted; run the same command again to finish\n');
     return EXIT_INTERRUPTED;
   }
   if (error instanceof VesselExportError) {

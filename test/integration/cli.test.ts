@@ -306,7 +306,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const ended = await cli.ended;
     service.faults = undefined;
     expect(ended).toMatchObject({ code: 130, signal: null });
-    expect(ended.stderr).toContain('run again to go on from here');
+    expect(ended.stderr).toContain('run the same command again to finish');
     expect(await readObject(lake.dir, DAY)).toBeUndefined();
     expect(await receiptOf(lake.dir, DAY)).toBeUndefined();
 
