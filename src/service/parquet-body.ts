@@ -5,7 +5,7 @@
 import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DuckDBAppender } from '@duckdb/node-api';
+import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api';
 import type { ColumnBatch, TimeRange } from '../model/index.ts';
 import { DOUBLE, LONG, MICROS_PER_MILLI } from '../model/index.ts';
 import type { ParquetEncoder } from './answers.ts';
@@ -36,10 +36,11 @@ export function createParquetEncoder(engine: Engine): ParquetEncoder {
       const ids = listValue(series.map(({ id }) => id));
       await connection.run('INSERT INTO ids VALUES ($1)', [ids], [LIST(VARCHAR)]);
       await fill(await connection.createAppender('rows'), source, series, range);
+      const options = (await hasNegativeZero(connection)) ? ', DICTIONARY_SIZE_LIMIT 0' : '';
       await connection.run(
         `COPY (SELECT ms AS "timestamp", (SELECT list FROM ids)[code + 1] AS id,
                       long AS long_value, double AS double_value, json AS json_value FROM rows)
-         TO ${sqlText(path)} (FORMAT parquet)`,
+         TO ${sqlText(path)} (FORMAT parquet${options})`,
       );
       await connection.run('DROP TABLE rows');
       yield* createReadStream(path, { highWaterMark: SEND_BYTES });
@@ -47,6 +48,14 @@ export function createParquetEncoder(engine: Engine): ParquetEncoder {
       await rm(path, { force: true });
     }
   };
+}
+
+/** DuckDB's dictionaries take -0.0 and 0.0 for one value, and the sign of the first for all. */
+async function hasNegativeZero(connection: DuckDBConnection): Promise<boolean> {
+  const found = await connection.runAndReadAll(
+    'SELECT count(*) > 0 FROM rows WHERE double = 0 AND signbit(double)',
+  );
+  return found.getRows()[0]![0] === true;
 }
 
 async function fill(

@@ -67,6 +67,29 @@ describe('measurements as Parquet', () => {
     });
   });
 
+  test('a zero keeps its sign', async () => {
+    await using own = await openService();
+    const at = Date.UTC(2026, 0, 5) * 1_000;
+    const version = { 'x-api-version': '2026-09-10' };
+    const metadata = await own.json(`/metadata/flat/${VESSEL}/Roll`, version);
+    const [series] = metadata as { timeSeriesId: string }[];
+    own.service.overlay.removeReadings(series!.timeSeriesId);
+    // Enough for a dictionary to pay.
+    const values = Array.from({ length: 2_000 }, (_, n) => (n % 2 === 0 ? '0.0' : '-0.0'));
+    own.service.overlay.addReadings(
+      series!.timeSeriesId,
+      values.map((valueText, n) => ({ timestampMicros: at + n * 1_000, valueText })),
+    );
+    const answer = await own.get(
+      `/measurements/flat/${VESSEL}/Roll?from=2026-01-05&to=2026-01-06&format=parquet`,
+    );
+    const found = await rows(
+      await answer.arrayBuffer(),
+      'SELECT double_value FROM read_parquet(FILE, file_row_number = true) ORDER BY file_row_number',
+    );
+    expect(found).toEqual(values.map((text) => [Number(text)]));
+  });
+
   test('an empty answer is a file without rows', async () => {
     const response = await s.get(
       `/measurements/flat/${VESSEL}/Roll?from=2019-01-01&to=2019-01-02&format=parquet`,
