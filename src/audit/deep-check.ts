@@ -1,33 +1,17 @@
 /** `verify --deep` of one vessel-day: every row read back, against the receipt's detail and against the service. */
-import type { ResolvedSeries, SourceContext } from '../export/source.ts';
-import type { DayCounts, Receipt } from '../model/index.ts';
+import type { ResolvedSeries } from '../export/source-context.ts';
+import type { DayCounts } from '../model/index.ts';
 import { dayRange, MICROS_PER_MILLI, microsToIso, objectKey } from '../model/index.ts';
 import { compareCounts } from '../verify/compare.ts';
-import type { DetailCounts } from '../verify/detail-check.ts';
 import type { Difference } from '../verify/findings.ts';
 import { firstFew } from '../verify/findings.ts';
-import type { ReadBack } from '../verify/read-back.ts';
 import { RowsUnreadable } from '../verify/read-back.ts';
 import type { DayRows } from '../verify/read-back-rows.ts';
 import { compareSeries } from '../verify/values.ts';
+import type { DeepDay } from './deep-day.ts';
 import type { SourceSeries } from './source-values.ts';
 import { askDayValues } from './source-values.ts';
 import { checkWindows } from './window-check.ts';
-
-export interface DeepDay {
-  readonly context: SourceContext;
-  readonly receipt: Receipt;
-  readonly counts: DetailCounts | undefined;
-  /** The object as a file. */
-  readonly path: string;
-  readonly readBack: ReadBack;
-  /** False where the receipt has other settings than the job now. */
-  readonly sameSettings: boolean;
-  /** The series that the job selects now, or exactly the named ones. Throws DataError `no-series`. */
-  readonly resolveSeries: (named: readonly string[] | undefined) => Promise<ResolvedSeries>;
-  /** Told of what could not be compared. */
-  readonly onRemark: (name: 'not-compared' | 'metadata-changed', text: string) => void;
-}
 
 /** Everything that differs: first in the rows themselves, then, where those are as published, from the source. */
 export async function checkDeep(deep: DeepDay): Promise<Difference[]> {

@@ -1,7 +1,7 @@
 /** What the service's statistics say of a day's series now: counts, times and values. */
 import { parseInt64Text, parseTimestampText } from '../decode/index.ts';
-import type { ResolvedSeries, SourceContext } from '../export/source.ts';
 import { askStatistics, resolveSeries } from '../export/source.ts';
+import type { ResolvedSeries, SourceContext } from '../export/source-context.ts';
 import type { Job, Micros, VesselDay } from '../model/index.ts';
 import { dayRange } from '../model/index.ts';
 import type { AnsweredValues } from '../verify/values.ts';

@@ -4,7 +4,7 @@
  */
 import { CancelledError, messageOf } from '../errors.ts';
 import { grainOf } from '../export/proof.ts';
-import type { SourceContext } from '../export/source.ts';
+import type { SourceContext } from '../export/source-context.ts';
 import type { QueryClient } from '../fetch/client.ts';
 import { createRequestStats } from '../fetch/exchange.ts';
 import type { Job, Log, Receipt, VesselDay } from '../model/index.ts';

@@ -1,13 +1,13 @@
 /** Rows of a statistics object against the service's answer for the same windows, asked anew, a page at a time. */
 import { parseInt64Text, parseTimestampText } from '../decode/index.ts';
-import type { ResolvedSeries } from '../export/source.ts';
 import { askStatistics } from '../export/source.ts';
+import type { ResolvedSeries } from '../export/source-context.ts';
 import type { TimeRange } from '../model/index.ts';
 import { MICROS_PER_HOUR, microsToIso } from '../model/index.ts';
 import { planWindowPages } from '../plan/pages.ts';
 import type { WindowRow } from '../verify/read-back-rows.ts';
 import { isWindowValue } from '../verify/values.ts';
-import type { DeepDay } from './deep-check.ts';
+import type { DeepDay } from './deep-day.ts';
 
 /** Windows × series compared at once: what bounds the memory. */
 const PAGE_TARGET_WINDOWS = 20_000;

@@ -5,7 +5,7 @@ import { splitExpressions } from '../fetch/address.ts';
 import type { QueryRequest, QueryResponse, SeriesMetadata } from '../model/index.ts';
 import { wireShape } from '../model/index.ts';
 import { answerFault } from './answer-fault.ts';
-import type { SourceContext } from './source.ts';
+import type { SourceContext } from './source-context.ts';
 
 /** Upper bound of one metadata body, in bytes decompressed. */
 const MAX_METADATA_BYTES = 256 * 1024 * 1024;

@@ -17,8 +17,8 @@ import type { ExportPorts, ExportTask } from './ports.ts';
 import type { PublishedDay, SourceCounts } from './proof.ts';
 import { askSource, digestOf, guardAgainstShrinking, verifyCounts } from './proof.ts';
 import type { ResumePoint } from './resume.ts';
-import type { ResolvedSeries, SourceContext } from './source.ts';
 import { resolveSeries } from './source.ts';
+import type { ResolvedSeries, SourceContext } from './source-context.ts';
 import { PAGE_TARGET_WINDOWS } from './windows.ts';
 
 /** What one attempt knows. */

@@ -4,8 +4,8 @@ import { readDetail, readNote } from '../publish/ledger.ts';
 import type { DayTotals, PublishedTotals, SeriesChange } from '../verify/day-totals.ts';
 import { describeChanges, findChanges, losses, seriesTotals, totalReadings } from '../verify/day-totals.ts';
 import type { ExportPorts } from './ports.ts';
-import type { ResolvedSeries, SourceContext } from './source.ts';
 import { askDayCounts } from './source.ts';
+import type { ResolvedSeries, SourceContext } from './source-context.ts';
 
 /** What reconcile keeps of each receipt. */
 export type ReconciledReceipt = Pick<

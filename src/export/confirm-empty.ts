@@ -2,7 +2,7 @@
 import { createReadingDecoder } from '../decode/index.ts';
 import { createSeriesDictionary, dayRange, microsToIso } from '../model/index.ts';
 import { CountsDisagreeError } from './clean-start.ts';
-import type { ResolvedSeries, SourceContext } from './source.ts';
+import type { ResolvedSeries, SourceContext } from './source-context.ts';
 
 /**
  * One request for the readings of the whole day, ended at the first one that lies in it. Throws

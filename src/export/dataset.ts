@@ -7,7 +7,7 @@ import type { PartUpload } from '../publish/parts.ts';
 import type { Assembly } from './assembly.ts';
 import { createAssembly } from './assembly.ts';
 import { fetchReadings, timestampStepMicros } from './readings.ts';
-import type { ResolvedSeries, SourceContext } from './source.ts';
+import type { ResolvedSeries, SourceContext } from './source-context.ts';
 import { fetchWindows } from './windows.ts';
 
 export interface Dataset {

@@ -5,8 +5,8 @@ import type { Micros, StatisticsRow, TimeRange } from '../model/index.ts';
 import { dateToMicros, MICROS_PER_DAY, microsToIso } from '../model/index.ts';
 import type { DayTotals, SeriesTotal } from '../verify/day-totals.ts';
 import { mayFitInHalves } from './readings.ts';
-import type { ResolvedSeries, SourceContext } from './source.ts';
 import { askStatistics } from './source.ts';
+import type { ResolvedSeries, SourceContext } from './source-context.ts';
 
 /** A vessel, its series, and the days of it that are asked for. */
 export interface LookbackVessel {

@@ -21,8 +21,8 @@ import { forEachAtOnce } from '../publish/at-once.ts';
 import { readLedger } from '../publish/ledger-index.ts';
 import { findVessels } from './export-jobs.ts';
 import type { ExportPorts } from './ports.ts';
-import type { ResolvedSeries, SourceContext } from './source.ts';
 import { askStatistics, resolveSeries } from './source.ts';
+import type { ResolvedSeries, SourceContext } from './source-context.ts';
 import { PAGE_TARGET_WINDOWS } from './windows.ts';
 
 export interface PlanRequest {

@@ -6,8 +6,8 @@ import type { Detail } from '../publish/ledger.ts';
 import { compareCounts, describeDisagreements, describeShrinkage, findShrinkage } from '../verify/compare.ts';
 import { seriesTotals, totalsDigest } from '../verify/day-totals.ts';
 import { CountsDisagreeError } from './clean-start.ts';
-import type { ResolvedSeries, SourceContext } from './source.ts';
 import { askDayCounts } from './source.ts';
+import type { ResolvedSeries, SourceContext } from './source-context.ts';
 
 /** The source's counts, and when they were asked. */
 export interface SourceCounts {

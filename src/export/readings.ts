@@ -15,7 +15,7 @@ import { splitPage } from '../plan/pages.ts';
 import { answerFault } from './answer-fault.ts';
 import type { Assembly } from './assembly.ts';
 import { UnknownSeriesError } from './clean-start.ts';
-import type { ResolvedSeries, SourceContext } from './source.ts';
+import type { ResolvedSeries, SourceContext } from './source-context.ts';
 
 /** A page of Parquet is decoded whole, so it is held whole. */
 const MAX_PARQUET_PAGE_BYTES = 192 * 1024 * 1024;

@@ -19,8 +19,8 @@ import { findVessels } from './export-jobs.ts';
 import type { LookbackTotals, LookbackVessel } from './lookback.ts';
 import { askLookback, groupVessels } from './lookback.ts';
 import type { ExportPorts } from './ports.ts';
-import type { SourceContext } from './source.ts';
 import { resolveSeries } from './source.ts';
+import type { SourceContext } from './source-context.ts';
 
 export interface ReconcileRequest {
   /** UTC dates, `to` exclusive. */

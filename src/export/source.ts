@@ -1,41 +1,14 @@
 /** What is asked of the service besides the readings: which series there are, and how many readings they have. */
 import { createStatisticsDecoder, parseInt64Text, parseTimestampText } from '../decode/index.ts';
 import { DataError } from '../errors.ts';
-import type { QueryClient } from '../fetch/client.ts';
-import type { RequestStats } from '../fetch/exchange.ts';
-import type {
-  Job,
-  Log,
-  QueryRequest,
-  SeriesMetadata,
-  StatisticsRow,
-  TimeRange,
-  VesselDay,
-} from '../model/index.ts';
+import type { Job, QueryRequest, SeriesMetadata, StatisticsRow, TimeRange } from '../model/index.ts';
 import { DayCounts, dayRange, formatVesselDay, wireShape } from '../model/index.ts';
 import { answerFault } from './answer-fault.ts';
 import { askMetadata } from './ask-metadata.ts';
+import type { ResolvedSeries, SourceContext } from './source-context.ts';
 
 /** UUIDs in one `id/…` expression: 1.9 kB, which also fits a URL. */
 const IDS_PER_EXPRESSION = 50;
-
-/** How the source is asked on behalf of one vessel-day. */
-export interface SourceContext {
-  readonly client: QueryClient;
-  readonly job: Job;
-  readonly day: VesselDay;
-  readonly log: Log;
-  readonly signal: AbortSignal;
-  readonly stats: RequestStats;
-}
-
-/** The series of a vessel-day, and the expressions that yield each of them exactly once. */
-export interface ResolvedSeries {
-  readonly metadata: readonly SeriesMetadata[];
-  /** Time series id → id in the domain of the first `select` expression that matches. */
-  readonly idOf: ReadonlyMap<string, string | null>;
-  readonly expressions: readonly string[];
-}
 
 /** `select` with the vessel put in. */
 export function selectFor(job: Job, vessel: string): string[] {

@@ -7,8 +7,8 @@ import type { StatisticsRow, TimeRange } from '../model/index.ts';
 import { formatVesselDay, microsToIso } from '../model/index.ts';
 import type { Assembly } from './assembly.ts';
 import { UnknownSeriesError } from './clean-start.ts';
-import type { ResolvedSeries, SourceContext } from './source.ts';
 import { askStatistics } from './source.ts';
+import type { ResolvedSeries, SourceContext } from './source-context.ts';
 
 /** Windows × series that one request asks for at most; bounds the memory of a page. */
 export const PAGE_TARGET_WINDOWS = 100_000;
