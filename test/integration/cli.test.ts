@@ -1,7 +1,7 @@
 /** The command as a user types it: a process of its own, its output, its exit code. */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { detailKey, objectKey } from '../../src/model/index.ts';
 import {
   duckRows,
@@ -37,17 +37,20 @@ let scratch: TestLake;
 beforeAll(async () => {
   service = await startTestService({ vessels: 2, readingsPerDay: 28_000 });
   jobsDir = await writeJobs({ measurements: FEW_SERIES });
+});
+
+beforeEach(async () => {
   scratch = await newLake();
 });
 
-afterEach(() => {
+afterEach(async () => {
   service.faults = undefined;
+  await scratch[Symbol.asyncDispose]();
 });
 
 afterAll(async () => {
   await service.close();
   await rm(jobsDir, { recursive: true });
-  await scratch[Symbol.asyncDispose]();
 });
 
 function envFor(lake: TestLake, jobs = jobsDir) {
