@@ -3,13 +3,13 @@
  * answer is a function of the question, so that it costs little beside what it measures. Prints one JSON line
  * as `vessel-export service` does once it listens, and ends when its stdin does.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { datesBetween } from '../../src/model/index.ts';
 import { FLEET_VESSELS, seriesOf } from './fleet-lake.ts';
+import { serveLoopback } from './loopback.ts';
 import { tokenBody } from './token.ts';
 
 const API_VERSION = '2026-09-10';
@@ -80,21 +80,4 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   await send('application/x-ndjson', statisticsOf(vessels, from!, to!));
 }
 
-const server = createServer((request, response) => {
-  answer(request, response).catch((error: unknown) => {
-    // Who asked went away, or a fault of the bench: either way the body must not look whole.
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') console.error(error);
-    response.destroy();
-  });
-});
-server.listen(0, '127.0.0.1', () => {
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const address = {
-    baseUrl: `${origin}/bench`,
-    authUrl: origin,
-    clientId: 'bench',
-    clientSecret: 'not a secret',
-  };
-  process.stdout.write(`${JSON.stringify(address)}\n`);
-});
-process.stdin.on('end', () => process.exit()).resume();
+serveLoopback(answer);

@@ -4,9 +4,9 @@
  * as `vessel-export service` does once it listens, and ends when its stdin does.
  */
 import { createReadStream, readFileSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { serveLoopback } from './loopback.ts';
 import { DATE, fileIn, HOURS, SECONDS_PER_HOUR } from './prepared-day.ts';
 import { tokenBody } from './token.ts';
 
@@ -113,21 +113,4 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   }
 }
 
-const server = createServer((request, response) => {
-  answer(request, response).catch((error: unknown) => {
-    // Who asked went away, or a fault of the bench: either way the body must not look whole.
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') console.error(error);
-    response.destroy();
-  });
-});
-server.listen(0, '127.0.0.1', () => {
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const address = {
-    baseUrl: `${origin}/bench`,
-    authUrl: origin,
-    clientId: 'bench',
-    clientSecret: 'not a secret',
-  };
-  process.stdout.write(`${JSON.stringify(address)}\n`);
-});
-process.stdin.on('end', () => process.exit()).resume();
+serveLoopback(answer);
