@@ -2,9 +2,11 @@
  * The coverage of a range: which of its vessel-days are open (due, without a receipt of these settings), by what
  * the ledger says. Looks only where something can have changed: at dates whose vessel-days are in the queue.
  */
+
 import type { Job, VesselDay } from '../model/index.ts';
 import { addDays, datesBetween, receiptKey } from '../model/index.ts';
 import { planVesselDays } from '../plan/due.ts';
+import { forEachAtOnce } from '../publish/at-once.ts';
 import type { LedgerView } from './ledger-view.ts';
 
 /** Lists at once. */
@@ -62,11 +64,7 @@ export function createCoverage(options: CoverageOptions): Coverage {
     async refresh(dates) {
       const all = datesBetween(options.from, options.to);
       const stale = dates === undefined ? all : all.filter((date) => dates.has(date));
-      const queue = stale[Symbol.iterator]();
-      const work = async () => {
-        for (const date of queue) await look(date);
-      };
-      await Promise.all(Array.from({ length: Math.min(LIST_CONCURRENCY, stale.length) }, work));
+      await forEachAtOnce(stale, LIST_CONCURRENCY, look);
     },
   };
 }

@@ -2,8 +2,10 @@
  * What the ledger says of a job's vessel-days, read again and again. Listing is cheap, reading receipts is not: a
  * receipt is read once, and again only when the list says that it is another one.
  */
+
 import type { Receipt, VesselDay } from '../model/index.ts';
 import { ledgerPrefix, parseReceiptKey, receiptKey } from '../model/index.ts';
+import { forEachAtOnce } from '../publish/at-once.ts';
 import { readReceipt } from '../publish/ledger.ts';
 import type { ObjectStore } from '../store/store.ts';
 
@@ -39,16 +41,12 @@ export function createLedgerView(store: ObjectStore): LedgerView {
         if (held?.modifiedMs === modifiedMs && held.sizeBytes === sizeBytes) now.set(key, held);
         else unread.push({ day, modifiedMs, sizeBytes });
       }
-      const queue = unread[Symbol.iterator]();
-      const read = async () => {
-        for (const { day, modifiedMs, sizeBytes } of queue) {
-          const receipt = await readReceipt(store, day);
-          if (receipt === undefined) continue;
-          const { settingsHash, epoch } = receipt;
-          now.set(receiptKey(day), { settingsHash, epoch, modifiedMs, sizeBytes });
-        }
-      };
-      await Promise.all(Array.from({ length: Math.min(READ_CONCURRENCY, unread.length) }, read));
+      await forEachAtOnce(unread, READ_CONCURRENCY, async ({ day, modifiedMs, sizeBytes }) => {
+        const receipt = await readReceipt(store, day);
+        if (receipt === undefined) return;
+        const { settingsHash, epoch } = receipt;
+        now.set(receiptKey(day), { settingsHash, epoch, modifiedMs, sizeBytes });
+      });
       cache.delete(prefix);
       cache.set(prefix, now);
       if (cache.size > MOST_DATES) cache.delete(cache.keys().next().value!);
