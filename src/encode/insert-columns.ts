@@ -4,7 +4,7 @@ import { ByteWriter } from 'hyparquet-writer';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
 import type { Column } from './columns.ts';
-import { MAGIC_BYTES, PARQUET_MAGIC, readMetadata, splitParquetFile } from './parquet-tail.ts';
+import { MAGIC_BYTES, PARQUET_MAGIC, splitParquetFile } from './parquet-tail.ts';
 import type { SeriesChunk } from './series-chunk.ts';
 
 /** A text column that was encoded on its own. */
@@ -23,8 +23,7 @@ export function insertColumns(
   inserted: readonly InsertedColumn[],
   order: readonly Column[],
 ): Uint8Array<ArrayBuffer> {
-  const { body, tail } = splitParquetFile(file);
-  const metadata = readMetadata(tail);
+  const { body, tail, metadata } = splitParquetFile(file);
   const tailAt = MAGIC_BYTES + body.length;
   let chunkAt = tailAt;
   const placed = inserted.map((one) => {

@@ -39,17 +39,22 @@ function bodyEnd(metadata: FileMetaData, fileBytes: number): number {
   return Math.min(footerAt, ...indexes.map(Number));
 }
 
-/** Split a one-group file. Throws FatalError `encode-check-failed` if it is no whole Parquet file. */
-export function splitParquetFile(file: Uint8Array): { body: Uint8Array; tail: Uint8Array } {
+/** Split a one-group file; `metadata` is the tail's. Throws FatalError `encode-check-failed` if it is no whole Parquet file. */
+export function splitParquetFile(file: Uint8Array): {
+  body: Uint8Array;
+  tail: Uint8Array;
+  metadata: FileMetaData;
+} {
   const isFramed =
     file.length > 2 * MAGIC_BYTES + LENGTH_BYTES &&
     isMagic(file.subarray(0, MAGIC_BYTES)) &&
     isMagic(file.subarray(-MAGIC_BYTES));
   try {
     if (!isFramed) throw new Error('it does not begin and end with PAR1');
-    const end = bodyEnd(readMetadata(file), file.length);
+    const metadata = readMetadata(file);
+    const end = bodyEnd(metadata, file.length);
     // A copy, so that the tail can be kept when the body is uploaded and forgotten.
-    return { body: file.subarray(MAGIC_BYTES, end), tail: file.slice(end) };
+    return { body: file.subarray(MAGIC_BYTES, end), tail: file.slice(end), metadata };
   } catch (error) {
     throw new FatalError(
       'encode-check-failed',
