@@ -24,7 +24,7 @@ import { createLedgerView } from '../fleet/ledger-view.ts';
 import type { PlanningPorts } from '../fleet/nightly.ts';
 import type { Job, Log } from '../model/index.ts';
 import { addDays, formatVesselDay } from '../model/index.ts';
-import { endsAfter } from '../queue/ends-within.ts';
+import { AWAY_STOP_MS, endsAfter } from '../queue/ends-within.ts';
 import { formatCount, formatTable } from '../terminal/format.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
@@ -43,8 +43,6 @@ export type BackfillAction = 'list' | 'pause' | 'resume' | 'cancel';
 
 /** Between looks while attached. */
 const FOLLOW_MS = 2_000;
-/** From the signal to the end. */
-const STOP_MS = 3_000;
 
 /** Begin, or go on with, the backfill of a range; the exit code. `overrides` and `followMs` are for tests. */
 export async function backfillCommand(
@@ -125,8 +123,8 @@ async function follow(
     intervalMs,
     signal: context.signal,
   });
-  // It may be waiting for Redis, which does not have to come back for this process to end.
-  if (!(await endsAfter(following, context.signal, STOP_MS, planning.ports.clock)))
+  // It may be waiting for Redis.
+  if (!(await endsAfter(following, context.signal, AWAY_STOP_MS, planning.ports.clock)))
     throw new CancelledError();
   const end = await following;
   if (end.state === 'stopped') {

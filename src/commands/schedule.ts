@@ -10,14 +10,11 @@ import type { Scheduler } from '../fleet/scheduler.ts';
 import { createScheduler } from '../fleet/scheduler.ts';
 import type { Job, Log } from '../model/index.ts';
 import type { Metrics } from '../operations/metrics.ts';
-import { endsAfter } from '../queue/ends-within.ts';
+import { AWAY_STOP_MS, endsAfter } from '../queue/ends-within.ts';
 import { createScheduleState } from '../queue/schedule-state.ts';
 import { formatTable } from '../terminal/format.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
-
-/** From the signal to the end. */
-const STOP_MS = 3_000;
 
 export interface ScheduleOptions {
   /** Plan every job that has a schedule now, and end. It does not look back: `reconcile --enqueue` does. */
@@ -50,8 +47,8 @@ export async function scheduleCommand(
         config.jobs.filter((job) => job[key] !== undefined).map(({ name }) => name);
       const fields = { jobs: namesWith('schedule'), reconciled: namesWith('reconcile') };
       log.info({ ...fields, http: operations.url }, 'scheduler is ready');
-      // It may be waiting for Redis, which does not have to come back for this process to end.
-      await endsAfter(scheduler.run(context.signal), context.signal, STOP_MS, fleet.app.ports.clock);
+      // It may be waiting for Redis.
+      await endsAfter(scheduler.run(context.signal), context.signal, AWAY_STOP_MS, fleet.app.ports.clock);
     } finally {
       await operations.close();
     }

@@ -1,5 +1,8 @@
 import type { Clock } from '../model/index.ts';
 
+/** From the signal to the end of a process that waits for Redis, which does not have to come back for that. */
+export const AWAY_STOP_MS = 3_000;
+
 /** True once `work` has settled, however it did; false when it has not after `graceMs`. */
 export async function endsWithin(work: Promise<unknown>, graceMs: number, clock: Clock): Promise<boolean> {
   const patience = new AbortController();

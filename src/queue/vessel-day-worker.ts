@@ -14,7 +14,7 @@ import { CancelledError, messageOf, VesselExportError } from '../errors.ts';
 import type { Clock, Log, Random } from '../model/index.ts';
 import type { Consequence } from './consequence.ts';
 import { backoffMs, COUNT_AGAIN_DELAYS_MS, consequenceOf, MAX_ATTEMPTS } from './consequence.ts';
-import { endsWithin } from './ends-within.ts';
+import { AWAY_STOP_MS, endsWithin } from './ends-within.ts';
 import type { QueuedDay } from './vessel-day-queue.ts';
 import { QUEUE_NAME } from './vessel-day-queue.ts';
 
@@ -42,8 +42,6 @@ export const WORKER_TIMINGS: WorkerTimings = {
 };
 
 const MAX_STALLED_COUNT = 20;
-/** Of `stopMs`, where Redis is out of reach. */
-const AWAY_STOP_MS = 3_000;
 
 export interface WorkerOptions {
   readonly redis: Redis;
