@@ -6,16 +6,18 @@ import type { Config } from './config/config.ts';
 import type { Encoder } from './encode/index.ts';
 import { createEncoder, encoderThreadsFor } from './encode/index.ts';
 import type { ExportPorts } from './export/ports.ts';
-import { createCap } from './fetch/cap.ts';
 import type { ClientOptions, QueryClient } from './fetch/client.ts';
 import { createQueryClient } from './fetch/client.ts';
-import { createPace } from './fetch/pace.ts';
-import type { Cap, Clock, FormatSizes, Log, Pace } from './model/index.ts';
+import { createConcurrencyLimit } from './fetch/concurrency-limit.ts';
+import { createRateLimit } from './fetch/rate-limit.ts';
+import { createLastPublished } from './lake/last-published.ts';
+import { thisProcess } from './lake/process-id.ts';
+import type { OnStep } from './lake/publish.ts';
+import type { Clock, ConcurrencyLimit, FormatSizes, Log, RateLimit } from './model/index.ts';
 import { FORMAT_SIZES, systemClock } from './model/index.ts';
-import { PAGE_TARGET_ROWS } from './plan/pages.ts';
-import { thisProcess } from './publish/process-id.ts';
-import type { OnStep } from './publish/publish.ts';
-import type { RedisConnection } from './queue/redis.ts';
+import { createSliceLengths } from './plan/slice-length.ts';
+import { SLICE_TARGET_ROWS } from './plan/time-slices.ts';
+import type { RedisConnection } from './redis/connection.ts';
 import { openStore } from './store/open-store.ts';
 import type { ObjectStore } from './store/store.ts';
 
@@ -24,7 +26,7 @@ export interface App {
   readonly store: ObjectStore;
   readonly client: QueryClient;
   /** Requests in flight, over everyone who shares the credential. */
-  readonly cap: Cap;
+  readonly concurrencyLimit: ConcurrencyLimit;
   readonly encoder: Encoder;
   readonly ports: ExportPorts;
   /** Where REDIS_URL is set. */
@@ -36,12 +38,17 @@ export interface App {
 export interface AppOverrides {
   readonly clock?: Clock;
   readonly sizes?: FormatSizes;
-  readonly pageTargetRows?: number;
+  readonly sliceTargetRows?: number;
   readonly onStep?: OnStep;
+  readonly wrapStore?: (store: ObjectStore) => ObjectStore;
   readonly encoderThreads?: number;
   readonly clientLimits?: ClientOptions['limits'];
   /** Told of every request to the query service once it is over. */
   readonly onRequest?: NonNullable<ClientOptions['onRequest']>;
+  /** Lua that sets `now`, in the place of the clock of Redis. */
+  readonly redisNow?: string;
+  /** Wait for a service that was never reached, as processes do that nobody watches. */
+  readonly waitForService?: boolean;
 }
 
 /** Version of vessel-export, from its package.json. */
@@ -60,23 +67,25 @@ export async function openApp(
   const { settings } = config;
   const clock = overrides.clock ?? systemClock;
   const random = Math.random;
-  const store = await openStore(settings.LAKE_URL, env);
-  const limits = await openLimits(settings, clock, log).catch(async (error) => {
+  const opened = await openStore(settings.LAKE_URL, env);
+  const store = overrides.wrapStore?.(opened) ?? opened;
+  const limits = await openLimits(settings, clock, log, overrides.redisNow).catch(async (error) => {
     await store.close();
     throw error;
   });
-  const { cap, pace } = limits;
+  const { concurrencyLimit, rateLimit } = limits;
   const client = createQueryClient({
     baseUrl: settings.QUERY_BASE_URL,
     authUrl: settings.QUERY_AUTH_URL,
     clientId: settings.QUERY_CLIENT_ID,
     clientSecret: settings.QUERY_CLIENT_SECRET,
     apiVersion: settings.QUERY_API_VERSION,
-    cap,
-    pace,
+    concurrencyLimit,
+    rateLimit,
     clock,
     random,
     log,
+    failFast: overrides.waitForService !== true,
     ...(overrides.clientLimits === undefined ? {} : { limits: overrides.clientLimits }),
     ...(overrides.onRequest === undefined ? {} : { onRequest: overrides.onRequest }),
   });
@@ -84,6 +93,7 @@ export async function openApp(
   const encoder = createEncoder({ threads });
   const ports: ExportPorts = {
     store,
+    lastPublished: createLastPublished(store, clock),
     client,
     encoder,
     clock,
@@ -93,14 +103,15 @@ export async function openApp(
     apiVersion: settings.QUERY_API_VERSION,
     version: readVersion(),
     sizes: overrides.sizes ?? FORMAT_SIZES,
-    pageTargetRows: overrides.pageTargetRows ?? PAGE_TARGET_ROWS,
+    sliceTargetRows: overrides.sliceTargetRows ?? SLICE_TARGET_ROWS,
+    sliceLengths: createSliceLengths(clock),
     onStep: overrides.onStep ?? (() => {}),
   };
   return {
     config,
     store,
     client,
-    cap,
+    concurrencyLimit,
     encoder,
     ports,
     redis: limits.redis,
@@ -115,38 +126,49 @@ export async function openApp(
 
 /** What limits the requests of the client. */
 interface Limits {
-  readonly cap: Cap;
-  readonly pace: Pace;
+  readonly concurrencyLimit: ConcurrencyLimit;
+  readonly rateLimit: RateLimit;
   readonly redis: RedisConnection | undefined;
   close(): Promise<void>;
 }
 
 /** Shared through Redis by all processes where REDIS_URL is set; of this process alone where it is not. */
-async function openLimits(settings: Config['settings'], clock: Clock, log: Log): Promise<Limits> {
+async function openLimits(
+  settings: Config['settings'],
+  clock: Clock,
+  log: Log,
+  redisNow: string | undefined,
+): Promise<Limits> {
   const limit = settings.QUERY_MAX_CONCURRENCY;
   const perMinute = settings.QUERY_MAX_REQUESTS_PER_MINUTE || undefined;
   const { REDIS_URL, REDIS_PREFIX: prefix } = settings;
   if (REDIS_URL === undefined) {
-    const pace = createPace({ perMinute, clock });
-    return { pace, cap: createCap({ limit, pace, clock }), redis: undefined, close: async () => {} };
+    const rateLimit = createRateLimit({ perMinute, clock });
+    return {
+      rateLimit,
+      concurrencyLimit: createConcurrencyLimit({ limit, rateLimit, clock }),
+      redis: undefined,
+      close: async () => {},
+    };
   }
-  const { openRedis } = await import('./queue/redis.ts');
-  const { createSharedCap } = await import('./queue/shared-cap.ts');
-  const { createSharedPace } = await import('./queue/shared-pace.ts');
+  const { openRedis } = await import('./redis/connection.ts');
+  const { SharedConcurrencyLimit } = await import('./redis/shared-concurrency-limit.ts');
+  const { SharedRateLimit } = await import('./redis/shared-rate-limit.ts');
   const connection = await openRedis(REDIS_URL, { log });
-  const common = { connection, prefix, clock, random: Math.random, log };
+  const ports = { connection, prefix, clock, random: Math.random, log };
+  const common = { ...ports, ...(redisNow !== undefined && { redisNow }) };
   const credential = digestOf(settings.QUERY_CLIENT_ID, settings.QUERY_BASE_URL);
   // The service counts by address, whatever the tenant.
   const group = `${settings.QUERY_PACE_GROUP}:${digestOf(new URL(settings.QUERY_BASE_URL).origin)}`;
-  const pace = createSharedPace({ ...common, group, perMinute });
-  const cap = createSharedCap({ ...common, credential, limit, pace });
+  const rateLimit = new SharedRateLimit({ ...common, group, perMinute });
+  const concurrencyLimit = new SharedConcurrencyLimit({ ...common, credential, limit, rateLimit });
   return {
-    cap,
-    pace,
+    concurrencyLimit,
+    rateLimit,
     redis: connection,
     close: async () => {
-      await cap.close();
-      await pace.close();
+      await concurrencyLimit.close();
+      await rateLimit.close();
       await connection.close();
     },
   };

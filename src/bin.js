@@ -8,7 +8,11 @@ if (major < 24) {
   process.exitCode = 2;
 } else {
   await keepSmall();
-  const { main } = await import('./cli.ts');
+  // A checkout runs its source as it stands, never a build that may be old. A package has no source, only the build:
+  // Node strips no types below node_modules.
+  const { existsSync } = await import('node:fs');
+  const source = new URL('./cli.ts', import.meta.url);
+  const { main } = await import(existsSync(source) ? source : new URL('../dist/cli.js', import.meta.url));
   await main(process.argv);
 }
 

@@ -1,10 +1,11 @@
 /** argv → command; the only process.exit. */
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { readVersion } from './app.ts';
-import { configCommand } from './commands/config.ts';
-import type { CommandContext } from './commands/context.ts';
-import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE } from './commands/context.ts';
+import type { CommandContext, CommandRow, OptionRow } from './commands/context.ts';
+import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NO_READER, EXIT_OK, EXIT_USAGE } from './commands/context.ts';
+import { COMMANDS } from './commands/table.ts';
 import { CancelledError, ConfigError, VesselExportError } from './errors.ts';
+import { openScreen, paint, writeText } from './terminal/screen.ts';
 
 /** Run the command that `argv` names, and exit with its code. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -16,21 +17,46 @@ export async function main(argv: readonly string[]): Promise<void> {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
+  const streams = [process.stdout, process.stderr];
+  const lost = watchReaders(streams, () => stop.abort(new CancelledError('nobody reads the output')));
+  const colourRefused = argv.includes('--no-color');
   const context: CommandContext = {
     env: process.env,
-    stdout: process.stdout,
-    stderr: process.stderr,
+    stdout: openScreen(process.stdout, colourRefused),
+    stderr: openScreen(process.stderr, colourRefused),
     signal: stop.signal,
   };
-  const code = await perform(context, argv);
+  const code = await perform(context, argv, lost);
   // Both streams may be pipes: what was written must be out before the process ends.
-  await Promise.all(
-    [process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write('', done))),
-  );
-  process.exit(code);
+  await Promise.all(streams.map((stream) => new Promise((done) => stream.write('', done))));
+  // An error of a stream is told a moment after its write has ended.
+  await new Promise(setImmediate);
+  process.exit(lost.code ?? code);
 }
 
-async function perform(context: CommandContext, argv: readonly string[]): Promise<number> {
+interface Lost {
+  code?: number;
+}
+
+/**
+ * The exit code once nobody reads what is written (`| head`): the command ends as if it were interrupted, and
+ * quietly. Output that cannot be written for another reason, such as a full disk, is a failure.
+ */
+function watchReaders(streams: readonly NodeJS.WriteStream[], onLost: () => void): Lost {
+  const lost: Lost = {};
+  for (const stream of streams) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (lost.code !== undefined) return;
+      lost.code = error.code === 'EPIPE' ? EXIT_NO_READER : EXIT_FAILED;
+      if (error.code !== 'EPIPE' && stream === process.stdout)
+        process.stderr.write(`error: cannot write the output: ${error.message}\n`);
+      onLost();
+    });
+  }
+  return lost;
+}
+
+async function perform(context: CommandContext, argv: readonly string[], lost: Lost): Promise<number> {
   let code = EXIT_OK;
   const program = buildProgram(context, (result) => {
     code = result;
@@ -39,236 +65,91 @@ async function perform(context: CommandContext, argv: readonly string[]): Promis
     await program.parseAsync([...argv]);
     return code;
   } catch (error) {
-    return report(context, error);
+    return lost.code ?? report(context, error);
   }
 }
 
 function report(context: CommandContext, error: unknown): number {
+  const say = (what: string, text: unknown) =>
+    writeText(context.stderr, `${paint(context.stderr, 'red', what)} ${text}\n`);
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
   if (error instanceof CancelledError) {
     context.stderr.write('interrupted; run the same command again to finish\n');
     return EXIT_INTERRUPTED;
   }
   if (error instanceof VesselExportError) {
-    context.stderr.write(`error: ${error.message}\n`);
+    say('error:', error.message);
     return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
   }
-  context.stderr.write(
-    `internal error, please report it: ${error instanceof Error ? error.stack : String(error)}\n`,
-  );
+  say('internal error, please report it:', error instanceof Error ? error.stack : error);
   return EXIT_FAILED;
 }
 
-/** The command line; commands are loaded when they are used. */
-function buildProgram(context: CommandContext, done: (code: number) => void): Command {
+type Done = (code: number) => void;
+
+/** The command line, by the table of commands; these are loaded when they are used. */
+function buildProgram(context: CommandContext, done: Done): Command {
   const program = new Command('vessel-export')
     .description(
       'Copies vessel sensor time series into a lake of Parquet, one object per vessel and day, and proves each day complete.',
     )
     .version(readVersion())
+    .option('--no-color', 'write without colours, as NO_COLOR does')
     .exitOverride()
     .showHelpAfterError(`(run 'vessel-export --help' for the commands)`)
+    .configureHelp({ styleTitle: (title) => paint(context.stdout, 'bold', title) })
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),
     });
-  addDemo(program, context, done);
-  addRun(program, context, done);
-  addPlan(program, context, done);
-  addReconcile(program, context, done);
-  addStatus(program, context, done);
-  addVerify(program, context, done);
-  addGc(program, context, done);
-  addBackfill(program, context, done);
-  addFleet(program, context, done);
-  addService(program, context, done);
-  program
-    .command('config')
-    .description('show the effective settings, secrets masked, and where each came from')
-    .option('--json', 'print JSON')
-    .action((options) => done(configCommand(context, options)));
+  addExamples(program, ['demo', 'run measurements --from 2026-01-01 --to 2026-02-01', 'run --help']);
+  for (const row of COMMANDS) addCommand(program, row, context, done);
   return program;
 }
 
-type Done = (code: number) => void;
-
-function addDemo(program: Command, context: CommandContext, done: Done): void {
-  program
-    .command('demo')
-    .description('start a query service with made-up vessels, export them into ./lake, and query the result')
-    .option('--lake <folder>', 'folder of the lake', 'lake')
-    .option('--readings-per-day <n>', 'readings per vessel and day', wholeNumber, 250_000)
-    .action(async (options) => {
-      const { demoCommand } = await import('./commands/demo.ts');
-      done(await demoCommand(context, options));
-    });
+function addCommand(parent: Command, row: CommandRow, context: CommandContext, done: Done): void {
+  const {
+    name,
+    summary,
+    argument,
+    secondArgument,
+    options = [],
+    subcommands = [],
+    examples,
+    hidden = false,
+  } = row;
+  const command = parent.command(name, { hidden }).description(summary);
+  if (argument !== undefined) {
+    const [term, meaning, choices] = argument;
+    const added = command.createArgument(term, meaning);
+    command.addArgument(choices === undefined ? added : added.choices(choices));
+  }
+  if (secondArgument !== undefined) command.argument(...secondArgument);
+  for (const option of options) command.addOption(optionOf(option));
+  for (const subcommand of subcommands) addCommand(command, subcommand, context, done);
+  if (subcommands.length > 0) {
+    // What stands after a subcommand is its own.
+    const names = subcommands.map((subcommand) => subcommand.name).join(' | ');
+    command.enablePositionalOptions();
+    command.usage(`[options] ${argument?.[0] ?? ''}\n       vessel-export ${name} ${names}`);
+  }
+  addExamples(command, examples);
+  command.action(async (...given) => {
+    const [first, second, third] = argument === undefined ? [undefined, ...given] : given;
+    if (secondArgument === undefined) done(await row.perform(context, first, second));
+    else done(await row.perform(context, [first, second], third));
+  });
 }
 
-function addRun(program: Command, context: CommandContext, done: Done): void {
-  program
-    .command('run')
-    .description('export the due vessel-days of all or some jobs in this process')
-    .argument('[job...]', 'names of jobs; all of them when none is given')
-    .option('--from <date>', 'first UTC date (default: yesterday)')
-    .option('--to <date>', 'UTC date to stop before (default: tomorrow)')
-    .option('--vessel <id...>', "these vessels instead of the job's own, such as IMO9321483")
-    .option('--force', 'export days again that are done')
-    .option('--allow-shrink', 'publish a day although series lose readings')
-    .option('--takeover', 'take vessel-days from a process that seems to be alive')
-    .option('--json', 'print the result as JSON')
-    .action(async (jobs, options) => {
-      const { runCommand } = await import('./commands/run.ts');
-      done(await runCommand(context, jobs, options));
-    });
+function optionOf([flags, meaning, fallback]: OptionRow): Option {
+  const option = new Option(flags, meaning);
+  if (fallback !== undefined) option.default(fallback);
+  return /<(n|ms|seconds)>/.test(flags) ? option.argParser(wholeNumber) : option;
 }
 
-function addPlan(program: Command, context: CommandContext, done: Done): void {
-  program
-    .command('plan')
-    .description('say what a run will take: vessel-days, readings, requests, bytes, time; writes nothing')
-    .argument('[job...]', 'names of jobs; all of them when none is given')
-    .option('--from <date>', 'first UTC date (default: yesterday)')
-    .option('--to <date>', 'UTC date to stop before (default: tomorrow)')
-    .option('--vessel <id...>', "these vessels instead of the job's own")
-    .option('--json', 'print the result as JSON')
-    .action(async (jobs, options) => {
-      const { planCommand } = await import('./commands/plan.ts');
-      done(await planCommand(context, jobs, options));
-    });
-}
-
-function addReconcile(program: Command, context: CommandContext, done: Done): void {
-  program
-    .command('reconcile')
-    .description(
-      'find published days whose source has changed; --run exports exactly those again, --enqueue has workers do it',
-    )
-    .argument('[job...]', 'names of jobs; all of them when none is given')
-    .option('--days <n>', "days before today (default: the job's look-back, or 14)", wholeNumber)
-    .option('--from <date>', 'first UTC date')
-    .option('--to <date>', 'UTC date to stop before (default: today)')
-    .option('--vessel <id...>', "these vessels instead of the job's own")
-    .option('--run', 'export what changed, in this process')
-    .option('--enqueue', 'put what changed into the queue')
-    .option('--allow-shrink', 'with --run or --enqueue: publish days too that lose readings')
-    .option('--takeover', 'with --run: take vessel-days from a process that seems to be alive')
-    .option('--json', 'print the result as JSON')
-    .action(async (jobs, options) => {
-      const { reconcileCommand } = await import('./commands/reconcile.ts');
-      done(await reconcileCommand(context, jobs, options));
-    });
-}
-
-function addStatus(program: Command, context: CommandContext, done: Done): void {
-  program
-    .command('status')
-    .description('show what the lake holds of each vessel-day; asks the lake only')
-    .argument('[job...]', 'names of jobs; all of them when none is given')
-    .option('--from <date>', 'first UTC date (default: 30 days ago)')
-    .option('--to <date>', 'UTC date to stop before (default: tomorrow)')
-    .option('--vessel <id...>', "these vessels instead of the job's own")
-    .option('--discover', 'ask the service which vessels there are')
-    .option('--json', 'print the result as JSON')
-    .action(async (jobs, options) => {
-      const { statusCommand } = await import('./commands/status.ts');
-      done(await statusCommand(context, jobs, options));
-    });
-}
-
-function addVerify(program: Command, context: CommandContext, done: Done): void {
-  program
-    .command('verify')
-    .description('check receipts against objects; reads only')
-    .argument('[job...]', 'names of jobs; all of them when none is given')
-    .option('--from <date>', 'first UTC date (default: yesterday)')
-    .option('--to <date>', 'UTC date to stop before (default: tomorrow)')
-    .option('--vessel <id...>', 'these vessels only')
-    .option('--deep', "read every row back and compare with the service's statistics")
-    .option('--json', 'print the result as JSON')
-    .action(async (jobs, options) => {
-      const { verifyCommand } = await import('./commands/verify.ts');
-      done(await verifyCommand(context, jobs, options));
-    });
-}
-
-function addGc(program: Command, context: CommandContext, done: Done): void {
-  program
-    .command('gc')
-    .description('find what unfinished exports left behind for more than a day')
-    .option('--yes', 'remove it; without this nothing is touched')
-    .option('--json', 'print the result as JSON')
-    .action(async (options) => {
-      const { gcCommand } = await import('./commands/gc.ts');
-      done(await gcCommand(context, options));
-    });
-}
-
-function addBackfill(program: Command, context: CommandContext, done: Done): void {
-  const actions = ['list', 'pause', 'resume', 'cancel'] as const;
-  program
-    .command('backfill')
-    .description('cover a range through the queue; issued again, it goes on where it is')
-    .usage('JOB --from D --to D [options] | list | pause ID… | resume ID… | cancel ID…')
-    .argument('<job>', 'name of a job; or list, pause, resume, cancel')
-    .argument('[id...]', 'backfills, as `backfill list` names them')
-    .option('--from <date>', 'first UTC date')
-    .option('--to <date>', 'UTC date to stop before')
-    .option('--vessel <id...>', "these vessels instead of the job's own, such as IMO9321483")
-    .option('--detach', 'leave it to the scheduler')
-    .option('--failed', 'try vessel-days again that have failed')
-    .option('--allow-shrink', 'publish a day although series lose readings')
-    .action(async (job, ids, options) => {
-      const { backfillCommand, backfillActionCommand } = await import('./commands/backfill.ts');
-      const action = actions.find((name) => name === job);
-      done(
-        action === undefined
-          ? await backfillCommand(context, job, options)
-          : await backfillActionCommand(context, action, ids),
-      );
-    });
-}
-
-function addFleet(program: Command, context: CommandContext, done: Done): void {
-  program
-    .command('schedule')
-    .description('keep the queue filled with what is due: nightly and late data by the jobs, and backfills')
-    .option('--once', 'plan every job with a schedule now, and end')
-    .action(async (options) => {
-      const { scheduleCommand } = await import('./commands/schedule.ts');
-      done(await scheduleCommand(context, options));
-    });
-  program
-    .command('worker')
-    .description('export vessel-days from the queue')
-    .action(async () => {
-      const { workerCommand } = await import('./commands/worker.ts');
-      done(await workerCommand(context));
-    });
-}
-
-function addService(program: Command, context: CommandContext, done: Done): void {
-  program
-    .command('service')
-    .description('serve the query API from a made-up fleet or from an exported lake')
-    .option('--host <host>', 'address to listen on', '127.0.0.1')
-    .option('--port <n>', 'port; 0 takes a free one', wholeNumber, 8080)
-    .option('--tenant <name>', 'tenant segment of the base URL', 'demo')
-    .option('--seed <n>', 'seed of the made-up fleet', wholeNumber, 1)
-    .option('--data <folder>', 'serve this lake instead of a made-up fleet')
-    .option(
-      '--clients <file>',
-      'JSON list of { clientId, clientSecret, vessels }; made up at random without it',
-    )
-    .option('--vessels <n>', 'vessels of the made-up fleet', wholeNumber, 3)
-    .option('--readings-per-day <n>', 'readings per made-up vessel and day', wholeNumber, 100_000)
-    .option('--rate <n>', 'requests per minute and address', wholeNumber)
-    .option('--max-concurrency <n>', 'requests at once per credential', wholeNumber)
-    .option('--latency <ms>', 'wait before each answer, as a service far away does', wholeNumber)
-    .option('--token-ttl <seconds>', 'lifetime of access tokens', wholeNumber, 3_600)
-    .action(async (options) => {
-      const { serviceCommand } = await import('./commands/service.ts');
-      done(await serviceCommand(context, options));
-    });
+function addExamples(command: Command, examples: readonly string[]): void {
+  const lines = examples.map((example) => `  vessel-export ${example}`);
+  command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }
 
 function wholeNumber(text: string): number {

@@ -9,12 +9,16 @@
  *   RetriableError       may pass by itself                        → try again after a delay
  *   RateLimitedError     the service asks for fewer requests       → wait `retryAfterMs`, costs no attempt
  *   DataError            the data breaks a rule                    → this vessel-day fails, the others go on
+ *   NotYetError          to be published later, as it is           → comes back after `delayMs`, costs no attempt
  *   RefusedError         we refuse to publish (never-shrink, …)    → the published day stays, exit 1
  *   FencedError          another attempt owns the vessel-day       → stop without retry and without harm
+ *   NotDueError          not over by the service's clock           → comes back later, costs no attempt
  *   CommitFailedError    the commit certainly did not happen       → may be tried again
  *   CommitUnknownError   the commit may have happened              → read before writing again
  *   CancelledError       someone asked us to stop                  → exit 130
  */
+import type { Waiting } from './model/index.ts';
+
 export abstract class VesselExportError extends Error {
   readonly code: string;
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -36,6 +40,17 @@ export class RateLimitedError extends VesselExportError {
   }
 }
 export class DataError extends VesselExportError {}
+export class NotYetError extends VesselExportError {
+  /** Until it is worth another look. */
+  readonly delayMs: number;
+  /** What the next look has to know. */
+  readonly waiting: Waiting;
+  constructor(code: string, message: string, delayMs: number, waiting: Waiting) {
+    super(code, message);
+    this.delayMs = delayMs;
+    this.waiting = waiting;
+  }
+}
 export class RefusedError extends VesselExportError {
   /** Digest of the source's totals that were refused; undefined where it was not asked for them. */
   readonly totalsSha256: string | undefined;
@@ -45,6 +60,14 @@ export class RefusedError extends VesselExportError {
   }
 }
 export class FencedError extends VesselExportError {}
+export class NotDueError extends VesselExportError {
+  /** Milliseconds until it is due by the service's clock. */
+  readonly delayMs: number;
+  constructor(message: string, delayMs: number) {
+    super('day-not-over', message);
+    this.delayMs = delayMs;
+  }
+}
 export class CommitFailedError extends VesselExportError {}
 export class CommitUnknownError extends VesselExportError {}
 export class CancelledError extends VesselExportError {
@@ -60,6 +83,44 @@ export class HttpStatusError extends FatalError {
     super(code, message, options);
     this.status = status;
   }
+}
+
+/** Codes of FatalErrors that every other vessel-day would meet too. */
+const CONCERNS_ALL = new Set([
+  // the service
+  ...[
+    'service-unreachable',
+    'credentials-refused',
+    'token-invalid',
+    'token-endpoint-wrong',
+    'wrong-api-version',
+  ],
+  ...['redirect-refused', 'certificate-refused'],
+  // the lake
+  ...['disk-full', 'read-only', 'no-permission', 'no-hard-links', 'no-bucket', 'no-region', 'wrong-region'],
+  ...['bad-credentials', 'bad-certificate', 'clock-skew', 'unsupported-store'],
+]);
+
+/** Would every other vessel-day end like this one? */
+export function stopsAll(error: unknown): boolean {
+  return error instanceof FatalError && CONCERNS_ALL.has(error.code);
+}
+
+/** Statuses about the question itself, which is the same tomorrow; any other may come from a service that is ill. */
+const REFUSED_QUESTION = new Set([400, 406, 413, 414, 415]);
+/** Codes of DataErrors about what is no answer of the service at all, such as a page of its gateway. */
+const NO_ANSWER = new Set(['malformed-json', 'bad-parquet', 'invalid-utf8']);
+
+/** May the same be done later, and go well, without anybody's doing? */
+export function mayPass(error: unknown): boolean {
+  if (error instanceof HttpStatusError) return !REFUSED_QUESTION.has(error.status);
+  if (error instanceof DataError) return NO_ANSWER.has(error.code);
+  return [RetriableError, CommitFailedError, CommitUnknownError].some((kind) => error instanceof kind);
+}
+
+/** The code of an unknown thrown value: `internal-error` for what is no error of ours. */
+export function codeOf(error: unknown): string {
+  return error instanceof VesselExportError ? error.code : 'internal-error';
 }
 
 /** Turn an unknown thrown value into a one-line message. */

@@ -2,7 +2,7 @@
 import pino from 'pino';
 import type { Log } from './model/index.ts';
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   /** Short lines instead of JSON. */
   readonly readable: boolean;

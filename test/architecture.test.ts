@@ -5,37 +5,66 @@ import { expect, test } from 'vitest';
 const root = resolve(import.meta.dirname, '..');
 const sources = filesBelow('src').filter((path) => path.endsWith('.ts'));
 
-/** Stages pass data through export/; none of them knows another. */
-const STAGES = ['plan', 'queue', 'fetch', 'decode', 'encode', 'publish', 'verify', 'store', 'service'];
-
-/** What a stage may import besides itself, model/ and errors.ts. Types of a port are no dependency on a stage. */
-const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  publish: ['store/store.ts'],
-  verify: ['store/store.ts'],
+/** What each folder or top file of src may import, besides itself, model/ and errors.ts. Circles are tested apart. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  model: [],
+  'errors.ts': [],
+  'log.ts': [],
+  'concurrency.ts': [],
+  store: [],
+  fetch: [],
+  decode: [],
+  encode: [],
+  plan: [],
+  proof: [],
+  service: [],
+  redis: [],
+  config: ['plan', 'store'],
+  queue: ['concurrency.ts'],
+  lake: ['plan', 'store', 'concurrency.ts'],
+  source: ['fetch', 'decode', 'plan', 'proof'],
+  export: ['source', 'decode', 'encode', 'plan', 'proof', 'lake', 'store', 'fetch'],
+  run: ['export', 'lake', 'plan', 'source', 'fetch', 'concurrency.ts'],
+  status: ['lake', 'plan', 'store', 'concurrency.ts'],
+  estimate: ['source', 'export', 'lake', 'plan', 'fetch', 'decode', 'concurrency.ts'],
+  reconcile: ['export', 'run', 'source', 'lake', 'plan', 'proof', 'fetch', 'concurrency.ts'],
+  verify: ['source', 'lake', 'plan', 'proof', 'decode', 'store', 'fetch', 'concurrency.ts'],
+  monitoring: [],
+  'app.ts': ['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'redis', 'store'],
+  fleet: [
+    ...['app.ts', 'config', 'concurrency.ts', 'monitoring', 'queue', 'redis'],
+    ...['encode', 'export', 'fetch', 'lake', 'plan', 'reconcile', 'run', 'source', 'store'],
+  ],
+  terminal: ['estimate', 'export', 'fleet', 'plan', 'reconcile', 'run', 'status', 'verify'],
+  commands: [
+    ...['app.ts', 'config', 'concurrency.ts', 'log.ts', 'terminal', 'service'],
+    ...['fleet', 'monitoring', 'redis', 'run', 'reconcile', 'status', 'verify', 'estimate'],
+    ...['export', 'source', 'plan', 'lake', 'store', 'fetch'],
+  ],
 };
 
 /** Each outside library has its owners: folders, or single files of src. */
 const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/client-s3': ['store'],
-  '@bull-board/api': ['operations'],
-  '@bull-board/fastify': ['operations'],
+  '@bull-board/api': ['monitoring'],
+  '@bull-board/fastify': ['monitoring'],
   '@smithy/node-http-handler': ['store'],
   '@duckdb/node-api': ['service', 'verify', 'commands/demo-query.ts'],
   'apache-arrow': ['encode', 'decode'],
   'parquet-wasm': ['encode', 'decode'],
   hyparquet: ['encode', 'verify'],
   'hyparquet-writer': ['encode', 'verify'],
-  bullmq: ['queue', 'operations'],
+  bullmq: ['queue', 'monitoring'],
   commander: ['cli.ts'],
   'cron-parser': ['plan'],
-  fastify: ['service', 'operations'],
-  ioredis: ['queue'],
+  fastify: ['service', 'monitoring'],
+  ioredis: ['redis', 'queue'],
   jose: ['service'],
   pino: ['log.ts'],
-  'prom-client': ['operations'],
+  'prom-client': ['monitoring'],
   undici: ['fetch'],
   yaml: ['config'],
-  zod: ['config', 'service', 'commands/service.ts'],
+  zod: ['config', 'service', 'commands/results.ts', 'commands/service.ts'],
 };
 
 function filesBelow(folder: string): string[] {
@@ -52,37 +81,87 @@ function importsOf(path: string): string[] {
   return [...text.matchAll(shape)].map((match) => (match[1] ?? match[2] ?? match[3])!);
 }
 
+/** Every import of one file of src by another, types too, as paths below src. */
+function relativeImports(): [from: string, to: string][] {
+  return sources.flatMap((path) =>
+    importsOf(path)
+      .filter((name) => name.startsWith('.'))
+      .map((name): [string, string] => [relative('src', path), relative('src', join(dirname(path), name))]),
+  );
+}
+
+/** The folder of src that a path below src lies in, or the file itself. */
+function roomOf(path: string): string {
+  return path.split('/')[0]!;
+}
+
+/** A chain of names that ends where it began, or undefined. */
+function circleIn(edges: readonly (readonly [string, string])[]): string[] | undefined {
+  const next = new Map<string, Set<string>>();
+  for (const [from, to] of edges) next.set(from, (next.get(from) ?? new Set()).add(to));
+  const done = new Set<string>();
+  function walk(name: string, chain: readonly string[]): string[] | undefined {
+    if (chain.includes(name)) return [...chain.slice(chain.indexOf(name)), name];
+    if (done.has(name)) return undefined;
+    for (const to of next.get(name) ?? []) {
+      const circle = walk(to, [...chain, name]);
+      if (circle !== undefined) return circle;
+    }
+    done.add(name);
+    return undefined;
+  }
+  for (const name of next.keys()) {
+    const circle = walk(name, []);
+    if (circle !== undefined) return circle;
+  }
+  return undefined;
+}
+
 function packageOf(specifier: string): string {
   const [scope, name] = specifier.split('/');
   return scope!.startsWith('@') ? `${scope}/${name}` : scope!;
 }
 
-test('stages import only themselves, model/, errors.ts and the ports they are given', () => {
+test('folders import only what stands below them', () => {
   const broken: string[] = [];
-  for (const path of sources) {
-    const stage = path.split('/')[1]!;
-    if (!STAGES.includes(stage)) continue;
-    for (const specifier of importsOf(path).filter((name) => name.startsWith('.'))) {
-      const target = relative('src', join(dirname(path), specifier));
-      const [folder] = target.split('/');
-      const fine =
-        folder === stage || folder === 'model' || target === 'errors.ts' || ALLOWED[stage]?.includes(target);
-      if (!fine) broken.push(`${path} → ${target}`);
-    }
+  for (const [path, target] of relativeImports()) {
+    const from = roomOf(path);
+    const to = roomOf(target);
+    if (to === from || to === 'model' || to === 'errors.ts') continue;
+    if (MAY_IMPORT[from]?.includes(to) === false) broken.push(`${path} → ${target}`);
   }
   expect(broken).toEqual([]);
 });
 
-test('model/ and errors.ts import nothing of the rest', () => {
-  const broken: string[] = [];
-  for (const path of sources.filter((name) => name.startsWith('src/model/') || name === 'src/errors.ts')) {
-    for (const specifier of importsOf(path)) {
-      const target = relative('src', join(dirname(path), specifier));
-      if (!specifier.startsWith('.') || !/^(model\/|errors\.ts)/.test(target))
-        broken.push(`${path} → ${specifier}`);
-    }
-  }
+test('only commands/ imports the query service, and model/ imports nothing', () => {
+  const broken = relativeImports().filter(
+    ([path, target]) =>
+      (roomOf(target) === 'service' && !['service', 'commands'].includes(roomOf(path))) ||
+      (roomOf(path) === 'model' && roomOf(target) !== 'model'),
+  );
   expect(broken).toEqual([]);
+});
+
+test('neither folders nor files import each other in a circle', () => {
+  const files = relativeImports();
+  const rooms = files.map(([path, target]): [string, string] => [roomOf(path), roomOf(target)]);
+  expect(circleIn(rooms.filter(([from, to]) => from !== to))).toBeUndefined();
+  expect(circleIn(files)).toBeUndefined();
+});
+
+test('what src exports is used outside its file', () => {
+  const texts = new Map(
+    [...sources, ...filesBelow('test')].map((path) => [path, readFileSync(join(root, path), 'utf8')]),
+  );
+  const shape = /^export (?:abstract )?(?:async )?(?:function\*?|const|class|interface|type)\s+(\w+)/gm;
+  const unused = sources
+    .filter((path) => path !== 'src/index.ts')
+    .flatMap((path) => [...texts.get(path)!.matchAll(shape)].map((match) => [path, match[1]!] as const))
+    .filter(([path, name]) => {
+      const word = new RegExp(`\\b${name}\\b`);
+      return ![...texts].some(([other, text]) => other !== path && word.test(text));
+    });
+  expect(unused).toEqual([]);
 });
 
 test('each library is imported by its owners only', () => {

@@ -51,7 +51,7 @@ test('the service knows the credentials that the others have', () => {
 });
 
 test.for([...ours, 'query-service'] as const)('the command of the %s exists', async (name) => {
-  const words = services[name].command.join(' ').replace(/^.*src\/bin\.js /s, '');
+  const words = services[name].command.join(' ').replace(/^.*vessel-export /s, '');
   const [command, ...options] = words.split(/\s+/);
   const { code, stdout } = await runCli([command!, '--help']);
   expect(code).toBe(0);

@@ -1,5 +1,6 @@
 /** `backfill`: cover a range through the queue; `list`, `pause`, `resume` and `cancel` for those under way. */
 import type { AppOverrides } from '../app.ts';
+import { AWAY_STOP_MS, endsAfter } from '../concurrency.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig, pickJobs } from '../config/config.ts';
 import { CancelledError, ConfigError } from '../errors.ts';
@@ -20,26 +21,27 @@ import {
 import type { Fleet } from '../fleet/fleet.ts';
 import { openFleet } from '../fleet/fleet.ts';
 import { followBackfill } from '../fleet/follow-backfill.ts';
-import { createLedgerView } from '../fleet/ledger-view.ts';
-import type { PlanningPorts } from '../fleet/nightly.ts';
-import type { Job, Log } from '../model/index.ts';
-import { addDays, formatVesselDay } from '../model/index.ts';
-import { AWAY_STOP_MS, endsAfter } from '../queue/ends-within.ts';
-import { formatCount, formatTable } from '../terminal/format.ts';
+import { vesselsOnDates } from '../lake/ledger.ts';
+import type { Job } from '../model/index.ts';
+import { addDays, datesBetween, formatVesselDay, microsToDate, systemClock } from '../model/index.ts';
+import { createBackfillView } from '../terminal/backfill-view.ts';
+import { formatCount, formatSeconds, formatTable } from '../terminal/format.ts';
+import { roomOn, writeText } from '../terminal/screen.ts';
+import { formatVesselTroubles } from '../terminal/vessel-view.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
-import { checkRange } from './run.ts';
+import type { AskedDates, RangeOptions } from './dates.ts';
+import { askedDates } from './dates.ts';
+import type { OutputOptions } from './results.ts';
+import { openOutput } from './results.ts';
 
-export interface BackfillOptions {
-  readonly from?: string;
-  readonly to?: string;
-  readonly vessel?: readonly string[];
+export interface BackfillOptions extends RangeOptions {
   readonly detach?: boolean;
   readonly failed?: boolean;
   readonly allowShrink?: boolean;
 }
 
-export type BackfillAction = 'list' | 'pause' | 'resume' | 'cancel';
+type BackfillAction = 'list' | 'pause' | 'resume' | 'cancel';
 
 /** Between looks while attached. */
 const FOLLOW_MS = 2_000;
@@ -52,6 +54,7 @@ export async function backfillCommand(
   overrides: AppOverrides = {},
   followMs: number = FOLLOW_MS,
 ): Promise<number> {
+  const asked = askedDates(options, (overrides.clock ?? systemClock).nowMs());
   const config = loadConfig(context.env);
   const job = pickJobs(config, [jobName])[0]!;
   if (job.dataset === 'metadata') {
@@ -60,32 +63,34 @@ export async function backfillCommand(
       `job '${jobName}': the service keeps no history of metadata, so there is nothing to fill in; 'schedule' and 'run' take today's snapshot`,
     );
   }
-  return withFleet(context, config, overrides, async (fleet, log) => {
-    const request = await requestOf(fleet, jobName, options);
+  return withFleet(context, config, overrides, async (fleet) => {
+    const request = await requestOf(fleet, jobName, asked, options);
     const released = options.failed === true ? await releaseFailed(fleet.queue, request) : [];
     if (released.length > 0) context.stderr.write(`${released.length} failed vessel-days are tried again\n`);
     const backfill = await define(fleet, request);
     if (options.detach === true) {
-      await createBackfillDriver(planningOf(fleet, log), backfill, job).step(context.signal);
+      await createBackfillDriver(fleet.planning, backfill, job).step(context.signal);
       context.stdout.write(`${backfill.id}\n`);
       context.stderr.write(
         "the scheduler goes on with it; 'vessel-export backfill list' shows how far it is\n",
       );
       return EXIT_OK;
     }
-    return follow(context, fleet, backfill, job, followMs, log);
+    return follow(context, fleet, backfill, job, followMs);
   });
 }
 
 /** The range asked for; with `--failed` alone, from the first failed day to the last. */
-async function requestOf(fleet: Fleet, job: string, options: BackfillOptions): Promise<BackfillRequest> {
-  const { from, to, vessel: vessels = [], allowShrink = false } = options;
-  if (from !== undefined && to !== undefined) {
-    const range = checkRange({ from, to, vessel: vessels }, 0);
-    return { job, ...range, vessels, allowShrink };
-  }
+async function requestOf(
+  fleet: Fleet,
+  job: string,
+  { from, to }: AskedDates,
+  options: BackfillOptions,
+): Promise<BackfillRequest> {
+  const { vessel: vessels = [], allowShrink = false } = options;
+  if (from !== undefined && to !== undefined) return { job, from, to, vessels, allowShrink };
   if (options.failed !== true || from !== undefined || to !== undefined)
-    throw new ConfigError('usage', '--from and --to: expected both, or --failed alone');
+    throw new ConfigError('usage', '--from and --to: expected both, --days, --month, or --failed alone');
   const letters = await fleet.queue.deadLetters();
   const dates = letters.filter(({ day }) => day.job === job).map(({ day }) => day.date);
   const [first, last] = [dates.toSorted().at(0), dates.toSorted().at(-1)];
@@ -98,9 +103,9 @@ async function requestOf(fleet: Fleet, job: string, options: BackfillOptions): P
 async function define(fleet: Fleet, request: BackfillRequest): Promise<Backfill> {
   const { store, ports } = fleet.app;
   const id = backfillId(request);
-  const there = await readBackfill(store, id);
-  if (there !== undefined && !there.paused) return there;
-  const createdAt = there?.createdAt ?? new Date(ports.clock.nowMs()).toISOString();
+  const defined = await readBackfill(store, id);
+  if (defined !== undefined && !defined.paused) return defined;
+  const createdAt = defined?.createdAt ?? new Date(ports.clock.nowMs()).toISOString();
   const backfill: Backfill = { backfillVersion: 1, id, ...request, paused: false, createdAt };
   await writeBackfill(store, backfill);
   return backfill;
@@ -112,32 +117,36 @@ async function follow(
   backfill: Backfill,
   job: Job,
   intervalMs: number,
-  log: Log,
 ): Promise<number> {
-  const planning = planningOf(fleet, log);
+  const { planning } = fleet;
+  const { clock } = planning.ports;
+  const startedMs = clock.monotonicMs();
   const following = followBackfill({
     planning,
     backfill,
     driver: createBackfillDriver(planning, backfill, job),
-    screen: context.stderr,
+    view: createBackfillView(context.stderr, clock),
     intervalMs,
     signal: context.signal,
   });
   // It may be waiting for Redis.
-  if (!(await endsAfter(following, context.signal, AWAY_STOP_MS, planning.ports.clock)))
-    throw new CancelledError();
+  if (!(await endsAfter(following, context.signal, AWAY_STOP_MS, clock))) throw new CancelledError();
   const end = await following;
   if (end.state === 'stopped') {
     context.stdout.write(`${backfill.id}: ${end.reason}\n`);
     return EXIT_FAILED;
   }
-  const { done, failed } = end.progress;
-  context.stdout.write(`${backfill.id}: ${formatCount(done)} done, ${formatCount(failed)} failed\n`);
+  const { done, failed, troubles } = end.progress;
+  const time = formatSeconds((clock.monotonicMs() - startedMs) / 1_000);
+  const days = `${formatCount(done)} done, ${formatCount(failed)} failed`;
+  // Rows and bytes are the workers' to count: `status` reads them from the receipts.
+  writeText(context.stdout, `${backfill.id}: ${days} in ${time}, in ${fleet.app.config.settings.LAKE_URL}\n`);
   for (const { day, code, message } of await fleet.queue.deadLetters()) {
     if (belongsTo(backfill, day))
-      context.stderr.write(`failed: ${formatVesselDay(day)}: ${code}: ${message}\n`);
+      writeText(context.stderr, `failed: ${formatVesselDay(day)}: ${code}: ${message}\n`);
   }
-  return failed === 0 ? EXIT_OK : EXIT_FAILED;
+  if (troubles.length > 0) writeText(context.stderr, `${formatVesselTroubles(troubles)}\n`);
+  return failed === 0 && !troubles.some(({ code }) => code === 'malformed-imo') ? EXIT_OK : EXIT_FAILED;
 }
 
 /** `backfill list | pause | resume | cancel`; the exit code. */
@@ -146,13 +155,11 @@ export async function backfillActionCommand(
   action: BackfillAction,
   ids: readonly string[],
   overrides: AppOverrides = {},
+  options: Pick<OutputOptions, 'json'> = {},
 ): Promise<number> {
   const config = loadConfig(context.env);
-  return withFleet(context, config, overrides, async (fleet, log) => {
-    if (action === 'list') {
-      context.stdout.write(`${await listText(context, config, fleet, log)}\n`);
-      return EXIT_OK;
-    }
+  return withFleet(context, config, overrides, async (fleet) => {
+    if (action === 'list') return await list(context, config, fleet, options);
     if (ids.length === 0) throw new ConfigError('usage', `backfill ${action}: expected the id of a backfill`);
     for (const id of ids) await act(context, fleet, action, id);
     return EXIT_OK;
@@ -167,8 +174,8 @@ async function act(
 ): Promise<void> {
   const backfill = await readBackfill(app.store, id);
   if (backfill === undefined) {
-    const there = (await listBackfills(app.store)).map((one) => one.id).join(', ') || 'none';
-    throw new ConfigError('unknown-backfill', `no backfill '${id}' is under way; there are: ${there}`);
+    const ids = (await listBackfills(app.store)).map((underWay) => underWay.id).join(', ') || 'none';
+    throw new ConfigError('unknown-backfill', `no backfill '${id}' is under way; there are: ${ids}`);
   }
   if (action === 'cancel') await removeBackfill(app.store, id);
   else await writeBackfill(app.store, { ...backfill, paused: action === 'pause' });
@@ -178,40 +185,78 @@ async function act(
   context.stdout.write(`${id}: ${words[action]}${waited}\n`);
 }
 
-async function listText(context: CommandContext, config: Config, fleet: Fleet, log: Log): Promise<string> {
-  const backfills = await listBackfills(fleet.app.store);
-  if (backfills.length === 0) return 'no backfill is under way';
-  const planning = planningOf(fleet, log);
+async function list(
+  context: CommandContext,
+  config: Config,
+  fleet: Fleet,
+  options: OutputOptions,
+): Promise<number> {
+  const output = openOutput(context.stdout, 'backfill-list', options);
+  const ofLake: string[] = [];
   const rows: (string | number)[][] = [['backfill', 'state', 'due', 'done', 'failed', 'in queue', 'left']];
-  for (const backfill of backfills) {
+  for (const backfill of await listBackfills(fleet.app.store)) {
+    const { backfillVersion: _, paused, ...definition } = backfill;
     const job = config.jobs.find(({ name }) => name === backfill.job);
-    if (job === undefined) {
-      rows.push([backfill.id, 'its job is gone', '-', '-', '-', '-', '-']);
-      continue;
-    }
-    // With a share of nothing it only looks.
-    const seen = await createBackfillDriver(planning, backfill, job).step(context.signal, 0);
-    const state = backfill.paused ? 'paused' : 'under way';
-    rows.push([backfill.id, state, seen.due, seen.done, seen.failed, seen.queued, seen.left]);
+    const { vessels, vesselsFrom } = await vesselsToList(fleet, backfill, job);
+    const listed = { ...backfill, vessels };
+    // With a share of nothing it only looks. Without a vessel nothing is known.
+    const driver = job && vessels.length > 0 && createBackfillDriver(fleet.planning, listed, job);
+    const seen = driver ? await driver.step(context.signal, 0) : undefined;
+    const progress = seen && {
+      due: seen.due,
+      published: seen.done,
+      failed: seen.failed,
+      queued: seen.queued,
+      left: seen.left,
+    };
+    const state = job === undefined ? 'job-gone' : paused ? 'paused' : 'running';
+    output.add('backfills', { ...definition, state, vesselsFrom, progress: progress ?? null });
+    if (vesselsFrom === 'lake') ofLake.push(backfill.id);
+    const { due = '-', published = '-', failed = '-', queued = '-', left = '-' } = progress ?? {};
+    rows.push([backfill.id, STATE_WORDS[state], due, published, failed, queued, left]);
   }
-  return formatTable(rows);
+  output.end({});
+  if (output.isText) {
+    const text = rows.length === 1 ? 'no backfill is under way' : formatTable(rows, roomOn(context.stdout));
+    context.stdout.write(`${text}\n`);
+    if (ofLake.length > 0)
+      context.stdout.write(
+        `${ofLake.join(', ')}: of the vessels that the lake knows; the service, which may know others, was not asked\n`,
+      );
+  }
+  return EXIT_OK;
 }
 
-function planningOf(fleet: Fleet, log: Log): PlanningPorts {
-  const { app, queue } = fleet;
-  return { ports: app.ports, queue, ledger: createLedgerView(app.store), log, onPlanned: () => {} };
+/** Days before today whose receipts tell which vessels there are, beside those of the range. */
+const RECENT_DAYS = 14;
+
+/** The vessels of a backfill as far as they are known without the service, which may be down. */
+async function vesselsToList(
+  { app }: Fleet,
+  backfill: Backfill,
+  job: Job | undefined,
+): Promise<{ vessels: readonly string[]; vesselsFrom: 'command' | 'job' | 'lake' }> {
+  if (backfill.vessels.length > 0) return { vessels: backfill.vessels, vesselsFrom: 'command' };
+  if (job === undefined || !('discover' in job.vessels))
+    return { vessels: job === undefined ? [] : (job.vessels as readonly string[]), vesselsFrom: 'job' };
+  const today = microsToDate(app.ports.clock.nowMs() * 1_000);
+  const recent = datesBetween(addDays(today, -RECENT_DAYS), addDays(today, 1));
+  const dates = [...new Set([...datesBetween(backfill.from, backfill.to), ...recent])];
+  return { vessels: await vesselsOnDates(app.store, job.name, dates), vesselsFrom: 'lake' };
 }
+
+const STATE_WORDS = { running: 'under way', paused: 'paused', 'job-gone': 'its job is gone' };
 
 async function withFleet(
   context: CommandContext,
   config: Config,
   overrides: AppOverrides,
-  use: (fleet: Fleet, log: Log) => Promise<number>,
+  use: (fleet: Fleet) => Promise<number>,
 ): Promise<number> {
   const log = commandLog(context, config.settings.LOG_LEVEL);
   const fleet = await openFleet(config, context.env, log, overrides);
   try {
-    return await use(fleet, log);
+    return await use(fleet);
   } finally {
     await fleet.close();
   }

@@ -2,24 +2,39 @@
 import { showSettings } from '../config/config.ts';
 import type { Job } from '../model/index.ts';
 import { formatTable } from '../terminal/format.ts';
+import { paint, roomOn, writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_OK, EXIT_USAGE } from './context.ts';
+import type { OutputOptions } from './results.ts';
+import { openOutput } from './results.ts';
 
 /** Print settings and jobs; exit code 2 when any of them is wrong. */
-export function configCommand(context: CommandContext, options: { readonly json?: boolean }): number {
-  const { settings, jobs, faults } = showSettings(context.env);
-  if (options.json === true) {
-    context.stdout.write(`${JSON.stringify({ settings, jobs, faults }, null, 2)}\n`);
-  } else {
-    const rows = settings.map(({ name, value, origin, meaning }) => [name, value ?? '-', origin, meaning]);
-    context.stdout.write(`${formatTable([['setting', 'value', 'from', 'meaning'], ...rows])}\n\n`);
-    context.stdout.write(`${formatTable([['job', 'dataset', 'vessels', 'select'], ...jobs.map(jobRow)])}\n`);
-    for (const fault of faults) context.stderr.write(`fault: ${fault}\n`);
+export function configCommand(context: CommandContext, options: Pick<OutputOptions, 'json'>): number {
+  const { settings, jobs, faults, warnings } = showSettings(context.env);
+  const { stdout, stderr } = context;
+  const output = openOutput(stdout, 'config', options);
+  for (const setting of settings) output.add('settings', setting);
+  for (const { name: job, ...more } of jobs) output.add('jobs', { job, ...more });
+  for (const fault of faults) output.add('faults', fault);
+  for (const warning of warnings) output.add('warnings', warning);
+  output.end({});
+  if (output.isText) {
+    const columns = roomOn(stdout);
+    const rows = settings.map(({ name, value, valid, origin, meaning }) => {
+      const shown = valid ? (value ?? '-') : paint(stdout, 'red', `not valid: ${value ?? '-'}`);
+      return [name, shown, origin, meaning];
+    });
+    stdout.write(`${formatTable([['setting', 'value', 'from', 'meaning'], ...rows], columns)}\n\n`);
+    const head = ['job', 'dataset', 'vessels', 'select'];
+    stdout.write(`${formatTable([head, ...jobs.map(jobRow)], columns)}\n`);
+    for (const fault of faults) writeText(stderr, `${paint(stderr, 'red', 'fault:')} ${fault}\n`);
+    for (const text of warnings) writeText(stderr, `${paint(stderr, 'yellow', 'warning:')} ${text}\n`);
   }
   return faults.length === 0 ? EXIT_OK : EXIT_USAGE;
 }
 
 function jobRow(job: Job): string[] {
   const vessels = 'discover' in job.vessels ? `discover ${job.vessels.discover}` : job.vessels.join(', ');
-  return [job.name, job.dataset, vessels, job.select.join(', ')];
+  const shown = (one: string) => (job.optional?.includes(one) ? `${one} (optional)` : one);
+  return [job.name, job.dataset, vessels, job.select.map(shown).join(', ')];
 }

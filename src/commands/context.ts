@@ -1,6 +1,7 @@
 import { createLog } from '../log.ts';
 import type { Log } from '../model/index.ts';
-import type { Screen } from '../terminal/progress-view.ts';
+import type { Screen } from '../terminal/screen.ts';
+import { paint, writeText } from '../terminal/screen.ts';
 
 /** What a command is given of its process. */
 export interface CommandContext {
@@ -16,12 +17,43 @@ export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_INTERRUPTED = 130;
+/** Who read the output has gone: as of a process that SIGPIPE ends. */
+export const EXIT_NO_READER = 141;
 
 /** A log on stderr: short lines on a terminal, JSON elsewhere. `write` can be a view that has a bar to keep. */
 export function commandLog(
   context: CommandContext,
   level: 'debug' | 'info' | 'warn' | 'error' | 'silent',
-  write: (line: string) => void = (line) => context.stderr.write(line),
+  write: (line: string) => void = (line) => writeText(context.stderr, line),
 ): Log {
-  return createLog({ level, readable: context.stderr.isTTY === true, write });
+  const readable = context.stderr.isTTY === true;
+  const coloured = (line: string) =>
+    line.replace(/^(warn|error) /, (word) =>
+      paint(context.stderr, word === 'warn ' ? 'yellow' : 'red', word),
+    );
+  return createLog({ level, readable, write: readable ? (line) => write(coloured(line)) : write });
+}
+
+/**
+ * Flags and their meaning, and a default. What stands in `<>` says what is expected: `<n>`, `<ms>` and `<seconds>`
+ * are whole numbers, `<…...>` is one or more.
+ */
+export type OptionRow = readonly [flags: string, meaning: string, fallback?: string | number];
+
+export interface CommandRow {
+  readonly name: string;
+  readonly summary: string;
+  /** `<required>`, `[optional]`, `[several...]`. */
+  readonly argument?: readonly [name: string, meaning: string, choices?: readonly string[]];
+  /** What follows the argument. */
+  readonly secondArgument?: readonly [name: string, meaning: string];
+  readonly options?: readonly OptionRow[];
+  /** What follows `vessel-export` in examples; the first words of the help's last lines. */
+  readonly examples: readonly string[];
+  readonly subcommands?: readonly CommandRow[];
+  /** Not shown in the help. */
+  readonly hidden?: boolean;
+  /** Loads the command when it is used, and gives its exit code. `given`: the argument, if there is one, or both. */
+  // biome-ignore lint/suspicious/noExplicitAny: commander has read the options by the rows above.
+  readonly perform: (context: CommandContext, given: any, options: any) => Promise<number>;
 }

@@ -4,8 +4,10 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 /** What a fleet engineer would ask first: how far, how fast, at what power, with how much fuel. */
 export const FLEET_QUERY = `
   WITH mean AS (
-    SELECT vessel, date, split_part(id, '/', 2) AS tag, avg(coalesce(double_value, long_value)) AS value
-    FROM read_parquet('{lake}/measurements/*/*/*.parquet', hive_partitioning = true)
+    SELECT vessel, date, split_part(id, '/', 2) AS tag,
+           avg(coalesce(double_value, long_value)) AS value
+    FROM read_parquet('{lake}/measurements/*/*/*.parquet',
+                      hive_partitioning = true)
     GROUP BY ALL
   ), day AS (
     SELECT vessel, date,
@@ -16,10 +18,11 @@ export const FLEET_QUERY = `
   )
   SELECT vessel, date,
          round(24 * speed_kn, 0) + 0 AS distance_nm,
-         round(speed_kn, 1) + 0 AS mean_speed_kn,
-         round(power_kw, 0) AS mean_shaft_power_kw,
-         round(24 * fuel_kg_per_h / 1000, 1) AS main_engine_fuel_t,
-         CASE WHEN speed_kn > 1 THEN round(fuel_kg_per_h / speed_kn, 1) END AS fuel_kg_per_nm
+         round(speed_kn, 1) + 0 AS speed_kn,
+         round(power_kw, 0) AS power_kw,
+         round(24 * fuel_kg_per_h / 1000, 1) AS fuel_t,
+         CASE WHEN speed_kn > 1 THEN round(fuel_kg_per_h / speed_kn, 1) END
+           AS kg_per_nm
   FROM day ORDER BY vessel, date`;
 
 /** Heading and rows of the fleet query on a lake folder. */

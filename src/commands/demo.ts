@@ -4,20 +4,21 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { openApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/config.ts';
-import { exportJobs } from '../export/export-jobs.ts';
 import { addDays, microsToDate, systemClock } from '../model/index.ts';
+import { exportJobs } from '../run/run-jobs.ts';
 import type { RunningService } from '../service/options.ts';
 import { startService } from '../service/service.ts';
-import { formatCoverage } from '../terminal/coverage.ts';
 import { formatTable } from '../terminal/format.ts';
 import type { ProgressView } from '../terminal/progress-view.ts';
 import { createProgressView } from '../terminal/progress-view.ts';
+import { writeText } from '../terminal/screen.ts';
+import { formatCoverage } from '../terminal/status-view.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
 import { FLEET_QUERY, queryFleet } from './demo-query.ts';
 import { isBad, summarize } from './run.ts';
 
-export interface DemoOptions {
+interface DemoOptions {
   /** Folder of the lake. */
   readonly lake: string;
   readonly readingsPerDay: number;
@@ -42,9 +43,10 @@ export async function demoCommand(context: CommandContext, options: DemoOptions)
   });
   try {
     const config = demoConfig(context, service, lakeDir);
-    stdout.write(`Exporting ${DAYS} days of them into ${lakeDir}\n\n`);
+    writeText(stdout, `Exporting ${DAYS} days of them into ${lakeDir}\n\n`);
     const view = await exportDemo(context, config);
-    stdout.write(`${formatCoverage(view.results)}\n\n${summarize(view.results)}\n\n`);
+    const ends = [summarize(view.results), view.closingLine(config.settings.LAKE_URL)];
+    writeText(stdout, `${formatCoverage(view.results)}\n\n${ends.join('\n').trimEnd()}\n\n`);
     if (view.results.some(isBad)) return EXIT_FAILED;
     await showResult(context, lakeDir);
     return EXIT_OK;
@@ -79,7 +81,8 @@ async function exportDemo(context: CommandContext, config: Config): Promise<Prog
   try {
     const snapshots = { jobs: config.jobs.filter(isSnapshot), from: today, to: addDays(today, 1), ...how };
     const days = { jobs: config.jobs.filter((job) => !isSnapshot(job)), ...past, ...how };
-    await exportJobs(app.ports, snapshots, view, context.signal);
+    // Done in a moment: the bar is for the days.
+    await exportJobs(app.ports, snapshots, { ...view, onPlanned: () => {} }, context.signal);
     await exportJobs(app.ports, days, view, context.signal);
   } finally {
     view.end();
@@ -91,16 +94,16 @@ async function exportDemo(context: CommandContext, config: Config): Promise<Prog
 async function showResult(context: CommandContext, lakeDir: string): Promise<void> {
   const { stdout } = context;
   const lake = relative(process.cwd(), lakeDir) || '.';
-  stdout.write('DuckDB on the lake:\n');
-  stdout.write(`${FLEET_QUERY.replace('{lake}', lake)};\n\n${formatTable(await queryFleet(lakeDir))}\n\n`);
-  stdout.write(
-    [
-      'How to go on:',
-      `  any SQL      duckdb -c "SELECT * FROM '${lake}/measurements/*/*/*.parquet' LIMIT 5"`,
-      `  the proof    cat ${lake}/_ledger/measurements/*/*.json`,
-      "  your vessels set QUERY_BASE_URL, QUERY_AUTH_URL, QUERY_CLIENT_ID, QUERY_CLIENT_SECRET and LAKE_URL, edit jobs/, then 'npx vessel-export run'",
-      "  a service    'npx vessel-export service' serves this API for as long as you like",
-      '',
-    ].join('\n'),
-  );
+  const sql = `${FLEET_QUERY.replace('{lake}', lake)};`;
+  const lines = [
+    'How to go on:',
+    `  any SQL       duckdb -c "FROM '${lake}/measurements/*/*/*.parquet' LIMIT 5"`,
+    `  the proof     cat ${lake}/_ledger/measurements/*/*.json`,
+    '  your vessels  set QUERY_BASE_URL, QUERY_AUTH_URL, QUERY_CLIENT_ID,',
+    '                QUERY_CLIENT_SECRET and LAKE_URL, write jobs into ./jobs,',
+    "                then 'vessel-export run'",
+    "  a service     'vessel-export service' serves this API as long as you like",
+  ];
+  const table = formatTable(await queryFleet(lakeDir));
+  writeText(stdout, `DuckDB on the lake:\n${sql}\n\n${table}\n\n${lines.join('\n')}\n`);
 }

@@ -1,25 +1,24 @@
 /** `gc`: what unfinished exports left behind. Shows it; removes it only with `--yes`. */
 import { loadLakeConfig } from '../config/config.ts';
+import type { GarbageItem } from '../lake/garbage.ts';
+import { findGarbage } from '../lake/garbage.ts';
+import { thisProcess } from '../lake/process-id.ts';
 import type { Clock } from '../model/index.ts';
 import { systemClock } from '../model/index.ts';
-import type { GarbageItem } from '../publish/garbage.ts';
-import { findGarbage } from '../publish/garbage.ts';
-import { thisProcess } from '../publish/process-id.ts';
-import { findDeadTemps } from '../store/local-temps.ts';
+import { findDeadTemps } from '../store/local-files.ts';
 import { openStore, parseLakeUrl } from '../store/open-store.ts';
 import { formatTable } from '../terminal/format.ts';
+import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_OK } from './context.ts';
+import type { Item, OutputOptions } from './results.ts';
+import { openOutput } from './results.ts';
 
-export interface GcOptions {
+interface GcOptions extends Pick<OutputOptions, 'json'> {
   readonly yes?: boolean;
-  readonly json?: boolean;
 }
 
-type ShownItem = Pick<GarbageItem, 'key' | 'why'> & {
-  readonly kind: GarbageItem['kind'] | 'temp file';
-  readonly done: 'removed' | 'would be removed' | 'kept' | 'in use by now';
-};
+type ShownItem = Item<'gc', 'items'>;
 
 /** Find and, with `yes`, remove garbage; the exit code. `overrides` are for tests. */
 export async function gcCommand(
@@ -27,24 +26,30 @@ export async function gcCommand(
   options: GcOptions,
   overrides: { readonly clock?: Clock } = {},
 ): Promise<number> {
+  const output = openOutput(context.stdout, 'gc', options);
   const { settings } = loadLakeConfig(context.env);
   const clock = overrides.clock ?? systemClock;
   const store = await openStore(settings.LAKE_URL, context.env);
   const items: ShownItem[] = [];
+  const show = async (found: AsyncIterable<Settleable>) => {
+    for await (const item of found) {
+      context.signal.throwIfAborted();
+      const { kind, key, why: message } = item;
+      items.push({ kind, key, state: await settle(item, options), message });
+      output.add('items', items.at(-1)!);
+    }
+  };
+  let isWhole = false;
   try {
-    for await (const item of findGarbage({ store, clock, self: thisProcess() })) {
-      context.signal.throwIfAborted();
-      items.push({ kind: item.kind, key: item.key, why: item.why, done: await settle(item, options) });
-    }
-    for await (const item of tempItems(settings.LAKE_URL)) {
-      context.signal.throwIfAborted();
-      items.push({ kind: item.kind, key: item.key, why: item.why, done: await settle(item, options) });
-    }
+    await show(findGarbage({ store, clock, self: thisProcess() }));
+    await show(tempItems(settings.LAKE_URL));
+    isWhole = true;
   } finally {
     await store.close();
-    if (options.json !== true) context.stdout.write(describeItems(items, options));
+    if (output.isText && (isWhole || items.length > 0))
+      writeText(context.stdout, describeItems(items, options, isWhole));
   }
-  if (options.json === true) context.stdout.write(`${JSON.stringify({ items }, null, 2)}\n`);
+  output.end({});
   return EXIT_OK;
 }
 
@@ -54,21 +59,26 @@ async function* tempItems(lakeUrl: string): AsyncGenerator<Settleable> {
   const location = parseLakeUrl(lakeUrl);
   if (location.kind !== 'local') return;
   for await (const { fileKey, remove } of findDeadTemps(location.rootDir))
-    yield { kind: 'temp file', key: fileKey, why: 'its writer is dead', keep: false, remove };
+    yield { kind: 'temp-file', key: fileKey, why: 'its writer is dead', keep: false, remove };
 }
 
-async function settle(item: Settleable, options: GcOptions): Promise<ShownItem['done']> {
+async function settle(item: Settleable, options: GcOptions): Promise<ShownItem['state']> {
   if (item.keep) return 'kept';
-  if (options.yes !== true) return 'would be removed';
-  return (await item.remove()) ? 'removed' : 'in use by now';
+  if (options.yes !== true) return 'would-be-removed';
+  return (await item.remove()) ? 'removed' : 'in-use';
 }
 
-function describeItems(items: readonly ShownItem[], options: GcOptions): string {
-  const count = (done: ShownItem['done']) => items.filter((item) => item.done === done).length;
-  const rows = items.map(({ kind, key, why, done }) => [done, kind, key, why]);
+function describeItems(items: readonly ShownItem[], options: GcOptions, isWhole: boolean): string {
+  const count = (state: ShownItem['state']) => items.filter((item) => item.state === state).length;
+  const rows = items.map(({ kind, key, state, message }) => [
+    state.replaceAll('-', ' '),
+    kind.replace('-', ' '),
+    key,
+    message,
+  ]);
   const table = rows.length === 0 ? '' : `${formatTable([['', 'what', 'where', 'why'], ...rows])}\n\n`;
   const removed =
-    options.yes === true ? `${count('removed')} removed` : `${count('would be removed')} to remove`;
-  const hint = options.yes === true || count('would be removed') === 0 ? '' : '; --yes removes them';
-  return `${table}${removed}, ${count('kept') + count('in use by now')} kept${hint}\n`;
+    options.yes === true ? `${count('removed')} removed` : `${count('would-be-removed')} to remove`;
+  const hint = options.yes === true || count('would-be-removed') === 0 ? '' : '; --yes removes them';
+  return `${table}${removed}, ${count('kept') + count('in-use')} kept${hint}${isWhole ? '' : '; not all was looked at'}\n`;
 }

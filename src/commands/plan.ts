@@ -1,18 +1,19 @@
 /** `plan`: what an export of a range will take, before it is begun. Writes nothing. */
 import type { AppOverrides } from '../app.ts';
-import { openApp } from '../app.ts';
-import { loadConfig, pickJobs } from '../config/config.ts';
-import type { JobPlan } from '../export/plan-job.ts';
-import { planJob } from '../export/plan-job.ts';
+import { estimateJob } from '../estimate/estimate-job.ts';
 import { createRequestStats } from '../fetch/exchange.ts';
 import { systemClock } from '../model/index.ts';
 import { formatPlan } from '../terminal/plan-view.ts';
+import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
-import { commandLog, EXIT_OK } from './context.ts';
-import type { RunOptions } from './run.ts';
-import { checkRange } from './run.ts';
+import { EXIT_OK } from './context.ts';
+import type { RangeOptions } from './dates.ts';
+import { askedDates, datesOr, EXPORT_DAYS, formatDates } from './dates.ts';
+import { openExport } from './open.ts';
+import type { OutputOptions } from './results.ts';
+import { openOutput } from './results.ts';
 
-export type PlanOptions = Pick<RunOptions, 'from' | 'to' | 'vessel' | 'json'>;
+export interface PlanOptions extends RangeOptions, Omit<OutputOptions, 'ndjson'> {}
 
 /** Print what a run would take; the exit code. `overrides` are for tests. */
 export async function planCommand(
@@ -21,35 +22,36 @@ export async function planCommand(
   options: PlanOptions,
   overrides: AppOverrides = {},
 ): Promise<number> {
-  const range = checkRange(options, (overrides.clock ?? systemClock).nowMs());
-  const config = loadConfig(context.env);
-  const jobs = pickJobs(config, jobNames);
-  const { settings } = config;
-  const limits = {
-    cap: settings.QUERY_MAX_CONCURRENCY,
-    workers: settings.WORKER_CONCURRENCY,
-    perMinute: settings.QUERY_MAX_REQUESTS_PER_MINUTE,
-  };
-  const app = await openApp(config, context.env, commandLog(context, settings.LOG_LEVEL), {
-    encoderThreads: 0,
-    ...overrides,
-  });
+  const nowMs = (overrides.clock ?? systemClock).nowMs();
+  const dates = datesOr(EXPORT_DAYS, askedDates(options, nowMs), nowMs);
+  const output = openOutput(context.stdout, 'plan', options);
+  const { app, config, jobs } = await openExport(context, jobNames, { encoderThreads: 0, ...overrides });
+  const {
+    QUERY_MAX_CONCURRENCY: concurrencyLimit,
+    WORKER_CONCURRENCY: workers,
+    QUERY_MAX_REQUESTS_PER_MINUTE: perMinute,
+  } = config.settings;
+  const rateLimit = perMinute > 0 ? `, ${perMinute} requests a minute` : '';
+  const words = `with ${concurrencyLimit} requests and ${workers} vessel-days at once${rateLimit}`;
+  const blocks: string[] = [];
   try {
     const stats = createRequestStats();
-    const plans: JobPlan[] = [];
+    const limits = { concurrencyLimit, workers, perMinute };
+    const request = { from: dates.from, to: dates.to, ...limits, vessels: options.vessel ?? [] };
     for (const job of jobs) {
-      const request = { ...range, ...limits, vessels: options.vessel ?? [] };
-      plans.push(await planJob(app.ports, job, request, context.signal, stats));
+      const plan = await estimateJob(app.ports, job, request, context.signal, stats);
+      const { vessels: vesselCount, states, troubles, ...more } = plan;
+      const { done: published, ...others } = states;
+      output.add('jobs', { ...more, vesselCount, totals: { ...others, published } });
+      for (const trouble of troubles) output.add('vessels', { job: job.name, ...trouble });
+      blocks.push(formatPlan(plan, formatDates(dates), words));
     }
-    if (options.json === true) {
-      const result = { jobs: plans, limits, requestsToPlan: stats.requests };
-      context.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-      return EXIT_OK;
-    }
-    const pace = limits.perMinute > 0 ? `, ${limits.perMinute} requests a minute` : '';
-    const words = `with ${limits.cap} requests and ${limits.workers} vessel-days at once${pace}`;
-    const lines = plans.map((plan) => formatPlan(plan, words));
-    context.stdout.write(`${lines.join('\n\n')}\n${stats.requests} requests to plan\n`);
+    const { requests } = stats;
+    output.end({
+      limits: { concurrencyLimit, vesselDaysAtOnce: workers, requestsPerMinute: perMinute },
+      requests,
+    });
+    if (output.isText) writeText(context.stdout, `${blocks.join('\n\n')}\n${requests} requests to plan\n`);
     return EXIT_OK;
   } finally {
     await app.close();

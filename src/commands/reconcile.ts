@@ -2,35 +2,38 @@
 import type { App, AppOverrides } from '../app.ts';
 import { openApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
-import { loadConfig, pickJobs } from '../config/config.ts';
+import { loadConfig } from '../config/config.ts';
 import { ConfigError } from '../errors.ts';
-import type { DayResult } from '../export/export-jobs.ts';
-import { performTasks } from '../export/export-jobs.ts';
 import type { ExportTask } from '../export/ports.ts';
-import type { JobReconciliation } from '../export/reconcile-jobs.ts';
-import { reconcileJob } from '../export/reconcile-jobs.ts';
-import { noteRefusals, repairTasks } from '../export/repair.ts';
 import { createRequestStats } from '../fetch/exchange.ts';
 import type { QueuedRepair } from '../fleet/repairs.ts';
 import type { Job, Log } from '../model/index.ts';
-import { addDays, microsToDate, systemClock } from '../model/index.ts';
+import { lookbackDaysOf, systemClock } from '../model/index.ts';
+import type { JobReconciliation } from '../reconcile/reconcile-jobs.ts';
+import { reconcileJob } from '../reconcile/reconcile-jobs.ts';
+import { noteRefusals, repairTasks } from '../reconcile/repair.ts';
+import type { DayResult } from '../run/perform-task.ts';
+import { performTasks } from '../run/run-jobs.ts';
+import type { ProgressView } from '../terminal/progress-view.ts';
 import { createProgressView } from '../terminal/progress-view.ts';
 import { formatLeft, formatQueued, formatReconciliation } from '../terminal/reconcile-view.ts';
+import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
-import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
+import { EXIT_FAILED, EXIT_OK } from './context.ts';
+import type { Dates } from './dates.ts';
+import { askedDates, datesOr, formatDates } from './dates.ts';
+import { configure } from './open.ts';
+import type { Item, Output } from './results.ts';
+import { openOutput } from './results.ts';
 import type { RunOptions } from './run.ts';
-import { checkRange, isBad, summarize } from './run.ts';
+import { isBad, observe, summarize, toDay } from './run.ts';
 
 export interface ReconcileOptions extends Omit<RunOptions, 'force'> {
-  /** Days before today; in the place of `from` and `to`. */
-  readonly days?: number;
   /** Export what an export mends, in this process. */
   readonly run?: boolean;
   /** Put the same vessel-days into the queue instead. */
   readonly enqueue?: boolean;
 }
-
-const DEFAULT_LOOKBACK_DAYS = 14;
 
 /** Print what changed, export or queue it if asked to; the exit code. `overrides` are for tests. */
 export async function reconcileCommand(
@@ -41,34 +44,61 @@ export async function reconcileCommand(
 ): Promise<number> {
   const nowMs = (overrides.clock ?? systemClock).nowMs();
   checkMode(options);
-  const rangeOf = checkLookback(options, nowMs);
-  const config = loadConfig(context.env);
-  const jobs = pickJobs(config, jobNames);
+  const asked = askedDates(options, nowMs);
+  const output = openOutput(context.stdout, 'reconcile', options);
   const view = createProgressView(context.stderr, systemClock);
-  const log = commandLog(context, config.settings.LOG_LEVEL, view.log);
+  const { config, jobs, log } = configure(context, loadConfig(context.env), jobNames, view.log);
   const opened = await openFor(options, config, context.env, log, overrides);
   const { app } = opened;
   try {
     const stats = createRequestStats();
     const concurrency = config.settings.QUERY_MAX_CONCURRENCY;
-    const found: JobReconciliation[] = [];
+    const found: Found[] = [];
     for (const job of jobs) {
-      const request = { ...rangeOf(job), vessels: options.vessel ?? [], concurrency };
-      found.push(await reconcileJob(app.ports, job, request, context.signal, stats));
+      const dates = datesOr(lookbackDaysOf(job), asked, nowMs);
+      const request = { from: dates.from, to: dates.to, vessels: options.vessel ?? [], concurrency };
+      const result = await reconcileJob(app.ports, job, request, context.signal, stats);
+      found.push({ ...result, dates });
+      tell(output, result);
     }
     const mends = options.run === true || options.enqueue === true;
     const tasks = mends ? await toRepair(app, jobs, found, options) : [];
     const queued = await opened.enqueue?.(tasks);
-    if (options.run === true) await repair(app, tasks, view, context.signal);
+    for (const one of queued ?? []) output.add('days', toQueuedDay(one));
+    if (options.run === true) await repair(app, tasks, view, output, context.signal);
     view.end();
-    const requests = { reconcile: stats.requests, export: app.client.stats.requests - stats.requests };
+    const requests = { compare: stats.requests, export: app.client.stats.requests - stats.requests };
     const report = { found, exported: options.run === true ? view.results : undefined, queued, requests };
-    context.stdout.write(options.json === true ? jsonReport(report) : textReport(report));
+    const sumOf = (key: 'compared' | 'notCompared') => found.reduce((sum, one) => sum + one[key], 0);
+    const [vesselDays, notCompared] = [sumOf('compared'), sumOf('notCompared')];
+    output.end({ vesselDays, notCompared, requests: requests.compare, exportRequests: requests.export });
+    if (output.isText)
+      writeText(context.stdout, textReport(report, view.closingLine(config.settings.LAKE_URL)));
     return isFine(report, options) ? EXIT_OK : EXIT_FAILED;
   } finally {
     view.end();
     await opened.close();
   }
+}
+
+/** What was found of a job, as machines are told it. */
+function tell(output: Output<'reconcile'>, result: JobReconciliation): void {
+  const { job, from, to, reason: message, vessels: vesselCount, compared: vesselDays, notCompared } = result;
+  output.add('jobs', { job, from, to, vesselCount, vesselDays, notCompared, message });
+  for (const { day, ...finding } of result.findings) output.add('findings', { ...day, ...finding });
+  for (const one of result.unasked) output.add('unasked', { job, ...one });
+}
+
+const QUEUED_STATES = {
+  enqueued: 'enqueued',
+  'in-queue': 'queued',
+  done: 'published',
+  'in-failed-set': 'failed',
+  'no-room': 'left',
+} as const satisfies Record<QueuedRepair['status'], string>;
+
+function toQueuedDay({ day, status, ...failure }: QueuedRepair): Item<'reconcile', 'days'> {
+  return { ...day, state: QUEUED_STATES[status], exported: false, ...failure };
 }
 
 /** Throws ConfigError `usage`. */
@@ -84,7 +114,7 @@ function checkMode({ run, enqueue, takeover }: ReconcileOptions): void {
     throw new ConfigError('usage', '--takeover: given together with --enqueue, expected with --run only');
 }
 
-interface Opened {
+interface OpenedForRepair {
   readonly app: App;
   readonly enqueue?: (tasks: readonly ExportTask[]) => Promise<QueuedRepair[]>;
   close(): Promise<void>;
@@ -97,7 +127,7 @@ async function openFor(
   env: NodeJS.ProcessEnv,
   log: Log,
   overrides: AppOverrides,
-): Promise<Opened> {
+): Promise<OpenedForRepair> {
   if (enqueue !== true) {
     const app = await openApp(config, env, log, overrides);
     return { app, close: () => app.close() };
@@ -117,49 +147,37 @@ async function toRepair(
   { allowShrink = false, takeover = false }: ReconcileOptions,
 ): Promise<ExportTask[]> {
   if (!allowShrink) for (const { findings } of found) await noteRefusals(app.ports, findings);
-  return found.flatMap(({ job: name, findings }) => {
-    const job = jobs.find((one) => one.name === name)!;
-    return repairTasks(app.ports, job, findings, { allowShrink, takeover });
+  return found.flatMap((one) => {
+    const job = jobs.find(({ name }) => name === one.job)!;
+    return repairTasks(app.ports, job, one, { allowShrink, takeover });
   });
 }
 
 async function repair(
   app: App,
   tasks: readonly ExportTask[],
-  view: ReturnType<typeof createProgressView>,
+  view: ProgressView,
+  output: Output<'reconcile'>,
   signal: AbortSignal,
 ): Promise<void> {
   const observed = tasks.map((task) => ({
     ...task,
     onProgress: (progress: Parameters<typeof view.onProgress>[1]) => view.onProgress(task.day, progress),
   }));
-  await performTasks(app.ports, observed, app.config.settings.WORKER_CONCURRENCY, view, signal);
+  const observer = observe(view, (result) => output.add('days', toDay(result)));
+  await performTasks(app.ports, observed, app.config.settings.WORKER_CONCURRENCY, observer, signal);
 }
 
-/** The range of each job's look-back. Throws ConfigError `usage` that lists every fault. */
-function checkLookback(options: ReconcileOptions, nowMs: number): (job: Job) => { from: string; to: string } {
-  const today = microsToDate(nowMs * 1_000);
-  const { days } = options;
-  if (days !== undefined && (options.from !== undefined || options.to !== undefined))
-    throw new ConfigError('usage', '--days: given together with --from or --to, expected one of them');
-  if (days === 0) throw new ConfigError('usage', '--days: got 0, expected at least 1');
-  const rangeOf = (lookbackDays: number) => {
-    const to = options.to ?? today;
-    return checkRange({ ...options, from: options.from ?? addDays(to, -lookbackDays), to }, nowMs);
-  };
-  // A wrong date is said before anything is opened.
-  rangeOf(days ?? DEFAULT_LOOKBACK_DAYS);
-  return (job) => rangeOf(days ?? job.reconcile?.lookbackDays ?? DEFAULT_LOOKBACK_DAYS);
-}
+type Found = JobReconciliation & { readonly dates: Dates };
 
 /** What the command did. */
 interface Report {
-  readonly found: readonly JobReconciliation[];
+  readonly found: readonly Found[];
   /** With `--run`. */
   readonly exported: readonly DayResult[] | undefined;
   /** With `--enqueue`. */
   readonly queued: readonly QueuedRepair[] | undefined;
-  readonly requests: { readonly reconcile: number; readonly export: number };
+  readonly requests: { readonly compare: number; readonly export: number };
 }
 
 /**
@@ -170,18 +188,19 @@ function isFine({ found, exported, queued }: Report, { allowShrink }: ReconcileO
   const states = new Set(found.flatMap(({ findings }) => findings.map(({ state }) => state)));
   const mends = exported !== undefined || queued !== undefined;
   const isRefused = mends && allowShrink !== true && states.has('would-shrink');
-  const isUnknown = found.some(({ unasked }) => unasked.length > 0);
+  const isUnknown = found.some(({ unasked, notCompared }) => unasked.length > 0 || notCompared > 0);
   if (isRefused || isUnknown || states.has('disagree') || states.has('unreadable')) return false;
   const isLeft = ({ status }: QueuedRepair) => status === 'in-failed-set' || status === 'no-room';
   return !exported?.some(isBad) && !queued?.some(isLeft);
 }
 
-function textReport({ found, exported, queued, requests }: Report): string {
-  const lines = found.map(formatReconciliation);
-  const asked = `${requests.reconcile} requests to compare`;
+function textReport({ found, exported, queued, requests }: Report, closing: string): string {
+  const lines = found.map((one) => formatReconciliation(one, formatDates(one.dates)));
+  const asked = `${requests.compare} requests to compare`;
   if (exported !== undefined) {
     const done = exported.length === 0 ? 'nothing to export' : `exported ${summarize(exported)}`;
     lines.push(`${done}; ${asked}, ${requests.export} to export`);
+    if (closing !== '') lines.push(closing);
   } else if (queued !== undefined) lines.push(`${formatQueued(queued)}; ${asked}`, ...formatLeft(queued));
   else {
     const isAny = found.some(({ findings }) => findings.length > 0);
@@ -190,14 +209,4 @@ function textReport({ found, exported, queued, requests }: Report): string {
     );
   }
   return `${lines.join('\n')}\n`;
-}
-
-function jsonReport({ found, exported, queued, requests }: Report): string {
-  const jobs = found.map(({ findings, ...job }) => ({
-    ...job,
-    findings: findings.map(({ day: { vessel, date }, ...finding }) => ({ vessel, date, ...finding })),
-  }));
-  const results = exported ?? queued;
-  const vesselDays = results?.map(({ day, ...result }) => ({ ...day, ...result }));
-  return `${JSON.stringify({ jobs, requests, ...(vesselDays === undefined ? {} : { vesselDays }) }, null, 2)}\n`;
 }

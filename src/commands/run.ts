@@ -1,25 +1,27 @@
 /** `run`: export in this process. */
-
 import type { AppOverrides } from '../app.ts';
-import { openApp } from '../app.ts';
-import { loadConfig, pickJobs } from '../config/config.ts';
-import { ConfigError } from '../errors.ts';
-import type { DayResult } from '../export/export-jobs.ts';
-import { defaultDates, exportJobs } from '../export/export-jobs.ts';
-import { formatVesselDay, isDate, systemClock, VESSEL_ID } from '../model/index.ts';
+import type { VesselTrouble } from '../export/job-vessels.ts';
+import { formatVesselDay, systemClock } from '../model/index.ts';
+import type { DayResult } from '../run/perform-task.ts';
+import type { ExportObserver } from '../run/run-jobs.ts';
+import { exportJobs } from '../run/run-jobs.ts';
 import { formatCount, formatTable } from '../terminal/format.ts';
+import type { ProgressView } from '../terminal/progress-view.ts';
 import { createProgressView } from '../terminal/progress-view.ts';
+import { writeText } from '../terminal/screen.ts';
+import { formatVesselTroubles } from '../terminal/vessel-view.ts';
 import type { CommandContext } from './context.ts';
-import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
+import { EXIT_FAILED, EXIT_OK } from './context.ts';
+import type { RangeOptions } from './dates.ts';
+import { askedDates, datesOr, EXPORT_DAYS, formatDates } from './dates.ts';
+import { openExport } from './open.ts';
+import type { Item, OutputOptions, Summary } from './results.ts';
+import { openOutput, RUN_STATES } from './results.ts';
 
-export interface RunOptions {
-  readonly from?: string;
-  readonly to?: string;
-  readonly vessel?: readonly string[];
+export interface RunOptions extends RangeOptions, OutputOptions {
   readonly force?: boolean;
   readonly allowShrink?: boolean;
   readonly takeover?: boolean;
-  readonly json?: boolean;
 }
 
 /** Export the due days of some jobs; the exit code. `overrides` are for tests. */
@@ -29,16 +31,18 @@ export async function runCommand(
   options: RunOptions,
   overrides: AppOverrides = {},
 ): Promise<number> {
-  const range = checkRange(options, (overrides.clock ?? systemClock).nowMs());
-  const config = loadConfig(context.env);
-  const jobs = pickJobs(config, jobNames);
+  const nowMs = (overrides.clock ?? systemClock).nowMs();
+  const dates = datesOr(EXPORT_DAYS, askedDates(options, nowMs), nowMs);
+  const output = openOutput(context.stdout, 'run', options);
   const view = createProgressView(context.stderr, systemClock);
-  const log = commandLog(context, config.settings.LOG_LEVEL, view.log);
-  const app = await openApp(config, context.env, log, overrides);
+  const { app, config, jobs } = await openExport(context, jobNames, overrides, view.log);
+  const { from, to } = dates;
+  const troubles: VesselTrouble[] = [];
   let failure: unknown;
   try {
     const request = {
-      ...range,
+      from,
+      to,
       jobs,
       vessels: options.vessel ?? [],
       force: options.force ?? false,
@@ -46,65 +50,71 @@ export async function runCommand(
       takeover: options.takeover ?? false,
       concurrency: config.settings.WORKER_CONCURRENCY,
     };
-    await exportJobs(app.ports, request, view, context.signal);
+    const onVessel: ExportObserver['onVessel'] = (job, trouble) => {
+      troubles.push(trouble);
+      output.add('vessels', { job, ...trouble });
+    };
+    const observer = { ...observe(view, (result) => output.add('days', toDay(result))), onVessel };
+    await exportJobs(app.ports, request, observer, context.signal);
   } catch (error) {
     failure = error;
   } finally {
     view.end();
     await app.close();
   }
-  if (failure === undefined || view.results.length > 0) printResults(context, options, view.results);
+  if (failure === undefined || view.results.length > 0) {
+    output.end({ from, to, ...summaryOf(view.results) });
+    const lines = [dates.meaning === undefined ? '' : formatDates(dates), describeResults(view.results)];
+    lines.push(formatVesselTroubles(troubles), view.closingLine(config.settings.LAKE_URL));
+    if (output.isText) writeText(context.stdout, `${lines.filter((text) => text !== '').join('\n')}\n`);
+  }
   if (failure !== undefined) throw failure;
-  return view.results.some(isBad) ? EXIT_FAILED : EXIT_OK;
+  const isUnnamed = troubles.some(({ code }) => code === 'malformed-imo');
+  return isUnnamed || view.results.some(isBad) ? EXIT_FAILED : EXIT_OK;
 }
 
-function printResults(context: CommandContext, options: RunOptions, results: readonly DayResult[]): void {
-  context.stdout.write(options.json === true ? jsonResults(results) : `${summarize(results)}\n`);
-  if (options.json === true) return;
+/** The view, and somebody else who is told of each result. */
+export function observe(view: ProgressView, onResult: (result: DayResult) => void): ExportObserver {
+  return {
+    onPlanned: (toDo) => view.onPlanned(toDo),
+    onProgress: (day, progress) => view.onProgress(day, progress),
+    onResult(result) {
+      view.onResult(result);
+      onResult(result);
+    },
+  };
+}
+
+/** A result as machines are told it: `done` is what was published before. */
+export function toDay({ day, status, ...more }: DayResult): Item<'run', 'days'> {
+  const exported = status === 'published' || status === 'empty';
+  const known = status === 'running-elsewhere' ? 'running' : status;
+  const state = known === 'done' ? (more.rows === 0 ? 'empty' : 'published') : known;
+  return { ...day, state, exported, ...more };
+}
+
+function summaryOf(results: readonly DayResult[]): Omit<Summary<'run'>, 'from' | 'to'> {
+  const totals = Object.fromEntries(RUN_STATES.map((state) => [state, 0])) as Summary<'run'>['totals'];
+  let rows = 0;
+  for (const day of results.map(toDay)) {
+    totals[day.state]++;
+    rows += day.rows ?? 0;
+  }
+  return { vesselDays: results.length, rows, totals };
+}
+
+/** The summary, and what did not go well. */
+function describeResults(results: readonly DayResult[]): string {
   const bad = results.filter(({ code }) => code !== undefined);
-  if (bad.length === 0) return;
   const rows = bad.map(({ day, status, code }) => [`  ${formatVesselDay(day)}`, status, code ?? '']);
-  context.stdout.write(`${formatTable(rows)}\n`);
+  return [summarize(results), formatTable(rows)].filter((text) => text !== '').join('\n');
 }
 
-/** Check dates and vessels of a command line. Throws ConfigError `usage` that lists every fault. */
-export function checkRange(
-  options: Pick<RunOptions, 'from' | 'to' | 'vessel'>,
-  nowMs: number,
-): { from: string; to: string } {
-  const faults: string[] = [];
-  const defaults = defaultDates(nowMs);
-  const from = options.from ?? defaults.from;
-  const to = options.to ?? defaults.to;
-  for (const [name, date] of [
-    ['--from', from],
-    ['--to', to],
-  ] as const) {
-    if (!isDate(date)) faults.push(`${name}: got '${date}', expected a UTC date YYYY-MM-DD`);
-  }
-  if (faults.length === 0 && from >= to) {
-    faults.push(
-      `--from ${from} --to ${to}: the range is empty; --to is exclusive, so one day is --from D --to D+1`,
-    );
-  }
-  for (const vessel of options.vessel ?? []) {
-    if (!VESSEL_ID.test(vessel)) {
-      faults.push(`--vessel: got '${vessel}', expected IMO and seven digits, such as IMO9321483`);
-    }
-  }
-  if (faults.length > 0) throw new ConfigError('usage', faults.join('\n'));
-  return { from, to };
-}
-
-const BAD = new Set(['failed', 'refused', 'running-elsewhere', 'interrupted', 'not-begun']);
+const BAD = new Set(['failed', 'refused', 'waiting', 'running-elsewhere', 'interrupted', 'not-begun']);
 
 /** Does this result make the exit code 1? */
 export function isBad(result: DayResult): boolean {
   return BAD.has(result.status);
-}
-
-function jsonResults(results: readonly DayResult[]): string {
-  return `${JSON.stringify({ vesselDays: results.map(({ day, ...rest }) => ({ ...day, ...rest })) }, null, 2)}\n`;
 }
 
 /** `6 vessel-days: 4 published (1,234,567 rows), 1 empty, 1 already done` */
@@ -117,6 +127,7 @@ export function summarize(results: readonly DayResult[]): string {
     ['not-due', 'not due'],
     ['failed', 'failed'],
     ['refused', 'refused'],
+    ['waiting', 'waiting'],
     ['running-elsewhere', 'running elsewhere'],
     ['interrupted', 'interrupted'],
     ['not-begun', 'not begun'],
@@ -127,7 +138,6 @@ export function summarize(results: readonly DayResult[]): string {
     const rows = matching.reduce((sum, result) => sum + (result.rows ?? 0), 0);
     return [`${matching.length} ${word}${status === 'published' ? ` (${formatCount(rows)} rows)` : ''}`];
   });
-  if (results.length === 0) return 'no vessel-days: the jobs find no vessel';
   if (results.every((result) => ['done', 'not-due', 'unchanged'].includes(result.status)))
     parts.push('nothing to do');
   return `${results.length} ${results.length === 1 ? 'vessel-day' : 'vessel-days'}: ${parts.join(', ')}`;

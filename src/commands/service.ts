@@ -9,7 +9,7 @@ import { startService } from '../service/service.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
 
-export interface ServiceCommandOptions {
+interface ServiceCommandOptions {
   readonly host: string;
   readonly port: number;
   readonly tenant: string;
@@ -57,15 +57,24 @@ export async function serviceCommand(
   return EXIT_OK;
 }
 
+const VESSELS_RULE = 'expected "*" or a list such as ["IMO9321483"]';
+
 const clientsFile = z
   .array(
-    z.strictObject({
-      clientId: z.string().min(1),
-      clientSecret: z.string().min(8),
-      vessels: z.union([z.literal('*'), z.array(z.string().regex(VESSEL_ID))]),
-    }),
+    z.strictObject(
+      {
+        clientId: z.string('expected text').min(1, 'is empty'),
+        clientSecret: z.string('expected text').min(8, 'is too short, expected at least 8 characters'),
+        vessels: z.union([z.literal('*'), z.array(z.string().regex(VESSEL_ID, VESSELS_RULE))], VESSELS_RULE),
+      },
+      {
+        error: ({ code }) =>
+          code === 'unrecognized_keys' ? 'has keys that are not known' : 'expected an object',
+      },
+    ),
+    'expected a list',
   )
-  .min(1);
+  .min(1, 'the list is empty');
 
 /** The clients of a JSON file. Values are not shown in messages: they are secrets. */
 function readClients(path: string): ServiceClient[] {
@@ -78,8 +87,8 @@ function readClients(path: string): ServiceClient[] {
   }
   const parsed = clientsFile.safeParse(json);
   if (parsed.success) return parsed.data;
-  const places = parsed.error.issues.map(
-    (issue) => `${issue.path.join('.') || '(top level)'}: ${issue.code}`,
+  const places = parsed.error.issues.map(({ path: [at, field], message }) =>
+    [typeof at === 'number' ? `client ${at + 1}` : '', field, message].filter(Boolean).join(' '),
   );
   throw new ConfigError(
     'clients-file',

@@ -1,29 +1,31 @@
 /** `status`: what the lake holds of each vessel-day, by the lake alone. */
 import type { AppOverrides } from '../app.ts';
-import { openApp } from '../app.ts';
-import type { LakeConfig } from '../config/config.ts';
-import { loadConfig, loadLakeConfig, pickJobs } from '../config/config.ts';
-import { findVessels } from '../export/export-jobs.ts';
-import type { JobStatus, StatusPorts } from '../export/job-status.ts';
-import { readJobStatus } from '../export/job-status.ts';
-import type { QueryClient } from '../fetch/client.ts';
-import type { Job } from '../model/index.ts';
-import { addDays, microsToDate, systemClock } from '../model/index.ts';
-import { summarizeCoverage } from '../plan/coverage.ts';
-import { thisProcess } from '../publish/process-id.ts';
-import { openStore } from '../store/open-store.ts';
-import { formatStatus } from '../terminal/coverage.ts';
+import type { JobVessels, VesselTrouble } from '../export/job-vessels.ts';
+import { findVessels } from '../export/job-vessels.ts';
+import { thisProcess } from '../lake/process-id.ts';
+import { describeRemark, howToAccept } from '../lake/remarks.ts';
+import type { Clock, Job } from '../model/index.ts';
+import { lookbackDaysOf, systemClock } from '../model/index.ts';
+import type { Coverage, CoverageState } from '../status/cells.ts';
+import { summarizeCoverage } from '../status/cells.ts';
+import { readJobStatus } from '../status/job-status.ts';
+import { paint, writeText } from '../terminal/screen.ts';
+import { formatStatus } from '../terminal/status-view.ts';
+import { formatVesselTroubles } from '../terminal/vessel-view.ts';
 import type { CommandContext } from './context.ts';
-import { commandLog, EXIT_OK } from './context.ts';
-import type { RunOptions } from './run.ts';
-import { checkRange } from './run.ts';
+import { EXIT_OK } from './context.ts';
+import type { RangeOptions } from './dates.ts';
+import { askedDates, datesOr, formatDates } from './dates.ts';
+import type { OpenedLake } from './open.ts';
+import { openLake } from './open.ts';
+import type { Item, OutputOptions } from './results.ts';
+import { openOutput } from './results.ts';
 
-export interface StatusOptions extends Pick<RunOptions, 'from' | 'to' | 'vessel' | 'json'> {
+export interface StatusOptions extends RangeOptions, OutputOptions {
   /** Ask the service which vessels there are, for jobs that discover them. */
   readonly discover?: boolean;
 }
 
-const DEFAULT_DAYS = 30;
 /** Columns where stdout is no terminal. */
 const DEFAULT_COLUMNS = 120;
 
@@ -34,96 +36,106 @@ export async function statusCommand(
   options: StatusOptions,
   overrides: AppOverrides = {},
 ): Promise<number> {
-  const nowMs = (overrides.clock ?? systemClock).nowMs();
-  const today = microsToDate(nowMs * 1_000);
-  const defaults = { from: addDays(options.to ?? today, -DEFAULT_DAYS), to: addDays(today, 1) };
-  const range = checkRange({ ...defaults, ...options }, nowMs);
-  const opened = await openFor(context, options, overrides);
+  const clock = overrides.clock ?? systemClock;
+  const asked = askedDates(options, clock.nowMs());
+  const output = openOutput(context.stdout, 'status', options);
+  const lake = await openLake(context, jobNames, options.discover === true, overrides);
+  const apiVersion = lake.config.settings.QUERY_API_VERSION;
+  const ports = { store: lake.store, clock, self: thisProcess(), log: lake.log, apiVersion };
+  const columns = context.stdout.columns ?? DEFAULT_COLUMNS;
+  const blocks: string[] = [];
+  const all = { vesselDays: 0, rows: 0 };
   try {
-    const shown: ShownJob[] = [];
-    for (const job of pickJobs(opened.config, jobNames)) {
-      const vessels = await vesselsToShow(opened, job, options, context.signal);
-      const status = await readJobStatus(opened.ports, job, { ...range, ...vessels });
-      shown.push({ job, ...vessels, status });
+    for (const job of lake.jobs) {
+      const dates = datesOr(lookbackDaysOf(job), asked, clock.nowMs());
+      const { from, to, meaning } = dates;
+      const { vesselsFrom, ...known } = await vesselsToShow(
+        { ...lake, clock },
+        job,
+        options,
+        to,
+        context.signal,
+      );
+      const status = await readJobStatus(ports, job, { from, to, vessels: known.vessels });
+      const troubles = known.troubles ?? unlistedBy(status.cells);
+      for (const trouble of troubles) output.add('vessels', { job: job.name, ...trouble });
+      const summary = summarizeCoverage(status.cells);
+      all.vesselDays += summary.vesselDays;
+      all.rows += summary.rows;
+      for (const { day, ...cell } of status.cells) output.add('days', { ...day, ...cell });
+      for (const { day, remark } of status.remarks)
+        output.add('remarks', { ...day, code: remark.kind, message: describeRemark(remark) });
+      output.add('jobs', {
+        job: job.name,
+        dataset: job.dataset,
+        from,
+        to,
+        vesselsFrom,
+        vessels: status.vessels,
+        ...summary,
+        receipts: { fetched: status.fetched, fromIndex: status.fromIndex },
+      });
+      if (!output.isText) continue;
+      const remarks = [
+        ...(meaning === undefined ? [] : [`dates: ${formatDates(dates)}`]),
+        REMARKS[vesselsFrom],
+        formatVesselTroubles(troubles),
+        ...status.remarks.map(
+          ({ day, remark }) =>
+            `${paint(context.stdout, 'yellow', 'remark:')} ${day.vessel}: ${describeRemark(remark)}; '${howToAccept(day)}' accepts it`,
+        ),
+      ];
+      const remark = remarks.filter((line) => line !== '').join('\n');
+      blocks.push(
+        formatStatus({ job: job.name, cells: status.cells, summary, remark }, columns, context.stdout),
+      );
     }
-    context.stdout.write(options.json === true ? jsonStatus(shown, range) : textStatus(context, shown));
+    output.end(all);
+    if (output.isText) writeText(context.stdout, `${blocks.join('\n\n')}\n`);
     return EXIT_OK;
   } finally {
-    await opened.close();
+    await lake.close();
   }
 }
 
-interface Opened {
-  readonly config: LakeConfig;
-  readonly ports: StatusPorts & { readonly client?: QueryClient };
-  close(): Promise<void>;
-}
+type VesselsFrom = Item<'status', 'jobs'>['vesselsFrom'];
 
-/** The lake alone, which needs no credentials; with `--discover` the service too. */
-async function openFor(
-  context: CommandContext,
-  { discover }: StatusOptions,
-  overrides: AppOverrides,
-): Promise<Opened> {
-  if (discover === true) {
-    const config = loadConfig(context.env);
-    const log = commandLog(context, config.settings.LOG_LEVEL);
-    return await openApp(config, context.env, log, { encoderThreads: 0, ...overrides });
-  }
-  const config = loadLakeConfig(context.env);
-  const { LAKE_URL, LOG_LEVEL, QUERY_API_VERSION: apiVersion } = config.settings;
-  const store = await openStore(LAKE_URL, context.env);
-  const clock = overrides.clock ?? systemClock;
-  const ports = { store, clock, self: thisProcess(), log: commandLog(context, LOG_LEVEL), apiVersion };
-  return { config, ports, close: () => store.close() };
-}
-
-interface ShownJob {
-  readonly job: Job;
-  readonly vesselsFrom: 'command' | 'job' | 'service' | 'lake';
-  readonly status: JobStatus;
+/** Undefined `vessels`: those that the lake knows; undefined `troubles`: nobody was asked. */
+interface ShownVessels extends Partial<Pick<JobVessels, 'vessels' | 'troubles'>> {
+  readonly vesselsFrom: VesselsFrom;
 }
 
 async function vesselsToShow(
-  { ports: { client } }: Opened,
+  { client, store, log, clock }: OpenedLake & { readonly clock: Clock },
   job: Job,
   options: StatusOptions,
+  to: string,
   signal: AbortSignal,
-): Promise<{ vessels: readonly string[] | undefined; vesselsFrom: ShownJob['vesselsFrom'] }> {
+): Promise<ShownVessels> {
   if (options.vessel !== undefined) return { vessels: options.vessel, vesselsFrom: 'command' };
   if (!('discover' in job.vessels)) return { vessels: job.vessels, vesselsFrom: 'job' };
-  if (client === undefined) return { vessels: undefined, vesselsFrom: 'lake' };
-  return { vessels: await findVessels({ client }, job, signal), vesselsFrom: 'service' };
+  if (client === undefined) return { vesselsFrom: 'lake' };
+  const found = await findVessels({ client, store, log, clock }, job, { vessels: [], to }, signal);
+  return { ...found, vesselsFrom: 'service' };
 }
 
-const REMARKS: Readonly<Record<ShownJob['vesselsFrom'], string>> = {
+const UNTRIED: ReadonlySet<CoverageState> = new Set(['not-due', 'missing', 'running']);
+
+/** Where the service is not asked: vessels that it did not list, or had no series of, when their newest day was tried. */
+function unlistedBy(cells: readonly Coverage[]): VesselTrouble[] {
+  const newest = new Map<string, Coverage>();
+  for (const cell of cells) if (!UNTRIED.has(cell.state)) newest.set(cell.day.vessel, cell);
+  return [...newest].flatMap(([vessel, { day, unlisted, code, message = '' }]) => {
+    if (code === 'no-series') return [{ vessel, code: 'unlisted' as const, message }];
+    if (unlisted !== true) return [];
+    const known = `not among the vessels that were discovered when ${day.date} was published`;
+    return [{ vessel, code: 'unlisted' as const, message: known }];
+  });
+}
+
+const REMARKS: Readonly<Record<VesselsFrom, string>> = {
   command: '',
   job: '',
   service: 'vessels: as the service lists them now',
   lake: 'vessels: those that the lake knows on these dates; the service was not asked for others (--discover asks)',
 };
-
-function textStatus(context: CommandContext, shown: readonly ShownJob[]): string {
-  const columns = context.stdout.columns ?? DEFAULT_COLUMNS;
-  const blocks = shown.map(({ job, vesselsFrom, status: { cells } }) =>
-    formatStatus(
-      { job: job.name, cells, summary: summarizeCoverage(cells), remark: REMARKS[vesselsFrom] },
-      columns,
-    ),
-  );
-  return `${blocks.join('\n\n')}\n`;
-}
-
-function jsonStatus(shown: readonly ShownJob[], range: { from: string; to: string }): string {
-  const jobs = shown.map(({ job, vesselsFrom, status }) => ({
-    job: job.name,
-    dataset: job.dataset,
-    ...range,
-    vesselsFrom,
-    vessels: status.vessels,
-    ...summarizeCoverage(status.cells),
-    receipts: { fetched: status.fetched, fromIndex: status.fromIndex },
-    cells: status.cells.map(({ day: { vessel, date }, ...cell }) => ({ vessel, date, ...cell })),
-  }));
-  return `${JSON.stringify({ jobs }, null, 2)}\n`;
-}

@@ -1,30 +1,31 @@
 /** `verify`: receipts against objects, with `--deep` also against the service. Read-only, always. */
 import type { AppOverrides } from '../app.ts';
-import { openApp } from '../app.ts';
-import { verifyLake } from '../audit/verify-lake.ts';
-import type { LakeConfig } from '../config/config.ts';
-import { loadConfig, loadLakeConfig, pickJobs } from '../config/config.ts';
-import type { QueryClient } from '../fetch/client.ts';
-import type { Log } from '../model/index.ts';
-import { systemClock } from '../model/index.ts';
-import { openStore } from '../store/open-store.ts';
-import type { ObjectStore } from '../store/store.ts';
+import { ConfigError } from '../errors.ts';
+import { addDays, systemClock } from '../model/index.ts';
+import { writeText } from '../terminal/screen.ts';
 import type { VerifyView } from '../terminal/verify-view.ts';
 import { createVerifyView, formatVerified } from '../terminal/verify-view.ts';
+import type { Finding } from '../verify/findings.ts';
 import { FINDINGS } from '../verify/findings.ts';
+import type { JobExtent } from '../verify/lake-walk.ts';
+import { ALL_DATES, walkLedger } from '../verify/lake-walk.ts';
+import type { VerifyObserver } from '../verify/verify-lake.ts';
+import { verifyLake } from '../verify/verify-lake.ts';
 import type { CommandContext } from './context.ts';
-import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
-import type { RunOptions } from './run.ts';
-import { checkRange } from './run.ts';
+import { EXIT_FAILED, EXIT_OK } from './context.ts';
+import type { Dates, RangeOptions } from './dates.ts';
+import { askedDates, formatDates } from './dates.ts';
+import type { OpenedLake } from './open.ts';
+import { openLake } from './open.ts';
+import type { Item, Output, OutputOptions } from './results.ts';
+import { openOutput } from './results.ts';
 
-export interface VerifyOptions extends Pick<RunOptions, 'from' | 'to' | 'vessel' | 'json'> {
+export interface VerifyOptions extends RangeOptions, OutputOptions {
   readonly deep?: boolean;
 }
 
 /** What tests put in the place of the real thing. */
-export interface VerifyOverrides extends Pick<AppOverrides, 'clientLimits'> {
-  readonly wrapStore?: (store: ObjectStore) => ObjectStore;
-}
+export type VerifyOverrides = Pick<AppOverrides, 'clientLimits' | 'wrapStore'>;
 
 /** Vessel-days at once with `--deep`: as many objects of S3 lie in the temp folder. */
 const MAX_DEEP_AT_ONCE = 4;
@@ -36,75 +37,119 @@ export async function verifyCommand(
   context: CommandContext,
   jobNames: readonly string[],
   options: VerifyOptions,
-  overrides: VerifyOverrides = {},
+  { wrapStore, ...overrides }: VerifyOverrides = {},
 ): Promise<number> {
-  const range = checkRange(options, systemClock.nowMs());
+  const asked = askedDates(options, systemClock.nowMs());
+  const isWhole = asked.from === undefined && asked.to === undefined;
+  const output = openOutput(context.stdout, 'verify', options);
   const deep = options.deep === true;
   const view = createVerifyView(context.stderr, systemClock);
-  const opened = deep ? await openWithService(context, view, overrides) : await openLakeOnly(context, view);
+  const lake = await openLake(context, jobNames, deep, overrides, view.log);
+  const seen: Gathered = { unknownJobs: [], hints: [] };
   let failure: unknown;
   try {
-    const jobs = pickJobs(opened.config, jobNames);
-    const { WORKER_CONCURRENCY, TEMP_DIR } = opened.config.settings;
+    const { WORKER_CONCURRENCY, TEMP_DIR } = lake.config.settings;
     const request = {
-      ...range,
-      jobs,
+      ...ALL_DATES,
+      ...asked,
+      jobs: lake.jobs,
       vessels: options.vessel ?? [],
       concurrency: deep
         ? Math.min(WORKER_CONCURRENCY, MAX_DEEP_AT_ONCE)
         : Math.max(WORKER_CONCURRENCY, LEAST_AT_ONCE),
-      ...(opened.client && { deep: { client: opened.client, tempDir: TEMP_DIR } }),
+      ...(lake.client && { deep: { client: lake.client, tempDir: TEMP_DIR } }),
     };
-    const store = overrides.wrapStore?.(opened.store) ?? opened.store;
-    await verifyLake({ store, log: opened.log }, request, view, context.signal);
+    const store = wrapStore?.(lake.store) ?? lake.store;
+    const observer = observe(view, output, (dates) => {
+      seen.dates = { ...dates, ...asked, ...(isWhole && { meaning: 'the whole lake' }) };
+    });
+    await verifyLake({ store, log: lake.log }, request, observer, context.signal);
+    const isNothing = view.totals.planned === 0 && view.findings.length === 0;
+    if (isNothing || (isWhole && jobNames.length === 0))
+      await lookAround(lake, request.vessels, isNothing, seen);
   } catch (error) {
     failure = error;
   } finally {
     view.end();
-    await opened.close();
+    await lake.close();
   }
-  if (failure === undefined || view.totals.vesselDays > 0)
-    context.stdout.write(options.json === true ? jsonVerified(view) : formatVerified(view, deep));
+  if (failure === undefined || view.totals.vesselDays + view.totals.notVerified > 0) {
+    const { planned, vesselDays, notVerified, sound, rows, bytes: sizeBytes } = view.totals;
+    const { from = asked.from ?? null, to = asked.to ?? null } = seen.dates ?? {};
+    const withFindings = vesselDays + notVerified - sound;
+    const counts = { planned, vesselDays, notVerified, withFindings, rows, sizeBytes };
+    output.end({ from, to, ...counts, unknownJobs: seen.unknownJobs });
+    if (output.isText) {
+      const dates = seen.dates?.meaning === undefined ? [] : [formatDates(seen.dates)];
+      const lines = [...dates, ...seen.hints].map((line) => `${line}\n`);
+      writeText(context.stdout, formatVerified(view, deep, context.stdout) + lines.join(''));
+    }
+  }
   if (failure !== undefined) throw failure;
   return view.findings.length === 0 ? EXIT_OK : EXIT_FAILED;
 }
 
-interface Opened {
-  readonly config: LakeConfig;
-  readonly log: Log;
-  readonly store: ObjectStore;
-  readonly client?: QueryClient;
-  close(): Promise<void>;
+/** What is known beside the findings. */
+interface Gathered {
+  dates?: Dates;
+  unknownJobs: string[];
+  /** Lines for people. */
+  hints: string[];
 }
 
-/** The receipts need no credentials to be held against the objects. */
-async function openLakeOnly(context: CommandContext, view: VerifyView): Promise<Opened> {
-  const config = loadLakeConfig(context.env);
-  const log = commandLog(context, config.settings.LOG_LEVEL, view.log);
-  const store = await openStore(config.settings.LAKE_URL, context.env);
-  return { config, log, store, close: () => store.close() };
-}
-
-async function openWithService(
-  context: CommandContext,
+/** The view, and the output that is told of each finding. */
+function observe(
   view: VerifyView,
-  { clientLimits }: VerifyOverrides,
-): Promise<Opened> {
-  const config = loadConfig(context.env);
-  const log = commandLog(context, config.settings.LOG_LEVEL, view.log);
-  const overrides = { encoderThreads: 0, ...(clientLimits && { clientLimits }) } as const;
-  const { store, client, close } = await openApp(config, context.env, log, overrides);
-  return { config, log, store, client, close };
+  output: Output<'verify'>,
+  onDates: (dates: Dates) => void,
+): VerifyObserver {
+  return {
+    onPlanned(vesselDays, dates) {
+      view.onPlanned(vesselDays);
+      if (dates !== undefined) onDates(dates);
+    },
+    onBytes: (bytes) => view.onBytes(bytes),
+    onDay(verified) {
+      view.onDay(verified);
+      for (const finding of verified.findings) output.add('findings', toFinding(finding));
+      for (const { name: code, day, text: message } of verified.remarks)
+        output.add('remarks', { ...day, code, message });
+    },
+  };
 }
 
-function jsonVerified({ totals, findings, remarks }: VerifyView): string {
-  const result = {
-    ...totals,
-    findings: findings.map(({ name, day, where, found, expected }) => {
-      const { means, next } = FINDINGS[name];
-      return { name, ...day, where, found, expected, means, next };
-    }),
-    remarks: remarks.map(({ name, day, text }) => ({ name, ...day, text })),
+function toFinding({ name: code, day, where: key, found, expected }: Finding): Item<'verify', 'findings'> {
+  const { means: message, next } = FINDINGS[code];
+  return { ...day, code, message, key, found, expected, next };
+}
+
+/** What the lake has beside what was asked for. Throws ConfigError where jobs and vessels match nothing of it. */
+async function lookAround(
+  { store, jobs, config }: OpenedLake,
+  vessels: readonly string[],
+  isNothing: boolean,
+  seen: Gathered,
+): Promise<void> {
+  const extents = await walkLedger(store);
+  seen.unknownJobs = [...extents.keys()].filter((name) => !config.jobs.some((job) => job.name === name));
+  if (seen.unknownJobs.length > 0)
+    seen.hints.push(`not verified, since no job file is named so: ${seen.unknownJobs.join(', ')}`);
+  if (!isNothing) return;
+  if (extents.size === 0) return void seen.hints.push('the lake has no receipts');
+  const has = `the lake has ${[...extents].map(describeExtent).join('; ')}`;
+  const isThere = ({ name }: { name: string }) => {
+    const known = extents.get(name)?.vessels;
+    return known !== undefined && (vessels.length === 0 || vessels.some((vessel) => known.has(vessel)));
   };
-  return `${JSON.stringify(result, null, 2)}\n`;
+  if (jobs.some(isThere)) return void seen.hints.push(has);
+  const what = [...jobs.map(({ name }) => `job ${name}`), ...vessels.map((id) => `vessel ${id}`)].join(', ');
+  throw new ConfigError(
+    'nothing-to-verify',
+    `nothing of ${what} is in the lake; ${has}. Name jobs and vessels of these, or none`,
+  );
+}
+
+function describeExtent([job, { vessels, first, last }]: [string, JobExtent]): string {
+  const dates = formatDates({ from: first, to: addDays(last, 1) });
+  return `${job}: ${vessels.size} ${vessels.size === 1 ? 'vessel' : 'vessels'}, ${dates}`;
 }

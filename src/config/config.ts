@@ -1,10 +1,12 @@
 /** Environment and job files → one frozen Config, or one ConfigError that lists every fault. */
 import { ConfigError } from '../errors.ts';
 import type { Job } from '../model/index.ts';
-import type { Environment, Origin, Settings } from './environment.ts';
-import { readEnvironment, show } from './environment.ts';
-import { readJobs } from './jobs.ts';
-import type { Variable, VariableName } from './variables.ts';
+import { didYouMean } from './did-you-mean.ts';
+import type { Environment, Origin } from './environment.ts';
+import { misspelledVariables, readEnvironment, show } from './environment.ts';
+import type { JobDefinition, ReadJobs } from './jobs.ts';
+import { defineJobs, readJobs } from './jobs.ts';
+import type { Settings, Variable, VariableName } from './variables.ts';
 import { VARIABLES } from './variables.ts';
 
 export interface Config {
@@ -26,66 +28,90 @@ export interface LakeConfig extends Pick<Config, 'jobs'> {
   readonly settings: Omit<Settings, (typeof SERVICE_SETTINGS)[number]>;
 }
 
+/** Jobs by name, in the place of the files in JOBS_DIR. */
+export type JobDefinitions = Readonly<Record<string, JobDefinition>>;
+
 /** The effective configuration. Throws ConfigError `configuration` that names every fault at once. */
-export function loadConfig(env: Environment): Config {
-  return load(env, new Set());
+export function loadConfig(env: Environment, definitions?: JobDefinitions): Config {
+  return load(env, new Set(), definitions);
 }
 
-/** The same, for commands that ask nothing of the service. */
-export function loadLakeConfig(env: Environment): LakeConfig {
-  return load(env, new Set(SERVICE_SETTINGS));
+/** The same, for those who ask nothing of the service. */
+export function loadLakeConfig(env: Environment, definitions?: JobDefinitions): LakeConfig {
+  return load(env, new Set(SERVICE_SETTINGS), definitions);
 }
 
-function load(env: Environment, mayBeMissing: ReadonlySet<VariableName>): Config {
+function load(
+  env: Environment,
+  mayBeMissing: ReadonlySet<VariableName>,
+  definitions: JobDefinitions | undefined,
+): Config {
   const { settings, origins, faults } = readEnvironment(env, mayBeMissing);
-  const jobs = settings.JOBS_DIR === undefined ? { jobs: [], faults: [] } : readJobs(settings.JOBS_DIR);
+  const jobs = definitions === undefined ? jobsIn(settings.JOBS_DIR) : defineJobs(definitions);
   const all = [...faults, ...jobs.faults];
   if (all.length > 0) {
     const count = all.length === 1 ? 'one fault' : `${all.length} faults`;
     throw new ConfigError(
       'configuration',
-      `${count} in the settings:\n${all.map((fault) => `  - ${fault}`).join('\n')}\nSee 'vessel-export config' and the README's Settings.`,
+      `${count} in the settings:\n${all.map((fault) => `  - ${fault}`).join('\n')}\n'vessel-export config' shows every setting and what it means.`,
     );
   }
   return Object.freeze({ settings: settings as Settings, origins, jobs: jobs.jobs });
 }
 
+function jobsIn(folder: string | undefined): ReadJobs {
+  return folder === undefined ? { jobs: [], faults: [] } : readJobs(folder);
+}
+
 /** The jobs with these names, all when none is named. Throws ConfigError for a name that does not exist. */
 export function pickJobs(config: LakeConfig, names: readonly string[]): Job[] {
-  const unknown = names.filter((name) => !config.jobs.some((job) => job.name === name));
+  const known = config.jobs.map(({ name }) => name);
+  const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
     throw new ConfigError(
       'unknown-job',
-      `no job '${unknown.join("', '")}' in ${config.settings.JOBS_DIR}; there are: ${config.jobs.map((job) => job.name).join(', ')}`,
+      `no job '${unknown.join("', '")}' in ${config.settings.JOBS_DIR}; there are: ${known.join(', ')}${unknown.map((name) => didYouMean(name, known)).join('')}`,
     );
   }
   return config.jobs.filter((job) => names.length === 0 || names.includes(job.name));
 }
 
 /** One effective setting for people to see. */
-export interface ShownSetting {
+interface ShownSetting {
   readonly name: string;
+  /** Null when it is not set, or cannot be read. */
   readonly value: string | null;
+  readonly valid: boolean;
   readonly origin: string;
   readonly meaning: string;
 }
 
-/** Every variable with its effective value, secrets masked, and where it came from; faults beside them. */
+/**
+ * Every variable with its effective value, secrets masked, and where it came from; faults beside them, and as
+ * warnings what is probably misspelt.
+ */
 export function showSettings(env: Environment): {
   settings: ShownSetting[];
   jobs: readonly Job[];
   faults: string[];
+  warnings: string[];
 } {
-  const { settings, origins, faults } = readEnvironment(env);
+  const { settings, origins, faults, wrong } = readEnvironment(env);
   const shown = (VARIABLES as readonly (Variable & { name: VariableName })[]).map((variable) => {
+    const bad = wrong[variable.name];
     const value = settings[variable.name];
+    const shown = bad?.shown ?? (value === undefined ? null : show(variable, String(value)));
     return {
       name: variable.name,
-      value: value === undefined ? null : show(variable, String(value)).replace(/^'|'$/g, ''),
-      origin: origins[variable.name] ?? 'not set',
+      value: shown?.replace(/^'|'$/g, '') ?? null,
+      valid: bad === undefined,
+      origin: bad?.origin ?? origins[variable.name] ?? 'not set',
       meaning: variable.meaning,
     };
   });
-  const jobs = settings.JOBS_DIR === undefined ? { jobs: [], faults: [] } : readJobs(settings.JOBS_DIR);
-  return { settings: shown, jobs: jobs.jobs, faults: [...faults, ...jobs.faults] };
+  const jobs = jobsIn(settings.JOBS_DIR);
+  const warnings = misspelledVariables(env).map(
+    ([found, meant]) => `${found} is set and no setting; did you mean ${meant}?`,
+  );
+  return { settings: shown, jobs: jobs.jobs, faults: [...faults, ...jobs.faults], warnings };
 }

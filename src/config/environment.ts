@@ -1,8 +1,8 @@
 /** Environment → settings; every fault is gathered, none thrown. */
 import { readFileSync } from 'node:fs';
 import { messageOf } from '../errors.ts';
-import type { ApiVersion } from '../model/index.ts';
-import type { Variable, VariableName } from './variables.ts';
+import { nearestName } from './did-you-mean.ts';
+import type { Settings, Variable, VariableName } from './variables.ts';
 import { VARIABLES } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -10,33 +10,20 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Where an effective setting came from. */
 export type Origin = 'environment' | 'default' | 'demo' | `file ${string}`;
 
-export interface Settings {
-  readonly QUERY_BASE_URL: string;
-  readonly QUERY_AUTH_URL: string;
-  readonly QUERY_CLIENT_ID: string;
-  readonly QUERY_CLIENT_SECRET: string;
-  readonly QUERY_API_VERSION: ApiVersion;
-  readonly QUERY_MAX_CONCURRENCY: number;
-  readonly QUERY_MAX_REQUESTS_PER_MINUTE: number;
-  readonly QUERY_PACE_GROUP: string;
-  readonly QUERY_ALLOW_HTTP: boolean;
-  readonly LAKE_URL: string;
-  readonly REDIS_URL?: string;
-  readonly REDIS_PREFIX: string;
-  readonly WORKER_CONCURRENCY: number;
-  readonly HTTP_HOST: string;
-  readonly HTTP_PORT: number;
-  readonly QUEUE_BOARD_PASSWORD?: string;
-  readonly JOBS_DIR: string;
-  readonly TEMP_DIR: string;
-  readonly LOG_LEVEL: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-}
-
-export interface ReadEnvironment {
+interface ReadEnvironment {
   readonly settings: Partial<Settings>;
   readonly origins: Readonly<Partial<Record<VariableName, Origin>>>;
   readonly faults: readonly string[];
+  /** What is set but cannot be used, as it may be shown; absent where it cannot be read. */
+  readonly wrong: Readonly<
+    Partial<Record<VariableName, { readonly origin: Origin; readonly shown?: string }>>
+  >;
 }
+
+const ALL: readonly (Variable & { name: VariableName })[] = VARIABLES;
+const KNOWN_NAMES = new Set(
+  ALL.flatMap(({ name, fromFile }) => (fromFile ? [name, `${name}_FILE`] : [name])),
+);
 
 /**
  * Read every variable of the table. An empty value counts as not set; those in `mayBeMissing` are then left out.
@@ -47,42 +34,58 @@ export function readEnvironment(
 ): ReadEnvironment {
   const settings: Record<string, unknown> = {};
   const origins: Partial<Record<VariableName, Origin>> = {};
+  const wrong: { -readonly [Name in VariableName]?: NonNullable<ReadEnvironment['wrong'][Name]> } = {};
   const faults: string[] = [];
-  for (const variable of VARIABLES as readonly (Variable & { name: VariableName })[]) {
+  for (const variable of ALL) {
     if (mayBeMissing.has(variable.name) && !isSet(variable, env)) continue;
     const found = findText(variable, env);
     if (found === undefined) continue;
     if ('fault' in found) {
       faults.push(found.fault);
+      if (found.origin !== undefined) wrong[variable.name] = { origin: found.origin };
       continue;
     }
+    const shown = show(variable, found.text);
     const parsed = variable.schema.safeParse(found.text);
     if (!parsed.success) {
+      const advice = variable.advice?.(found.text);
       faults.push(
-        `${variable.name} (${found.origin}): got ${show(variable, found.text)}, expected ${variable.rule}`,
+        `${variable.name} (${found.origin}): got ${shown}, expected ${variable.rule}${advice === undefined ? '' : `; ${advice}`}`,
       );
+      wrong[variable.name] = { origin: found.origin, shown };
       continue;
     }
     settings[variable.name] = parsed.data;
     origins[variable.name] = found.origin;
   }
   const typed = settings as Partial<Settings>;
-  return { settings: typed, origins, faults: [...faults, ...plainHttpFaults(typed)] };
+  for (const [name, fault] of plainHttpFaults(typed)) {
+    faults.push(fault);
+    wrong[name] = { origin: 'environment', shown: `'${typed[name]}'` };
+  }
+  return { settings: typed, origins, faults, wrong };
+}
+
+/** Variables that are set and are none of ours, but nearly, with the one that was meant. */
+export function misspelledVariables(env: Environment): [found: string, meant: string][] {
+  return Object.keys(env).flatMap((name) => {
+    const meant = env[name] && !KNOWN_NAMES.has(name) ? nearestName(name, KNOWN_NAMES, 1) : undefined;
+    return meant === undefined ? [] : [[name, meant] as [string, string]];
+  });
 }
 
 function isSet({ name }: Variable, env: Environment): boolean {
   return Boolean(env[name] || env[`${name}_FILE`]);
 }
 
-function findText(
-  variable: Variable,
-  env: Environment,
-): { text: string; origin: Origin } | { fault: string } | undefined {
+type Found = { text: string; origin: Origin } | { fault: string; origin?: Origin };
+
+function findText(variable: Variable, env: Environment): Found | undefined {
   const { name } = variable;
   const value = env[name] || undefined;
   const fileName = variable.fromFile === true ? env[`${name}_FILE`] || undefined : undefined;
   if (value !== undefined && fileName !== undefined) {
-    return { fault: `${name} and ${name}_FILE: both are set, expected one of them` };
+    return { fault: `${name} and ${name}_FILE: both are set, expected one of them`, origin: 'environment' };
   }
   if (value !== undefined) return { text: value, origin: 'environment' };
   if (fileName !== undefined) return readSecretFile(name, fileName);
@@ -90,17 +93,19 @@ function findText(
   if (fallback !== undefined) return { text: fallback, origin: 'default' };
   if (variable.optional === true) return undefined;
   const places = variable.fromFile === true ? `${name} or ${name}_FILE` : name;
+  const near = misspelledVariables(env).filter(([, meant]) => meant === name || meant === `${name}_FILE`);
+  const hint = near.map(([found]) => `; ${found} is set: is that what was meant?`).join('');
   return {
-    fault: `${name}: not set, expected ${variable.rule}; set ${places} in the environment (${variable.meaning})`,
+    fault: `${name}: not set, expected ${variable.rule}; set ${places} in the environment (${variable.meaning})${hint}`,
   };
 }
 
-function readSecretFile(name: string, path: string): { text: string; origin: Origin } | { fault: string } {
+function readSecretFile(name: string, path: string): Found {
   try {
     const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
     return { text, origin: `file ${path}` };
   } catch (error) {
-    return { fault: `${name}_FILE: cannot read '${path}': ${messageOf(error)}` };
+    return { fault: `${name}_FILE: cannot read '${path}': ${messageOf(error)}`, origin: `file ${path}` };
   }
 }
 
@@ -111,15 +116,16 @@ export function show(variable: Pick<Variable, 'secret'>, text: string): string {
 }
 
 /** Credentials travel in clear over http, so that is for this machine only. */
-function plainHttpFaults(settings: Partial<Settings>): string[] {
+function plainHttpFaults(
+  settings: Partial<Settings>,
+): ['QUERY_BASE_URL' | 'QUERY_AUTH_URL', fault: string][] {
   if (settings.QUERY_ALLOW_HTTP === true) return [];
   const names = ['QUERY_BASE_URL', 'QUERY_AUTH_URL'] as const;
   return names.flatMap((name) => {
     const text = settings[name];
     if (text === undefined || !text.startsWith('http:') || isLoopback(new URL(text).hostname)) return [];
-    return [
-      `${name}: got plain http to '${new URL(text).host}', which would show the credentials to the network; expected https, or set QUERY_ALLOW_HTTP=1`,
-    ];
+    const fault = `${name}: got plain http to '${new URL(text).host}', which would show the credentials to the network; expected https, or set QUERY_ALLOW_HTTP=1`;
+    return [[name, fault]];
   });
 }
 

@@ -5,25 +5,35 @@ import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { messageOf } from '../errors.ts';
 import type { Aggregation, Job } from '../model/index.ts';
-import { AGGREGATIONS, JOB_NAME, MICROS_PER_DAY, MICROS_PER_HOUR, VESSEL_ID } from '../model/index.ts';
+import {
+  AGGREGATIONS,
+  isDate,
+  JOB_NAME,
+  MICROS_PER_DAY,
+  MICROS_PER_HOUR,
+  VESSEL_ID,
+} from '../model/index.ts';
 import { cronFault } from '../plan/firings.ts';
+import { didYouMean } from './did-you-mean.ts';
 
 const DURATION = /^(\d{1,6})(m|h|d)$/;
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** `90m`, `6h` or `14d` in milliseconds; undefined when it is none of these. */
-export function parseDurationMs(text: string): number | undefined {
+function parseDurationMs(text: string): number | undefined {
   const match = DURATION.exec(text);
   return match ? Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] : undefined;
 }
 
-const duration = z
-  .string()
-  .refine((text) => parseDurationMs(text) !== undefined, 'expected a duration such as 90m, 6h or 14d');
+const DEFAULT_LOOKBACK = '14d';
+const duration = z.string().regex(DURATION, 'expected a duration such as 90m, 6h or 14d');
 const timezone = z.string().refine(isTimeZone, 'expected a time zone such as UTC or Europe/Oslo');
 const cron = z
   .string()
-  .regex(/^\S+( \S+){4,5}$/, 'expected a cron expression of five or six fields, such as "15 6 * * *"')
+  .regex(/^\S+( \S+){4,5}$/, {
+    error: 'expected a cron expression of five or six fields, such as "15 6 * * *"',
+    abort: true,
+  })
   .refine((text) => cronFault(text) === undefined, {
     error: ({ input }) => `${cronFault(String(input))}; expected a cron expression such as "15 6 * * *"`,
   });
@@ -31,25 +41,55 @@ const expression = z
   .string()
   .regex(/^[^/\s]+\/.+$/, 'expected <domain>/<expression>, such as "flat/{vessel}/*"')
   .max(4_000);
+/** Said alike whether it is a text or stands under `expression`. */
+const selected = z.union([expression, z.strictObject({ expression, optional: z.boolean().default(false) })], {
+  error: 'expected <domain>/<expression>, such as "flat/{vessel}/*", or { expression: "…", optional: true }',
+});
 const vessel = z.string().regex(VESSEL_ID, 'expected IMO and seven digits, such as IMO9321483');
 
-const shape = z.strictObject({
-  dataset: z.enum(['measurements', 'statistics', 'metadata']),
-  vessels: z.union([z.array(vessel).min(1), z.strictObject({ discover: expression })], {
-    error: 'expected a list such as [IMO9321483], or { discover: "flat/*/*" }',
-  }),
-  select: z.array(expression).min(1),
-  schedule: z
-    .strictObject({ cron, timezone: timezone.default('UTC'), settle: duration.default('0m') })
-    .optional(),
-  reconcile: z
-    .strictObject({ cron, timezone: timezone.default('UTC'), lookback: duration.default('14d') })
-    .optional(),
-  transport: z.enum(['ndjson', 'json', 'parquet']).optional(),
-  verify: z.enum(['exact', 'at-least', 'off']).default('exact'),
-  window: z.string().optional(),
-  aggregations: z.array(z.enum(AGGREGATIONS)).min(1).optional(),
+const schedule = z.strictObject({ cron, timezone: timezone.default('UTC'), settle: duration.default('0m') });
+const lookBack = z.strictObject({
+  cron,
+  timezone: timezone.default('UTC'),
+  lookback: duration.default(DEFAULT_LOOKBACK),
 });
+
+/** What a job file may hold; its JSON Schema is for editors. Rules between fields are `ruleFaults`. */
+export const JOB_FILE = z.strictObject({
+  dataset: z.enum(['measurements', 'statistics', 'metadata']),
+  vessels: z
+    .union([z.array(vessel).min(1), z.strictObject({ discover: expression })], {
+      error: 'expected a list such as [IMO9321483], or { discover: "flat/*/*" }',
+    })
+    .describe('a list, or the metadata query that finds them'),
+  select: z
+    .array(selected)
+    .min(1)
+    .describe('<domain>/<expression>; {vessel} stands for the vessel; an optional one may match no series'),
+  since: z
+    .string()
+    .refine(isDate, 'expected a UTC date YYYY-MM-DD, such as 2024-01-01')
+    .optional()
+    .describe('the first date that a fleet exports by itself; without it the first one that was published'),
+  schedule: schedule.optional().describe('when due days are queued; a day is due `settle` after it ends'),
+  reconcile: lookBack
+    .optional()
+    .describe('when the last days are compared with the source, and how many: whole days'),
+  transport: z.enum(['ndjson', 'json', 'parquet']).optional(),
+  verify: z.enum(['exact', 'at-least', 'off']).default('exact').describe("what the source's counts must be"),
+  window: z.string().optional().describe('statistics only: minutes, hours or 1d that divide a day'),
+  aggregations: z
+    .array(z.enum(AGGREGATIONS))
+    .min(1)
+    .optional()
+    .describe('statistics only; count is always added'),
+});
+
+/** The keys that a mapping in a job file may have, by the key that it stands under. */
+const keysOf = {
+  schedule: Object.keys(schedule.shape),
+  reconcile: Object.keys(lookBack.shape),
+};
 
 function isTimeZone(text: string): boolean {
   try {
@@ -88,6 +128,18 @@ export function readJobs(folder: string): ReadJobs {
   return { jobs, faults };
 }
 
+/** What a job file says, as an object. */
+export type JobDefinition = z.input<typeof JOB_FILE>;
+
+/** Jobs by name, each as its file would define it. */
+export function defineJobs(definitions: Readonly<Record<string, JobDefinition>>): ReadJobs {
+  const read = Object.entries(definitions).map(([name, definition]) =>
+    // JSON is YAML.
+    parseJob(`jobs.${name}`, name, `${JSON.stringify(definition)}`),
+  );
+  return { jobs: read.flatMap(({ job }) => job ?? []), faults: read.flatMap(({ faults }) => faults) };
+}
+
 /** One job file. `path` is for messages. */
 export function parseJob(path: string, name: string, text: string): { job?: Job; faults: string[] } {
   if (!JOB_NAME.test(name)) {
@@ -102,26 +154,35 @@ export function parseJob(path: string, name: string, text: string): { job?: Job;
     };
   }
   const content: unknown = document.toJS();
-  const parsed = shape.safeParse(content, { reportInput: true });
+  const parsed = JOB_FILE.safeParse(content, { reportInput: true });
   const issues = parsed.success ? [] : parsed.error.issues.map((issue) => describeIssue(path, issue));
   const faults = [...issues, ...ruleFaults(path, content)];
-  return parsed.success && faults.length === 0 ? { job: toJob(name, parsed.data), faults } : { faults };
+  return parsed.success && faults.length === 0 ? { job: toJob(path, name, parsed.data), faults } : { faults };
 }
 
-type JobFile = z.infer<typeof shape>;
+type JobFile = z.infer<typeof JOB_FILE>;
 
 function describeIssue(path: string, issue: z.core.$ZodIssue): string {
   const field = issue.path.map(String).join('.') || '(the whole file)';
   // Of a whole file or a list, the message says enough.
   const shown = typeof issue.input === 'object' ? undefined : JSON.stringify(issue.input);
   const got = shown === undefined ? '' : `got ${shown.slice(0, 100)}, `;
-  return `${path}: ${field}: ${got}${issue.message}`;
+  const message =
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => unknownKey(key, issue.path)).join('; ')
+      : issue.message;
+  return `${path}: ${field}: ${got}${message}`;
+}
+
+function unknownKey(key: string, [parent]: readonly PropertyKey[]): string {
+  const known = keysOf[parent as keyof typeof keysOf] ?? Object.keys(JOB_FILE.shape);
+  return `unknown key '${key}', expected one of ${known.join(', ')}${didYouMean(key, known)}`;
 }
 
 /** Rules between fields, as far as these can be understood: all faults of a file are named at once. */
 function ruleFaults(path: string, content: unknown): string[] {
   if (typeof content !== 'object' || content === null) return [];
-  const { dataset, window, aggregations, transport, reconcile } = content as Readonly<
+  const { dataset, window, aggregations, transport, schedule, reconcile, since } = content as Readonly<
     Record<string, unknown>
   >;
   const faults: string[] = [];
@@ -144,6 +205,21 @@ function ruleFaults(path: string, content: unknown): string[] {
   if (typeof lookback === 'string' && (parseDurationMs(lookback) ?? 0) % UNIT_MS.d !== 0) {
     faults.push(`${path}: reconcile.lookback: got '${lookback}', expected whole days, such as 14d`);
   }
+  if (dataset === 'metadata') {
+    if (since !== undefined)
+      faults.push(
+        `${path}: since: the service keeps no history of metadata, so there is nothing to catch up on`,
+      );
+    return faults;
+  }
+  const settle = (schedule as { settle?: unknown } | null | undefined)?.settle;
+  const [settleMs, lookbackMs] = [settle, reconcile && (lookback ?? DEFAULT_LOOKBACK)].map((text) =>
+    typeof text === 'string' ? parseDurationMs(text) : undefined,
+  );
+  if (settleMs !== undefined && lookbackMs !== undefined && settleMs >= lookbackMs) {
+    const expected = `expected less than reconcile.lookback (${lookback ?? DEFAULT_LOOKBACK}): no day of a look-back would be due`;
+    faults.push(`${path}: schedule.settle: got '${settle}', ${expected}`);
+  }
   return faults;
 }
 
@@ -155,15 +231,22 @@ function windowMicros(literal: string): number | undefined {
   return MICROS_PER_DAY % micros === 0 && micros <= 24 * MICROS_PER_HOUR ? micros : undefined;
 }
 
-function toJob(name: string, file: JobFile): Job {
+function toJob(path: string, name: string, file: JobFile): Job {
   const { schedule, reconcile, window } = file;
+  const select = file.select.map((one) =>
+    typeof one === 'string' ? { expression: one, optional: false } : one,
+  );
+  const optional = select.flatMap((one) => (one.optional ? [one.expression] : []));
   return {
     name,
+    path,
     dataset: file.dataset,
     vessels: file.vessels,
-    select: file.select,
+    select: select.map((one) => one.expression),
+    ...(optional.length > 0 && { optional }),
     transport: file.transport ?? 'ndjson',
     verify: file.verify,
+    ...(file.since !== undefined && { since: file.since }),
     ...(schedule && {
       schedule: {
         cron: schedule.cron,

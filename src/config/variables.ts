@@ -2,6 +2,7 @@
 import { availableParallelism, tmpdir } from 'node:os';
 import { z } from 'zod';
 import { API_VERSIONS } from '../model/index.ts';
+import { LAKE_URL_RULE, readLakeUrl } from '../store/open-store.ts';
 
 export interface Variable {
   readonly name: string;
@@ -9,6 +10,8 @@ export interface Variable {
   /** What a value must be, in words. */
   readonly rule: string;
   readonly schema: z.ZodType;
+  /** What to write instead of a wrong value, where that can be said. */
+  readonly advice?: (text: string) => string | undefined;
   /** Text of the default, as it could stand in the environment. Absent: a value is needed, unless `optional`. */
   readonly fallback?: () => string;
   readonly secret?: boolean;
@@ -27,11 +30,10 @@ const wholeNumber = (least: number) =>
 
 const flag = z.enum(['0', '1', 'true', 'false']).transform((text) => text === '1' || text === 'true');
 
-const url = (protocols: readonly string[]) =>
-  z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol));
-
 /** A base address of the service: no query, no fragment, no password, no slash at the end. */
-const serviceUrl = url(['http:', 'https:'])
+const serviceUrl = z
+  .string()
+  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))
   .refine((text) => !/[?#@]/.test(text))
   .transform((text) => text.replace(/\/+$/, ''));
 
@@ -69,21 +71,21 @@ export const VARIABLES = [
   },
   {
     name: 'QUERY_MAX_CONCURRENCY',
-    meaning: 'the cap: requests in flight',
+    meaning: 'concurrency limit: requests in flight',
     rule: 'a whole number of at least 1',
     schema: wholeNumber(1),
     fallback: () => '4',
   },
   {
     name: 'QUERY_MAX_REQUESTS_PER_MINUTE',
-    meaning: 'the pace: requests per minute (0: no limit)',
+    meaning: 'rate limit: requests per minute (0: none)',
     rule: 'a whole number',
     schema: wholeNumber(0),
     fallback: () => '0',
   },
   {
     name: 'QUERY_PACE_GROUP',
-    meaning: 'who shares the pace through Redis: everyone with the same name',
+    meaning: 'who shares the rate limit through Redis: everyone with the same name',
     rule: 'letters, digits and . _ - (at most 64)',
     schema: redisName,
     fallback: () => 'all',
@@ -98,12 +100,17 @@ export const VARIABLES = [
   {
     name: 'LAKE_URL',
     meaning: 'where the lake is',
-    rule: 'file:///path or s3://bucket/prefix',
-    schema: url(['file:', 's3:']),
+    rule: LAKE_URL_RULE,
+    schema: z.string().refine((text) => !('advice' in readLakeUrl(text))),
+    advice: (text) => {
+      const read = readLakeUrl(text);
+      return 'advice' in read ? read.advice : undefined;
+    },
   },
   {
     name: 'REDIS_URL',
-    meaning: 'Redis, through which all processes share the cap and the pace (not set: each has its own)',
+    meaning:
+      'Redis, through which all processes share the concurrency limit and the rate limit (not set: each has its own)',
     rule: 'redis://[user:password@]host[:port][/database], or rediss:// for TLS',
     schema: z
       .string()
@@ -172,4 +179,14 @@ export const VARIABLES = [
   },
 ] as const satisfies readonly Variable[];
 
-export type VariableName = (typeof VARIABLES)[number]['name'];
+type Row = (typeof VARIABLES)[number];
+type OptionalRow = Extract<Row, { readonly optional: true }>;
+
+export type VariableName = Row['name'];
+
+/** The effective settings: each variable's value as its schema makes it; absent only where it is optional. */
+export type Settings = {
+  readonly [Name in Exclude<Row, OptionalRow>['name']]: ValueOf<Name>;
+} & { readonly [Name in OptionalRow['name']]?: ValueOf<Name> };
+
+type ValueOf<Name extends VariableName> = z.output<Extract<Row, { readonly name: Name }>['schema']>;

@@ -15,8 +15,8 @@ export interface RecordParser {
   parseRecord(window: BodyWindow, start: number): number;
 }
 
-/** A record longer than this is a fault: 16 MiB. */
-export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
+/** A record longer than this is a fault: the contract sets no limit, and memory does. 64 MiB. */
+const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 /** Small enough to stay in the second-level cache, so that copying chunks into it costs little. */
 const SLAB_BYTES = 256 * 1024;
 

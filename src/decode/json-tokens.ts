@@ -48,7 +48,7 @@ export function skipSpace(window: BodyWindow, start: number): number {
 }
 
 /** End of the string whose opening quote is at `start`. */
-export function stringEnd(window: BodyWindow, start: number): number {
+function stringEnd(window: BodyWindow, start: number): number {
   const { bytes, end } = window;
   let bits = 0;
   let p = start + 1;

@@ -1,6 +1,6 @@
-import { DataError } from '../errors.ts';
 import type { SeriesMetadata, WireShape } from '../model/index.ts';
-import { type BodyFormat, BodyScanner, throwErrorObject } from './body-scanner.ts';
+import { imoDigits, OTHER_FIELDS } from '../model/index.ts';
+import { BodyScanner, throwErrorObject } from './body-scanner.ts';
 import { type BodyWindow, INCOMPLETE, wholeWindow } from './body-window.ts';
 import { skipSpace, stringValue } from './json-tokens.ts';
 import { ObjectFields } from './object-fields.ts';
@@ -9,29 +9,18 @@ import { MemberSpans, readMembers } from './object-members.ts';
 const OPEN_BRACE = 0x7b;
 const NO_DOMAINS = '{}';
 
-/**
- * Decode a whole metadata answer: one element a series, in the body's order. In the keyed shape, series that share an
- * id are repeated keys, and all of them are kept. Fields that are absent or null become null, unknown ones are
- * tolerated, `domainsJson` is the service's text.
- *
- * Throws DataError: `malformed-json`, `body-truncated`, `missing-field` (`timeSeriesId` or `id`), `bad-field` (of
- * another type), `duplicate-key`, `invalid-utf8`, `record-too-long`, `unsupported-format` (the keyed shape has no
- * NDJSON); RetriableError: `error-in-body`.
- */
-export function decodeMetadata(
-  body: Uint8Array,
-  shape: WireShape,
-  format: BodyFormat = 'json',
-): SeriesMetadata[] {
-  if (shape === 'array') return decodeElements(body, format);
-  if (format === 'json') return decodeKeyed(body);
-  throw new DataError(
-    'unsupported-format',
-    'metadata before version 2026-09-10 exists as JSON only, got ndjson; ask for format=json',
-  );
-}
+/** What has a column, or is kept in one. */
+const ELEMENT_FIELDS: ReadonlySet<string> = new Set([
+  ...['id', 'timeSeriesId', 'source', 'dataProvider', 'unitOfMeasure', 'scale', 'vessel', 'domains'],
+]);
+const VESSEL_FIELDS: ReadonlySet<string> = new Set(['name', 'imo']);
+/** The same of versions before 2026-09-10. */
+const KEYED_FIELDS: ReadonlySet<string> = new Set([
+  ...['name', 'description', 'source', 'scale', 'uom', 'mapsTo', 'rangeHigh', 'rangeLow'],
+  ...['timeSeriesId', 'vesselImo', 'vesselName'],
+]);
 
-export interface MetadataDecoder {
+interface MetadataDecoder {
   /** Take the next bytes, cut anywhere. */
   push(chunk: Uint8Array): void;
   /** The body is whole. Throws DataError `body-truncated` when it is not. */
@@ -39,14 +28,19 @@ export interface MetadataDecoder {
 }
 
 /**
- * As `decodeMetadata`, one series at a time. Memory: the longest element in the array shape; the whole body in the
+ * A decoder of a metadata answer as JSON: one element a series, in the body's order. In the keyed shape, series that
+ * share an id are repeated keys, and all of them are kept. Fields that are absent or null become null; `domainsJson` is
+ * the service's text, with the fields that have no other place. Memory: the longest element in the array shape; the whole body in the
  * keyed one, which is one object.
+ *
+ * Throws DataError: `malformed-json`, `body-truncated`, `missing-field` (`timeSeriesId` or `id`), `bad-field` (of
+ * another type), `duplicate-key`, `invalid-utf8`, `record-too-long`; RetriableError: `error-in-body`.
  */
 export function createMetadataDecoder(
   shape: WireShape,
   onSeries: (series: SeriesMetadata) => void,
 ): MetadataDecoder {
-  if (shape === 'array') return elementDecoder('json', onSeries);
+  if (shape === 'array') return elementDecoder(onSeries);
   const chunks: Uint8Array[] = [];
   return {
     push: (chunk) => chunks.push(chunk),
@@ -54,9 +48,9 @@ export function createMetadataDecoder(
   };
 }
 
-function elementDecoder(format: BodyFormat, onSeries: (series: SeriesMetadata) => void): MetadataDecoder {
+function elementDecoder(onSeries: (series: SeriesMetadata) => void): MetadataDecoder {
   const fields = new ObjectFields();
-  const scanner = new BodyScanner(format, {
+  const scanner = new BodyScanner('json', {
     parseRecord(window, start) {
       const end = fields.read(window, start);
       if (end !== INCOMPLETE) onSeries(elementMetadata(fields));
@@ -64,14 +58,6 @@ function elementDecoder(format: BodyFormat, onSeries: (series: SeriesMetadata) =
     },
   });
   return { push: (chunk) => scanner.push(chunk), end: () => scanner.end() };
-}
-
-function decodeElements(body: Uint8Array, format: BodyFormat): SeriesMetadata[] {
-  const series: SeriesMetadata[] = [];
-  const decoder = elementDecoder(format, (one) => series.push(one));
-  decoder.push(body);
-  decoder.end();
-  return series;
 }
 
 function elementMetadata(fields: ObjectFields): SeriesMetadata {
@@ -98,7 +84,7 @@ function elementMetadata(fields: ObjectFields): SeriesMetadata {
     },
     flat: { id: flat.text('id'), shortName: flat.text('shortName') },
     maker: makerMetadata(domains.object('maker')),
-    domainsJson: domainsJson(fields, 'domains'),
+    domainsJson: domainsJson(fields, 'domains', elementOthers(fields, vessel)),
   };
 }
 
@@ -112,18 +98,25 @@ function makerMetadata(maker: ObjectFields): SeriesMetadata['maker'] {
   };
 }
 
-function domainsJson(fields: ObjectFields, name: string): string {
-  const json = fields.json(name);
-  return json === undefined || json === 'null' ? NO_DOMAINS : json;
+function elementOthers(fields: ObjectFields, vessel: ObjectFields): string[] {
+  const ofVessel = vessel.others(VESSEL_FIELDS);
+  const others = fields.others(ELEMENT_FIELDS);
+  return ofVessel.length === 0 ? others : [...others, `"vessel":{${ofVessel.join(',')}}`];
 }
 
-/** IMO number without letters, of `9321483` or `IMO9321483`; null when there is none. */
+function domainsJson(fields: ObjectFields, name: string, others: readonly string[]): string {
+  const text = fields.json(name);
+  const json = text === undefined || text === 'null' ? NO_DOMAINS : text;
+  if (others.length === 0) return json;
+  const domains = json.slice(0, -1).trimEnd();
+  return `${domains}${domains === '{' ? '' : ','}"${OTHER_FIELDS}":{${others.join(',')}}}`;
+}
+
+/** Null when there is none. What is no IMO number is given as it is: it concerns its vessel, and not the whole answer. */
 function imoNumber(fields: ObjectFields, name: string): string | null {
-  const text = fields.text(name);
-  if (text === null || text === '') return null;
-  const digits = /^(?:IMO)?\s*(\d+)$/i.exec(text)?.[1];
-  if (digits === undefined) throw fields.fault(name, 'an IMO number');
-  return digits;
+  const json = fields.json(name);
+  const text = json?.startsWith('"') === false && json !== 'null' ? json : fields.text(name);
+  return text === null || text === '' ? null : imoDigits(text);
 }
 
 function decodeKeyed(body: Uint8Array): SeriesMetadata[] {
@@ -187,6 +180,6 @@ function keyedMetadata(id: string, fields: ObjectFields): SeriesMetadata {
       rangeHigh: fields.number('rangeHigh'),
       rangeLow: fields.number('rangeLow'),
     },
-    domainsJson: domainsJson(fields, 'mapsTo'),
+    domainsJson: domainsJson(fields, 'mapsTo', fields.others(KEYED_FIELDS)),
   };
 }

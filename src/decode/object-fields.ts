@@ -71,6 +71,18 @@ export class ObjectFields {
     return this.#byName.has(name);
   }
 
+  /** The members that are not named here, as verbatim JSON text `"name":value` each, sorted. */
+  others(known: ReadonlySet<string>): string[] {
+    const others: string[] = [];
+    for (const [member, name] of this.#names.entries()) {
+      if (known.has(name)) continue;
+      const key = this.#window.text(this.#members.keyStart(member), this.#members.keyEnd(member));
+      const value = this.#window.text(this.#members.valueStart(member), this.#members.valueEnd(member));
+      others.push(`${key}:${value}`);
+    }
+    return others.sort();
+  }
+
   /** Verbatim JSON text of a field, or undefined when there is none. Throws DataError `duplicate-key`. */
   json(name: string): string | undefined {
     const member = this.#member(name);

@@ -37,12 +37,12 @@ interface Column {
 interface ValueColumn<Values> extends Column {
   readonly values: Values;
 }
-export interface TimestampColumn extends Column {
+interface TimestampColumn extends Column {
   /** Micros of a row; NaN when it has digits finer than that. */
   microsAt(row: number): number;
 }
 /** Texts of a column, or of its dictionary: `bytes[offset(i), offset(i + 1))` with `i = entryOf(row)`. */
-export interface TextColumn extends Column {
+interface TextColumn extends Column {
   readonly bytes: Uint8Array;
   readonly entries: number;
   entryOf(row: number): number;

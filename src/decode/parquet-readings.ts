@@ -7,18 +7,20 @@ import type { Table } from 'apache-arrow';
 import type { ReaderOptions } from 'parquet-wasm';
 import { cleanForeignText, DataError, messageOf, VesselExportError } from '../errors.ts';
 import {
+  appendJsonText,
   type ColumnBatch,
   createColumnBatch,
   DOUBLE,
+  isWithinYears,
   JSON_TEXT,
+  jsonTextBytes,
   LONG,
   microsToIso,
   type SeriesDictionary,
 } from '../model/index.ts';
-import { appendJsonText, clearJsonText, JSON_TEXT_LIMIT_BYTES } from './json-text-heap.ts';
 import { IdColumnCodes, PARQUET_COLUMNS, type ParquetColumns, parquetColumns } from './parquet-columns.ts';
 import { DEFAULT_BATCH_ROWS } from './reading-decoder.ts';
-import { isWithinYears } from './timestamp-text.ts';
+import { JSON_TEXT_LIMIT_BYTES } from './reading-record.ts';
 
 /** Rows that are in WASM memory at a time: some 60 MB of it. */
 const WINDOW_ROWS = 131_072;
@@ -26,9 +28,9 @@ const MAGIC = 'PAR1';
 /** Leading magic, four bytes of footer length, trailing magic. */
 const LEAST_BYTES = 12;
 const NEXT_STEP =
-  'fetch the page again; if it stays, report it to the operator of the service or use transport: ndjson';
+  'ask for the time slice again; if it stays, report it to the operator of the service or use transport: ndjson';
 
-export interface ParquetReadingsOptions {
+interface ParquetReadingsOptions {
   readonly batchRows?: number;
   readonly windowRows?: number;
 }
@@ -128,15 +130,12 @@ class ParquetRows {
 
   get isFull(): boolean {
     const { rows, jsonText } = this.batch;
-    return (
-      rows === this.#batchRows ||
-      (jsonText.count > 0 && jsonText.ends[jsonText.count - 1]! > JSON_TEXT_LIMIT_BYTES)
-    );
+    return rows === this.#batchRows || jsonTextBytes(jsonText) > JSON_TEXT_LIMIT_BYTES;
   }
 
   clear(): void {
     this.batch.rows = 0;
-    clearJsonText(this.batch.jsonText);
+    this.batch.jsonText.count = 0;
   }
 
   /** Append rows from `fromRow` on until the batch is full; the first row not taken. `offset` is row 0's in the body. */

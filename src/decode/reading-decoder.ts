@@ -7,7 +7,7 @@ export const DEFAULT_BATCH_ROWS = 16_384;
 
 export interface ReadingDecoderOptions {
   readonly format: BodyFormat;
-  /** Where ids get their codes; shared by the pages of a vessel-day. */
+  /** Where ids get their codes; shared by all requests of a vessel-day. */
   readonly dictionary: SeriesDictionary;
   /** Takes the rows; the batch's arrays are used again when it returns. */
   readonly onBatch: (batch: ColumnBatch) => void;
@@ -21,7 +21,7 @@ export interface ReadingDecoderOptions {
  * DataError or RetriableError leaves any of its functions, `onBatch` has had every record before the faulty one.
  * After an error the decoder is dead: `push` and `end` throw the same error again.
  */
-export interface ReadingDecoder {
+interface ReadingDecoder {
   /** Take the next bytes, cut anywhere; they may be changed afterwards. */
   push(chunk: Uint8Array): void;
   /**
@@ -35,7 +35,7 @@ export interface ReadingDecoder {
 
 /**
  * A decoder of data points in NDJSON or in a JSON array. Memory: one batch, its JSON text (8 MiB and one record),
- * and the longest record (at most 16 MiB).
+ * and the longest record (at most 64 MiB).
  *
  * Throws DataError: `malformed-json`, `missing-field`, `duplicate-key`, `bad-id`, `bad-timestamp`,
  * `timestamp-too-fine`, `out-of-order`, `invalid-utf8`, `record-too-long`, `body-truncated`; RetriableError:

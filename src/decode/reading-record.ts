@@ -1,14 +1,23 @@
 import type { ColumnBatch } from '../model/index.ts';
-import { createColumnBatch, JSON_TEXT, microsToIso, type SeriesDictionary } from '../model/index.ts';
+import {
+  appendJsonText,
+  createColumnBatch,
+  JSON_TEXT,
+  jsonTextBytes,
+  microsToIso,
+  type SeriesDictionary,
+} from '../model/index.ts';
+import { OTHER_TIMESTAMP, TimestampReader, timestampMicros } from '../model/timestamp-text.ts';
 import { type RecordParser, throwErrorObject } from './body-scanner.ts';
 import type { BodyWindow } from './body-window.ts';
 import { INCOMPLETE } from './body-window.ts';
 import { IdTable, UNUSUAL } from './id-table.ts';
-import { appendJsonText, clearJsonText, JSON_TEXT_LIMIT_BYTES } from './json-text-heap.ts';
 import { beginsNumber, isSpelled, stringValue, valueEnd } from './json-tokens.ts';
 import { readNumber, storeLexeme, UNSETTLED } from './number-lexeme.ts';
 import { MemberSpans, readMembers } from './object-members.ts';
-import { OTHER_TIMESTAMP, TimestampReader, timestampMicros } from './timestamp-text.ts';
+
+/** A batch with more JSON text than this is handed over early: it bounds memory where values are huge. */
+export const JSON_TEXT_LIMIT_BYTES = 8 * 1024 * 1024;
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -66,7 +75,7 @@ export class ReadingParser implements RecordParser {
       this.#onBatch(batch);
     } finally {
       batch.rows = 0;
-      clearJsonText(batch.jsonText);
+      batch.jsonText.count = 0;
     }
   }
 
@@ -204,10 +213,7 @@ export class ReadingParser implements RecordParser {
     batch.seriesCodes[row] = code;
     batch.rows = row + 1;
     if (batch.rows === this.#batchRows) this.emit();
-    else if (
-      batch.kinds[row] === JSON_TEXT &&
-      batch.jsonText.ends[batch.jsonText.count - 1]! > JSON_TEXT_LIMIT_BYTES
-    )
+    else if (batch.kinds[row] === JSON_TEXT && jsonTextBytes(batch.jsonText) > JSON_TEXT_LIMIT_BYTES)
       this.emit();
   }
 

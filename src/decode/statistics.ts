@@ -1,8 +1,9 @@
-import { AGGREGATIONS, type StatisticsRow, type WireShape } from '../model/index.ts';
+import { cleanForeignText, DataError } from '../errors.ts';
+import type { Micros, StatisticsRow, WireShape } from '../model/index.ts';
+import { AGGREGATIONS, timestampMicros } from '../model/index.ts';
 import { type BodyFormat, BodyScanner } from './body-scanner.ts';
 import { INCOMPLETE } from './body-window.ts';
 import { ObjectFields } from './object-fields.ts';
-import { timestampMicros } from './timestamp-text.ts';
 
 export interface StatisticsDecoderOptions {
   readonly shape: WireShape;
@@ -13,7 +14,7 @@ export interface StatisticsDecoderOptions {
   readonly slabBytes?: number;
 }
 
-export interface StatisticsDecoder {
+interface StatisticsDecoder {
   /** Take the next bytes, cut anywhere; they may be changed afterwards. */
   push(chunk: Uint8Array): void;
   /** The body is whole. Throws DataError `body-truncated` when it is not. */
@@ -78,6 +79,21 @@ function arrayRow(fields: ObjectFields): StatisticsRow {
     values.set(aggregation, aggregations.requiredJson(name));
   }
   return { timestampMicros, id, values };
+}
+
+/**
+ * Micros of a time-valued aggregation, a JSON string. Throws DataError `bad-timestamp` or `timestamp-too-fine`, as
+ * `timestampMicros` tells them apart.
+ */
+export function parseTimestampText(jsonText: string): Micros {
+  const isString = jsonText.length > 1 && jsonText.startsWith('"') && jsonText.endsWith('"');
+  const text = isString ? jsonText.slice(1, -1) : jsonText;
+  const micros = timestampMicros(text);
+  if (typeof micros === 'number') return micros;
+  throw new DataError(
+    micros.code,
+    `found '${cleanForeignText(text, [], 60)}', expected ${micros.expected}; report it to the operator of the service`,
+  );
 }
 
 function windowStart(fields: ObjectFields): number {

@@ -23,7 +23,7 @@ export interface TextList {
 }
 
 /** A column before it is laid out. */
-export interface ColumnLayout {
+interface ColumnLayout {
   readonly column: Column;
   readonly nullCount: number;
   /** Text: bytes of all values together. */
@@ -45,7 +45,7 @@ export interface ColumnBuffers {
   readonly text: Uint8Array;
 }
 
-export interface ArrowStream {
+interface ArrowStream {
   readonly columns: readonly ColumnBuffers[];
   /** The whole stream; complete once the columns are filled. */
   readonly bytes: Uint8Array;

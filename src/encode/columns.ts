@@ -1,4 +1,5 @@
 import type { Aggregation } from '../model/index.ts';
+import { aggregationColumns } from '../model/index.ts';
 
 /**
  * The columns of the three datasets, and how each is encoded. A change here changes the bytes of every
@@ -87,20 +88,13 @@ export const METADATA_COLUMNS: readonly Column[] = [
   text('domains_json', false),
 ];
 
-/** The columns that one aggregation fills: two for `first_val` and `last_val`, whose series may hold JSON. */
-export function aggregationColumns(aggregation: Aggregation): readonly Column[] {
-  if (aggregation === 'count') return [cells(aggregation, 'long')];
-  if (aggregation === 'first_time' || aggregation === 'last_time') return [cells(aggregation, 'timestamp')];
-  if (aggregation === 'first_val' || aggregation === 'last_val')
-    return [cells(aggregation, 'double'), text(`${aggregation}_json`, false)];
-  return [cells(aggregation, 'double')];
-}
-
 /** The statistics dataset's columns, aggregations in the job's order. */
 export function statisticsColumns(aggregations: readonly Aggregation[]): readonly Column[] {
   return [
     cells(TIMESTAMP, 'timestamp', true),
     ...SERIES_COLUMNS,
-    ...aggregations.flatMap(aggregationColumns),
+    ...aggregations
+      .flatMap(aggregationColumns)
+      .map(({ name, type }) => (type === 'text' ? text(name, false) : cells(name, type))),
   ];
 }

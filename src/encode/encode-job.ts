@@ -1,6 +1,7 @@
 import type { ColumnBatch } from '../model/index.ts';
 import type { SeriesRanks } from './series-ranks.ts';
 import type { RunColumns } from './series-runs.ts';
+import type { RankValues } from './series-values.ts';
 import type { Table } from './table.ts';
 
 /**
@@ -26,6 +27,7 @@ export interface EncodeAnswer<Job extends EncodeJob = EncodeJob> {
   /** A whole Parquet file of one row group. */
   readonly file: Uint8Array<ArrayBuffer>;
   readonly runs: RunColumns;
+  readonly values: readonly RankValues[];
   readonly gathered: Job['gathered'];
 }
 

@@ -28,18 +28,18 @@ export function encodeRowGroup(job: EncodeJob, arena: Arena): EncodeAnswer {
 }
 
 function encodeMeasurements({ gathered, ranks }: MeasurementJob, arena: Arena): EncodeAnswer {
-  const { stream, runs, rowsOfRank } = sortMeasurements(gathered, ranks, arena);
-  const values = encodeParquetFile(stream, MEASUREMENT_VALUES, gathered.rows);
+  const { stream, runs, rowsOfRank, values } = sortMeasurements(gathered, ranks, arena);
+  const encoded = encodeParquetFile(stream, MEASUREMENT_VALUES, gathered.rows);
   const inserted = MEASUREMENT_COLUMNS.filter(({ type }) => type === 'series').map((column) => ({
     column,
     encoded: encodeSeriesChunk(column, textRuns(column, ranks, rowsOfRank)),
   }));
-  return { file: insertColumns(values, inserted, MEASUREMENT_COLUMNS), runs, gathered };
+  return { file: insertColumns(encoded, inserted, MEASUREMENT_COLUMNS), runs, values, gathered };
 }
 
 function encodeTable({ gathered, ranks }: TableJob, arena: Arena): EncodeAnswer {
-  const { stream, runs } = sortTable(gathered, ranks, arena);
-  return { file: encodeParquetFile(stream, gathered.schema, gathered.rows), runs, gathered };
+  const { stream, runs, values } = sortTable(gathered, ranks, arena);
+  return { file: encodeParquetFile(stream, gathered.schema, gathered.rows), runs, values, gathered };
 }
 
 /** The runs of a series column: ids, which every series has, or names. */

@@ -4,9 +4,11 @@ import { ByteWriter } from 'hyparquet-writer';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
 import { FatalError } from '../errors.ts';
-import type { Dataset, SplicedRowGroup } from '../model/index.ts';
+import type { Aggregation, Dataset, SplicedRowGroup } from '../model/index.ts';
 import { FORMAT_VERSION } from '../model/index.ts';
-import { CREATED_BY } from './columns.ts';
+import type { Column } from './columns.ts';
+import { CREATED_BY, MEASUREMENT_COLUMNS, METADATA_COLUMNS, statisticsColumns } from './columns.ts';
+import { schemaElement } from './insert-columns.ts';
 import { MAGIC_BYTES, PARQUET_MAGIC, readMetadata } from './parquet-tail.ts';
 
 /**
@@ -96,7 +98,7 @@ function readTails(groups: readonly SplicedRowGroup[]): {
   let first: FileMetaData | undefined;
   let bodiesEnd = MAGIC_BYTES;
   const placed: PlacedGroup[] = [];
-  for (const [index, { bodyBytes, footer: tail }] of groups.entries()) {
+  for (const [index, { bodyBytes, tail }] of groups.entries()) {
     const metadata = readMetadata(tail);
     first ??= metadata;
     if (JSON.stringify(metadata.schema) !== JSON.stringify(first.schema))
@@ -118,14 +120,15 @@ function readTails(groups: readonly SplicedRowGroup[]): {
  * other: page indexes, footer, its length and the closing magic. The Arrow schema that the encoder leaves in
  * each footer is dropped: Parquet's own logical types say all of it, and no reader needs it.
  * Throws FatalError `footer-schema-mismatch` when groups of different columns are mixed, RangeError without
- * any group (an empty day has no object).
+ * any group (`emptyParquetFooter` is for that).
  */
 export function parquetFooter(dataset: Dataset, groups: readonly SplicedRowGroup[]): Uint8Array {
   const { first, placed, bodiesEnd } = readTails(groups);
   const writer = new ByteWriter();
-  for (const one of placed) shiftChunks(one);
+  for (const rowGroup of placed) shiftChunks(rowGroup);
   for (const append of [appendColumnIndex, appendOffsetIndex])
-    for (const one of placed) for (const chunk of one.group.columns) append(writer, bodiesEnd, chunk, one);
+    for (const rowGroup of placed)
+      for (const chunk of rowGroup.group.columns) append(writer, bodiesEnd, chunk, rowGroup);
 
   const names = first.schema.slice(1).map((element) => element.name);
   const sortingColumns = SORTED_BY[dataset].map((name) => ({
@@ -133,11 +136,48 @@ export function parquetFooter(dataset: Dataset, groups: readonly SplicedRowGroup
     descending: false,
     nulls_first: false,
   }));
+  const rowGroups = placed.map(({ group }) => ({ ...group, sorting_columns: sortingColumns }));
+  return finishFooter(writer, first, rowGroups);
+}
+
+/** The end of a file without rows: columns as any other day's, and no row group. Follows `PARQUET_MAGIC`. */
+export function emptyParquetFooter({
+  dataset,
+  aggregations,
+}: {
+  readonly dataset: Dataset;
+  /** Statistics only. */
+  readonly aggregations?: readonly Aggregation[];
+}): Uint8Array {
+  const columns: readonly Column[] =
+    dataset === 'measurements'
+      ? MEASUREMENT_COLUMNS
+      : dataset === 'statistics'
+        ? statisticsColumns(aggregations ?? [])
+        : METADATA_COLUMNS;
+  const root = { name: 'arrow_schema', num_children: columns.length };
+  const schema = [root, ...columns.map(schemaElement)];
+  const footer = finishFooter(new ByteWriter(), { version: 1, schema }, []);
+  // The writer knows no type of an empty list: strict readers expect the struct of a row group.
+  const list = Buffer.from(footer.buffer, footer.byteOffset, footer.byteLength).indexOf(NO_ROWS_THEN_LIST);
+  footer[list + NO_ROWS_THEN_LIST.length] = EMPTY_STRUCT_LIST;
+  return footer;
+}
+
+/** Thrift's compact form of `num_rows: 0`, and the head of the list `row_groups`; its type and size follow. */
+const NO_ROWS_THEN_LIST = Uint8Array.of(0x16, 0x00, 0x19);
+const EMPTY_STRUCT_LIST = 0x0c;
+
+function finishFooter(
+  writer: ByteWriter,
+  { version, schema }: Pick<FileMetaData, 'version' | 'schema'>,
+  rowGroups: RowGroup[],
+): Uint8Array {
   const metadata: FileMetaData = {
-    version: first.version,
-    schema: first.schema,
-    num_rows: placed.reduce((sum, { group }) => sum + group.num_rows, 0n),
-    row_groups: placed.map(({ group }) => ({ ...group, sorting_columns: sortingColumns })),
+    version,
+    schema,
+    num_rows: rowGroups.reduce((sum, group) => sum + group.num_rows, 0n),
+    row_groups: rowGroups,
     key_value_metadata: [{ key: 'vessel_export.format_version', value: String(FORMAT_VERSION) }],
     created_by: CREATED_BY,
     metadata_length: 0,

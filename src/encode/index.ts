@@ -1,5 +1,5 @@
 export { createEncoder, type Encoder, encoderThreadsFor } from './encoder.ts';
-export { parquetFooter } from './footer.ts';
+export { emptyParquetFooter, parquetFooter } from './footer.ts';
 export { createMeasurementRowGroups } from './measurement-row-groups.ts';
 export { encodeMetadata } from './metadata-row-group.ts';
 export { PARQUET_MAGIC } from './parquet-tail.ts';

@@ -8,7 +8,7 @@ import { MAGIC_BYTES, PARQUET_MAGIC, splitParquetFile } from './parquet-tail.ts'
 import type { SeriesChunk } from './series-chunk.ts';
 
 /** A text column that was encoded on its own. */
-export interface InsertedColumn {
+interface InsertedColumn {
   readonly column: Column;
   readonly encoded: SeriesChunk;
 }
@@ -26,14 +26,14 @@ export function insertColumns(
   const { body, tail, metadata } = splitParquetFile(file);
   const tailAt = MAGIC_BYTES + body.length;
   let chunkAt = tailAt;
-  const placed = inserted.map((one) => {
+  const placed = inserted.map((insertion) => {
     const at = BigInt(chunkAt);
-    chunkAt += one.encoded.bytes.length;
-    return { ...one, at, chunk: movedChunk(one.encoded, at) };
+    chunkAt += insertion.encoded.bytes.length;
+    return { ...insertion, at, chunk: movedChunk(insertion.encoded, at) };
   });
   const writer = new ByteWriter();
   for (const chunk of metadata.row_groups[0]!.columns) copyIndexes(writer, chunkAt, chunk, tail, tailAt);
-  for (const one of placed) appendIndexes(writer, chunkAt, one);
+  for (const column of placed) appendIndexes(writer, chunkAt, column);
   writeMetadata(writer, joined(metadata, placed, order), Number.POSITIVE_INFINITY);
   writer.appendBytes(PARQUET_MAGIC);
   return concatenated([
@@ -115,7 +115,7 @@ function joined(
   const chunkOf = new Map(group.columns.map((chunk) => [chunk.meta_data!.path_in_schema[0]!, chunk]));
   let bytes = 0n;
   for (const { column, chunk } of placed) {
-    elementOf.set(column.name, textElement(column));
+    elementOf.set(column.name, schemaElement(column));
     chunkOf.set(column.name, chunk);
     bytes += chunk.meta_data!.total_compressed_size;
   }
@@ -136,14 +136,31 @@ function joined(
   };
 }
 
-function textElement({ name, required }: Column): SchemaElement {
-  return {
-    name,
-    type: 'BYTE_ARRAY',
-    repetition_type: required ? 'REQUIRED' : 'OPTIONAL',
-    converted_type: 'UTF8',
-    logical_type: { type: 'STRING' },
-  };
+/** A column as Parquet's schema describes it. */
+export function schemaElement({ name, type, required }: Column): SchemaElement {
+  const repetition_type = required ? 'REQUIRED' : 'OPTIONAL';
+  switch (type) {
+    case 'long':
+      return { name, type: 'INT64', repetition_type };
+    case 'double':
+      return { name, type: 'DOUBLE', repetition_type };
+    case 'timestamp':
+      return {
+        name,
+        type: 'INT64',
+        repetition_type,
+        converted_type: 'TIMESTAMP_MICROS',
+        logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+      };
+    default:
+      return {
+        name,
+        type: 'BYTE_ARRAY',
+        repetition_type,
+        converted_type: 'UTF8',
+        logical_type: { type: 'STRING' },
+      };
+  }
 }
 
 /** In memory of exactly their size: it is handed to another thread whole. */

@@ -1,13 +1,12 @@
 import { DataError } from '../errors.ts';
 import type { ColumnBatch, SeriesDictionary } from '../model/index.ts';
-import { createColumnBatch, JSON_TEXT } from '../model/index.ts';
+import { appendJsonText, createColumnBatch, JSON_TEXT, jsonTextAt, jsonTextBytes } from '../model/index.ts';
 import type { Encoder } from './encoder.ts';
-import type { RowGroupBuilder, RowStore } from './row-group-builder.ts';
+import type { RowGroupBuilder, RowGroupSize, RowStore } from './row-group-builder.ts';
 import { createRowGroupBuilder } from './row-group-builder.ts';
 import { createRanking } from './series-ranks.ts';
 
-export interface MeasurementRowGroupOptions {
-  readonly rowGroupRows: number;
+interface MeasurementRowGroupOptions extends RowGroupSize {
   /** What the batches' codes refer to; may grow between batches. */
   readonly dictionary: SeriesDictionary;
   /** Name of a series in the selected domain. Asked once for each series, when a row group is sealed. */
@@ -17,7 +16,7 @@ export interface MeasurementRowGroupOptions {
 
 /**
  * Builder of the measurements dataset; it takes column batches and keeps rows as one. Appending throws DataError
- * `json-text-too-large` for more JSON text than one row group may hold.
+ * `json-text-too-large` for more JSON text at one timestamp than a row group can hold.
  */
 export function createMeasurementRowGroups(
   options: MeasurementRowGroupOptions,
@@ -27,6 +26,7 @@ export function createMeasurementRowGroups(
     open: createColumnBatch,
     append: copyReadings,
     copy: copyReadings,
+    rowsOfText,
     truncate: truncateReadings,
     job(gathered) {
       const ranked = ranking();
@@ -41,7 +41,7 @@ export function createMeasurementRowGroups(
       readings: rows,
     }),
   };
-  return createRowGroupBuilder(store, options.rowGroupRows, options.encoder);
+  return createRowGroupBuilder(store, options, options.encoder);
 }
 
 /** Entries of the heap are numbered in row order, each row its own: the rows' texts are one run of bytes. */
@@ -55,40 +55,31 @@ function copyReadings(to: ColumnBatch, from: ColumnBatch, fromRow: number, toRow
   if (from.jsonText.count === 0) return;
   for (let row = at; row < to.rows; row++) {
     if (to.kinds[row] !== JSON_TEXT) continue;
-    to.words[2 * row] = addJsonText(to, from, to.words[2 * row]!);
+    to.words[2 * row] = copyJsonText(to, from, to.words[2 * row]!);
     to.words[2 * row + 1] = 0;
   }
 }
 
-/** A row group's texts are held four times while it is encoded. */
-const MAX_TEXT_BYTES = 256 * 1024 * 1024;
+/** Only a single timestamp can come to as much: what the encoder's memory of 4 GiB holds with its copies. */
+const MAX_TEXT_BYTES = 1024 * 1024 * 1024;
 
 /** Copy an entry of `from`'s heap; its number in `to`'s. */
-function addJsonText(to: ColumnBatch, from: ColumnBatch, entry: number): number {
-  const heap = to.jsonText;
-  const textFrom = entry === 0 ? 0 : from.jsonText.ends[entry - 1]!;
-  const textTo = from.jsonText.ends[entry]!;
-  const start = heap.count === 0 ? 0 : heap.ends[heap.count - 1]!;
-  const end = start + textTo - textFrom;
-  if (end > MAX_TEXT_BYTES)
+function copyJsonText(to: ColumnBatch, from: ColumnBatch, entry: number): number {
+  const text = jsonTextAt(from.jsonText, entry);
+  if (jsonTextBytes(to.jsonText) + text.length > MAX_TEXT_BYTES)
     throw new DataError(
       'json-text-too-large',
-      `got more than ${MAX_TEXT_BYTES} bytes of JSON values in one row group of ${to.rows} rows, expected less, for a row group is held in memory; select fewer series for this job`,
+      `got more than ${MAX_TEXT_BYTES} bytes of JSON values at one timestamp, in ${to.rows} rows, expected less, for a row group never ends within a timestamp; select fewer series for this job`,
     );
-  if (end > heap.bytes.length) {
-    const larger = new Uint8Array(Math.max(end, heap.bytes.length * 2, 4096));
-    larger.set(heap.bytes.subarray(0, start));
-    heap.bytes = larger;
-  }
-  if (heap.count === heap.ends.length) {
-    const larger = new Int32Array(Math.max(256, heap.count * 2));
-    larger.set(heap.ends);
-    heap.ends = larger;
-  }
-  const { bytes } = from.jsonText;
-  for (let i = textFrom, at = start; i < textTo; i++, at++) heap.bytes[at] = bytes[i]!;
-  heap.ends[heap.count] = end;
-  return heap.count++;
+  return appendJsonText(to.jsonText, text, 0, text.length);
+}
+
+function rowsOfText({ rows, kinds, words, jsonText }: ColumnBatch, bytes: number): number {
+  if (jsonTextBytes(jsonText) < bytes) return Number.POSITIVE_INFINITY;
+  // Entries are in row order, and those of the rows alone.
+  let row = 0;
+  while (row < rows && (kinds[row] !== JSON_TEXT || jsonText.ends[words[2 * row]!]! < bytes)) row++;
+  return row + 1;
 }
 
 /** Keep the first `count` rows, and the heap up to the last text among them. */

@@ -1,11 +1,13 @@
 import type { ColumnBatch } from '../model/index.ts';
-import { DOUBLE, JSON_TEXT, LONG } from '../model/index.ts';
+import { DOUBLE, JSON_TEXT, jsonTextAt, jsonTextBytes, LONG } from '../model/index.ts';
 import type { Arena, ColumnBuffers } from './arrow-stream.ts';
 import { openArrowStream, rankScratch } from './arrow-stream.ts';
 import { MEASUREMENT_VALUES } from './columns.ts';
 import type { SeriesRanks } from './series-ranks.ts';
 import type { RunColumns } from './series-runs.ts';
 import { findRuns } from './series-runs.ts';
+import type { RankValues } from './series-values.ts';
+import { readingValues } from './series-values.ts';
 
 /**
  * Readings in order of arrival → Arrow columns in order of (time_series_id, timestamp, value), and how many rows each
@@ -16,11 +18,12 @@ import { findRuns } from './series-runs.ts';
  * IEEE 754 bits read as a signed 64-bit integer, texts by bytes. Equal readings are kept and are alike, so the
  * result depends on the multiset of readings alone.
  */
-export interface SortedReadings {
+interface SortedReadings {
   readonly stream: Uint8Array;
   readonly runs: RunColumns;
   /** By rank. */
   readonly rowsOfRank: Int32Array;
+  readonly values: readonly RankValues[];
 }
 
 const TWO_32 = 2 ** 32;
@@ -127,14 +130,10 @@ function putReading(to: Targets, at: number, { kind, low, high }: Reading): void
   setBit(to.json.validity, at, kind === JSON_TEXT);
 }
 
-function jsonTextOf(batch: ColumnBatch, entry: number): Uint8Array {
-  const { bytes, ends } = batch.jsonText;
-  return bytes.subarray(entry === 0 ? 0 : ends[entry - 1]!, ends[entry]!);
-}
-
 function compareReadings(batch: ColumnBatch, a: Reading, b: Reading): number {
   if (a.kind !== b.kind) return a.kind - b.kind;
-  if (a.kind === JSON_TEXT) return Buffer.compare(jsonTextOf(batch, a.low), jsonTextOf(batch, b.low));
+  if (a.kind === JSON_TEXT)
+    return Buffer.compare(jsonTextAt(batch.jsonText, a.low), jsonTextAt(batch.jsonText, b.low));
   return a.high - b.high || (a.low >>> 0) - (b.low >>> 0);
 }
 
@@ -179,8 +178,7 @@ function fillJsonText(batch: ColumnBatch, rows: number, to: Targets): void {
 export function sortMeasurements(batch: ColumnBatch, ranks: SeriesRanks, arena: Arena): SortedReadings {
   const { rows } = batch;
   const [longs, doubles, texts] = countKinds(batch, rows);
-  const { jsonText } = batch;
-  const textBytes = jsonText.count === 0 ? 0 : jsonText.ends[jsonText.count - 1]!;
+  const textBytes = jsonTextBytes(batch.jsonText);
   const nullCounts = [0, rows - longs, rows - doubles, rows - texts];
   const layouts = MEASUREMENT_VALUES.map((column, i) => {
     const layout = { column, nullCount: nullCounts[i]! };
@@ -200,5 +198,7 @@ export function sortMeasurements(batch: ColumnBatch, ranks: SeriesRanks, arena: 
   if (texts > 0) fillJsonText(batch, rows, to);
   else json.cells.fill(0);
   const rowsOfRank = first.subarray(1).map((end, rank) => end - first[rank]!);
-  return { stream: bytes, runs: findRuns(index, timestamp.cells, rows), rowsOfRank };
+  const textAt = (row: number) => Buffer.from(jsonTextAt(batch.jsonText, long.cells[2 * row]!)).toString();
+  const values = readingValues(rowsOfRank, { timestamps: timestamp.cells, long, double, jsonAt: textAt });
+  return { stream: bytes, runs: findRuns(index, timestamp.cells, rows), rowsOfRank, values };
 }

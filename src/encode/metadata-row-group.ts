@@ -17,10 +17,10 @@ export async function encodeMetadata(
 ): Promise<EncodedRowGroup> {
   if (series.length === 0) throw new RangeError('got no series, expected at least one');
   const table = createTable(METADATA_COLUMNS, series.length);
-  for (const [row, one] of series.entries()) {
+  for (const [row, metadata] of series.entries()) {
     // Each row has a code of its own here, so that an id that comes twice keeps both its rows.
     table.seriesCodes[row] = row;
-    const values = fieldValues(one);
+    const values = fieldValues(metadata);
     for (const [c, column] of table.columns.entries()) setValue(column, row, values[c]!);
   }
   table.rows = series.length;
@@ -35,7 +35,7 @@ export async function encodeMetadata(
   const { file } = await encoder.encode({ kind: 'table', gathered: table, ranks });
   const { body, tail } = splitParquetFile(file);
   checkRowGroup({ body, tail }, facts, 0);
-  return { body, footer: tail, rows: series.length, minMicros: 0, maxMicros: 0, runs: [] };
+  return { body, tail, rows: series.length, minMicros: 0, maxMicros: 0, runs: [], values: [] };
 }
 
 /** In the order of the columns after the series'. */

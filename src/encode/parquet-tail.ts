@@ -4,9 +4,9 @@ import { FatalError, messageOf } from '../errors.ts';
 
 /**
  * A Parquet file of one row group in two: the *body* (its column chunks, between the leading magic and what
- * follows them) and the *tail* (page indexes, footer, footer length, closing magic), kept as the row group's
- * `footer` until the whole file's is written. Offsets in a tail count from the start of the one-group file, so
- * a tail begins at 4 + the bytes of its body.
+ * follows them) and the *tail* (page indexes, footer, footer length, closing magic), kept until the footer of the whole
+ * file is written. Offsets in a tail count from the start of the one-group file, so a tail begins at 4 + the bytes of
+ * its body.
  */
 
 /** The first and the last four bytes of a Parquet file. */

@@ -1,6 +1,6 @@
 import { DataError } from '../errors.ts';
 import type { EncodedRowGroup } from '../model/index.ts';
-import { microsToIso } from '../model/index.ts';
+import { firstRowFrom, microsToIso, ROW_GROUP_TEXT_BYTES } from '../model/index.ts';
 import type { EncodeJob } from './encode-job.ts';
 import type { Encoder } from './encoder.ts';
 import { splitParquetFile } from './parquet-tail.ts';
@@ -29,7 +29,7 @@ export interface RowGroupBuilder<Batch> {
   dropFrom(timestampMicros: number): number;
   /**
    * Rows of the first complete row group: the index of the first timestamp change at or after `rowGroupRows`
-   * rows; 0 while it is not known.
+   * rows, or `rowGroupTextBytes` of text; 0 while it is not known.
    */
   sealableRows(): number;
   /**
@@ -42,7 +42,7 @@ export interface RowGroupBuilder<Batch> {
 }
 
 /** Rows in order of arrival. */
-export interface GatheredRows {
+interface GatheredRows {
   rows: number;
   readonly timestampMicros: Float64Array;
 }
@@ -55,6 +55,8 @@ export interface RowStore<Batch, Rows extends GatheredRows> {
   append(rows: Rows, batch: Batch, fromRow: number, toRow: number): void;
   /** Copy rows of `from` behind those of `rows`, which has room for them. */
   copy(rows: Rows, from: Rows, fromRow: number, toRow: number): void;
+  /** How many of the first rows come to `bytes` of text together; Infinity where all are fewer. */
+  rowsOfText(rows: Rows, bytes: number): number;
   /** Keep the first `count` rows. */
   truncate(rows: Rows, count: number): void;
   /** The rows as a job for the encoder, with their series. */
@@ -65,16 +67,11 @@ export interface RowStore<Batch, Rows extends GatheredRows> {
 
 const FIRST_CAPACITY = 4096;
 
-/** First of the gathered rows that is not older than an instant. */
-function lowerBound({ timestampMicros, rows }: GatheredRows, micros: number): number {
-  let low = 0;
-  let high = rows;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (timestampMicros[middle]! < micros) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/** When a row group closes: at the first timestamp change after as much of either. */
+export interface RowGroupSize {
+  readonly rowGroupRows: number;
+  /** Absent: `ROW_GROUP_TEXT_BYTES`. */
+  readonly rowGroupTextBytes?: number | undefined;
 }
 
 function orderFault(micros: number, before: number): DataError {
@@ -87,14 +84,16 @@ function orderFault(micros: number, before: number): DataError {
 /** A builder over one dataset's row store. */
 export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
   store: RowStore<Batch, Rows>,
-  rowGroupRows: number,
+  { rowGroupRows, rowGroupTextBytes = ROW_GROUP_TEXT_BYTES }: RowGroupSize,
   encoder: Encoder,
 ): RowGroupBuilder<Batch> {
   let gathered = store.open(0);
   let spare: Rows | undefined;
   let isClosed = false;
   let lastSealedMicros: number | undefined;
-  /** No timestamp change between `rowGroupRows` and here. */
+  /** Rows that a row group has at least, once it is known to be fewer than `rowGroupRows`. */
+  let fullRows = Number.POSITIVE_INFINITY;
+  /** No timestamp change between the least size of a row group and here. */
   let unchangedTo = rowGroupRows;
 
   const lastMicros = () =>
@@ -133,6 +132,7 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
     store.copy(room, taken, count, taken.rows);
     store.truncate(taken, count);
     gathered = room;
+    fullRows = Number.POSITIVE_INFINITY;
     unchangedTo = rowGroupRows;
     lastSealedMicros = taken.timestampMicros[count - 1];
     return taken;
@@ -151,7 +151,8 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
       runs.reduce((sum, run) => sum + run.count, 0),
     );
     const { minMicros = 0, maxMicros = 0 } = facts;
-    return { body: split.body, footer: split.tail, rows: facts.rows, minMicros, maxMicros, runs };
+    const values = answer.values.map(({ rank, rows }) => ({ timeSeriesId: ranked.ids[rank]!, rows }));
+    return { body: split.body, tail: split.tail, rows: facts.rows, minMicros, maxMicros, runs, values };
   }
 
   return {
@@ -179,13 +180,18 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
           `got ${microsToIso(timestampMicros)}, expected an instant after ${microsToIso(lastSealedMicros)}: rows until then are sealed`,
         );
       const before = gathered.rows;
-      const kept = lowerBound(gathered, timestampMicros);
+      const kept = firstRowFrom(gathered, timestampMicros);
       store.truncate(gathered, kept);
-      unchangedTo = Math.max(rowGroupRows, Math.min(unchangedTo, kept));
+      if (kept < fullRows) fullRows = Number.POSITIVE_INFINITY;
+      unchangedTo = Math.max(Math.min(rowGroupRows, fullRows), Math.min(unchangedTo, kept));
       return before - kept;
     },
     sealableRows() {
       const { timestampMicros, rows } = gathered;
+      if (fullRows === Number.POSITIVE_INFINITY) {
+        fullRows = store.rowsOfText(gathered, rowGroupTextBytes);
+        unchangedTo = Math.min(unchangedTo, fullRows);
+      }
       for (; unchangedTo < rows; unchangedTo++)
         if (timestampMicros[unchangedTo] !== timestampMicros[unchangedTo - 1]) return unchangedTo;
       return 0;

@@ -1,7 +1,7 @@
 import type { TextList } from './arrow-stream.ts';
 
 /**
- * Series in the byte order of their ids. Codes follow the order of arrival, which page sizes and retries
+ * Series in the byte order of their ids. Codes follow the order of arrival, which time slices and retries
  * change; ranks follow from the ids alone, so what is encoded never depends on codes.
  */
 export interface SeriesRanks {
@@ -23,7 +23,7 @@ export interface RankedSeries {
 const encoder = new TextEncoder();
 
 /** Concatenate texts, in memory of exactly their size: what is sent to a worker is copied whole. */
-export function textList(texts: readonly Uint8Array[]): TextList {
+function textList(texts: readonly Uint8Array[]): TextList {
   const ends = new Int32Array(texts.length);
   let end = 0;
   for (const [index, text] of texts.entries()) {
@@ -36,7 +36,7 @@ export function textList(texts: readonly Uint8Array[]): TextList {
 }
 
 /** A series by its code: time series id, and name in the selected domain. */
-export interface NamedSeries {
+interface NamedSeries {
   readonly id: string;
   readonly name: string | null;
 }

@@ -4,14 +4,21 @@ import { createSeriesDictionary, microsToIso } from '../model/index.ts';
 import { type ColumnType, statisticsColumns } from './columns.ts';
 import type { Encoder } from './encoder.ts';
 import { parseCount, parseDouble, parseInstant } from './lexemes.ts';
-import type { RowGroupBuilder, RowStore } from './row-group-builder.ts';
+import type { RowGroupBuilder, RowGroupSize, RowStore } from './row-group-builder.ts';
 import { createRowGroupBuilder } from './row-group-builder.ts';
 import { createRanking } from './series-ranks.ts';
 import { cellNumber } from './series-runs.ts';
-import { copyTableRows, createTable, setValue, type Table, type TableValue, tableNulls } from './table.ts';
+import {
+  copyTableRows,
+  createTable,
+  setValue,
+  type Table,
+  type TableValue,
+  tableNulls,
+  textBytes,
+} from './table.ts';
 
-export interface StatisticsRowGroupOptions {
-  readonly rowGroupRows: number;
+interface StatisticsRowGroupOptions extends RowGroupSize {
   /** `count` must be among them: it is what proves the rows. */
   readonly aggregations: readonly Aggregation[];
   /** Name of a series in the selected domain. Asked once for each series, when a row group is sealed. */
@@ -56,6 +63,7 @@ export function createStatisticsRowGroups(
     open: (capacity) => createTable(schema, capacity),
     append,
     copy: copyTableRows,
+    rowsOfText,
     truncate: (table, count) => {
       table.rows = count;
     },
@@ -71,7 +79,15 @@ export function createStatisticsRowGroups(
       readings: sumOfCounts(table),
     }),
   };
-  return createRowGroupBuilder(store, options.rowGroupRows, options.encoder);
+  return createRowGroupBuilder(store, options, options.encoder);
+}
+
+function rowsOfText({ rows, columns }: Table, bytes: number): number {
+  const of = (count: number) => columns.reduce((sum, column) => sum + textBytes(column, count), 0);
+  if (of(rows) < bytes) return Number.POSITIVE_INFINITY;
+  let count = 1;
+  while (of(count) < bytes) count++;
+  return count;
 }
 
 function sumOfCounts(table: Table): number {

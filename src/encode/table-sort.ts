@@ -5,6 +5,8 @@ import type { SeriesRanks } from './series-ranks.ts';
 import { countNameless, markNamed } from './series-ranks.ts';
 import type { RunColumns } from './series-runs.ts';
 import { findRuns } from './series-runs.ts';
+import type { RankValues } from './series-values.ts';
+import { windowValues } from './series-values.ts';
 import type { Table, TableColumn } from './table.ts';
 import { countNulls, textAt, textBytes } from './table.ts';
 
@@ -12,9 +14,10 @@ import { countNulls, textAt, textBytes } from './table.ts';
  * Table rows → Arrow columns in order of (time_series_id, timestamp). Rows that are equal in both are put in
  * order of their values, column by column, so that the result depends on the multiset of rows alone.
  */
-export interface SortedTable {
+interface SortedTable {
   readonly stream: Uint8Array;
   readonly runs: RunColumns;
+  readonly values: readonly RankValues[];
 }
 
 const TWO_32 = 2 ** 32;
@@ -87,13 +90,13 @@ export function sortTable(table: Table, ranks: SeriesRanks, arena: Arena): Sorte
   const order = sortedRows(table, ranks.rankOfCode);
   let index: Int32Array = new Int32Array(0);
   let timestamps: Int32Array | undefined;
-  let counts: Int32Array | undefined;
+  const filled = new Map<string, ColumnBuffers>();
   for (const [i, column] of schema.entries()) {
     const to = columns[i]!;
     const values = valuesOf.get(column.name);
     if (values !== undefined) {
       fillValues(values, order, to);
-      if (column.name === 'count') counts = to.cells;
+      filled.set(column.name, to);
     } else if (column.name === TIMESTAMP) {
       fillTimestamps(table, order, to.cells);
       timestamps = to.cells;
@@ -102,8 +105,10 @@ export function sortTable(table: Table, ranks: SeriesRanks, arena: Arena): Sorte
       for (let at = 0; at < rows; at++) index[at] = ranks.rankOfCode[table.seriesCodes[order[at]!]!]!;
     } else markNamed(to.validity, index, rows, ranks.named);
   }
+  if (timestamps === undefined) return { stream: bytes, runs: NO_RUNS, values: [] };
   return {
     stream: bytes,
-    runs: timestamps === undefined ? NO_RUNS : findRuns(index, timestamps, rows, counts),
+    runs: findRuns(index, timestamps, rows, filled.get('count')?.cells),
+    values: windowValues(index, rows, filled),
   };
 }

@@ -1,22 +1,42 @@
 /**
  * Decoded rows → sealed row groups → parts → checkpoints.
  * Memory: the builder (one row group being filled, one being encoded), at most two encoded row groups, and the
- * pending part. Filling, encoding and uploading go on side by side, one row group each, and each waits for the one
- * behind it: backpressure.
+ * pending part. One row group is filled while another is encoded and a third uploaded; whoever is faster waits for
+ * the next stage: backpressure.
  */
 import type { RowGroupBuilder } from '../encode/index.ts';
+import type { PartUpload } from '../lake/parts.ts';
 import type { DayCounts, EncodedRowGroup, Micros } from '../model/index.ts';
-import type { PartUpload } from '../publish/parts.ts';
+import type { SeriesValues } from '../proof/series-values.ts';
+import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 
-export interface AssemblyOptions<Batch> {
+interface AssemblyOptions<Batch> {
   readonly builder: RowGroupBuilder<Batch>;
   readonly parts: PartUpload;
   /** What the parts hold already, after a resume; grows with every row group. */
   readonly counts: DayCounts;
+  /** The same of their values. */
+  readonly values: SeriesValues;
   /** Called after a part was uploaded: everything before `cursorMicros` is in the parts. */
   readonly onPart: (cursorMicros: Micros) => Promise<void>;
   /** The step from the last instant in a row group to the first that may follow it. */
   readonly cursorStepMicros: number;
+}
+
+/** Time slices fetched, and rows outside of them that came with them. */
+export interface FetchTally {
+  slices: number;
+  clippedRows: number;
+}
+
+/** What fetching a dataset's time slices works with. */
+export interface FetchOptions<Batch> {
+  readonly context: SourceContext;
+  readonly series: ResolvedSeries;
+  readonly builder: RowGroupBuilder<Batch>;
+  readonly assembly: Assembly;
+  readonly tally: FetchTally;
+  readonly onRows: (rows: number) => void;
 }
 
 export interface Assembly {
@@ -29,19 +49,20 @@ export interface Assembly {
 }
 
 export function createAssembly<Batch>(options: AssemblyOptions<Batch>): Assembly {
-  const { builder, parts, counts } = options;
-  /** Of the newest row group. */
+  const { builder, parts, counts, values } = options;
+  /** Resolves when the newest row group is encoded. */
   let encoding: Promise<void> = Promise.resolve();
-  /** Of the newest row group, which has those of all others before it. */
+  /** Resolves when the newest row group is stored, and with it every earlier one. */
   let storing: Promise<void> = Promise.resolve();
-  /** Of the row group before that. */
+  /** The same of the row group before the newest. */
   let storingBefore: Promise<void> = Promise.resolve();
 
-  /** Row groups are stored in order: counts and cursor of a checkpoint are those of its parts. */
+  /** Row groups are stored in order: counts, values and cursor of a checkpoint are those of its parts. */
   async function store(sealed: Promise<EncodedRowGroup>, before: Promise<void>): Promise<void> {
     await before;
     const group = await sealed;
     for (const run of group.runs) counts.add(run.timeSeriesId, run.count, run.firstMicros, run.lastMicros);
+    for (const { timeSeriesId, rows } of group.values) values.add(timeSeriesId, rows);
     if (await parts.append(group)) await options.onPart(group.maxMicros + options.cursorStepMicros);
   }
 

@@ -1,45 +1,61 @@
 /** Steps 2 to 8 of one vessel-day: count, plan, fetch, decode, seal, upload, verify, sealed draft. */
-import { parquetFooter } from '../encode/index.ts';
-import { createRequestStats } from '../fetch/exchange.ts';
-import type { Checkpoint, Clock, Proof, Receipt, SealedDay, Tally, TimeRange } from '../model/index.ts';
-import { DayCounts, dayRange, MICROS_PER_HOUR } from '../model/index.ts';
-import { pagesFrom, planPages, planUncountedPages, planWindowPages } from '../plan/pages.ts';
-import type { Claim } from '../publish/claim.ts';
-import { packDetail, readDetail } from '../publish/ledger.ts';
-import type { PartUpload } from '../publish/parts.ts';
-import { createPartUpload } from '../publish/parts.ts';
-import { hourTotals } from '../verify/compare.ts';
-import { confirmEmpty } from './confirm-empty.ts';
-import type { Dataset } from './dataset.ts';
-import { openDataset } from './dataset.ts';
+import { emptyParquetFooter, parquetFooter } from '../encode/index.ts';
+import type { Claim } from '../lake/claim.ts';
+import { packDetail } from '../lake/ledger.ts';
+import type { PartUpload } from '../lake/parts.ts';
+import { createPartUpload } from '../lake/parts.ts';
+import type {
+  Checkpoint,
+  Clock,
+  Proof,
+  Receipt,
+  SealedDay,
+  SeriesRemark,
+  Tally,
+  TimeRange,
+} from '../model/index.ts';
+import { DayCounts, dayRange } from '../model/index.ts';
+import { EXPORT_TARGET_WINDOWS, planTimeSlices, planWindowSlices, slicesFrom } from '../plan/time-slices.ts';
+import { publishedReadings, seriesTotals } from '../proof/day-totals.ts';
+import { SeriesValues } from '../proof/series-values.ts';
+import { guardAgainstShrinking } from '../proof/shrink-guard.ts';
+import type { ResolvedSeries, SourceContext } from '../source/context.ts';
+import { createSourceContext } from '../source/context.ts';
+import { confirmEmpty } from '../source/counts.ts';
+import { resolveSeries } from '../source/series.ts';
+import type { FetchTally } from './assembly.ts';
+import { openStages } from './dataset.ts';
 import { draftReceipt } from './draft.ts';
+import { checkDue } from './due.ts';
+import { hasSameSelect, remarkOnSeries } from './fewer-series.ts';
+import { guardOptional } from './optional-series.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
-import type { PublishedDay, SourceCounts } from './proof.ts';
-import { askSource, digestOf, guardAgainstShrinking, verifyCounts } from './proof.ts';
 import type { ResumePoint } from './resume.ts';
-import { resolveSeries } from './source.ts';
-import type { ResolvedSeries, SourceContext } from './source-context.ts';
-import { PAGE_TARGET_WINDOWS } from './windows.ts';
+import type { SourceCounts } from './source-counts.ts';
+import { askSource, verifyCounts } from './source-counts.ts';
 
 /** What one attempt knows. */
-interface Attempt {
+interface DayAttempt {
   readonly ports: ExportPorts;
   readonly task: ExportTask;
   readonly claim: Claim;
   readonly clock: Clock;
   readonly context: SourceContext;
   readonly series: ResolvedSeries;
+  readonly remark: SeriesRemark | undefined;
   /** Readings that the parts and sealed row groups hold. */
   readonly counts: DayCounts;
+  /** What their values come to. */
+  readonly values: SeriesValues;
   readonly parts: PartUpload;
-  readonly tally: { pages: number; clippedRows: number };
+  readonly tally: FetchTally;
   readonly startedAt: string;
   readonly before: Tally | undefined;
 }
 
 /**
  * Fetch and verify one vessel-day up to its sealed draft. Throws CountsDisagreeError, UnknownSeriesError,
- * RefusedError, FencedError, or what the client and the store throw.
+ * RefusedError, FencedError, NotDueError, or what the client and the store throw.
  */
 export async function attemptDay(
   ports: ExportPorts,
@@ -49,48 +65,85 @@ export async function attemptDay(
   resume: ResumePoint | undefined,
   signal: AbortSignal,
 ): Promise<SealedDay> {
-  const attempt = await beginAttempt(ports, task, claim, resume, signal);
-  const guarded =
-    published === undefined || task.allowShrink ? undefined : await readPublished(ports, published);
+  const attempt = await beginAttempt(ports, task, claim, published, resume, signal);
+  try {
+    return await finishAttempt(attempt, published, resume);
+  } catch (error) {
+    // What no claim names nobody goes on with. The first error is the one to report.
+    if (!claim.hasProgress) await attempt.parts.abort().catch(() => {});
+    throw error;
+  }
+}
+
+async function finishAttempt(
+  attempt: DayAttempt,
+  published: Receipt | undefined,
+  resume: ResumePoint | undefined,
+): Promise<SealedDay> {
+  const { ports, task, claim } = attempt;
+  const guard = await openShrinkGuard(attempt, published);
   const source = task.job.verify === 'off' ? undefined : await askSource(attempt);
-  if (guarded && source) guardAgainstShrinking(attempt, guarded, source.counts, source);
+  if (source !== undefined) guard(source.counts, source);
   await ports.onStep('counted');
   await fetchAll(attempt, source, resume?.checkpoint.cursorMicros);
   await ports.onStep('fetched');
   const proven = await verifyCounts(attempt, attempt.counts, source);
-  // The pages of measurements have asked for every reading of the day; statistics have only been asked for counts.
+  // Measurements have been asked for over the whole day; for statistics only counts have.
   if (proven?.counts.total() === 0 && task.job.dataset === 'statistics')
     await confirmEmpty(attempt.context, attempt.series);
-  if (guarded) guardAgainstShrinking(attempt, guarded, attempt.counts, proven);
+  guard(attempt.counts, proven);
   await ports.onStep('verified');
+  checkDue(ports, task.job, task.day.date);
   const sealed = await sealDay(attempt, proven);
   await claim.writeSealed(sealed);
   await ports.onStep('sealed');
   return sealed;
 }
 
-async function readPublished(ports: ExportPorts, receipt: Receipt): Promise<PublishedDay> {
-  return { receipt, detail: await readDetail(ports.store, receipt) };
+/** Refuses counts that are less than the published day's, by series where its detail is at hand. */
+async function openShrinkGuard(
+  { claim, task, series }: DayAttempt,
+  published: Receipt | undefined,
+): Promise<(counts: DayCounts, source: SourceCounts | undefined) => void> {
+  if (published === undefined || task.allowShrink) return () => {};
+  const detail = await claim.readDetail(published);
+  const guarded = {
+    total: publishedReadings(published),
+    bySeries: detail && seriesTotals(detail.ours),
+    names: detail?.series,
+  };
+  return (counts, source) =>
+    guardAgainstShrinking({
+      day: task.day,
+      counted: 'readings',
+      published: guarded,
+      candidate: { total: counts.total(), bySeries: seriesTotals(counts.toJson()) },
+      idOf: series.idOf,
+      sameSelect: hasSameSelect(task, published),
+      totalsSha256: source?.totalsSha256,
+    });
 }
 
 async function beginAttempt(
   ports: ExportPorts,
   task: ExportTask,
   claim: Claim,
+  published: Receipt | undefined,
   resume: ResumePoint | undefined,
   signal: AbortSignal,
-): Promise<Attempt> {
+): Promise<DayAttempt> {
   const startedAt = resume?.checkpoint.tally.startedAt ?? isoNow(ports);
-  const stats = createRequestStats();
-  const context = { client: ports.client, job: task.job, day: task.day, log: ports.log, signal, stats };
+  const context = createSourceContext(ports, task.job, task.day, signal);
   const series = await resolveSeries(context);
+  checkDue(ports, task.job, task.day.date);
+  await guardOptional(ports, task, published, series);
+  const remark = await remarkOnSeries(ports, task, published, series);
   const { fromMicros } = dayRange(task.day.date);
   const parts = createPartUpload({
     store: ports.store,
     day: task.day,
     sizes: ports.sizes,
     nonce: ports.nonce,
-    fence: () => claim.checkFence(),
     ...(resume === undefined ? {} : { resume }),
   });
   return {
@@ -100,9 +153,11 @@ async function beginAttempt(
     clock: ports.clock,
     context,
     series,
+    remark,
     parts,
     counts: DayCounts.fromJson(fromMicros, resume?.checkpoint.counts ?? {}),
-    tally: { pages: 0, clippedRows: 0 },
+    values: SeriesValues.fromJson(resume?.checkpoint.values ?? {}),
+    tally: { slices: 0, clippedRows: 0 },
     startedAt,
     before: resume?.checkpoint.tally,
   };
@@ -114,14 +169,14 @@ function isoNow(ports: ExportPorts): string {
 
 /** Steps 3 to 6. */
 async function fetchAll(
-  attempt: Attempt,
+  attempt: DayAttempt,
   source: SourceCounts | undefined,
   cursorMicros: number | undefined,
 ): Promise<void> {
   const { task, ports, counts } = attempt;
-  const rowsKnown = source?.counts.total();
+  const rowsKnown = task.job.dataset === 'measurements' ? source?.counts.total() : undefined;
   let rows = counts.total();
-  const dataset: Dataset = openDataset({
+  const stages = openStages({
     ...attempt,
     encoder: ports.encoder,
     sizes: ports.sizes,
@@ -133,82 +188,83 @@ async function fetchAll(
   });
   task.onProgress?.({ rows, rowsKnown });
   try {
-    await dataset.fetch(pagesFrom(planFor(attempt, source), cursorMicros ?? Number.NEGATIVE_INFINITY));
+    await stages.fetch(slicesFrom(slicesOf(attempt, source), cursorMicros ?? Number.NEGATIVE_INFINITY));
   } finally {
-    await dataset.close();
+    await stages.close();
   }
 }
 
-function planFor(attempt: Attempt, source: SourceCounts | undefined): TimeRange[] {
-  const { task, series, ports } = attempt;
-  const day = dayRange(task.day.date);
-  if (task.job.dataset === 'statistics') {
-    return planWindowPages(day, windowMicros(task), series.idOf.size, PAGE_TARGET_WINDOWS);
-  }
-  if (source === undefined) return planUncountedPages(day);
-  return planPages(day, hourTotals(source.counts), ports.pageTargetRows);
+function slicesOf({ task, series, ports }: DayAttempt, source: SourceCounts | undefined): TimeRange[] {
+  const { job, day } = task;
+  if (job.dataset === 'statistics')
+    return planWindowSlices(job, day.date, series.idOf.size, EXPORT_TARGET_WINDOWS);
+  return planTimeSlices(dayRange(day.date), source?.counts, ports.sliceTargetRows);
 }
 
-function windowMicros(task: ExportTask): number {
-  return task.job.windowMicros ?? MICROS_PER_HOUR;
-}
-
-async function writeCheckpoint(attempt: Attempt, cursorMicros: number): Promise<void> {
-  const { parts, series, counts, claim, ports } = attempt;
+async function writeCheckpoint(attempt: DayAttempt, cursorMicros: number): Promise<void> {
+  const { parts, series, counts, values, claim, ports } = attempt;
   await ports.onStep('part-uploaded');
   const checkpoint: Checkpoint = {
     upload: parts.upload!,
     parts: [...parts.parts],
     rowGroups: parts.groups.map((group) => ({
       bodyBytes: group.bodyBytes,
-      footer: Buffer.from(group.footer).toString('base64'),
+      footer: Buffer.from(group.tail).toString('base64'),
       rows: group.rows,
     })),
     cursorMicros,
     series: Object.fromEntries(series.idOf),
     counts: counts.toJson(),
+    values: values.toJson(),
     tally: tallyOf(attempt),
   };
   await claim.writeCheckpoint(checkpoint);
   await ports.onStep('checkpoint');
 }
 
-/** Requests and pages of this attempt and of those that it goes on from. */
-function tallyOf(attempt: Attempt): Tally {
+/** Requests and time slices of this attempt and of those that it goes on from. */
+function tallyOf(attempt: DayAttempt): Tally {
   const { before, tally, context, startedAt } = attempt;
   return {
     startedAt,
-    pages: (before?.pages ?? 0) + tally.pages,
+    pages: (before?.pages ?? 0) + tally.slices,
     requests: (before?.requests ?? 0) + context.stats.requests,
     retries: (before?.retries ?? 0) + context.stats.retries,
     clippedRows: (before?.clippedRows ?? 0) + tally.clippedRows,
   };
 }
 
-function sourceOf(source: SourceCounts): NonNullable<Receipt['source']> {
-  return { rows: source.counts.total(), askedAt: source.askedAt, totalsSha256: digestOf(source) };
-}
-
-/** Step 8: the last part, and the draft that the receipt will be. */
-async function sealDay(attempt: Attempt, source: SourceCounts | undefined): Promise<SealedDay> {
-  const { parts, task, counts } = attempt;
+/** Step 8: the last part, and the draft that the receipt will be. A day that was emptied becomes an object of no rows. */
+async function sealDay(attempt: DayAttempt, source: SourceCounts | undefined): Promise<SealedDay> {
+  const { parts, task, counts, series, claim } = attempt;
   const rows = parts.groups.reduce((sum, group) => sum + group.rows, 0);
   if (rows > 0) await parts.finish(parquetFooter(task.job.dataset, parts.groups));
+  else if (claim.objectVersion) await parts.finish(emptyParquetFooter(task.job));
   await attempt.ports.onStep('uploaded');
-  const detail = packDetail({ ours: counts.toJson(), source: source?.counts.toJson() ?? null });
+  const detail = packDetail({
+    ours: counts.toJson(),
+    source: source?.counts.toJson() ?? null,
+    series: Object.fromEntries([...series.idOf].sort()),
+  });
   const proof: Proof = source === undefined || task.job.verify === 'off' ? 'unproven' : task.job.verify;
   return {
-    upload: rows > 0 ? parts.upload! : null,
-    parts: rows > 0 ? [...parts.parts] : [],
+    upload: parts.upload ?? null,
+    parts: [...parts.parts],
     detail: Buffer.from(detail.gzip).toString('base64'),
     draft: draftReceipt(attempt.ports, task, {
       rows,
+      selectedSeries: series.idOf.size,
+      unmatched: series.unmatched,
+      remark: attempt.remark,
       counts,
       proof,
-      upload: rows > 0 ? parts.upload : undefined,
+      upload: parts.upload,
       parts: parts.parts,
       detailSha256: detail.sha256,
-      source: source === undefined ? null : sourceOf(source),
+      source:
+        source === undefined
+          ? null
+          : { rows: source.counts.total(), askedAt: source.askedAt, totalsSha256: source.totalsSha256 },
       tally: tallyOf(attempt),
     }),
   };

@@ -1,18 +1,19 @@
-/** What differs between measurements and statistics: the builder, how pages are fetched, the cursor's step. */
+/** What differs between measurements and statistics: the builder, how time slices are fetched, the cursor's step. */
 import type { Encoder, RowGroupBuilder } from '../encode/index.ts';
 import { createMeasurementRowGroups, createStatisticsRowGroups } from '../encode/index.ts';
+import type { PartUpload } from '../lake/parts.ts';
 import type { DayCounts, FormatSizes, Micros, TimeRange } from '../model/index.ts';
-import { createSeriesDictionary, MICROS_PER_HOUR, STATISTICS_ROW_GROUP_ROWS } from '../model/index.ts';
-import type { PartUpload } from '../publish/parts.ts';
-import type { Assembly } from './assembly.ts';
+import { createSeriesDictionary, STATISTICS_ROW_GROUP_ROWS, windowMicrosOf } from '../model/index.ts';
+import type { SeriesValues } from '../proof/series-values.ts';
+import type { ResolvedSeries, SourceContext } from '../source/context.ts';
+import type { Assembly, FetchTally } from './assembly.ts';
 import { createAssembly } from './assembly.ts';
 import { fetchReadings, timestampStepMicros } from './readings.ts';
-import type { ResolvedSeries, SourceContext } from './source-context.ts';
 import { fetchWindows } from './windows.ts';
 
-export interface Dataset {
-  /** Fetch pages in order, and seal and upload what they hold. */
-  fetch(pages: readonly TimeRange[]): Promise<void>;
+interface Stages {
+  /** Fetch time slices in order, and seal and upload what they hold. */
+  fetch(slices: readonly TimeRange[]): Promise<void>;
   /**
    * Give the memory back. Waits for what is being uploaded: after a failure nothing of this attempt may reach the
    * store once its claim has been handed back, or another attempt begun.
@@ -20,12 +21,13 @@ export interface Dataset {
   close(): Promise<void>;
 }
 
-export interface DatasetOptions {
+interface StagesOptions {
   readonly context: SourceContext;
   readonly series: ResolvedSeries;
   readonly counts: DayCounts;
+  readonly values: SeriesValues;
   readonly parts: PartUpload;
-  readonly tally: { pages: number; clippedRows: number };
+  readonly tally: FetchTally;
   readonly encoder: Encoder;
   readonly sizes: FormatSizes;
   readonly onRows: (rows: number) => void;
@@ -33,47 +35,50 @@ export interface DatasetOptions {
 }
 
 /** The stages between the service and the open upload, for the job's dataset. */
-export function openDataset(options: DatasetOptions): Dataset {
-  return options.context.job.dataset === 'statistics' ? openStatistics(options) : openMeasurements(options);
+export function openStages(options: StagesOptions): Stages {
+  return options.context.job.dataset === 'statistics'
+    ? statisticsStages(options)
+    : measurementStages(options);
 }
 
-function openMeasurements(options: DatasetOptions): Dataset {
+function measurementStages(options: StagesOptions): Stages {
   const { context, series, sizes, encoder } = options;
   const dictionary = createSeriesDictionary();
   const builder = createMeasurementRowGroups({
-    rowGroupRows: sizes.rowGroupRows,
+    ...sizes,
     dictionary,
     idOf: nameOf(series),
     encoder,
   });
   const cursorStepMicros = timestampStepMicros(context.job.transport);
-  return stages(builder, createAssembly({ ...options, builder, cursorStepMicros }), (assembly, pages) =>
-    fetchReadings({ ...options, builder, dictionary, assembly }, pages),
+  return stages(builder, createAssembly({ ...options, builder, cursorStepMicros }), (assembly, slices) =>
+    fetchReadings({ ...options, builder, dictionary, assembly }, slices),
   );
 }
 
-function openStatistics(options: DatasetOptions): Dataset {
+function statisticsStages(options: StagesOptions): Stages {
   const { context, series, sizes, encoder } = options;
   const builder = createStatisticsRowGroups({
+    ...sizes,
     rowGroupRows: Math.min(sizes.rowGroupRows, STATISTICS_ROW_GROUP_ROWS),
     aggregations: context.job.aggregations ?? ['count'],
     idOf: nameOf(series),
     encoder,
   });
-  const cursorStepMicros = context.job.windowMicros ?? MICROS_PER_HOUR;
-  return stages(builder, createAssembly({ ...options, builder, cursorStepMicros }), (assembly, pages) =>
-    fetchWindows({ ...options, builder, assembly }, pages),
+  const cursorStepMicros = windowMicrosOf(context.job);
+  return stages(builder, createAssembly({ ...options, builder, cursorStepMicros }), (assembly, slices) =>
+    fetchWindows({ ...options, builder, assembly }, slices),
   );
 }
 
 function stages<Batch>(
   builder: RowGroupBuilder<Batch>,
   assembly: Assembly,
-  fetch: (assembly: Assembly, pages: readonly TimeRange[]) => Promise<void>,
-): Dataset {
+  fetch: (assembly: Assembly, slices: readonly TimeRange[]) => Promise<void>,
+): Stages {
   return {
-    async fetch(pages) {
-      await fetch(assembly, pages);
+    async fetch(slices) {
+      await fetch(assembly, slices);
       await assembly.sealRest();
     },
     async close() {

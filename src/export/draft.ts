@@ -1,10 +1,16 @@
-import type { DayCounts, Proof, Receipt, ReceiptDraft, Tally } from '../model/index.ts';
-import { detailKey, FORMAT_VERSION, microsToIso, objectKey } from '../model/index.ts';
+import { detailKey, objectKey } from '../lake/keys.ts';
+import type { DayCounts, Proof, Receipt, ReceiptDraft, SeriesRemark, Tally } from '../model/index.ts';
+import { FORMAT_VERSION, microsToIso } from '../model/index.ts';
+import { selectHash } from '../plan/settings-hash.ts';
 import type { PartRef, UploadRef } from '../store/store.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
 
-export interface DraftFacts {
+interface DraftFacts {
   readonly rows: number;
+  /** Of the selection. */
+  readonly selectedSeries: number;
+  readonly unmatched: readonly string[];
+  readonly remark: SeriesRemark | undefined;
   /** Undefined for metadata, whose rows are not readings. */
   readonly counts: DayCounts | undefined;
   readonly proof: Proof;
@@ -29,6 +35,11 @@ export function draftReceipt(ports: ExportPorts, task: ExportTask, facts: DraftF
     proof: facts.proof,
     rows: facts.rows,
     series: facts.counts?.seriesCount() ?? facts.rows,
+    selectedSeries: facts.selectedSeries,
+    selectHash: selectHash(job),
+    ...(facts.unmatched.length > 0 && {
+      unmatchedExpressions: facts.unmatched.map((expression) => job.select.indexOf(expression)),
+    }),
     firstTimestamp: span === undefined ? null : microsToIso(span.firstMicros),
     lastTimestamp: span === undefined ? null : microsToIso(span.lastMicros),
     object:
@@ -42,6 +53,7 @@ export function draftReceipt(ports: ExportPorts, task: ExportTask, facts: DraftF
           },
     detail: facts.detailSha256 === null ? null : { key: detailKey(day), sha256: facts.detailSha256 },
     source: facts.source,
+    ...(facts.remark && { remark: facts.remark }),
     apiVersion: ports.apiVersion,
     formatVersion: FORMAT_VERSION,
     pages: facts.tally.pages,
@@ -50,5 +62,6 @@ export function draftReceipt(ports: ExportPorts, task: ExportTask, facts: DraftF
     clippedRows: facts.tally.clippedRows,
     startedAt: facts.tally.startedAt,
     version: ports.version,
+    ...(task.unlisted && { unlisted: true }),
   };
 }

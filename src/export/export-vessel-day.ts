@@ -1,26 +1,34 @@
 /**
  * The sentence: claim, count, plan, fetch, decode, seal, upload, verify, publish, receipt.
- * What a crash after each step leads to stands in publish/publish.ts.
+ * What a crash after each step leads to stands in lake/publish.ts.
  */
+
 import {
   CancelledError,
   CommitFailedError,
   CommitUnknownError,
+  codeOf,
   DataError,
   FencedError,
+  mayPass,
   messageOf,
+  NotDueError,
+  NotYetError,
   RefusedError,
   VesselExportError,
 } from '../errors.ts';
+import type { Claim } from '../lake/claim.ts';
+import { unlessDamaged } from '../lake/json.ts';
+import { readNote, writeNote } from '../lake/ledger.ts';
+import { acknowledgePublished, publishSealed } from '../lake/publish.ts';
+import type { Inheritance } from '../lake/take-claim.ts';
+import { takeClaim } from '../lake/take-claim.ts';
 import type { Note, Receipt } from '../model/index.ts';
-import { formatVesselDay, objectKey } from '../model/index.ts';
-import type { Claim, Inheritance } from '../publish/claim.ts';
-import { takeClaim } from '../publish/claim.ts';
-import { writeNote } from '../publish/ledger.ts';
-import { abortUploads } from '../publish/parts.ts';
-import { publishSealed } from '../publish/publish.ts';
+import { formatVesselDay } from '../model/index.ts';
+import { isAsAsked, isProven } from '../plan/due.ts';
+import { CountsDisagreeError } from '../proof/compare-counts.ts';
+import { UnknownSeriesError } from '../source/answer-faults.ts';
 import { attemptDay } from './attempt.ts';
-import { deservesCleanStart } from './clean-start.ts';
 import { takeSnapshot } from './metadata-snapshot.ts';
 import type { ExportOutcome, ExportPorts, ExportTask } from './ports.ts';
 import type { ResumePoint } from './resume.ts';
@@ -39,7 +47,9 @@ export async function exportVesselDay(
   await ports.onStep('claimed');
   claim.startHeartbeat();
   try {
-    return await finishDay(ports, task, claim, inheritance, AbortSignal.any([signal, claim.signal]));
+    const outcome = await finishDay(ports, task, claim, inheritance, AbortSignal.any([signal, claim.signal]));
+    if (outcome.status === 'published') ports.lastPublished.onPublished(outcome.receipt);
+    return outcome;
   } catch (error) {
     const reason = signal.aborted || claim.signal.aborted ? abortReason(signal, claim.signal) : error;
     await endAttempt(ports, claim, reason);
@@ -59,19 +69,29 @@ async function finishDay(
   inheritance: Inheritance,
   signal: AbortSignal,
 ): Promise<ExportOutcome> {
-  const { receipt, predecessor } = inheritance;
-  if (!isForced(task, receipt) && receipt?.settingsHash === task.settingsHash) {
+  const { predecessor, sealedBefore } = inheritance;
+  // Forced means asked again, and other settings mean other content: a draft of before is not published any more.
+  const isWanted =
+    predecessor?.sealed &&
+    predecessor === sealedBefore &&
+    !task.force &&
+    isProven(task.job, predecessor.sealed.draft.proof);
+  const acknowledged =
+    sealedBefore && !isWanted ? await acknowledgePublished(ports, claim, sealedBefore) : undefined;
+  const receipt = acknowledged ?? inheritance.receipt;
+  if (receipt !== undefined && !isForced(task, receipt) && isAsAsked(task.job, task.settingsHash, receipt)) {
     await claim.finish();
     return { status: 'done', receipt };
   }
-  if (predecessor?.sealed) {
+  if (isWanted && predecessor.sealed) {
     const published = await publishInherited(ports, claim, predecessor.sealed);
     if (published !== undefined) return { status: 'published', receipt: published, resumed: true };
   }
-  if (task.job.dataset === 'metadata') return takeSnapshot(ports, task, claim, receipt, signal);
-  const resume = predecessor?.checkpoint
-    ? await findResumePoint(ports, task, claim, predecessor.checkpoint, signal)
-    : undefined;
+  if (task.job.dataset === 'metadata') return snapshot(ports, task, claim, receipt, signal);
+  const resume =
+    predecessor?.checkpoint && !predecessor.sealed
+      ? await findResumePoint(ports, task, claim, predecessor.checkpoint, signal)
+      : undefined;
   return exportReadings(ports, task, claim, receipt, resume, signal);
 }
 
@@ -96,45 +116,65 @@ async function publishInherited(
   }
 }
 
-async function exportReadings(
+/** A snapshot; once more where the object turns out to be another than was thought. */
+async function snapshot(
   ports: ExportPorts,
   task: ExportTask,
   claim: Claim,
   published: Receipt | undefined,
+  signal: AbortSignal,
+): Promise<ExportOutcome> {
+  try {
+    return await takeSnapshot(ports, task, claim, published, signal);
+  } catch (error) {
+    if (!(error instanceof CommitFailedError)) throw error;
+    return takeSnapshot(ports, task, claim, await claim.lookAgain(), signal);
+  }
+}
+
+async function exportReadings(
+  ports: ExportPorts,
+  task: ExportTask,
+  claim: Claim,
+  receipt: Receipt | undefined,
   resume: ResumePoint | undefined,
   signal: AbortSignal,
 ): Promise<ExportOutcome> {
   ports.encoder.prepare();
-  let from = resume;
+  let [from, published] = [resume, receipt];
   for (let cleanStarts = 0; ; cleanStarts++) {
     if (from === undefined) await claim.startClean();
     try {
       const sealed = await attemptDay(ports, task, claim, published, from, signal);
-      const receipt = await publishSealed(ports, claim, sealed);
-      return { status: 'published', receipt, resumed: from !== undefined };
+      const written = await publishSealed(ports, claim, sealed);
+      return { status: 'published', receipt: written, resumed: from !== undefined };
     } catch (error) {
-      const again = deservesCleanStart(error) || error instanceof CommitFailedError;
-      if (!again || cleanStarts === 1 || signal.aborted) throw error;
+      if (!isMendedByCleanStart(error) || cleanStarts === 1 || signal.aborted) throw error;
       ports.log.warn({ vesselDay: formatVesselDay(task.day), reason: messageOf(error) }, 'starting clean');
-      await claim.checkFence();
-      await abortUploads(ports.store, objectKey(task.day));
+      published = await claim.lookAgain();
       from = undefined;
     }
   }
+}
+
+/** May a clean start, with the source asked anew, mend this? */
+function isMendedByCleanStart(error: unknown): boolean {
+  const errors = [CountsDisagreeError, UnknownSeriesError, CommitFailedError];
+  return errors.some((kind) => error instanceof kind);
 }
 
 /** Leave the lake as the next attempt needs it. */
 async function endAttempt(ports: ExportPorts, claim: Claim, error: unknown): Promise<void> {
   if (error instanceof FencedError) return claim.abandon();
   try {
-    const useless = error instanceof DataError || error instanceof RefusedError;
+    const useless = (error instanceof DataError && !mayPass(error)) || error instanceof RefusedError;
     if (claim.hasProgress && (!useless || error instanceof CommitUnknownError)) await claim.handBack();
     else {
-      await claim.checkFence();
-      await abortUploads(ports.store, objectKey(claim.day));
+      await claim.startClean();
       await claim.finish();
     }
-    if (!(error instanceof CancelledError)) await writeNote(ports.store, noteOf(ports, claim, error));
+    const isFailure = !(error instanceof CancelledError || error instanceof NotDueError);
+    if (isFailure) await writeNote(ports.store, await noteOf(ports, claim, error));
   } catch (cause) {
     // The first error is the one to report; an unreachable store leaves a claim that goes stale by itself.
     await claim.abandon();
@@ -142,15 +182,19 @@ async function endAttempt(ports: ExportPorts, claim: Claim, error: unknown): Pro
   }
 }
 
-function noteOf(ports: ExportPorts, claim: Claim, error: unknown): Note {
+async function noteOf(ports: ExportPorts, claim: Claim, error: unknown): Promise<Note> {
   const totalsSha256 = error instanceof RefusedError ? error.totalsSha256 : undefined;
+  const isWaiting = error instanceof NotYetError;
+  const before = isWaiting ? undefined : await unlessDamaged(readNote(ports.store, claim.day));
+  const waiting = isWaiting ? error.waiting : before?.waiting;
   return {
     noteVersion: 1,
     ...claim.day,
-    state: error instanceof RefusedError ? 'refused' : 'failed',
-    code: error instanceof VesselExportError ? error.code : 'internal-error',
+    state: isWaiting ? 'waiting' : error instanceof RefusedError ? 'refused' : 'failed',
+    code: codeOf(error),
     message: messageOf(error),
     at: new Date(ports.clock.nowMs()).toISOString(),
     ...(totalsSha256 === undefined ? {} : { totalsSha256 }),
+    ...(waiting === undefined ? {} : { waiting }),
   };
 }

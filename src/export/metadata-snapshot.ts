@@ -2,17 +2,22 @@
  * Metadata: one row per series, as of the day of capture. The service keeps no history, so a snapshot is
  * written only when it differs from the last, and days that are over are never made up.
  */
+import { hash } from 'node:crypto';
 import { encodeMetadata, parquetFooter } from '../encode/index.ts';
-import { RefusedError } from '../errors.ts';
-import { createRequestStats } from '../fetch/exchange.ts';
-import type { Receipt, SealedDay } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
-import type { Claim } from '../publish/claim.ts';
-import { createPartUpload, sha256Hex } from '../publish/parts.ts';
-import { publishSealed } from '../publish/publish.ts';
+import type { Claim } from '../lake/claim.ts';
+import { lastReceiptDates, readReceipt } from '../lake/ledger.ts';
+import { createPartUpload } from '../lake/parts.ts';
+import { publishSealed } from '../lake/publish.ts';
+import type { Job, Receipt, SealedDay } from '../model/index.ts';
+import { microsToDate } from '../model/index.ts';
+import { guardAgainstShrinking } from '../proof/shrink-guard.ts';
+import { createSourceContext } from '../source/context.ts';
+import { resolveSeries } from '../source/series.ts';
 import { draftReceipt } from './draft.ts';
+import { checkDue } from './due.ts';
+import { remarkOnSeries } from './fewer-series.ts';
+import { guardOptional } from './optional-series.ts';
 import type { ExportOutcome, ExportPorts, ExportTask } from './ports.ts';
-import { resolveSeries } from './source.ts';
 
 /** Capture, compare with the last snapshot, publish if it differs. */
 export async function takeSnapshot(
@@ -24,23 +29,30 @@ export async function takeSnapshot(
 ): Promise<ExportOutcome> {
   await claim.startClean();
   const startedAt = new Date(ports.clock.nowMs()).toISOString();
-  const stats = createRequestStats();
-  const context = { client: ports.client, job: task.job, day: task.day, log: ports.log, signal, stats };
+  const { job, day } = task;
+  const context = createSourceContext(ports, job, day, signal);
+  const { stats } = context;
   const series = await resolveSeries(context);
+  checkDue(ports, job, day.date);
   await ports.onStep('counted');
   const askedAt = new Date(ports.clock.nowMs()).toISOString();
   const rows = series.idOf.size;
-  guardAgainstShrinking(task, published, rows);
+  if (published !== undefined && !task.allowShrink) {
+    const [before, candidate] = [{ total: published.rows }, { total: rows }];
+    guardAgainstShrinking({ day, counted: 'series', published: before, candidate });
+  }
+  await guardOptional(ports, task, published, series);
+  const remark = await remarkOnSeries(ports, task, published, series);
   const group = await encodeMetadata(series.metadata, ports.encoder);
   const footer = parquetFooter('metadata', [
-    { bodyBytes: group.body.length, footer: group.footer, rows: group.rows },
+    { bodyBytes: group.body.length, tail: group.tail, rows: group.rows },
   ]);
   await ports.onStep('fetched');
   if (!task.force && equalsSnapshot(task.lastSnapshot, task.settingsHash, group.body, footer)) {
     await claim.finish();
     return { status: 'unchanged' };
   }
-  const parts = createPartUpload({ ...ports, day: task.day, fence: () => claim.checkFence() });
+  const parts = createPartUpload({ ...ports, day });
   await parts.append(group);
   await parts.finish(footer);
   await ports.onStep('uploaded');
@@ -50,6 +62,9 @@ export async function takeSnapshot(
     detail: null,
     draft: draftReceipt(ports, task, {
       rows,
+      selectedSeries: rows,
+      unmatched: series.unmatched,
+      remark,
       counts: undefined,
       proof: 'exact',
       upload: parts.upload,
@@ -72,15 +87,20 @@ function equalsSnapshot(
   footer: Uint8Array,
 ): boolean {
   if (last?.object === undefined || last.object === null || last.settingsHash !== settingsHash) return false;
-  const whole = sha256Hex(Buffer.concat([Buffer.from('PAR1'), body, footer]));
+  const whole = hash('sha256', Buffer.concat([Buffer.from('PAR1'), body, footer]));
   return last.object.parts.length === 1 && last.object.parts[0]?.sha256 === whole;
 }
 
-/** A snapshot of the same day is replaced by a smaller one only where that is allowed. */
-function guardAgainstShrinking(task: ExportTask, published: Receipt | undefined, rows: number): void {
-  if (published === undefined || task.allowShrink || rows >= published.rows) return;
-  throw new RefusedError(
-    'would-shrink',
-    `${formatVesselDay(task.day)}: refused to replace the published snapshot of ${published.rows} series by one of ${rows}. The published snapshot stays; if the source is right, run again with --allow-shrink`,
-  );
+/** Each vessel's newest snapshot before today, which today's is compared with. */
+export async function lastSnapshots(
+  { store, clock }: Pick<ExportPorts, 'store' | 'clock'>,
+  job: Job,
+): Promise<Map<string, Receipt>> {
+  const today = microsToDate(clock.nowMs() * 1_000);
+  const snapshots = new Map<string, Receipt>();
+  for (const [vessel, date] of await lastReceiptDates(store, job.name, today)) {
+    const receipt = await readReceipt(store, { job: job.name, vessel, date });
+    if (receipt !== undefined) snapshots.set(vessel, receipt);
+  }
+  return snapshots;
 }

@@ -1,5 +1,7 @@
 import type { Encoder } from '../encode/encoder.ts';
 import type { QueryClient } from '../fetch/client.ts';
+import type { LastPublished } from '../lake/last-published.ts';
+import type { OnStep } from '../lake/publish.ts';
 import type {
   ApiVersion,
   Clock,
@@ -11,12 +13,13 @@ import type {
   Receipt,
   VesselDay,
 } from '../model/index.ts';
-import type { OnStep } from '../publish/publish.ts';
+import type { SliceLengths } from '../plan/slice-length.ts';
 import type { ObjectStore } from '../store/store.ts';
 
 /** What a vessel-day's export needs of the world. */
 export interface ExportPorts {
   readonly store: ObjectStore;
+  readonly lastPublished: LastPublished;
   readonly client: QueryClient;
   readonly encoder: Encoder;
   readonly clock: Clock;
@@ -29,8 +32,10 @@ export interface ExportPorts {
   /** Version of vessel-export, for receipts. */
   readonly version: string;
   readonly sizes: FormatSizes;
-  /** Readings a page aims at. */
-  readonly pageTargetRows: number;
+  /** Readings a time slice aims at. */
+  readonly sliceTargetRows: number;
+  /** What vessel-days tell each other of the length of slices. */
+  readonly sliceLengths: SliceLengths;
   /** Called after each step of the crash table by its name; tests stop the process there. */
   readonly onStep: OnStep;
 }
@@ -48,12 +53,14 @@ export interface ExportTask {
   readonly allowShrink: boolean;
   /** Take the vessel-day from a live owner. */
   readonly takeover: boolean;
+  /** Known from the ledger only: the job's discovery did not name the vessel. */
+  readonly unlisted?: boolean;
   /** Metadata: the receipt of the vessel's last snapshot before this day. */
   readonly lastSnapshot?: Receipt;
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** Rows fetched so far, of the rows that the source counted (undefined where it was not asked). */
+/** Rows fetched so far, of the rows that the source counted (undefined where it counts something else, or was not asked). */
 export interface Progress {
   readonly rows: number;
   readonly rowsKnown: number | undefined;

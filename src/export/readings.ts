@@ -1,8 +1,7 @@
-/** Pages of raw readings → the row group builder, through each transport. */
+/** Time slices of raw readings → the row group builder, through each transport. */
 import { createReadingDecoder, decodeParquetReadings } from '../decode/index.ts';
-import type { RowGroupBuilder } from '../encode/index.ts';
-import { DataError, HttpStatusError, RetriableError, VesselExportError } from '../errors.ts';
-import { TIMEOUT_CODES } from '../fetch/faults.ts';
+import { DataError, RetriableError } from '../errors.ts';
+import type { RetryScope } from '../fetch/retry.ts';
 import type {
   ColumnBatch,
   QueryRequest,
@@ -10,72 +9,40 @@ import type {
   SeriesDictionary,
   TimeRange,
 } from '../model/index.ts';
-import { MICROS_PER_MILLI } from '../model/index.ts';
-import { splitPage } from '../plan/pages.ts';
-import { answerFault } from './answer-fault.ts';
-import type { Assembly } from './assembly.ts';
-import { UnknownSeriesError } from './clean-start.ts';
-import type { ResolvedSeries, SourceContext } from './source-context.ts';
+import { firstRowFrom, MICROS_PER_MILLI } from '../model/index.ts';
+import { answerFault, UnknownSeriesError } from '../source/answer-faults.ts';
+import { askInSlices } from '../source/slices.ts';
+import type { FetchOptions } from './assembly.ts';
 
-/** A page of Parquet is decoded whole, so it is held whole. */
-const MAX_PARQUET_PAGE_BYTES = 192 * 1024 * 1024;
+/** An answer in Parquet is decoded whole, so it is held whole. */
+const MAX_PARQUET_BYTES = 192 * 1024 * 1024;
 
-export interface ReadingsOptions {
-  readonly context: SourceContext;
-  readonly series: ResolvedSeries;
-  readonly builder: RowGroupBuilder<ColumnBatch>;
+interface ReadingsOptions extends FetchOptions<ColumnBatch> {
   readonly dictionary: SeriesDictionary;
-  readonly assembly: Assembly;
-  readonly tally: { pages: number; clippedRows: number };
-  readonly onRows: (rows: number) => void;
 }
 
-/** Fetch pages in order; one that is refused as too long, or too slow, is fetched in halves down to 1 s. */
-export async function fetchReadings(options: ReadingsOptions, pages: readonly TimeRange[]): Promise<void> {
-  const queue = [...pages];
-  // A length that was refused once is not asked for again on this day.
-  let refusedMicros = Number.POSITIVE_INFINITY;
-  for (let page = queue.shift(); page !== undefined; page = queue.shift()) {
-    const shorter = lengthOf(page) >= refusedMicros ? splitPage(page) : undefined;
-    if (shorter !== undefined) {
-      queue.unshift(...shorter);
-      continue;
-    }
-    const fetched = { fromMicros: page.fromMicros };
-    try {
-      await fetchPage(options, page, fetched);
-      options.tally.pages++;
-    } catch (error) {
-      const rest = { fromMicros: fetched.fromMicros, toMicros: page.toMicros };
-      const halves = mayFitInHalves(error) ? splitPage(rest) : undefined;
-      if (halves === undefined) throw error;
-      if (error instanceof HttpStatusError) refusedMicros = Math.min(refusedMicros, lengthOf(rest));
-      queue.unshift(...halves);
-    }
-  }
+/** Fetch time slices in order; one that does not come is fetched in halves, down to 1 s. */
+export function fetchReadings(options: ReadingsOptions, slices: readonly TimeRange[]): Promise<void> {
+  return askInSlices(options.context, slices, {
+    family: 'measurements',
+    async ask(slice, scope, cursor) {
+      await fetchReadingsSlice(options, slice, scope, cursor);
+      options.tally.slices++;
+    },
+  });
 }
 
-function lengthOf(page: TimeRange): number {
-  return page.toMicros - page.fromMicros;
-}
-
-const TOO_MUCH_AT_ONCE = new Set([...TIMEOUT_CODES, 'page-too-large']);
-
-/** Is this the kind of failure that a shorter range avoids? */
-export function mayFitInHalves(error: unknown): boolean {
-  if (error instanceof HttpStatusError) return error.status === 400 || error.status === 413;
-  return error instanceof VesselExportError && TOO_MUCH_AT_ONCE.has(error.code);
-}
-
-async function fetchPage(
+/** `cursor`: every reading of the slice before it has been taken; moves when an answer breaks off. */
+async function fetchReadingsSlice(
   options: ReadingsOptions,
-  page: TimeRange,
-  fetched: { fromMicros: number },
+  slice: TimeRange,
+  scope: RetryScope,
+  cursor: { micros: number },
 ): Promise<void> {
   const { client, job, signal, stats } = options.context;
   const { expressions } = options.series;
   let progressed = false;
-  const rangeLeft = () => ({ fromMicros: fetched.fromMicros, toMicros: page.toMicros });
+  const rangeLeft = () => ({ fromMicros: cursor.micros, toMicros: slice.toMicros });
   const requestOf = (range: TimeRange): QueryRequest => {
     return { family: 'measurements', expressions, format: job.transport, range, outputDomain: 'id' };
   };
@@ -96,11 +63,11 @@ async function fetchPage(
         const keepTo = Math.max(range.fromMicros, sink.lastMicros);
         options.onRows(-options.builder.dropFrom(keepTo));
         progressed = keepTo > range.fromMicros;
-        fetched.fromMicros = keepTo;
+        cursor.micros = keepTo;
         throw answerFault(error, requestOf(range));
       }
     },
-    { signal, stats, progressed: () => progressed },
+    { ...scope, signal, stats, progressed: () => progressed },
   );
   await exchange.catch((error) => {
     throw error instanceof OwnTrouble ? error.cause : error;
@@ -142,12 +109,11 @@ async function readParquet(options: ReadingsOptions, response: QueryResponse, si
   let bytes = 0;
   for await (const chunk of response.body) {
     bytes += chunk.length;
-    if (bytes > MAX_PARQUET_PAGE_BYTES) {
+    if (bytes > MAX_PARQUET_BYTES)
       throw new DataError(
         'page-too-large',
-        `got a Parquet page of more than ${MAX_PARQUET_PAGE_BYTES} bytes`,
+        `got an answer in Parquet of more than ${MAX_PARQUET_BYTES} bytes`,
       );
-    }
     chunks.push(chunk);
   }
   await decodeParquetReadings(Buffer.concat(chunks, bytes), options.dictionary, async (batch) => {
@@ -179,8 +145,8 @@ function createClippingSink(options: ReadingsOptions, range: TimeRange): Clippin
         const id = dictionary.ids[checkedIds]!;
         if (!series.idOf.has(id)) throw new UnknownSeriesError(options.context.day, id);
       }
-      const from = lowerBound(batch.timestampMicros, batch.rows, range.fromMicros);
-      const to = lowerBound(batch.timestampMicros, batch.rows, range.toMicros);
+      const from = firstRowFrom(batch, range.fromMicros);
+      const to = firstRowFrom(batch, range.toMicros);
       options.tally.clippedRows += batch.rows - (to - from);
       if (to === from) return;
       builder.append(batch, from, to);
@@ -188,18 +154,6 @@ function createClippingSink(options: ReadingsOptions, range: TimeRange): Clippin
       options.onRows(to - from);
     },
   };
-}
-
-/** First of `rows` ascending timestamps that is not below `micros`. */
-function lowerBound(timestamps: Float64Array, rows: number, micros: number): number {
-  let low = 0;
-  let high = rows;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (timestamps[middle]! < micros) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** The step from one timestamp to the next that a transport can tell apart. */

@@ -1,12 +1,18 @@
 /** May an attempt go on where its predecessor stopped? */
-import { createRequestStats } from '../fetch/exchange.ts';
+import { DataError, HttpStatusError, stopsAll } from '../errors.ts';
+import type { Claim } from '../lake/claim.ts';
 import type { Checkpoint } from '../model/index.ts';
 import { DayCounts, dayRange, formatVesselDay } from '../model/index.ts';
-import type { Claim } from '../publish/claim.ts';
+import { precisionOf } from '../proof/compare-counts.ts';
+import type { SourceSeries } from '../proof/compare-values.ts';
+import { compareSeries } from '../proof/compare-values.ts';
+import { SeriesValues } from '../proof/series-values.ts';
+import type { ResolvedSeries, SourceContext } from '../source/context.ts';
+import { createSourceContext } from '../source/context.ts';
+import { askValues } from '../source/day-values.ts';
+import { resolveSeries } from '../source/series.ts';
 import type { UploadRef } from '../store/store.ts';
-import { sameTotals } from '../verify/compare.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
-import { askTotals, resolveSeries } from './source.ts';
 
 /** An adopted upload and what it holds. */
 export interface ResumePoint {
@@ -16,7 +22,7 @@ export interface ResumePoint {
 
 /**
  * Adopt a predecessor's upload if the source still says the same of the time before its cursor: the same
- * series, the same counts. Otherwise undefined: the day starts clean, so that it is never a mixture of two
+ * series, counts, times and values. Otherwise undefined: the day starts clean, so that it is never a mixture of two
  * states of the source. Without statistics (`verify: off`) that cannot be known, so it starts clean too.
  */
 export async function findResumePoint(
@@ -26,43 +32,78 @@ export async function findResumePoint(
   checkpoint: Checkpoint,
   signal: AbortSignal,
 ): Promise<ResumePoint | undefined> {
-  const reason = await whyNot(ports, task, checkpoint, signal);
   const vesselDay = formatVesselDay(task.day);
-  if (reason !== undefined) {
+  const startClean = (reason: string) => {
     ports.log.info({ vesselDay, reason }, 'the checkpoint cannot be used: starting clean');
     return undefined;
-  }
+  };
+  const outdated = await whyOutdated(ports, task, checkpoint, signal);
+  if (outdated !== undefined) return startClean(outdated);
   await claim.checkFence();
   const upload = await ports.store.adoptUpload(checkpoint.upload, checkpoint.parts, ports.nonce());
-  if (upload === undefined) {
-    ports.log.info(
-      { vesselDay, reason: 'its upload is gone' },
-      'the checkpoint cannot be used: starting clean',
-    );
-    return undefined;
-  }
+  if (upload === undefined) return startClean('its upload is gone');
   const adopted = { ...checkpoint, upload };
   await claim.inherit({ checkpoint: adopted, sealed: null });
   ports.log.info({ vesselDay, parts: checkpoint.parts.length }, 'resuming');
   return { checkpoint: adopted, upload };
 }
 
-async function whyNot(
+/** Why a checkpoint may not be what the source has now; undefined when it is. */
+async function whyOutdated(
   ports: ExportPorts,
   task: ExportTask,
   checkpoint: Checkpoint,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (task.job.verify === 'off') return 'without statistics nobody knows whether the source has changed';
-  const stats = createRequestStats();
-  const context = { client: ports.client, job: task.job, day: task.day, log: ports.log, signal, stats };
+  const context = createSourceContext(ports, task.job, task.day, signal);
   const series = await resolveSeries(context);
   const pinned = Object.entries(checkpoint.series);
   if (pinned.length !== series.idOf.size || pinned.some(([id, name]) => series.idOf.get(id) !== name)) {
     return 'the set of series has changed';
   }
-  const { fromMicros } = dayRange(task.day.date);
-  const totals = await askTotals(context, series, { fromMicros, toMicros: checkpoint.cursorMicros });
+  return whatChanged(context, series, checkpoint);
+}
+
+/** What the source says otherwise of the time before the cursor: counts, times and values. */
+async function whatChanged(
+  context: SourceContext,
+  series: ResolvedSeries,
+  checkpoint: Checkpoint,
+): Promise<string | undefined> {
+  const { fromMicros } = dayRange(context.day.date);
   const ours = DayCounts.fromJson(fromMicros, checkpoint.counts);
-  return sameTotals(ours, totals) ? undefined : 'the source has changed before its cursor';
+  const { bySeries } = SeriesValues.fromJson(checkpoint.values ?? {});
+  const numeric = [...bySeries].flatMap(([id, { jsons }]) => (jsons === 0 ? [id] : []));
+  // Only of series that are known to hold numbers, for a service may refuse to add up others.
+  const allNumeric = numeric.length === series.idOf.size;
+  const range = { fromMicros, toMicros: checkpoint.cursorMicros };
+  let now: ReadonlyMap<string, SourceSeries>;
+  try {
+    now = await askValues(context, series, { numeric, allNumeric, range });
+  } catch (error) {
+    const isNoAnswer = error instanceof DataError || (error instanceof HttpStatusError && !stopsAll(error));
+    if (!isNoAnswer) throw error;
+    return `the source does not say what it has before its cursor: ${error.message}`;
+  }
+  const nameOf = (id: string) => series.idOf.get(id) ?? id;
+  for (const id of new Set([...ours.bySeries.keys(), ...now.keys()])) {
+    const [before, counted] = [ours.seriesTotal(id), now.get(id)?.count ?? 0];
+    if (before !== counted)
+      return `the source has changed before its cursor: series ${nameOf(id)}: ${before} readings then, ${counted} now`;
+    if (before === 0) continue;
+    const rows = bySeries.get(id);
+    if (rows === undefined) return `nothing is known of the values of series ${nameOf(id)} before its cursor`;
+    const { differences, missing } = compareSeries(
+      ours.seriesSpan(id)!,
+      rows,
+      now.get(id)!,
+      precisionOf(context.job),
+    );
+    const [difference] = differences;
+    if (difference !== undefined)
+      return `the source has changed before its cursor: ${difference.aggregation} of series ${nameOf(id)}: ${difference.lake} then, ${difference.source} now`;
+    if (missing.length > 0) return `the source gave no ${missing.join(', ')} of series ${nameOf(id)}`;
+  }
+  return undefined;
 }

@@ -1,77 +1,106 @@
-/** Pages of statistics windows → the row group builder. A page is taken whole: its order is not promised. */
+/** Time slices of statistics → the row group builder. One is taken whole: the order in it is not promised. */
+import { DataError, RetriableError } from '../errors.ts';
+import type { StatisticsRow, TimeRange, VesselDay } from '../model/index.ts';
+import { formatVesselDay, isWithin, microsToIso, windowMicrosOf } from '../model/index.ts';
+import { firstThree } from '../proof/day-totals.ts';
+import { UnknownSeriesError } from '../source/answer-faults.ts';
+import { idExpressions } from '../source/series.ts';
+import { aggregationsOf, collectStatistics, exportedWindows } from '../source/statistics.ts';
+import type { FetchOptions } from './assembly.ts';
+import type { MissingValue } from './missing-values.ts';
+import { countOf, findMissingValues, isAlwaysDefined } from './missing-values.ts';
 
-import { parseInt64Text } from '../decode/index.ts';
-import type { RowGroupBuilder } from '../encode/index.ts';
-import { DataError } from '../errors.ts';
-import type { StatisticsRow, TimeRange } from '../model/index.ts';
-import { formatVesselDay, microsToIso } from '../model/index.ts';
-import type { Assembly } from './assembly.ts';
-import { UnknownSeriesError } from './clean-start.ts';
-import { askStatistics } from './source.ts';
-import type { ResolvedSeries, SourceContext } from './source-context.ts';
+type WindowsOptions = FetchOptions<readonly StatisticsRow[]>;
+type MergedRow = Omit<StatisticsRow, 'values'> & { readonly values: Map<string, string> };
 
-/** Windows × series that one request asks for at most; bounds the memory of a page. */
-export const PAGE_TARGET_WINDOWS = 100_000;
-
-export interface WindowsOptions {
-  readonly context: SourceContext;
-  readonly series: ResolvedSeries;
-  readonly builder: RowGroupBuilder<readonly StatisticsRow[]>;
-  readonly assembly: Assembly;
-  readonly tally: { pages: number; clippedRows: number };
-  readonly onRows: (rows: number) => void;
-}
-
-/** Fetch pages in order. A row exists exactly where `count` is above 0. */
-export async function fetchWindows(options: WindowsOptions, pages: readonly TimeRange[]): Promise<void> {
-  for (const page of pages) {
-    const rows = await fetchWindowPage(options, page);
+/** Fetch time slices in order. A row exists exactly where `count` is above 0. */
+export async function fetchWindows(options: WindowsOptions, slices: readonly TimeRange[]): Promise<void> {
+  for (const slice of slices) {
+    const rows = await fetchWindowsSlice(options, slice);
     options.builder.append(rows, 0, rows.length);
     options.onRows(rows.length);
-    options.tally.pages++;
+    options.tally.slices++;
     await options.assembly.sealReady();
   }
 }
 
-async function fetchWindowPage(options: WindowsOptions, page: TimeRange): Promise<StatisticsRow[]> {
-  const { context, series } = options;
-  const { window, aggregations } = context.job;
-  let merged = new Map<string, MergedRow>();
-  let clipped = 0;
-  await askStatistics(
-    context,
-    {
-      expressions: series.expressions,
-      range: page,
-      aggregations: aggregations ?? ['count'],
-      ...(window === undefined ? {} : { window }),
-      windowEdges: 'whole',
-    },
-    () => {
-      merged = new Map();
-      clipped = 0;
-      return {
-        add(row) {
-          if (!series.idOf.has(row.id)) throw new UnknownSeriesError(context.day, row.id);
-          if (row.timestampMicros >= page.fromMicros && row.timestampMicros < page.toMicros)
-            merge(merged, row, options);
-          else clipped++;
-        },
-        end() {},
-      };
-    },
-  );
-  options.tally.clippedRows += clipped;
-  return [...merged.values()]
-    .filter((row) => hasReadings(row))
-    .sort((a, b) => a.timestampMicros - b.timestampMicros);
+/** Tries of an answer that lacks values. */
+const TRIES = 3;
+
+async function fetchWindowsSlice(options: WindowsOptions, slice: TimeRange): Promise<StatisticsRow[]> {
+  const { context, tally } = options;
+  const { day, log } = context;
+  for (let attempt = 1; ; attempt++) {
+    const { rows, clippedRows } = await askWindows(options, slice, options.series.expressions);
+    tally.clippedRows += clippedRows;
+    const missing = await confirmMissing(options, findMissingValues(rows, aggregationsOf(context)));
+    if (missing.length === 0)
+      return rows.filter((row) => countOf(row) > 0).sort((a, b) => a.timestampMicros - b.timestampMicros);
+    const reason = `an answer was cut: ${describeMissing(options, missing)}`;
+    if (attempt === TRIES)
+      throw new RetriableError(
+        'answer-cut',
+        `${formatVesselDay(day)}: ${reason}. Nothing was published; run again later, and if it stays, report it to the operator of the query service`,
+      );
+    log.warn({ vesselDay: formatVesselDay(day), reason }, 'asking for the windows again');
+  }
 }
 
-type MergedRow = Omit<StatisticsRow, 'values'> & { values: Map<string, string> };
+async function askWindows(
+  { context, series }: WindowsOptions,
+  slice: TimeRange,
+  expressions: readonly string[],
+): Promise<{ rows: StatisticsRow[]; clippedRows: number }> {
+  const { merged, clippedRows } = await collectStatistics(
+    context,
+    exportedWindows(context, { ...series, expressions }, slice),
+    () => ({ merged: new Map<string, MergedRow>(), clippedRows: 0 }),
+    (gathered, row) => {
+      if (!series.idOf.has(row.id)) throw new UnknownSeriesError(context.day, row.id);
+      if (isWithin(slice, row.timestampMicros)) merge(gathered.merged, row, context.day);
+      else gathered.clippedRows++;
+    },
+  );
+  return { rows: [...merged.values()], clippedRows };
+}
+
+/**
+ * Those that a smaller question brings to light. What the service leaves out then too is not defined: a sum beyond the
+ * range of a double, a mean of numbers and JSON, an average over no time.
+ */
+async function confirmMissing(
+  options: WindowsOptions,
+  missing: readonly MissingValue[],
+): Promise<readonly MissingValue[]> {
+  if (missing.length === 0) return missing;
+  const starts = missing.map(({ timestampMicros }) => timestampMicros).sort((a, b) => a - b);
+  const range = {
+    fromMicros: starts[0]!,
+    toMicros: starts.at(-1)! + windowMicrosOf(options.context.job),
+  };
+  const ids = [...new Set(missing.map(({ id }) => id))];
+  const { rows } = await askWindows(options, range, idExpressions(ids));
+  const answered = new Map(rows.map((row) => [keyOf(row), row.values]));
+  const isUndefined = (value: MissingValue) =>
+    !isAlwaysDefined(value) && answered.get(keyOf(value))?.has(value.aggregation) === false;
+  return missing.filter((value) => !isUndefined(value));
+}
+
+function describeMissing({ series }: WindowsOptions, missing: readonly MissingValue[]): string {
+  return firstThree(
+    missing,
+    ({ id, timestampMicros, aggregation }) =>
+      `it lacks '${aggregation}' of series ${series.idOf.get(id) ?? id} in the window at ${microsToIso(timestampMicros)}`,
+  );
+}
+
+function keyOf({ timestampMicros, id }: Pick<StatisticsRow, 'timestampMicros' | 'id'>): string {
+  return `${timestampMicros}/${id}`;
+}
 
 /** The older version sends one object per series, window and aggregation: one row of ours. */
-function merge(merged: Map<string, MergedRow>, row: StatisticsRow, options: WindowsOptions): void {
-  const key = `${row.timestampMicros}/${row.id}`;
+function merge(merged: Map<string, MergedRow>, row: StatisticsRow, day: VesselDay): void {
+  const key = keyOf(row);
   const known = merged.get(key);
   if (known === undefined) {
     merged.set(key, { timestampMicros: row.timestampMicros, id: row.id, values: new Map(row.values) });
@@ -81,14 +110,9 @@ function merge(merged: Map<string, MergedRow>, row: StatisticsRow, options: Wind
     if (known.values.has(aggregation)) {
       throw new DataError(
         'repeated-result',
-        `${formatVesselDay(options.context.day)}: got '${aggregation}' of series ${row.id} twice for the window at ${microsToIso(row.timestampMicros)}, expected once; report it to the operator of the query service`,
+        `${formatVesselDay(day)}: got '${aggregation}' of series ${row.id} twice for the window at ${microsToIso(row.timestampMicros)}, expected once; report it to the operator of the query service`,
       );
     }
     known.values.set(aggregation, text);
   }
-}
-
-function hasReadings(row: StatisticsRow): boolean {
-  const count = row.values.get('count');
-  return count !== undefined && count !== 'null' && parseInt64Text(count) > 0;
 }

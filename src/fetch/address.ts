@@ -1,7 +1,6 @@
 import { cleanForeignText, FatalError } from '../errors.ts';
 import type { QueryRequest, Transport } from '../model/query.ts';
-import { formatRange } from '../model/range.ts';
-import { microsToIso } from '../model/time.ts';
+import { formatRange, microsToIso } from '../model/time.ts';
 
 /** Longest URL that is sent: proxies and servers commonly stop at 8 KB of request line and headers. */
 export const MAX_URL_BYTES = 6 * 1024;
@@ -13,7 +12,7 @@ const MEDIA_TYPES: Record<Transport, string> = {
 };
 
 /** Where a request goes, below the base URL: everything that HTTP needs to know of it. */
-export interface Address {
+interface Address {
   readonly method: 'GET' | 'POST';
   /** Begins with a slash; percent-encoded. */
   readonly path: string;

@@ -1,21 +1,29 @@
 /**
  * The client of the query service: bytes in, bytes out. Layers, outermost → innermost:
  *
- *   token      a bearer token on every request; renewed early, and after a 401
  *   version    x-api-version asked and checked
  *   retry      the table in retry.ts, over the request and the reading of its body
- *   cap        requests in flight, over all who share the credential
- *   pace       requests per minute, over all who share an address
+ *   concurrency limit        requests in flight, over all who share the credential
+ *   rate limit       requests per minute, over all who share an address
+ *   token      a bearer token on every request, taken when nothing is left to wait for; renewed early, and after a 401
+ *   clock      what time it is at the service
  *   meter      counts and times
  *   inflate    gzip, and the largest body we take
  *   deadline   headers and idle bodies
  *   transport  undici
  */
 import { CancelledError, VesselExportError } from '../errors.ts';
-import { type Cap, type Clock, type Log, type Pace, type Random, silentLog } from '../model/ports.ts';
+import {
+  type Clock,
+  type ConcurrencyLimit,
+  type Log,
+  type Random,
+  type RateLimit,
+  silentLog,
+} from '../model/ports.ts';
 import type { ApiVersion, QueryRequest, QueryResponse } from '../model/query.ts';
 import { addressOf, describeRequest } from './address.ts';
-import { withCap } from './cap.ts';
+import { withConcurrencyLimit } from './concurrency-limit.ts';
 import { type DeadlineLimits, withDeadline } from './deadline.ts';
 import {
   contentTypeOf,
@@ -27,16 +35,17 @@ import {
 } from './exchange.ts';
 import { withInflate } from './inflate.ts';
 import { type RequestReport, withMeter } from './meter.ts';
-import { withPace } from './pace.ts';
-import { RETRY_LIMITS, type RetryLimits } from './retry.ts';
+import { withRateLimit } from './rate-limit.ts';
+import { RETRY_LIMITS, type RetryLimits, type RetryScope } from './retry.ts';
 import { withRetry } from './retry-loop.ts';
-import { readAnswerError } from './status.ts';
-import { withToken } from './token.ts';
+import { createServerClock, withServerClock } from './server-clock.ts';
+import { doubted, readAnswerError } from './status.ts';
+import { withToken, withTokenAtHand } from './token.ts';
 import { createTokenSource } from './token-source.ts';
 import { createTransport } from './transport.ts';
 import { versionOf, withVersion } from './version.ts';
 
-export interface ClientLimits extends DeadlineLimits {
+interface ClientLimits extends DeadlineLimits {
   /** Most bytes of an error body that are read. */
   readonly maxErrorBytes: number;
   /** Most decompressed bytes of a body in `exchange`. */
@@ -44,9 +53,12 @@ export interface ClientLimits extends DeadlineLimits {
   readonly retry: RetryLimits;
 }
 
-export const CLIENT_LIMITS: ClientLimits = {
+const CLIENT_LIMITS: ClientLimits = {
   headersTimeoutMs: 120_000,
   idleTimeoutMs: 60_000,
+  slowBodyGraceMs: 300_000,
+  leastBytesPerSecond: 1_024,
+  maxBodyMs: 7_200_000,
   maxErrorBytes: 16 * 1024,
   maxPageBytes: 4 * 1024 * 1024 * 1024,
   retry: RETRY_LIMITS,
@@ -59,22 +71,29 @@ export interface ClientOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly apiVersion: ApiVersion;
-  readonly cap: Cap;
-  readonly pace: Pace;
+  readonly concurrencyLimit: ConcurrencyLimit;
+  readonly rateLimit: RateLimit;
   readonly clock: Clock;
   readonly random: Random;
   readonly log?: Log;
   readonly limits?: Partial<Omit<ClientLimits, 'retry'>> & { readonly retry?: Partial<RetryLimits> };
   /** Told of every request to the query service once it is over. */
   readonly onRequest?: (report: RequestReport) => void;
+  /**
+   * Give up within seconds on a host that cannot be reached and never was, by FatalError `service-unreachable`, as
+   * people want it who have just typed its address. Without it, as on every other failure, by the retry table.
+   */
+  readonly failFast?: boolean;
 }
 
-export interface ExchangeOptions {
+export interface ExchangeOptions extends RetryScope {
   readonly signal?: AbortSignal | undefined;
   /** Counters to add to, besides the client's own. */
   readonly stats?: RequestStats | undefined;
   /** Did the last attempt get further? Asked after a failure; true gives the next one full patience again. */
   readonly progressed?: () => boolean;
+  /** Statuses that are asked about again, a few times, and then are RetriableError `nothing-found`. */
+  readonly isDoubted?: (status: number) => boolean;
 }
 
 export interface QueryClient {
@@ -83,7 +102,7 @@ export interface QueryClient {
    * gets the number of the attempt (1, 2, …; every HTTP request counts) and may ask for less than before.
    * Throws RetriableError (codes in faults.ts), RateLimitedError, HttpStatusError, FatalError, DataError
    * (`page-too-large`), CancelledError, and whatever `consume` throws. Until its body has ended a call holds a
-   * slot of the cap, so `consume` must not start another call before it has read the body.
+   * slot of the concurrency limit, so `consume` must not start another call before it has read the body.
    */
   exchange<T>(
     makeRequest: (attempt: number) => QueryRequest,
@@ -92,6 +111,8 @@ export interface QueryClient {
   ): Promise<T>;
   /** Counters over all calls. */
   readonly stats: Readonly<RequestStats>;
+  /** Milliseconds since the epoch by the service's own clock; undefined where no answer of the last hour said so. */
+  serverNowMs(): number | undefined;
   /** Length of the base URL, for `splitExpressions`. */
   readonly baseUrlBytes: number;
   /** Cancel what is under way and close all sockets. */
@@ -100,7 +121,15 @@ export interface QueryClient {
 
 /** A client; nothing is sent before the first call. */
 export function createQueryClient(options: ClientOptions): QueryClient {
-  const { clock, random, cap, pace, apiVersion, log = silentLog, onRequest = () => {} } = options;
+  const {
+    clock,
+    random,
+    concurrencyLimit,
+    rateLimit,
+    apiVersion,
+    log = silentLog,
+    onRequest = () => {},
+  } = options;
   const limits: ClientLimits = {
     ...CLIENT_LIMITS,
     ...options.limits,
@@ -112,7 +141,7 @@ export function createQueryClient(options: ClientOptions): QueryClient {
   const stats = createRequestStats();
   const closing = new AbortController();
   const transport = createTransport();
-  const retryOptions = { limits: limits.retry, clock, random, log };
+  const retryOptions = { limits: limits.retry, clock, random, log, failFast: options.failFast ?? false };
   const overWire = (report: (info: RequestReport) => void) =>
     withMeter(clock, report, withInflate(withDeadline(limits, clock, transport.send)));
 
@@ -121,20 +150,19 @@ export function createQueryClient(options: ClientOptions): QueryClient {
     log,
     exchange: withRetry(
       retryOptions,
-      withPace(
-        pace,
+      withRateLimit(
+        rateLimit,
         overWire(() => {}),
       ),
     ),
     closing: closing.signal,
   });
-  const exchange: Exchange = withToken(
-    tokens,
-    log,
-    withVersion(
-      apiVersion,
-      withRetry(retryOptions, withCap(cap, clock, withPace(pace, overWire(onRequest)))),
-    ),
+  const serverClock = createServerClock(clock, log);
+  const authorized = withToken(tokens, clock, log, withServerClock(serverClock, overWire(onRequest)));
+  const limited = withConcurrencyLimit(concurrencyLimit, clock, withRateLimit(rateLimit, authorized));
+  const exchange: Exchange = withVersion(
+    apiVersion,
+    withTokenAtHand(tokens, withRetry(retryOptions, limited)),
   );
 
   const outgoingOf = (request: QueryRequest, attempt: number): Outgoing => {
@@ -142,6 +170,7 @@ export function createQueryClient(options: ClientOptions): QueryClient {
     return {
       method,
       origin: base.origin,
+      setting: 'QUERY_BASE_URL',
       target: `${basePath}${path}${query === '' ? '' : `?${query}`}`,
       headers: { accept, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       body,
@@ -170,8 +199,10 @@ export function createQueryClient(options: ClientOptions): QueryClient {
           return outgoing;
         },
         consume: async (answer) => {
-          if (answer.status !== 200)
-            throw await readAnswerError(answer, what, limits.maxErrorBytes, tokens.secrets());
+          if (answer.status !== 200) {
+            const error = await readAnswerError(answer, what, limits.maxErrorBytes, tokens.secrets());
+            throw callOptions.isDoubted?.(answer.status) ? doubted(error, clock.nowMs()) : error;
+          }
           // The version layer has let no other answer through.
           const response = {
             apiVersion: versionOf(answer)!,
@@ -181,6 +212,8 @@ export function createQueryClient(options: ClientOptions): QueryClient {
           return consume(response);
         },
         progressed: callOptions.progressed ?? (() => false),
+        streak: callOptions.streak,
+        isDivisible: callOptions.isDivisible,
         signal: controller.signal,
         maxBodyBytes: limits.maxPageBytes,
         sinks,
@@ -193,6 +226,7 @@ export function createQueryClient(options: ClientOptions): QueryClient {
   return {
     exchange: ask,
     stats,
+    serverNowMs: serverClock.nowMs,
     baseUrlBytes,
     close: async () => {
       closing.abort(new CancelledError('the client was closed'));

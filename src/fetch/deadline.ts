@@ -1,12 +1,19 @@
 import { RetriableError } from '../errors.ts';
 import type { Clock } from '../model/ports.ts';
-import { type Answer, linkSignals, type Send } from './exchange.ts';
+import { linkSignals, type Send } from './exchange.ts';
 
 export interface DeadlineLimits {
   /** From sending the request until the answer's headers have arrived. */
   readonly headersTimeoutMs: number;
   /** Longest wait for the next bytes of a body; time that the consumer takes does not count. */
   readonly idleTimeoutMs: number;
+  /**
+   * A body may keep us waiting for so long, and for as long again as what has come of it would take at the least
+   * throughput; but never longer than `maxBodyMs`.
+   */
+  readonly slowBodyGraceMs: number;
+  readonly leastBytesPerSecond: number;
+  readonly maxBodyMs: number;
 }
 
 /** Since when the peer is waited for, on the monotonic clock; undefined while the consumer works. */
@@ -17,7 +24,7 @@ interface Silence {
 /** Aborting with a reason that is there already is much cheaper than having an exception made. */
 const NO_LONGER = new Error('no longer needed');
 
-/** Layer: give up on a peer that stays silent, by aborting the request with the reason. */
+/** Layer: give up on a peer that stays silent, or sends next to nothing, by aborting the request with the reason. */
 export function withDeadline(limits: DeadlineLimits, clock: Clock, next: Send): Send {
   return async (attempt) => {
     const { what } = attempt.outgoing;
@@ -56,7 +63,8 @@ export function withDeadline(limits: DeadlineLimits, clock: Clock, next: Send): 
             () =>
               new RetriableError('idle-timeout', `${what}: no bytes for ${limits.idleTimeoutMs / 1000} s`),
           );
-          return attempt.consume({ ...answer, body: listening(answer, silence, clock, endWatches) });
+          const body = inTime(answer.body, silence, clock, limits, what, endWatches);
+          return attempt.consume({ ...answer, body });
         },
       });
     } finally {
@@ -83,19 +91,30 @@ async function untilSilent(
   }
 }
 
-async function* listening(
-  answer: Answer,
+/** Counts how long the peer is waited for; throws RetriableError `too-slow` where that is too long for what has come. */
+async function* inTime(
+  bytes: AsyncIterable<Uint8Array>,
   silence: Silence,
   clock: Clock,
+  { slowBodyGraceMs, leastBytesPerSecond, maxBodyMs }: DeadlineLimits,
+  what: string,
   endWatches: () => void,
 ): AsyncGenerator<Uint8Array> {
-  const body = answer.body[Symbol.asyncIterator]();
+  const body = bytes[Symbol.asyncIterator]();
+  let waitedMs = 0;
+  let received = 0;
   try {
     for (;;) {
       silence.sinceMs = clock.monotonicMs();
       const step = await body.next();
+      waitedMs += clock.monotonicMs() - silence.sinceMs;
       silence.sinceMs = undefined;
       if (step.done) return;
+      received += step.value.length;
+      if (waitedMs > Math.min(maxBodyMs, slowBodyGraceMs + (received / leastBytesPerSecond) * 1_000)) {
+        const found = `${received} bytes in ${Math.round(waitedMs / 1_000)} s`;
+        throw new RetriableError('too-slow', `${what}: the answer comes too slowly (${found})`);
+      }
       yield step.value;
     }
   } finally {

@@ -1,17 +1,20 @@
 /**
  * The shape that all layers of the client share. A layer takes the next one and gives the same shape back:
  *
- *   Exchange   one question to the service, however many requests it takes      (token, version, retry)
- *   Send       one HTTP request and its answer                                  (cap, pace, meter, inflate, deadline, transport)
+ *   Exchange   one question to the service, however many requests it takes      (version, retry)
+ *   Send       one HTTP request and its answer                                  (concurrency limit, rate limit, token, meter, inflate, deadline, transport)
  *
  * The answer's body is read inside `consume`, so that every layer sees when it ends or breaks off.
  */
+import type { RetryScope } from './retry.ts';
 
 /** One HTTP request, ready to be sent. */
 export interface Outgoing {
   readonly method: 'GET' | 'POST';
   /** Scheme, host and port. */
   readonly origin: string;
+  /** The setting that the address comes from, for messages. */
+  readonly setting: 'QUERY_BASE_URL' | 'QUERY_AUTH_URL';
   /** Path and query, percent-encoded. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -28,6 +31,8 @@ export interface Answer {
   /** Lower-case names; repeated headers are joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
+  /** When its request was sent, on the monotonic clock; the meter writes it. */
+  readonly sentMs?: number;
 }
 
 /** Counters of one or many calls; the client adds, the owner reads. */
@@ -46,7 +51,7 @@ export function createRequestStats(): RequestStats {
   return { requests: 0, retries: 0, rateLimited: 0, bytes: 0 };
 }
 
-export interface Call<T> {
+export interface Call<T> extends RetryScope {
   /** Make the next HTTP request; asked anew for each one. What it throws ends the call. */
   outgoing(): Promise<Outgoing>;
   /** Read the answer. Called once for each answer, of whatever status. */
@@ -63,7 +68,7 @@ export interface Call<T> {
 
 export interface Attempt<T> extends Omit<Call<T>, 'outgoing' | 'progressed'> {
   readonly outgoing: Outgoing;
-  /** Time on the wire of this attempt, written by the meter: waiting for cap and pace is nobody's fault. */
+  /** Time on the wire of this attempt, written by the meter: waiting for concurrency limit and rate limit is nobody's fault. */
   readonly wire: { elapsedMs: number };
 }
 

@@ -4,10 +4,15 @@ import { cleanForeignText, FatalError, messageOf, RetriableError, VesselExportEr
 export type Phase = 'headers' | 'body';
 
 /**
- * Codes of RetriableErrors this client throws. Time-outs are apart from the rest because a page that times out
+ * Codes of RetriableErrors this client throws. Time-outs are apart from the rest because a time slice that times out
  * is split in two.
  */
-export const TIMEOUT_CODES: readonly string[] = ['headers-timeout', 'idle-timeout', 'gateway-timeout'];
+export const TIMEOUT_CODES: readonly string[] = [
+  'headers-timeout',
+  'idle-timeout',
+  'too-slow',
+  'gateway-timeout',
+];
 
 /** Certificates that do not verify: no retry makes them valid, and nothing is sent to such a peer. */
 const CERTIFICATE_CODES =
@@ -42,6 +47,12 @@ export function faultOf(error: unknown, phase: Phase, where: string): VesselExpo
       options,
     );
   return new RetriableError('connection-failed', `${where}: the connection failed (${detail})`, options);
+}
+
+/** The code of one of our errors that says there is nobody to connect to, or no way to ask where. */
+export function unreachableCode(error: unknown): string | undefined {
+  const code = rawCodeOf((error as Error).cause);
+  return ['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED'].includes(code) ? code : undefined;
 }
 
 /** The code of an error or of what it wraps; empty when there is none. */

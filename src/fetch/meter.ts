@@ -22,7 +22,7 @@ export function withMeter(clock: Clock, onRequest: (report: RequestReport) => vo
         consume: (answer) => {
           status = answer.status;
           if (status === 429) for (const sink of attempt.sinks) sink.rateLimited += 1;
-          return attempt.consume({ ...answer, body: counted(answer, attempt.sinks) });
+          return attempt.consume({ ...answer, sentMs: startedMs, body: counted(answer, attempt.sinks) });
         },
       });
     } finally {

@@ -2,6 +2,7 @@
  * The retry table: pure. Every request of this client is a read (the POSTs too, and asking for a token), so any
  * of them may be sent again and the method plays no part.
  */
+import { TIMEOUT_CODES } from './faults.ts';
 
 /** What went wrong: an answer other than 200, or one of our codes of RetriableError. */
 export type Failure =
@@ -12,12 +13,15 @@ export interface RetryLimits {
   /** Full jitter: a delay is uniform in `[0, min(maxDelayMs, baseDelayMs · 2^(attempt-1)))`. */
   readonly baseDelayMs: number;
   readonly maxDelayMs: number;
-  /** Most time spent on failures in a row: delays and time on the wire, not the wait for cap and pace. */
+  /** Most time spent on failures in a row: delays and time on the wire, not the wait for concurrency limit and rate limit. */
   readonly maxTotalMs: number;
   /** Most requests in a row that fail. */
   readonly maxAttempts: number;
   /** Most time spent on being told 429. */
   readonly maxLimitedMs: number;
+  /** Most failures in a row of requests that belong together, and most time spent on them. */
+  readonly maxStreak: number;
+  readonly maxStreakMs: number;
   /** Longest `Retry-After` that is obeyed in full. */
   readonly maxRetryAfterMs: number;
 }
@@ -28,8 +32,22 @@ export const RETRY_LIMITS: RetryLimits = {
   maxTotalMs: 300_000,
   maxAttempts: 8,
   maxLimitedMs: 1_800_000,
+  maxStreak: 24,
+  maxStreakMs: 900_000,
   maxRetryAfterMs: 300_000,
 };
+
+/** Attempts at a range that may be asked for in halves: its length may be what is wrong. */
+const DIVISIBLE_ATTEMPTS = 3;
+
+/** What one failure adds to the time of a row at most: whoever sent for longer before it broke off was not dead. */
+export const MAX_STREAK_STEP_MS = 180_000;
+
+/** Refusals of tokens in a row before it is the request, and not the token, that the service refuses. */
+export const MAX_TOKEN_REFUSALS = 3;
+
+/** Requests to a host that nobody has reached yet: its address may be wrong, or the service is just starting. */
+export const MAX_UNREACHED_ATTEMPTS = 4;
 
 /** Failures in a row since the call began or last got further, the present one included. */
 export interface Trouble {
@@ -43,16 +61,45 @@ export interface Trouble {
 
 export const NO_TROUBLE: Trouble = { attempts: 0, spentMs: 0, limited: 0, limitedMs: 0 };
 
-export type Decision =
+/**
+ * Failures in a row of requests that belong together (those of a vessel-day), whichever call made them; answers 429
+ * do not count. What is asked for in ever smaller parts ends here, where no part of it comes.
+ */
+export interface FailureStreak {
+  failures: number;
+  spentMs: number;
+  /** Its limits are reached: whoever shares it gives up. */
+  isOver: boolean;
+  /** What the last call that was given up threw: not that of a token, nor of whoever read the answer. */
+  gaveUpOn: unknown;
+}
+
+export function createFailureStreak(): FailureStreak {
+  return { failures: 0, spentMs: 0, isOver: false, gaveUpOn: undefined };
+}
+
+/** What a call is part of. */
+export interface RetryScope {
+  readonly streak?: FailureStreak | undefined;
+  /** After a few failures the caller asks for less. */
+  readonly isDivisible?: boolean | undefined;
+}
+
+type Decision =
   | { readonly retry: true; readonly delayMs: number }
-  | { readonly giveUp: true; readonly reason: 'no-retry-helps' | 'attempts' | 'time' };
+  | { readonly giveUp: true; readonly reason: 'no-retry-helps' | 'attempts' | 'time' | 'streak' };
 
 /** Statuses that may pass by themselves; of the 5xx that are not listed, all but these two. */
 const PASSING_STATUSES = new Set([408, 425, 429, 500, 502, 503, 504]);
 const LASTING_5XX = new Set([501, 505]);
 
-/** A second try may find a warm cache; after that the pipeline asks for less, or the address is wrong. */
-const FEWER_ATTEMPTS: Readonly<Record<string, number>> = { 'headers-timeout': 2, 'host-unknown': 3 };
+/** A second try may find a warm cache; after that the pipeline asks for less, the address is wrong, or nothing is there. */
+const FEWER_ATTEMPTS: Readonly<Record<string, number>> = {
+  'headers-timeout': 2,
+  'too-slow': 2,
+  'host-unknown': 3,
+  'nothing-found': 3,
+};
 
 export function decideRetry(
   failure: Failure,
@@ -60,16 +107,17 @@ export function decideRetry(
   nowMs: number,
   random: () => number,
   limits: RetryLimits = RETRY_LIMITS,
+  scope: RetryScope = {},
 ): Decision {
   if ('status' in failure && !isPassing(failure.status)) return { giveUp: true, reason: 'no-retry-helps' };
   const limited = isLimited(failure);
-  const maxAttempts =
-    'code' in failure
-      ? Math.min(limits.maxAttempts, FEWER_ATTEMPTS[failure.code] ?? Infinity)
-      : limits.maxAttempts;
-  if (!limited && trouble.attempts >= maxAttempts) return { giveUp: true, reason: 'attempts' };
+  const { streak } = scope;
+  if (!limited && streak !== undefined && isStreakOver(streak, limits))
+    return { giveUp: true, reason: 'streak' };
+  if (!limited && trouble.attempts >= maxAttemptsAt(failure, trouble, limits, scope))
+    return { giveUp: true, reason: 'attempts' };
   const asked = 'status' in failure ? retryAfterMs(failure.headers, nowMs) : undefined;
-  const nth = limited ? trouble.limited : trouble.attempts;
+  const nth = limited ? trouble.limited : Math.max(trouble.attempts, streak?.failures ?? 0);
   const ceilingMs = Math.min(limits.maxDelayMs, limits.baseDelayMs * 2 ** Math.min(nth - 1, 30));
   // Who is told when to come back comes a little later, not all at the same moment.
   const delayMs =
@@ -80,6 +128,25 @@ export function decideRetry(
   if (spentMs + delayMs > (limited ? limits.maxLimitedMs : limits.maxTotalMs))
     return { giveUp: true, reason: 'time' };
   return { retry: true, delayMs };
+}
+
+function isStreakOver(streak: FailureStreak, limits: RetryLimits): boolean {
+  return streak.failures >= limits.maxStreak || streak.spentMs >= limits.maxStreakMs;
+}
+
+function maxAttemptsAt(
+  failure: Failure,
+  trouble: Trouble,
+  limits: RetryLimits,
+  { streak, isDivisible = false }: RetryScope,
+): number {
+  const fewer = 'code' in failure ? (FEWER_ATTEMPTS[failure.code] ?? Infinity) : Infinity;
+  const maxAttempts = Math.min(limits.maxAttempts, fewer);
+  if (!isDivisible) return maxAttempts;
+  const isTimeout = 'code' in failure ? TIMEOUT_CODES.includes(failure.code) : failure.status === 504;
+  // A longer range has failed already: each further time-out may cost minutes.
+  if (isTimeout && streak !== undefined && streak.failures > trouble.attempts) return 1;
+  return Math.min(maxAttempts, DIVISIBLE_ATTEMPTS);
 }
 
 /** May an answer with this status be another one later? */

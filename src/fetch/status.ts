@@ -16,12 +16,19 @@ export class AnswerError extends Error {
   /** The service's `error` text, cleaned; may be empty. */
   readonly text: string;
   readonly what: string;
-  constructor(answer: Answer, text: string, what: string) {
+  constructor(answer: Omit<Answer, 'body'>, text: string, what: string) {
     super(`${what}: status ${answer.status}`);
     this.status = answer.status;
     this.headers = answer.headers;
     this.text = text;
     this.what = what;
+  }
+}
+
+/** A 401 for a token that may have been good: the request is repeated with a new one, at no cost of an attempt. */
+export class RefusedTokenError extends AnswerError {
+  constructor({ status, headers, text, what }: AnswerError) {
+    super({ status, headers }, text, what);
   }
 }
 
@@ -89,6 +96,11 @@ export function publicError(error: AnswerError, nowMs: number): VesselExportErro
   if (isPassing(status)) return new RetriableError('server-error', got);
   const [code, advice] = STATUS_CODES[status] ?? ['unexpected-status', 'expected 200'];
   return new HttpStatusError(status, code, `${got}; ${advice}`);
+}
+
+/** An answer of a lasting status from a service that may be ill. */
+export function doubted(error: AnswerError, nowMs: number): RetriableError {
+  return new RetriableError('nothing-found', publicError(error, nowMs).message, { cause: error });
 }
 
 function redirectHost(error: AnswerError): string {

@@ -6,7 +6,8 @@ import { readAnswerError } from './status.ts';
 /** A bearer token and what is known of it. */
 export interface AccessToken {
   readonly text: string;
-  /** On the monotonic clock. */
+  /** On the monotonic clock, as are all times. */
+  readonly askedAtMs: number;
   renewAtMs: number;
   readonly expiresAtMs: number;
   /** Has it ever got another answer than 401? */
@@ -16,19 +17,21 @@ export interface AccessToken {
 export interface TokenSource {
   /** A token that should work; waits for a new one where needed. Callers who wait share one request. */
   current(signal: AbortSignal): Promise<AccessToken>;
+  /** The present token, if it outlives the sending of a request. Renews it early in the background. */
+  atHand(): AccessToken | undefined;
   /** The service refused this token: `current` must not give it out again. */
   drop(token: AccessToken): void;
   /** Everything that must never be shown. */
   secrets(): readonly string[];
 }
 
-export interface TokenSourceOptions {
+interface TokenSourceOptions {
   readonly authUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** retry → pace → deadline → transport: without token, version and cap. */
+  /** retry → rate limit → deadline → transport: without token, version and concurrency limit. */
   readonly exchange: Exchange;
   /** Aborted when the client closes. */
   readonly closing: AbortSignal;
@@ -36,6 +39,8 @@ export interface TokenSourceOptions {
 
 const ASSUMED_LIFETIME_MS = 3_600_000;
 const MAX_MARGIN_MS = 300_000;
+/** What sending a request may take of a token's life: a tenth of it, and no more than this. */
+const MAX_SENDING_MS = 10_000;
 /** After an early renewal that failed. */
 const EARLY_RETRY_MS = 30_000;
 /** So long the endpoint's refusal is taken for its answer to everyone who asks. */
@@ -57,8 +62,8 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     // Everyone who shares the credential would ask in turn, and some services lock an account after a few.
     if (refusal !== undefined && clock.monotonicMs() < refusal.untilMs) return Promise.reject(refusal.error);
     pending ??= requestToken(options, basic, secrets)
-      .then((text) => {
-        held = describeToken(text, clock);
+      .then(({ text, sentMs }) => {
+        held = describeToken(text, sentMs, clock);
         // The one before may still be in messages about requests under way.
         tokens.unshift(text);
         tokens.length = Math.min(tokens.length, 3);
@@ -80,17 +85,23 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     log.warn({}, `renewing the access token early failed: ${messageOf(error)}`);
   };
 
+  const atHand = (): AccessToken | undefined => {
+    const nowMs = clock.monotonicMs();
+    const token = held;
+    if (token === undefined) return undefined;
+    const sendingMs = Math.min(MAX_SENDING_MS, (token.expiresAtMs - token.askedAtMs) / 10);
+    if (nowMs >= token.expiresAtMs - sendingMs) return undefined;
+    // Early renewal is a courtesy: the present token goes on working while the endpoint is in trouble.
+    if (nowMs >= token.renewAtMs && !pending) renew().catch((error) => putOff(token, error));
+    return token;
+  };
+
   return {
     current: (signal) => {
-      const nowMs = clock.monotonicMs();
-      const token = held;
-      if (token !== undefined && nowMs < token.expiresAtMs) {
-        // Early renewal is a courtesy: the present token goes on working while the endpoint is in trouble.
-        if (nowMs >= token.renewAtMs && !pending) renew().catch((error) => putOff(token, error));
-        return Promise.resolve(token);
-      }
-      return abortable(renew(), signal);
+      const token = atHand();
+      return token === undefined ? abortable(renew(), signal) : Promise.resolve(token);
     },
+    atHand,
     drop: (token) => {
       if (held === token) held = undefined;
     },
@@ -112,11 +123,12 @@ async function requestToken(
   options: TokenSourceOptions,
   basic: string,
   secrets: () => readonly string[],
-): Promise<string> {
+): Promise<{ text: string; sentMs: number }> {
   const url = new URL(options.authUrl);
   const outgoing = {
     method: 'POST',
     origin: url.origin,
+    setting: 'QUERY_AUTH_URL',
     target: `${url.pathname.replace(/\/+$/, '')}/oauth2/token`,
     headers: {
       authorization: `Basic ${basic}`,
@@ -132,7 +144,8 @@ async function requestToken(
       outgoing: async () => outgoing,
       consume: async (answer) => {
         if (answer.status !== 200) throw await readAnswerError(answer, WHAT, 16 * 1024, secrets());
-        return readToken(answer, url.host);
+        const { sentMs = options.clock.monotonicMs() } = answer;
+        return { text: await readToken(answer, url.host), sentMs };
       },
       progressed: () => false,
       signal: options.closing,
@@ -174,14 +187,17 @@ export function credentialsRefused(found: string, cause?: unknown): FatalError {
   );
 }
 
-/** When to renew a token: early by a fifth of its life, at most five minutes. Times on the monotonic clock. */
-function describeToken(text: string, clock: Clock): AccessToken {
-  const nowMs = clock.monotonicMs();
-  const lifetimeMs = lifetimeOf(text, clock.nowMs());
+/**
+ * When to renew a token: early by a fifth of its life, at most five minutes. It began when it was asked for, at the
+ * earliest; it counts in whole seconds, so up to one more may be gone.
+ */
+function describeToken(text: string, sentMs: number, clock: Clock): AccessToken {
+  const lifetimeMs = Math.max(0, lifetimeOf(text, clock.nowMs()) - 1_000);
   return {
     text,
-    expiresAtMs: nowMs + lifetimeMs,
-    renewAtMs: nowMs + lifetimeMs - Math.min(MAX_MARGIN_MS, lifetimeMs / 5),
+    askedAtMs: sentMs,
+    expiresAtMs: sentMs + lifetimeMs,
+    renewAtMs: sentMs + lifetimeMs - Math.min(MAX_MARGIN_MS, lifetimeMs / 5),
     worked: false,
   };
 }

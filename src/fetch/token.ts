@@ -1,46 +1,79 @@
-import { HttpStatusError } from '../errors.ts';
-import type { Log } from '../model/ports.ts';
-import type { Call, Exchange } from './exchange.ts';
+import { RetriableError } from '../errors.ts';
+import type { Clock, Log } from '../model/ports.ts';
+import { type Attempt, type Exchange, linkSignals, type Send } from './exchange.ts';
+import { AnswerError, RefusedTokenError } from './status.ts';
 import { type AccessToken, credentialsRefused, type TokenSource } from './token-source.ts';
 
-/** 401s in a row for one call before it is the call, and not the token, that the service refuses. */
-const MAX_REFUSALS = 3;
+/** A token that never worked and is older may have expired, whatever it says of itself. */
+const FRESH_MS = 60_000;
+/** So long a request whose token expired in the line keeps its slot while a new one is asked for. */
+const PATIENCE_MS = 30_000;
 
-/**
- * Layer: send a bearer token with every request. A token that has worked and is refused is renewed and the
- * request repeated, which costs no attempt. Throws FatalError `credentials-refused` when a token is refused
- * that never got another answer, HttpStatusError 401 when this call alone is refused again and again.
- */
-export function withToken(tokens: TokenSource, log: Log, next: Exchange): Exchange {
-  return async <T>(call: Call<T>): Promise<T> => {
-    let token: AccessToken | undefined;
-    let refusals = 0;
-    const authorized: Call<T> = {
+/** Layer: wait for a token before standing in any line, so that nobody waits there for what will not come. */
+export function withTokenAtHand(tokens: TokenSource, next: Exchange): Exchange {
+  return (call) =>
+    next({
       ...call,
       outgoing: async () => {
-        token = await tokens.current(call.signal);
-        const outgoing = await call.outgoing();
-        return { ...outgoing, headers: { ...outgoing.headers, authorization: `Bearer ${token.text}` } };
+        await tokens.current(call.signal);
+        return call.outgoing();
       },
-      consume: (answer) => {
-        if (answer.status !== 401) {
-          token!.worked = true;
-          refusals = 0;
-        }
-        return call.consume(answer);
-      },
-    };
-    for (;;) {
-      try {
-        return await next(authorized);
-      } catch (error) {
-        if (!(error instanceof HttpStatusError && error.status === 401)) throw error;
-        tokens.drop(token!);
-        if (!token!.worked) throw credentialsRefused('the service answered 401 to a new access token', error);
-        refusals += 1;
-        if (refusals >= MAX_REFUSALS) throw error;
-        log.info({}, 'the access token was refused; getting a new one');
+    });
+}
+
+/**
+ * Layer: send a bearer token, taken when nothing is left to wait for, with every request. Throws RefusedTokenError
+ * for a token that the service refuses although it has worked, or was kept for a while; RetriableError for one that
+ * had expired by the time of the answer (`token-expired`), or did not come (`token-late`); and FatalError
+ * `credentials-refused` for a new one that is refused.
+ */
+export function withToken(tokens: TokenSource, clock: Clock, log: Log, next: Send): Send {
+  return async (attempt) => {
+    const token = tokens.atHand() ?? (await tokenInTime(tokens, clock, attempt));
+    const { outgoing } = attempt;
+    const headers = { ...outgoing.headers, authorization: `Bearer ${token.text}` };
+    try {
+      return await next({
+        ...attempt,
+        outgoing: { ...outgoing, headers },
+        consume: (answer) => {
+          if (answer.status !== 401) token.worked = true;
+          return attempt.consume(answer);
+        },
+      });
+    } catch (error) {
+      if (!(error instanceof AnswerError && error.status === 401)) throw error;
+      tokens.drop(token);
+      const nowMs = clock.monotonicMs();
+      if (nowMs >= token.expiresAtMs) {
+        const message = `${outgoing.what}: the access token expired before the service looked at it`;
+        throw new RetriableError('token-expired', message, { cause: error });
       }
+      if (!token.worked && nowMs - token.askedAtMs < FRESH_MS)
+        throw credentialsRefused('the service answered 401 to a new access token', error);
+      log.info({}, 'the access token was refused; getting a new one');
+      throw new RefusedTokenError(error);
     }
   };
+}
+
+/** A new token while slot and turn are held: others who have a token may want them, so not for long. */
+async function tokenInTime(
+  tokens: TokenSource,
+  clock: Clock,
+  { signal, outgoing }: Attempt<unknown>,
+): Promise<AccessToken> {
+  const { controller, unlink } = linkSignals([signal]);
+  const ended = new AbortController();
+  const late = `${outgoing.what}: the access token expired in the line, and no other came within ${PATIENCE_MS / 1000} s`;
+  clock.sleep(PATIENCE_MS, ended.signal).then(
+    () => controller.abort(new RetriableError('token-late', late)),
+    () => {},
+  );
+  try {
+    return await tokens.current(controller.signal);
+  } finally {
+    ended.abort();
+    unlink();
+  }
 }

@@ -8,7 +8,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** Sockets to one origin: far above any sensible cap, which is what really bounds them. */
+/** Sockets to one origin: far above any sensible concurrency limit, which is what really bounds them. */
 const MAX_SOCKETS = 256;
 const CONNECT_TIMEOUT_MS = 15_000;
 const MAX_HEADER_BYTES = 32 * 1024;
@@ -77,7 +77,8 @@ async function* readBody(
 /** An aborted request fails with the reason it was aborted for, whatever undici makes of it. */
 function reasonOf(error: unknown, phase: Phase, attempt: Attempt<unknown>): unknown {
   if (attempt.signal.aborted) return attempt.signal.reason;
-  return faultOf(error, phase, attempt.outgoing.what);
+  const { what, origin, setting } = attempt.outgoing;
+  return faultOf(error, phase, phase === 'headers' ? `${what} from ${origin} (${setting})` : what);
 }
 
 function joinHeaders(headers: Dispatcher.ResponseData['headers']): Answer['headers'] {

@@ -1,13 +1,14 @@
 /** Keeps a backfill's vessel-days in the queue until its range is covered. */
-import { findVessels } from '../export/export-jobs.ts';
+
+import type { JobVessels, VesselTrouble } from '../export/job-vessels.ts';
+import { findVessels } from '../export/job-vessels.ts';
 import type { Job, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
-import { settingsHash } from '../plan/settings-hash.ts';
 import type { QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { Backfill } from './backfills.ts';
-import type { Coverage } from './coverage.ts';
-import { createCoverage } from './coverage.ts';
 import type { PlanningPorts } from './nightly.ts';
+import type { Coverage } from './open-days.ts';
+import { createCoverage } from './open-days.ts';
 import { roomFor, topUp } from './top-up.ts';
 
 export interface BackfillProgress {
@@ -22,6 +23,8 @@ export interface BackfillProgress {
   readonly left: number;
   /** Every due vessel-day is done or has failed. */
   readonly finished: boolean;
+  /** Vessels that discovery did not settle. */
+  readonly troubles: readonly VesselTrouble[];
 }
 
 export interface BackfillDriver {
@@ -32,40 +35,40 @@ export interface BackfillDriver {
 /** Two processes may drive the same backfill: a vessel-day is in the queue once. */
 export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill, job: Job): BackfillDriver {
   const { ports, queue, ledger } = planning;
+  let found: JobVessels | undefined;
   let coverage: Coverage | undefined;
   /** Seen in the queue by the last step: only these can have become done since. */
   let watched: readonly VesselDay[] | undefined;
 
   async function look(signal: AbortSignal): Promise<Coverage> {
     const { from, to } = backfill;
-    coverage ??= createCoverage({
-      job,
-      settingsHash: settingsHash(job, ports.apiVersion),
-      vessels: backfill.vessels.length > 0 ? backfill.vessels : await findVessels(ports, job, signal),
-      from,
-      to,
-      ledger,
-      nowMs: () => ports.clock.nowMs(),
-    });
+    found ??= await findVessels(ports, job, backfill, signal);
+    coverage ??= createCoverage({ ports, job, vessels: found.vessels, from, to, ledger });
     await coverage.refresh(watched && new Set(watched.map(({ date }) => date)));
     return coverage;
   }
 
   return {
     async step(signal, share = 1) {
-      // Asked before the ledger: what leaves the queue after that is done, and not to be queued once more.
+      // The queue is asked before the ledger: what leaves the queue in between is done, and not to be queued again.
       const before = await queue.known(watched ?? []);
-      const seen = await look(signal);
-      const [due, open] = [seen.due, seen.open()];
+      const range = await look(signal);
+      const [due, open] = [range.due, range.open()];
       const room = Math.ceil((await roomFor(queue, 'backfill')) * share);
       const { allowShrink } = backfill;
-      const how = { kind: 'backfill', ...(allowShrink ? { allowShrink } : {}) } as const;
-      const { queued, left } = await topUp(queue, open, room, how, before);
+      const entry = { kind: 'backfill', ...(allowShrink ? { allowShrink } : {}) } as const;
+      const { unlisted, troubles } = found!;
+      const entryOf = ({ vessel }: VesselDay) => ({
+        ...entry,
+        ...(unlisted.has(vessel) && { unlisted: true }),
+      });
+      const { queued, left } = await topUp(queue, open, room, entryOf, before);
       const failed = (await queue.failed(queued)).size;
       watched = queued;
       const waiting = queued.length - failed;
       const done = due - open.length;
-      return { due, done, failed, queued: waiting, left, finished: left === 0 && waiting === 0 };
+      const finished = left === 0 && waiting === 0;
+      return { due, done, failed, queued: waiting, left, finished, troubles };
     },
   };
 }
@@ -80,14 +83,14 @@ export function belongsTo(
   return day.job === job && day.date >= from && day.date < to && isVessel;
 }
 
-/** Take what waits for a backfill out of the queue; how many. What is under way goes on. */
+/** Take what waits for a backfill out of the queue; returns how many. What is under way goes on. */
 export function withdrawBackfill(queue: VesselDayQueue, backfill: Backfill): Promise<number> {
   return queue.withdraw((day: QueuedDay) => day.kind === 'backfill' && belongsTo(backfill, day));
 }
 
 /**
- * Take failed vessel-days of the range out of the failed set, so that they are queued again; which. Those that a
- * look-back sent have a receipt, so that no plan would queue them: they go back at once.
+ * Take failed vessel-days of the range out of the failed set, so that they are queued again; returns which. Those
+ * that a look-back sent have a receipt, so that no plan would queue them: they are queued here.
  */
 export async function releaseFailed(
   queue: VesselDayQueue,

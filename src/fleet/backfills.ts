@@ -4,7 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { DataError } from '../errors.ts';
-import { removeFinishedClaims } from '../publish/tidy.ts';
+import { removeFinishedClaims } from '../lake/claims.ts';
+import { BACKFILL_PREFIX, backfillKey, parseBackfillKey } from '../lake/keys.ts';
 import type { ObjectStore } from '../store/store.ts';
 
 export interface Backfill {
@@ -24,53 +25,47 @@ export interface Backfill {
 
 export type BackfillRequest = Pick<Backfill, 'job' | 'from' | 'to' | 'vessels' | 'allowShrink'>;
 
-const PREFIX = '_backfills/';
-
 /** `measurements-2026-01-01-2026-02-01`, and a few letters more where it is not the whole job. */
 export function backfillId(request: BackfillRequest): string {
   const { job, from, to, vessels, allowShrink } = request;
   const whole = `${job}-${from}-${to}`;
   if (vessels.length === 0 && !allowShrink) return whole;
-  const rest = createHash('sha256').update(JSON.stringify([vessels.toSorted(), allowShrink]));
-  return `${whole}-${rest.digest('hex').slice(0, 6)}`;
+  const narrower = createHash('sha256').update(JSON.stringify([vessels.toSorted(), allowShrink]));
+  return `${whole}-${narrower.digest('hex').slice(0, 6)}`;
 }
 
 export async function readBackfill(store: ObjectStore, id: string): Promise<Backfill | undefined> {
-  const object = await store.get(keyOf(id));
+  const object = await store.get(backfillKey(id));
   if (object === undefined) return undefined;
   const backfill = JSON.parse(Buffer.from(object.bytes).toString('utf8')) as Backfill;
   if (backfill.backfillVersion === 1) return backfill;
   throw new DataError(
     'unknown-backfill-version',
-    `${keyOf(id)}: got backfillVersion ${JSON.stringify(backfill.backfillVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
+    `${backfillKey(id)}: got backfillVersion ${JSON.stringify(backfill.backfillVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
   );
 }
 
 /** Every backfill that is not covered yet, the oldest first. */
 export async function listBackfills(store: ObjectStore): Promise<Backfill[]> {
-  const found: Backfill[] = [];
-  for await (const { key } of store.list(PREFIX)) {
-    const id = /^_backfills\/(.+)\.json$/.exec(key)?.[1];
+  const backfills: Backfill[] = [];
+  for await (const { key } of store.list(BACKFILL_PREFIX)) {
+    const id = parseBackfillKey(key);
     const backfill = id === undefined ? undefined : await readBackfill(store, id);
-    if (backfill !== undefined) found.push(backfill);
+    if (backfill !== undefined) backfills.push(backfill);
   }
-  return found.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
+  return backfills.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
 }
 
 export async function writeBackfill(store: ObjectStore, backfill: Backfill): Promise<void> {
-  await store.put(keyOf(backfill.id), Buffer.from(`${JSON.stringify(backfill, null, 2)}\n`));
+  await store.put(backfillKey(backfill.id), Buffer.from(`${JSON.stringify(backfill, null, 2)}\n`));
 }
 
 export async function removeBackfill(store: ObjectStore, id: string): Promise<void> {
-  await store.remove(keyOf(id));
+  await store.remove(backfillKey(id));
 }
 
 /** Its range is covered: its definition goes, and the claims of workers that died after the receipt. */
 export async function endBackfill(store: ObjectStore, { id, job }: Backfill): Promise<void> {
   await removeFinishedClaims(store, job);
   await removeBackfill(store, id);
-}
-
-function keyOf(id: string): string {
-  return `${PREFIX}${id}.json`;
 }

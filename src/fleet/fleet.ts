@@ -3,10 +3,12 @@ import type { App, AppOverrides } from '../app.ts';
 import { openApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { ConfigError } from '../errors.ts';
+import { createLedgerView } from '../lake/ledger-view.ts';
 import type { Log } from '../model/index.ts';
-import type { RedisConnection } from '../queue/redis.ts';
 import type { VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../queue/vessel-day-queue.ts';
+import type { RedisConnection } from '../redis/connection.ts';
+import type { PlanningPorts } from './nightly.ts';
 
 export interface Fleet {
   readonly app: App;
@@ -16,6 +18,7 @@ export interface Fleet {
   /** All keys begin with it. */
   readonly prefix: string;
   readonly queue: VesselDayQueue;
+  readonly planning: PlanningPorts;
   close(): Promise<void>;
 }
 
@@ -37,12 +40,6 @@ export async function openFleet(
   const redis = connection.openForQueue();
   const prefix = config.settings.REDIS_PREFIX;
   const queue = openVesselDayQueue({ redis, prefix });
-  return {
-    app,
-    connection,
-    redis,
-    prefix,
-    queue,
-    close: () => app.close(),
-  };
+  const planning = { ports: app.ports, queue, ledger: createLedgerView(app.store), log };
+  return { app, connection, redis, prefix, queue, planning, close: () => app.close() };
 }

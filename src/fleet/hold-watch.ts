@@ -1,6 +1,8 @@
 /**
  * Puts the queue on hold for a fault that every vessel-day would meet, and lets it go on when this process finds
- * that the fault has passed: the service takes the credentials, the lake takes an object.
+ * that the fault has passed: the service takes the credentials, the lake takes an object. Which faults these are is
+ * not known by their kind alone: a folder or a prefix may be closed to us, and nothing else. So a probe comes first,
+ * and where it succeeds the fault is the vessel-day's own.
  *
  * A process that met the fault itself takes no vessel-days before its own probe succeeds: with an old secret it
  * stays quiet while others, with the new one, go on.
@@ -27,8 +29,8 @@ export interface HoldWatchOptions {
 }
 
 export interface HoldWatch {
-  /** Stop this process and the queue. */
-  onFault(error: VesselExportError): Promise<void>;
+  /** Probe, and stop this process and the queue if that fails too. False: the fault is the vessel-day's own. */
+  onFault(error: VesselExportError): Promise<boolean>;
   /** A vessel-day was exported: the next fault is a new one, and probed soon. */
   onSuccess(): void;
   /** Look until the signal is aborted. Never rejects. */
@@ -39,17 +41,31 @@ export interface HoldWatch {
 
 export function createHoldWatch(options: HoldWatchOptions): HoldWatch {
   const { hold, clock, log, host, probe, pollMs = 5_000, probeMs = [5_000, 300_000] } = options;
+  /** Codes of the faults that this process has met, and that the marker names. */
   let ownFault: string | undefined;
-  let seen: string | undefined;
+  let markedFault: string | undefined;
   let delayMs = probeMs[0];
   let nextProbeMs = Number.NEGATIVE_INFINITY;
+  /** For vessel-days that meet a fault at once: resolves to whether the probe succeeded. */
+  let probing: Promise<boolean> | undefined;
+  const stop = new AbortController();
+
+  function probeOnce(): Promise<boolean> {
+    const [yes, no] = [() => true, () => false];
+    probing ??= probe(stop.signal)
+      .then(yes, no)
+      .finally(() => {
+        probing = undefined;
+      });
+    return probing;
+  }
 
   async function look(signal: AbortSignal): Promise<void> {
-    const found = await hold.read();
-    if (found !== undefined && seen === undefined && ownFault === undefined)
-      log.info({ code: found.code, host: found.host }, 'the queue is on hold');
-    seen = found?.code;
-    if ((seen ?? ownFault) === undefined || clock.monotonicMs() < nextProbeMs) return;
+    const marker = await hold.read();
+    if (marker !== undefined && markedFault === undefined && ownFault === undefined)
+      log.info({ code: marker.code, host: marker.host }, 'the queue is on hold');
+    markedFault = marker?.code;
+    if ((markedFault ?? ownFault) === undefined || clock.monotonicMs() < nextProbeMs) return;
     try {
       await probe(signal);
     } catch (error) {
@@ -60,15 +76,18 @@ export function createHoldWatch(options: HoldWatchOptions): HoldWatch {
     }
     if (ownFault !== undefined) await options.resume();
     ownFault = undefined;
-    seen = undefined;
-    if (await hold.lift()) log.info({ code: found?.code }, 'the fault has passed: the queue goes on');
+    markedFault = undefined;
+    if (await hold.lift()) log.info({ code: marker?.code }, 'the fault has passed: the queue goes on');
   }
 
   return {
     async onFault(error) {
+      if (ownFault === undefined && (await probeOnce())) return false;
+      // Nothing is known then, and the vessel-day goes back.
+      if (stop.signal.aborted) return true;
       if (ownFault === undefined) {
         nextProbeMs = clock.monotonicMs() + delayMs;
-        // A probe that succeeds and a vessel-day that fails again must not take turns quickly.
+        // Else a probe that succeeds and a vessel-day that fails again would follow each other every few seconds.
         delayMs = Math.min(delayMs * 2, probeMs[1]);
         ownFault = error.code;
         await options.pause();
@@ -76,11 +95,13 @@ export function createHoldWatch(options: HoldWatchOptions): HoldWatch {
       const { code, message } = error;
       if (await hold.place({ code, message, host, sinceMs: clock.nowMs() }))
         log.error({ code }, `the queue is on hold, no vessel-day is lost: ${message}`);
+      return true;
     },
     onSuccess() {
       delayMs = probeMs[0];
     },
     async watch(signal) {
+      signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true });
       while (!signal.aborted) {
         try {
           await look(signal);
@@ -93,7 +114,7 @@ export function createHoldWatch(options: HoldWatchOptions): HoldWatch {
       }
     },
     get code() {
-      return ownFault ?? seen;
+      return ownFault ?? markedFault;
     },
   };
 }

@@ -5,25 +5,27 @@
  *
  * A look-back over a large fleet takes minutes. It runs beside the planning, one at a time, with few requests at
  * once, and can be ended anywhere: its firing counts as planned only once everything it found is in the queue, and
- * what it found is held against the ledger again whenever the queue is topped up.
+ * what it found is compared with the ledger again whenever the queue is topped up.
  */
-import type { FindingState } from '../export/compare-day.ts';
-import { FINDING_STATES } from '../export/compare-day.ts';
+
+import { RetriableError } from '../errors.ts';
 import type { ExportTask } from '../export/ports.ts';
-import type { JobReconciliation } from '../export/reconcile-jobs.ts';
-import { reconcileJob } from '../export/reconcile-jobs.ts';
-import { noteRefusals, repairTasks } from '../export/repair.ts';
 import { createRequestStats } from '../fetch/exchange.ts';
 import type { Job, Log } from '../model/index.ts';
 import { addDays, formatVesselDay, microsToDate } from '../model/index.ts';
 import { lastFiringMs } from '../plan/firings.ts';
-import type { ScheduleState } from '../queue/schedule-state.ts';
+import type { FindingState } from '../reconcile/compare-day.ts';
+import { FINDING_STATES } from '../reconcile/compare-day.ts';
+import type { JobReconciliation } from '../reconcile/reconcile-jobs.ts';
+import { reconcileJob } from '../reconcile/reconcile-jobs.ts';
+import { noteRefusals, repairTasks } from '../reconcile/repair.ts';
+import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { PlanningPorts } from './nightly.ts';
 import type { QueuedRepair } from './repairs.ts';
 import { queueRepairs } from './repairs.ts';
 import type { Guard } from './say-once.ts';
 
-export interface LookBackOptions extends Pick<PlanningPorts, 'ports' | 'queue' | 'log'> {
+interface LookBackOptions extends Pick<PlanningPorts, 'ports' | 'queue' | 'log'> {
   readonly jobs: readonly Job[];
   readonly state: ScheduleState;
   readonly guard: Guard;
@@ -31,7 +33,7 @@ export interface LookBackOptions extends Pick<PlanningPorts, 'ports' | 'queue' |
   readonly onLookedBack?: (job: string, found: Readonly<Record<string, number>>) => void;
 }
 
-export interface LookBacks {
+interface LookBacks {
   /**
    * Go on: queue what the last look-back found and had no room for, then begin the next one whose schedule has
    * fired. Does not wait for its end; nothing happens while one is under way.
@@ -41,7 +43,7 @@ export interface LookBacks {
   stop(): Promise<void>;
 }
 
-/** Vessels that are asked for at once: the workers need the cap more. */
+/** Vessels that are asked for at once: the workers need the concurrency limit more. */
 const VESSELS_AT_ONCE = 2;
 /** After a look-back that failed. */
 const RETRY_MS = 300_000;
@@ -51,13 +53,18 @@ interface Firing {
   readonly firingMs: number;
 }
 
+/** What a look-back found, until all of it is in the queue. */
+interface Pending extends Firing {
+  readonly tasks: readonly ExportTask[];
+}
+
 export function createLookBacks(options: LookBackOptions): LookBacks {
   const { ports, queue, log, state, guard } = options;
   const { clock, store } = ports;
   const jobs = options.jobs.filter(({ reconcile }) => reconcile !== undefined);
   const notBeforeMs = new Map<string, number>();
   let underWay: { readonly ended: Promise<void>; readonly stop: AbortController } | undefined;
-  let found: (Firing & { readonly tasks: readonly ExportTask[] }) | undefined;
+  let pending: Pending | undefined;
 
   async function nextFiring(): Promise<Firing | undefined> {
     for (const job of jobs) {
@@ -74,38 +81,45 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
     const stats = createRequestStats();
     const startedMs = clock.monotonicMs();
     const to = microsToDate(clock.nowMs() * 1_000);
-    const from = addDays(to, -job.reconcile!.lookbackDays);
+    const lookbackFrom = addDays(to, -job.reconcile!.lookbackDays);
+    const from = job.since !== undefined && job.since > lookbackFrom ? job.since : lookbackFrom;
     const request = { from, to, vessels: [], concurrency: VESSELS_AT_ONCE };
-    const seen = await reconcileJob(ports, job, request, signal, stats);
+    const reconciliation = await reconcileJob(ports, job, request, signal, stats);
     signal.throwIfAborted();
-    const tasks = repairTasks(ports, job, seen.findings, { allowShrink: false, takeover: false });
+    const { findings, compared, notCompared, unasked } = reconciliation;
+    // A firing that has looked at nothing is no look-back.
+    if (compared === 0 && notCompared > 0) throw nothingCompared(job, notCompared, unasked[0]?.message);
+    const tasks = repairTasks(ports, job, reconciliation, { allowShrink: false, takeover: false });
     const queued = await queueRepairs({ queue, store }, tasks, { retryFailed: true });
-    // Said before it is noted: said twice is better than never.
-    sayTroubles(log, seen, queued);
-    await noteRefusals(ports, seen.findings);
-    const byState = countBy(seen.findings.map((finding) => finding.state));
+    // Logged before it is noted: a crash in between has it logged twice, not never.
+    sayTroubles(log, reconciliation, queued);
+    await noteRefusals(ports, findings);
+    const byState = countBy(findings.map(({ state }) => state));
     await settle({ ...firing, tasks }, queued);
-    options.onLookedBack?.(job.name, { ...NOTHING, ...byState });
+    options.onLookedBack?.(job.name, { ...NOTHING, ...byState, 'not-compared': notCompared });
     const seconds = Math.round((clock.monotonicMs() - startedMs) / 1_000);
-    log.info({ ...summaryOf(seen, byState, queued), requests: stats.requests, seconds }, 'looked back');
+    log.info(
+      { ...summaryOf(reconciliation, byState, queued), requests: stats.requests, seconds },
+      'looked back',
+    );
   }
 
   /** Everything is in the queue: the firing is planned. Else the rest is kept for when there is room. */
-  async function settle(open: typeof found & object, queued: readonly QueuedRepair[]): Promise<void> {
+  async function settle(found: Pending, queued: readonly QueuedRepair[]): Promise<void> {
     if (queued.some(({ status }) => status === 'no-room')) {
-      // What is in the queue stays in hand too: a queue that is flushed meanwhile is filled again.
-      found = { ...open, tasks: open.tasks.filter((_, index) => !ENDED.has(queued[index]!.status)) };
+      // What is in the queue is kept too: it is queued again if Redis is flushed meanwhile.
+      pending = { ...found, tasks: found.tasks.filter((_, index) => !ENDED.has(queued[index]!.status)) };
     } else {
-      found = undefined;
-      await state.setPlannedFiringMs('reconcile', open.job.name, open.firingMs);
+      pending = undefined;
+      await state.setPlannedFiringMs('reconcile', found.job.name, found.firingMs);
     }
   }
 
-  async function topUp(open: typeof found & object): Promise<void> {
-    const queued = await queueRepairs({ queue, store }, open.tasks, { retryFailed: false });
-    await settle(open, queued);
+  async function topUp(found: Pending): Promise<void> {
+    const queued = await queueRepairs({ queue, store }, found.tasks, { retryFailed: false });
+    await settle(found, queued);
     const { enqueued = 0, 'no-room': left = 0 } = countBy(queued.map(({ status }) => status));
-    if (enqueued > 0) log.info({ job: open.job.name, enqueued, left }, 'queued more of what changed');
+    if (enqueued > 0) log.info({ job: found.job.name, enqueued, left }, 'queued more of what changed');
   }
 
   function begin(firing: Firing, signal: AbortSignal): void {
@@ -131,17 +145,22 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
   return {
     async step(signal) {
       if (underWay !== undefined) return;
-      if (found !== undefined) await topUp(found);
-      if (found !== undefined) return;
+      if (pending !== undefined) await topUp(pending);
+      if (pending !== undefined) return;
       const firing = await nextFiring();
       if (firing !== undefined) begin(firing, signal);
     },
     async stop() {
       underWay?.stop.abort();
       await underWay?.ended;
-      found = undefined;
+      pending = undefined;
     },
   };
+}
+
+function nothingCompared({ name }: Job, vesselDays: number, reason = 'no answer'): RetriableError {
+  const text = `job '${name}': none of ${vesselDays} published vessel-days could be compared with the source: ${reason}`;
+  return new RetriableError('nothing-compared', text);
 }
 
 const NOTHING = Object.fromEntries(FINDING_STATES.map((finding) => [finding, 0]));
@@ -155,7 +174,7 @@ function countBy(words: readonly string[]): Record<string, number> {
 }
 
 function summaryOf(
-  { job, from, to, reason, vessels, compared, unasked }: JobReconciliation,
+  { job, from, to, reason, vessels, compared, notCompared, unasked }: JobReconciliation,
   byState: Readonly<Record<string, number>>,
   queued: readonly QueuedRepair[],
 ): object {
@@ -168,7 +187,7 @@ function summaryOf(
     compared,
     changed: 0,
     ...byState,
-    ...(unasked.length === 0 ? {} : { unasked: unasked.length }),
+    ...(notCompared === 0 ? {} : { notCompared, unasked: unasked.length }),
     enqueued: 0,
     ...countBy(queued.map(({ status }) => status)),
   };
@@ -178,23 +197,26 @@ function summaryOf(
 const SAID_AT_MOST = 20;
 
 /** What needs somebody's eyes. What was refused before is not said again. */
-function sayTroubles(log: Log, seen: JobReconciliation, queued: readonly QueuedRepair[]): void {
+function sayTroubles(
+  log: Log,
+  { job, findings, unasked }: JobReconciliation,
+  queued: readonly QueuedRepair[],
+): void {
   const say = (text: string, troubles: readonly object[]) => {
     for (const trouble of troubles.slice(0, SAID_AT_MOST)) log.warn(trouble, text);
     const more = troubles.length - SAID_AT_MOST;
-    if (more > 0) log.warn({ job: seen.job, more }, text);
+    if (more > 0) log.warn({ job, more }, text);
   };
-  const findings = (state: FindingState) =>
-    seen.findings
+  const reasonsOf = (state: FindingState) =>
+    findings
       .filter((finding) => finding.state === state)
       .map(({ day, message }) => ({ vesselDay: formatVesselDay(day), reason: message }));
-  say('would lose readings: the published day stays', findings('would-shrink'));
-  say("the source's statistics disagree", findings('disagree'));
-  say('its receipt cannot be read', findings('unreadable'));
-  const { job } = seen;
+  say('would lose readings: the published day stays', reasonsOf('would-shrink'));
+  say("the source's statistics disagree", reasonsOf('disagree'));
+  say('its receipt cannot be read', reasonsOf('unreadable'));
   say(
     'could not be compared',
-    seen.unasked.map(({ vessel, code, message }) => ({ job, vessel, code, reason: message })),
+    unasked.map(({ vessel, code, message }) => ({ job, vessel, code, reason: message })),
   );
   const failed = queued.filter(({ status }) => status === 'in-failed-set');
   say(

@@ -1,30 +1,43 @@
 /**
  * A firing of a job's schedule. It says only that it is time to look: what is to be done stands in the ledger, so
- * a scheduler that was down for three days catches up on all of them with one firing.
+ * a scheduler that was down for three days, or for half a year, catches up on all of them with one firing.
+ *
+ * Years of a thousand vessels are looked at cheaply: only of the last days are receipts read; of those before, the
+ * ledger's list says what is missing, and dates on which nothing was are not listed again. Between firings the dates
+ * are looked at whose vessel-days have left the queue, so that what is said to be missing is true now.
  */
-import { findVessels } from '../export/export-jobs.ts';
+
+import { findVessels } from '../export/job-vessels.ts';
 import type { ExportPorts } from '../export/ports.ts';
+import { removeFinishedClaims } from '../lake/claims.ts';
+import type { LedgerView } from '../lake/ledger-view.ts';
 import type { Job, Log, VesselDay } from '../model/index.ts';
-import { addDays, microsToDate } from '../model/index.ts';
+import { addDays, formatVesselDay, lookbackDaysOf, microsToDate } from '../model/index.ts';
 import { lastFiringMs } from '../plan/firings.ts';
-import { settingsHash } from '../plan/settings-hash.ts';
-import { removeFinishedClaims } from '../publish/tidy.ts';
-import type { ScheduleState } from '../queue/schedule-state.ts';
-import type { VesselDayQueue } from '../queue/vessel-day-queue.ts';
-import { createCoverage } from './coverage.ts';
-import type { LedgerView } from './ledger-view.ts';
+import type { QueuedKind, VesselDayQueue } from '../queue/vessel-day-queue.ts';
+import type { ScheduleState } from '../redis/schedule-state.ts';
+import type { Coverage } from './open-days.ts';
+import { createCoverage } from './open-days.ts';
+import type { TopUp } from './top-up.ts';
 import { roomFor, topUp } from './top-up.ts';
 
-/** Days before today that a firing looks at, where the job does not say. */
-export const DEFAULT_LOOKBACK_DAYS = 14;
+/** Days before today that a firing reads the receipts of at most. */
+const MOST_LOOKBACK_DAYS = 90;
+/** Between looks at what has become of the days of a firing. */
+const REFRESH_MS = 60_000;
+/** Of these open dates, the oldest, it is looked each time whether somebody else has exported them. */
+const OLDEST_LOOKED_AT = 4;
+const DAY_MS = 86_400_000;
 
 export interface PlanningPorts {
   readonly ports: ExportPorts;
   readonly queue: VesselDayQueue;
   readonly ledger: LedgerView;
   readonly log: Log;
-  /** Told what planning found. */
-  readonly onPlanned: (job: string, missing: number, oldest: string | undefined) => void;
+  /** Told what planning found, and what is left of that later. */
+  readonly onPlanned?: (job: string, missing: number, oldest: string | undefined) => void;
+  /** Told how many vessels discovery did not settle. */
+  readonly onDiscovered?: (job: string, troubles: number) => void;
 }
 
 export interface NightlyPlan {
@@ -35,80 +48,169 @@ export interface NightlyPlan {
   readonly left: number;
 }
 
-export interface Nightly {
+interface Nightly {
   /** Plan the job if it has fired since it was last planned; undefined when it has not. */
   planIfFired(job: Job, signal: AbortSignal): Promise<NightlyPlan | undefined>;
   /** Plan the job now. */
   plan(job: Job, signal: AbortSignal): Promise<NightlyPlan>;
+  /** Somebody else plans now. */
+  forget(): void;
+}
+
+/** What a firing found, and what has become of it. */
+interface Night {
+  readonly job: Job;
+  readonly firingMs: number;
+  readonly coverage: Coverage;
+  /** Vessels that discovery left out. */
+  readonly unlisted: ReadonlySet<string>;
+  /** Days before this wait behind the nights and look-backs: years that are caught up on must not keep those waiting. */
+  readonly recentFrom: string;
+  /** Seen in the queue: only these can have become done since. */
+  watched: readonly VesselDay[];
+  hasReleased: boolean;
+  refreshedMs: number;
 }
 
 export function createNightly(planning: PlanningPorts, state: ScheduleState): Nightly {
-  const { ports } = planning;
-  const vesselsAt = new Map<string, { firingMs: number; vessels: readonly string[] }>();
+  const { ports, queue, ledger } = planning;
+  const nights = new Map<string, Night>();
 
-  async function begin(job: Job, firingMs: number, signal: AbortSignal): Promise<readonly string[]> {
-    const held = vesselsAt.get(job.name);
-    if (held?.firingMs === firingMs) return held.vessels;
-    const vessels = await findVessels(ports, job, signal);
+  /** Look at the whole ledger once per firing, and after that where something can have changed. */
+  async function lookAt(job: Job, firingMs: number, signal: AbortSignal): Promise<Night> {
+    const known = nights.get(job.name);
+    if (known?.firingMs === firingMs) {
+      await refresh(known);
+      return known;
+    }
+    const { recentFrom, ...range } = await rangeOf(ledger, job, ports.clock.nowMs());
+    const { vessels, unlisted, troubles } = await findVessels(
+      ports,
+      job,
+      { vessels: [], to: range.to },
+      signal,
+    );
+    planning.onDiscovered?.(job.name, troubles.length);
     await removeFinishedClaims(ports.store, job.name);
-    await releasePassing(planning.queue, rangeOf(job, ports.clock.nowMs()), job.name);
-    vesselsAt.set(job.name, { firingMs, vessels });
-    return vessels;
+    const coverage = createCoverage({ ports, job, vessels, ledger, listedBefore: recentFrom, ...range });
+    await coverage.refresh();
+    const refreshedMs = ports.clock.monotonicMs();
+    const night = {
+      job,
+      firingMs,
+      coverage,
+      unlisted,
+      recentFrom,
+      watched: [],
+      hasReleased: false,
+      refreshedMs,
+    };
+    nights.set(job.name, night);
+    tell(night);
+    return night;
   }
 
-  async function plan(job: Job, vessels: readonly string[]): Promise<NightlyPlan> {
-    const { queue, ledger } = planning;
-    const nowMs = () => ports.clock.nowMs();
-    const hash = settingsHash(job, ports.apiVersion);
-    const coverage = createCoverage({
-      job,
-      settingsHash: hash,
-      vessels,
-      ledger,
-      nowMs,
-      ...rangeOf(job, nowMs()),
+  async function refresh(night: Night): Promise<void> {
+    const { job, coverage, watched } = night;
+    // The queue is asked before the ledger: what leaves the queue in between is seen the next time.
+    const waiting = await queue.known(watched);
+    const [still, gone] = partition(watched, (day) => waiting.has(formatVesselDay(day)));
+    const dates = new Set([
+      ...gone.map(({ date }) => date),
+      ...coverage.openDates().slice(0, OLDEST_LOOKED_AT),
+    ]);
+    await coverage.refresh(dates);
+    // A snapshot that equals the last one leaves no receipt.
+    if (job.dataset === 'metadata') coverage.close(gone);
+    night.watched = still;
+    night.refreshedMs = ports.clock.monotonicMs();
+    tell(night);
+  }
+
+  function tell({ job, coverage }: Night): void {
+    planning.onPlanned?.(job.name, coverage.open().length, coverage.openDates()[0]);
+  }
+
+  async function fill(night: Night): Promise<NightlyPlan> {
+    const { job, coverage, recentFrom } = night;
+    const entryOf = (kind: QueuedKind) => (day: VesselDay) => ({
+      kind,
+      ...(night.unlisted.has(day.vessel) && { unlisted: true }),
     });
-    await coverage.refresh();
-    const open = coverage.open();
-    planning.onPlanned(job.name, open.length, open[0]?.date);
-    const room = await roomFor(queue, 'nightly');
-    // The newest first: last night must not wait for two weeks that are being caught up on.
-    const { added, queued, left } = await topUp(queue, newestFirst(open), room, { kind: 'nightly' });
-    return { added, waiting: queued.length - added, left };
+    if (!night.hasReleased)
+      await releasePassing(queue, job.name, (day) => day.date >= recentFrom || coverage.isOpen(day));
+    night.hasReleased = true;
+    // The newest first: last night must not wait for what is being caught up on.
+    const recent = coverage.open({ from: recentFrom, newestFirst: true });
+    const older = coverage.open({ to: recentFrom, newestFirst: true });
+    const plans = [
+      await topUp(queue, recent, await roomFor(queue, 'nightly'), entryOf('nightly')),
+      await topUp(queue, older, await roomFor(queue, 'backfill'), entryOf('backfill')),
+    ];
+    const sum = (count: (plan: TopUp) => number) => plans.reduce((total, plan) => total + count(plan), 0);
+    night.watched = plans.flatMap(({ queued }) => queued);
+    const added = sum((plan) => plan.added);
+    return { added, waiting: night.watched.length - added, left: sum(({ left }) => left) };
+  }
+
+  /** The firing is planned, maybe by another process: what is missing is still to be known. */
+  async function keepUp(job: Job, firingMs: number, signal: AbortSignal): Promise<void> {
+    const known = nights.get(job.name);
+    if (known?.firingMs === firingMs && ports.clock.monotonicMs() < known.refreshedMs + REFRESH_MS) return;
+    const night = await lookAt(job, firingMs, signal);
+    if (known === night) return;
+    const { queued } = await topUp(queue, night.coverage.open({ newestFirst: true }), 0, () => ({
+      kind: 'nightly',
+    }));
+    night.watched = queued;
   }
 
   return {
     async planIfFired(job, signal) {
       if (job.schedule === undefined) return undefined;
       const firingMs = lastFiringMs(job.schedule, ports.clock.nowMs());
-      if ((await state.plannedFiringMs('nightly', job.name)) === firingMs) return undefined;
-      const found = await plan(job, await begin(job, firingMs, signal));
-      if (found.left === 0) await state.setPlannedFiringMs('nightly', job.name, firingMs);
-      return found;
+      if ((await state.plannedFiringMs('nightly', job.name)) === firingMs) {
+        await keepUp(job, firingMs, signal);
+        return undefined;
+      }
+      const planned = await fill(await lookAt(job, firingMs, signal));
+      if (planned.left === 0) await state.setPlannedFiringMs('nightly', job.name, firingMs);
+      return planned;
     },
-    async plan(job, signal) {
-      return plan(job, await begin(job, Number.NaN, signal));
-    },
+    plan: async (job, signal) => fill(await lookAt(job, Number.NaN, signal)),
+    forget: () => nights.clear(),
   };
 }
 
-function rangeOf(job: Job, nowMs: number): { from: string; to: string } {
+/**
+ * Which dates a firing looks at: from the job's `since`, or from the first day that it has published, which a job
+ * that is new has a look-back ago. Dates from `recentFrom` on are looked at more closely. Metadata has no past.
+ */
+async function rangeOf(
+  ledger: LedgerView,
+  job: Job,
+  nowMs: number,
+): Promise<{ from: string; to: string; recentFrom: string }> {
   const today = microsToDate(nowMs * 1_000);
-  const days = job.reconcile?.lookbackDays ?? DEFAULT_LOOKBACK_DAYS;
-  return { from: addDays(today, -days), to: addDays(today, 1) };
+  const to = addDays(today, 1);
+  if (job.dataset === 'metadata') return { from: today, to, recentFrom: today };
+  const lookbackDays = Math.min(lookbackDaysOf(job), MOST_LOOKBACK_DAYS);
+  const settleDays = Math.ceil((job.schedule?.settleMs ?? 0) / DAY_MS) + 1;
+  const recentFrom = addDays(today, -Math.max(lookbackDays, settleDays));
+  const first = job.since ?? (await ledger.firstDate(job.name)) ?? recentFrom;
+  return { from: job.since ?? (first < recentFrom ? first : recentFrom), to, recentFrom };
 }
 
-function newestFirst(days: readonly VesselDay[]): VesselDay[] {
-  return days.toSorted((a, b) => (a.date === b.date ? 0 : a.date < b.date ? 1 : -1));
+function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
+  return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
 }
 
 /** What failed for a reason that may have passed gets another chance with every firing. */
 async function releasePassing(
   queue: VesselDayQueue,
-  range: { from: string; to: string },
   job: string,
+  isPlanned: (day: VesselDay) => boolean,
 ): Promise<void> {
-  for (const { day, mayPass } of await queue.deadLetters()) {
-    if (mayPass && day.job === job && day.date >= range.from && day.date < range.to) await queue.remove(day);
-  }
+  for (const { day, mayPass } of await queue.deadLetters())
+    if (mayPass && day.job === job && isPlanned(day)) await queue.remove(day);
 }

@@ -1,34 +1,44 @@
 /** A vessel-day from the queue → its export, by the jobs this process knows. */
 import { ConfigError, RefusedError } from '../errors.ts';
-import type { DayResult } from '../export/export-jobs.ts';
-import { failureOf, lastSnapshots, performTask } from '../export/export-jobs.ts';
+import { checkDue } from '../export/due.ts';
+import { lastSnapshots } from '../export/metadata-snapshot.ts';
 import type { ExportPorts } from '../export/ports.ts';
 import type { Job, Receipt } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import { isDue } from '../plan/due.ts';
 import { settingsHash } from '../plan/settings-hash.ts';
 import type { QueuedDay } from '../queue/vessel-day-queue.ts';
+import type { DayResult } from '../run/perform-task.ts';
+import { failedResult, performTask } from '../run/perform-task.ts';
 
 export type PerformDay = (day: QueuedDay, signal: AbortSignal) => Promise<DayResult>;
 
 /**
- * Throws ConfigError `unknown-job` for a job that is not in JOBS_DIR here, and what the export throws; but a day
+ * Throws ConfigError `unknown-job` for a job that is not in JOBS_DIR here, and what the export throws, NotDueError too; but a day
  * that a look-back sent, and that would lose readings, has the result `refused`.
  */
 export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): PerformDay {
   const snapshots = createSnapshotCache(ports);
   return async (queued, signal) => {
-    const { job: name, vessel, date, force = false, allowShrink = false, compared } = queued;
+    const {
+      job: name,
+      vessel,
+      date,
+      force = false,
+      allowShrink = false,
+      unlisted = false,
+      compared,
+    } = queued;
     const day = { job: name, vessel, date };
-    const job = jobs.find((one) => one.name === name);
+    const job = jobs.find((known) => known.name === name);
     if (job === undefined) {
-      throw new ConfigError(
-        'unknown-job',
-        `${formatVesselDay(day)}: no job '${name}' here; there are: ${jobs.map((one) => one.name).join(', ')}. All schedulers and workers need the same job files`,
-      );
+      const known = jobs.map((each) => each.name).join(', ');
+      const text = `${formatVesselDay(day)}: no job '${name}' here; there are: ${known}`;
+      throw new ConfigError('unknown-job', `${text}. All schedulers and workers need the same job files`);
     }
     // It may have waited: a snapshot of a day that is over can't be taken any more.
     if (!isDue(job, date, ports.clock.nowMs())) return { day, status: 'not-due' };
+    checkDue(ports, job, date);
     const lastSnapshot = job.dataset === 'metadata' ? (await snapshots(job, date)).get(vessel) : undefined;
     const task = {
       job,
@@ -37,6 +47,7 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): Perf
       force,
       allowShrink,
       takeover: false,
+      unlisted,
       ...(compared === undefined ? {} : { compared }),
       ...(lastSnapshot === undefined ? {} : { lastSnapshot }),
     };
@@ -44,7 +55,7 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): Perf
       return await performTask(ports, task, signal);
     } catch (error) {
       // The published day stays, and the note keeps look-backs from trying again: nothing is left for the queue.
-      if (compared !== undefined && error instanceof RefusedError) return failureOf(ports, day, error);
+      if (compared !== undefined && error instanceof RefusedError) return failedResult(ports, day, error);
       throw error;
     }
   };
@@ -55,16 +66,16 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): Perf
  * and date serves every vessel.
  */
 function createSnapshotCache(ports: ExportPorts) {
-  let held: { key: string; snapshots: Promise<Map<string, Receipt>> } | undefined;
+  let last: { key: string; snapshots: Promise<Map<string, Receipt>> } | undefined;
   return (job: Job, date: string): Promise<Map<string, Receipt>> => {
     const key = `${job.name}/${date}`;
-    if (held?.key !== key) {
-      const snapshots = lastSnapshots(ports, job, ports.clock.nowMs());
-      held = { key, snapshots };
+    if (last?.key !== key) {
+      const snapshots = lastSnapshots(ports, job);
+      last = { key, snapshots };
       snapshots.catch(() => {
-        held = undefined;
+        last = undefined;
       });
     }
-    return held.snapshots;
+    return last.snapshots;
   };
 }

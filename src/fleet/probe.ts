@@ -1,8 +1,9 @@
 /** Does the service take our credentials, and the lake an object? */
 import { HttpStatusError } from '../errors.ts';
 import type { ExportPorts } from '../export/ports.ts';
-import { selectFor } from '../export/source.ts';
 import type { Job } from '../model/index.ts';
+import { expressionFor } from '../source/series.ts';
+import { PROBE_PREFIX } from '../store/key.ts';
 
 /** Rejects with what a vessel-day would meet. Any answer but 401 shows that the credentials are accepted. */
 export async function probeService(
@@ -11,7 +12,7 @@ export async function probeService(
   signal: AbortSignal,
 ): Promise<void> {
   const expression =
-    'discover' in job.vessels ? job.vessels.discover : selectFor(job, job.vessels[0] ?? '')[0]!;
+    'discover' in job.vessels ? job.vessels.discover : expressionFor(job.select[0]!, job.vessels[0] ?? '');
   try {
     await ports.client.exchange(
       () => ({ family: 'metadata', expressions: [expression], format: 'json' }),
@@ -28,7 +29,7 @@ export async function probeService(
 
 /** Write a small object and remove it. Rejects with what a vessel-day would meet. */
 export async function probeLake(ports: Pick<ExportPorts, 'store' | 'nonce'>): Promise<void> {
-  const key = `_probes/${ports.nonce()}`;
+  const key = `${PROBE_PREFIX}${ports.nonce()}`;
   await ports.store.put(key, Buffer.from('{}\n'));
   await ports.store.remove(key);
 }

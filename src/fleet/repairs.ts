@@ -1,17 +1,19 @@
 /** Vessel-days that a look-back found, put into the queue: what an export mends, and is still as it was compared. */
+import { forEachAtOnce } from '../concurrency.ts';
 import { DataError } from '../errors.ts';
 import type { ExportTask } from '../export/ports.ts';
+import { readReceipt } from '../lake/ledger.ts';
 import type { Receipt, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
-import { forEachAtOnce } from '../publish/at-once.ts';
-import { readReceipt } from '../publish/ledger.ts';
+import { isAsAsked } from '../plan/due.ts';
 import type { DeadLetter, QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { roomFor } from './top-up.ts';
 
 /**
  * `enqueued`: now. `in-queue`: it was there already, and stays as it is. `done`: exported since it was compared.
- * `in-failed-set`: it has failed as it is now, and is not tried again by itself. `no-room`: enough waits.
+ * `in-failed-set`: it failed with the same published day and the same counts at the source, and is not tried again
+ * by itself. `no-room`: the queue is full.
  */
 export type RepairStatus = 'enqueued' | 'in-queue' | 'done' | 'in-failed-set' | 'no-room';
 
@@ -23,7 +25,7 @@ export interface QueuedRepair {
   readonly message?: string;
 }
 
-export interface RepairPorts {
+interface RepairPorts {
   readonly queue: VesselDayQueue;
   readonly store: ObjectStore;
 }
@@ -34,8 +36,9 @@ const GETS_AT_ONCE = 32;
 const CHUNK = 500;
 
 /**
- * Put tasks into the queue, in their order, as many as there is room for; what became of each. With `retryFailed`
- * those that have failed get another try if the failure may have passed, or was that of another state of the day.
+ * Put tasks into the queue, in their order, as many as there is room for; returns what became of each. With
+ * `retryFailed` those that have failed get another try if the failure may have passed, or if the published day or the
+ * source's counts have changed since.
  */
 export async function queueRepairs(
   { queue, store }: RepairPorts,
@@ -44,18 +47,18 @@ export async function queueRepairs(
 ): Promise<QueuedRepair[]> {
   const days = tasks.map(({ day }) => day);
   const dead = await deadLettersOf(queue, tasks, retryFailed);
-  // Asked before the ledger: what leaves the queue after that is done, and its receipt says so.
+  // The queue is asked before the ledger: what leaves the queue in between is done, and has a receipt by then.
   const known = await queue.known(days);
   const fresh = tasks.filter(({ day }) => !known.has(formatVesselDay(day)));
   const ended = new Map<string, RepairStatus>();
   let room = await roomFor(queue, 'reconcile');
   for (let at = 0; at < fresh.length && room > 0; ) {
-    const some = fresh.slice(at, at + Math.min(room, CHUNK));
-    at += some.length;
-    const open = await stillOpen(store, some);
+    const chunk = fresh.slice(at, at + Math.min(room, CHUNK));
+    at += chunk.length;
+    const open = await stillOpen(store, chunk);
     await queue.add(open.map(toQueued));
     room -= open.length;
-    for (const { day } of some) ended.set(formatVesselDay(day), 'done');
+    for (const { day } of chunk) ended.set(formatVesselDay(day), 'done');
     for (const { day } of open) ended.set(formatVesselDay(day), 'enqueued');
   }
   return days.map((day) => {
@@ -67,7 +70,7 @@ export async function queueRepairs(
   });
 }
 
-/** Those of the tasks that stay in the failed set, by vessel-day; the others are taken out of it. */
+/** Those of the tasks that stay in the failed set, by vessel-day; the others are taken out of that set. */
 async function deadLettersOf(
   queue: VesselDayQueue,
   tasks: readonly ExportTask[],
@@ -81,7 +84,7 @@ async function deadLettersOf(
     const id = formatVesselDay(letter.day);
     const task = failed.has(id) ? taskOf.get(id) : undefined;
     if (task === undefined) continue;
-    const deserves = retryFailed && (letter.mayPass || !isSameDay(letter.queued, task));
+    const deserves = retryFailed && (letter.mayPass || !isAsCompared(letter.queued, task));
     if (!deserves) dead.set(id, letter);
     else await queue.remove(letter.day);
   }
@@ -89,11 +92,8 @@ async function deadLettersOf(
 }
 
 /** Did it fail with the same published day, and the same counts at the source? */
-function isSameDay(one: Pick<QueuedDay, 'compared'>, other: Pick<ExportTask, 'compared'>): boolean {
-  return (
-    one.compared?.epoch === other.compared?.epoch &&
-    one.compared?.totalsSha256 === other.compared?.totalsSha256
-  );
+function isAsCompared({ compared: failed }: QueuedDay, { compared: now }: ExportTask): boolean {
+  return failed?.epoch === now?.epoch && failed?.totalsSha256 === now?.totalsSha256;
 }
 
 /** Those whose receipt is still what the look-back saw. A receipt that cannot be read is the worker's to report. */
@@ -110,17 +110,18 @@ function ifDamaged(error: unknown): true {
   return true;
 }
 
-function isStill({ compared, settingsHash }: ExportTask, receipt: Receipt | undefined): boolean {
-  if (compared === undefined) return receipt?.settingsHash !== settingsHash;
+function isStill({ job, compared, settingsHash }: ExportTask, receipt: Receipt | undefined): boolean {
+  if (compared === undefined) return !isAsAsked(job, settingsHash, receipt);
   return receipt === undefined || receipt.epoch === compared.epoch;
 }
 
-function toQueued({ day, force, allowShrink, compared }: ExportTask): QueuedDay {
+function toQueued({ day, force, allowShrink, unlisted, compared }: ExportTask): QueuedDay {
   return {
     ...day,
     kind: 'reconcile',
     ...(force ? { force } : {}),
     ...(allowShrink ? { allowShrink } : {}),
+    ...(unlisted ? { unlisted } : {}),
     ...(compared === undefined ? {} : { compared }),
   };
 }

@@ -11,18 +11,37 @@ export type Guard = (
   failed?: string,
 ) => Promise<void>;
 
-export function createGuard(log: Log): Guard {
+interface Guarded {
+  readonly guard: Guard;
+  /** What went wrong the last time it was tried, if anything: the first of all that did. */
+  readonly trouble: string | undefined;
+  /** It is not tried any more; without a name, nothing is. */
+  forget(what?: string): void;
+}
+
+/** `onFailure` is told of each failure, also of those that are not said again. */
+export function createGuard(log: Log, onFailure: () => void = () => {}): Guarded {
   const said = new Map<string, string>();
-  return async (what, signal, work, failed = 'cannot plan now') => {
-    try {
-      await work();
-      said.delete(what);
-    } catch (error) {
-      if (signal.aborted) throw error;
-      const message = messageOf(error);
-      if (said.get(what) !== message)
-        log.error({ what, code: (error as VesselExportError).code }, `${failed}: ${message}`);
-      said.set(what, message);
-    }
+  return {
+    async guard(what, signal, work, failed = 'cannot plan now') {
+      try {
+        await work();
+        said.delete(what);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        onFailure();
+        const text = `${failed}: ${messageOf(error)}`;
+        if (said.get(what) !== text) log.error({ what, code: (error as VesselExportError).code }, text);
+        said.set(what, text);
+      }
+    },
+    get trouble() {
+      const [first] = said;
+      return first && `${first[0]}: ${first[1]}`;
+    },
+    forget(what) {
+      if (what === undefined) said.clear();
+      else said.delete(what);
+    },
   };
 }

@@ -3,25 +3,34 @@
  * the backfills are, and keeps the queue filled. It has no state that matters: killed, or without its Redis, it
  * plans again from the ledger.
  *
- * Not BullMQ's job schedulers: after a time down they fire once and skip the other slots, so that the ledger has
+ * Not BullMQ's job schedulers: after a time down they fire once and skip the other firings, so that the ledger has
  * to be looked at anyway; and when Redis is flushed they are gone, and nothing says that no night is exported.
  */
-import { messageOf } from '../errors.ts';
+import { ConfigError } from '../errors.ts';
 import type { Job } from '../model/index.ts';
-import type { ScheduleState } from '../queue/schedule-state.ts';
+import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { BackfillDriver } from './backfill-driver.ts';
 import { createBackfillDriver } from './backfill-driver.ts';
 import { endBackfill, listBackfills } from './backfills.ts';
 import { createLookBacks } from './look-backs.ts';
 import type { NightlyPlan, PlanningPorts } from './nightly.ts';
 import { createNightly } from './nightly.ts';
+import { createRemarkWatch } from './remark-watch.ts';
 import { createGuard } from './say-once.ts';
 
-export interface SchedulerOptions extends PlanningPorts {
+interface SchedulerOptions extends PlanningPorts {
   readonly jobs: readonly Job[];
   readonly state: ScheduleState;
   /** Told how many vessel-days a look-back found, by state. */
   readonly onLookedBack?: (job: string, found: Readonly<Record<string, number>>) => void;
+  /** Told how many vessels of a job have a remark that nobody has accepted. */
+  readonly onRemarked?: (job: string, vessels: number) => void;
+  /** Told when a job was planned, or found to be planned. */
+  readonly onLooked?: (job: string) => void;
+  /** Told of everything that could not be planned. */
+  readonly onFailure?: () => void;
+  /** Told at each look whether this process is the one that plans; undefined: that cannot be known now. */
+  readonly onLead?: (leads: boolean | undefined) => void;
   /** Between looks. */
   readonly intervalMs?: number;
 }
@@ -35,28 +44,45 @@ export interface Scheduler {
   stop(): Promise<void>;
   /** Look again and again until the signal is aborted. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
+  /** Why this process cannot plan now. */
+  readonly trouble: string | undefined;
 }
 
 const INTERVAL_MS = 10_000;
+/** Ten minutes, where it is looked every ten seconds. */
+const LONGEST_LOOK_RENEWALS = 30;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { ports, log, jobs, state, intervalMs = INTERVAL_MS } = options;
   const nightly = createNightly(options, state);
   const scheduled = jobs.filter((job) => job.schedule !== undefined);
   const drivers = new Map<string, BackfillDriver>();
+  /** Backfills that have been looked at. */
+  const known = new Set<string>();
   // What goes wrong with one job does not stop the others.
-  const guarded = createGuard(log);
-  const lookBacks = createLookBacks({ ...options, guard: guarded });
+  const guarded = createGuard(log, options.onFailure);
+  const { guard } = guarded;
+  const lookBacks = createLookBacks({ ...options, guard });
+  const tellRemarks = createRemarkWatch({ ...options, clock: ports.clock });
 
   async function topUpBackfills(signal: AbortSignal): Promise<void> {
     const backfills = await listBackfills(ports.store);
-    for (const id of drivers.keys()) if (!backfills.some((one) => one.id === id)) drivers.delete(id);
     const active = backfills.filter(({ paused }) => !paused);
+    for (const id of known) {
+      if (active.some((each) => each.id === id)) continue;
+      drivers.delete(id);
+      known.delete(id);
+      guarded.forget(id);
+    }
     for (const [index, backfill] of active.entries()) {
       const { id } = backfill;
-      await guarded(id, signal, async () => {
+      known.add(id);
+      await guard(id, signal, async () => {
         const job = jobs.find(({ name }) => name === backfill.job);
-        if (job === undefined) throw new Error(`backfill ${id}: there is no job '${backfill.job}' any more`);
+        if (job === undefined) {
+          const advice = `put its file into JOBS_DIR again, or end it with 'vessel-export backfill cancel ${id}'`;
+          throw new ConfigError('unknown-job', `backfill ${id}: no job '${backfill.job}' here; ${advice}`);
+        }
         const driver = drivers.get(id) ?? createBackfillDriver(options, backfill, job);
         drivers.set(id, driver);
         // Backfills share the room: each takes its part of what those before it have left.
@@ -71,18 +97,54 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   async function look(signal: AbortSignal): Promise<void> {
     for (const job of scheduled) {
-      await guarded(job.name, signal, async () => {
+      await guard(job.name, signal, async () => {
         const plan = await nightly.planIfFired(job, signal);
+        options.onLooked?.(job.name);
         if (plan !== undefined) log.info({ job: job.name, ...plan }, 'planned');
       });
     }
+    await guard('remarks', signal, tellRemarks);
     // The nights come first, and backfills take the room that is left.
-    await guarded('look-backs', signal, () => lookBacks.step(signal));
-    await guarded('backfills', signal, () => topUpBackfills(signal));
+    await guard('look-backs', signal, () => lookBacks.step(signal));
+    await guard('backfills', signal, () => topUpBackfills(signal));
+  }
+
+  /** Who dies is replaced when the lead is over. */
+  const lead = () => state.lead(intervalMs * 6);
+
+  /** A first look at years takes long; one that stands still loses the lead in the end. */
+  async function keepingTheLead(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    const ended = new AbortController();
+    const either = AbortSignal.any([signal, ended.signal]);
+    const keep = async () => {
+      for (let times = 0; times < LONGEST_LOOK_RENEWALS; times++) {
+        await ports.clock.sleep(intervalMs * 2, either);
+        await lead().catch(() => {});
+      }
+    };
+    const kept = keep().catch(() => {});
+    await work().finally(() => ended.abort());
+    await kept;
+  }
+
+  async function lookIfLeading(signal: AbortSignal): Promise<void> {
+    let leads: boolean | undefined;
+    try {
+      leads = await lead();
+    } finally {
+      options.onLead?.(leads);
+    }
+    if (leads) return await keepingTheLead(signal, () => look(signal));
+    nightly.forget();
+    guarded.forget();
+    await lookBacks.stop();
   }
 
   return {
     look,
+    get trouble() {
+      return guarded.trouble;
+    },
     stop: () => lookBacks.stop(),
     async planAll(signal) {
       const plans = new Map<string, NightlyPlan>();
@@ -92,16 +154,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     },
     async run(signal) {
       while (!signal.aborted) {
+        // Both reject only when the signal is aborted.
         try {
-          // Long enough for a long look; who dies is replaced after it.
-          if (await state.lead(intervalMs * 6)) await look(signal);
-          else await lookBacks.stop();
+          await guard('the scheduler', signal, () => lookIfLeading(signal));
           await ports.clock.sleep(intervalMs, signal);
-        } catch (error) {
-          if (signal.aborted) break;
-          log.error({ error: messageOf(error) }, 'cannot plan now');
-          await ports.clock.sleep(intervalMs, signal).catch(() => {});
-        }
+        } catch {}
       }
       await lookBacks.stop();
       await state.resign().catch(() => {});

@@ -1,18 +1,18 @@
 /** The work of a worker process: vessel-days from the queue, performed, counted and logged. */
 import { hostname } from 'node:os';
 import type { Config } from '../config/config.ts';
-
-import type { DayResult } from '../export/export-jobs.ts';
-import { failureOf } from '../export/export-jobs.ts';
+import type { Encoder } from '../encode/index.ts';
+import type { ExportPorts } from '../export/ports.ts';
 import type { Log } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
-import { measurePorts } from '../operations/measured-ports.ts';
-import type { Metrics } from '../operations/metrics.ts';
+import type { Metrics } from '../monitoring/metrics.ts';
 import type { Consequence } from '../queue/consequence.ts';
 import { createQueueHold } from '../queue/hold.ts';
 import type { QueuedDay } from '../queue/vessel-day-queue.ts';
 import type { VesselDayWorker, WorkerTimings } from '../queue/vessel-day-worker.ts';
 import { startVesselDayWorker } from '../queue/vessel-day-worker.ts';
+import type { DayResult } from '../run/perform-task.ts';
+import { failedResult } from '../run/perform-task.ts';
 import type { Fleet } from './fleet.ts';
 import type { HoldWatch, HoldWatchOptions } from './hold-watch.ts';
 import { createHoldWatch } from './hold-watch.ts';
@@ -53,9 +53,11 @@ export function startWork(
 
   function onTrouble(queued: QueuedDay, error: unknown, consequence: Consequence['kind']): void {
     const { job, vessel, date } = queued;
-    const result = failureOf(ports, { job, vessel, date }, error);
-    metrics.onVesselDay(queued, OUTCOMES[consequence]);
-    logTrouble(log, result, consequence);
+    const { day, code, message } = failedResult(ports, { job, vessel, date }, error);
+    const [label, level] = OUTCOMES[consequence];
+    metrics.onVesselDay(queued, label);
+    const reason = message === undefined ? {} : { reason: message };
+    log[level]({ vesselDay: formatVesselDay(day), code, ...reason }, label);
   }
 
   const worker = startVesselDayWorker({
@@ -67,7 +69,7 @@ export function startWork(
     log,
     perform,
     onTrouble,
-    onHold: (error) => hold.onFault(error),
+    onFault: (error) => hold.onFault(error),
     ...(times.worker === undefined ? {} : { timings: times.worker }),
   });
   const hold = createHoldWatch({
@@ -87,31 +89,41 @@ export function startWork(
   return { worker, hold };
 }
 
-/** Labels of the metric, and words of the log. */
-const OUTCOMES: Readonly<Record<Consequence['kind'], string>> = {
-  'hand-back': 'handed-back',
-  hold: 'held',
-  wait: 'waiting',
-  'count-again': 'counts-disagree',
-  retry: 'retrying',
-  fail: 'failed',
+/** The same ports, telling the metrics how long row groups and parts take. */
+function measurePorts(ports: ExportPorts, metrics: Metrics): ExportPorts {
+  const { clock } = ports;
+  const store = Object.create(ports.store) as typeof ports.store;
+  store.uploadPart = async (upload, partNumber, bytes) => {
+    const startedMs = clock.monotonicMs();
+    const part = await ports.store.uploadPart(upload, partNumber, bytes);
+    metrics.onUploaded((clock.monotonicMs() - startedMs) / 1_000, bytes.length);
+    return part;
+  };
+  const encoder: Encoder = {
+    ...ports.encoder,
+    async encode(job) {
+      const startedMs = clock.monotonicMs();
+      const answer = await ports.encoder.encode(job);
+      metrics.onEncoded((clock.monotonicMs() - startedMs) / 1_000);
+      return answer;
+    },
+  };
+  return { ...ports, store, encoder };
+}
+
+/** Label of the metric, which is also the word of the log, and its level. */
+const OUTCOMES: Readonly<Record<Consequence['kind'], readonly [label: string, level: keyof Log]>> = {
+  'hand-back': ['handed-back', 'info'],
+  // What holds the queue is said once, by the hold.
+  hold: ['held', 'debug'],
+  wait: ['waiting', 'warn'],
+  'count-again': ['counts-disagree', 'warn'],
+  retry: ['retrying', 'warn'],
+  fail: ['failed', 'error'],
 };
 
 function logEnd(log: Log, { day, status, rows, code, message }: DayResult): void {
   const vesselDay = formatVesselDay(day);
   if (status === 'refused') log.warn({ vesselDay, code, reason: message }, status);
   else log.info({ vesselDay, ...(rows === undefined ? {} : { rows }) }, status);
-}
-
-function logTrouble(log: Log, { day, code, message }: DayResult, consequence: Consequence['kind']): void {
-  const fields = {
-    vesselDay: formatVesselDay(day),
-    code,
-    ...(message === undefined ? {} : { reason: message }),
-  };
-  // What holds the queue is said once, by the hold.
-  if (consequence === 'hold') log.debug(fields, OUTCOMES[consequence]);
-  else if (consequence === 'fail') log.error(fields, OUTCOMES[consequence]);
-  else if (consequence === 'hand-back') log.info(fields, OUTCOMES[consequence]);
-  else log.warn(fields, OUTCOMES[consequence]);
 }

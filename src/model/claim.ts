@@ -1,5 +1,6 @@
 import type { CountsJson } from './counts.ts';
 import type { ReceiptDraft } from './receipt.ts';
+import type { SeriesRowsJson } from './series-rows.ts';
 
 /** A process, named such that another one can tell whether it still lives. */
 export interface ProcessId {
@@ -17,7 +18,7 @@ export interface Checkpoint {
     readonly sha256: string;
     readonly tag: string;
   }[];
-  /** Row groups in those parts; `footer` is base64. */
+  /** Row groups in those parts; `footer` is the tail, base64. */
   readonly rowGroups: readonly {
     readonly bodyBytes: number;
     readonly footer: string;
@@ -29,6 +30,8 @@ export interface Checkpoint {
   readonly series: Readonly<Record<string, string | null>>;
   /** What the parts hold. */
   readonly counts: CountsJson;
+  /** What their values come to; absent in checkpoints of earlier versions. */
+  readonly values?: SeriesRowsJson;
   readonly tally: Tally;
 }
 
@@ -43,7 +46,7 @@ export interface Tally {
 
 /** A finished, verified, not yet published day: from here on only publish and receipt remain. */
 export interface SealedDay {
-  /** Null for an empty day, which publishes by removing what was there. */
+  /** Null for a day that is empty and has no object in the lake. */
   readonly upload: Checkpoint['upload'] | null;
   readonly parts: Checkpoint['parts'];
   readonly draft: ReceiptDraft;
@@ -51,7 +54,10 @@ export interface SealedDay {
   readonly detail: string | null;
 }
 
-/** A claim's file `_checkpoints/…/<epoch>.json`: who owns an unfinished vessel-day, and how far it is. */
+/**
+ * A claim is a lease on an unfinished vessel-day: who owns it, how far it is, and when the owner last said that it
+ * lives. Its file is `_checkpoints/…/<epoch>.json`.
+ */
 export interface ClaimFile {
   readonly claimVersion: 1;
   readonly epoch: number;
@@ -63,4 +69,6 @@ export interface ClaimFile {
   readonly heartbeatMs: number;
   readonly checkpoint: Checkpoint | null;
   readonly sealed: SealedDay | null;
+  /** Epoch of the attempt that took over: from then on the owner can write neither this file nor anything else. */
+  readonly fencedBy?: number;
 }

@@ -2,6 +2,7 @@
  * Decoded readings as typed arrays: what the decoders fill and the row group builder copies from.
  * The decoder owns the arrays and uses them again after its callback returns; who wants to keep rows copies.
  */
+import type { JsonTextHeap } from './json-text-heap.ts';
 
 /** Which of the three value columns a reading fills. */
 export const LONG = 0;
@@ -28,14 +29,7 @@ export interface ColumnBatch {
   readonly jsonText: JsonTextHeap;
 }
 
-/** UTF-8 JSON texts, verbatim as the service sent them: entry `n` is `bytes[ends[n-1] ?? 0, ends[n])`. */
-export interface JsonTextHeap {
-  count: number;
-  bytes: Uint8Array;
-  ends: Int32Array;
-}
-
-/** Series ids in order of first appearance; a code is an index into `ids`. Shared by the pages of a vessel-day. */
+/** Series ids in order of first appearance; a code is an index into `ids`. Shared by the answers of a vessel-day. */
 export interface SeriesDictionary {
   readonly ids: string[];
   /** Code of an id, added when new. */
@@ -56,6 +50,21 @@ export function createSeriesDictionary(initial: readonly string[] = []): SeriesD
   };
   for (const id of initial) codeOf(id);
   return { ids, codeOf };
+}
+
+/** First of rows in time order that is not older than an instant; `rows` where all are. */
+export function firstRowFrom(
+  { timestampMicros, rows }: Pick<ColumnBatch, 'timestampMicros' | 'rows'>,
+  micros: number,
+): number {
+  let low = 0;
+  let high = rows;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (timestampMicros[middle]! < micros) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** A batch with room for `capacity` rows. */

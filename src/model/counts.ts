@@ -1,11 +1,23 @@
 import type { Micros } from './time.ts';
 import { MICROS_PER_HOUR } from './time.ts';
 
-/** What is known of one series in one hour (or window) of a day. */
-export interface HourCount {
-  count: number;
+/** From the first reading to the last, both included. */
+export interface TimeSpan {
   firstMicros: Micros;
   lastMicros: Micros;
+}
+
+/** What is known of one series in one hour (or window) of a day. */
+export interface HourCount extends TimeSpan {
+  count: number;
+}
+
+function spanOfBoth(a: TimeSpan | undefined, b: TimeSpan | undefined): TimeSpan | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return {
+    firstMicros: Math.min(a.firstMicros, b.firstMicros),
+    lastMicros: Math.max(a.lastMicros, b.lastMicros),
+  };
 }
 
 /** Readings of one series within one UTC hour (statistics: the sum of the `count` column of its windows). */
@@ -25,10 +37,15 @@ export class DayCounts {
     this.dayFromMicros = dayFromMicros;
   }
 
-  /** Add `count` readings of a series between two instants of one hour. */
+  /** Add `count` readings of a series between two instants of one hour: that in which the first one lies. */
   add(timeSeriesId: string, count: number, firstMicros: Micros, lastMicros: Micros): void {
-    if (count === 0) return;
     const hour = Math.floor((firstMicros - this.dayFromMicros) / MICROS_PER_HOUR);
+    this.addHour(timeSeriesId, hour, { count, firstMicros, lastMicros });
+  }
+
+  /** Add what is known of an hour, wherever its times lie. */
+  addHour(timeSeriesId: string, hour: number, { count, firstMicros, lastMicros }: HourCount): void {
+    if (count === 0) return;
     let hours = this.bySeries.get(timeSeriesId);
     if (hours === undefined) {
       hours = new Array(24).fill(undefined);
@@ -58,6 +75,13 @@ export class DayCounts {
     return total;
   }
 
+  /** First and last reading of one series, or undefined where it has none. */
+  seriesSpan(timeSeriesId: string): TimeSpan | undefined {
+    let span: TimeSpan | undefined;
+    for (const hour of this.bySeries.get(timeSeriesId) ?? []) span = spanOfBoth(span, hour);
+    return span;
+  }
+
   /** Readings of the day. */
   total(): number {
     let total = 0;
@@ -71,17 +95,10 @@ export class DayCounts {
   }
 
   /** Earliest and latest reading, or undefined for an empty day. */
-  span(): { firstMicros: Micros; lastMicros: Micros } | undefined {
-    let firstMicros = Number.POSITIVE_INFINITY;
-    let lastMicros = Number.NEGATIVE_INFINITY;
-    for (const hours of this.bySeries.values()) {
-      for (const hour of hours) {
-        if (hour === undefined) continue;
-        firstMicros = Math.min(firstMicros, hour.firstMicros);
-        lastMicros = Math.max(lastMicros, hour.lastMicros);
-      }
-    }
-    return lastMicros >= firstMicros ? { firstMicros, lastMicros } : undefined;
+  span(): TimeSpan | undefined {
+    let span: TimeSpan | undefined;
+    for (const id of this.bySeries.keys()) span = spanOfBoth(span, this.seriesSpan(id));
+    return span;
   }
 
   /** A plain value for JSON, in a fixed order; instants as microseconds of the day. */
@@ -102,8 +119,9 @@ export class DayCounts {
   static fromJson(dayFromMicros: Micros, json: CountsJson): DayCounts {
     const counts = new DayCounts(dayFromMicros);
     for (const [id, rows] of Object.entries(json)) {
-      for (const [, count, first, last] of rows) {
-        counts.add(id, count, dayFromMicros + first, dayFromMicros + last);
+      for (const [hour, count, first, last] of rows) {
+        const times = { firstMicros: dayFromMicros + first, lastMicros: dayFromMicros + last };
+        counts.addHour(id, hour, { count, ...times });
       }
     }
     return counts;

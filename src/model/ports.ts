@@ -44,21 +44,22 @@ export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
  * Requests in flight, over everyone who shares the credential.
  *
  * Contract, for every implementation:
- * - At most `current` leases are out at any moment, over all callers; `acquire` serves them first come first
- *   served. It rejects with the signal's reason, at once, and then holds no lease.
+ * - At most `current` slots are held at any moment, over all callers; `acquire` serves them first come first
+ *   served. It rejects with the signal's reason, at once, and then holds no slot.
  * - `release` may be called more than once; only the first counts. It never throws.
  * - `limited` is called on every 429. It lowers `current` for everyone, once per cool-down and not once per
- *   refusal, down to 1. At 1 the refusal was the rate limit: the pace is slowed down instead. Leases that are
- *   out stay valid. With `retryAfterMs` nobody gets a lease until then, whoever was told.
+ *   refusal, down to 1. At 1 the refusal was the rate limit: the rate limit is slowed down instead. Slots that are
+ *   held stay valid. With `retryAfterMs` nobody gets a slot until then, whoever was told.
  * - Without refusals `current` creeps back, one by one, to the limit.
  */
-export interface Cap {
-  acquire(signal?: AbortSignal): Promise<Lease>;
+export interface ConcurrencyLimit {
+  acquire(signal?: AbortSignal): Promise<Slot>;
   limited(retryAfterMs?: number): void;
   readonly current: number;
 }
 
-export interface Lease {
+/** Room for one request in flight. */
+export interface Slot {
   release(): void;
 }
 
@@ -68,12 +69,37 @@ export interface Lease {
  * Contract, for every implementation:
  * - `take` resolves first come first served, and never more than `perMinute` times in any minute; turns are
  *   spread evenly, there is no burst. It rejects with the signal's reason, at once, and then uses up no turn.
- * - `slowDown` is called on a 429 that only a lower pace can mend. It lowers the pace for everyone, also for
- *   those who wait already, once per cool-down; without refusals the pace creeps back to what was configured.
+ * - `slowDown` is called on a 429 that only a lower rate limit can mend. It lowers the rate limit for everyone, also for
+ *   those who wait already, once per cool-down; without refusals the rate limit creeps back to what was configured.
  */
-export interface Pace {
+export interface RateLimit {
   take(signal?: AbortSignal): Promise<void>;
   slowDown(): void;
-  /** The present pace; undefined when there is none. */
+  /** The present rate limit; undefined when there is none. */
   readonly perMinute: number | undefined;
 }
+
+/** How the concurrency limit adapts: the same in one process and shared by many. */
+export const CONCURRENCY_LIMIT_RULES = {
+  /** A 429 lowers the concurrency limit once in such a time. */
+  coolDownMs: 5_000,
+  /** The concurrency limit grows by one after each such time without a refusal. */
+  recoverMs: 30_000,
+  /** Longest time that a `Retry-After` holds everyone. */
+  maxHoldMs: 300_000,
+} as const;
+
+/** How the rate limit adapts. */
+export const RATE_LIMIT_RULES = {
+  coolDownMs: 5_000,
+  /** The rate limit grows by `growFactor` after each such time without a refusal. */
+  recoverMs: 30_000,
+  growFactor: 1.25,
+  slowestPerMinute: 6,
+  /** Too few requests were seen to tell a rate limit from them: begin no lower than this. */
+  leastObservedPerMinute: 60,
+  /** Younger observations say nothing of a whole minute. */
+  leastObservedMs: 10_000,
+  /** A rate limit that was never configured is forgotten once it has grown to so many times what it began with. */
+  forgetFactor: 4,
+} as const;

@@ -1,4 +1,4 @@
-import type { TimeRange } from './range.ts';
+import type { TimeRange } from './time.ts';
 
 /** API versions of the contract; the beta alias answers like the stable one. */
 export const API_VERSIONS = ['2025-10-31', '2026-09-10', '2026-01-01-beta'] as const;
@@ -38,7 +38,7 @@ export interface QueryResponse {
   readonly apiVersion: ApiVersion;
   readonly contentType: string;
   /**
-   * Decompressed bytes of the body. Reading it holds one slot of the cap until it ends, throws or is
+   * Decompressed bytes of the body. Reading it holds one slot of the concurrency limit until it ends, throws or is
    * returned early. Throws RetriableError when the body breaks off or stays idle.
    */
   readonly body: AsyncIterable<Uint8Array>;

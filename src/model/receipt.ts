@@ -19,10 +19,16 @@ export interface Receipt {
   /** Hash of the settings that decide the content; another hash makes the day stale. */
   readonly settingsHash: string;
   readonly proof: Proof;
-  /** Rows of the object; 0 for an empty day, which has no object. */
+  /** Rows of the object; 0 for an empty day, which has an object only where it had one before. */
   readonly rows: number;
   /** Series with at least one row. */
   readonly series: number;
+  /** Series that `select` meant, with rows or without; older receipts do not have it. */
+  readonly selectedSeries?: number;
+  /** Optional expressions of `select` that matched no series, by their places there from 0; absent: none. */
+  readonly unmatchedExpressions?: readonly number[];
+  /** Hash of `select` alone: which receipts can be compared by their series. */
+  readonly selectHash?: string;
   readonly firstTimestamp: string | null;
   readonly lastTimestamp: string | null;
   readonly object: {
@@ -40,6 +46,8 @@ export interface Receipt {
     /** Digest of count, first and last time per series (`totalsDigest`): how reconcile sees that nothing changed. */
     readonly totalsSha256?: string;
   } | null;
+  /** What is odd about the day, until it is accepted or mended. */
+  readonly remark?: SeriesRemark;
   readonly apiVersion: ApiVersion;
   readonly formatVersion: number;
   readonly pages: number;
@@ -50,6 +58,39 @@ export interface Receipt {
   readonly finishedAt: string;
   /** Version of vessel-export. */
   readonly version: string;
+  /** True: the job's discovery did not name the vessel, which was known from the ledger. */
+  readonly unlisted?: boolean;
+}
+
+/** An earlier selection of the vessel, which had more series. */
+export interface ComparedSeries {
+  /** Date of that vessel-day, and when it was published. */
+  readonly date: string;
+  readonly finishedAt: string;
+  /** How many series it had. */
+  readonly series: number;
+}
+
+/** A vessel-day has fewer series than an earlier one: a source may lose sensors, and credentials may be narrowed. */
+export interface SeriesRemark {
+  readonly kind: 'fewer-series';
+  /** How many are missing, and what the first few of them are called. */
+  readonly missing: number;
+  readonly names: readonly string[];
+  readonly comparedWith: ComparedSeries;
+  /** Date of the vessel-day that had fewer first. */
+  readonly since: string;
+}
+
+/** A vessel-day that waits for its missing series. */
+export interface Waiting {
+  /** When it was first seen. */
+  readonly firstSeenAt: string;
+  /** From when on it is published without them. */
+  readonly publishedFrom: string;
+  /** Series that there were; with fewer still it waits anew. */
+  readonly selectedSeries: number;
+  readonly comparedWith: ComparedSeries;
 }
 
 /** A receipt before it is known who finishes the day, and when. */
@@ -62,16 +103,18 @@ export interface ComparedDay {
   readonly totalsSha256: string;
 }
 
-/** Why a vessel-day failed or was refused; gone once it is published. */
+/** Why a vessel-day failed, was refused or waits; gone once it is published. */
 export interface Note {
   readonly noteVersion: 1;
   readonly job: string;
   readonly vessel: string;
   readonly date: string;
-  readonly state: 'failed' | 'refused';
+  readonly state: 'failed' | 'refused' | 'waiting';
   readonly code: string;
   readonly message: string;
   readonly at: string;
   /** Digest of the source's totals that were refused: the day stays refused until they change. */
   readonly totalsSha256?: string;
+  /** Outlasts other failures meanwhile. */
+  readonly waiting?: Waiting;
 }

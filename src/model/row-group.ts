@@ -1,39 +1,49 @@
 import type { SeriesRun } from './counts.ts';
+import type { SeriesRows } from './series-rows.ts';
 
 /** Rows after which a row group closes at the next timestamp change: a constant of the format. */
 export const ROW_GROUP_ROWS = 524_288;
 /** The same for statistics, whose rows are many times wider. */
 export const STATISTICS_ROW_GROUP_ROWS = 65_536;
+/**
+ * Bytes of JSON text after which a row group closes in the same way, however few its rows: a row group is held in
+ * memory several times while it is encoded. A constant of the format.
+ */
+export const ROW_GROUP_TEXT_BYTES = 64 * 1024 * 1024;
 /** Least size of a part: a constant of the format (and S3's own minimum for all parts but the last). */
-export const PART_BYTES = 5 * 1024 * 1024;
+const PART_BYTES = 5 * 1024 * 1024;
 /** Raised whenever the bytes of a published day change for the same data: makes older receipts stale. */
 export const FORMAT_VERSION = 1;
 
 /** Sizes that shape the bytes of an object; overridable only by tests. */
 export interface FormatSizes {
   readonly rowGroupRows: number;
+  /** Absent: `ROW_GROUP_TEXT_BYTES`. */
+  readonly rowGroupTextBytes?: number;
   readonly partBytes: number;
 }
 export const FORMAT_SIZES: FormatSizes = { rowGroupRows: ROW_GROUP_ROWS, partBytes: PART_BYTES };
 
 /**
  * One encoded row group, ready to be spliced, out of a one-group Parquet file whose body began at byte 4.
- * `body` is its column chunks; `footer` its tail: page indexes, thrift footer, length and closing magic. Offsets
+ * `body` is its column chunks; `tail` what follows them: page indexes, footer, footer length and closing magic. Offsets
  * in the tail count from that file's own beginning.
  */
 export interface EncodedRowGroup {
   readonly body: Uint8Array;
-  readonly footer: Uint8Array;
+  readonly tail: Uint8Array;
   readonly rows: number;
   readonly minMicros: number;
   readonly maxMicros: number;
   /** What the group holds of each series in each UTC hour: taken from the sorted rows that were encoded. */
   readonly runs: readonly SeriesRun[];
+  /** What its values come to, of each series of which that can be told. */
+  readonly values: readonly { readonly timeSeriesId: string; readonly rows: SeriesRows }[];
 }
 
 /** What must be remembered of a row group that has been uploaded, to write the footer at the end. */
 export interface SplicedRowGroup {
   readonly bodyBytes: number;
-  readonly footer: Uint8Array;
+  readonly tail: Uint8Array;
   readonly rows: number;
 }

@@ -1,3 +1,6 @@
+/** Member of `domainsJson` that holds what no column and no domain has; no domain is named so. */
+export const OTHER_FIELDS = '_other';
+
 /** One time series as metadata describes it, in the shape of version 2026-09-10 whatever version answered. */
 export interface SeriesMetadata {
   /** Id in the queried domain. */
@@ -8,7 +11,7 @@ export interface SeriesMetadata {
   readonly unitOfMeasure: string | null;
   readonly scale: number | null;
   readonly vesselName: string | null;
-  /** IMO number without the letters, `9321483`. */
+  /** IMO number without the letters, `9321483`; text that is no such number as it came (`vesselOf` tells). */
   readonly vesselImo: string | null;
   readonly jsmea: {
     readonly id: string | null;
@@ -26,9 +29,18 @@ export interface SeriesMetadata {
     readonly rangeHigh: number | null;
     readonly rangeLow: number | null;
   };
-  /** The `domains` (or `mapsTo`) object verbatim, so that fields that the contract does not list survive. */
+  /**
+   * The `domains` (or `mapsTo`) object verbatim, so that fields that the contract does not list survive. Those outside
+   * of it stand in one member more, OTHER_FIELDS, where there are any: of the series, and of its `vessel`.
+   */
   readonly domainsJson: string;
 }
+
+/**
+ * Series that a vessel-day may have, and that one answer may name: a process holds some 2 kB of each while it counts
+ * them. Vessels have some thousands.
+ */
+export const MAX_SERIES = 50_000;
 
 /** One row of a statistics answer, whichever version it came in: one window of one series. */
 export interface StatisticsRow {
@@ -60,3 +72,28 @@ export const AGGREGATIONS = [
   'var',
 ] as const;
 export type Aggregation = (typeof AGGREGATIONS)[number];
+
+/** A column that an aggregation fills. */
+interface AggregationColumn {
+  readonly name: string;
+  readonly type: 'long' | 'double' | 'timestamp' | 'text';
+}
+
+/** The columns that one aggregation fills: two for `first_val` and `last_val`, whose series may hold JSON. */
+export function aggregationColumns(aggregation: Aggregation): readonly AggregationColumn[] {
+  switch (aggregation) {
+    case 'count':
+      return [{ name: aggregation, type: 'long' }];
+    case 'first_time':
+    case 'last_time':
+      return [{ name: aggregation, type: 'timestamp' }];
+    case 'first_val':
+    case 'last_val':
+      return [
+        { name: aggregation, type: 'double' },
+        { name: `${aggregation}_json`, type: 'text' },
+      ];
+    default:
+      return [{ name: aggregation, type: 'double' }];
+  }
+}

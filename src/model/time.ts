@@ -6,6 +6,9 @@ export const MICROS_PER_SECOND = 1_000_000;
 export const MICROS_PER_HOUR = 3_600 * MICROS_PER_SECOND;
 export const MICROS_PER_DAY = 24 * MICROS_PER_HOUR;
 
+/** Delays before a vessel-day whose source said something odd is looked at again; after the last its word counts. */
+export const LOOK_AGAIN_DELAYS_MS: readonly number[] = [300_000, 1_800_000, 7_200_000];
+
 const DATE_SHAPE = /^(\d{4})-(\d{2})-(\d{2})$/;
 
 /** True for a real UTC calendar date `YYYY-MM-DD` between 1970 and 2199. */
@@ -46,4 +49,26 @@ export function datesBetween(from: string, to: string): string[] {
   const dates: string[] = [];
   for (let date = from; date < to; date = addDays(date, 1)) dates.push(date);
   return dates;
+}
+
+/** Half-open range of instants, `[fromMicros, toMicros)`. */
+export interface TimeRange {
+  readonly fromMicros: Micros;
+  readonly toMicros: Micros;
+}
+
+/** The range of one UTC date. */
+export function dayRange(date: string): TimeRange {
+  const fromMicros = dateToMicros(date);
+  return { fromMicros, toMicros: fromMicros + MICROS_PER_DAY };
+}
+
+/** `[2026-01-05T00:00:00.000000Z, 2026-01-06T00:00:00.000000Z)` */
+export function formatRange(range: TimeRange): string {
+  return `[${microsToIso(range.fromMicros)}, ${microsToIso(range.toMicros)})`;
+}
+
+/** Does an instant lie in a range? */
+export function isWithin(range: TimeRange, micros: Micros): boolean {
+  return micros >= range.fromMicros && micros < range.toMicros;
 }

@@ -1,15 +1,15 @@
-/** Callers that wait for their turn, first come first served. */
-export interface WaitingLine {
+/** Callers that wait for their turn, first come first served. `Turn` is what they are given with it. */
+export interface WaitingLine<Turn = void> {
   readonly length: number;
   /** Resolves when it is one's turn; rejects with the signal's reason, and leaves the line, when it is aborted. */
-  join(signal?: AbortSignal): Promise<void>;
+  join(signal?: AbortSignal): Promise<Turn>;
   /** Let the first one go; false when nobody waits. */
-  letOneGo(): boolean;
+  letOneGo(turn: Turn): boolean;
 }
 
 /** `onLeave` is told when someone gave up waiting. */
-export function createWaitingLine(onLeave: () => void = () => {}): WaitingLine {
-  const waiting = new Set<() => void>();
+export function createWaitingLine<Turn = void>(onLeave: () => void = () => {}): WaitingLine<Turn> {
+  const waiting = new Set<(turn: Turn) => void>();
   return {
     get length() {
       return waiting.size;
@@ -17,9 +17,9 @@ export function createWaitingLine(onLeave: () => void = () => {}): WaitingLine {
     join: (signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason);
-        const go = () => {
+        const go = (turn: Turn) => {
           signal?.removeEventListener('abort', leave);
-          resolve();
+          resolve(turn);
         };
         const leave = () => {
           waiting.delete(go);
@@ -29,10 +29,10 @@ export function createWaitingLine(onLeave: () => void = () => {}): WaitingLine {
         waiting.add(go);
         signal?.addEventListener('abort', leave, { once: true });
       }),
-    letOneGo: () => {
+    letOneGo: (turn) => {
       for (const go of waiting) {
         waiting.delete(go);
-        go();
+        go(turn);
         return true;
       }
       return false;

@@ -1,55 +1,112 @@
 /** Which vessel-days an export has to look at. Pure: the clock and the ledger are passed in. */
-import type { Job, Receipt, VesselDay } from '../model/index.ts';
+import type { Job, Proof, Receipt, VesselDay } from '../model/index.ts';
 import { datesBetween, dateToMicros, MICROS_PER_DAY, MICROS_PER_MILLI } from '../model/index.ts';
+
+/** Clocks that differ by less agree about the day of a snapshot. */
+const SNAPSHOT_TOLERANCE_MS = 300_000;
 
 /** What the ledger says of a vessel-day before anything is asked of the service. */
 export type DayState = 'missing' | 'done' | 'stale' | 'not-due';
 
-export interface PlannedDay {
+/** The part of a receipt that says whether its day is done. */
+export type ReceiptSettings = Pick<Receipt, 'settingsHash' | 'proof'>;
+
+const STRENGTHS: Readonly<Record<Proof, number>> = { unproven: 0, 'at-least': 1, exact: 2 };
+
+/** Does a proof show what the job asks for now? A stronger one does. Metadata is always proven exactly. */
+export function isProven({ verify }: Pick<Job, 'verify'>, proof: Proof): boolean {
+  return STRENGTHS[proof] >= STRENGTHS[verify === 'off' ? 'unproven' : verify];
+}
+
+/** Is a published day what the job asks for now: of the same settings, and proven no less? */
+export function isAsAsked(
+  job: Pick<Job, 'verify'>,
+  settingsHash: string,
+  receipt: ReceiptSettings | undefined,
+): boolean {
+  return receipt?.settingsHash === settingsHash && isProven(job, receipt.proof);
+}
+
+/** A vessel-day with its state, and what is known of its receipt. */
+export interface PlannedDay<T> {
   readonly day: VesselDay;
   readonly state: DayState;
+  readonly receipt: T | undefined;
 }
 
-export interface PlanInput {
-  readonly job: Job;
+/** Vessels on UTC dates, `to` exclusive. */
+export interface DayRange {
   readonly vessels: readonly string[];
-  /** UTC dates, `to` exclusive. */
   readonly from: string;
   readonly to: string;
+}
+
+interface PlanInput<T> extends DayRange {
+  readonly job: Job;
   readonly nowMs: number;
+  /** The same by the service's clock, where it is known. */
+  readonly serverNowMs?: number | undefined;
   readonly settingsHash: string;
   /** The receipt of a vessel-day, if there is one. */
-  readonly receiptOf: (day: VesselDay) => Pick<Receipt, 'settingsHash'> | undefined;
+  readonly receiptOf: (day: VesselDay) => T | undefined;
 }
 
-/** Every vessel-day of the range with its state, by date and then vessel. */
-export function planVesselDays(input: PlanInput): PlannedDay[] {
-  const planned: PlannedDay[] = [];
-  for (const date of datesBetween(input.from, input.to)) {
-    for (const vessel of input.vessels) {
+/** Every vessel-day of the range with its receipt and state, by date and then vessel. */
+export function planVesselDays<T extends ReceiptSettings>(input: PlanInput<T>): PlannedDay<T>[] {
+  return datesBetween(input.from, input.to).flatMap((date) =>
+    input.vessels.map((vessel) => {
       const day = { job: input.job.name, vessel, date };
-      planned.push({ day, state: stateOf(input, day) });
-    }
-  }
-  return planned;
+      const receipt = input.receiptOf(day);
+      return { day, receipt, state: stateOf(input, date, receipt) };
+    }),
+  );
 }
 
-function stateOf(input: PlanInput, day: VesselDay): DayState {
-  const receipt = input.receiptOf(day);
-  const due = isDue(input.job, day.date, input.nowMs);
+function stateOf(
+  { job, nowMs, serverNowMs, settingsHash }: Omit<PlanInput<never>, 'receiptOf'>,
+  date: string,
+  receipt: ReceiptSettings | undefined,
+): DayState {
+  const due = isDue(job, date, nowMs, serverNowMs);
   if (receipt === undefined) return due ? 'missing' : 'not-due';
   // A snapshot of a day that is over can't be taken again, whatever the settings say now.
-  if (!due && input.job.dataset === 'metadata') return 'done';
-  return receipt.settingsHash === input.settingsHash ? 'done' : 'stale';
+  if (!due && job.dataset === 'metadata') return 'done';
+  return isAsAsked(job, settingsHash, receipt) ? 'done' : 'stale';
+}
+
+/** Is an export of a vessel-day in this state to be done? */
+export function isToDo({ state }: { readonly state: DayState }): boolean {
+  return state === 'missing' || state === 'stale';
 }
 
 /**
- * A day is due `settle` after it ends. Metadata has no history at the service: a snapshot is due on the day
- * itself, and never for a day that is over.
+ * A day is due `settle` after it ends, by both clocks where the service's is known. Metadata has no history at the
+ * service: a snapshot is due on the day itself, and never for a day that is over.
  */
-export function isDue(job: Job, date: string, nowMs: number): boolean {
+export function isDue(job: Job, date: string, nowMs: number, serverNowMs?: number): boolean {
+  const { fromMs, toMs } = duringMs(job, date);
+  const isDueHere = nowMs >= fromMs && nowMs < toMs;
+  return isDueHere && (serverNowMs === undefined || isDueByService(job, date, serverNowMs));
+}
+
+/**
+ * Is a day over by the service's clock, and settled; for a snapshot, has it begun? Whether it is over for a snapshot is
+ * for the clock that names the day: the request may have waited in a line past midnight.
+ */
+export function isDueByService(job: Job, date: string, serverNowMs: number): boolean {
+  const toleranceMs = job.dataset === 'metadata' ? SNAPSHOT_TOLERANCE_MS : 0;
+  return serverNowMs >= duringMs(job, date).fromMs - toleranceMs;
+}
+
+/** Milliseconds until a day is due by a clock; 0 where it is, or was. */
+export function untilDueMs(job: Job, date: string, nowMs: number): number {
+  return Math.max(0, duringMs(job, date).fromMs - nowMs);
+}
+
+/** When a day is due, `to` exclusive. */
+function duringMs(job: Job, date: string): { readonly fromMs: number; readonly toMs: number } {
   const dayFromMs = dateToMicros(date) / MICROS_PER_MILLI;
   const dayToMs = dayFromMs + MICROS_PER_DAY / MICROS_PER_MILLI;
-  if (job.dataset === 'metadata') return nowMs >= dayFromMs && nowMs < dayToMs;
-  return nowMs >= dayToMs + (job.schedule?.settleMs ?? 0);
+  if (job.dataset === 'metadata') return { fromMs: dayFromMs, toMs: dayToMs };
+  return { fromMs: dayToMs + (job.schedule?.settleMs ?? 0), toMs: Infinity };
 }

@@ -17,5 +17,14 @@ export function settingsHash(job: Job, apiVersion: ApiVersion): string {
     apiVersion: apiVersion === '2026-01-01-beta' ? '2026-09-10' : apiVersion,
     formatVersion: FORMAT_VERSION,
   };
+  return shortHash(content);
+}
+
+/** Hash of what a job selects: days of equal ones can be compared by their series, whatever else has changed. */
+export function selectHash({ select }: Pick<Job, 'select'>): string {
+  return shortHash(select);
+}
+
+function shortHash(content: unknown): string {
   return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16);
 }

@@ -17,26 +17,36 @@ export interface QueueHold {
   /** Pause the queue for all workers. True: nobody had done so before. */
   place(hold: Hold): Promise<boolean>;
   read(): Promise<Hold | undefined>;
-  /** Let the queue go on. True: it was on hold. */
+  /** Let the queue go on, if it was on hold; true then. A queue that was paused by hand stays so. */
   lift(): Promise<boolean>;
 }
+
+/**
+ * Marker and pause change in one step: between two, somebody could place what is being lifted, and the queue would
+ * stand still without a reason. So BullMQ's way to pause a queue (a field of its `meta`, and no `marker` for those who
+ * wait for work) is repeated here. KEYS: the hold, `meta`, `marker`.
+ */
+const PLACE = `
+redis.call('hset', KEYS[2], 'paused', 1)
+redis.call('del', KEYS[3])
+return redis.call('set', KEYS[1], ARGV[1], 'NX') and 1 or 0`;
+
+const LIFT = `
+if redis.call('del', KEYS[1]) == 0 then return 0 end
+redis.call('hdel', KEYS[2], 'paused')
+redis.call('zadd', KEYS[3], 0, '0')
+return 1`;
 
 /** A marker of its own tells a hold from a queue that somebody paused by hand. */
 export function createQueueHold(redis: Redis, queue: Queue): QueueHold {
   const key = queue.toKey('hold');
+  const keys = [key, queue.toKey('meta'), queue.toKey('marker')];
   return {
-    async place(hold) {
-      const placed = (await redis.set(key, JSON.stringify(hold), 'NX')) === 'OK';
-      await queue.pause();
-      return placed;
-    },
+    place: async (hold) => (await redis.eval(PLACE, keys.length, ...keys, JSON.stringify(hold))) === 1,
     async read() {
       const text = await redis.get(key);
       return text === null ? undefined : (JSON.parse(text) as Hold);
     },
-    async lift() {
-      await queue.resume();
-      return (await redis.del(key)) === 1;
-    },
+    lift: async () => (await redis.eval(LIFT, keys.length, ...keys)) === 1,
   };
 }

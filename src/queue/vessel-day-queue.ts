@@ -20,10 +20,14 @@ export interface QueuedDay extends VesselDay {
   readonly allowShrink?: boolean;
   /** With `force`: only while the published day is still the one that was compared. */
   readonly compared?: ComparedDay;
+  /** The job's discovery did not name the vessel, which is known from the ledger. */
+  readonly unlisted?: boolean;
   /** How often it was handed back because readings and counts disagreed. */
   readonly disagreements?: number;
   /** In the failed set: the failure may have passed by the next firing of the schedule. */
   readonly mayPass?: boolean;
+  /** In the failed set: why; BullMQ itself keeps a text only. */
+  readonly failure?: { readonly code: string; readonly message: string };
 }
 
 /** A vessel-day in the failed set. */
@@ -33,17 +37,11 @@ export interface DeadLetter {
   readonly queued: QueuedDay;
   readonly code: string;
   readonly message: string;
-  readonly failedMs: number;
   readonly mayPass: boolean;
 }
 
-export interface QueueDepth {
-  readonly waiting: number;
-  readonly prioritized: number;
-  readonly active: number;
-  readonly delayed: number;
-  readonly failed: number;
-}
+const QUEUE_STATES = ['waiting', 'prioritized', 'active', 'delayed', 'failed'] as const;
+type QueueDepth = Readonly<Record<(typeof QUEUE_STATES)[number], number>>;
 
 /** Jobs without priority run before every one that has one. */
 const PRIORITY: Readonly<Record<QueuedKind, number | undefined>> = {
@@ -69,14 +67,14 @@ export interface VesselDayQueue {
   deadLetters(): Promise<DeadLetter[]>;
   /** Take a vessel-day out, unless it is being worked on; false then. */
   remove(day: VesselDay): Promise<boolean>;
-  /** Take out those that wait and match; how many. */
+  /** Take out those that wait and match; resolves to how many. */
   withdraw(matches: (day: QueuedDay) => boolean): Promise<number>;
   /** Workers that are connected. */
   workers(): Promise<number>;
   close(): Promise<void>;
 }
 
-export interface QueueOptions {
+interface QueueOptions {
   readonly redis: Redis;
   /** All keys begin with it. */
   readonly prefix: string;
@@ -97,17 +95,17 @@ export function openVesselDayQueue({ redis, prefix }: QueueOptions): VesselDayQu
     days: readonly VesselDay[],
     ask: (pipeline: ChainableCommander, id: string) => unknown,
   ): Promise<Set<string>> {
-    const found = new Set<string>();
+    const matching = new Set<string>();
     for (let at = 0; at < days.length; at += CHUNK) {
       const ids = days.slice(at, at + CHUNK).map(formatVesselDay);
       const pipeline = redis.pipeline();
       for (const id of ids) ask(pipeline, id);
       for (const [index, [error, answer]] of ((await pipeline.exec()) ?? []).entries()) {
         if (error !== null) throw error;
-        if (answer !== 0 && answer !== null) found.add(ids[index]!);
+        if (answer !== 0 && answer !== null) matching.add(ids[index]!);
       }
     }
-    return found;
+    return matching;
   }
 
   return {
@@ -119,29 +117,17 @@ export function openVesselDayQueue({ redis, prefix }: QueueOptions): VesselDayQu
         await bull.addBulk(days.slice(at, at + CHUNK).map(toJob));
     },
     async depth() {
-      const counts = await bull.getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed');
-      return {
-        waiting: counts.waiting ?? 0,
-        prioritized: counts.prioritized ?? 0,
-        active: counts.active ?? 0,
-        delayed: counts.delayed ?? 0,
-        failed: counts.failed ?? 0,
-      };
+      const counts = await bull.getJobCounts(...QUEUE_STATES);
+      return Object.fromEntries(QUEUE_STATES.map((state) => [state, counts[state] ?? 0])) as QueueDepth;
     },
     async deadLetters() {
       const failed = await bull.getFailed();
       // A job that is taken out meanwhile is undefined here.
       return failed.filter(Boolean).map((job) => {
-        const { job: name, vessel, date, mayPass = false } = job.data;
-        const [, code, message] = /^([a-z-]+): ([\s\S]*)$/.exec(job.failedReason) ?? [];
-        return {
-          day: { job: name, vessel, date },
-          queued: job.data,
-          code: code ?? 'unknown',
-          message: message ?? job.failedReason,
-          failedMs: job.finishedOn ?? 0,
-          mayPass,
-        };
+        const { job: name, vessel, date, failure: ours, mayPass = ours === undefined } = job.data;
+        // BullMQ fails a job by itself whose workers died too often: that says nothing of the vessel-day.
+        const failure = ours ?? { code: 'unknown', message: job.failedReason };
+        return { day: { job: name, vessel, date }, queued: job.data, ...failure, mayPass };
       });
     },
     async remove(day) {

@@ -10,11 +10,13 @@
 import type { Job } from 'bullmq';
 import { DelayedError, UnrecoverableError, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { CancelledError, messageOf, VesselExportError } from '../errors.ts';
+import { AWAY_STOP_MS, endsWithin } from '../concurrency.ts';
+import type { VesselExportError } from '../errors.ts';
+import { CancelledError, codeOf, messageOf } from '../errors.ts';
 import type { Clock, Log, Random } from '../model/index.ts';
+import { LOOK_AGAIN_DELAYS_MS } from '../model/index.ts';
 import type { Consequence } from './consequence.ts';
-import { backoffMs, COUNT_AGAIN_DELAYS_MS, consequenceOf, MAX_ATTEMPTS } from './consequence.ts';
-import { AWAY_STOP_MS, endsWithin } from './ends-within.ts';
+import { backoffMs, consequenceOf, MAX_ATTEMPTS } from './consequence.ts';
 import type { QueuedDay } from './vessel-day-queue.ts';
 import { QUEUE_NAME } from './vessel-day-queue.ts';
 
@@ -26,18 +28,18 @@ export interface WorkerTimings {
   readonly stalledCheckMs: number;
   readonly countAgainDelaysMs: readonly number[];
   readonly backoffMs: (attemptsMade: number, random: Random) => number;
-  /** Bounds every wait for an owner elsewhere and for a rate limit. */
+  /** Bounds every wait: for an owner elsewhere, a rate limit, series that are missing. */
   readonly maxWaitMs: number;
   /** How long `stop` waits for vessel-days to be handed back. */
   readonly stopMs: number;
 }
 
-export const WORKER_TIMINGS: WorkerTimings = {
+const WORKER_TIMINGS: WorkerTimings = {
   lockMs: 30_000,
   stalledCheckMs: 30_000,
-  countAgainDelaysMs: COUNT_AGAIN_DELAYS_MS,
+  countAgainDelaysMs: LOOK_AGAIN_DELAYS_MS,
   backoffMs,
-  maxWaitMs: 3_600_000,
+  maxWaitMs: 7_200_000,
   stopMs: 20_000,
 };
 
@@ -54,8 +56,11 @@ export interface WorkerOptions {
   readonly timings?: Partial<WorkerTimings>;
   /** Export one vessel-day. `signal` aborts with a CancelledError. */
   readonly perform: (day: QueuedDay, signal: AbortSignal) => Promise<void>;
-  /** A fault that every vessel-day would meet: called before the job goes back into the queue. */
-  readonly onHold: (error: VesselExportError) => Promise<void>;
+  /**
+   * Told of a fault that every vessel-day may meet, before the job goes back into the queue. True: the queue is on
+   * hold. False: the fault is the vessel-day's own, and the try counts.
+   */
+  readonly onFault: (error: VesselExportError) => Promise<boolean>;
   /** Told how each try that failed ended. */
   readonly onTrouble: (day: QueuedDay, error: unknown, consequence: Consequence['kind']) => void;
 }
@@ -92,13 +97,10 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
   async function settle(job: Job<QueuedDay>, token: string, error: unknown, signal: AbortSignal) {
     // Nobody's job any more, or somebody else's: its state is not ours to change.
     if (signal.reason instanceof LockLostError) throw new WaitingError();
-    const consequence = outcomeOf(job, error);
+    const consequence = await outcomeOf(job, error);
     options.onTrouble(job.data, error, consequence.kind);
     switch (consequence.kind) {
       case 'hold':
-        await options.onHold(error as VesselExportError);
-        await job.moveToWait(token);
-        throw new WaitingError();
       case 'hand-back':
         await job.moveToWait(token);
         throw new WaitingError();
@@ -108,26 +110,46 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
       case 'count-again':
         return countAgain(job, token, error);
       case 'retry':
-        if (job.attemptsMade + 1 >= MAX_ATTEMPTS) await job.updateData({ ...job.data, mayPass: true });
-        throw new Error(reasonOf(error));
+        if (job.attemptsMade + 1 >= MAX_ATTEMPTS) return fail(job, token, error, { mayPass: true });
+        throw new Error(messageOf(error));
       case 'fail':
-        throw new UnrecoverableError(reasonOf(error));
+        return fail(job, token, error);
     }
+  }
+
+  /** Into the failed set, with code and message as data; the board shows both as one text. */
+  async function fail(
+    job: Job<QueuedDay>,
+    token: string,
+    error: unknown,
+    more: Partial<QueuedDay> = {},
+  ): Promise<never> {
+    const failure = { code: codeOf(error), message: messageOf(error) };
+    await updateOwn(job, token, { ...more, failure });
+    throw new UnrecoverableError(`${failure.code}: ${failure.message}`);
+  }
+
+  /** BullMQ writes a job's data whoever has its lock: whoever has lost it must not write. */
+  async function updateOwn(job: Job<QueuedDay>, token: string, changes: Partial<QueuedDay>): Promise<void> {
+    if ((await job.extendLock(token, timings.lockMs)) === 0) throw new WaitingError();
+    await job.updateData({ ...job.data, ...changes });
   }
 
   async function countAgain(job: Job<QueuedDay>, token: string, error: unknown): Promise<never> {
     const disagreements = (job.data.disagreements ?? 0) + 1;
     const delayMs = timings.countAgainDelaysMs[disagreements - 1];
-    await job.updateData({ ...job.data, disagreements, mayPass: true });
-    if (delayMs === undefined) throw new UnrecoverableError(reasonOf(error));
+    if (delayMs === undefined) return fail(job, token, error, { disagreements, mayPass: true });
+    await updateOwn(job, token, { disagreements });
     await job.moveToDelayed(clock.nowMs() + delayMs, token);
     throw new DelayedError();
   }
 
-  function outcomeOf(job: Job<QueuedDay>, error: unknown): Consequence {
+  async function outcomeOf(job: Job<QueuedDay>, error: unknown): Promise<Consequence> {
     const consequence = consequenceOf(error);
-    if (consequence.kind === 'hand-back' && !running.get(job.id!)?.signal.aborted) return { kind: 'retry' };
-    return consequence;
+    const isOwn =
+      (consequence.kind === 'hand-back' && !running.get(job.id!)?.signal.aborted) ||
+      (consequence.kind === 'hold' && !(await options.onFault(error as VesselExportError)));
+    return isOwn ? { kind: 'retry' } : consequence;
   }
 
   const worker = new Worker<QueuedDay>(QUEUE_NAME, process, {
@@ -175,11 +197,4 @@ class LockLostError extends CancelledError {
   constructor() {
     super('the lock of the vessel-day in the queue was lost');
   }
-}
-
-/** What the failed set shows: `code: message`. */
-function reasonOf(error: unknown): string {
-  return error instanceof VesselExportError
-    ? `${error.code}: ${error.message}`
-    : `internal-error: ${messageOf(error)}`;
 }

@@ -1,6 +1,6 @@
 /**
  * The sixteen aggregations, each with its definition. Readings come in the service's order (timestamp, then
- * value), so every sum is made in one defined order and does not depend on threads or page sizes.
+ * value), so every sum is made in one defined order and does not depend on threads or time slices.
  *
  * With readings (t₁,x₁) … (tₙ,xₙ) of a window, t in seconds:
  *   count                n
@@ -17,9 +17,8 @@
  * What is undefined is left out of the answer.
  */
 import type { Aggregation, ColumnBatch } from '../model/index.ts';
-import { DOUBLE, JSON_TEXT, LONG, MICROS_PER_SECOND, microsToIso } from '../model/index.ts';
-import { jsonTextStart } from './data/batch-builder.ts';
-import { floatText } from './json-text.ts';
+import { DOUBLE, JSON_TEXT, jsonTextAt, LONG, MICROS_PER_SECOND, microsToIso } from '../model/index.ts';
+import { floatText } from './formats.ts';
 
 const decoder = new TextDecoder();
 /** Aggregations that need times only. */
@@ -203,10 +202,7 @@ export class WindowAccumulator {
   }
 
   #addJson(batch: ColumnBatch, row: number): void {
-    const entry = batch.words[2 * row]!;
-    const text = decoder.decode(
-      batch.jsonText.bytes.subarray(jsonTextStart(batch, entry), batch.jsonText.ends[entry]!),
-    );
+    const text = decoder.decode(jsonTextAt(batch.jsonText, batch.words[2 * row]!));
     if (!this.#hasJson && this.count > 0) this.#firstText = this.#firstValue() ?? 'null';
     this.#hasJson = true;
     this.#noteText(text);

@@ -3,14 +3,12 @@ import type { ApiVersion, Family, TimeRange, WireShape } from '../model/index.ts
 import { MICROS_PER_MILLI } from '../model/index.ts';
 import type { DataSource } from './data/source.ts';
 import type { Selector } from './expressions.ts';
-import type { Fault } from './faults.ts';
 import type { Format } from './formats.ts';
 import { chooseFormat } from './formats.ts';
 import { MeasurementTextWriter } from './measurement-text.ts';
 import { metadataBody } from './metadata-body.ts';
-import type { RawParameters } from './parameters.ts';
+import type { RawParameters, StatisticsParameters } from './parameters.ts';
 import { measurementsRange, parseNaming, parseStatistics } from './parameters.ts';
-import { faultySource, faultyStatistics } from './request-faults.ts';
 import type { SelectedSeries } from './selection.ts';
 import { selectSeries } from './selection.ts';
 import { computeStatistics } from './statistics.ts';
@@ -45,64 +43,51 @@ export interface Answer {
   readonly format: Format;
   /** Time range of the readings; absent for metadata. */
   readonly range: TimeRange | undefined;
-  /** Starts the work; not called when the request is refused after all. */
-  body(fault: Fault | undefined): AsyncIterable<Uint8Array | string>;
+  /** Starts the work, on the context's source or one that changes it; not called when the request is refused after all. */
+  body(source: DataSource): AsyncIterable<Uint8Array | string>;
 }
 
 /** Check everything that can be refused, and say how the answer is made. Throws HttpError. */
 export function prepareAnswer(query: Query, context: AnswerContext): Answer {
-  const { family, version, parameters } = query;
+  const { family, parameters } = query;
+  const { shape } = query.version;
   const nowMicros = context.nowMs * MICROS_PER_MILLI;
-  const format = chooseFormat(family, version.shape, parameters.format, query.accept);
+  const format = chooseFormat(family, shape, parameters.format, query.accept);
   const naming = parseNaming(parameters);
-  const select = () =>
-    selectSeries(context.source.series, query.selectors, { ...naming, mayRead: query.mayRead });
+  const statistics = family === 'statistics' ? parseStatistics(parameters, shape, nowMicros) : undefined;
+  const range = readingsRange(query, statistics, context);
+  const series = selectSeries(context.source.series, query.selectors, { ...naming, mayRead: query.mayRead });
 
-  if (family === 'metadata') {
-    const selected = select();
-    const text = format === 'ndjson' ? 'ndjson' : 'json';
-    return { format, range: undefined, body: () => asyncOf(metadataBody(selected, version.shape, text)) };
-  }
-  if (family === 'measurements') {
-    const range = including(measurementsRange(parameters, nowMicros), context.toInclusive);
-    const selected = select();
+  if (range === undefined) return { format, range, body: () => metadataBody(series, shape, format) };
+  if (statistics === undefined)
     return {
       format,
       range,
-      body: (fault) => {
-        const source = faultySource(context.source, fault, family);
-        if (format === 'parquet') return context.encodeParquet(source, selected, range);
-        return measurementsText(source, selected, range, format === 'ndjson');
-      },
+      body: (source) =>
+        format === 'parquet'
+          ? context.encodeParquet(source, series, range)
+          : measurementsText(source, series, range, format === 'ndjson'),
     };
-  }
-  const { window, windowEdges, aggregations, ...asked } = parseStatistics(
-    parameters,
-    version.shape,
-    nowMicros,
-  );
-  const range = windowedRange(including(asked.range, context.toInclusive), window, windowEdges);
-  const selected = select();
+  const { window, aggregations } = statistics;
+  const statisticsQuery = { series, range, window, aggregations, mergeSharedIds: shape === 'array' };
+  const layout = { shape, format, aggregations };
   return {
     format,
     range,
-    body: (fault) => {
-      const source = faultySource(context.source, fault, family);
-      const mergeSharedIds = version.shape === 'array';
-      const results = computeStatistics(source, {
-        series: selected,
-        range,
-        window,
-        aggregations,
-        mergeSharedIds,
-      });
-      return statisticsBody(faultyStatistics(results, fault), {
-        shape: version.shape,
-        format: format === 'parquet' ? 'json' : format,
-        aggregations,
-      });
-    },
+    body: (source) => statisticsBody(computeStatistics(source, statisticsQuery), layout),
   };
+}
+
+/** Range of the readings that an answer is made of; undefined for metadata. Throws HttpError. */
+function readingsRange(
+  { family, parameters }: Query,
+  statistics: StatisticsParameters | undefined,
+  { nowMs, toInclusive }: AnswerContext,
+): TimeRange | undefined {
+  if (family === 'metadata') return undefined;
+  const asked = statistics?.range ?? measurementsRange(parameters, nowMs * MICROS_PER_MILLI);
+  const range = toInclusive ? { ...asked, toMicros: asked.toMicros + 1 } : asked;
+  return statistics ? windowedRange(range, statistics.window, statistics.windowEdges) : range;
 }
 
 async function* measurementsText(
@@ -120,12 +105,4 @@ async function* measurementsText(
   for await (const { batch } of source.read(records, range, { values: true, interleaved: true }))
     if (batch.rows > 0) yield writer.write(batch);
   if (!lines) yield ']';
-}
-
-function including(range: TimeRange, toInclusive: boolean): TimeRange {
-  return toInclusive ? { ...range, toMicros: range.toMicros + 1 } : range;
-}
-
-async function* asyncOf<T>(items: Iterable<T>): AsyncGenerator<T> {
-  yield* items;
 }

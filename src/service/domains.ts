@@ -33,10 +33,8 @@ export function findDomain(name: string): Domain | undefined {
   return BY_NAME.get(name);
 }
 
-/** Levels of an id or expression of a domain; the last fixed level keeps further slashes, jsmea has none. */
-export function splitLevels(domain: Domain, text: string): string[] {
-  const parts = text.split('/');
-  if (domain.levels === 'any' || parts.length <= domain.levels) return parts;
-  if (domain.levels === 8) return parts;
-  return [...parts.slice(0, domain.levels - 1), parts.slice(domain.levels - 1).join('/')];
+/** Levels of an id or expression of a domain, split at slashes: the last fixed level keeps further ones, jsmea has none. */
+export function foldLevels({ name, levels }: Domain, parts: string[]): string[] {
+  if (levels === 'any' || name === 'jsmea' || parts.length <= levels) return parts;
+  return [...parts.slice(0, levels - 1), parts.slice(levels - 1).join('/')];
 }

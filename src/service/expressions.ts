@@ -6,7 +6,7 @@
 import type { Family } from '../model/index.ts';
 import type { SeriesRecord } from './data/source.ts';
 import type { Domain } from './domains.ts';
-import { DOMAIN_NAMES, findDomain, ID_DOMAIN, splitLevels } from './domains.ts';
+import { DOMAIN_NAMES, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
 import { HttpError } from './http-error.ts';
 
 /** What one expression selects. */
@@ -34,7 +34,7 @@ export function parseQueryExpression(text: string): Selector {
   const domain = requireDomain(text.slice(0, slash));
   const expression = text.slice(slash + 1);
   if (domain.name === ID_DOMAIN) return selectIds(domain, expression);
-  return selectLevels(domain, plainLevels(domain, splitLevels(domain, expression)));
+  return selectLevels(domain, plainLevels(domain, foldLevels(domain, expression.split('/'))));
 }
 
 /**
@@ -54,10 +54,10 @@ export function parsePath(family: Family, rawPath: string): Selector {
     if (domain.name === 'vis-3-8a') return selectVisParts(domain, levels);
     return selectLevels(
       { ...domain, openEnd: domain.openEnd || domain.name === 'flat' },
-      fold(domain, levels),
+      foldLevels(domain, levels),
     );
   }
-  return selectLevels(domain, plainLevels(domain, fold(domain, levels)));
+  return selectLevels(domain, plainLevels(domain, foldLevels(domain, levels)));
 }
 
 function requireDomain(name: string): Domain {
@@ -78,12 +78,6 @@ function decodeLevel(raw: string): string {
 /** Without the human-readable names that a verbose id holds. */
 function plainLevels(domain: Domain, levels: string[]): string[] {
   return domain.verbose ? levels.filter((level) => !level.startsWith('~')) : levels;
-}
-
-/** A tag given with unescaped slashes belongs to the last level. */
-function fold(domain: Domain, levels: string[]): string[] {
-  if (domain.levels === 'any' || domain.levels === 8 || levels.length <= domain.levels) return levels;
-  return [...levels.slice(0, domain.levels - 1), levels.slice(domain.levels - 1).join('/')];
 }
 
 function selectIds(domain: Domain, text: string): Selector {
@@ -134,7 +128,7 @@ function levelsOf(record: SeriesRecord, domain: Domain): string[] | undefined {
   }
   let levels = perDomain.get(domain.namedIn);
   if (levels === undefined) {
-    levels = splitLevels(domain, id);
+    levels = foldLevels(domain, id.split('/'));
     perDomain.set(domain.namedIn, levels);
   }
   return levels;

@@ -2,7 +2,7 @@
 import type { Family, WireShape } from '../model/index.ts';
 import { HttpError } from './http-error.ts';
 
-export const FORMATS = ['json', 'ndjson', 'parquet', 'csv', 'html'] as const;
+const FORMATS = ['json', 'ndjson', 'parquet', 'csv', 'html'] as const;
 export type Format = (typeof FORMATS)[number];
 
 export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
@@ -69,4 +69,11 @@ function byPreference(accept: string): string[] {
     .filter(({ quality }) => quality > 0)
     .sort((a, b) => b.quality - a.quality || a.index - b.index)
     .map(({ type }) => type);
+}
+
+/** A JSON number that reads as floating point: `600` → `600.0`, `1e21` → `1e+21`. The value must be finite. */
+export function floatText(value: number): string {
+  if (Object.is(value, -0)) return '-0.0';
+  const text = String(value);
+  return /[.eE]/.test(text) ? text : `${text}.0`;
 }

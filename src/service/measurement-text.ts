@@ -3,15 +3,13 @@
  * memory is bounded by that buffer.
  */
 import type { ColumnBatch } from '../model/index.ts';
-import { DOUBLE, LONG, microsToIso } from '../model/index.ts';
-import { jsonTextStart } from './data/batch-builder.ts';
-import { floatText } from './json-text.ts';
+import { DOUBLE, jsonTextAt, jsonTextBytes, LONG, MICROS_PER_SECOND, microsToIso } from '../model/index.ts';
+import { floatText } from './formats.ts';
 
 const SECOND_CHARS = 'YYYY-MM-DDTHH:MM:SS.'.length;
 const MICROS_CHARS = 6;
 /** A line's beginning is copied whole, then the time is written into it. */
 const BLANK_TIME = 'YYYY-MM-DDTHH:MM:SS.ffffff';
-const MICROS_PER_SECOND = 1_000_000;
 /** Longest text of a number. */
 const NUMBER_BYTES = 32;
 const ZERO = 48;
@@ -42,9 +40,10 @@ export class MeasurementTextWriter {
   /** The batch as text, in memory of its own. */
   write(batch: ColumnBatch): Uint8Array {
     const { rows, timestampMicros, seriesCodes, kinds, jsonText } = batch;
-    const jsonBytes = jsonText.count === 0 ? 0 : jsonText.ends[jsonText.count - 1]!;
     // Only what is written is ever touched by the operating system.
-    const out = Buffer.allocUnsafeSlow(rows * (this.#longestHead + NUMBER_BYTES + 2) + jsonBytes);
+    const out = Buffer.allocUnsafeSlow(
+      rows * (this.#longestHead + NUMBER_BYTES + 2) + jsonTextBytes(jsonText),
+    );
     const lines = this.#separator === 'newline';
     let at = 0;
     for (let row = 0; row < rows; row++) {
@@ -61,11 +60,9 @@ export class MeasurementTextWriter {
       if (kind === DOUBLE) at = writeDouble(out, at, batch.doubles[row]!);
       else if (kind === LONG) at = writeLong(out, at, batch, row);
       else {
-        const entry = batch.words[2 * row]!;
-        const start = jsonTextStart(batch, entry);
-        const end = jsonText.ends[entry]!;
-        out.set(jsonText.bytes.subarray(start, end), at);
-        at += end - start;
+        const text = jsonTextAt(jsonText, batch.words[2 * row]!);
+        out.set(text, at);
+        at += text.length;
       }
       out[at++] = 0x7d;
       if (lines) out[at++] = 0x0a;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Family } from '../model/index.ts';
 import { API_VERSIONS } from '../model/index.ts';
 import { CONTENT_TYPES, formatsOf } from './formats.ts';
-import { PARAMETERS } from './parameters.ts';
+import { FAMILIES, PARAMETERS } from './parameters.ts';
 import { querySchema } from './query-body.ts';
 import { RESPONSE_SCHEMAS } from './response-schemas.ts';
 import { AUTH_SEGMENT } from './token-endpoint.ts';
@@ -12,7 +12,6 @@ import { AUTH_SEGMENT } from './token-endpoint.ts';
 type Json = Record<string, unknown>;
 
 const JSMEA = ['naming_rule', 'category', 'sub_category', 'content', 'position', 'item', 'modifier'];
-const FAMILIES: readonly Family[] = ['measurements', 'metadata', 'statistics'];
 /** Path forms of a family; optional levels are written out in full. */
 const FORMS: readonly (readonly [name: string, levels: readonly string[], only?: Family])[] = [
   ['id', ['id', '{ids}']],
@@ -50,7 +49,7 @@ export function registerOpenApi(app: FastifyInstance, tenant: string): void {
   app.get('/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(document));
 }
 
-export function openApiDocument(tenant: string): Json {
+function openApiDocument(tenant: string): Json {
   const paths: Json = {};
   for (const family of FAMILIES) {
     for (const [name, levels, only] of FORMS)

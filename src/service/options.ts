@@ -1,8 +1,6 @@
 import type { Clock, Log } from '../model/index.ts';
 import type { ServiceClient } from './credentials.ts';
-import type { FaultPort } from './faults.ts';
-import type { Overlay } from './overlay.ts';
-import type { ServedRequest } from './request-journal.ts';
+import type { ServiceHooks } from './hooks.ts';
 
 /** How a query service is started. */
 export interface ServiceOptions {
@@ -11,8 +9,8 @@ export interface ServiceOptions {
   readonly port: number;
   /** First path segment of the base URL. */
   readonly tenant: string;
-  /** The synthetic fleet of this seed, or the lake in a folder. */
-  readonly data: SyntheticData | LakeData;
+  /** The made-up fleet of this seed, or the lake in a folder. */
+  readonly data: MadeUpData | LakeData;
   /** Absent: one client with random credentials that may read everything. */
   readonly clients?: readonly ServiceClient[];
   /** Requests a minute and client address; absent: no limit. */
@@ -24,15 +22,15 @@ export interface ServiceOptions {
   readonly tokenTtlSeconds: number;
   readonly clock: Clock;
   readonly log?: Log;
-  /** For tests: what goes wrong with which request. */
-  readonly faults?: FaultPort;
-  /** For tests: a range includes its end, by a microsecond. */
+  /** Absent: nothing watches the requests or stands around their answers. */
+  readonly hooks?: ServiceHooks;
+  /** A range includes its end, by a microsecond: the contract allows either; absent: no. */
   readonly toInclusive?: boolean;
   /** Compress bodies for clients that accept gzip; costs more than it saves on one machine. */
   readonly gzip?: boolean;
 }
 
-export interface SyntheticData {
+interface MadeUpData {
   readonly seed: number;
   /** Number of vessels; the first is IMO9321483. */
   readonly vessels: number;
@@ -40,7 +38,7 @@ export interface SyntheticData {
   readonly readingsPerDay: number;
 }
 
-export interface LakeData {
+interface LakeData {
   /** Folder of a lake that `vessel-export` wrote. */
   readonly dataDir: string;
 }
@@ -53,10 +51,6 @@ export interface RunningService {
   /** The first client's. */
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Changes what is served from now on. */
-  readonly overlay: Overlay;
-  /** Requests seen so far, oldest first. */
-  readonly requests: readonly ServedRequest[];
   /** Make every token issued so far invalid. */
   revokeTokens(): void;
   /** Stops at once: open connections and bodies are destroyed. */

@@ -11,11 +11,11 @@ import { parseWindow } from './windows.ts';
 
 const text = (description: string) => z.string().max(4096).optional().describe(description);
 
-export const formatSchema = z.object({
+const formatSchema = z.object({
   format: text('Output format: json (default), ndjson, parquet (measurements), csv and html (statistics)'),
 });
 
-export const timeSchema = z.object({
+const timeSchema = z.object({
   from: text('Start of range, ISO 8601'),
   to: text('End of range (exclusive), ISO 8601'),
   from_epoch: text('Start of range, Unix epoch seconds'),
@@ -27,12 +27,12 @@ export const timeSchema = z.object({
   day: text('Calendar day, with year and month'),
 });
 
-export const namingSchema = z.object({
+const namingSchema = z.object({
   verbose: text('true: verbose ids where the domain has them; default false'),
   output_domain: text(`Return ids in this domain: ${DOMAIN_NAMES.join(', ')}`),
 });
 
-export const statisticsSchema = z.object({
+const statisticsSchema = z.object({
   aggregations: text(
     `Comma-separated: ${AGGREGATIONS.join(', ')}; default avg before 2026-09-10, mean from then on`,
   ),
@@ -52,6 +52,8 @@ export const PARAMETERS = {
     ...statisticsSchema.shape,
   }),
 } as const;
+
+export const FAMILIES = Object.keys(PARAMETERS) as readonly Family[];
 
 /** All that a request's query string can say; what its family lacks is undefined. */
 export type RawParameters = Partial<z.infer<typeof PARAMETERS.statistics>>;

@@ -7,9 +7,8 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api';
 import type { ColumnBatch, TimeRange } from '../model/index.ts';
-import { DOUBLE, LONG, MICROS_PER_MILLI } from '../model/index.ts';
+import { DOUBLE, jsonTextAt, LONG, MICROS_PER_MILLI } from '../model/index.ts';
 import type { ParquetEncoder } from './answers.ts';
-import { jsonTextStart } from './data/batch-builder.ts';
 import type { Engine } from './data/engine.ts';
 import { sqlText } from './data/engine.ts';
 import type { DataSource } from './data/source.ts';
@@ -92,12 +91,11 @@ function columnsOf(batch: ColumnBatch, from: number, to: number) {
     times.push(BigInt(Math.floor(batch.timestampMicros[row]! / MICROS_PER_MILLI)));
     longs.push(kind === LONG ? batch.longs[row]! : null);
     doubles.push(kind === DOUBLE ? batch.doubles[row]! : null);
-    texts.push(kind === LONG || kind === DOUBLE ? null : jsonOf(batch, batch.words[2 * row]!));
+    texts.push(
+      kind === LONG || kind === DOUBLE
+        ? null
+        : decoder.decode(jsonTextAt(batch.jsonText, batch.words[2 * row]!)),
+    );
   }
   return [codes, times, longs, doubles, texts];
-}
-
-function jsonOf(batch: ColumnBatch, entry: number): string {
-  const { bytes, ends } = batch.jsonText;
-  return decoder.decode(bytes.subarray(jsonTextStart(batch, entry), ends[entry]!));
 }

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { HttpError } from './http-error.ts';
 
-export const MAX_EXPRESSIONS = 10_000;
+const MAX_EXPRESSIONS = 10_000;
 export const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_EXPRESSION_CHARS = 4096;
 

@@ -4,21 +4,18 @@ import { createGzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { messageOf } from '../errors.ts';
 import type { Clock, Family, Log } from '../model/index.ts';
-
 import type { AnswerContext, Query } from './answers.ts';
 import { prepareAnswer } from './answers.ts';
-import { clientGone, faultyBody } from './body-faults.ts';
 import type { TokenAuthority } from './credentials.ts';
 import type { Selector } from './expressions.ts';
 import { parsePath, parseQueryExpression } from './expressions.ts';
-import type { FaultPort } from './faults.ts';
 import { CONTENT_TYPES } from './formats.ts';
+import type { Body, ServedRequest, ServiceHooks } from './hooks.ts';
+import { beginRequest, interceptedBody } from './hooks.ts';
 import { HttpError } from './http-error.ts';
 import type { ConcurrencyLimit, RateLimit } from './limits.ts';
-import { readParameters } from './parameters.ts';
+import { FAMILIES, readParameters } from './parameters.ts';
 import { readExpressions } from './query-body.ts';
-import { refuseByFault } from './request-faults.ts';
-import type { RequestJournal, ServedRequest } from './request-journal.ts';
 import { chooseVersion } from './versions.ts';
 
 export interface RouteContext {
@@ -27,15 +24,12 @@ export interface RouteContext {
   readonly rateLimit: RateLimit;
   readonly concurrencyLimit: ConcurrencyLimit;
   readonly latencyMs: number;
-  readonly journal: RequestJournal;
-  readonly faults: FaultPort | undefined;
+  readonly hooks: ServiceHooks;
   readonly clock: Clock;
   readonly gzip: boolean;
   readonly log: Log;
   readonly answers: Omit<AnswerContext, 'nowMs'>;
 }
-
-const FAMILIES: readonly Family[] = ['measurements', 'metadata', 'statistics'];
 
 /** Register `GET /{tenant}/{family}/{domain}/…` and `POST /{tenant}/{family}/query`. */
 export function registerRoutes(app: FastifyInstance, context: RouteContext): void {
@@ -65,11 +59,7 @@ async function serve(
   selectors: (seen: ServedRequest) => readonly Selector[],
 ): Promise<FastifyReply> {
   const url = new URL(request.raw.url!, 'http://service');
-  const seen = context.journal.begin(family, request.method, url);
-  const n = context.journal.count(family);
-  reply.raw.once('close', () => {
-    seen.status ??= reply.raw.headersSent ? reply.statusCode : 0;
-  });
+  const seen = beginRequest(context.hooks, family, url, reply);
   const nowMs = context.clock.nowMs();
   context.rateLimit.take(request.socket.remoteAddress ?? '', nowMs);
   const bearer = await context.authority.check(request.headers.authorization);
@@ -90,34 +80,19 @@ async function serve(
   const answer = prepareAnswer(query, { ...context.answers, nowMs });
   seen.range = answer.range;
 
-  const fault = context.faults?.({
-    family,
-    method: request.method,
-    url: request.raw.url!,
-    range: answer.range,
-    n,
+  reply.header('content-type', CONTENT_TYPES[answer.format]);
+  const { source } = context.answers;
+  const body = await interceptedBody(context.hooks, {
+    request: seen,
+    reply,
+    body: (change) => answer.body(change?.(source) ?? source),
   });
-  refuseByFault(fault, answer.range, () => context.authority.revokeAll());
-  if (fault?.kind === 'api-version') {
-    if (fault.value === undefined) reply.removeHeader('api-version');
-    else reply.header('api-version', fault.value);
-  }
-  if (fault?.kind === 'stall' && fault.at === 'headers') {
-    await clientGone(reply.raw);
-    return reply.hijack();
-  }
-  const contentType = fault?.kind === 'garbage' ? fault.contentType : undefined;
-  reply.header('content-type', contentType ?? CONTENT_TYPES[answer.format]);
-  return send(context, request, reply, faultyBody(answer.body(fault), fault, reply.raw));
+  return send(context, request, reply, body);
 }
 
 /** Send a body piece by piece: the next is made when the client has taken the one before. */
-function send(
-  context: RouteContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  body: AsyncIterable<Uint8Array | string>,
-): FastifyReply {
+function send(context: RouteContext, request: FastifyRequest, reply: FastifyReply, body: Body): FastifyReply {
+  if (typeof body === 'string') return reply.send(body);
   const stream = Readable.from(logged(context, request, body), { objectMode: true, highWaterMark: 1 });
   const encodings = request.headers['accept-encoding'];
   if (

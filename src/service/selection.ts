@@ -12,7 +12,7 @@ export interface SelectedSeries {
   readonly domain: string;
 }
 
-export interface SelectionOptions {
+interface SelectionOptions {
   readonly outputDomain: Domain | undefined;
   readonly verbose: boolean;
   readonly mayRead: (vessel: string) => boolean;

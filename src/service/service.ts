@@ -4,33 +4,25 @@
  *   http-server     every request: limits on size, error bodies
  *   routes          rate limit → bearer → concurrency → version → expressions → parameters → answer
  *   answers         what each family answers; measurement-text, metadata-body, statistics(-body)
- *   data/           where series and readings come from: the synthetic fleet, or an exported lake
+ *   data/           where series and readings come from: the made-up fleet, or an exported lake
  */
 import type { AddressInfo } from 'node:net';
-import { ConfigError } from '../errors.ts';
+import { ConfigError, messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';
 import { silentLog } from '../model/index.ts';
 import { randomClient, TokenAuthority } from './credentials.ts';
 import type { Engine } from './data/engine.ts';
 import { createEngine } from './data/engine.ts';
 import { openLakeSource } from './data/lake.ts';
+import { createMadeUpSource } from './data/made-up/made-up-source.ts';
 import type { DataSource } from './data/source.ts';
-import { createSyntheticSource } from './data/synthetic.ts';
 import { createHttpServer } from './http-server.ts';
 import { ConcurrencyLimit, RateLimit } from './limits.ts';
 import { registerOpenApi } from './openapi.ts';
 import type { RunningService, ServiceOptions } from './options.ts';
-import { Overlay, withOverlay } from './overlay.ts';
 import { createParquetEncoder } from './parquet-body.ts';
-import { RequestJournal } from './request-journal.ts';
 import { registerRoutes } from './routes.ts';
 import { AUTH_SEGMENT, registerTokenEndpoint } from './token-endpoint.ts';
-
-export type { ServiceClient } from './credentials.ts';
-export type { AddedRow, Fault, FaultPort, FaultyRequest } from './faults.ts';
-export type { LakeData, RunningService, ServiceOptions, SyntheticData } from './options.ts';
-export type { AddedReading, Overlay } from './overlay.ts';
-export type { ServedRequest } from './request-journal.ts';
 
 /**
  * Start a query service and resolve when it listens. Throws ConfigError when an option is wrong, the data
@@ -41,12 +33,11 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const log = options.log ?? silentLog;
   const clients = options.clients ?? [randomClient()];
   const engine = createEngine('dataDir' in options.data ? options.data.dataDir : undefined);
-  const source = await openData(options, engine, log).catch(async (error: unknown) => {
+  const data = await openData(options, engine, log).catch(async (error: unknown) => {
     await engine.close();
     throw error;
   });
-  const overlay = new Overlay();
-  const journal = new RequestJournal();
+  const source = options.hooks?.watchData?.(data) ?? data;
   const authority = new TokenAuthority(clients, options.tokenTtlSeconds, options.clock);
   const app = createHttpServer(log);
   const context = {
@@ -55,13 +46,12 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     rateLimit: new RateLimit(options.ratePerMinute),
     concurrencyLimit: new ConcurrencyLimit(options.maxConcurrency),
     latencyMs: options.latencyMs ?? 0,
-    journal,
-    faults: options.faults,
+    hooks: options.hooks ?? {},
     clock: options.clock,
     gzip: options.gzip ?? false,
     log,
     answers: {
-      source: withOverlay(source, overlay),
+      source,
       toInclusive: options.toInclusive ?? false,
       encodeParquet: createParquetEncoder(engine),
     },
@@ -73,9 +63,11 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     await app.listen({ host: options.host, port: options.port });
   } catch (error) {
     await engine.close();
-    throw new ConfigError('service-cannot-listen', `cannot listen on ${options.host}:${options.port}`, {
-      cause: error,
-    });
+    throw new ConfigError(
+      'service-cannot-listen',
+      `cannot listen on ${options.host}:${options.port}: ${messageOf(error)}; choose another address or port (0 takes a free port)`,
+      { cause: error },
+    );
   }
   const { port } = app.server.address() as AddressInfo;
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
@@ -85,8 +77,6 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     authUrl: `${origin}/${AUTH_SEGMENT}`,
     clientId: clients[0]!.clientId,
     clientSecret: clients[0]!.clientSecret,
-    overlay,
-    requests: journal.list,
     revokeTokens: () => authority.revokeAll(),
     close: async () => {
       await app.close();
@@ -97,7 +87,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 
 async function openData({ data, clock }: ServiceOptions, engine: Engine, log: Log): Promise<DataSource> {
   if ('dataDir' in data) return openLakeSource(data.dataDir, engine, log);
-  return createSyntheticSource({ ...data, nowMs: () => clock.nowMs() });
+  return createMadeUpSource({ ...data, nowMs: () => clock.nowMs() });
 }
 
 function checkOptions(options: ServiceOptions): void {

@@ -2,12 +2,12 @@
 import type { Aggregation, WireShape } from '../model/index.ts';
 import { microsToIso } from '../model/index.ts';
 import { ID_DOMAIN } from './domains.ts';
-import { jsonText } from './json-text.ts';
+import type { Format } from './formats.ts';
 import type { StatisticsResult } from './statistics.ts';
 
-export interface StatisticsLayout {
+interface StatisticsLayout {
   readonly shape: WireShape;
-  readonly format: 'json' | 'ndjson' | 'csv' | 'html';
+  readonly format: Format;
   readonly aggregations: readonly Aggregation[];
 }
 
@@ -35,7 +35,7 @@ export async function* statisticsBody(
 /** Version 2026-09-10. */
 function arrayElement(result: StatisticsResult): string {
   const values = result.values.map(([aggregation, value]) => `"${aggregation}":${value}`);
-  return `{"timestamp":"${microsToIso(result.startMicros)}","id":${jsonText(result.id)},"aggregations":{${values.join(',')}}}`;
+  return `{"timestamp":"${microsToIso(result.startMicros)}","id":${JSON.stringify(result.id)},"aggregations":{${values.join(',')}}}`;
 }
 
 /** Versions before: one object per aggregation, `<id>:avg` in the domain `id`, `<id>/Avg` elsewhere. */
@@ -45,7 +45,7 @@ function keyedObjects(result: StatisticsResult): string[] {
       result.domain === ID_DOMAIN
         ? `${result.id}:${aggregation}`
         : `${result.id}/${aggregation.charAt(0).toUpperCase()}${aggregation.slice(1)}`;
-    return `{"timestamp":"${microsToIso(result.startMicros)}",${jsonText(key)}:${value}}`;
+    return `{"timestamp":"${microsToIso(result.startMicros)}",${JSON.stringify(key)}:${value}}`;
   });
 }
 

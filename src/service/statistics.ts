@@ -19,7 +19,7 @@ export interface StatisticsResult {
   readonly values: readonly (readonly [Aggregation, string])[];
 }
 
-export interface StatisticsQuery {
+interface StatisticsQuery {
   readonly series: readonly SelectedSeries[];
   /** After `windowedRange`. */
   readonly range: TimeRange;
@@ -112,11 +112,11 @@ function groupSeries({ series, mergeSharedIds }: StatisticsQuery) {
   if (!mergeSharedIds) return { named: series, groupOf: series.map((_, index) => index), shared: false };
   const groups = new Map<string, number>();
   const named: SelectedSeries[] = [];
-  const groupOf = series.map((one) => {
-    const known = groups.get(one.id);
+  const groupOf = series.map((selected) => {
+    const known = groups.get(selected.id);
     if (known !== undefined) return known;
-    groups.set(one.id, named.length);
-    return named.push(one) - 1;
+    groups.set(selected.id, named.length);
+    return named.push(selected) - 1;
   });
   return { named, groupOf, shared: named.length < series.length };
 }

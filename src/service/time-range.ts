@@ -1,12 +1,12 @@
 /** The time range of a request: every form the contract lists, the defaults, and what may not be combined. */
 import type { Micros, TimeRange } from '../model/index.ts';
-import { MICROS_PER_HOUR, MICROS_PER_MILLI, MICROS_PER_SECOND } from '../model/index.ts';
+import { instantMicros, MICROS_PER_HOUR, MICROS_PER_MILLI, MICROS_PER_SECOND } from '../model/index.ts';
 import type { Duration, Unit } from './durations.ts';
 import { addDuration, windowEnd, windowStart } from './durations.ts';
 import { badParameter, HttpError } from './http-error.ts';
 
 /** The parameters as text, undefined where absent. */
-export interface TimeParameters {
+interface TimeParameters {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly from_epoch?: string | undefined;
@@ -30,8 +30,6 @@ const FORMS: readonly (readonly TimeName[])[] = [
 const EARLIEST: Micros = Date.UTC(1970, 0, 1) * MICROS_PER_MILLI;
 /** First instant that no range reaches beyond. */
 export const LATEST: Micros = Date.UTC(2200, 0, 1) * MICROS_PER_MILLI;
-const DATE_TIME =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6}))?)?(?:([Zz])|([+ -])(\d{2}):?(\d{2}))?)?$/;
 const RELATIVE = /^(\d{1,6})\s*(minute|hour|day|month)s?$/i;
 
 /**
@@ -138,20 +136,10 @@ function parseRelative(name: string, text: string): Duration {
  * ISO 8601: a date, or a date and time to the minute, second or microsecond, with `Z`, an offset, or none (UTC).
  * A space counts as `+` before an offset: that is what an unescaped plus becomes in a query string.
  */
-export function parseDateTime(name: string, text: string): Micros {
-  const match = DATE_TIME.exec(text.trim());
-  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', , sign, offH, offM] =
-    match ?? [];
-  const millis = Date.UTC(Number(year), Number(month) - 1, Number(day));
-  const real =
-    match !== null &&
-    new Date(millis).toISOString().slice(0, 10) === `${year}-${month}-${day}` &&
-    Number(hour) < 24 &&
-    Number(minute) < 60 &&
-    Number(second) < 60;
-  if (!real) throw badParameter(name, text, 'an ISO 8601 date-time such as 2026-01-05T00:00:00.000000Z');
-  const seconds = Number(hour) * 3600 + Number(minute) * 60 + Number(second);
-  const offsetSeconds = sign === undefined ? 0 : (Number(offH) * 60 + Number(offM)) * 60;
-  const utcSeconds = seconds - (sign === '-' ? -offsetSeconds : offsetSeconds);
-  return millis * MICROS_PER_MILLI + utcSeconds * MICROS_PER_SECOND + Number(fraction.padEnd(6, '0'));
+function parseDateTime(name: string, text: string): Micros {
+  const timed = text.trim().replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00');
+  const plus = timed.replace(/(:[\d.,]+) (?=\d\d:?\d\d$)/, '$1+');
+  const micros = instantMicros(/[Tt ].*([Zz]|[-+][\d:]+)$/.test(plus) ? plus : `${plus}Z`);
+  if (typeof micros === 'number') return micros;
+  throw badParameter(name, text, 'an ISO 8601 date-time such as 2026-01-05T00:00:00.000000Z');
 }

@@ -1,7 +1,10 @@
 /** `POST {auth_url}/oauth2/token`: OAuth 2.0 client credentials. */
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { TokenAuthority } from './credentials.ts';
+import type { ServedRequest } from './hooks.ts';
+import { beginRequest, interceptedBody } from './hooks.ts';
 import { HttpError } from './http-error.ts';
-import { refuseByFault } from './request-faults.ts';
 import type { RouteContext } from './routes.ts';
 
 /** First path segment of the authentication URL. */
@@ -9,26 +12,31 @@ export const AUTH_SEGMENT = 'auth';
 
 export function registerTokenEndpoint(app: FastifyInstance, context: RouteContext): void {
   app.post(`/${AUTH_SEGMENT}/oauth2/token`, async (request, reply) => {
-    const url = request.raw.url!;
-    const seen = context.journal.begin('token', request.method, new URL(url, 'http://service'));
-    reply.raw.once('close', () => {
-      seen.status ??= reply.statusCode;
+    const seen = beginRequest(context.hooks, 'token', new URL(request.raw.url!, 'http://service'), reply);
+    reply.type('application/json; charset=utf-8').header('cache-control', 'no-store');
+    const body = await interceptedBody(context.hooks, {
+      request: seen,
+      reply,
+      body: () => issueToken(context.authority, request, seen),
     });
-    const n = context.journal.count('token');
-    const fault = context.faults?.({ family: 'token', method: request.method, url, range: undefined, n });
-    refuseByFault(fault, undefined, () => context.authority.revokeAll());
-    if (fault?.kind === 'garbage')
-      return reply.type(fault.contentType ?? 'application/json').send(fault.body);
-    const client = context.authority.authenticate(request.headers.authorization);
-    seen.clientId = client.clientId;
-    requireGrant(request);
-    const { accessToken, expiresInSeconds, scope } = await context.authority.issue(client);
-    return reply.header('cache-control', 'no-store').send({
-      access_token: accessToken,
-      token_type: 'Bearer',
-      expires_in: expiresInSeconds,
-      scope,
-    });
+    return reply.send(typeof body === 'string' ? body : Readable.from(body));
+  });
+}
+
+async function issueToken(
+  authority: TokenAuthority,
+  request: FastifyRequest,
+  seen: ServedRequest,
+): Promise<string> {
+  const client = authority.authenticate(request.headers.authorization);
+  seen.clientId = client.clientId;
+  requireGrant(request);
+  const { accessToken, expiresInSeconds, scope } = await authority.issue(client);
+  return JSON.stringify({
+    access_token: accessToken,
+    token_type: 'Bearer',
+    expires_in: expiresInSeconds,
+    scope,
   });
 }
 

@@ -8,7 +8,7 @@ const CURRENT_VERSION: ApiVersion = '2026-09-10';
 /** `2025-10-31` is supported until 2027-03-10: gone from the day after. */
 const OLD_VERSION_GONE_MS = Date.UTC(2027, 2, 11);
 
-export interface ChosenVersion {
+interface ChosenVersion {
   /** As asked for; echoed in `api-version`. */
   readonly name: ApiVersion;
   readonly shape: WireShape;

@@ -3,7 +3,8 @@ import type { FileHandle } from 'node:fs/promises';
 import { mkdir, open, readdir, rmdir, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { codeOf, unlessMissing } from './local-errors.ts';
+import { codeOf, localError, unlessMissing } from './local-errors.ts';
+import { walkFiles } from './local-walk.ts';
 
 /**
  * Durable file operations under a folder that other processes write to and prune at the same time.
@@ -13,7 +14,8 @@ import { codeOf, unlessMissing } from './local-errors.ts';
  * may look dead from here); that is harmless, because a writer whose temp file was taken starts again.
  */
 
-const TEMP_NAME = /^\..+\.([0-9a-f]{8})-(\d+)-[0-9a-f]{16}\.put$/;
+/** The last number begins with the time: among the writers of a file it tells who came first. */
+const TEMP_NAME = /^\.(?<of>.+)\.(?<host>[0-9a-f]{8})-(?<pid>\d+)-(?<turn>[0-9a-f]{16})\.put$/;
 const TEMP_MAX_AGE_MS = 3_600_000;
 /** Attempts to win a race against pruning or sweeping; each lost one means that somebody else made progress. */
 const RACE_ATTEMPTS = 100;
@@ -43,7 +45,8 @@ export async function placeFile<T>(
 
 /** Create an empty hidden temp file beside `path`; `dropTemp` ends its life. */
 export async function createTemp(path: string): Promise<{ path: string; handle: FileHandle }> {
-  const name = `.${basename(path)}.${hostTag()}-${process.pid}-${randomBytes(8).toString('hex')}.put`;
+  const turn = Date.now().toString(16).padStart(11, '0') + randomBytes(3).toString('hex').slice(1);
+  const name = `.${basename(path)}.${hostTag()}-${process.pid}-${turn}.put`;
   const tempPath = join(dirname(path), name);
   ownTemps.add(tempPath);
   try {
@@ -75,6 +78,28 @@ export async function writeFully(handle: FileHandle, bytes: Uint8Array, position
   while (done < bytes.length) {
     const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done);
     done += bytesWritten;
+  }
+}
+
+/** Bytes `[fromByte, toByte)` of a file, as far as it reaches, or undefined when there is none. */
+export async function readRange(
+  path: string,
+  fromByte: number,
+  toByte: number,
+): Promise<Uint8Array | undefined> {
+  const handle = await unlessMissing(open(path, 'r'));
+  if (handle === undefined) return undefined;
+  try {
+    const bytes = Buffer.alloc(Math.max(0, Math.min(toByte, (await handle.stat()).size) - fromByte));
+    let done = 0;
+    while (done < bytes.length) {
+      const { bytesRead } = await handle.read(bytes, done, bytes.length - done, fromByte + done);
+      if (bytesRead === 0) break;
+      done += bytesRead;
+    }
+    return bytes.subarray(0, done);
+  } finally {
+    await handle.close();
   }
 }
 
@@ -153,20 +178,58 @@ async function removeEmptyFolder(folder: string): Promise<boolean> {
   }
 }
 
+/** The temp files of one file's writers, of all hosts and processes, in the order of their turns. */
+export async function tempsOf(path: string): Promise<string[]> {
+  const folder = dirname(path);
+  const found: { turn: string; temp: string }[] = [];
+  for (const name of (await unlessMissing(readdir(folder))) ?? []) {
+    const { of, turn } = TEMP_NAME.exec(name)?.groups ?? {};
+    if (of === basename(path)) found.push({ turn: turn!, temp: join(folder, name) });
+  }
+  return found.sort((a, b) => (a.turn < b.turn ? -1 : 1)).map(({ temp }) => temp);
+}
+
 /** Remove the temp files that dead writers left in a folder. */
 export async function sweepTemps(folder: string): Promise<void> {
   for (const name of (await unlessMissing(readdir(folder))) ?? []) {
     const path = join(folder, name);
-    if (await isDeadTemp(name, path)) await unlessMissing(unlink(path));
+    if (await isDeadTemp(path)) await unlessMissing(unlink(path));
   }
 }
 
-/** Does a dead writer's temp file have this name and path? */
-export async function isDeadTemp(name: string, path: string): Promise<boolean> {
-  const match = TEMP_NAME.exec(name);
+/** A temp file that a dead writer left; whoever works in its folder next would sweep it too. */
+interface DeadTemp {
+  /** Relative to the root, with `/`. */
+  readonly fileKey: string;
+  /** False when it is gone, or not dead any more. */
+  remove(): Promise<boolean>;
+}
+
+/** All of them below a lake's folder. Throws FatalError and RetriableError as the store does. */
+export async function* findDeadTemps(rootDir: string): AsyncGenerator<DeadTemp> {
+  try {
+    for await (const { fileKey, path } of walkFiles(rootDir, '', (key) => TEMP_NAME.test(basename(key)))) {
+      if (!(await isDeadTemp(path))) continue;
+      yield {
+        fileKey,
+        async remove() {
+          if (!(await isDeadTemp(path))) return false;
+          await unlessMissing(unlink(path));
+          return true;
+        },
+      };
+    }
+  } catch (error) {
+    throw localError(error, 'list', rootDir);
+  }
+}
+
+/** Is this the temp file of a writer that is dead, as far as can be told from here? */
+export async function isDeadTemp(path: string): Promise<boolean> {
+  const match = TEMP_NAME.exec(basename(path));
   if (match === null) return false;
-  const pid = Number(match[2]);
-  if (match[1] === hostTag()) return pid === process.pid ? !ownTemps.has(path) : !isAlive(pid);
+  const pid = Number(match.groups!.pid);
+  if (match.groups!.host === hostTag()) return pid === process.pid ? !ownTemps.has(path) : !isAlive(pid);
   const info = await unlessMissing(stat(path));
   return info !== undefined && Date.now() - info.mtimeMs > TEMP_MAX_AGE_MS;
 }
@@ -176,7 +239,8 @@ function hostTag(): string {
   return hash('sha256', hostname()).slice(0, 8);
 }
 
-function isAlive(pid: number): boolean {
+/** False only where it is certain that no process of this host and name space has this id. */
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -1,4 +1,4 @@
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { constants, copyFile, open, rename, stat, truncate, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -9,32 +9,26 @@ import {
   createFile,
   createTemp,
   dropTemp,
+  readRange,
   removeAndPrune,
   sweepTemps,
   syncFolder,
   writeFully,
 } from './local-files.ts';
-import type { PartRef, UploadRef } from './store.ts';
+import { versionOf } from './local-walk.ts';
+import type { PartRef, UploadRef, Version } from './store.ts';
+import type { PartContent } from './uploaded-parts.ts';
+import { holdsParts, sizeOf } from './uploaded-parts.ts';
 
 /**
  * Multipart uploads on a disk: one hidden file `.<name>.<nonce>.upload` beside the object, the parts one after
  * the other. No descriptor outlives a call, every call finds the file by its name, and a name is never used
  * again: a writer whose upload was adopted finds nothing and fails. The successor works on a copy, so what a
  * stopped writer still had in flight goes into a file that nobody can see.
+ *
+ * Of an upload that this store created or adopted it remembers the parts, until the upload ends.
  */
-export interface LocalUploads {
-  create(key: string, nonce: string): Promise<UploadRef>;
-  writePart(upload: UploadRef, partNumber: number, bytes: Uint8Array): Promise<PartRef>;
-  adopt(upload: UploadRef, parts: readonly PartRef[], nonce: string): Promise<UploadRef | undefined>;
-  complete(upload: UploadRef, parts: readonly PartRef[]): Promise<void>;
-  isPublished(upload: UploadRef, parts: readonly PartRef[]): Promise<boolean>;
-  abort(upload: UploadRef): Promise<void>;
-}
-
-type PartContent = Pick<PartRef, 'sizeBytes' | 'sha256'>;
-
 const UPLOAD_NAME = /^\.(.+)\.([A-Za-z0-9-]{1,64})\.upload$/;
-const READ_BYTES = 1 << 20;
 
 /** The upload that a file (`a/b/.name.nonce.upload`) holds, or undefined when it is another kind of file. */
 export function uploadOfFile(fileKey: string): UploadRef | undefined {
@@ -44,25 +38,32 @@ export function uploadOfFile(fileKey: string): UploadRef | undefined {
   return { key: fileKey.slice(0, slash) + match[1]!, uploadId: match[2]!, nonce: match[2]! };
 }
 
-/** The uploads below `rootDir`. Remembers the parts of those it created or adopted, until they end. */
-export function createLocalUploads(rootDir: string): LocalUploads {
-  const partsOf = new Map<string, PartContent[]>();
+/** The uploads below `rootDir`. */
+export class LocalUploads {
+  readonly #rootDir: string;
+  /** Parts by upload id, in order; of uploads that this store may send parts to. */
+  readonly #partsOf = new Map<string, PartContent[]>();
 
-  function pathOf(key: string, uploadId: string): string {
+  constructor(rootDir: string) {
+    this.#rootDir = rootDir;
+  }
+
+  #pathOf({ key, uploadId }: Pick<UploadRef, 'key' | 'uploadId'>): string {
     checkNonce(uploadId);
-    const path = join(rootDir, key);
+    const path = join(this.#rootDir, key);
     return join(dirname(path), `.${basename(path)}.${uploadId}.upload`);
   }
 
-  async function openUpload(upload: UploadRef, path: string): Promise<FileHandle> {
+  async #open(upload: UploadRef, path: string): Promise<FileHandle> {
     const handle = await unlessMissing(open(path, 'r+'));
     if (handle !== undefined) return handle;
-    partsOf.delete(upload.uploadId);
+    this.#partsOf.delete(upload.uploadId);
     throw uploadGone(upload);
   }
 
-  async function create(key: string, nonce: string): Promise<UploadRef> {
-    const path = pathOf(key, nonce);
+  async create(key: string, nonce: string): Promise<UploadRef> {
+    const upload = { key, uploadId: nonce, nonce };
+    const path = this.#pathOf(upload);
     await sweepTemps(dirname(path));
     try {
       await (await createFile(path)).close();
@@ -73,13 +74,13 @@ export function createLocalUploads(rootDir: string): LocalUploads {
         `there is an upload ${nonce} of ${key} already; every upload needs a nonce of its own.`,
       );
     }
-    partsOf.set(nonce, []);
-    return { key, uploadId: nonce, nonce };
+    this.#partsOf.set(nonce, []);
+    return upload;
   }
 
-  async function writePart(upload: UploadRef, partNumber: number, bytes: Uint8Array): Promise<PartRef> {
-    const path = pathOf(upload.key, upload.uploadId);
-    const known = partsOf.get(upload.uploadId);
+  async writePart(upload: UploadRef, partNumber: number, bytes: Uint8Array): Promise<PartRef> {
+    const path = this.#pathOf(upload);
+    const known = this.#partsOf.get(upload.uploadId);
     if (known === undefined) throw await unknownUpload(upload, path);
     if (!Number.isInteger(partNumber) || partNumber < 1 || partNumber > known.length + 1) {
       throw new FatalError(
@@ -94,7 +95,7 @@ export function createLocalUploads(rootDir: string): LocalUploads {
     known[partNumber - 1] = { sizeBytes: bytes.length, sha256 };
     const end = sizeOf(known);
 
-    const handle = await openUpload(upload, path);
+    const handle = await this.#open(upload, path);
     try {
       await writeFully(handle, bytes, offset);
       if (replaced !== undefined) await handle.truncate(end);
@@ -108,13 +109,10 @@ export function createLocalUploads(rootDir: string): LocalUploads {
     return { partNumber, sizeBytes: bytes.length, sha256, tag: sha256.slice(0, 16) };
   }
 
-  async function adopt(
-    upload: UploadRef,
-    parts: readonly PartRef[],
-    nonce: string,
-  ): Promise<UploadRef | undefined> {
-    const oldPath = pathOf(upload.key, upload.uploadId);
-    const newPath = pathOf(upload.key, nonce);
+  async adopt(upload: UploadRef, parts: readonly PartRef[], nonce: string): Promise<UploadRef | undefined> {
+    const adopted = { key: upload.key, uploadId: nonce, nonce };
+    const oldPath = this.#pathOf(upload);
+    const newPath = this.#pathOf(adopted);
     if (oldPath === newPath)
       throw new FatalError('bad-key', `an upload is adopted with a new nonce, got ${nonce} again.`);
     if ((await unlessMissing(stat(oldPath))) === undefined) return undefined;
@@ -125,7 +123,7 @@ export function createLocalUploads(rootDir: string): LocalUploads {
       const sizeBytes = sizeOf(parts);
       if ((await stat(temp.path)).size < sizeBytes) return undefined;
       await truncate(temp.path, sizeBytes);
-      if (!(await holdsParts(temp.path, parts))) return undefined;
+      if (!(await fileHoldsParts(temp.path, parts))) return undefined;
       // In this order there are never two uploads. A crash between the two acts costs the progress, no more.
       await unlink(oldPath);
       await rename(temp.path, newPath);
@@ -135,23 +133,35 @@ export function createLocalUploads(rootDir: string): LocalUploads {
     } finally {
       await dropTemp(temp.path);
     }
-    partsOf.delete(upload.uploadId);
-    partsOf.set(
+    this.#partsOf.delete(upload.uploadId);
+    this.#partsOf.set(
       nonce,
       parts.map(({ sizeBytes, sha256 }) => ({ sizeBytes, sha256 })),
     );
-    return { key: upload.key, uploadId: nonce, nonce };
+    return adopted;
   }
 
-  async function complete(upload: UploadRef, parts: readonly PartRef[]): Promise<void> {
-    const path = pathOf(upload.key, upload.uploadId);
-    const target = join(rootDir, upload.key);
-    const handle = await openUpload(upload, path);
+  /**
+   * Its file is the upload's only weapon: who took it over or dropped it has taken that too, so the rename of a writer
+   * that was stopped before it fails.
+   */
+  async complete(upload: UploadRef, parts: readonly PartRef[], expected?: Version | null): Promise<void> {
+    const path = this.#pathOf(upload);
+    const target = join(this.#rootDir, upload.key);
+    const handle = await this.#open(upload, path);
     try {
-      await checkParts(upload, parts, handle, path);
+      await this.#checkParts(upload, parts, handle, path);
       await handle.sync();
     } finally {
       await handle.close();
+    }
+    if (expected !== undefined) {
+      const found = await unlessMissing(stat(target));
+      if ((found === undefined ? null : versionOf(found)) !== expected)
+        throw new CommitFailedError(
+          'object-changed',
+          `${upload.key} is not what was to be replaced: another object has been written there since. Look again before you write.`,
+        );
     }
     try {
       await rename(path, target);
@@ -159,7 +169,7 @@ export function createLocalUploads(rootDir: string): LocalUploads {
       if (codeOf(error) === 'ENOENT') throw uploadGone(upload);
       throw error;
     }
-    partsOf.delete(upload.uploadId);
+    this.#partsOf.delete(upload.uploadId);
     await syncFolder(dirname(target)).catch((error: unknown) => {
       throw new CommitUnknownError(
         'sync-failed',
@@ -170,7 +180,7 @@ export function createLocalUploads(rootDir: string): LocalUploads {
   }
 
   /** The file holds exactly `parts`, after a longer tail (a part that no checkpoint knows) was cut off. */
-  async function checkParts(
+  async #checkParts(
     upload: UploadRef,
     parts: readonly PartRef[],
     handle: FileHandle,
@@ -178,12 +188,12 @@ export function createLocalUploads(rootDir: string): LocalUploads {
   ): Promise<void> {
     const expectedBytes = sizeOf(parts);
     const foundBytes = (await handle.stat()).size;
-    const known = partsOf.get(upload.uploadId);
+    const known = this.#partsOf.get(upload.uploadId);
     const inOrder = parts.every((part, i) => part.partNumber === i + 1);
     if (
       !inOrder ||
       foundBytes < expectedBytes ||
-      !(known === undefined ? await holdsParts(path, parts) : sameParts(known, parts))
+      !(known === undefined ? await fileHoldsParts(path, parts) : sameParts(known, parts))
     ) {
       throw new CommitFailedError(
         'part-mismatch',
@@ -193,21 +203,19 @@ export function createLocalUploads(rootDir: string): LocalUploads {
     if (foundBytes > expectedBytes) await handle.truncate(expectedBytes);
   }
 
-  async function isPublished(upload: UploadRef, parts: readonly PartRef[]): Promise<boolean> {
+  async isPublished(upload: UploadRef, parts: readonly PartRef[]): Promise<boolean> {
     // While its file is there, the upload is not completed, whatever the object looks like.
-    if ((await unlessMissing(stat(pathOf(upload.key, upload.uploadId)))) !== undefined) return false;
-    const target = join(rootDir, upload.key);
+    if ((await unlessMissing(stat(this.#pathOf(upload)))) !== undefined) return false;
+    const target = join(this.#rootDir, upload.key);
     const info = await unlessMissing(stat(target));
     if (info === undefined || info.size !== sizeOf(parts)) return false;
-    return (await unlessMissing(holdsParts(target, parts))) ?? false;
+    return await fileHoldsParts(target, parts);
   }
 
-  async function abort(upload: UploadRef): Promise<void> {
-    partsOf.delete(upload.uploadId);
-    await removeAndPrune(rootDir, pathOf(upload.key, upload.uploadId));
+  async abort(upload: UploadRef): Promise<void> {
+    this.#partsOf.delete(upload.uploadId);
+    await removeAndPrune(this.#rootDir, this.#pathOf(upload));
   }
-
-  return { create, writePart, adopt, complete, isPublished, abort };
 }
 
 function uploadGone(upload: UploadRef): CommitFailedError {
@@ -226,33 +234,10 @@ async function unknownUpload(upload: UploadRef, path: string): Promise<Error> {
   );
 }
 
-function sizeOf(parts: readonly PartContent[]): number {
-  return parts.reduce((sum, part) => sum + part.sizeBytes, 0);
-}
-
 function sameParts(known: readonly PartContent[], parts: readonly PartContent[]): boolean {
   return parts.every((part, i) => known[i]?.sha256 === part.sha256 && known[i]?.sizeBytes === part.sizeBytes);
 }
 
-/** Does the file begin with these parts, byte for byte? Reads it. */
-async function holdsParts(path: string, parts: readonly PartContent[]): Promise<boolean> {
-  const handle = await open(path, 'r');
-  const buffer = Buffer.allocUnsafe(READ_BYTES);
-  try {
-    let position = 0;
-    for (const part of parts) {
-      const digest = createHash('sha256');
-      for (let left = part.sizeBytes; left > 0; ) {
-        const { bytesRead } = await handle.read(buffer, 0, Math.min(left, buffer.length), position);
-        if (bytesRead === 0) return false;
-        digest.update(buffer.subarray(0, bytesRead));
-        position += bytesRead;
-        left -= bytesRead;
-      }
-      if (digest.digest('hex') !== part.sha256) return false;
-    }
-    return true;
-  } finally {
-    await handle.close();
-  }
+function fileHoldsParts(path: string, parts: readonly PartContent[]): Promise<boolean> {
+  return holdsParts(parts, (fromByte, toByte) => readRange(path, fromByte, toByte));
 }

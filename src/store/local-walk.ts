@@ -1,9 +1,9 @@
-import type { Dirent } from 'node:fs';
+import type { Dirent, Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, unlessMissing } from './local-errors.ts';
 
-export interface FoundFile {
+interface FoundFile {
   /** Relative to the root, with `/`. */
   readonly fileKey: string;
   readonly path: string;
@@ -65,9 +65,13 @@ export type FoundFileStat = FoundFile & {
   readonly sizeBytes: number;
   readonly modifiedMs: number;
   readonly createdMs: number;
-  /** Every write makes a new file, so that its inode or its time (to the microsecond) is another. */
   readonly tag: string;
 };
+
+/** Names this writing of a file: every write makes a new one, whose inode or time (to the microsecond) is another. */
+export function versionOf({ ino, mtimeMs }: Pick<Stats, 'ino' | 'mtimeMs'>): string {
+  return `${ino}-${mtimeMs}`;
+}
 
 /** Add size and times; files that vanished meanwhile are left out. Asks for a batch at a time, for speed. */
 export async function* withStats(files: AsyncIterable<FoundFile>): AsyncIterable<FoundFileStat> {
@@ -87,7 +91,7 @@ async function statAll(files: readonly FoundFile[]): Promise<FoundFileStat[]> {
     if (info === undefined) return [];
     // Where the file system keeps no time of birth, Node reports 0 or a later time.
     const createdMs = info.birthtimeMs > 0 ? Math.min(info.birthtimeMs, info.mtimeMs) : info.mtimeMs;
-    const tag = `${info.ino}-${info.mtimeMs}`;
+    const tag = versionOf(info);
     return [{ ...file, sizeBytes: info.size, modifiedMs: info.mtimeMs, createdMs, tag }];
   });
 }

@@ -1,15 +1,24 @@
-import { link, open, readFile, rename, stat } from 'node:fs/promises';
+import { link, open, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { FatalError } from '../errors.ts';
 import { checkKey, checkPrefix, faultOfKey } from './key.ts';
 import { codeOf, localError, onDisk, unlessMissing } from './local-errors.ts';
-import { placeFile, removeAndPrune, sweepTemps, syncFolder } from './local-files.ts';
-import { createLocalUploads, uploadOfFile } from './local-uploads.ts';
-import { walkFiles, withStats } from './local-walk.ts';
-import type { ListedObject, ObjectStore, UploadRef } from './store.ts';
+import { placeFile, readRange, removeAndPrune, sweepTemps, syncFolder } from './local-files.ts';
+import { untilAlone } from './local-turns.ts';
+import { LocalUploads, uploadOfFile } from './local-uploads.ts';
+import type { FoundFileStat } from './local-walk.ts';
+import { versionOf, walkFiles, withStats } from './local-walk.ts';
+import type { ListedObject, ObjectStore, UploadRef, Version } from './store.ts';
 
 const MAX_SWEPT_FOLDERS = 10_000;
+
+/** A lake's folder. */
+interface LocalFolder {
+  readonly root: string;
+  /** Folders that were swept by this process: once is enough, what a dead writer leaves is small and hidden. */
+  readonly swept: Set<string>;
+}
 
 /**
  * Objects as files below `rootDir` (made when first written to). Safe for any number of processes on one file
@@ -18,123 +27,135 @@ const MAX_SWEPT_FOLDERS = 10_000;
  */
 export function createLocalStore(rootDir: string): ObjectStore {
   const root = resolve(rootDir);
-  const uploads = createLocalUploads(root);
-  const sweptFolders = new Set<string>();
-
-  function pathOf(key: string): string {
+  const folder: LocalFolder = { root, swept: new Set() };
+  const uploads = new LocalUploads(root);
+  const remove = (key: string) => at('remove', key, (path) => removeAndPrune(root, path));
+  /** Check a key, and work on its file. */
+  async function at<T>(doing: string, key: string, work: (path: string) => Promise<T>): Promise<T> {
     checkKey(key);
-    return join(root, key);
+    const path = join(root, key);
+    return await onDisk(doing, path, () => work(path));
   }
-
-  /** Once per folder and process is enough: what a dead writer leaves is small, hidden and harmless. */
-  async function sweepOnce(folder: string): Promise<void> {
-    if (sweptFolders.has(folder)) return;
-    if (sweptFolders.size >= MAX_SWEPT_FOLDERS) sweptFolders.clear();
-    sweptFolders.add(folder);
-    await sweepTemps(folder);
-  }
-
-  async function put(key: string, bytes: Uint8Array): Promise<void> {
-    const path = pathOf(key);
-    await onDisk('write', path, async () => {
-      await sweepOnce(dirname(path));
-      await placeFile(path, bytes, (temp) => rename(temp, path));
-      await unlessMissing(syncFolder(dirname(path)));
-    });
-  }
-
-  async function putIfAbsent(key: string, bytes: Uint8Array): Promise<boolean> {
-    const path = pathOf(key);
-    return await onDisk('write', path, async () => {
-      await sweepOnce(dirname(path));
-      const linked = await placeFile(path, bytes, (temp) => linkIfAbsent(temp, path));
-      if (linked) await unlessMissing(syncFolder(dirname(path)));
-      return linked || (await holdsBytes(path, bytes));
-    });
-  }
-
-  async function getRange(key: string, fromByte: number, toByte: number): Promise<Uint8Array | undefined> {
-    const path = pathOf(key);
-    return await onDisk('read', path, async () => {
-      const handle = await unlessMissing(open(path, 'r'));
-      if (handle === undefined) return undefined;
-      try {
-        const bytes = Buffer.alloc(Math.max(0, Math.min(toByte, (await handle.stat()).size) - fromByte));
-        let done = 0;
-        while (done < bytes.length) {
-          const { bytesRead } = await handle.read(bytes, done, bytes.length - done, fromByte + done);
-          if (bytesRead === 0) break;
-          done += bytesRead;
-        }
-        return bytes.subarray(0, done);
-      } finally {
-        await handle.close();
-      }
-    });
-  }
-
-  async function head(key: string): Promise<{ sizeBytes: number } | undefined> {
-    const path = pathOf(key);
-    const info = await onDisk('read', path, () => unlessMissing(stat(path)));
-    return info?.isFile() ? { sizeBytes: info.size } : undefined;
-  }
-
-  async function get(key: string): Promise<{ bytes: Uint8Array } | undefined> {
-    const path = pathOf(key);
-    const bytes = await onDisk('read', path, () => unlessMissing(readFile(path)));
-    return bytes === undefined ? undefined : { bytes };
-  }
-
-  async function remove(key: string): Promise<void> {
-    const path = pathOf(key);
-    await onDisk('remove', path, () => removeAndPrune(root, path));
-  }
-
-  async function* list(prefix: string): AsyncIterable<ListedObject> {
-    checkPrefix(prefix);
-    const isObject = (key: string) => key.startsWith(prefix) && faultOfKey(key) === undefined;
-    const found = withStats(walkFiles(root, prefix, isObject));
-    for await (const file of onDiskEach('list', join(root, prefix), found)) {
-      const { fileKey, sizeBytes, modifiedMs, tag } = file;
-      yield { key: fileKey, sizeBytes, modifiedMs, tag };
-    }
-  }
-
-  async function* listUploads(prefix: string): AsyncIterable<UploadRef & { startedMs: number }> {
-    checkPrefix(prefix);
-    const isUpload = (fileKey: string) => uploadOfFile(fileKey)?.key.startsWith(prefix) ?? false;
-    const found = withStats(walkFiles(root, prefix, isUpload));
-    for await (const file of onDiskEach('list', join(root, prefix), found)) {
-      yield { ...uploadOfFile(file.fileKey)!, startedMs: file.createdMs };
-    }
-  }
-
-  /** Check the key, then let `work` use the upload's file. */
-  async function withUpload<T>(doing: string, key: string, work: () => Promise<T>): Promise<T> {
-    return await onDisk(doing, pathOf(key), work);
-  }
-
   return {
     url: pathToFileURL(root).href,
-    get,
-    getRange,
-    head,
-    put,
-    putIfAbsent,
+    get: (key) => at('read', key, readObject),
+    getRange: (key, fromByte, toByte) => at('read', key, (path) => readRange(path, fromByte, toByte)),
+    head: (key) => at('read', key, headObject),
+    put: (key, bytes) => at('write', key, (path) => put(folder, path, bytes)),
+    putIf: (key, bytes, expected) => at('write', key, (path) => putIf(folder, path, bytes, expected)),
+    putIfAbsent: (key, bytes) =>
+      at('write', key, async (path) => (await putIf(folder, path, bytes, null)) !== undefined),
     remove,
-    list,
-    listUploads,
-    createUpload: (key, nonce) => withUpload('begin an upload of', key, () => uploads.create(key, nonce)),
+    removeAll: async (keys) => {
+      for (const key of keys) await remove(key);
+    },
+    removeIf: (key, expected) => at('remove', key, (path) => removeIf(root, path, expected)),
+    list: (prefix) => listObjects(root, prefix),
+    listUploads: (prefix) => listUploads(root, prefix),
+    createUpload: (key, nonce) => at('begin an upload of', key, () => uploads.create(key, nonce)),
     uploadPart: (upload, partNumber, bytes) =>
-      withUpload('write to the upload of', upload.key, () => uploads.writePart(upload, partNumber, bytes)),
+      at('write to the upload of', upload.key, () => uploads.writePart(upload, partNumber, bytes)),
     adoptUpload: (upload, parts, nonce) =>
-      withUpload('take over the upload of', upload.key, () => uploads.adopt(upload, parts, nonce)),
-    completeUpload: (upload, parts) =>
-      withUpload('publish', upload.key, () => uploads.complete(upload, parts)),
-    publishedBy: (upload, parts) => withUpload('read', upload.key, () => uploads.isPublished(upload, parts)),
-    abortUpload: (upload) => withUpload('drop the upload of', upload.key, () => uploads.abort(upload)),
+      at('take over the upload of', upload.key, () => uploads.adopt(upload, parts, nonce)),
+    completeUpload: (upload, parts, expected) =>
+      at('publish', upload.key, () => uploads.complete(upload, parts, expected)),
+    publishedBy: (upload, parts) => at('read', upload.key, () => uploads.isPublished(upload, parts)),
+    abortUpload: (upload) => at('drop the upload of', upload.key, () => uploads.abort(upload)),
+    capabilities: async () => ({ conditionalReplace: true, conditionalComplete: true }),
     close: async () => {},
   };
+}
+
+async function readObject(path: string): Promise<{ bytes: Uint8Array; version: Version } | undefined> {
+  const handle = await unlessMissing(open(path, 'r'));
+  if (handle === undefined) return undefined;
+  try {
+    return { version: versionOf(await handle.stat()), bytes: await handle.readFile() };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function headObject(path: string): Promise<{ sizeBytes: number; version: Version } | undefined> {
+  const info = await unlessMissing(stat(path));
+  return info?.isFile() ? { sizeBytes: info.size, version: versionOf(info) } : undefined;
+}
+
+async function put(folder: LocalFolder, path: string, bytes: Uint8Array): Promise<void> {
+  await sweepOnce(folder, dirname(path));
+  await placeFile(path, bytes, (temp) => rename(temp, path));
+  await unlessMissing(syncFolder(dirname(path)));
+}
+
+/**
+ * Compare and rename, by one writer at a time. A writer that was stopped in between has lost its file to the next
+ * one when it goes on, and starts again.
+ */
+async function putIf(
+  folder: LocalFolder,
+  path: string,
+  bytes: Uint8Array,
+  expected: Version | null,
+): Promise<Version | undefined> {
+  await sweepOnce(folder, dirname(path));
+  const written = await placeFile(path, bytes, async (temp) => {
+    const version = versionOf(await stat(temp));
+    if (expected === null) return (await linkIfAbsent(temp, path)) ? version : undefined;
+    if ((await headObject(path))?.version !== expected) return undefined;
+    await untilAlone(path, temp);
+    if ((await headObject(path))?.version !== expected) return undefined;
+    await rename(temp, path);
+    return version;
+  });
+  if (written === undefined) return await versionHolding(path, bytes);
+  await unlessMissing(syncFolder(dirname(path)));
+  return written;
+}
+
+async function removeIf(root: string, path: string, expected: Version): Promise<boolean> {
+  const isThat = async () => (await headObject(path))?.version === expected;
+  if (!(await isThat())) return false;
+  const removed = await placeFile(path, new Uint8Array(0), async (temp) => {
+    await untilAlone(path, temp);
+    if (!(await isThat())) return false;
+    await unlink(path);
+    return true;
+  });
+  if (removed) await removeAndPrune(root, path);
+  return removed;
+}
+
+async function sweepOnce({ swept }: LocalFolder, path: string): Promise<void> {
+  if (swept.has(path)) return;
+  if (swept.size >= MAX_SWEPT_FOLDERS) swept.clear();
+  swept.add(path);
+  await sweepTemps(path);
+}
+
+async function* listObjects(root: string, prefix: string): AsyncIterable<ListedObject> {
+  const isObject = (key: string) => key.startsWith(prefix) && faultOfKey(key) === undefined;
+  for await (const { fileKey, sizeBytes, modifiedMs, tag } of listFiles(root, prefix, isObject))
+    yield { key: fileKey, sizeBytes, modifiedMs, tag };
+}
+
+async function* listUploads(root: string, prefix: string): AsyncIterable<UploadRef & { startedMs: number }> {
+  const isUpload = (fileKey: string) => uploadOfFile(fileKey)?.key.startsWith(prefix) ?? false;
+  for await (const { fileKey, createdMs } of listFiles(root, prefix, isUpload))
+    yield { ...uploadOfFile(fileKey)!, startedMs: createdMs };
+}
+
+/** The files that a prefix can mean and that are wanted, in key order. */
+async function* listFiles(
+  root: string,
+  prefix: string,
+  isWanted: (fileKey: string) => boolean,
+): AsyncIterable<FoundFileStat> {
+  checkPrefix(prefix);
+  try {
+    yield* withStats(walkFiles(root, prefix, isWanted));
+  } catch (error) {
+    throw localError(error, 'list', join(root, prefix));
+  }
 }
 
 /** True: the link was made. False: something has that name. */
@@ -160,15 +181,8 @@ async function linkIfAbsent(temp: string, path: string): Promise<boolean> {
   }
 }
 
-async function holdsBytes(path: string, bytes: Uint8Array): Promise<boolean> {
-  const found = await unlessMissing(readFile(path));
-  return found?.equals(bytes) ?? false;
-}
-
-async function* onDiskEach<T>(doing: string, path: string, items: AsyncIterable<T>): AsyncIterable<T> {
-  try {
-    yield* items;
-  } catch (error) {
-    throw localError(error, doing, path);
-  }
+/** The version of the file if it holds these bytes. */
+async function versionHolding(path: string, bytes: Uint8Array): Promise<Version | undefined> {
+  const found = await readObject(path);
+  return found !== undefined && Buffer.compare(found.bytes, bytes) === 0 ? found.version : undefined;
 }

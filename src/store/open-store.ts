@@ -1,18 +1,20 @@
-import { fileURLToPath } from 'node:url';
-import { ConfigError } from '../errors.ts';
+import { resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ConfigError, messageOf } from '../errors.ts';
 import { faultOfKey } from './key.ts';
 import { createLocalStore } from './local.ts';
 import { s3SettingsFromEnv } from './s3-settings.ts';
 import type { ObjectStore } from './store.ts';
 
 /** Where a lake is: a folder, or a bucket with a prefix ('' for none). */
-export type LakeLocation =
+type LakeLocation =
   | { readonly kind: 'local'; readonly rootDir: string }
   | { readonly kind: 's3'; readonly bucket: string; readonly prefix: string };
 
 const S3_URL = /^s3:\/\/([^/?#]*)(?:\/([^?#]*))?$/;
 const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/;
-const EXPECTED = 'expected file:///path/to/lake or s3://bucket/prefix';
+/** What a `LAKE_URL` must be, in words. */
+export const LAKE_URL_RULE = 'file:///path or s3://bucket/prefix';
 
 /**
  * Open the store that `lakeUrl` names. AWS settings come from `env`, and beyond it from where the AWS SDK looks
@@ -28,37 +30,46 @@ export async function openStore(lakeUrl: string, env: NodeJS.ProcessEnv): Promis
 
 /** What a `LAKE_URL` says. Throws ConfigError (`lake-url`) naming the setting, what was found and expected. */
 export function parseLakeUrl(lakeUrl: string): LakeLocation {
-  if (lakeUrl.startsWith('s3:')) return parseS3Url(lakeUrl);
-  if (lakeUrl.startsWith('file:///')) return parseFileUrl(lakeUrl);
-  throw wrongUrl(lakeUrl, EXPECTED);
+  const read = readLakeUrl(lakeUrl);
+  if (!('advice' in read)) return read;
+  const shown = JSON.stringify(lakeUrl.replace(/\/\/.*@/, '//***@'));
+  throw new ConfigError('lake-url', `LAKE_URL is ${shown}: expected ${LAKE_URL_RULE}; ${read.advice}.`);
 }
 
-function parseFileUrl(lakeUrl: string): LakeLocation {
-  if (/[?#]/.test(lakeUrl))
-    throw wrongUrl(lakeUrl, `a file URL has no '?' or '#' (write %3F or %23); ${EXPECTED}`);
+/** What a `LAKE_URL` says, or what to write instead. */
+export function readLakeUrl(lakeUrl: string): LakeLocation | { readonly advice: string } {
+  if (lakeUrl.startsWith('s3:')) return readS3Url(lakeUrl);
+  if (lakeUrl.startsWith('file:///')) return readFileUrl(lakeUrl);
+  // A folder without the scheme, or with too few slashes.
+  const path = lakeUrl.replace(/^file:(\/\/)?/, '');
+  if (/^[a-z][a-z0-9+.-]*:|@/i.test(path)) return { advice: 'there is no store for other addresses' };
+  return { advice: `for that folder write ${pathToFileURL(resolve(path)).href}` };
+}
+
+function readFileUrl(lakeUrl: string): LakeLocation | { advice: string } {
+  if (/[?#]/.test(lakeUrl)) return { advice: "a file URL has no '?' or '#': write %3F or %23" };
   try {
     return { kind: 'local', rootDir: fileURLToPath(lakeUrl) };
-  } catch {
-    throw wrongUrl(lakeUrl, EXPECTED);
+  } catch (error) {
+    return { advice: messageOf(error) };
   }
 }
 
-function parseS3Url(lakeUrl: string): LakeLocation {
+function readS3Url(lakeUrl: string): LakeLocation | { advice: string } {
   const match = S3_URL.exec(lakeUrl);
-  if (match === null) throw wrongUrl(lakeUrl, EXPECTED);
+  if (match === null) return { advice: 'write it as s3://, a bucket, a slash and a prefix' };
   const [, bucket = '', path = ''] = match;
   if (/[@:]/.test(bucket)) {
-    const rule = `credentials and ports do not belong in it (use AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL_S3); ${EXPECTED}`;
-    throw wrongUrl('s3://***', rule);
+    return {
+      advice:
+        'credentials and ports do not belong in it: use AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL_S3',
+    };
   }
-  if (!BUCKET.test(bucket)) throw wrongUrl(lakeUrl, `'${bucket}' is not a bucket name; ${EXPECTED}`);
+  if (bucket === '') return { advice: 'the name of the bucket is missing' };
+  if (!BUCKET.test(bucket)) return { advice: `'${bucket}' is not a bucket name` };
   const prefix = path.replace(/\/$/, '');
   const fault = prefix === '' ? undefined : faultOfKey(prefix);
-  if (fault !== undefined) throw wrongUrl(lakeUrl, `its prefix cannot be used: ${fault}; ${EXPECTED}`);
-  return { kind: 's3', bucket, prefix };
-}
-
-function wrongUrl(lakeUrl: string, rule: string): ConfigError {
-  const shown = JSON.stringify(lakeUrl.replace(/\/\/.*@/, '//***@'));
-  return new ConfigError('lake-url', `LAKE_URL is ${shown}: ${rule}.`);
+  return fault === undefined
+    ? { kind: 's3', bucket, prefix }
+    : { advice: `its prefix cannot be used: ${fault}` };
 }

@@ -39,6 +39,8 @@ export interface S3Bucket {
   keyOf(name: string): string;
   /** Text from the store, fit to be shown. */
   clean(text: string): string;
+  /** What an SDK call threw, as one of our kinds. */
+  error(error: unknown, doing: string, key: string): VesselExportError;
   /** Run an SDK call; what it throws leaves as one of our kinds. */
   call<T>(doing: string, key: string, work: () => Promise<T>): Promise<T>;
 }
@@ -83,6 +85,11 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
     requestHandler: client.config.requestHandler,
   });
 
+  const errorOf = (error: unknown, doing: string, key: string): VesselExportError =>
+    error instanceof VesselExportError
+      ? error
+      : s3Error(error, doing, `s3://${bucket}/${folder}${key}${via}`, secrets);
+
   return {
     bucket,
     url,
@@ -96,12 +103,12 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
     },
     keyOf: (name) => name.slice(folder.length),
     clean: (text) => cleanForeignText(text, secrets, 300),
+    error: errorOf,
     async call(doing, key, work) {
       try {
         return await work();
       } catch (error) {
-        if (error instanceof VesselExportError) throw error;
-        throw s3Error(error, doing, `s3://${bucket}/${folder}${key}${via}`, secrets);
+        throw errorOf(error, doing, key);
       }
     },
   };

@@ -2,7 +2,7 @@ import type { VesselExportError } from '../errors.ts';
 import { CommitFailedError, cleanForeignText, FatalError, messageOf, RetriableError } from '../errors.ts';
 
 /** What an S3 call failed with, as far as it says. */
-export interface S3Fault {
+interface S3Fault {
   /** S3's error code (`NoSuchUpload`), or the name of the thrown error. */
   readonly name: string;
   /** HTTP status; undefined when no answer came. */
@@ -110,6 +110,12 @@ export function faultOf(error: unknown): S3Fault {
 export function isMissing(error: unknown): boolean {
   const { name, status } = faultOf(error);
   return status === 404 && (name === 'NoSuchKey' || name === 'NotFound');
+}
+
+/** Is another version there than the condition of a call names (412), or did one come or go meanwhile (409)? */
+export function isConflict(error: unknown): boolean {
+  const { status } = faultOf(error);
+  return status === 412 || status === 409;
 }
 
 /** `upload-gone` where the upload does not exist (any more); undefined for any other fault. */

@@ -10,10 +10,13 @@ import {
 } from '@aws-sdk/client-s3';
 import { CommitFailedError, CommitUnknownError } from '../errors.ts';
 import { checkNonce } from './key.ts';
+import type { S3Abilities } from './s3-abilities.ts';
 import type { S3Bucket } from './s3-client.ts';
 import { withBodyHash } from './s3-client.ts';
 import { faultOf, isMissing, uploadGone, wasRefused } from './s3-errors.ts';
-import type { PartRef, UploadRef } from './store.ts';
+import type { PartRef, UploadRef, Version } from './store.ts';
+import type { ReadRange } from './uploaded-parts.ts';
+import { holdsParts, sizeOf } from './uploaded-parts.ts';
 
 /**
  * Multipart uploads on S3. The upload's nonce becomes metadata of the object, which is how an object whose
@@ -21,9 +24,6 @@ import type { PartRef, UploadRef } from './store.ts';
  */
 const NONCE_METADATA = 'vessel-export-upload';
 const MIN_PART_BYTES = 5 << 20;
-const READ_BYTES = 8 << 20;
-
-type ReadRange = (key: string, fromByte: number, toByte: number) => Promise<Uint8Array | undefined>;
 
 export async function createUpload(s3: S3Bucket, key: string, nonce: string): Promise<UploadRef> {
   checkNonce(nonce);
@@ -88,25 +88,61 @@ async function* listParts(s3: S3Bucket, upload: UploadRef): AsyncIterable<Part> 
   }
 }
 
-/** See the port. Asks S3 once: a lost answer is for the caller to look into. */
+/**
+ * See the port. Asks S3 once: a lost answer is for the caller to look into. `abilities`: needed where a version, or
+ * none, is expected.
+ */
 export async function completeUpload(
   s3: S3Bucket,
   upload: UploadRef,
   parts: readonly PartRef[],
+  abilities?: S3Abilities,
+  expected?: Version | null,
 ): Promise<void> {
   const target = targetOf(s3, upload);
   await s3.call('publish', upload.key, async () => {
     const Parts = parts.map((part) => ({ PartNumber: part.partNumber, ETag: part.tag }));
-    const command = new CompleteMultipartUploadCommand({ ...target, MultipartUpload: { Parts } });
+    const condition = await conditionOf(s3, upload, parts, abilities, expected);
+    if (condition === 'published') return;
+    const command = new CompleteMultipartUploadCommand({
+      ...target,
+      ...condition,
+      MultipartUpload: { Parts },
+    });
     let etag: string | undefined;
     try {
       etag = (await s3.onceClient.send(command)).ETag;
     } catch (error) {
+      if (condition !== undefined && faultOf(error).status === 412) throw objectChanged(upload);
       throw completeError(error, upload, parts) ?? (await lookAfter(s3, error, upload, parts));
     }
     // Ceph 16 answers without an ETag. S3 may also answer 200 and then an error that the SDK did not recognise.
     if (!etag) await confirmPublished(s3, upload, parts);
   });
+}
+
+/** The condition to send, or, where the store knows none, what a look before says. */
+async function conditionOf(
+  s3: S3Bucket,
+  upload: UploadRef,
+  parts: readonly PartRef[],
+  abilities: S3Abilities | undefined,
+  expected: Version | null | undefined,
+): Promise<{ IfNoneMatch: '*' } | { IfMatch: string } | 'published' | undefined> {
+  if (expected === undefined || abilities === undefined) return undefined;
+  if (abilities.completes)
+    return expected === null ? { IfNoneMatch: '*' } : { IfMatch: abilities.matchForm!(expected) };
+  const head = await headOf(s3, upload.key);
+  if ((head?.ETag ?? null) === expected) return undefined;
+  if (isOurs(head, upload, parts)) return 'published';
+  throw objectChanged(upload);
+}
+
+function objectChanged(upload: UploadRef): CommitFailedError {
+  return new CommitFailedError(
+    'object-changed',
+    `${upload.key} is not what was to be replaced: another object has been written there since. Look again before you write.`,
+  );
 }
 
 async function confirmPublished(s3: S3Bucket, upload: UploadRef, parts: readonly PartRef[]): Promise<void> {
@@ -132,7 +168,7 @@ export async function publishedBy(
   if (!isOurs(head, upload, parts)) return false;
   // Where part tags are MD5s (not with KMS encryption), the object's ETag follows from them.
   if (unquoted(head?.ETag) === multipartEtag(parts)) return true;
-  return await holdsParts(upload.key, parts, readRange);
+  return await holdsParts(parts, readRange);
 }
 
 export async function abortUpload(s3: S3Bucket, upload: UploadRef): Promise<void> {
@@ -220,30 +256,13 @@ function isOurs(
   parts: readonly PartRef[],
 ): boolean {
   if (head === undefined || upload.nonce === '') return false;
-  const sizeBytes = parts.reduce((sum, part) => sum + part.sizeBytes, 0);
-  return head.Metadata?.[NONCE_METADATA] === upload.nonce && head.ContentLength === sizeBytes;
+  return head.Metadata?.[NONCE_METADATA] === upload.nonce && head.ContentLength === sizeOf(parts);
 }
 
 function multipartEtag(parts: readonly PartRef[]): string {
   const digest = createHash('md5');
   for (const part of parts) digest.update(part.tag, 'hex');
   return `${digest.digest('hex')}-${parts.length}`;
-}
-
-async function holdsParts(key: string, parts: readonly PartRef[], readRange: ReadRange): Promise<boolean> {
-  let fromByte = 0;
-  for (const part of parts) {
-    const digest = createHash('sha256');
-    const partEnd = fromByte + part.sizeBytes;
-    while (fromByte < partEnd) {
-      const bytes = await readRange(key, fromByte, Math.min(partEnd, fromByte + READ_BYTES));
-      if (bytes === undefined || bytes.length === 0) return false;
-      digest.update(bytes);
-      fromByte += bytes.length;
-    }
-    if (digest.digest('hex') !== part.sha256) return false;
-  }
-  return true;
 }
 
 function unquoted(etag: string | undefined): string {

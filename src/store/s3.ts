@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
-import type { GetObjectCommandInput } from '@aws-sdk/client-s3';
+import type { GetObjectCommandInput, GetObjectCommandOutput } from '@aws-sdk/client-s3';
 import {
   DeleteObjectCommand,
+  DeleteObjectsCommand,
   GetObjectCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
@@ -10,9 +11,11 @@ import {
 } from '@aws-sdk/client-s3';
 import { RetriableError } from '../errors.ts';
 import { checkPrefix, faultOfKey } from './key.ts';
+import type { S3Abilities } from './s3-abilities.ts';
+import { probeAbilities } from './s3-abilities.ts';
 import type { S3Bucket, S3StoreOptions } from './s3-client.ts';
 import { openBucket, withBodyHash } from './s3-client.ts';
-import { faultOf, isMissing } from './s3-errors.ts';
+import { faultOf, isConflict, isMissing } from './s3-errors.ts';
 import {
   abortUpload,
   adoptUpload,
@@ -21,10 +24,11 @@ import {
   publishedBy,
   uploadPart,
 } from './s3-uploads.ts';
-import type { ListedObject, ObjectStore, UploadRef } from './store.ts';
+import type { ListedObject, ObjectStore, UploadRef, Version } from './store.ts';
 
 const BODY_ATTEMPTS = 3;
 const CONFLICT_ATTEMPTS = 10;
+const MAX_DELETED_KEYS = 1000;
 
 /**
  * Objects in an S3 bucket, Amazon's or another's. Needs of it: atomic `If-None-Match: *` on PUT, multipart
@@ -32,23 +36,44 @@ const CONFLICT_ATTEMPTS = 10;
  */
 export function createS3Store(options: S3StoreOptions): ObjectStore {
   const s3 = openBucket(options);
-  const range = (key: string, fromByte: number, toByte: number) => readRange(s3, key, fromByte, toByte);
+  let probed: Promise<S3Abilities> | undefined;
+  /** Asked once, when it is first needed; a failed probe is made again. */
+  const abilities = (): Promise<S3Abilities> => {
+    probed ??= probeAbilities(s3).catch((error: unknown) => {
+      probed = undefined;
+      throw error;
+    });
+    return probed;
+  };
+  const putIf: ObjectStore['putIf'] = async (key, bytes, expected) =>
+    putIfVersion(s3, key, bytes, expected, expected === null ? undefined : await abilities());
   return {
     url: s3.url,
     get: (key) => readObject(s3, key),
-    getRange: range,
+    getRange: (key, fromByte, toByte) => readRange(s3, key, fromByte, toByte),
     head: (key) => headObject(s3, key),
-    put: (key, bytes) => s3.call('write', key, () => putObject(s3, key, bytes)),
-    putIfAbsent: (key, bytes) => s3.call('write', key, () => putIfAbsent(s3, key, bytes)),
+    put: async (key, bytes) => {
+      await s3.call('write', key, () => putObject(s3, key, bytes));
+    },
+    putIf,
+    putIfAbsent: async (key, bytes) => (await putIf(key, bytes, null)) !== undefined,
     remove: (key) => removeObject(s3, key),
+    removeAll: (keys) => removeObjects(s3, keys),
+    removeIf: (key, expected) => removeIf(s3, key, expected),
     list: (prefix) => listObjects(s3, prefix),
     createUpload: (key, nonce) => createUpload(s3, key, nonce),
     uploadPart: (upload, partNumber, bytes) => uploadPart(s3, upload, partNumber, bytes),
     adoptUpload: (upload, parts) => adoptUpload(s3, upload, parts),
-    completeUpload: (upload, parts) => completeUpload(s3, upload, parts),
-    publishedBy: (upload, parts) => publishedBy(s3, upload, parts, range),
+    completeUpload: async (upload, parts, expected) =>
+      completeUpload(s3, upload, parts, expected === undefined ? undefined : await abilities(), expected),
+    publishedBy: (upload, parts) =>
+      publishedBy(s3, upload, parts, (fromByte, toByte) => readRange(s3, upload.key, fromByte, toByte)),
     abortUpload: (upload) => abortUpload(s3, upload),
     listUploads: (prefix) => listUploads(s3, prefix),
+    capabilities: async () => {
+      const { matchForm, completes } = await abilities();
+      return { conditionalReplace: matchForm !== undefined, conditionalComplete: completes };
+    },
     close: async () => {
       s3.client.destroy();
       s3.onceClient.destroy();
@@ -56,29 +81,40 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
   };
 }
 
+/** The version written. */
 async function putObject(
   s3: S3Bucket,
   key: string,
   bytes: Uint8Array,
-  condition: { IfNoneMatch?: '*' } = {},
-): Promise<void> {
+  condition: { IfNoneMatch?: '*'; IfMatch?: string } = {},
+): Promise<Version> {
   const command = new PutObjectCommand({ Bucket: s3.bucket, Key: s3.nameOf(key), Body: bytes, ...condition });
-  await s3.client.send(withBodyHash(command, hash('sha256', bytes)));
+  return (await s3.client.send(withBodyHash(command, hash('sha256', bytes)))).ETag ?? '';
 }
 
-async function putIfAbsent(s3: S3Bucket, key: string, bytes: Uint8Array): Promise<boolean> {
+/** See the port. `abilities`: needed where a version is expected. */
+async function putIfVersion(
+  s3: S3Bucket,
+  key: string,
+  bytes: Uint8Array,
+  expected: Version | null,
+  abilities: S3Abilities | undefined,
+): Promise<Version | undefined> {
+  if (expected !== null && abilities?.matchForm === undefined)
+    return await replaceLookingOn(s3, key, bytes, expected);
+  const condition =
+    expected === null ? { IfNoneMatch: '*' as const } : { IfMatch: abilities!.matchForm!(expected) };
   for (let attempt = 1; attempt <= CONFLICT_ATTEMPTS; attempt++) {
     try {
-      await putObject(s3, key, bytes, { IfNoneMatch: '*' });
-      return true;
+      return await putObject(s3, key, bytes, condition);
     } catch (error) {
-      // 412: there is an object. 409: one came or went at the same moment.
-      const { status } = faultOf(error);
-      if (status !== 412 && status !== 409) throw error;
+      // Another version is there, or none, or one came or went at the same moment.
+      if (!isConflict(error) && !isMissing(error)) throw s3.error(error, 'write', key);
     }
     // The SDK may have sent the request twice, so the object that is there may be ours.
     const found = await readObject(s3, key);
-    if (found !== undefined) return Buffer.compare(found.bytes, bytes) === 0;
+    if (found !== undefined && Buffer.compare(found.bytes, bytes) === 0) return found.version;
+    if ((found?.version ?? null) !== expected) return undefined;
   }
   throw new RetriableError(
     's3-conflict',
@@ -86,9 +122,28 @@ async function putIfAbsent(s3: S3Bucket, key: string, bytes: Uint8Array): Promis
   );
 }
 
-async function readObject(s3: S3Bucket, key: string): Promise<{ bytes: Uint8Array } | undefined> {
-  const bytes = await readBody(s3, key, {});
-  return bytes === undefined ? undefined : { bytes };
+/** For a store that cannot replace a version in one act: look before, write, look after. */
+async function replaceLookingOn(
+  s3: S3Bucket,
+  key: string,
+  bytes: Uint8Array,
+  expected: Version,
+): Promise<Version | undefined> {
+  const isOurs = (found: { bytes: Uint8Array } | undefined) =>
+    found !== undefined && Buffer.compare(found.bytes, bytes) === 0;
+  const before = await readObject(s3, key);
+  if (isOurs(before)) return before!.version;
+  if (before?.version !== expected) return undefined;
+  await s3.call('write', key, () => putObject(s3, key, bytes));
+  const after = await readObject(s3, key);
+  return isOurs(after) ? after!.version : undefined;
+}
+
+async function readObject(
+  s3: S3Bucket,
+  key: string,
+): Promise<{ bytes: Uint8Array; version: Version } | undefined> {
+  return await readBody(s3, key, {});
 }
 
 async function readRange(
@@ -97,7 +152,8 @@ async function readRange(
   fromByte: number,
   toByte: number,
 ): Promise<Uint8Array | undefined> {
-  if (toByte > fromByte) return await readBody(s3, key, { Range: `bytes=${fromByte}-${toByte - 1}` });
+  if (toByte > fromByte)
+    return (await readBody(s3, key, { Range: `bytes=${fromByte}-${toByte - 1}` }))?.bytes;
   return (await headObject(s3, key)) === undefined ? undefined : new Uint8Array(0);
 }
 
@@ -106,7 +162,7 @@ async function readBody(
   s3: S3Bucket,
   key: string,
   extra: Pick<GetObjectCommandInput, 'Range'>,
-): Promise<Uint8Array | undefined> {
+): Promise<{ bytes: Uint8Array; version: Version } | undefined> {
   const input = { Bucket: s3.bucket, Key: s3.nameOf(key), ...extra };
   return await s3.call('read', key, async () => {
     for (let attempt = 1; ; attempt++) {
@@ -116,12 +172,11 @@ async function readBody(
         throw error;
       });
       if (answer === 'missing') return undefined;
-      if (answer === 'beyond the end') return new Uint8Array(0);
+      if (answer === 'beyond the end') return { bytes: new Uint8Array(0), version: '' };
+      const { Body, ETag } = answer as GetObjectCommandOutput;
       try {
         // The SDK's retries end where the body begins.
-        return await (
-          answer as { Body: { transformToByteArray(): Promise<Uint8Array> } }
-        ).Body.transformToByteArray();
+        return { bytes: await Body!.transformToByteArray(), version: ETag ?? '' };
       } catch (error) {
         if (attempt === BODY_ATTEMPTS) throw error;
       }
@@ -129,11 +184,15 @@ async function readBody(
   });
 }
 
-async function headObject(s3: S3Bucket, key: string): Promise<{ sizeBytes: number } | undefined> {
+async function headObject(
+  s3: S3Bucket,
+  key: string,
+): Promise<{ sizeBytes: number; version: Version } | undefined> {
   const command = new HeadObjectCommand({ Bucket: s3.bucket, Key: s3.nameOf(key) });
   return await s3.call('read', key, async () => {
     try {
-      return { sizeBytes: (await s3.client.send(command)).ContentLength ?? 0 };
+      const { ContentLength, ETag } = await s3.client.send(command);
+      return { sizeBytes: ContentLength ?? 0, version: ETag ?? '' };
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw error;
@@ -148,6 +207,35 @@ async function removeObject(s3: S3Bucket, key: string): Promise<void> {
       await s3.client.send(command);
     } catch (error) {
       if (!isMissing(error)) throw error;
+    }
+  });
+}
+
+async function removeObjects(s3: S3Bucket, keys: readonly string[]): Promise<void> {
+  if (keys.length <= 1) return keys[0] === undefined ? undefined : await removeObject(s3, keys[0]);
+  for (let at = 0; at < keys.length; at += MAX_DELETED_KEYS) {
+    const some = keys.slice(at, at + MAX_DELETED_KEYS);
+    const Objects = some.map((key) => ({ Key: s3.nameOf(key) }));
+    const command = new DeleteObjectsCommand({ Bucket: s3.bucket, Delete: { Objects, Quiet: true } });
+    const { Errors } = await s3.call('remove', some[0]!, () => s3.client.send(command));
+    const failed = Errors?.find(({ Code }) => Code !== 'NoSuchKey');
+    if (failed === undefined) continue;
+    const fault = Object.assign(new Error(failed.Message), { name: failed.Code ?? 'unknown' });
+    throw s3.error(fault, 'remove', s3.keyOf(failed.Key ?? ''));
+  }
+}
+
+/** Stores that know no condition on this call ignore it: for them a moment stays between look and act. */
+async function removeIf(s3: S3Bucket, key: string, expected: Version): Promise<boolean> {
+  if ((await headObject(s3, key))?.version !== expected) return false;
+  const target = { Bucket: s3.bucket, Key: s3.nameOf(key) };
+  return await s3.call('remove', key, async () => {
+    try {
+      await s3.client.send(new DeleteObjectCommand({ ...target, IfMatch: expected }));
+      return true;
+    } catch (error) {
+      if (isConflict(error) || isMissing(error)) return false;
+      throw error;
     }
   });
 }

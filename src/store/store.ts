@@ -13,27 +13,37 @@ export interface ObjectStore {
   /** `file:///…` or `s3://bucket/prefix`, without secrets; for messages. */
   readonly url: string;
 
-  /** The object's bytes, or undefined when there is none. For small objects. */
-  get(key: string): Promise<{ bytes: Uint8Array } | undefined>;
+  /** The object's bytes and their version, or undefined when there is none. For small objects. */
+  get(key: string): Promise<{ bytes: Uint8Array; version: Version } | undefined>;
 
   /** Bytes `[fromByte, toByte)` of an object, as far as it reaches, or undefined when there is none. */
   getRange(key: string, fromByte: number, toByte: number): Promise<Uint8Array | undefined>;
 
-  /** Size in bytes, or undefined when there is no such object. */
-  head(key: string): Promise<{ sizeBytes: number } | undefined>;
+  /** Size in bytes and version, or undefined when there is no such object. */
+  head(key: string): Promise<{ sizeBytes: number; version: Version } | undefined>;
 
   /** Write a whole small object atomically and durably: readers see the old or the new one. */
   put(key: string, bytes: Uint8Array): Promise<void>;
 
   /**
-   * Write an object only where there is none, atomically against any number of racers.
-   * True: the object holds these bytes (a retried put finds its own). False: someone else's are there.
-   * So racers must put something unique into their bytes. After a RetriableError call again to learn which.
+   * Replace exactly the version `expected`, or write where there is nothing (null), atomically against any number
+   * of racers. The version written (a retried put finds its own bytes), or undefined when something else is there.
+   * So racers must put something unique into their bytes. After a RetriableError call again to learn which. However
+   * late a call arrives, it replaces nothing else (on S3: where the store can, see `capabilities`).
    */
+  putIf(key: string, bytes: Uint8Array, expected: Version | null): Promise<Version | undefined>;
+
+  /** `putIf` where there is nothing. True: the object holds these bytes. False: someone else's are there. */
   putIfAbsent(key: string, bytes: Uint8Array): Promise<boolean>;
 
   /** Remove an object, durably; no error when there is none. Folders that are empty then go too. */
   remove(key: string): Promise<void>;
+
+  /** Remove several objects, in one request where the store can. */
+  removeAll(keys: readonly string[]): Promise<void>;
+
+  /** Remove an object if it is still that version. False: another is there, or none. */
+  removeIf(key: string, expected: Version): Promise<boolean>;
 
   /**
    * Objects whose key begins with `prefix`, in key order; open uploads are not among them. `tag` names what was
@@ -68,10 +78,12 @@ export interface ObjectStore {
   /**
    * Make the object visible, replacing the old one in one atomic act. Durable when it returns. `parts` are
    * numbered 1, 2, …; what was sent beyond them is dropped.
-   * Throws CommitFailedError (`upload-gone`, `part-mismatch`) or CommitUnknownError. Completing again what is
-   * published changes nothing; S3 may answer it as a success, or throw any of these.
+   * With `expected` it replaces exactly that version, or nothing where it is null: atomically where the store can,
+   * else by a look before. Throws CommitFailedError (`upload-gone`, `part-mismatch`, `object-changed`) or
+   * CommitUnknownError. Completing again what is published changes nothing; S3 may answer it as a success, or throw
+   * any of these.
    */
-  completeUpload(upload: UploadRef, parts: readonly PartRef[]): Promise<void>;
+  completeUpload(upload: UploadRef, parts: readonly PartRef[], expected?: Version | null): Promise<void>;
 
   /** Is the object that is visible under the upload's key the one this upload with these parts makes? */
   publishedBy(upload: UploadRef, parts: readonly PartRef[]): Promise<boolean>;
@@ -82,8 +94,22 @@ export interface ObjectStore {
   /** Open uploads for keys that begin with `prefix`. S3 does not list the nonce: it is '' there. */
   listUploads(prefix: string): AsyncIterable<UploadRef & { startedMs: number }>;
 
+  /** What the store can, as it has shown itself. Asked once; S3 needs a few requests for it. */
+  capabilities(): Promise<StoreCapabilities>;
+
   /** Release sockets and handles. */
   close(): Promise<void>;
+}
+
+/** Names what is at a key: another writing has another version, but S3 may give the same to the same bytes. */
+export type Version = string;
+
+/** Where a store lacks one, a look before and a look after stand in for it. */
+interface StoreCapabilities {
+  /** `putIf` replaces a version in one act. */
+  readonly conditionalReplace: boolean;
+  /** `completeUpload` checks `expected` in the act. */
+  readonly conditionalComplete: boolean;
 }
 
 /** An object as a list shows it. */
@@ -92,7 +118,7 @@ export interface ListedObject {
   readonly sizeBytes: number;
   readonly modifiedMs: number;
   /** The store's own name for the content, or for this writing of it (S3: the ETag; local: inode and time). */
-  readonly tag: string;
+  readonly tag: Version;
 }
 
 /** An open upload. JSON-serialisable: it is kept in checkpoints. */

@@ -1,10 +1,12 @@
 /** What an export will take, as lines. */
-import type { JobPlan } from '../export/plan-job.ts';
-import { ASSUMED_ROW_BYTES } from '../plan/cost.ts';
-import { formatCount, formatSeconds } from './format.ts';
+import { ASSUMED_ROW_BYTES } from '../estimate/cost.ts';
+import type { JobPlan } from '../estimate/estimate-job.ts';
+import { formatBytes, formatCount, formatSeconds } from './format.ts';
+import { formatVesselTroubles } from './vessel-view.ts';
 
 export function formatPlan(
-  { job, from, to, vessels, states, cost, ...plan }: JobPlan,
+  { job, vessels, states, cost, ...plan }: JobPlan,
+  dates: string,
   limits: string,
 ): string {
   const parts = [
@@ -13,8 +15,9 @@ export function formatPlan(
     `${formatCount(states.done)} done`,
     `${formatCount(states['not-due'])} not due`,
   ];
-  const head = `${job}: ${from} to ${to}, ${formatCount(vessels)} vessels, vessel-days: ${parts.join(', ')}`;
-  if (cost.vesselDays === 0) return `${head}: nothing to do`;
+  const head = `${job}: ${dates}, ${formatCount(vessels)} vessels, vessel-days: ${parts.join(', ')}`;
+  const troubles = plan.troubles.length === 0 ? [] : [formatVesselTroubles(plan.troubles)];
+  if (cost.vesselDays === 0) return [`${head}: nothing to do`, ...troubles].join('\n');
   const lines: [string, string][] = [
     ['readings', `about ${formatCount(round(cost.readings))}`],
     [
@@ -23,10 +26,10 @@ export function formatPlan(
     ],
     ['requests', `about ${formatCount(round(cost.requests))}`],
     ['bytes', `about ${formatBytes(cost.sizeBytes)} in the lake, ${bytesBasis(cost, plan)}`],
-    ['time', `about ${formatSeconds(cost.seconds)} ${limits}, ${timeBasis(cost.boundBy, plan)}`],
+    ['time', `about ${formatSeconds(cost.durationMs / 1_000)} ${limits}, ${timeBasis(cost.boundBy, plan)}`],
     ['sampled', sampleLine(plan)],
   ];
-  return [head, ...lines.map(([name, text]) => `  ${name.padEnd(9)} ${text}`)].join('\n');
+  return [head, ...lines.map(([name, text]) => `  ${name.padEnd(9)} ${text}`), ...troubles].join('\n');
 }
 
 type Basis = Pick<JobPlan, 'experience' | 'timed' | 'sampled'>;
@@ -38,7 +41,7 @@ function bytesBasis({ bytesFrom, dataset }: JobPlan['cost'], { experience }: Bas
 }
 
 function timeBasis(by: JobPlan['cost']['boundBy'], { experience, timed }: Basis): string {
-  if (by === 'pace') return 'which the pace decides';
+  if (by === 'rate-limit') return 'which the rate limit decides';
   if (by === 'experience')
     return `as the ${formatCount(experience?.vesselDays ?? 0)} published vessel-days took`;
   if (by === 'requests') return 'from the time that the sample took';
@@ -47,6 +50,7 @@ function timeBasis(by: JobPlan['cost']['boundBy'], { experience, timed }: Basis)
 }
 
 function sampleLine({ sampled }: Basis): string {
+  if (sampled.length === 0) return 'nothing: no vessel-day of a vessel that is listed';
   const vessels = new Set(sampled.map(({ vessel }) => vessel)).size;
   const dates = sampled.map(({ date }) => date).sort();
   return `${formatCount(sampled.length)} vessel-days of ${vessels} vessels between ${dates[0]} and ${dates.at(-1)}; the others are taken to be like them`;
@@ -57,14 +61,4 @@ function round(count: number): number {
   if (count < 1_000) return count;
   const unit = 10 ** (Math.floor(Math.log10(count)) - 2);
   return Math.round(count / unit) * unit;
-}
-
-const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB', 'PB'];
-
-/** `12.3 GB` */
-export function formatBytes(sizeBytes: number): string {
-  let size = sizeBytes;
-  let unit = 0;
-  for (; size >= 1_000 && unit < UNITS.length - 1; unit++) size /= 1_000;
-  return `${unit === 0 ? size : size.toPrecision(3)} ${UNITS[unit]}`;
 }

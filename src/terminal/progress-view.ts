@@ -1,16 +1,12 @@
 /** The progress of many vessel-days: a bar on a terminal, a line per vessel-day elsewhere. */
-import type { DayResult, ExportObserver } from '../export/export-jobs.ts';
-import type { Progress } from '../export/ports.ts';
 import type { Clock } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
-import { formatCount, formatSeconds } from './format.ts';
-
-/** The part of a stream that is written to. */
-export interface Screen {
-  write(text: string): void;
-  readonly isTTY?: boolean | undefined;
-  readonly columns?: number | undefined;
-}
+import type { DayResult } from '../run/perform-task.ts';
+import type { ExportObserver } from '../run/run-jobs.ts';
+import { formatBytes, formatCount, formatSeconds, formatShort } from './format.ts';
+import type { Screen } from './screen.ts';
+import { createBar, describeBar, paint } from './screen.ts';
+import type { Outlook } from './time-left.ts';
+import { TimeLeft } from './time-left.ts';
 
 export interface ProgressView extends ExportObserver {
   /** Results so far, in order of completion. */
@@ -19,89 +15,80 @@ export interface ProgressView extends ExportObserver {
   log(line: string): void;
   /** Remove the bar. */
   end(): void;
+  /** What was written since the view was opened, and where; '' when that is nothing. */
+  closingLine(lakeUrl: string): string;
 }
-
-const REDRAW_MS = 100;
-const BAR_CELLS = 24;
 
 /** A view on `screen` (stderr: stdout is for the result). */
 export function createProgressView(screen: Screen, clock: Clock): ProgressView {
-  const drawn = screen.isTTY === true;
+  const bar = createBar(screen, clock);
   const startedMs = clock.monotonicMs();
-  const days = new Map<string, Progress>();
+  const timeLeft = new TimeLeft();
   const results: DayResult[] = [];
   const shown = new Set<string>();
   let toDo = 0;
   let finished = 0;
-  let lastDrawMs = Number.NEGATIVE_INFINITY;
 
-  const clear = () => drawn && screen.write('\r\u001b[2K');
   const draw = (force: boolean) => {
-    const nowMs = clock.monotonicMs();
-    if (!drawn || toDo === 0 || (!force && nowMs - lastDrawMs < REDRAW_MS)) return;
-    lastDrawMs = nowMs;
-    const line = describeProgress([...days.values()], toDo, finished, (nowMs - startedMs) / 1_000);
-    screen.write(`\r\u001b[2K${line.slice(0, (screen.columns ?? 80) - 1)}`);
-  };
-  const print = (line: string) => {
-    clear();
-    screen.write(line.endsWith('\n') ? line : `${line}\n`);
-    draw(true);
+    if (toDo === 0) return;
+    bar.draw((columns) => {
+      const outlook = timeLeft.look(clock.monotonicMs());
+      return describeBar(screen, outlook.share, describeProgress(outlook, toDo, finished), columns);
+    }, force);
   };
 
   return {
     results,
-    log: print,
-    onPlanned(count) {
-      toDo = count;
+    log: bar.print,
+    onPlanned(days) {
+      timeLeft.plan(days);
+      toDo = days.length;
+      finished = 0;
       draw(true);
     },
     onProgress(day, progress) {
-      days.set(formatVesselDay(day), progress);
+      timeLeft.progress(day, progress);
       draw(false);
     },
     onResult(result) {
       results.push(result);
-      if (['done', 'not-due', 'not-begun'].includes(result.status)) return;
+      if (['done', 'not-begun'].includes(result.status)) return;
+      // Planned as such; with a message it was begun, or would have been.
+      if (result.status === 'not-due' && result.message === undefined) return;
+      timeLeft.finish(result.day, result.rows);
       finished++;
       // What stops every vessel-day alike is said once.
       if (result.message === undefined || shown.has(result.message)) return draw(true);
       shown.add(result.message);
-      print(`${result.status}: ${result.message}`);
+      bar.print(`${paint(screen, 'red', `${result.status}:`)} ${result.message}`);
+      draw(true);
     },
     end() {
-      clear();
+      bar.end();
       toDo = 0;
     },
+    closingLine: (lakeUrl) => closingLine(results, (clock.monotonicMs() - startedMs) / 1_000, lakeUrl),
   };
 }
 
-/** `██████░░░░  3/6 vessel-days  1,234,567 of 1,900,000 rows  350,000 rows/s  2 s left` */
-export function describeProgress(
-  days: readonly Progress[],
-  toDo: number,
-  finished: number,
-  elapsedSeconds: number,
-): string {
-  const rows = days.reduce((sum, day) => sum + day.rows, 0);
-  const counted = days.filter((day) => day.rowsKnown !== undefined);
-  const known = counted.reduce((sum, day) => sum + (day.rowsKnown ?? 0), 0);
-  // Days that were not counted yet are taken to be like those that were.
-  const expected =
-    counted.length === 0 ? undefined : (known / counted.length) * Math.max(toDo, counted.length);
-  const share = expected === undefined || expected === 0 ? finished / toDo : Math.min(1, rows / expected);
-  const cells = Math.round(share * BAR_CELLS);
-  const rate = elapsedSeconds > 0 ? rows / elapsedSeconds : 0;
-  const left = expected !== undefined && rate > 0 ? Math.max(0, expected - rows) / rate : undefined;
+/** `3/6 vessel-days`, `1.23 M of about 1.90 M rows`, `350,000 rows/s`, `2 s left`; '' for what is not known. */
+export function describeProgress(outlook: Outlook, toDo: number, finished: number): string[] {
+  const { rows, expectedRows, counted, rowsPerSecond, secondsLeft, isLeast } = outlook;
+  const of = expectedRows === undefined ? '' : ` of ${counted ? '' : 'about '}${formatShort(expectedRows)}`;
   return [
-    '█'.repeat(cells) + '░'.repeat(BAR_CELLS - cells),
-    `${finished}/${toDo} vessel-days`,
-    known > 0
-      ? `${formatCount(rows)} of ${formatCount(Math.max(known, rows))} rows`
-      : `${formatCount(rows)} rows`,
-    `${formatCount(Math.round(rate))} rows/s`,
-    left === undefined ? '' : `${formatSeconds(left)} left`,
-  ]
-    .filter((part) => part !== '')
-    .join('  ');
+    `${formatCount(finished)}/${formatCount(toDo)} vessel-days`,
+    `${formatShort(rows)}${of} rows`,
+    rowsPerSecond > 0 ? `${formatShort(rowsPerSecond)} rows/s` : '',
+    secondsLeft === undefined
+      ? ''
+      : `${isLeast ? 'over ' : ''}${formatSeconds(Math.max(1, secondsLeft))} left`,
+  ];
+}
+
+/** `wrote 1,234,567 rows (8.64 MB) in 42 s to file:///data/lake` */
+function closingLine(results: readonly DayResult[], seconds: number, lakeUrl: string): string {
+  const published = results.filter(({ status }) => status === 'published');
+  if (published.length === 0) return '';
+  const sum = (of: 'rows' | 'sizeBytes') => published.reduce((all, result) => all + (result[of] ?? 0), 0);
+  return `wrote ${formatCount(sum('rows'))} rows (${formatBytes(sum('sizeBytes'))}) in ${formatSeconds(seconds)} to ${lakeUrl}`;
 }

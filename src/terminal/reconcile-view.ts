@@ -1,8 +1,8 @@
 /** What a reconciliation found, as lines. */
-import type { FindingState } from '../export/compare-day.ts';
-import type { JobReconciliation } from '../export/reconcile-jobs.ts';
 import type { QueuedRepair, RepairStatus } from '../fleet/repairs.ts';
-import { formatCount } from './format.ts';
+import type { FindingState } from '../reconcile/compare-day.ts';
+import type { JobReconciliation } from '../reconcile/reconcile-jobs.ts';
+import { countOf, formatCount } from './format.ts';
 
 const WORDS: Readonly<Record<FindingState, string>> = {
   missing: 'missing',
@@ -17,21 +17,31 @@ const WORDS: Readonly<Record<FindingState, string>> = {
 /** Missing and stale days are told by their first and their number: there may be years of them. */
 const COUNTED: ReadonlySet<FindingState> = new Set(['missing', 'stale']);
 
-export function formatReconciliation(found: JobReconciliation): string {
-  const { job, from, to, reason, vessels, compared, findings, unasked } = found;
+export function formatReconciliation(found: JobReconciliation, dates: string): string {
+  const { job, reason, vessels, findings, unasked } = found;
   if (reason !== null) return `${job}: not reconciled: ${reason}`;
   const totals = Object.entries(WORDS).flatMap(([state, word]) => {
     const days = findings.filter((finding) => finding.state === state).length;
     return days === 0 ? [] : [`${formatCount(days)} ${word}`];
   });
   const lines = [
-    `${job}: ${from} to ${to}, ${plural(vessels, 'vessel')}, ${plural(compared, 'vessel-day')} compared: ${totals.length === 0 ? 'nothing changed' : totals.join(', ')}`,
+    `${job}: ${dates}, ${countOf(vessels, 'vessel')}, ${comparedWords(found)}: ${totals.length === 0 ? unchangedWords(found) : totals.join(', ')}`,
   ];
   for (const { day, state, message } of findings)
     if (!COUNTED.has(state)) lines.push(`  ${WORDS[state]}  ${day.vessel}/${day.date}: ${message}`);
   for (const state of COUNTED) lines.push(...countedLine(found, state));
   for (const { vessel, message } of unasked) lines.push(`  not asked  ${vessel}: ${message}`);
   return lines.join('\n');
+}
+
+function comparedWords({ compared, notCompared }: JobReconciliation): string {
+  const words = `${countOf(compared, 'vessel-day')} compared`;
+  return notCompared === 0 ? words : `${words}, ${formatCount(notCompared)} could not be`;
+}
+
+function unchangedWords({ compared, notCompared }: JobReconciliation): string {
+  if (notCompared === 0) return 'nothing changed';
+  return compared === 0 ? 'nothing could be compared' : 'nothing changed in those compared';
 }
 
 const QUEUED: readonly (readonly [RepairStatus, string])[] = [
@@ -49,7 +59,7 @@ export function formatQueued(queued: readonly QueuedRepair[]): string {
     const days = queued.filter((one) => one.status === status).length;
     return days === 0 ? [] : [`${formatCount(days)} ${words}`];
   });
-  return `${plural(queued.length, 'vessel-day')}: ${parts.join(', ')}`;
+  return `${countOf(queued.length, 'vessel-day')}: ${parts.join(', ')}`;
 }
 
 /** Lines about what the queue did not take, each with what to do. */
@@ -70,8 +80,4 @@ function countedLine({ findings }: JobReconciliation, state: FindingState): stri
   if (first === undefined) return [];
   const more = others.length === 0 ? '' : ` and ${formatCount(others.length)} more`;
   return [`  ${WORDS[state]}  ${first.day.vessel}/${first.day.date}${more}: ${first.message}`];
-}
-
-function plural(count: number, word: string): string {
-  return `${formatCount(count)} ${word}${count === 1 ? '' : 's'}`;
 }

@@ -1,10 +1,11 @@
 /** The progress of verify: a bar on a terminal; what it found, as it finds it. */
-import type { VerifiedDay, VerifyObserver } from '../audit/verify-lake.ts';
 import type { Clock } from '../model/index.ts';
 import type { Finding, Remark } from '../verify/findings.ts';
 import { FINDINGS, formatPlace } from '../verify/findings.ts';
-import { formatCount, formatSeconds } from './format.ts';
-import type { Screen } from './progress-view.ts';
+import type { VerifiedDay, VerifyObserver } from '../verify/verify-lake.ts';
+import { countOf, formatBytes, formatCount, formatSeconds } from './format.ts';
+import type { Screen } from './screen.ts';
+import { createBar, describeBar, paint } from './screen.ts';
 
 export interface VerifyView extends VerifyObserver {
   readonly totals: VerifyTotals;
@@ -16,48 +17,41 @@ export interface VerifyView extends VerifyObserver {
   end(): void;
 }
 
-export interface VerifyTotals {
-  /** Vessel-days to be verified; more than `vesselDays` after an interruption. */
+interface VerifyTotals {
+  /** Vessel-days to be verified; more than `vesselDays` and `notVerified` after an interruption. */
   planned: number;
+  /** Vessel-days that were checked, and those that could not be. */
   vesselDays: number;
+  notVerified: number;
   /** Vessel-days that nothing was found in. */
   sound: number;
   rows: number;
   bytes: number;
 }
 
-const REDRAW_MS = 100;
-const BAR_CELLS = 24;
-const MEGABYTE = 1_000_000;
-
 /** A view on `screen` (stderr: stdout is for the result). */
 export function createVerifyView(screen: Screen, clock: Clock): VerifyView {
-  const drawn = screen.isTTY === true;
+  const bar = createBar(screen, clock);
   const startedMs = clock.monotonicMs();
-  const totals: VerifyTotals = { planned: 0, vesselDays: 0, sound: 0, rows: 0, bytes: 0 };
+  const totals: VerifyTotals = { planned: 0, vesselDays: 0, notVerified: 0, sound: 0, rows: 0, bytes: 0 };
   const findings: Finding[] = [];
   const remarks: Remark[] = [];
   let toDo = 0;
-  let lastDrawMs = Number.NEGATIVE_INFINITY;
 
   const draw = (force: boolean) => {
-    const nowMs = clock.monotonicMs();
-    if (!drawn || toDo === 0 || (!force && nowMs - lastDrawMs < REDRAW_MS)) return;
-    lastDrawMs = nowMs;
-    const line = describeVerified(totals, toDo, findings.length, (nowMs - startedMs) / 1_000);
-    screen.write(`\r\u001b[2K${line.slice(0, (screen.columns ?? 80) - 1)}`);
+    if (toDo === 0) return;
+    bar.draw((columns) => {
+      const seconds = (clock.monotonicMs() - startedMs) / 1_000;
+      const share = doneOf(totals) / toDo;
+      return describeBar(screen, share, describeVerified(totals, toDo, findings.length, seconds), columns);
+    }, force);
   };
-  const clear = () => drawn && screen.write('\r\u001b[2K');
 
   return {
     totals,
     findings,
     remarks,
-    log(line) {
-      clear();
-      screen.write(line.endsWith('\n') ? line : `${line}\n`);
-      draw(true);
-    },
+    log: bar.print,
     onPlanned(vesselDays) {
       toDo = vesselDays;
       totals.planned = vesselDays;
@@ -71,40 +65,43 @@ export function createVerifyView(screen: Screen, clock: Clock): VerifyView {
       findings.push(...verified.findings);
       remarks.push(...verified.remarks);
       if (!verified.checked) return;
+      if (verified.findings.some(({ name }) => name === 'not-verified')) {
+        totals.notVerified++;
+        return draw(true);
+      }
       totals.vesselDays++;
       totals.rows += verified.rows ?? 0;
       if (verified.findings.length === 0) totals.sound++;
       draw(verified.findings.length > 0);
     },
     end() {
-      clear();
+      bar.end();
       toDo = 0;
     },
   };
 }
 
-function describeVerified(totals: VerifyTotals, toDo: number, findings: number, seconds: number): string {
-  const done = totals.vesselDays / toDo;
-  const cells = Math.round(done * BAR_CELLS);
-  const left = done > 0 && done < 1 ? formatSeconds((seconds / done) * (1 - done)) : '';
+function doneOf({ vesselDays, notVerified }: VerifyTotals): number {
+  return vesselDays + notVerified;
+}
+
+function describeVerified(totals: VerifyTotals, toDo: number, findings: number, seconds: number): string[] {
+  const done = doneOf(totals) / toDo;
   return [
-    '█'.repeat(cells) + '░'.repeat(BAR_CELLS - cells),
-    `${totals.vesselDays}/${toDo} vessel-days`,
-    formatMegabytes(totals.bytes),
-    countOf(findings, 'finding'),
-    left === '' ? '' : `${left} left`,
-  ]
-    .filter((part) => part !== '')
-    .join('  ');
+    `${formatCount(doneOf(totals))}/${formatCount(toDo)} vessel-days`,
+    findingsOf(findings),
+    formatBytes(totals.bytes),
+    done > 0 && done < 1 ? `${formatSeconds((seconds / done) * (1 - done))} left` : '',
+  ];
 }
 
 /** Findings, remarks and totals for people; the findings of one vessel-day together. */
-export function formatVerified(view: VerifyView, deep: boolean): string {
+export function formatVerified(view: VerifyView, deep: boolean, screen: Pick<Screen, 'colour'> = {}): string {
   const blocks = [
-    ...[...view.findings].sort(byDay).map(formatFinding),
+    ...[...view.findings].sort(byDay).map((finding) => formatFinding(finding, screen)),
     ...[...view.remarks].sort(byDay).map(({ name, day, text }) => `${name}  ${formatPlace(day)}\n  ${text}`),
   ];
-  const { planned, vesselDays, rows, bytes } = view.totals;
+  const { planned, vesselDays, notVerified, rows, bytes } = view.totals;
   if (vesselDays === 0 && blocks.length === 0)
     return 'nothing to verify: the lake has nothing of these jobs, dates and vessels\n';
   const how = deep ? 'every row read back and compared with the service' : 'receipts, objects and details';
@@ -112,14 +109,21 @@ export function formatVerified(view: VerifyView, deep: boolean): string {
     vesselDays < planned
       ? `${formatCount(vesselDays)} of ${countOf(planned, 'vessel-day')}`
       : countOf(vesselDays, 'vessel-day');
-  const summary = `${days} verified (${how}; ${formatCount(rows)} rows, ${formatMegabytes(bytes)} read): ${countOf(view.findings.length, 'finding')}`;
+  const found = findingsOf(view.findings.length);
+  if (vesselDays === 0 && notVerified > 0)
+    return `${[...blocks, `nothing could be verified of ${countOf(planned, 'vessel-day')}: ${found}`].join('\n\n')}\n`;
+  const failed = notVerified === 0 ? '' : `, ${formatCount(notVerified)} could not be`;
+  const summary = `${days} verified${failed} (${how}; ${formatCount(rows)} rows, ${formatBytes(bytes)} read): ${found}`;
   return `${[...blocks, summary].join('\n\n')}\n`;
 }
 
-function formatFinding({ name, day, where, found, expected }: Finding): string {
+function formatFinding(
+  { name, day, where, found, expected }: Finding,
+  screen: Pick<Screen, 'colour'>,
+): string {
   const { means, next } = FINDINGS[name];
   return [
-    `${name}  ${formatPlace(day)}`,
+    `${paint(screen, 'red', name)}  ${formatPlace(day)}`,
     `  ${means}`,
     `  where     ${where}`,
     `  found     ${found}`,
@@ -132,11 +136,6 @@ function byDay(a: Finding | Remark, b: Finding | Remark): number {
   return formatPlace(a.day) < formatPlace(b.day) ? -1 : 1;
 }
 
-function countOf(count: number, what: string): string {
-  const many = count === 1 ? '' : 's';
-  return `${count === 0 ? 'no' : formatCount(count)} ${what}${many}`;
-}
-
-function formatMegabytes(bytes: number): string {
-  return `${formatCount(Math.round(bytes / MEGABYTE))} MB`;
+function findingsOf(count: number): string {
+  return count === 0 ? 'no findings' : countOf(count, 'finding');
 }

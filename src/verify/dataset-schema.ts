@@ -1,33 +1,30 @@
 /**
- * The columns of each dataset as the README promises them to readers, in Parquet's own terms. Written here anew:
- * what the encoder believes of itself is not what it is checked by.
+ * The columns of each dataset as they are promised to readers, in Parquet's own terms. Written here anew, but for
+ * the names that the model gives aggregations: the encoder's own table is not what its work is checked by.
  */
 import type { SchemaElement } from 'hyparquet';
 import type { Aggregation, Dataset } from '../model/index.ts';
-import { AGGREGATIONS } from '../model/index.ts';
+import { AGGREGATIONS, aggregationColumns } from '../model/index.ts';
 
-const TIMESTAMP = 'INT64 TIMESTAMP(MICROS, UTC)';
-const STRING = 'BYTE_ARRAY STRING';
-const LONG = 'INT64';
-const DOUBLE = 'DOUBLE';
+const TYPES = {
+  timestamp: 'INT64 TIMESTAMP(MICROS, UTC)',
+  text: 'BYTE_ARRAY STRING',
+  long: 'INT64',
+  double: 'DOUBLE',
+} as const;
 
-type Column = readonly [name: string, type: string];
-
-const SERIES: readonly Column[] = [
-  ['time_series_id', `required ${STRING}`],
-  ['id', `optional ${STRING}`],
-];
-
-const MEASUREMENTS: readonly Column[] = [
-  ['timestamp', `required ${TIMESTAMP}`],
+const TIMESTAMP = `timestamp required ${TYPES.timestamp}`;
+const SERIES = [`time_series_id required ${TYPES.text}`, optional('id', 'text')];
+const MEASUREMENTS = [
+  TIMESTAMP,
   ...SERIES,
-  ['long_value', `optional ${LONG}`],
-  ['double_value', `optional ${DOUBLE}`],
-  ['json_value', `optional ${STRING}`],
+  optional('long_value', 'long'),
+  optional('double_value', 'double'),
+  optional('json_value', 'text'),
 ];
 
 const METADATA_NUMBERS = new Set(['scale', 'maker_range_high', 'maker_range_low']);
-const METADATA: readonly Column[] = [
+const METADATA = [
   ...SERIES,
   ...[
     'source',
@@ -50,30 +47,12 @@ const METADATA: readonly Column[] = [
     'maker_range_high',
     'maker_range_low',
     'domains_json',
-  ].map((name): Column => [name, `optional ${METADATA_NUMBERS.has(name) ? DOUBLE : STRING}`]),
+  ].map((name) => optional(name, METADATA_NUMBERS.has(name) ? 'double' : 'text')),
 ];
 
-function aggregationColumns(aggregation: Aggregation): Column[] {
-  switch (aggregation) {
-    case 'count':
-      return [['count', `optional ${LONG}`]];
-    case 'first_time':
-    case 'last_time':
-      return [[aggregation, `optional ${TIMESTAMP}`]];
-    case 'first_val':
-    case 'last_val':
-      return [
-        [aggregation, `optional ${DOUBLE}`],
-        [`${aggregation}_json`, `optional ${STRING}`],
-      ];
-    default:
-      return [[aggregation, `optional ${DOUBLE}`]];
-  }
-}
-
-/** A column as text, such as `timestamp required INT64 TIMESTAMP(MICROS, UTC)`. */
-function columnText([name, type]: Column): string {
-  return `${name} ${type}`;
+/** A column as text, such as `scale optional DOUBLE`. */
+function optional(name: string, type: keyof typeof TYPES): string {
+  return `${name} optional ${TYPES[type]}`;
 }
 
 /** A column of a footer as such text. */
@@ -95,7 +74,7 @@ export function schemaDifference(
   dataset: Dataset,
   aggregations: readonly Aggregation[] | undefined,
 ): { found: string; expected: string } | undefined {
-  const expected = expectedColumns(found, dataset, aggregations).map(columnText);
+  const expected = expectedColumns(found, dataset, aggregations);
   const unexpected = found.filter((text) => !expected.includes(text));
   const missing = expected.filter((text) => !found.includes(text));
   if (unexpected.length > 0 || missing.length > 0)
@@ -111,18 +90,16 @@ function expectedColumns(
   found: readonly string[],
   dataset: Dataset,
   aggregations: readonly Aggregation[] | undefined,
-): readonly Column[] {
+): readonly string[] {
   if (dataset === 'measurements') return MEASUREMENTS;
   if (dataset === 'metadata') return METADATA;
-  const fixed: readonly Column[] = [MEASUREMENTS[0]!, ...SERIES];
-  return [...fixed, ...(aggregations ?? aggregationsOf(found)).flatMap(aggregationColumns)];
+  const aggregated = (aggregations ?? aggregationsOf(found)).flatMap(aggregationColumns);
+  return [TIMESTAMP, ...SERIES, ...aggregated.map(({ name, type }) => optional(name, type))];
 }
 
 /** The aggregations that columns speak of, in their order; `count` is always among them. */
 function aggregationsOf(found: readonly string[]): Aggregation[] {
   const names = found.map((text) => text.split(' ')[0]!);
-  const present = AGGREGATIONS.filter(
-    (aggregation) => aggregation === 'count' || names.includes(aggregation),
-  );
+  const present = AGGREGATIONS.filter((name) => name === 'count' || names.includes(name));
   return present.sort((a, b) => names.indexOf(a) - names.indexOf(b));
 }

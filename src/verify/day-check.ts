@@ -2,9 +2,11 @@
  * One vessel-day: receipt, object, footer and detail against each other, while exports may be running. I4: only
  * reads.
  */
+import type { FoundClaim } from '../lake/claims.ts';
+import { findClaims } from '../lake/claims.ts';
+import { detailKey, objectKey, receiptKey } from '../lake/keys.ts';
 import type { Aggregation, Receipt, VesselDay } from '../model/index.ts';
-import { detailKey, objectKey, receiptKey } from '../model/index.ts';
-import type { CompareOptions } from './compare.ts';
+import type { Precision } from '../proof/compare-counts.ts';
 import type { DetailCounts } from './detail-check.ts';
 import { checkDetail } from './detail-check.ts';
 import type { Difference, Finding } from './findings.ts';
@@ -12,27 +14,23 @@ import { checkFooter } from './footer-check.ts';
 import type { ObjectReading, ReadableStore } from './object-check.ts';
 import { checkObject } from './object-check.ts';
 import { checkReceipt } from './receipt-check.ts';
-import type { Unfinished } from './unfinished.ts';
-import { readUnfinished } from './unfinished.ts';
 
-/** What a job's present settings say of a receipt; undefined fields where the receipt has other settings. */
+/** What a job's present settings say of a receipt; undefined, or the least, where the receipt has other settings. */
 export interface SettingsOf {
   readonly aggregations: readonly Aggregation[] | undefined;
-  readonly grain: CompareOptions['grain'];
+  readonly precision: Precision;
 }
 
-export interface DayCheckOptions extends ObjectReading {
+interface DayCheckOptions extends ObjectReading {
   readonly settingsOf: (receipt: Receipt) => SettingsOf;
   /** Looks further where nothing differs so far. */
   readonly deepen?: (receipt: Receipt, counts: DetailCounts | undefined) => Promise<Difference[]>;
 }
 
-export interface DayVerdict {
+interface DayVerdict {
   /** Undefined where there is none, or a damaged one. */
   readonly receipt: Receipt | undefined;
   readonly findings: readonly Finding[];
-  /** The attempt that is between publish and receipt: what differs is its doing, and ends with it. */
-  readonly unfinished?: Unfinished;
 }
 
 /** A day that is replaced while it is looked at is looked at again, so often. */
@@ -46,14 +44,13 @@ export async function checkDay(options: DayCheckOptions, day: VesselDay): Promis
   const { store } = options;
   for (let look = 1; ; look++) {
     const bytes = (await store.get(receiptKey(day)))?.bytes;
-    const { receipt, differences } = await compareDay(options, day, bytes);
+    const { receipt, differences } = await findDifferences(options, day, bytes);
     if (differences.length === 0) return { receipt, findings: [] };
-    // In this order: a claim that is gone by now has left a receipt behind.
-    const unfinished = await readUnfinished(store, day);
+    // The claim before the receipt: an attempt that ends in between has written its receipt first.
+    const [claim] = await findClaims(store, day);
     const now = (await store.get(receiptKey(day)))?.bytes;
     if (look < LOOKS && !sameBytes(bytes, now)) continue;
-    if (unfinished !== undefined && (await isPublishedBy(options, day, unfinished)))
-      return { receipt, findings: [], unfinished };
+    if (claim !== undefined && (await isPublishedBy(options, day, claim))) return { receipt, findings: [] };
     return { receipt, findings: differences.map((difference) => ({ ...difference, day })) };
   }
 }
@@ -62,7 +59,7 @@ function sameBytes(a: Uint8Array | undefined, b: Uint8Array | undefined): boolea
   return a === undefined || b === undefined ? a === b : Buffer.compare(a, b) === 0;
 }
 
-async function compareDay(
+async function findDifferences(
   options: DayCheckOptions,
   day: VesselDay,
   bytes: Uint8Array | undefined,
@@ -99,9 +96,9 @@ async function compareContent(options: DayCheckOptions, receipt: Receipt): Promi
       ? await expectNoObject(store, receipt)
       : await checkObject(options, receipt.object);
   if (difference !== undefined) return [difference];
-  const { aggregations, grain } = options.settingsOf(receipt);
+  const { aggregations, precision } = options.settingsOf(receipt);
   const footer = tail === undefined ? [] : await checkFooter(store, tail, { receipt, aggregations });
-  const detail = receipt.detail === null ? undefined : await checkDetail(store, receipt, grain);
+  const detail = receipt.detail === null ? undefined : await checkDetail(store, receipt, precision);
   // What the footer has said already, the detail need not say again.
   const known = new Set(footer.map(({ name }) => name));
   const differences = [...footer, ...(detail?.differences ?? []).filter(({ name }) => !known.has(name))];
@@ -129,10 +126,10 @@ async function expectNoObject(
 async function isPublishedBy(
   options: DayCheckOptions,
   day: VesselDay,
-  unfinished: Unfinished,
+  { file }: FoundClaim,
 ): Promise<boolean> {
-  if (unfinished.sealed === undefined) return false;
-  const { object } = unfinished.sealed;
+  const object = file?.sealed?.draft?.object;
+  if (object === undefined) return false;
   if (object === null) return (await options.store.head(objectKey(day))) === undefined;
   const { store, signal } = options;
   return (await checkObject({ store, signal }, object)).difference === undefined;

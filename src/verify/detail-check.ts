@@ -1,17 +1,14 @@
 /** The detail against the receipt that names it: the same text, counts that add up, a proof that holds. */
-import { createHash } from 'node:crypto';
-import { gunzipSync } from 'node:zlib';
-import type { CountsJson, Receipt } from '../model/index.ts';
+import type { Detail } from '../lake/ledger.ts';
+import { unpackDetail } from '../lake/ledger.ts';
+import type { Receipt } from '../model/index.ts';
 import { DayCounts, dayRange, microsToIso } from '../model/index.ts';
-import type { CompareOptions } from './compare.ts';
-import { compareCounts } from './compare.ts';
-import { seriesTotals, totalsDigest } from './day-totals.ts';
+import type { Disagreement, Precision } from '../proof/compare-counts.ts';
+import { compareCounts, describeSpan } from '../proof/compare-counts.ts';
+import { seriesTotals, totalsDigest } from '../proof/day-totals.ts';
 import type { Difference } from './findings.ts';
 import { firstFew } from './findings.ts';
 import type { ReadableStore } from './object-check.ts';
-
-/** A detail is 150 bytes a series and hour at most: this is a hundred times what 1,000 series make. */
-const MAX_DETAIL_BYTES = 256 << 20;
 
 /** Counts per series and hour: of the object, and as the source said. */
 export interface DetailCounts {
@@ -19,13 +16,16 @@ export interface DetailCounts {
   readonly source: DayCounts | undefined;
 }
 
-export type CheckedDetail = { readonly counts: DetailCounts | undefined; readonly differences: Difference[] };
+interface CheckedDetail {
+  readonly counts: DetailCounts | undefined;
+  readonly differences: Difference[];
+}
 
-/** Read the detail of a receipt that names one. `grain`: how finely its two counts can be compared. */
+/** Read the detail of a receipt that names one. `precision`: how finely its two sides can be compared. */
 export async function checkDetail(
   store: ReadableStore,
   receipt: Receipt,
-  grain: CompareOptions['grain'],
+  precision: Precision,
 ): Promise<CheckedDetail> {
   const { key: where, sha256: expected } = receipt.detail!;
   const wrong = (name: Difference['name'], found: string): CheckedDetail => ({
@@ -34,29 +34,17 @@ export async function checkDetail(
   });
   const object = await store.get(where);
   if (object === undefined) return wrong('detail-missing', 'no detail');
-  const text = unzip(object.bytes);
-  if (text === undefined) return wrong('detail-differs', `${object.bytes.length} bytes that are no gzip`);
-  const sha256 = createHash('sha256').update(text).digest('hex');
-  if (sha256 !== expected) return wrong('detail-differs', `SHA-256 ${sha256}`);
-  const counts = parseCounts(text, receipt.date);
+  const detail = unpackDetail(object.bytes);
+  if (detail === undefined) return wrong('detail-differs', `${object.bytes.length} bytes that are no gzip`);
+  if (detail.sha256 !== expected) return wrong('detail-differs', `SHA-256 ${detail.sha256}`);
+  const counts = parseCounts(detail.text, receipt.date);
   if (counts === undefined) return wrong('detail-differs', 'no counts per series and hour');
-  return { counts, differences: compareDetail(counts, receipt, grain) };
+  return { counts, differences: compareDetail(counts, receipt, precision) };
 }
 
-function unzip(bytes: Uint8Array): Buffer | undefined {
+function parseCounts(text: Uint8Array, date: string): DetailCounts | undefined {
   try {
-    return gunzipSync(bytes, { maxOutputLength: MAX_DETAIL_BYTES });
-  } catch {
-    return undefined;
-  }
-}
-
-function parseCounts(text: Buffer, date: string): DetailCounts | undefined {
-  try {
-    const { ours, source } = JSON.parse(text.toString('utf8')) as {
-      ours: CountsJson;
-      source: CountsJson | null;
-    };
+    const { ours, source } = JSON.parse(new TextDecoder().decode(text)) as Detail;
     const { fromMicros } = dayRange(date);
     return {
       ours: DayCounts.fromJson(fromMicros, ours),
@@ -68,7 +56,7 @@ function parseCounts(text: Buffer, date: string): DetailCounts | undefined {
 }
 
 /** What the receipt says of the day, and what its detail adds up to. */
-function compareDetail(counts: DetailCounts, receipt: Receipt, grain: CompareOptions['grain']): Difference[] {
+function compareDetail(counts: DetailCounts, receipt: Receipt, precision: Precision): Difference[] {
   const { ours } = counts;
   const where = receipt.detail!.key;
   const differences: Difference[] = [];
@@ -96,14 +84,14 @@ function compareDetail(counts: DetailCounts, receipt: Receipt, grain: CompareOpt
       `${microsToIso(span.firstMicros)} to ${microsToIso(span.lastMicros)}`,
       `${receipt.firstTimestamp} to ${receipt.lastTimestamp}`,
     );
-  return differences.length > 0 ? differences : proofDifferences(counts, receipt, grain);
+  return differences.length > 0 ? differences : proofDifferences(counts, receipt, precision);
 }
 
 /** Does what the detail holds prove what the receipt claims? */
 function proofDifferences(
   { ours, source }: DetailCounts,
   receipt: Receipt,
-  grain: CompareOptions['grain'],
+  precision: Precision,
 ): Difference[] {
   const where = receipt.detail!.key;
   const differs = (found: string, expected: string): Difference[] => [
@@ -120,13 +108,19 @@ function proofDifferences(
   const digest = totalsDigest(seriesTotals(source.toJson()));
   const named = receipt.source.totalsSha256 ?? digest;
   if (digest !== named) return differs(`totals of SHA-256 ${digest}`, `${named} in the receipt`);
-  const broken = compareCounts(ours, source, { policy: receipt.proof, grain });
+  const broken = compareCounts(ours, source, { policy: receipt.proof, precision });
   if (broken.length === 0) return [];
-  const say = (side: 'ours' | 'source') =>
-    firstFew(
-      broken.map(
-        (one) => `series ${one.timeSeriesId}${one.hour === null ? '' : ` in hour ${one.hour}`}: ${one[side]}`,
-      ),
-    );
-  return differs(`${say('ours')} published`, `${receipt.proof}: ${say('source')} counted by the source`);
+  return differs(
+    `${describeSide(broken, 'ours')} published`,
+    `${receipt.proof}: ${describeSide(broken, 'source')} ${broken[0]!.times ? 'as the source said' : 'counted by the source'}`,
+  );
+}
+
+/** One side of what differs: `series 3f… in hour 5: 60` or its first and last times, of the first few. */
+export function describeSide(differing: readonly Disagreement[], side: 'ours' | 'source'): string {
+  const texts = differing.map(({ timeSeriesId, hour, times, [side]: count }) => {
+    const where = `series ${timeSeriesId}${hour === null ? '' : ` in hour ${hour}`}`;
+    return `${where}: ${times === undefined ? count : describeSpan(times[side])}`;
+  });
+  return firstFew(texts);
 }

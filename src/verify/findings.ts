@@ -3,7 +3,7 @@ import type { VesselDay } from '../model/index.ts';
 
 /**
  * Every name of a finding, what it means and what to do about it. The names are stable: scripts match them, and
- * the README lists them. One damage gives one finding: a check that could only repeat an earlier one is left out.
+ * docs/receipts.md lists them. One damage gives one finding: a check that could only repeat an earlier one is left out.
  */
 export const FINDINGS = {
   'receipt-damaged': {
@@ -63,7 +63,7 @@ export const FINDINGS = {
     next: 'run the day again with --force: the bytes of the object stay the same, the detail comes back',
   },
   'proof-differs': {
-    means: 'the counts in receipt and detail do not prove what the receipt claims',
+    means: 'counts and times in receipt and detail do not prove what the receipt claims',
     next: 'run the day again with --force',
   },
   'rows-unreadable': {
@@ -110,8 +110,8 @@ export interface Finding {
 
 /** Something to know that is no difference. */
 export interface Remark {
-  /** `unfinished`: an attempt is under way or was left. `not-compared`: what could not be asked of the service. */
-  readonly name: 'unfinished' | 'not-compared' | 'metadata-changed';
+  /** `unfinished`: an attempt is under way or was left. `not-compared`: what could not be asked of the service. `fewer-series`: what a receipt says until it is accepted. */
+  readonly name: 'unfinished' | 'not-compared' | 'metadata-changed' | 'fewer-series';
   readonly day: VesselDay;
   readonly text: string;
 }
@@ -119,7 +119,18 @@ export interface Remark {
 /** Found, expected, at a place: what a check says before it is known of which vessel-day. */
 export type Difference = Omit<Finding, 'day'>;
 
-/** The first few of many differences in one text. */
+/** Both sides of a difference. */
+export type Sides = Pick<Finding, 'found' | 'expected'>;
+
+/** The first few of many differences as one. */
+export function firstFewOf(differing: readonly Sides[]): Sides {
+  return {
+    found: firstFew(differing.map(({ found }) => found)),
+    expected: firstFew(differing.map(({ expected }) => expected)),
+  };
+}
+
+/** The first few of many texts in one. */
 export function firstFew(texts: readonly string[], shown = 3): string {
   const more = texts.length > shown ? `; and ${texts.length - shown} more` : '';
   return texts.slice(0, shown).join('; ') + more;

@@ -11,7 +11,7 @@ import type { ReadableStore } from './object-check.ts';
 const MAX_FOOTER_BYTES = 64 << 20;
 const END_BYTES = 8;
 
-export interface FooterExpectation {
+interface FooterExpectation {
   readonly receipt: Receipt;
   /** Of a statistics job, where its settings are still those of the receipt. */
   readonly aggregations: readonly Aggregation[] | undefined;
@@ -81,6 +81,7 @@ function rowsOf(footer: FileMetaData): number[] {
 }
 
 function compareTimes(groups: readonly RowGroup[], receipt: Receipt): Difference[] {
+  if (groups.length === 0) return [];
   const where = receipt.object!.key;
   const spans = groups.map(timesOf);
   const blind = spans.indexOf(undefined);

@@ -1,13 +1,14 @@
 /** Which vessel-days of a job there is something of: receipts, objects, details. */
-import type { VesselDay } from '../model/index.ts';
 import {
-  datesBetween,
-  isDate,
-  ledgerPrefix,
-  parseClaimKey,
+  keyPrefix,
+  objectPrefix,
+  parseDetailKey,
+  parseObjectKey,
+  parsePartitions,
   parseReceiptKey,
-  VESSEL_ID,
-} from '../model/index.ts';
+} from '../lake/keys.ts';
+import type { VesselDay } from '../model/index.ts';
+import { datesBetween } from '../model/index.ts';
 import type { ReadableStore } from './object-check.ts';
 
 export interface WalkRange {
@@ -19,9 +20,12 @@ export interface WalkRange {
   readonly vessels: readonly string[];
 }
 
-export interface LakeDays {
-  /** By vessel and then date. */
-  readonly days: readonly VesselDay[];
+/** Every date that a lake can have. */
+export const ALL_DATES = { from: '1970-01-01', to: '2200-01-01' };
+
+interface LakeDays {
+  /** By vessel and then date; made as they are taken. */
+  readonly days: Iterable<VesselDay>;
   readonly strays: readonly StrayFiles[];
 }
 
@@ -42,25 +46,18 @@ export async function walkDays(store: ReadableStore, range: WalkRange): Promise<
   const { job } = range;
   const strays = new Map<string, string[]>();
   const found = new Map<string, Set<string>>();
-  const add = (vessel: string, date: string) => {
-    if (!isWanted(range, vessel, date)) return;
-    const dates = found.get(vessel) ?? new Set();
-    found.set(vessel, dates.add(date));
+  const add = (day: VesselDay | undefined) => {
+    if (day === undefined || !isWanted(range, day)) return;
+    found.set(day.vessel, (found.get(day.vessel) ?? new Set()).add(day.date));
   };
   for (const date of datePrefixes(range)) {
-    for await (const { key } of store.list(`${ledgerPrefix(job)}date=${date}`)) {
-      const day = parseReceiptKey(key);
-      if (day !== undefined) add(day.vessel, day.date);
-    }
-    for await (const { key } of store.list(`_detail/${job}/date=${date}`)) {
-      const [, day, vessel] = DETAIL_KEY.exec(key) ?? [];
-      if (vessel !== undefined && day !== undefined) add(vessel, day);
-    }
+    for await (const { key } of store.list(keyPrefix('receipt', job, date))) add(parseReceiptKey(key));
+    for await (const { key } of store.list(keyPrefix('detail', job, date))) add(parseDetailKey(key));
   }
   for (const prefix of objectPrefixes(range)) {
     for await (const { key } of store.list(prefix)) {
-      const [, vessel, date] = OBJECT_KEY.exec(key) ?? [];
-      if (vessel !== undefined && date !== undefined && isDate(date)) add(vessel, date);
+      const day = parseObjectKey(key);
+      if (day !== undefined) add(day);
       else if (!isSkippedByReaders(key)) {
         const folder = key.slice(0, key.lastIndexOf('/'));
         const names = strays.get(folder) ?? [];
@@ -69,10 +66,14 @@ export async function walkDays(store: ReadableStore, range: WalkRange): Promise<
       }
     }
   }
-  const days = [...found.keys()]
-    .sort()
-    .flatMap((vessel) => [...found.get(vessel)!].sort().map((date) => ({ job, vessel, date })));
-  return { days, strays: [...strays].map(toStrays).filter((one) => isStrayWanted(range, one)) };
+  const days = {
+    *[Symbol.iterator]() {
+      for (const vessel of [...found.keys()].sort())
+        for (const date of [...found.get(vessel)!].sort()) yield { job, vessel, date };
+    },
+  };
+  const files = [...strays].map(([folder, names]) => ({ folder, names, ...parsePartitions(folder) }));
+  return { days, strays: files.filter((stray) => isStrayWanted(range, stray)) };
 }
 
 /** Hidden names, and the empty objects that some tools make in the place of folders. */
@@ -80,66 +81,51 @@ function isSkippedByReaders(key: string): boolean {
   return key.endsWith('/') || key.split('/').some((segment) => /^[._]/.test(segment));
 }
 
-function toStrays([folder, names]: [folder: string, names: string[]]): StrayFiles {
-  const vessel = /\/vessel=(IMO\d{7})(?:\/|$)/.exec(folder)?.[1];
-  const date = /\/date=(\d{4}-\d{2}-\d{2})(?:\/|$)/.exec(folder)?.[1];
-  return {
-    folder,
-    names,
-    ...(vessel === undefined ? {} : { vessel }),
-    ...(date === undefined || !isDate(date) ? {} : { date }),
-  };
-}
-
-/** Those of other dates are for whoever verifies those; those of no date are everybody's. */
+/** Strays below another date are left to whoever verifies that date; those below none are always told of. */
 function isStrayWanted({ from, to }: WalkRange, { date }: StrayFiles): boolean {
   return date === undefined || (date >= from && date < to);
 }
 
-const OBJECT_KEY = /^[^/]+\/vessel=(IMO\d{7})\/date=(\d{4}-\d{2}-\d{2})\/data\.parquet$/;
-const DETAIL_KEY = /^_detail\/[^/]+\/date=(\d{4}-\d{2}-\d{2})\/vessel=(IMO\d{7})\.json\.gz$/;
-
 /** What the dates of a range begin with, in few texts: each is a list of its own. */
 function datePrefixes({ from, to }: WalkRange): string[] {
   const dates = datesBetween(from, to);
-  return dates.length <= MAX_DATE_LISTS ? dates : [...new Set(dates.map((date) => date.slice(0, 7)))];
+  if (dates.length <= MAX_DATE_LISTS) return dates;
+  const months = [...new Set(dates.map((date) => date.slice(0, 7)))];
+  return months.length <= MAX_MONTH_LISTS ? months : [''];
 }
 
 const MAX_DATE_LISTS = 7;
+const MAX_MONTH_LISTS = 120;
 
 /** Objects are ordered by vessel first: without vessels to look for, those of all dates are listed. */
-function objectPrefixes({ job, vessels }: WalkRange): string[] {
-  return vessels.length === 0 ? [`${job}/`] : vessels.map((vessel) => `${job}/vessel=${vessel}/`);
+export function objectPrefixes({ job, vessels }: WalkRange): string[] {
+  return vessels.length === 0 ? [objectPrefix(job)] : vessels.map((vessel) => objectPrefix(job, vessel));
 }
 
-function isWanted({ from, to, vessels }: WalkRange, vessel: string, date: string): boolean {
-  if (!isDate(date) || !VESSEL_ID.test(vessel)) return false;
+export function isWanted({ from, to, vessels }: WalkRange, { vessel, date }: VesselDay): boolean {
   return date >= from && date < to && (vessels.length === 0 || vessels.includes(vessel));
 }
 
-/** Vessel-days of the range with a claim, by key. */
-export async function walkClaims(store: ReadableStore, range: WalkRange): Promise<VesselDay[]> {
-  const days = new Map<string, VesselDay>();
-  for await (const { key } of store.list(`_checkpoints/${range.job}/`)) {
-    const claim = parseClaimKey(key);
-    if (claim !== undefined && isWanted(range, claim.day.vessel, claim.day.date))
-      days.set(`${claim.day.vessel}/${claim.day.date}`, claim.day);
-  }
-  return [...days.values()];
+/** What the ledger has of a job. */
+export interface JobExtent {
+  readonly vessels: Set<string>;
+  /** UTC dates. */
+  first: string;
+  last: string;
 }
 
-/** Open uploads of the range: no damage, since nobody sees them. */
-export async function walkUploads(
-  store: ReadableStore,
-  range: WalkRange,
-): Promise<{ day: VesselDay; startedMs: number }[]> {
-  const uploads: { day: VesselDay; startedMs: number }[] = [];
-  for (const prefix of objectPrefixes(range)) {
-    for await (const { key, startedMs } of store.listUploads(prefix)) {
-      const [, vessel, date] = OBJECT_KEY.exec(key) ?? [];
-      if (vessel !== undefined && date !== undefined && isWanted(range, vessel, date))
-        uploads.push({ day: { job: range.job, vessel, date }, startedMs });
-    }
+/** What the ledger has, by job, whether or not there is a job file of that name. */
+export async function walkLedger(store: Pick<ReadableStore, 'list'>): Promise<Map<string, JobExtent>> {
+  const extents = new Map<string, JobExtent>();
+  for await (const { key } of store.list(keyPrefix('receipt'))) {
+    const day = parseReceiptKey(key);
+    if (day === undefined) continue;
+    const { job, vessel, date } = day;
+    const extent = extents.get(job) ?? { vessels: new Set(), first: date, last: date };
+    extents.set(job, extent);
+    extent.vessels.add(vessel);
+    if (date < extent.first) extent.first = date;
+    if (date > extent.last) extent.last = date;
   }
-  return uploads;
+  return extents;
 }

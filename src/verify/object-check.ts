@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto';
 import type { Receipt } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import type { Difference } from './findings.ts';
-import { firstFew } from './findings.ts';
+import type { Difference, Sides } from './findings.ts';
+import { firstFewOf } from './findings.ts';
 
 /** I4: the part of a store that verify is given. Nothing in it writes. */
 export type ReadableStore = Pick<ObjectStore, 'url' | 'get' | 'getRange' | 'head' | 'list' | 'listUploads'>;
 
-/** Bytes asked for at once: with as many at once as there are vessel-days at work, what bounds the memory. */
+/** Bytes asked for at once: times the vessel-days at work, the memory that reading takes. */
 const READ_BYTES = 4 << 20;
 
 export interface ObjectReading {
@@ -21,9 +21,9 @@ export interface ObjectReading {
 type Published = NonNullable<Receipt['object']>;
 
 /** Bytes at the end of an object that are handed on: they hold the footer of hundreds of row groups. */
-export const TAIL_BYTES = 128 << 10;
+const TAIL_BYTES = 128 << 10;
 
-export type CheckedObject =
+type CheckedObject =
   | { readonly difference: Difference; readonly tail?: undefined }
   /** The last TAIL_BYTES of a sound object, or all of it. */
   | { readonly difference?: undefined; readonly tail: Uint8Array };
@@ -31,7 +31,7 @@ export type CheckedObject =
 /** Read an object once, a range at a time, and compare every part. */
 export async function checkObject(reading: ObjectReading, object: Published): Promise<CheckedObject> {
   const where = object.key;
-  const wrong: { number: number; sha256: string }[] = [];
+  const wrong: Sides[] = [];
   const tail = new Uint8Array(Math.min(TAIL_BYTES, object.sizeBytes));
   const tailFrom = object.sizeBytes - tail.length;
   const keepTail: ObjectReading = {
@@ -47,15 +47,13 @@ export async function checkObject(reading: ObjectReading, object: Published): Pr
     const toByte = atByte + part.sizeBytes;
     const sha256 = await hashRange(keepTail, object, atByte, toByte);
     if (sha256 === undefined) return { difference: await otherSize(reading.store, object) };
-    if (sha256 !== part.sha256) wrong.push({ number: index + 1, sha256 });
+    const name = `part ${index + 1} of ${object.parts.length}`;
+    if (sha256 !== part.sha256)
+      wrong.push({ found: `${name}: ${sha256}`, expected: `${name}: ${part.sha256}` });
     atByte = toByte;
   }
   if (wrong.length === 0) return { tail };
-  const say = (digest: (one: (typeof wrong)[number]) => string) =>
-    firstFew(wrong.map((one) => `part ${one.number} of ${object.parts.length}: ${digest(one)}`));
-  const found = say(({ sha256 }) => sha256);
-  const expected = say(({ number }) => object.parts[number - 1]!.sha256);
-  return { difference: { name: 'checksum-differs', where, found, expected } };
+  return { difference: { name: 'checksum-differs', where, ...firstFewOf(wrong) } };
 }
 
 /** SHA-256 of `[fromByte, toByte)`, or undefined when the object ends before that, or not where it should. */

@@ -1,30 +1,7 @@
 /** What is asked of a published object, `{file}`, in SQL, and what the answers come to. */
 import type { DuckDBValue } from '@duckdb/node-api';
-import type { Micros, TimeRange, VesselDay } from '../model/index.ts';
-import { DayCounts, dayRange, MICROS_PER_HOUR } from '../model/index.ts';
-
-/** Values at one instant that are remembered as possible first or last ones. */
-const MAX_EDGE_VALUES = 1_000;
-
-/** A value as the lake holds it: a long, a double, or a JSON text. */
-export type LakeValue = bigint | number | { readonly json: string };
-
-/** What one series' rows of a day come to. */
-export interface SeriesRows {
-  readonly longs: number;
-  readonly doubles: number;
-  readonly jsons: number;
-  /** Undefined without a number. */
-  readonly min: bigint | number | undefined;
-  readonly max: bigint | number | undefined;
-  /** Exact where every row is a long. */
-  readonly sum: bigint | number;
-  /** Sum of the absolute values: what the error of a sum is measured by. */
-  readonly magnitude: number;
-  /** Every value at the first and at the last instant: the contract gives no order to those. */
-  readonly first: readonly LakeValue[];
-  readonly last: readonly LakeValue[];
-}
+import type { LakeValue, Micros, SeriesRows, TimeRange, VesselDay } from '../model/index.ts';
+import { DayCounts, dayRange, MAX_EDGE_VALUES, MICROS_PER_HOUR } from '../model/index.ts';
 
 export interface DayRows {
   readonly counts: DayCounts;
@@ -40,20 +17,30 @@ export interface WindowRow {
   readonly values: ReadonlyMap<string, bigint | number | string | null>;
 }
 
-/** Hour of the day of `timestamp`. */
-function hourSql(day: VesselDay): string {
-  return `(epoch_us("timestamp") - ${dayRange(day.date).fromMicros}) // ${MICROS_PER_HOUR}`;
+/** `count` (an aggregate), first and last time per series and hour of the day. */
+function countsSql(day: VesselDay, count: string): string {
+  const { fromMicros } = dayRange(day.date);
+  return `SELECT time_series_id, (epoch_us("timestamp") - ${fromMicros}) // ${MICROS_PER_HOUR}, ${count},
+      epoch_us(min("timestamp")), epoch_us(max("timestamp"))
+    FROM {file} GROUP BY ALL`;
 }
 
-export function totalsSql(day: VesselDay): string {
-  return `SELECT time_series_id, ${hourSql(day)}, count(*), epoch_us(min("timestamp")), epoch_us(max("timestamp")),
-      count(long_value), count(double_value), count(json_value),
+export function rowCountsSql(day: VesselDay): string {
+  return countsSql(day, 'count(*)');
+}
+
+/** Of a statistics object: readings, by the hour in which their window begins. */
+export function windowCountsSql(day: VesselDay): string {
+  return countsSql(day, 'sum("count")::BIGINT');
+}
+
+/** What the values of each series come to. */
+export const VALUES_SQL = `SELECT time_series_id, count(long_value), count(double_value), count(json_value),
       min(long_value), max(long_value), sum(long_value)::VARCHAR,
       min(double_value), max(double_value), fsum(double_value),
       fsum(abs(coalesce(double_value, long_value::DOUBLE))),
       count(*) FILTER ((long_value IS NOT NULL)::INT + (double_value IS NOT NULL)::INT + (json_value IS NOT NULL)::INT <> 1)
     FROM {file} GROUP BY ALL`;
-}
 
 /** Values at each series' first and last instant. */
 export const EDGES_SQL = `WITH edge AS (
@@ -67,97 +54,52 @@ export const EDGES_SQL = `WITH edge AS (
   SELECT DISTINCT time_series_id, is_first, is_last, long, double, json FROM value
   QUALIFY row_number() OVER (PARTITION BY time_series_id, is_first) <= ${MAX_EDGE_VALUES}`;
 
-export function windowCountsSql(day: VesselDay): string {
-  return `SELECT time_series_id, ${hourSql(day)}, sum("count")::BIGINT, epoch_us(min("timestamp")), epoch_us(max("timestamp"))
-    FROM {file} GROUP BY ALL`;
-}
-
-export function toCounts(day: VesselDay, totals: readonly DuckDBValue[][]): DayCounts {
+export function toCounts(day: VesselDay, counted: readonly DuckDBValue[][]): DayCounts {
   const counts = new DayCounts(dayRange(day.date).fromMicros);
-  for (const [id, , count, first, last] of totals)
+  for (const [id, , count, first, last] of counted)
     counts.add(String(id), Number(count), Number(first), Number(last));
   return counts;
 }
 
-interface Gathered {
-  longs: number;
-  doubles: number;
-  jsons: number;
-  minLong: bigint | null;
-  maxLong: bigint | null;
-  sumLong: bigint;
-  minDouble: number | null;
-  maxDouble: number | null;
-  sumDouble: number;
-  magnitude: number;
-  first: LakeValue[];
-  last: LakeValue[];
-}
-
-export function dayRows(
+export function toDayRows(
   day: VesselDay,
-  totals: readonly DuckDBValue[][],
+  counted: readonly DuckDBValue[][],
+  values: readonly DuckDBValue[][],
   edges: readonly DuckDBValue[][],
 ): DayRows {
-  const gathered = new Map<string, Gathered>();
-  let oddRows = 0;
-  for (const row of totals) {
-    const one = gathered.get(String(row[0])) ?? nothingGathered();
-    gathered.set(String(row[0]), one);
-    addHour(one, row.slice(5));
-    oddRows += Number(row[15]);
-  }
+  const series = new Map(values.map((row) => [String(row[0]), toSeriesRows(row)]));
   for (const [id, isFirst, isLast, long, double, json] of edges) {
     const value = toValue(long, double, json);
-    const one = gathered.get(String(id));
-    if (value === undefined || one === undefined) continue;
-    if (isFirst === true) one.first.push(value);
-    if (isLast === true) one.last.push(value);
+    if (value === undefined) continue;
+    if (isFirst === true) series.get(String(id))?.first.push(value);
+    if (isLast === true) series.get(String(id))?.last.push(value);
   }
-  const series = [...gathered].map(([id, one]) => [id, toSeriesRows(one)] as const);
-  return { counts: toCounts(day, totals), series: new Map(series), oddRows };
+  const oddRows = values.reduce((sum, row) => sum + Number(row[11]), 0);
+  return { counts: toCounts(day, counted), series, oddRows };
 }
 
-function nothingGathered(): Gathered {
+/** Without the values at its first and last instant. */
+function toSeriesRows(row: readonly DuckDBValue[]): SeriesRows & { first: LakeValue[]; last: LakeValue[] } {
+  const [longs, doubles, jsons] = row.slice(1, 4).map(Number) as [number, number, number];
+  const [minLong, maxLong] = row.slice(4, 6) as [bigint | null, bigint | null];
+  const [minDouble, maxDouble, sumDouble, magnitude] = row.slice(7, 11) as (number | null)[];
+  const sumLong = BigInt((row[6] as string | null) ?? 0);
   return {
-    ...{ longs: 0, doubles: 0, jsons: 0, sumLong: 0n, sumDouble: 0, magnitude: 0, first: [], last: [] },
-    ...{ minLong: null, maxLong: null, minDouble: null, maxDouble: null },
+    ...{ longs, doubles, jsons, magnitude: magnitude ?? 0, first: [], last: [] },
+    min: among(Math.min, minLong, minDouble),
+    max: among(Math.max, maxLong, maxDouble),
+    sum: doubles === 0 ? sumLong : (sumDouble ?? 0) + Number(sumLong),
   };
 }
 
-function addHour(one: Gathered, cells: readonly DuckDBValue[]): void {
-  const [longs, doubles, jsons, minLong, maxLong, sumLong, minDouble, maxDouble, sumDouble, magnitude] =
-    cells;
-  one.longs += Number(longs);
-  one.doubles += Number(doubles);
-  one.jsons += Number(jsons);
-  one.minLong = pick(one.minLong, minLong as bigint | null, (a, b) => a < b);
-  one.maxLong = pick(one.maxLong, maxLong as bigint | null, (a, b) => a > b);
-  one.minDouble = pick(one.minDouble, minDouble as number | null, (a, b) => a < b);
-  one.maxDouble = pick(one.maxDouble, maxDouble as number | null, (a, b) => a > b);
-  one.sumLong += BigInt((sumLong as string | null) ?? 0);
-  one.sumDouble += (sumDouble as number | null) ?? 0;
-  one.magnitude += (magnitude as number | null) ?? 0;
-}
-
-function pick<T>(a: T | null, b: T | null, isBetter: (a: T, b: T) => boolean): T | null {
-  if (a === null || b === null) return a ?? b;
-  return isBetter(b, a) ? b : a;
-}
-
-function toSeriesRows(one: Gathered): SeriesRows {
-  const { longs, doubles, jsons, magnitude, first, last } = one;
-  const exact = doubles === 0;
-  const among = (choose: (...values: number[]) => number, long: bigint | null, double: number | null) => {
-    if (long === null || double === null) return long ?? double ?? undefined;
-    return choose(Number(long), double);
-  };
-  return {
-    ...{ longs, doubles, jsons, magnitude, first, last },
-    min: among(Math.min, one.minLong, one.minDouble),
-    max: among(Math.max, one.maxLong, one.maxDouble),
-    sum: exact ? one.sumLong : one.sumDouble + Number(one.sumLong),
-  };
+/** The least or greatest of a series' longs and doubles; a long stays exact where there are no doubles. */
+function among(
+  choose: (...values: number[]) => number,
+  long: bigint | null,
+  double: number | null = null,
+): bigint | number | undefined {
+  if (long === null || double === null) return long ?? double ?? undefined;
+  return choose(Number(long), double);
 }
 
 function toValue(long: unknown, double: unknown, json: unknown): LakeValue | undefined {

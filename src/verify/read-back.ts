@@ -8,11 +8,12 @@ import { CancelledError, messageOf, RetriableError } from '../errors.ts';
 import type { DayCounts, TimeRange, VesselDay } from '../model/index.ts';
 import type { DayRows, WindowRow } from './read-back-rows.ts';
 import {
-  dayRows,
   EDGES_SQL,
+  rowCountsSql,
   toCounts,
-  totalsSql,
+  toDayRows,
   toWindows,
+  VALUES_SQL,
   windowCountsSql,
   windowsSql,
 } from './read-back-rows.ts';
@@ -34,7 +35,7 @@ export interface ReadBack {
 /** DuckDB cannot make rows of the object. */
 export class RowsUnreadable extends Error {}
 
-export interface ReadBackOptions {
+interface ReadBackOptions {
   /** Folders with objects. */
   readonly readableDirs: readonly string[];
   /** A folder of its own; who made it removes it. */
@@ -63,8 +64,8 @@ export function createReadBack(options: ReadBackOptions): ReadBack {
 
   return {
     async measurements(path, day) {
-      const totals = await query(totalsSql(day), path);
-      return dayRows(day, totals, await query(EDGES_SQL, path));
+      const counted = await query(rowCountsSql(day), path);
+      return toDayRows(day, counted, await query(VALUES_SQL, path), await query(EDGES_SQL, path));
     },
     async windowCounts(path, day) {
       return toCounts(day, await query(windowCountsSql(day), path));

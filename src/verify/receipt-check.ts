@@ -1,37 +1,31 @@
 /** Is a receipt whole, and does it say one thing? Only the receipt itself is looked at. */
+import { detailKey, objectKey, receiptKey } from '../lake/keys.ts';
 import type { Receipt, VesselDay } from '../model/index.ts';
-import { API_VERSIONS, dayRange, detailKey, objectKey, receiptKey } from '../model/index.ts';
-import type { Difference } from './findings.ts';
-import { firstFew } from './findings.ts';
-import { isoToMicros } from './instants.ts';
+import { API_VERSIONS, dayRange, parseTimestamp } from '../model/index.ts';
+import type { Difference, Sides } from './findings.ts';
+import { firstFewOf } from './findings.ts';
 
-export type CheckedReceipt =
+type CheckedReceipt =
   | { readonly receipt: Receipt }
   | { readonly receipt?: undefined; readonly difference: Difference };
 
 /** A receipt as it stands in the lake, or what is wrong with it. */
 export function checkReceipt(bytes: Uint8Array, day: VesselDay): CheckedReceipt {
   const where = receiptKey(day);
-  const damaged = (found: string, expected: string): CheckedReceipt => ({
-    difference: { name: 'receipt-damaged', where, found, expected },
+  const damaged = (sides: Sides): CheckedReceipt => ({
+    difference: { name: 'receipt-damaged', where, ...sides },
   });
   const value = parseObject(bytes);
-  if (value === undefined) return damaged(`${bytes.length} bytes that are no JSON object`, 'a receipt');
+  if (value === undefined)
+    return damaged({ found: `${bytes.length} bytes that are no JSON object`, expected: 'a receipt' });
   if (value.receiptVersion !== 1)
-    return damaged(
-      `receiptVersion ${shown(value.receiptVersion)}`,
-      '1 (a newer one needs a newer vessel-export)',
-    );
+    return damaged({
+      found: `receiptVersion ${shown(value.receiptVersion)}`,
+      expected: '1 (a newer one needs a newer vessel-export)',
+    });
   const faults = [...shapeFaults(value), ...(value.object === null ? [] : objectFaults(value.object))];
   if (faults.length === 0) faults.push(...contradictions(value as unknown as Receipt, day));
-  return faults.length === 0
-    ? { receipt: value as unknown as Receipt }
-    : damaged(firstFew(faults.map((fault) => fault.found)), firstFew(faults.map((fault) => fault.expected)));
-}
-
-interface Fault {
-  readonly found: string;
-  readonly expected: string;
+  return faults.length === 0 ? { receipt: value as unknown as Receipt } : damaged(firstFewOf(faults));
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -52,7 +46,7 @@ function isObject(value: unknown): value is Fields {
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
 const isText = (value: unknown) => typeof value === 'string' && value !== '';
 const isSha256 = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
-const isMoment = (value: unknown) => typeof value === 'string' && isoToMicros(value) !== undefined;
+const isMoment = (value: unknown) => typeof value === 'string' && parseTimestamp(value) !== undefined;
 const oneOf = (names: readonly string[]) => (value: unknown) => names.includes(value as string);
 const orNull = (test: (value: unknown) => boolean) => (value: unknown) => value === null || test(value);
 
@@ -83,13 +77,24 @@ const SHAPE: Readonly<Record<string, readonly [(value: unknown) => boolean, stri
   finishedAt: [isMoment, 'an instant'],
 };
 
-function shapeFaults(value: Fields): Fault[] {
-  return Object.entries(SHAPE).flatMap(([name, [test, expected]]) =>
+/** Members that older receipts do not have. */
+const ADDED: typeof SHAPE = {
+  selectedSeries: [isCount, 'a number'],
+  selectHash: [isText, 'a hash'],
+  remark: [
+    (value) => isObject(value) && Array.isArray(value.names) && isObject(value.comparedWith),
+    'names and comparedWith',
+  ],
+};
+
+function shapeFaults(value: Fields): Sides[] {
+  const added = Object.entries(ADDED).filter(([name]) => value[name] !== undefined);
+  return [...Object.entries(SHAPE), ...added].flatMap(([name, [test, expected]]) =>
     test(value[name]) ? [] : [{ found: `${name} ${shown(value[name])}`, expected: `${name}: ${expected}` }],
   );
 }
 
-function objectFaults(object: unknown): Fault[] {
+function objectFaults(object: unknown): Sides[] {
   if (!isObject(object)) return [];
   const { key, sizeBytes, upload, parts } = object;
   const isPart = (part: unknown) => isObject(part) && isCount(part.sizeBytes) && isSha256(part.sha256);
@@ -102,15 +107,16 @@ function objectFaults(object: unknown): Fault[] {
 }
 
 /** What cannot be true at once. Counts against detail and object are for those checks. */
-function contradictions(receipt: Receipt, day: VesselDay): Fault[] {
-  const faults: Fault[] = [];
+function contradictions(receipt: Receipt, day: VesselDay): Sides[] {
+  const faults: Sides[] = [];
   const must = (holds: boolean, found: string, expected: string) => {
     if (!holds) faults.push({ found, expected });
   };
   const place = `${receipt.job}/${receipt.vessel}/${receipt.date}`;
   must(place === `${day.job}/${day.vessel}/${day.date}`, `a receipt of ${place}`, "its own place's");
   const { object, detail, rows, series, firstTimestamp, lastTimestamp } = receipt;
-  must((rows === 0) === (object === null), `${rows} rows and ${object ? 'an' : 'no'} object`, 'both or none');
+  // A day that was emptied has an object of no rows, one that always was has none.
+  must(rows === 0 || object !== null, `${rows} rows and no object`, 'both');
   must(!object || object.key === objectKey(day), `the object ${object?.key}`, objectKey(day));
   must(!detail || detail.key === detailKey(day), `the detail ${detail?.key}`, detailKey(day));
   must(
@@ -128,7 +134,7 @@ function contradictions(receipt: Receipt, day: VesselDay): Fault[] {
   }
   const timed = rows > 0 && receipt.dataset !== 'metadata';
   const [first, last] = [firstTimestamp, lastTimestamp].map((time) =>
-    time === null ? undefined : isoToMicros(time),
+    time === null ? undefined : parseTimestamp(time),
   );
   must(
     timed === (first !== undefined) && timed === (last !== undefined),

@@ -1,54 +1,40 @@
-/** Attempts that are under way, or were left: no damage, and to be told apart from it. */
-import type { ClaimFile, Receipt, VesselDay } from '../model/index.ts';
-import { claimPrefix, parseClaimKey } from '../model/index.ts';
+/** Attempts and uploads that are under way or were left: no damage, and to be told apart from it. */
+import type { FoundClaim } from '../lake/claims.ts';
+import { claimedDays, findClaims } from '../lake/claims.ts';
+import { objectKey, parseObjectKey } from '../lake/keys.ts';
+import type { VesselDay } from '../model/index.ts';
+import type { WalkRange } from './lake-walk.ts';
+import { isWanted, objectPrefixes } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
 
-/** The newest claim of a vessel-day. */
-export interface Unfinished {
-  readonly day: VesselDay;
-  readonly epoch: number;
-  /** When its owner last said that it lives; undefined where it cannot be read. */
-  readonly heartbeatMs: number | undefined;
-  /** Where the day is verified, and only publish and receipt remain. */
-  readonly sealed: { readonly object: Receipt['object'] } | undefined;
-}
-
-/** The newest claim of a vessel-day, if there is one. */
-export async function readUnfinished(store: ReadableStore, day: VesselDay): Promise<Unfinished | undefined> {
-  const epochs: { epoch: number; key: string }[] = [];
-  for await (const { key } of store.list(claimPrefix(day))) {
-    const claim = parseClaimKey(key);
-    if (claim !== undefined) epochs.push({ epoch: claim.epoch, key });
+/** Every vessel-day of the range with a claim, or with an open upload that no claim explains, in one sentence. */
+export async function* describeUnfinished(
+  store: ReadableStore,
+  range: WalkRange,
+): AsyncGenerator<{ day: VesselDay; text: string }> {
+  const claimed = new Set<string>();
+  for (const day of await claimedDays(store, range.job)) {
+    const newest = isWanted(range, day) ? (await findClaims(store, day))[0] : undefined;
+    if (newest === undefined) continue;
+    claimed.add(objectKey(day));
+    yield { day, text: describeClaim(newest) };
   }
-  const newest = epochs.sort((a, b) => b.epoch - a.epoch)[0];
-  if (newest === undefined) return undefined;
-  const object = await store.get(newest.key);
-  if (object === undefined) return undefined;
-  const file = parseClaim(object.bytes);
-  const draft = file?.sealed?.draft;
-  return {
-    day,
-    epoch: newest.epoch,
-    heartbeatMs: file?.heartbeatMs,
-    sealed: draft === undefined ? undefined : { object: draft.object },
-  };
-}
-
-function parseClaim(bytes: Uint8Array): ClaimFile | undefined {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes)) as ClaimFile;
-  } catch {
-    return undefined;
+  for (const prefix of objectPrefixes(range)) {
+    for await (const { key, startedMs } of store.listUploads(prefix)) {
+      const day = parseObjectKey(key);
+      if (day === undefined || !isWanted(range, day) || claimed.has(key)) continue;
+      const begun = new Date(startedMs).toISOString();
+      yield { day, text: `an upload without a claim, begun at ${begun}; gc removes it` };
+    }
   }
 }
 
 /** `attempt 3 was last alive at 2026-01-06T06:20:00.000Z` */
-export function describeUnfinished({ epoch, heartbeatMs, sealed }: Unfinished): string {
+function describeClaim({ epoch, file }: FoundClaim): string {
+  if (file?.heartbeatMs === undefined) return `attempt ${epoch} has a claim that cannot be read`;
   const alive =
-    heartbeatMs === undefined
-      ? 'has a claim that cannot be read'
-      : heartbeatMs === 0
-        ? 'gave the day back; the next run goes on'
-        : `was last alive at ${new Date(heartbeatMs).toISOString()}`;
-  return `attempt ${epoch} ${alive}${sealed === undefined ? '' : '; it has verified the day and publishes it'}`;
+    file.heartbeatMs === 0
+      ? 'gave the day back; the next run goes on'
+      : `was last alive at ${new Date(file.heartbeatMs).toISOString()}`;
+  return `attempt ${epoch} ${alive}${file.sealed ? '; it has verified the day and publishes it' : ''}`;
 }

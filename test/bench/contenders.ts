@@ -1,8 +1,10 @@
 /** The rows of the table: what each one runs, and in which file its rows end. */
+
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { addDays, objectKey } from '../../src/model/index.ts';
+import { objectKey } from '../../src/lake/keys.ts';
+import { addDays } from '../../src/model/index.ts';
 import { type BenchServer, type ChildRun, measureScript } from './child.ts';
 import { DATE, type PreparedDay, VESSEL } from './prepared-day.ts';
 import type { Usage } from './usage.ts';

@@ -1,9 +1,10 @@
 /** The ledger of a made-up fleet, as exports of `fleet-server.ts` would leave it. */
+import { indexKey } from '../../src/lake/keys.ts';
 import type { Job } from '../../src/model/index.ts';
-import { addDays, datesBetween, indexKey } from '../../src/model/index.ts';
+import { addDays, datesBetween } from '../../src/model/index.ts';
 import { settingsHash } from '../../src/plan/settings-hash.ts';
+import { totalsDigest } from '../../src/proof/day-totals.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { totalsDigest } from '../../src/verify/day-totals.ts';
 import { makeReceipt, vesselIds, writeReceipts } from '../helpers/ledger.ts';
 import type { BenchLake } from './lakes.ts';
 

@@ -50,16 +50,19 @@ function* metadataOf(vessels: readonly string[]): Generator<string> {
 }
 
 function* statisticsOf(vessels: readonly string[], from: string, to: string): Generator<string> {
+  let comma = '[';
   for (const date of datesBetween(from, to)) {
     for (const vessel of vessels) {
       const rows = seriesOf(vessel).map(({ timeSeriesId, count }) => {
         const [first, last] = [`${date}T00:00:00.000000Z`, `${date}T23:59:59.000000Z`];
         const values = `"count":${count},"first_time":"${first}","last_time":"${last}"`;
-        return `{"timestamp":"${first}","id":"${timeSeriesId}","aggregations":{${values}}}\n`;
+        return `{"timestamp":"${first}","id":"${timeSeriesId}","aggregations":{${values}}}`;
       });
-      yield rows.join('');
+      yield comma + rows.join(',');
+      comma = ',';
     }
   }
+  yield ']';
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -77,7 +80,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   if (family !== 'statistics' || url.searchParams.get('window') !== '1d')
     throw new Error(`nothing is prepared for ${url.pathname}${url.search}`);
   const [from, to] = ['from', 'to'].map((name) => url.searchParams.get(name)!.slice(0, 10));
-  await send('application/x-ndjson', statisticsOf(vessels, from!, to!));
+  await send('application/json', statisticsOf(vessels, from!, to!));
 }
 
 serveLoopback(answer);

@@ -4,20 +4,25 @@
  *   node test/bench/planning.ts [days, default 100: with 1,000 vessels 100,000 vessel-days]
  *
  * Prints one JSON line: milliseconds per vessel-day in the process that plans, the peak of Redis' memory (bounded
- * by the top-up), and a scan of the ledger of 1,000 vessels × 30 days, the first time and again.
+ * by the top-up), a scan of the ledger of 1,000 vessels × 30 days, the first time and again, and a firing that looks at
+ * all of it, in a scheduler that begins and the next night.
  */
+
 import { pathToFileURL } from 'node:url';
 import type { ExportPorts } from '../../src/export/ports.ts';
 import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
-import { createCoverage } from '../../src/fleet/coverage.ts';
-import { createLedgerView } from '../../src/fleet/ledger-view.ts';
+import { createNightly } from '../../src/fleet/nightly.ts';
+import { createCoverage } from '../../src/fleet/open-days.ts';
+import { receiptKey } from '../../src/lake/keys.ts';
+import { createLedgerView } from '../../src/lake/ledger-view.ts';
 import type { Job } from '../../src/model/index.ts';
-import { addDays, receiptKey, silentLog, systemClock } from '../../src/model/index.ts';
+import { addDays, silentLog, systemClock } from '../../src/model/index.ts';
 import { settingsHash } from '../../src/plan/settings-hash.ts';
-import { openRedis } from '../../src/queue/redis.ts';
 import type { QueuedDay } from '../../src/queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { startVesselDayWorker } from '../../src/queue/vessel-day-worker.ts';
+import { openRedis } from '../../src/redis/connection.ts';
+import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import { newTempFolder } from '../helpers/temp.ts';
@@ -54,7 +59,7 @@ const worker = startVesselDayWorker({
     await store.put(receiptKey(day), receiptOf(day));
     exported++;
   },
-  onHold: async () => {},
+  onFault: async () => true,
   onTrouble: () => {},
 });
 
@@ -102,13 +107,12 @@ async function planAll(): Promise<{ planMs: number; peakBytes: number }> {
 
 async function scanLedger(): Promise<{ firstMs: number; againMs: number }> {
   const coverage = createCoverage({
+    ports: { clock: systemClock, apiVersion: '2026-09-10' },
     job: JOB,
-    settingsHash: hash,
     vessels: VESSELS,
     from: FROM,
     to: addDays(FROM, 30),
     ledger: createLedgerView(store),
-    nowMs: Date.now,
   });
   const startedMs = performance.now();
   await coverage.refresh();
@@ -117,11 +121,38 @@ async function scanLedger(): Promise<{ firstMs: number; againMs: number }> {
   return { firstMs, againMs: performance.now() - startedMs - firstMs };
 }
 
+/** Firings of a job that has published all of it: of a scheduler that begins, and of the next night. */
+async function planNights(): Promise<{ firstMs: number; nextMs: number }> {
+  let nowMs = Date.parse(addDays(FROM, days)) + 43_200_000;
+  const ports = {
+    store,
+    clock: { ...systemClock, nowMs: () => nowMs },
+    log: silentLog,
+    apiVersion: '2026-09-10',
+  };
+  const nightly = createNightly(
+    { ports: ports as unknown as ExportPorts, queue, ledger: createLedgerView(store), log: silentLog },
+    createScheduleState(redis, 'figures', 'nights'),
+  );
+  const job = { ...JOB, schedule: { cron: '15 6 * * *', timezone: 'UTC', settleMs: 0 } };
+  const planMs = async () => {
+    const startedMs = performance.now();
+    await nightly.planIfFired(job, new AbortController().signal);
+    return performance.now() - startedMs;
+  };
+  const firstMs = await planMs();
+  nowMs += 86_400_000;
+  return { firstMs, nextMs: await planMs() };
+}
+
 const idleBytes = await redisBytes();
 const startedMs = performance.now();
 const { planMs, peakBytes } = await planAll();
 const seconds = (performance.now() - startedMs) / 1_000;
 const { firstMs, againMs } = await scanLedger();
+// What the next night queues is not to be exported.
+await worker.stop();
+const nights = await planNights();
 const vesselDays = VESSELS.length * days;
 const figures = {
   vesselDays,
@@ -134,9 +165,9 @@ const figures = {
     firstMs: Math.round(firstMs),
     againMs: Math.round(againMs),
   },
+  firingMs: { vesselDays, firstMs: Math.round(nights.firstMs), nextNightMs: Math.round(nights.nextMs) },
 };
 process.stdout.write(`${JSON.stringify(figures)}\n`);
-await worker.stop();
 await connection.close();
 await store.close();
 await server.stop();

@@ -47,7 +47,7 @@ export const fileIn = (dir: string) => ({
   readings: join(dir, 'readings.ndjson'),
   offsets: join(dir, 'offsets.bin'),
   metadata: join(dir, 'metadata.json'),
-  statistics: join(dir, 'statistics.ndjson'),
+  statistics: join(dir, 'statistics.json'),
   day: join(dir, 'day.json'),
 });
 
@@ -193,9 +193,9 @@ function metadataBody(signals: readonly Signal[]): string {
   );
 }
 
-/** Hourly counts with first and last time, a line each; the block's hours repeated. */
+/** Hourly counts with first and last time; the block's hours repeated. */
 function statisticsBody(signals: readonly Signal[], hours: readonly (readonly HourTruth[])[]): string {
-  let body = '';
+  const rows: object[] = [];
   for (let hour = 0; hour < HOURS; hour++) {
     const hourMicros = DAY_MICROS + hour * MICROS_PER_HOUR;
     for (const [index, { timeSeriesId }] of signals.entries()) {
@@ -207,8 +207,8 @@ function statisticsBody(signals: readonly Signal[], hours: readonly (readonly Ho
         first_time: microsToIso(hourMicros + firstMicros),
         last_time: microsToIso(hourMicros + lastMicros),
       };
-      body += `${JSON.stringify({ timestamp: microsToIso(hourMicros), id: timeSeriesId, aggregations })}\n`;
+      rows.push({ timestamp: microsToIso(hourMicros), id: timeSeriesId, aggregations });
     }
   }
-  return body;
+  return JSON.stringify(rows);
 }

@@ -105,7 +105,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const path = decodeURIComponent(url.pathname);
   if (path === '/oauth2/token') answerBytes(response, 'application/json', Buffer.from(tokenBody()));
   else if (path.startsWith('/bench/metadata/')) answerBytes(response, 'application/json', metadata);
-  else if (path.startsWith('/bench/statistics/')) answerBytes(response, 'application/x-ndjson', statistics);
+  else if (path.startsWith('/bench/statistics/')) answerBytes(response, 'application/json', statistics);
   else if (path.startsWith('/bench/measurements/')) await answerReadings(url, response);
   else {
     response.writeHead(404, { 'content-type': 'application/json', 'api-version': API_VERSION });

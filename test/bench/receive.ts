@@ -1,13 +1,13 @@
 /**
- * Only receives the readings: `receive.ts`, in pages as the exporter asks for them, from where QUERY_… say. Prints
+ * Only receives the readings: `receive.ts`, in time slices as the exporter asks for them, from where QUERY_… say. Prints
  * one JSON line `{"bytesOut"}`.
  */
 import { Agent } from 'undici';
-import { dayRange, microsToIso } from '../../src/model/index.ts';
-import { cutEvenly } from '../../src/plan/pages.ts';
+import { dayRange, MICROS_PER_DAY, microsToIso } from '../../src/model/index.ts';
 import { DATE, VESSEL } from './prepared-day.ts';
 
-const PAGES = 6;
+const SLICES = 6;
+const SLICE_MICROS = MICROS_PER_DAY / SLICES;
 
 const { QUERY_BASE_URL = '', QUERY_AUTH_URL = '', QUERY_CLIENT_ID, QUERY_CLIENT_SECRET } = process.env;
 const { origin, pathname } = new URL(QUERY_BASE_URL);
@@ -31,8 +31,9 @@ async function fetchToken(): Promise<string> {
 
 const headers = { authorization: `Bearer ${await fetchToken()}` };
 let bytesOut = 0;
-for (const { fromMicros, toMicros } of cutEvenly(dayRange(DATE), PAGES)) {
-  const range = `from=${microsToIso(fromMicros)}&to=${microsToIso(toMicros)}`;
+for (let slice = 0; slice < SLICES; slice++) {
+  const fromMicros = dayRange(DATE).fromMicros + slice * SLICE_MICROS;
+  const range = `from=${microsToIso(fromMicros)}&to=${microsToIso(fromMicros + SLICE_MICROS)}`;
   const path = `${pathname}/measurements/flat/${VESSEL}/*?${range}&format=ndjson&output_domain=id`;
   const { statusCode, body } = await agent.request({ origin, path, method: 'GET', headers });
   if (statusCode !== 200) throw new Error(`${path}: got ${statusCode}`);

@@ -1,6 +1,6 @@
 /**
  * How a fleet scales: workers in processes of their own, as users start them, empty a queue of vessel-days. Where
- * the service's latency is the limit the cap decides; where the processor is, the cores that a worker is given.
+ * the service's latency is the limit the concurrency limit decides; where the processor is, the cores that a worker is given.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -34,8 +34,8 @@ async function measureLatency(dir: string, signal: AbortSignal, voice: Voice): P
   const dates = Array.from({ length: LATENCY_DAYS }, (_, n) => addDays(DATE, -n));
   const load = { server, days: dates.map((date) => ({ job: 'measurements', vessel: VESSEL, date })) };
   const cases: Fleet[] = [
-    { name: '1 worker, cap 4', workers: [{}], cap: 4, vesselDaysAtOnce: 6 },
-    { name: '2 workers, cap 8', workers: [{}, {}], cap: 8, vesselDaysAtOnce: 6 },
+    { name: '1 worker, cap 4', workers: [{}], concurrencyLimit: 4, vesselDaysAtOnce: 6 },
+    { name: '2 workers, cap 8', workers: [{}, {}], concurrencyLimit: 8, vesselDaysAtOnce: 6 },
   ];
   voice.say(
     `\nlatency is the limit: ${LATENCY_DAYS} vessel-days of ${formatCount(LATENCY_READINGS)} readings, each answer ${LATENCY_MS} ms late\n`,
@@ -53,12 +53,12 @@ async function measureCores(dir: string, signal: AbortSignal, voice: Voice): Pro
   const names = Array.from({ length: CPU_DAYS }, (_, n) => `measurements-${n}`);
   const load = { server, days: names.map((job) => ({ job, vessel: VESSEL, date: DATE })) };
   const cases: Fleet[] = [
-    { name: '1 worker on 1 core', workers: [{ cores: '0' }], cap: 8, vesselDaysAtOnce: 4 },
-    { name: '1 worker on 2 cores', workers: [{ cores: '0,1' }], cap: 8, vesselDaysAtOnce: 4 },
+    { name: '1 worker on 1 core', workers: [{ cores: '0' }], concurrencyLimit: 8, vesselDaysAtOnce: 4 },
+    { name: '1 worker on 2 cores', workers: [{ cores: '0,1' }], concurrencyLimit: 8, vesselDaysAtOnce: 4 },
     {
       name: '2 workers on 1 core each',
       workers: [{ cores: '0' }, { cores: '1' }],
-      cap: 8,
+      concurrencyLimit: 8,
       vesselDaysAtOnce: 4,
     },
   ];

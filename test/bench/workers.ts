@@ -7,12 +7,12 @@ import { performance } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { readReceipt } from '../../src/lake/ledger.ts';
 import type { VesselDay } from '../../src/model/index.ts';
 import { formatVesselDay } from '../../src/model/index.ts';
-import { readReceipt } from '../../src/publish/ledger.ts';
-import { openRedis } from '../../src/queue/redis.ts';
 import type { VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { openRedis } from '../../src/redis/connection.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import type { BenchServer } from './child.ts';
@@ -27,7 +27,7 @@ export interface Fleet {
   /** One worker each, on these cores as `taskset` takes them, or wherever there is room. */
   readonly workers: readonly { readonly cores?: string }[];
   /** Requests at once, of all workers together. */
-  readonly cap: number;
+  readonly concurrencyLimit: number;
   /** Of each worker. */
   readonly vesselDaysAtOnce: number;
 }
@@ -61,7 +61,7 @@ export async function runFleet(
     LAKE_URL: pathToFileURL(lakeDir).href,
     JOBS_DIR: jobsDir,
     REDIS_URL: redis.url,
-    QUERY_MAX_CONCURRENCY: String(fleet.cap),
+    QUERY_MAX_CONCURRENCY: String(fleet.concurrencyLimit),
     WORKER_CONCURRENCY: String(fleet.vesselDaysAtOnce),
     HTTP_PORT: '0',
   };

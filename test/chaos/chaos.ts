@@ -1,95 +1,232 @@
 /**
- * Chaos over a backfill: workers die by `kill -9`, Redis is restarted, the service answers 503 for a while, and
- * the store too where the lake is in a bucket. What strikes is tied to the progress, not to the time, so that a quick and a slow machine see the same: after so
- * many vessel-days a worker, chosen by the seed, dies and another one begins.
+ * Chaos over a backfill: workers die by `kill -9` while Redis, the service and the store fail around them. What
+ * strikes is tied to the progress, not to the time, so that a quick and a slow machine see the same: after so many
+ * vessel-days a worker, chosen by the seed, dies and another one begins, and with it the next ingredient strikes.
  */
+import type { Fault } from '../helpers/faulty-service/faults.ts';
 import type { FleetBench, FleetProcess } from '../integration/fleet-bench.ts';
-import { publishedBy } from '../integration/fleet-bench.ts';
+import { JOB, publishedBy } from '../integration/fleet-bench.ts';
+import { delayWrites, poisonDay } from './store-trouble.ts';
+
+/** In the order in which they strike, one with each kill; from the first again after the last. */
+export const INGREDIENTS = [
+  /** The service answers 503 for a while. */
+  'busy-service',
+  /** Redis is killed and started again; once. */
+  'redis-restart',
+  /** The store answers 503 for a while; in a bucket only. */
+  'busy-store',
+  /** The service answers 404, empty lists, HTML, and 504 for long ranges. */
+  'ill-service',
+  /** Writes reach the store seconds after their sender was cut off; in a folder a worker is stopped and goes on. */
+  'late-writes',
+  /** The clock of Redis is set back, and forth. */
+  'clock-steps',
+] as const;
+/** `poison`: from the beginning, a vessel-day for each worker that the store refuses until all others are done. */
+export type Ingredient = (typeof INGREDIENTS)[number] | 'poison';
 
 export interface ChaosOptions {
-  readonly from: string;
-  readonly to: string;
+  readonly vessels: readonly string[];
+  readonly dates: readonly string[];
   readonly workers: number;
   readonly seed: number;
+  readonly ingredients: ReadonlySet<Ingredient>;
   /** Vessel-days between two kills. */
   readonly killEvery?: number;
-  /** Requests that fail in a row while the service is in trouble. */
+  /** Answers in a row that fail while the service is in trouble. */
   readonly refusals?: number;
-  /** Requests to the store that fail in a row. */
+  readonly illAnswers?: number;
+  /** Requests to the store that fail, or come late, in a row. */
   readonly storeRefusals?: number;
+  readonly lateWrites?: number;
+  /** How late writes come, and how long a worker stands still. A claim is taken over after a minute. */
+  readonly lateMs?: number;
+  readonly stopMs?: number;
   readonly say?: (line: string) => void;
 }
 
 export interface ChaosReport {
   readonly kills: number;
-  readonly redisRestarts: number;
+  /** How often each ingredient struck. */
+  readonly strikes: ReadonlyMap<Ingredient, number>;
   readonly refusedRequests: number;
-  readonly storeRefusals: number;
+  readonly illAnswers: number;
+  /** Vessel-days that failed while the service was ill, and were tried again in the end. */
+  readonly failedOnce: number;
   /** What the backfill said in the end. */
   readonly progress: string;
 }
 
+const CLOCK_KEY = 'chaos:clock';
+/** Milliseconds that the clock of Redis is off by, one step after the other. */
+const CLOCK_STEPS_MS = [-20_000, 30_000, -5_000, 0];
+
 export async function runChaos(bench: FleetBench, options: ChaosOptions): Promise<ChaosReport> {
-  const { workers, killEvery = 3, refusals = 60, storeRefusals = 30, say = () => {} } = options;
+  const { dates, workers, killEvery = 2, refusals = 60, illAnswers = 24, storeRefusals = 30 } = options;
+  const { lateWrites = 20, lateMs = 3_000, stopMs = 4_000, say = () => {} } = options;
   const random = createRandom(options.seed);
   const alive: FleetProcess[] = [];
   const all: FleetProcess[] = [];
-  const report = { kills: 0, redisRestarts: 0, refusedRequests: 0, storeRefusals: 0 };
+  const strikes = new Map<Ingredient, number>();
+  const counts = { kills: 0, refusedRequests: 0, illAnswers: 0 };
+  const turns = INGREDIENTS.filter((ingredient) => options.ingredients.has(ingredient));
 
   function begin(): void {
-    const started = bench.start({ command: 'worker', maxAttempts: 1_000 });
+    const started = bench.start({ command: 'worker', maxAttempts: 1_000, clockKey: CLOCK_KEY });
     alive.push(started);
     all.push(started);
   }
 
-  function refuse(): void {
-    const until = report.refusedRequests + refusals;
-    say('the service answers 503');
+  function makeBusy(): void {
+    const until = counts.refusedRequests + refusals;
     bench.service.faults = () => {
-      report.refusedRequests++;
-      if (report.refusedRequests >= until) bench.service.faults = undefined;
+      counts.refusedRequests++;
+      if (counts.refusedRequests >= until) bench.service.faults = undefined;
       return { kind: 'status', status: 503 };
     };
   }
 
+  function makeIll(): void {
+    const until = counts.illAnswers + illAnswers;
+    bench.service.faults = ({ family }) => {
+      if (family === 'token') return undefined;
+      counts.illAnswers++;
+      if (counts.illAnswers >= until) bench.service.faults = undefined;
+      return ILLS[Math.floor(random() * ILLS.length)];
+    };
+  }
+
   function breakStore(): void {
-    if (bench.line === undefined) return;
-    say('the store answers 503');
     const fault = { kind: 'answer', status: 503, body: '' } as const;
-    bench.line.script(() => true, ...Array.from({ length: storeRefusals }, () => fault));
-    report.storeRefusals += storeRefusals;
+    bench.line?.script(() => true, ...Array.from({ length: storeRefusals }, () => fault));
+  }
+
+  function writeLate(): void {
+    const one = alive[Math.floor(random() * alive.length)]!;
+    if (bench.line !== undefined) {
+      delayWrites(bench.line, lateWrites, lateMs);
+      return;
+    }
+    one.child.kill('SIGSTOP');
+    setTimeout(() => one.child.kill('SIGCONT'), stopMs);
   }
 
   async function restartRedis(): Promise<void> {
-    say('Redis is killed and started again');
+    if (strikes.get('redis-restart') !== 1) return;
     await bench.redis.kill();
     await bench.redis.start();
-    report.redisRestarts++;
+  }
+
+  async function stepClock(): Promise<void> {
+    const stepMs = CLOCK_STEPS_MS[(strikes.get('clock-steps')! - 1) % CLOCK_STEPS_MS.length]!;
+    await bench.redis.command('SET', CLOCK_KEY, String(stepMs));
+  }
+
+  const perform: Readonly<Record<(typeof INGREDIENTS)[number], () => void | Promise<void>>> = {
+    'busy-service': makeBusy,
+    'redis-restart': restartRedis,
+    'busy-store': breakStore,
+    'ill-service': makeIll,
+    'late-writes': writeLate,
+    'clock-steps': stepClock,
+  };
+
+  async function strike(turn: number): Promise<void> {
+    const ingredient = turns[turn % turns.length];
+    if (ingredient === undefined) return;
+    strikes.set(ingredient, (strikes.get(ingredient) ?? 0) + 1);
+    say(ingredient);
+    await perform[ingredient]();
   }
 
   function killOne(): void {
     const [victim] = alive.splice(Math.floor(random() * alive.length), 1);
     victim?.child.kill('SIGKILL');
-    report.kills++;
+    counts.kills++;
     say(`kill -9 of worker ${victim?.child.pid}`);
     begin();
   }
 
-  for (let n = 0; n < workers; n++) begin();
-  const ended = bench.backfill({ from: options.from, to: options.to });
-  const done = ended.then(() => true);
-  let struck = 0;
-  while (!(await Promise.race([done, nextOutput(all)]))) {
-    const published = all.reduce((sum, worker) => sum + publishedBy(worker).length, 0);
-    for (; struck < Math.floor(published / killEvery); struck++) {
-      if (struck === 2) await restartRedis();
-      if (struck === 3) breakStore();
-      if (struck === 1) refuse();
-      killOne();
-    }
+  const days = dates.flatMap((date) => options.vessels.map((vessel) => ({ vessel, date })));
+  const heal = options.ingredients.has('poison') ? await poisonSome() : async () => {};
+
+  /** Days of the first half, so that the queue meets them early; healed once everything else is done. */
+  async function poisonSome(): Promise<() => Promise<void>> {
+    const half = days.slice(0, days.length / 2).sort(() => random() - 0.5);
+    const poisoned = half.slice(0, workers);
+    const heals = await Promise.all(poisoned.map((day) => poisonDay(bench, day)));
+    const others = days.filter((day) => !poisoned.includes(day)).map((day) => ({ job: JOB, ...day }));
+    strikes.set('poison', heals.length);
+    return async () => {
+      // Done, or failed while the service was ill.
+      await waitFor(async () => {
+        const failed = await bench.queue.failed(others);
+        return (await bench.receiptCount()) + failed.size >= others.length;
+      });
+      say('all but the poisoned days are done');
+      for (const healOne of heals) await healOne();
+    };
   }
-  const { said } = await ended;
-  return { ...report, progress: said };
+
+  for (let n = 0; n < workers; n++) begin();
+  const range = { from: dates[0]!, to: nextDate(dates.at(-1)!) };
+  let struck = 0;
+
+  /** Strikes and kills as the vessel-days go on, until the backfill has ended. */
+  async function accompany(ended: ReturnType<FleetBench['backfill']>): Promise<string> {
+    const done = ended.then(() => true);
+    while (!(await Promise.race([done, nextOutput(all)]))) {
+      const published = all.reduce((sum, worker) => sum + publishedBy(worker).length, 0);
+      for (; struck < Math.floor(published / killEvery); struck++) {
+        if (struck > 0) await strike(struck - 1);
+        killOne();
+      }
+    }
+    return (await ended).said;
+  }
+
+  const stop = new AbortController();
+  const ended = bench.backfill(range, stop.signal);
+  const healed = heal();
+  let said = await accompany(ended);
+  await healed;
+  // What failed while the service was ill is tried again, under what has not struck yet.
+  let failedOnce = 0;
+  for (let failed = failedOf(said); failed > 0; failed = failedOf(said)) {
+    failedOnce += failed;
+    bench.service.faults = undefined;
+    said = await accompany(bench.backfill({ ...range, failed: true }));
+  }
+  bench.service.faults = undefined;
+  await bench.line?.delivered();
+  // Nothing is to do any more; claims that came back late go with the end of a backfill, or with gc after a day.
+  ({ said } = await bench.backfill(range));
+  if (options.ingredients.has('late-writes')) await bench.collectGarbage();
+  return { ...counts, strikes, failedOnce, progress: said };
+}
+
+/** Vessel-days that failed, by the last line of a backfill. */
+function failedOf(said: string): number {
+  const last = [...said.matchAll(/ done, ([\d,]+) failed/g)].at(-1);
+  return Number(last?.[1]?.replaceAll(',', '') ?? 0);
+}
+
+const ILLS: readonly Fault[] = [
+  { kind: 'status', status: 404 },
+  { kind: 'garbage', body: '[]', contentType: 'application/json' },
+  { kind: 'garbage', body: '<html><body>Service unavailable</body></html>', contentType: 'text/html' },
+  { kind: 'refuse-long-ranges', overSeconds: 6 * 3_600, status: 504 },
+];
+
+const WAIT_MS = 500;
+
+async function waitFor(isTrue: () => Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+}
+
+function nextDate(date: string): string {
+  return new Date(Date.parse(`${date}T00:00:00Z`) + 86_400_000).toISOString().slice(0, 10);
 }
 
 /** False as soon as any of the processes says something. */

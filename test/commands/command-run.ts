@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises';
 import type { CommandContext } from '../../src/commands/context.ts';
 import { CancelledError, ConfigError, messageOf } from '../../src/errors.ts';
-import type { RunningService } from '../../src/service/service.ts';
+import type { RunningService } from '../../src/service/options.ts';
 import type { JobFile } from '../helpers/run.ts';
 import { exportEnv, writeJobs } from '../helpers/run.ts';
 

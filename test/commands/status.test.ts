@@ -1,17 +1,19 @@
 /** `status` on lakes that hold every state; nothing answers at the service's address. */
+
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { StatusOptions } from '../../src/commands/status.ts';
 import { statusCommand } from '../../src/commands/status.ts';
+import { jsonBytes } from '../../src/lake/json.ts';
+import { claimKey, noteKey, receiptKey } from '../../src/lake/keys.ts';
+import { writeNote } from '../../src/lake/ledger.ts';
 import type { ClaimFile, Note, VesselDay } from '../../src/model/index.ts';
-import { addDays, claimKey, noteKey, receiptKey, systemClock } from '../../src/model/index.ts';
+import { addDays, systemClock } from '../../src/model/index.ts';
 import { planVesselDays } from '../../src/plan/due.ts';
 import { settingsHash } from '../../src/plan/settings-hash.ts';
-import { jsonBytes } from '../../src/publish/json.ts';
-import { writeNote, writeReceipt } from '../../src/publish/ledger.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { lakeFiles } from '../helpers/lake.ts';
-import { makeReceipt, vesselIds } from '../helpers/ledger.ts';
+import { makeReceipt, vesselIds, writeReceipt } from '../helpers/ledger.ts';
 import type { JobFile, TestLake } from '../helpers/run.ts';
 import { newLake, OTHER_VESSEL, startTestService, VESSEL } from '../helpers/run.ts';
 import type { CommandPlace } from './command-run.ts';
@@ -113,12 +115,12 @@ test('every state, with rows', async () => {
     IMO9321483     1,234,567       empty     missing       stale      failed     refused     running     missing     not due
     IMO9322853           999         999         999         999         999         999         999         999     not due
 
-    18 vessel-days: 9 complete, 1 empty, 2 missing, 1 stale, 1 failed, 1 refused, 1 running, 2 not due; 3,711,693 rows published
+    18 vessel-days: 9 published, 1 empty, 2 missing, 1 stale, 1 failed, 1 refused, 1 running, 2 not due; 3,711,693 rows published
     oldest gap: measurements/IMO9321483/2026-01-07
     last success: measurements/IMO9322853/2026-01-12 at 2026-01-12T23:00:12.000Z
 
     failed: IMO9321483/2026-01-09: 5 fetched, 6 counted by the source
-    refused: refused to replace the published day
+    refused: IMO9321483/2026-01-10: refused to replace the published day
     1 broken off: the next run goes on where they stopped
     "
   `);
@@ -133,14 +135,14 @@ test('every state, one character a day', async () => {
     IMO9321483    ????????????????█o?sFR>?··
     IMO9322853    ????????????????████████··
 
-    █ complete  o empty  ? missing  s stale  F failed  R refused  > running  · not due
+    █ published  o empty  ? missing  s stale  F failed  R refused  > running  · not due
 
-    52 vessel-days: 9 complete, 1 empty, 34 missing, 1 stale, 1 failed, 1 refused, 1 running, 4 not due; 3,711,693 rows published
+    52 vessel-days: 9 published, 1 empty, 34 missing, 1 stale, 1 failed, 1 refused, 1 running, 4 not due; 3,711,693 rows published
     oldest gap: measurements/IMO9321483/2025-12-20
     last success: measurements/IMO9322853/2026-01-12 at 2026-01-12T23:00:12.000Z
 
     failed: IMO9321483/2026-01-09: 5 fetched, 6 counted by the source
-    refused: refused to replace the published day
+    refused: IMO9321483/2026-01-10: refused to replace the published day
     1 broken off: the next run goes on where they stopped
     "
   `);
@@ -160,9 +162,9 @@ test('ranges wider than the terminal go on below', async () => {
     IMO9321483    ?????????█????
     IMO9322853    ??????????????
 
-    █ complete  ? missing
+    █ published  ? missing
 
-    80 vessel-days: 1 complete, 79 missing; 1,234,567 rows published
+    80 vessel-days: 1 published, 79 missing; 1,234,567 rows published
     oldest gap: measurements/IMO9321483/2025-12-01
     last success: measurements/IMO9321483/2026-01-05 at 2026-01-05T23:00:12.000Z
     "
@@ -171,7 +173,7 @@ test('ranges wider than the terminal go on below', async () => {
 
 test('JSON says what the grid says', async () => {
   await writeEveryState();
-  const { jobs } = JSON.parse((await status({ json: true })).stdout);
+  const { jobs, days } = JSON.parse((await status({ json: true })).stdout);
   expect(jobs).toMatchObject([
     {
       job: 'measurements',
@@ -181,7 +183,7 @@ test('JSON says what the grid says', async () => {
       vessels: [VESSEL, OTHER_VESSEL],
       vesselDays: 18,
       totals: {
-        complete: 9,
+        published: 9,
         empty: 1,
         missing: 2,
         stale: 1,
@@ -191,12 +193,12 @@ test('JSON says what the grid says', async () => {
         'not-due': 2,
       },
       oldestGap: { vessel: VESSEL, date: '2026-01-07' },
-      lastSuccess: { vessel: OTHER_VESSEL, date: '2026-01-12' },
+      lastPublished: { vessel: OTHER_VESSEL, date: '2026-01-12' },
     },
   ]);
-  const cells = jobs[0].cells.filter((cell: { vessel: string }) => cell.vessel === VESSEL);
+  const cells = days.filter((cell: { vessel: string }) => cell.vessel === VESSEL);
   expect(cells.map(({ state }: { state: string }) => state)).toEqual([
-    'complete',
+    'published',
     'empty',
     'missing',
     'stale',
@@ -261,6 +263,18 @@ test('no credentials are needed', async () => {
   expect(await status({ discover: true }, { env })).toMatchObject({ code: 2 });
 });
 
+test('a reason that several vessel-days share is said once, with the first of them', async () => {
+  const message = 'no space is left';
+  for (const offset of [0, 1])
+    await writeNote(store, note(dayOf(offset), { message: `${VESSEL}/2026-01-0${5 + offset}: ${message}` }));
+  await writeNote(store, note(dayOf(2), { message: 'the service answered 500' }));
+  const { stdout } = await status();
+  expect(stdout.split('\n').filter((line) => line.startsWith('failed: '))).toEqual([
+    `failed: ${VESSEL}/2026-01-05: no space is left (and 1 more of this kind)`,
+    `failed: ${VESSEL}/2026-01-07: the service answered 500`,
+  ]);
+});
+
 test('many failures of a kind are said once', async () => {
   for (let offset = 0; offset < 8; offset++) await writeNote(store, note(dayOf(offset), {}));
   const { stdout } = await status();
@@ -273,8 +287,8 @@ test('files that cannot be read are failed vessel-days, and named', async () => 
   await writeEveryState();
   await store.put(receiptKey(dayOf(1)), Buffer.from('{'));
   await store.put(noteKey(dayOf(5)), Buffer.from('{'));
-  const { jobs } = JSON.parse((await status({ json: true })).stdout);
-  const cells = jobs[0].cells.filter((cell: { code?: string }) => cell.code === 'damaged-file');
+  const { days } = JSON.parse((await status({ json: true })).stdout);
+  const cells = days.filter((cell: { code?: string }) => cell.code === 'damaged-file');
   expect(cells.map(({ date }: { date: string }) => date)).toEqual(['2026-01-06', '2026-01-10']);
   expect(cells[0].message).toContain(receiptKey(dayOf(1)));
 });

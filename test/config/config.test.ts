@@ -1,8 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { loadConfig, pickJobs, showSettings } from '../../src/config/config.ts';
+import { parseJob } from '../../src/config/jobs.ts';
 import { ConfigError } from '../../src/errors.ts';
+import { settingsHash } from '../../src/plan/settings-hash.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 
 const JOB = 'dataset: measurements\nvessels: [IMO9321483]\nselect: ["flat/{vessel}/*"]\n';
@@ -47,6 +50,7 @@ test('a valid environment gives settings with defaults and origins', async () =>
   expect(config.jobs).toEqual([
     {
       name: 'measurements',
+      path: join(dir, 'jobs', 'measurements.yaml'),
       dataset: 'measurements',
       vessels: ['IMO9321483'],
       select: ['flat/{vessel}/*'],
@@ -54,6 +58,22 @@ test('a valid environment gives settings with defaults and origins', async () =>
       verify: 'exact',
     },
   ]);
+});
+
+test('an expression that is optional is named so, and changes no settings hash', async () => {
+  const jobOf = (second: string) => {
+    const text = JOB.replace('["flat/{vessel}/*"]', `["flat/{vessel}/*", ${second}]`);
+    return parseJob('measurements.yaml', 'measurements', text);
+  };
+  const optional = jobOf('{ expression: "jsmea/{vessel}/*", optional: true }').job!;
+  expect(optional.select).toEqual(['flat/{vessel}/*', 'jsmea/{vessel}/*']);
+  expect(optional.optional).toEqual(['jsmea/{vessel}/*']);
+  const plain = jobOf('"jsmea/{vessel}/*"').job!;
+  expect(jobOf('{ expression: "jsmea/{vessel}/*" }').job).toEqual(plain);
+  expect(plain).not.toHaveProperty('optional');
+  expect(settingsHash(optional, '2026-09-10')).toBe(settingsHash(plain, '2026-09-10'));
+  expect(settingsHash(plain, '2026-09-10')).toBe('9a9e689dcf2aecc7');
+  expect(jobOf('{ expresion: "jsmea/{vessel}/*" }').faults.join()).toContain('select.1');
 });
 
 test('every fault of environment and job files is reported at once, with place, value and rule', async () => {
@@ -142,6 +162,27 @@ test('a Redis may be left out, and its password is shown nowhere', async () => {
   expect(shown?.value).toBe('rediss://reader:***@redis.example.com:6380/2');
 });
 
+test.for([
+  ['settle: 24h', 'lookback: 1d', "settle: got '24h', expected less than reconcile.lookback (1d)"],
+  ['settle: 15d', 'timezone: UTC', "settle: got '15d', expected less than reconcile.lookback (14d)"],
+  ['settle: 23h', 'lookback: 1d', undefined],
+] as const)('a look-back must be longer than a day takes to settle: %s, %s', ([settle, lookback, fault]) => {
+  const text = `schedule: { cron: "15 6 * * *", ${settle} }\nreconcile: { cron: "45 7 * * *", ${lookback} }\n`;
+  const { faults } = parseJob('a.yaml', 'a', JOB + text);
+  expect(faults).toEqual(fault === undefined ? [] : [expect.stringContaining(fault)]);
+});
+
+test('since is a date, and metadata have no past', () => {
+  expect(parseJob('a.yaml', 'a', `${JOB}since: 2024-01-01\n`).job).toMatchObject({ since: '2024-01-01' });
+  expect(parseJob('a.yaml', 'a', `${JOB}since: 2024-02-30\n`).faults).toEqual([
+    expect.stringContaining('since: got "2024-02-30", expected a UTC date YYYY-MM-DD'),
+  ]);
+  const metadata = JOB.replace('measurements', 'metadata');
+  expect(parseJob('a.yaml', 'a', `${metadata}since: 2024-01-01\n`).faults).toEqual([
+    expect.stringContaining('no history of metadata'),
+  ]);
+});
+
 test('statistics always ask for count', async () => {
   await using folder = await newTempFolder();
   const dir = folder.path;
@@ -157,4 +198,85 @@ test('a job that does not exist is named with those that do', async () => {
   const config = loadConfig(environment(writeJobs(dir, { 'measurements.yaml': JOB })));
   expect(faultsOf(() => pickJobs(config, ['statistic']))).toContain("no job 'statistic'");
   expect(pickJobs(config, []).map(({ name }) => name)).toEqual(['measurements']);
+});
+
+test.each([
+  ['s3://', 'the name of the bucket is missing'],
+  ['file://lake', `for that folder write ${pathToFileURL(resolve('lake')).href}`],
+  ['file:lake', `for that folder write ${pathToFileURL(resolve('lake')).href}`],
+  ['./lake', `for that folder write ${pathToFileURL(resolve('lake')).href}`],
+  ['s3://bucket//lake', 'its prefix cannot be used'],
+])('LAKE_URL=%s is a fault that says what to write', async (LAKE_URL, advice) => {
+  await using folder = await newTempFolder();
+  const { settings, faults } = showSettings(
+    environment(writeJobs(folder.path, { 'measurements.yaml': JOB }), { LAKE_URL }),
+  );
+  expect(faults).toEqual([
+    expect.stringContaining(`LAKE_URL (environment): got '${LAKE_URL}', expected file:///`),
+  ]);
+  expect(faults[0]).toContain(advice);
+  expect(settings.find(({ name }) => name === 'LAKE_URL')).toMatchObject({
+    value: LAKE_URL,
+    valid: false,
+    origin: 'environment',
+  });
+});
+
+test('what is set but not valid is shown as such, secrets masked', async () => {
+  await using folder = await newTempFolder();
+  const { settings } = showSettings(
+    environment(writeJobs(folder.path, { 'measurements.yaml': JOB }), {
+      QUERY_BASE_URL: 'http://api.example.com',
+      QUERY_AUTH_URL: undefined,
+      QUERY_CLIENT_SECRET_FILE: '/nowhere',
+      QUEUE_BOARD_PASSWORD: 'short',
+    }),
+  );
+  const shownAs = (name: string) => settings.find((setting) => setting.name === name);
+  expect(shownAs('QUERY_BASE_URL')).toMatchObject({ value: 'http://api.example.com', valid: false });
+  expect(shownAs('QUERY_AUTH_URL')).toMatchObject({ value: null, valid: true, origin: 'not set' });
+  expect(shownAs('QUERY_CLIENT_SECRET')).toMatchObject({ value: null, valid: false, origin: 'environment' });
+  expect(shownAs('QUEUE_BOARD_PASSWORD')).toMatchObject({ value: '***', valid: false });
+  expect(JSON.stringify(settings)).not.toMatch(/very-secret|short/);
+});
+
+test('a misspelt variable is named where the right one is missing, and in warnings', async () => {
+  await using folder = await newTempFolder();
+  const env = environment(writeJobs(folder.path, { 'measurements.yaml': JOB }), {
+    LAKE_URL: undefined,
+    LAKE_ULR: 'file:///lake',
+    WORKER_CONCURENCY: '9',
+    REDIS_UR_FILE: '/x',
+    QUERY_THING: 'other',
+  });
+  expect(faultsOf(() => loadConfig(env))).toMatch(
+    /- LAKE_URL: not set.*; LAKE_ULR is set: is that what was meant\?/,
+  );
+  expect(showSettings(env).warnings).toEqual([
+    'LAKE_ULR is set and no setting; did you mean LAKE_URL?',
+    'WORKER_CONCURENCY is set and no setting; did you mean WORKER_CONCURRENCY?',
+    'REDIS_UR_FILE is set and no setting; did you mean REDIS_URL_FILE?',
+  ]);
+});
+
+test('unknown keys of a job, and unknown jobs, are answered with the nearest there is', async () => {
+  await using folder = await newTempFolder();
+  const jobs = writeJobs(folder.path, {
+    'measurements.yaml': `${JOB}transprot: json\nschedule: { corn: "15 6 * * *", cron: "15 6 * * *" }\n`,
+  });
+  const text = faultsOf(() => loadConfig(environment(jobs)));
+  expect(text).toContain(`${join(jobs, 'measurements.yaml')}: (the whole file): unknown key 'transprot'`);
+  expect(text).toContain("did you mean 'transport'?");
+  expect(text).toMatch(
+    /schedule: unknown key 'corn', expected one of cron, timezone, settle; did you mean 'cron'\?/,
+  );
+  writeJobs(folder.path, { 'measurements.yaml': JOB });
+  const config = loadConfig(environment(jobs));
+  expect(faultsOf(() => pickJobs(config, ['mesurements']))).toContain("did you mean 'measurements'?");
+  expect(faultsOf(() => pickJobs(config, ['xyz']))).not.toContain('did you mean');
+});
+
+test.each(['hello', '15 6 * * * * *', '99 6 * * *', '0 6 31 2 *'])('the cron %s is one fault', (cron) => {
+  const { faults } = parseJob('a.yaml', 'a', `${JOB}schedule: { cron: "${cron}" }\n`);
+  expect(faults).toEqual([expect.stringContaining(`a.yaml: schedule.cron: got "${cron}"`)]);
 });

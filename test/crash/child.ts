@@ -13,7 +13,7 @@ export interface CrashPlan {
   readonly how?: 'kill' | 'stop';
   readonly rowGroupRows?: number;
   readonly partBytes?: number;
-  readonly pageTargetRows?: number;
+  readonly sliceTargetRows?: number;
   readonly jobs: readonly string[];
   readonly from: string;
   readonly to: string;
@@ -47,7 +47,7 @@ process.exitCode = await runCommand(
       rowGroupRows: plan.rowGroupRows ?? FORMAT_SIZES.rowGroupRows,
       partBytes: plan.partBytes ?? FORMAT_SIZES.partBytes,
     },
-    ...(plan.pageTargetRows === undefined ? {} : { pageTargetRows: plan.pageTargetRows }),
+    ...(plan.sliceTargetRows === undefined ? {} : { sliceTargetRows: plan.sliceTargetRows }),
     onStep,
   },
 );

@@ -1,16 +1,18 @@
 /** A service, lakes, and export processes that can be made to die: what the crash tests work with. */
+
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { objectKey, receiptKey } from '../../src/lake/keys.ts';
 import type { Receipt, VesselDay } from '../../src/model/index.ts';
-import { objectKey, receiptKey, systemClock } from '../../src/model/index.ts';
-import type { RunningService } from '../../src/service/service.ts';
-import { startService } from '../../src/service/service.ts';
+import { systemClock } from '../../src/model/index.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
+import type { FaultyService } from '../helpers/faulty-service/faulty-service.ts';
+import { startFaultyService } from '../helpers/faulty-service/faulty-service.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import type { CrashPlan } from './child.ts';
 
@@ -27,7 +29,7 @@ export interface CrashLake {
 }
 
 export interface CrashBench extends AsyncDisposable {
-  readonly service: RunningService;
+  readonly service: FaultyService;
   /** A new empty local lake. */
   localLake(): Promise<CrashLake>;
   /** A lake elsewhere, for instance in a bucket. */
@@ -52,13 +54,13 @@ export interface RunningExport {
 /** Start a service of so many readings a day. Sizes are small unless a plan says otherwise. */
 export async function openCrashBench(
   readingsPerDay: number,
-  sizes: Pick<CrashPlan, 'rowGroupRows' | 'partBytes' | 'pageTargetRows'>,
+  sizes: Pick<CrashPlan, 'rowGroupRows' | 'partBytes' | 'sliceTargetRows'>,
 ): Promise<CrashBench> {
   const folder = await newTempFolder();
   const jobsDir = join(folder.path, 'jobs');
   mkdirSync(jobsDir);
   writeFileSync(join(jobsDir, 'measurements.yaml'), JOB);
-  const service = await startService({
+  const service = await startFaultyService({
     host: '127.0.0.1',
     port: 0,
     tenant: 'crash',

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readClaims } from '../../src/lake/claims.ts';
+import { receiptKey } from '../../src/lake/keys.ts';
 import type { Checkpoint, TimeRange } from '../../src/model/index.ts';
-import { receiptKey } from '../../src/model/index.ts';
-import { readClaims } from '../../src/publish/claim.ts';
 import type { CrashBench, CrashLake } from './crash-lake.ts';
 import { DAY, leftovers, openCrashBench, publishedBytes, receiptOf, stateOf } from './crash-lake.ts';
 
 /** Small sizes, so that the day has many parts. */
-const SIZES = { rowGroupRows: 1_000, partBytes: 30_000, pageTargetRows: 4_000 };
+const SIZES = { rowGroupRows: 1_000, partBytes: 30_000, sliceTargetRows: 4_000 };
 let bench: CrashBench;
 let undisturbed: Uint8Array;
 

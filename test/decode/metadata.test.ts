@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createMetadataDecoder, decodeMetadata } from '../../src/decode/index.ts';
+import { createMetadataDecoder } from '../../src/decode/index.ts';
 import { RetriableError } from '../../src/errors.ts';
 import type { SeriesMetadata } from '../../src/model/index.ts';
 import { wireBody } from './decoded-rows.ts';
@@ -32,17 +32,17 @@ const FIRST: SeriesMetadata = {
   domainsJson: '',
 };
 
-function decode(body: string, shape: 'keyed' | 'array', format: 'json' | 'ndjson' = 'json') {
-  return decodeMetadata(Buffer.from(body), shape, format);
+function decode(body: string | Uint8Array, shape: 'keyed' | 'array'): SeriesMetadata[] {
+  const series: SeriesMetadata[] = [];
+  const decoder = createMetadataDecoder(shape, (one) => series.push(one));
+  decoder.push(Buffer.from(body));
+  decoder.end();
+  return series;
 }
 
-function codeOf(
-  body: string,
-  shape: 'keyed' | 'array',
-  format: 'json' | 'ndjson' = 'json',
-): string | undefined {
+function codeOf(body: string, shape: 'keyed' | 'array'): string | undefined {
   try {
-    decode(body, shape, format);
+    decode(body, shape);
     return undefined;
   } catch (error) {
     return (error as { code?: string }).code;
@@ -54,19 +54,11 @@ function withoutDomains(series: readonly SeriesMetadata[]): SeriesMetadata[] {
 }
 
 describe('metadata of version 2026-09-10', () => {
-  const golden = decodeMetadata(wireBody('metadata-2026-09-10.json'), 'array');
+  const golden = decode(wireBody('metadata-2026-09-10.json'), 'array');
 
   it('is one element a series, with every field', () => {
     expect(golden).toHaveLength(6);
     expect(withoutDomains(golden)[0]).toEqual(FIRST);
-  });
-
-  it('reads the same from NDJSON', () => {
-    const lines = decodeMetadata(wireBody('metadata-2026-09-10.ndjson'), 'array', 'ndjson');
-    expect(withoutDomains(lines)).toEqual(withoutDomains(golden));
-    expect(lines.map(({ domainsJson }) => JSON.parse(domainsJson))).toEqual(
-      golden.map(({ domainsJson }) => JSON.parse(domainsJson)),
-    );
   });
 
   it('keeps the text of the domains verbatim', () => {
@@ -101,15 +93,14 @@ describe('metadata of version 2026-09-10', () => {
 
   it('reads an empty answer', () => {
     expect(decode(' [ ] ', 'array')).toEqual([]);
-    expect(decode('', 'array', 'ndjson')).toEqual([]);
   });
 });
 
 describe('metadata before 2026-09-10', () => {
-  const golden = decodeMetadata(wireBody('metadata-2025-10-31.json'), 'keyed');
+  const golden = decode(wireBody('metadata-2025-10-31.json'), 'keyed');
 
   it('becomes the newer shape', () => {
-    const newer = decodeMetadata(wireBody('metadata-2026-09-10.json'), 'array');
+    const newer = decode(wireBody('metadata-2026-09-10.json'), 'array');
     expect(withoutDomains(golden)).toEqual(
       withoutDomains(newer).map((one) => ({ ...one, dataProvider: null })),
     );
@@ -157,6 +148,35 @@ describe('metadata before 2026-09-10', () => {
   });
 });
 
+describe('fields that the contract does not list', () => {
+  const others = (body: string, shape: 'keyed' | 'array') => decode(body, shape)[0]!.domainsJson;
+
+  it('are kept beside the domains, verbatim and by name', () => {
+    const series = '"id":"a","timeSeriesId":"u"';
+    const vessel = '"vessel":{"flag":"NO","name":"x","imo":"1","built":1.50}';
+    expect(
+      others(`[{"z":[1.0, {}],${series},${vessel},"a":null,"domains":{"flat":{"id":"b"} }}]`, 'array'),
+    ).toBe('{"flat":{"id":"b"},"_other":{"a":null,"z":[1.0, {}],"vessel":{"built":1.50,"flag":"NO"}}}');
+    expect(others(`[{${series},"a":1}]`, 'array')).toBe('{"_other":{"a":1}}');
+    expect(others(`[{${series},"a":1,"domains":{ }}]`, 'array')).toBe('{"_other":{"a":1}}');
+  });
+
+  it('are the same in whatever order they come', () => {
+    const of = (fields: string) => others(`[{"id":"a","timeSeriesId":"u",${fields}}]`, 'array');
+    expect(of('"b":1,"a":2')).toBe(of('"a":2,"b":1'));
+  });
+
+  it('are kept of versions before 2026-09-10', () => {
+    const body = '{"k":{"timeSeriesId":"u","uom":"m","dataProvider":"p","mapsTo":{"flat":"b"},"name":"x"}}';
+    expect(others(body, 'keyed')).toBe('{"flat":"b","_other":{"dataProvider":"p"}}');
+  });
+
+  it('of one series are not those of the next', () => {
+    const [, second] = decode('[{"id":"a","timeSeriesId":"u","x":1},{"id":"b","timeSeriesId":"v"}]', 'array');
+    expect(second!.domainsJson).toBe('{}');
+  });
+});
+
 describe('fields', () => {
   it.each([
     ['9321483', '9321483'],
@@ -166,6 +186,19 @@ describe('fields', () => {
   ])('normalise the IMO number %s', (imo, expected) => {
     expect(decode(`{"k":{"timeSeriesId":"u","vesselImo":"${imo}"}}`, 'keyed')[0]!.vesselImo).toBe(expected);
     expect(decode(`[{"id":"k","timeSeriesId":"u","vessel":{"imo":"${imo}"}}]`, 'array')[0]!.vesselImo).toBe(
+      expected,
+    );
+  });
+
+  it.each([
+    ['"unknown"', 'unknown'],
+    ['"IMO 93214"', '93214'],
+    ['"93214830"', '93214830'],
+    ['false', 'false'],
+    ['{"number":9321483}', '{"number":9321483}'],
+  ])('give what is no IMO number as it is: %s', (imo, expected) => {
+    expect(decode(`{"k":{"timeSeriesId":"u","vesselImo":${imo}}}`, 'keyed')[0]!.vesselImo).toBe(expected);
+    expect(decode(`[{"id":"k","timeSeriesId":"u","vessel":{"imo":${imo}}}]`, 'array')[0]!.vesselImo).toBe(
       expected,
     );
   });
@@ -193,7 +226,6 @@ describe('metadata faults', () => {
     ['bad-field', '[{"id":"a","timeSeriesId":"u","scale":"1"}]'],
     ['bad-field', '[{"id":"a","timeSeriesId":"u","scale":1e999}]'],
     ['bad-field', '[{"id":"a","timeSeriesId":"u","domains":"x"}]'],
-    ['bad-field', '[{"id":"a","timeSeriesId":"u","vessel":{"imo":"unknown"}}]'],
     ['malformed-json', '[{"id":"a","timeSeriesId":"u"},]'],
     ['malformed-json', '{}'],
     ['body-truncated', '[{"id":"a","timeSeriesId":"u"}'],
@@ -237,10 +269,6 @@ describe('metadata faults', () => {
   it('are for asking again when the service reports an error', () => {
     expect(() => decode('{"error":"later"}', 'keyed')).toThrow(RetriableError);
   });
-
-  it('tell that the keyed shape has no NDJSON', () => {
-    expect(codeOf('{}\n', 'keyed', 'ndjson')).toBe('unsupported-format');
-  });
 });
 
 describe('metadata one series at a time', () => {
@@ -255,15 +283,15 @@ describe('metadata one series at a time', () => {
       const decoder = createMetadataDecoder(shape, (one) => series.push(one));
       for (let at = 0; at < body.length; at += size) decoder.push(body.subarray(at, at + size));
       decoder.end();
-      expect(series).toEqual(decodeMetadata(body, shape));
+      expect(series).toEqual(decode(body, shape));
     }
   });
 
   it('takes nothing over from the series before', () => {
     const [first] = JSON.parse(wireBody(array).toString()) as object[];
     const bare = { id: 'a', timeSeriesId: 'b' };
-    const [, second] = decodeMetadata(Buffer.from(JSON.stringify([first, bare])), 'array');
-    expect(second).toEqual(decodeMetadata(Buffer.from(JSON.stringify([bare])), 'array')[0]);
+    const [, second] = decode(JSON.stringify([first, bare]), 'array');
+    expect(second).toEqual(decode(JSON.stringify([bare]), 'array')[0]);
     expect(second).toMatchObject({ vesselImo: null, jsmea: { id: null }, flat: { id: null } });
   });
 });

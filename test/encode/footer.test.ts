@@ -9,11 +9,14 @@ import {
   createEncoder,
   createMeasurementRowGroups,
   createStatisticsRowGroups,
+  emptyParquetFooter,
+  encodeMetadata,
+  PARQUET_MAGIC,
   parquetFooter,
 } from '../../src/encode/index.ts';
 import { FatalError } from '../../src/errors.ts';
-import type { EncodedRowGroup } from '../../src/model/index.ts';
-import { createSeriesDictionary } from '../../src/model/index.ts';
+import type { Dataset, EncodedRowGroup, SeriesMetadata } from '../../src/model/index.ts';
+import { AGGREGATIONS, createSeriesDictionary } from '../../src/model/index.ts';
 import type { Reader, Reading } from './lake-file.ts';
 import { batchOf, DAY_MICROS, fileOf, openReader, READINGS_SQL, rowOf, sealAll } from './lake-file.ts';
 
@@ -27,6 +30,14 @@ afterAll(async () => {
   await encoder.close();
   await reader.close();
 });
+
+const BARE_SERIES = {
+  ...{ id: 'IMO9321483/bare', timeSeriesId: 'b', source: null, dataProvider: null, unitOfMeasure: null },
+  ...{ scale: null, vesselName: null, vesselImo: null, domainsJson: '{}' },
+  jsmea: { id: null, namingRule: null, category: null, subcategory: null, content: null, item: null },
+  flat: { id: null, shortName: null },
+  maker: { id: null, name: null, description: null, rangeHigh: null, rangeLow: null },
+} satisfies SeriesMetadata;
 
 const uuid = (i: number) => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
 
@@ -202,11 +213,45 @@ it('refuses row groups of different columns, and none', async () => {
   });
   builder.append([{ timestampMicros: DAY_MICROS, id: 'a', values: new Map([['count', '1']]) }], 0, 1);
   const [statistics] = await sealAll(builder);
-  const spliced = [measurements!, statistics!].map(({ body, footer, rows }) => ({
+  const spliced = [measurements!, statistics!].map(({ body, tail, rows }) => ({
     bodyBytes: body.length,
-    footer,
+    tail,
     rows,
   }));
   expect(() => parquetFooter('measurements', spliced)).toThrow(FatalError);
   expect(() => parquetFooter('measurements', [])).toThrow(RangeError);
+});
+
+describe('a file of no rows', () => {
+  const aggregations = AGGREGATIONS;
+  const empty = (dataset: Dataset) =>
+    Buffer.concat([PARQUET_MAGIC, emptyParquetFooter({ dataset, aggregations })]);
+
+  async function withRows(dataset: Dataset): Promise<Buffer> {
+    if (dataset === 'measurements') return fileOf(dataset, await encodeGroups(readingsOf(1, 25), 25));
+    if (dataset === 'metadata') return fileOf(dataset, [await encodeMetadata([BARE_SERIES], encoder)]);
+    const builder = createStatisticsRowGroups({ rowGroupRows: 10, aggregations, idOf: (id) => id, encoder });
+    builder.append([{ timestampMicros: DAY_MICROS, id: 'a', values: new Map([['count', '1']]) }], 0, 1);
+    return fileOf(dataset, await sealAll(builder));
+  }
+
+  it.each(['measurements', 'statistics', 'metadata'] as const)('has the columns of %s', async (dataset) => {
+    const [none, some] = [empty(dataset), await withRows(dataset)].map((file) =>
+      parquetMetadata(arrayBuffer(file)),
+    );
+    expect(none!.schema).toEqual(some!.schema);
+    const { version, key_value_metadata, created_by } = some!;
+    expect(none).toMatchObject({ version, key_value_metadata, created_by, num_rows: 0n, row_groups: [] });
+    const describe = 'select column_name, column_type from (describe from FILE)';
+    expect(await reader.query(empty(dataset), describe)).toEqual(
+      await reader.query(await withRows(dataset), describe),
+    );
+  });
+
+  it('reads as nothing in DuckDB, hyparquet and parquet-wasm', async () => {
+    const file = empty('measurements');
+    expect(await reader.query(file, READINGS_SQL)).toEqual([]);
+    expect(await parquetReadObjects({ file: arrayBuffer(file) })).toEqual([]);
+    expect(tableFromIPC(readParquet(file).intoIPCStream()).numRows).toBe(0);
+  });
 });

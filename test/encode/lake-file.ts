@@ -56,7 +56,7 @@ export async function sealAll<Batch>(
 }
 
 export function fileOf(dataset: Dataset, groups: readonly EncodedRowGroup[]): Buffer {
-  const spliced = groups.map(({ body, footer, rows }) => ({ bodyBytes: body.length, footer, rows }));
+  const spliced = groups.map(({ body, tail, rows }) => ({ bodyBytes: body.length, tail, rows }));
   return Buffer.concat([
     PARQUET_MAGIC,
     ...groups.map((group) => group.body),

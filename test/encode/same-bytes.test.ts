@@ -62,15 +62,26 @@ const arrival = fc.record({
 });
 type Arrival = typeof arrival extends fc.Arbitrary<infer T> ? T : never;
 
+/** Few rows, or few bytes of JSON: whichever comes first. */
+const groupSize = fc.record({
+  rowGroupRows: fc.integer({ min: 1, max: 20 }),
+  rowGroupTextBytes: fc.integer({ min: 1, max: 60 }),
+});
+
 const IN_ORDER: Arrival = { shuffle: [], codes: [], cuts: [1000], breaks: [false] };
 
-async function encode(rows: readonly Reading[], how: Arrival, rowGroupRows: number, encoder: Encoder) {
+interface GroupSize {
+  readonly rowGroupRows: number;
+  readonly rowGroupTextBytes: number;
+}
+
+async function encode(rows: readonly Reading[], how: Arrival, size: GroupSize, encoder: Encoder) {
   const arriving = rows
     .map((reading, i) => ({ reading, key: how.shuffle[i] ?? i }))
     .sort((a, b) => a.reading.micros - b.reading.micros || a.key - b.key)
     .map(({ reading }) => reading);
   const dictionary = createSeriesDictionary(how.codes);
-  const builder = createMeasurementRowGroups({ rowGroupRows, dictionary, idOf: nameOf, encoder });
+  const builder = createMeasurementRowGroups({ ...size, dictionary, idOf: nameOf, encoder });
   const sealed: Promise<EncodedRowGroup>[] = [];
   let at = 0;
   for (let turn = 0; at < arriving.length; turn++) {
@@ -115,9 +126,9 @@ function inFileOrder(rows: readonly Reading[]): Reading[] {
 
 it('gives the same bytes however the same rows arrive, in either thread', async () => {
   await fc.assert(
-    fc.asyncProperty(readings, arrival, fc.integer({ min: 1, max: 20 }), async (rows, how, rowGroupRows) => {
-      const expected = await encode(rows, IN_ORDER, rowGroupRows, inline);
-      const other = await encode(rows, how, rowGroupRows, threaded);
+    fc.asyncProperty(readings, arrival, groupSize, async (rows, how, size) => {
+      const expected = await encode(rows, IN_ORDER, size, inline);
+      const other = await encode(rows, how, size, threaded);
       expect(other.groups.map((group) => group.rows)).toEqual(expected.groups.map((group) => group.rows));
       expect(other.groups.map((group) => group.runs)).toEqual(expected.groups.map((group) => group.runs));
       expect(other.file.equals(expected.file)).toBe(true);
@@ -128,8 +139,8 @@ it('gives the same bytes however the same rows arrive, in either thread', async 
 
 it('holds every row, in order, with none beside', async () => {
   await fc.assert(
-    fc.asyncProperty(readings, arrival, fc.integer({ min: 1, max: 20 }), async (rows, how, rowGroupRows) => {
-      const { groups, file } = await encode(rows, how, rowGroupRows, inline);
+    fc.asyncProperty(readings, arrival, groupSize, async (rows, how, size) => {
+      const { groups, file } = await encode(rows, how, size, inline);
       let from = 0;
       const expected = groups.flatMap((group) => {
         const own = rows.slice(from, from + group.rows);

@@ -200,8 +200,13 @@ describe('lexemes', () => {
     expect(instants.map(parseInstant)).toEqual(
       [0, 500_000, 1, 123_456, 100_000].map((micros) => DAY_MICROS + micros),
     );
-    expect(['"2026-01-05"', '"2026-13-05T00:00:00Z"', `${day}"`, '2026'].map(parseInstant)).toEqual(
-      Array(4).fill(undefined),
-    );
+    expect([`"2026-01-05T01:00:00+0100"`, `"2026-01-05T00:00Z"`].map(parseInstant)).toEqual([
+      DAY_MICROS,
+      DAY_MICROS,
+    ]);
+    const none = ['2026-01-05', '2026-13-05T00:00:00Z', '2026-02-31T00:00:00Z', '2026-01-05T24:00:00Z'];
+    for (const text of [...none, '2300-01-05T00:00:00Z', '2026-01-05T00:00:00'])
+      expect([text, parseInstant(`"${text}"`)]).toEqual([text, undefined]);
+    expect(['2026', '2026-01-05T00:00:00Z'].map(parseInstant)).toEqual([undefined, undefined]);
   });
 });

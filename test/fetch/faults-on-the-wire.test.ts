@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import type { DeadlineLimits } from '../../src/fetch/deadline.ts';
 import { createRequestStats } from '../../src/fetch/exchange.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import {
@@ -241,6 +242,50 @@ describe('silence', () => {
     expect(clock.sleeping()).toEqual([]);
   });
 
+  /** A body of `chunks` chunks, ten seconds apart, each sent when the one before has been read. */
+  async function readSlowly(chunkBytes: number, chunks: number, limits: Partial<DeadlineLimits> = {}) {
+    const listener = await startListener();
+    const clock = createManualClock();
+    let sendNext = () => {};
+    listener.always((response) => {
+      response.writeHead(200, GOOD_HEADERS);
+      let sent = 0;
+      sendNext = () => (sent++ < chunks ? response.write(Buffer.alloc(chunkBytes, 'x')) : response.end());
+      sendNext();
+    });
+    const client = clientOf(listener, { clock, limits: { ...limits, retry: { maxAttempts: 1 } } });
+    let bytes = 0;
+    const end = client.exchange(
+      () => PAGE,
+      async ({ body }) => {
+        for await (const chunk of body) {
+          bytes += chunk.length;
+          if (bytes % chunkBytes === 0) setImmediate(() => void clock.advance(10_000).then(sendNext));
+        }
+      },
+    );
+    const error = await end.then(
+      () => undefined,
+      (reason: Error & { code: string }) => reason,
+    );
+    return { error, bytes, waitedMs: clock.monotonicMs() };
+  }
+
+  it('that is broken by a byte now and then ends when the answer comes too slowly', async () => {
+    const { error, bytes, waitedMs } = await readSlowly(1, 1_000);
+    expect(error).toMatchObject({ name: 'RetriableError', code: 'too-slow' });
+    expect(error!.message).toContain('32 bytes in 310 s');
+    expect([bytes, waitedMs]).toEqual([31, 310_000]);
+  });
+
+  it('between chunks is borne as long as enough has come, up to a total', async () => {
+    const enough = 10 * 1_024;
+    expect(await readSlowly(enough, 200)).toMatchObject({ error: undefined, bytes: 200 * enough });
+    const { error, waitedMs } = await readSlowly(enough, 200, { maxBodyMs: 900_000 });
+    expect(error).toMatchObject({ code: 'too-slow' });
+    expect(waitedMs).toBe(910_000);
+  });
+
   it('of the consumer is not silence of the service', async () => {
     const listener = await startListener();
     const clock = createManualClock();
@@ -444,5 +489,52 @@ describe('TLS', () => {
     const error = await errorOf(clientOf({ baseUrl: `${origin}/t`, authUrl: origin }, twice).readAll(PAGE));
     expect(error).toMatchObject({ name: 'RetriableError', code: 'connection-failed' });
     expect(hellos).toBe(2);
+  });
+});
+
+describe('a host that was never reached', () => {
+  const patience = async (baseOrAuth: 'baseUrl' | 'authUrl', failFast: boolean) => {
+    const listener = await startListener();
+    const gone = await startListener();
+    await gone.stop();
+    const clock = createManualClock();
+    const client = clientOf(
+      { ...listener, [baseOrAuth]: gone[baseOrAuth] },
+      { failFast, clock, random: () => 0.999 },
+    );
+    const failing = errorOf(client.readAll(PAGE));
+    let ended = false;
+    void failing.then(() => {
+      ended = true;
+    });
+    while (!ended) {
+      await Promise.race([clock.untilSleeping((ms) => ms < 60_000), failing]);
+      await clock.advance(clock.sleeping()[0] ?? 0);
+    }
+    return { error: await failing, seconds: clock.monotonicMs() / 1_000, host: new URL(gone.baseUrl).host };
+  };
+
+  it.each([
+    ['baseUrl', 'QUERY_BASE_URL'],
+    ['authUrl', 'QUERY_AUTH_URL'],
+  ] as const)('in %s is given up within seconds, by name', async (which, setting) => {
+    const { error, seconds, host } = await patience(which, true);
+    expect(error).toMatchObject({ name: 'FatalError', code: 'service-unreachable' });
+    expect(error.message).toContain(`http://${host} (ECONNREFUSED); check ${setting}`);
+    expect(seconds).toBeLessThan(5);
+  });
+
+  it('is waited for by processes that nobody watches', async () => {
+    const { error, seconds } = await patience('authUrl', false);
+    expect(error).toMatchObject({ name: 'RetriableError', code: 'connection-failed' });
+    expect(seconds).toBeGreaterThan(30);
+  });
+
+  it('is another matter than one that goes away', async () => {
+    const listener = await startListener();
+    const client = clientOf(listener, { failFast: true, ...twice });
+    await client.readAll(PAGE);
+    await listener.stop();
+    expect(await errorOf(client.readAll(PAGE))).toMatchObject({ name: 'RetriableError' });
   });
 });

@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach } from 'vitest';
-import { createCap } from '../../src/fetch/cap.ts';
 import {
   type ClientOptions,
   createQueryClient,
   type ExchangeOptions,
   type QueryClient,
 } from '../../src/fetch/client.ts';
-import { createPace } from '../../src/fetch/pace.ts';
+import { createConcurrencyLimit } from '../../src/fetch/concurrency-limit.ts';
+import { createRateLimit } from '../../src/fetch/rate-limit.ts';
 import type { Clock } from '../../src/model/ports.ts';
 import { systemClock } from '../../src/model/ports.ts';
 import type { QueryRequest, QueryResponse } from '../../src/model/query.ts';
@@ -177,7 +177,7 @@ export function clientOf(
   options: Partial<ClientOptions> & { readonly maxConcurrency?: number } = {},
 ): TestClient {
   const clock: Clock = options.clock ?? systemClock;
-  const pace = options.pace ?? createPace({ clock });
+  const rateLimit = options.rateLimit ?? createRateLimit({ clock });
   const client = createQueryClient({
     baseUrl: listener.baseUrl,
     authUrl: listener.authUrl,
@@ -186,8 +186,8 @@ export function clientOf(
     apiVersion: '2026-09-10',
     clock,
     random: () => 0,
-    pace,
-    cap: createCap({ limit: options.maxConcurrency ?? 4, pace, clock }),
+    rateLimit,
+    concurrencyLimit: createConcurrencyLimit({ limit: options.maxConcurrency ?? 4, rateLimit, clock }),
     ...options,
   });
   atEnd(() => client.close());

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { createCap } from '../../src/fetch/cap.ts';
-import { createPace } from '../../src/fetch/pace.ts';
+import { createConcurrencyLimit } from '../../src/fetch/concurrency-limit.ts';
+import { createRateLimit } from '../../src/fetch/rate-limit.ts';
 import { systemClock } from '../../src/model/ports.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { answer, clientOf, errorOf, GOOD_HEADERS, PAGE, refuse, startListener, textOf } from './listener.ts';
 
-/** Bodies end once the cap is used in full, and some turns later, so that one request too many would be seen. */
+/** Bodies end once the concurrency limit is used in full, and some turns later, so that one request too many would be seen. */
 async function endAfterAWhile(waiting: (() => void)[]): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
   for (const end of waiting.splice(0)) end();
@@ -22,9 +22,12 @@ describe('the cap', () => {
       most = Math.max(most, waiting.length);
       if (waiting.length === 3) void endAfterAWhile(waiting);
     });
-    const pace = createPace({ clock: systemClock });
-    const cap = createCap({ limit: 3, pace, clock: systemClock });
-    const clients = [clientOf(listener, { cap, pace }), clientOf(listener, { cap, pace })];
+    const rateLimit = createRateLimit({ clock: systemClock });
+    const concurrencyLimit = createConcurrencyLimit({ limit: 3, rateLimit, clock: systemClock });
+    const clients = [
+      clientOf(listener, { concurrencyLimit, rateLimit }),
+      clientOf(listener, { concurrencyLimit, rateLimit }),
+    ];
     const calls = Array.from({ length: 60 }, (_, i) => clients[i % 2]!.readAll(PAGE));
     expect((await Promise.all(calls)).every(({ bytes }) => bytes.length === 2)).toBe(true);
     expect(most).toBe(3);
@@ -90,8 +93,8 @@ describe('a storm of 429', () => {
   it('costs no attempt, lowers the cap, and everyone gets through', async () => {
     const listener = await startListener();
     const clock = createManualClock();
-    const pace = createPace({ clock });
-    const cap = createCap({ limit: 8, pace, clock });
+    const rateLimit = createRateLimit({ clock });
+    const concurrencyLimit = createConcurrencyLimit({ limit: 8, rateLimit, clock });
     let inFlight = 0;
     listener.always((response, seen) => {
       inFlight += 1;
@@ -104,8 +107,8 @@ describe('a storm of 429', () => {
     });
     const client = clientOf(listener, {
       clock,
-      cap,
-      pace,
+      concurrencyLimit,
+      rateLimit,
       random: () => 0.5,
       limits: { retry: { maxAttempts: 1 } },
     });
@@ -118,7 +121,7 @@ describe('a storm of 429', () => {
     expect(client.stats.rateLimited).toBeGreaterThan(0);
     expect(client.stats.requests).toBe(40 + client.stats.rateLimited);
     expect(client.stats.retries).toBe(client.stats.rateLimited);
-    expect(cap.current).toBeLessThan(8);
+    expect(concurrencyLimit.current).toBeLessThan(8);
   });
 
   it('with Retry-After keeps everyone from asking until then', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { FatalError, RetriableError } from '../../src/errors.ts';
 import type { Attempt, Call, Send } from '../../src/fetch/exchange.ts';
-import { RETRY_LIMITS } from '../../src/fetch/retry.ts';
+import type { RetryScope } from '../../src/fetch/retry.ts';
+import { createFailureStreak, RETRY_LIMITS } from '../../src/fetch/retry.ts';
 import { withRetry } from '../../src/fetch/retry-loop.ts';
 import { AnswerError } from '../../src/fetch/status.ts';
 import { silentLog } from '../../src/model/ports.ts';
@@ -15,7 +16,11 @@ interface Step {
   readonly fail?: Error;
 }
 
-function setUp(stepOf: (attempt: number) => Step, progressed: () => boolean = () => false) {
+function setUp(
+  stepOf: (attempt: number) => Step,
+  progressed: () => boolean = () => false,
+  scope: RetryScope = {},
+) {
   const clock = createManualClock();
   const startedAt: number[] = [];
   const next: Send = async <T>(attempt: Attempt<T>): Promise<T> => {
@@ -29,6 +34,7 @@ function setUp(stepOf: (attempt: number) => Step, progressed: () => boolean = ()
   const call: Call<string> = {
     outgoing: async () => ({
       method: 'GET',
+      setting: 'QUERY_BASE_URL',
       origin: 'http://host',
       target: '/',
       headers: {},
@@ -37,6 +43,7 @@ function setUp(stepOf: (attempt: number) => Step, progressed: () => boolean = ()
       attempt: 1,
     }),
     consume: async () => 'done',
+    ...scope,
     progressed,
     signal: new AbortController().signal,
     maxBodyBytes: 1,
@@ -58,8 +65,9 @@ async function drive<T>(clock: ManualClock, promise: Promise<T>): Promise<T> {
 }
 
 const broken = () => new RetriableError('body-broken', 'page: the body broke off');
-const limited = () =>
-  new AnswerError({ status: 429, headers: {}, body: (async function* () {})() }, '', 'page');
+const timedOut = () => new RetriableError('headers-timeout', 'page: no answer');
+const tooSlow = () => new RetriableError('too-slow', 'page: the answer comes too slowly');
+const limited = () => new AnswerError({ status: 429, headers: {} }, '', 'page');
 
 describe('withRetry', () => {
   it('does not count the time of the first failure: a page that breaks off after hours is asked for again', async () => {
@@ -119,5 +127,37 @@ describe('withRetry', () => {
     const { run, startedAt } = setUp(() => ({ fail: fatal }));
     expect(await errorOf(run())).toBe(fatal);
     expect(startedAt).toHaveLength(1);
+  });
+
+  it('ends a row of failures over many calls: a dead endpoint costs minutes, however small the parts', async () => {
+    const streak = createFailureStreak();
+    const scope = { streak, isDivisible: true };
+    const { run, clock } = setUp(() => ({ wireMs: 120_000, fail: timedOut() }), undefined, scope);
+    const errors: Error[] = [];
+    while (!streak.isOver) errors.push(await errorOf(run()));
+    expect(errors.length).toBeGreaterThan(4);
+    expect(clock.monotonicMs()).toBeLessThanOrEqual(RETRY_LIMITS.maxStreakMs + 120_000);
+    expect(errors.at(-1)!.message).toMatch(/gave up after 8 failures in a row \(9\d\d s\)/);
+  });
+
+  it('begins a new row after a success, and after progress, but not after a trickle', async () => {
+    const streak = createFailureStreak();
+    const scope = { streak, isDivisible: true };
+    const steps = [{ fail: broken() }, { fail: broken() }, {}];
+    await setUp((attempt) => steps[attempt - 1]!, undefined, scope).run();
+    expect(streak).toEqual(createFailureStreak());
+    const progressed = () => true;
+    await errorOf(setUp(() => ({ fail: tooSlow() }), progressed, scope).run());
+    expect(streak.failures).toBe(2);
+    let attempts = 0;
+    const going = setUp(
+      (attempt) => {
+        attempts = attempt;
+        return attempt <= 40 ? { fail: broken() } : {};
+      },
+      () => attempts <= 40,
+      scope,
+    );
+    expect(await going.run()).toBe('done');
   });
 });

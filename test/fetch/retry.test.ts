@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decideRetry, NO_TROUBLE, RETRY_LIMITS, retryAfterMs } from '../../src/fetch/retry.ts';
+import type { FailureStreak } from '../../src/fetch/retry.ts';
+import {
+  createFailureStreak,
+  decideRetry,
+  NO_TROUBLE,
+  RETRY_LIMITS,
+  retryAfterMs,
+} from '../../src/fetch/retry.ts';
 
 const NOW = Date.UTC(2026, 0, 6, 12);
 const FIRST = { ...NO_TROUBLE, attempts: 1 };
@@ -50,6 +57,37 @@ describe('decideRetry', () => {
     expect(decideRetry({ code }, { ...FIRST, attempts: attempts - 1 }, NOW, half)).toHaveProperty('retry');
     const decision = decideRetry({ code }, { ...FIRST, attempts }, NOW, half);
     expect(decision).toEqual({ giveUp: true, reason: 'attempts' });
+  });
+
+  describe('of a range that may be asked for in halves', () => {
+    const row = (failures: number, spentMs = 0) => ({ ...createFailureStreak(), failures, spentMs });
+    const of = (failure: Parameters<typeof decideRetry>[0], attempts: number, streak: FailureStreak) =>
+      decideRetry(failure, { ...FIRST, attempts }, NOW, half, RETRY_LIMITS, { streak, isDivisible: true });
+
+    it.each([status(500), status(504), { code: 'body-broken' }, { code: 'idle-timeout' }])(
+      'stops after three attempts of %o',
+      (failure) => {
+        expect(of(failure, 2, row(2))).toHaveProperty('retry');
+        expect(of(failure, 3, row(3))).toEqual({ giveUp: true, reason: 'attempts' });
+      },
+    );
+
+    it('stops after one time-out where a longer range has failed already', () => {
+      for (const failure of [status(504), { code: 'headers-timeout' }, { code: 'too-slow' }])
+        expect(of(failure, 1, row(4))).toEqual({ giveUp: true, reason: 'attempts' });
+      expect(of(status(500), 1, row(4))).toHaveProperty('retry');
+    });
+
+    it('waits as long as so many failures in a row deserve, whichever range they were of', () => {
+      expect(of(status(500), 1, row(5))).toEqual({ retry: true, delayMs: 4_000 });
+    });
+
+    it('ends the row after so many failures, or so much time', () => {
+      const { maxStreak, maxStreakMs } = RETRY_LIMITS;
+      expect(of(status(500), 1, row(maxStreak - 1))).toHaveProperty('retry');
+      expect(of(status(500), 1, row(maxStreak))).toEqual({ giveUp: true, reason: 'streak' });
+      expect(of(status(500), 1, row(3, maxStreakMs))).toEqual({ giveUp: true, reason: 'streak' });
+    });
   });
 
   it('stops when the next delay would go past the total time', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createConcurrencyLimit } from '../../src/fetch/concurrency-limit.ts';
 import { lifetimeOf } from '../../src/fetch/token-source.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import {
@@ -136,8 +137,12 @@ describe('the token endpoint', () => {
     let turns = 0;
     let leases = 0;
     const client = clientOf(listener, {
-      pace: { take: async () => void turns++, slowDown: () => {}, perMinute: undefined },
-      cap: { acquire: async () => ({ release: () => void leases++ }), limited: () => {}, current: 1 },
+      rateLimit: { take: async () => void turns++, slowDown: () => {}, perMinute: undefined },
+      concurrencyLimit: {
+        acquire: async () => ({ release: () => void leases++ }),
+        limited: () => {},
+        current: 1,
+      },
     });
     await client.readAll(PAGE);
     expect(turns).toBe(2);
@@ -243,6 +248,156 @@ describe('a token', () => {
     expect(await errorOf(client.readAll(forbidden))).toMatchObject({ name: 'HttpStatusError', status: 401 });
     await Promise.all(others);
     expect(issued).toBe(3);
+  });
+});
+
+/** A rate limit whose turns the test gives, one by one. */
+function gatedRateLimit() {
+  const waiting: (() => void)[] = [];
+  const watchers: (() => void)[] = [];
+  return {
+    rateLimit: {
+      take: () =>
+        new Promise<void>((resolve) => {
+          waiting.push(resolve);
+          for (const watch of watchers.splice(0)) watch();
+        }),
+      slowDown: () => {},
+      perMinute: undefined,
+    },
+    /** Let the next who waits for a turn go, once there is one. */
+    async letOneGo() {
+      if (waiting.length === 0) await new Promise<void>((resolve) => watchers.push(resolve));
+      waiting.shift()!();
+    },
+    /** Resolves once someone waits for a turn. */
+    async untilWaiting() {
+      if (waiting.length === 0) await new Promise<void>((resolve) => watchers.push(resolve));
+    },
+  };
+}
+
+describe('a token and the wait in line', () => {
+  const MINUTE = { iat: 0, exp: 60 };
+
+  it('is taken after the wait, and renewed where it expired there, though every slot is held', async () => {
+    const listener = await startListener();
+    const clock = createManualClock();
+    const { rateLimit, letOneGo, untilWaiting } = gatedRateLimit();
+    let issued = 0;
+    listener.alwaysToken((response, seen) => issueToken(jwt({ ...MINUTE, n: ++issued }))(response, seen));
+    const client = clientOf(listener, { clock, rateLimit, maxConcurrency: 1 });
+    const call = client.readAll(PAGE);
+    await letOneGo();
+    await untilWaiting();
+    expect(issued).toBe(1);
+    await clock.advance(60_000);
+    await letOneGo();
+    await letOneGo();
+    await call;
+    expect(issued).toBe(2);
+    expect(bearer(listener)).toEqual([jwt({ ...MINUTE, n: 2 })]);
+  });
+
+  it('is renewed where it would not outlive the sending', async () => {
+    const listener = await startListener();
+    const clock = createManualClock();
+    let issued = 0;
+    listener.alwaysToken((response, seen) => issueToken(jwt({ ...MINUTE, n: ++issued }))(response, seen));
+    const client = clientOf(listener, { clock });
+    await client.readAll(PAGE);
+    await clock.advance(59_000);
+    await client.readAll(PAGE);
+    expect(bearer(listener)[1]).toBe(jwt({ ...MINUTE, n: 2 }));
+  });
+
+  it('lives from when it was asked for, however long its answer takes', async () => {
+    const listener = await startListener();
+    const clock = createManualClock();
+    let issued = 0;
+    listener.alwaysToken(async (response, seen) => {
+      if (issued === 0) await clock.advance(50_000);
+      issueToken(jwt({ ...MINUTE, n: ++issued }))(response, seen);
+    });
+    const client = clientOf(listener, { clock });
+    await client.readAll(PAGE);
+    await clock.advance(5_000);
+    await client.readAll(PAGE);
+    expect(bearer(listener)).toEqual([1, 2].map((n) => jwt({ ...MINUTE, n })));
+  });
+
+  it('is not refused by a 401 that came after it had expired', async () => {
+    const listener = await startListener();
+    const clock = createManualClock();
+    listener.alwaysToken(issueToken(jwt(MINUTE)));
+    listener.script((response, seen) => clock.advance(61_000).then(() => refuse(401)(response, seen)));
+    await clientOf(listener, { clock }).readAll(PAGE);
+    expect([listener.seenTokens.length, listener.seen.length]).toEqual([2, 2]);
+  });
+
+  it('that always expires before it is looked at ends a call as retriable, not as refused credentials', async () => {
+    const listener = await startListener();
+    const clock = createManualClock();
+    listener.alwaysToken(issueToken(jwt(MINUTE)));
+    listener.always((response, seen) => clock.advance(61_000).then(() => refuse(401)(response, seen)));
+    const client = clientOf(listener, { clock, limits: { retry: { maxAttempts: 3 } } });
+    expect(await errorOf(client.readAll(PAGE))).toMatchObject({
+      name: 'RetriableError',
+      code: 'token-expired',
+    });
+    expect(listener.seen).toHaveLength(3);
+  });
+
+  it('that was kept unused for a while is renewed when it is refused', async () => {
+    const listener = await startListener();
+    const clock = createManualClock();
+    const { rateLimit, letOneGo, untilWaiting } = gatedRateLimit();
+    let issued = 0;
+    listener.alwaysToken((response, seen) => issueToken(`opaque-${++issued}`)(response, seen));
+    listener.script(refuse(401));
+    const client = clientOf(listener, { clock, rateLimit });
+    const call = client.readAll(PAGE);
+    await letOneGo();
+    await untilWaiting();
+    await clock.advance(60_000);
+    // The request, the new token, and the request again.
+    for (let turn = 0; turn < 3; turn++) await letOneGo();
+    await call;
+    expect(bearer(listener)).toEqual(['opaque-1', 'opaque-2']);
+  });
+
+  it('that does not come holds a slot for half a minute at most', async () => {
+    const listener = await startListener();
+    const clock = createManualClock();
+    const { rateLimit, letOneGo, untilWaiting } = gatedRateLimit();
+    const concurrencyLimit = createConcurrencyLimit({ limit: 1, rateLimit, clock });
+    listener.alwaysToken(issueToken(jwt(MINUTE)));
+    const client = clientOf(listener, { clock, rateLimit, concurrencyLimit });
+    const call = client.readAll(PAGE);
+    await letOneGo();
+    await untilWaiting();
+    await clock.advance(60_000);
+    let answerToken = () => {};
+    listener.scriptTokens((response, seen) => {
+      answerToken = () => issueToken(jwt(MINUTE))(response, seen);
+    });
+    await letOneGo();
+    await letOneGo();
+    await listener.untilTokensSeen(2);
+    let isFree = false;
+    const other = concurrencyLimit.acquire().then((slot) => {
+      isFree = true;
+      slot.release();
+    });
+    await clock.advance(29_000);
+    expect(isFree).toBe(false);
+    await clock.advance(1_000);
+    await other;
+    expect(listener.seen).toHaveLength(0);
+    answerToken();
+    await letOneGo();
+    await call;
+    expect([listener.seenTokens.length, listener.seen.length]).toEqual([2, 1]);
   });
 });
 

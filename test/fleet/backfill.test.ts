@@ -3,12 +3,12 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createBackfillDriver, withdrawBackfill } from '../../src/fleet/backfill-driver.ts';
 import type { Backfill } from '../../src/fleet/backfills.ts';
 import { backfillId, listBackfills, writeBackfill } from '../../src/fleet/backfills.ts';
-import { describeBackfill, followBackfill } from '../../src/fleet/follow-backfill.ts';
-import type { LedgerView } from '../../src/fleet/ledger-view.ts';
+import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
 import { MOST_WAITING } from '../../src/fleet/top-up.ts';
-import { openRedis } from '../../src/queue/redis.ts';
-import { createScheduleState } from '../../src/queue/schedule-state.ts';
+import type { LedgerView } from '../../src/lake/ledger-view.ts';
+import { openRedis } from '../../src/redis/connection.ts';
+import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { PlanningBench } from './planning-bench.ts';
 import { JOB, openPlanningBench, VESSELS, withoutLookBacks } from './planning-bench.ts';
@@ -38,16 +38,6 @@ test('the same command makes the same backfill, another one another', () => {
   expect(new Set(ids).size).toBe(4);
 });
 
-test('progress is shown with the time left at the pace so far', () => {
-  const progress = { due: 400, done: 120, failed: 2, queued: 40, left: 238, finished: false };
-  expect(describeBackfill('b', progress, { ended: 61, seconds: 60 })).toBe(
-    'b: 120 of 400 vessel-days, 2 failed, 40 in queue, 4 min 33 s left',
-  );
-  expect(describeBackfill('b', { ...progress, failed: 0 }, { ended: 0, seconds: 0 })).toBe(
-    'b: 120 of 400 vessel-days, 40 in queue',
-  );
-});
-
 describe.skipIf(server === undefined)('a backfill', () => {
   let bench: PlanningBench;
 
@@ -72,6 +62,7 @@ describe.skipIf(server === undefined)('a backfill', () => {
       queued: 5,
       left: 0,
       finished: false,
+      troubles: [],
     });
     expect((await bench.waiting())[0]).toContain('2025-03-01');
     for (const day of await bench.waiting()) {
@@ -92,6 +83,7 @@ describe.skipIf(server === undefined)('a backfill', () => {
     const { ledger } = bench.planning;
     let hasWorker = false;
     const late: LedgerView = {
+      ...ledger,
       async ofDate(job, date) {
         const found = await ledger.ofDate(job, date);
         if (hasWorker) await bench.workOn(day);
@@ -151,12 +143,12 @@ describe.skipIf(server === undefined)('a backfill', () => {
   function follow(signal = never) {
     const said: string[] = [];
     const driver = createBackfillDriver(bench.planning, BACKFILL, JOB);
-    const screen = { write: (text: string) => void said.push(text) };
+    const view = { show() {}, print: (text: string) => void said.push(text), end() {} };
     const ended = followBackfill({
       planning: bench.planning,
       backfill: BACKFILL,
       driver,
-      screen,
+      view,
       intervalMs: 1_000,
       signal,
     });

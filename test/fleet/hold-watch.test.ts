@@ -129,3 +129,26 @@ test('a queue that is not on hold is not probed', async () => {
   expect(one.probes()).toBe(0);
   await one.end();
 });
+
+test("a fault that the probe does not meet is the vessel-day's own: nothing stops", async () => {
+  const { shared, port } = sharedHold();
+  const one = openProcess('a', port, () => true);
+  const faults = [1, 2, 3, 4].map(() => one.watch.onFault(new FatalError('no-permission', 'EACCES')));
+  expect(await Promise.all(faults)).toEqual([false, false, false, false]);
+  expect([one.probes(), one.did, one.said, shared.hold, one.watch.code]).toEqual([
+    1,
+    [],
+    [],
+    undefined,
+    undefined,
+  ]);
+  await one.end();
+});
+
+test('a fault during the stop goes back without a hold', async () => {
+  const { shared, port } = sharedHold();
+  const one = openProcess('a', port, () => false);
+  await one.end();
+  expect(await one.watch.onFault(REFUSED)).toBe(true);
+  expect([shared.hold, one.did]).toEqual([undefined, []]);
+});

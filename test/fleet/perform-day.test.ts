@@ -66,6 +66,30 @@ test('what was published since it was compared is done', async () => {
   expect(await perform({ ...day, compared: compared(1) }, never)).toMatchObject({ status: 'done' });
 });
 
+test('a vessel-day that is not over by the service is not exported, and is to come back', async () => {
+  const [today, before] = [nowMs, service.requests.length];
+  nowMs = Date.parse('2026-01-07T06:00:00Z');
+  service.faults = ({ family }) =>
+    family === 'metadata' ? { kind: 'date', value: 'Tue, 06 Jan 2026 23:30:00 GMT' } : undefined;
+  const day = queued('measurements', '2026-01-06');
+  const reason = { code: 'day-not-over', delayMs: expect.closeTo(1_800_000, -5) };
+  await expect(perform(day, never)).rejects.toMatchObject(reason);
+  const asked = service.requests.length - before;
+  expect(asked).toBeLessThanOrEqual(2);
+  // The witness is still fresh: nothing is asked.
+  await expect(perform(day, never)).rejects.toMatchObject({
+    ...reason,
+    message: expect.stringContaining('390 minutes behind'),
+  });
+  expect(service.requests.length - before).toBe(asked);
+  const files = [...(await lakeFiles(lake.dir)).keys()];
+  expect(files.filter((key) => key.includes('date=2026-01-06'))).toEqual([]);
+  service.faults = undefined;
+  nowMs = today;
+  // Real time is later than any of these.
+  await probeService(app.ports, app.config.jobs[0]!, never);
+});
+
 test('a vessel-day that is not due yet is left alone', async () => {
   expect(await perform(queued('measurements', DATE), never)).toMatchObject({ status: 'not-due' });
 });

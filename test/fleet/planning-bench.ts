@@ -1,16 +1,18 @@
 /** A real queue and a real lake in a folder, without workers: a test marks vessel-days as done by their receipts. */
+
 import { pathToFileURL } from 'node:url';
 import type { Redis } from 'ioredis';
 import type { ExportPorts } from '../../src/export/ports.ts';
-import { createLedgerView } from '../../src/fleet/ledger-view.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
+import { receiptKey } from '../../src/lake/keys.ts';
+import { createLedgerView } from '../../src/lake/ledger-view.ts';
 import type { Job, Receipt, VesselDay } from '../../src/model/index.ts';
-import { receiptKey, silentLog } from '../../src/model/index.ts';
+import { silentLog } from '../../src/model/index.ts';
 import { lastFiringMs } from '../../src/plan/firings.ts';
 import { settingsHash } from '../../src/plan/settings-hash.ts';
-import type { ScheduleState } from '../../src/queue/schedule-state.ts';
 import type { VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import type { ScheduleState } from '../../src/redis/schedule-state.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { ManualClock } from '../helpers/manual-clock.ts';
@@ -70,7 +72,7 @@ export async function openPlanningBench(
   const missing: PlanningBench['missing'] = new Map();
   const ports = { store, clock, log: silentLog, apiVersion: '2026-09-10' } as unknown as ExportPorts;
   const finish: PlanningBench['finish'] = async (day, hash = settingsHash(JOB, '2026-09-10')) => {
-    const receipt = { receiptVersion: 1, ...day, epoch: 1, settingsHash: hash } as Receipt;
+    const receipt = { receiptVersion: 1, ...day, epoch: 1, settingsHash: hash, proof: 'exact' } as Receipt;
     await store.put(receiptKey(day), Buffer.from(JSON.stringify(receipt)));
   };
   return {

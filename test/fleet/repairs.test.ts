@@ -1,14 +1,16 @@
 /** Repairs of a look-back on a real queue and lake: bounded, once, and only what is still as it was compared. */
+
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ExportTask } from '../../src/export/ports.ts';
 import type { QueuedRepair } from '../../src/fleet/repairs.ts';
 import { queueRepairs } from '../../src/fleet/repairs.ts';
 import { MOST_WAITING } from '../../src/fleet/top-up.ts';
+import { receiptKey } from '../../src/lake/keys.ts';
 import type { VesselDay } from '../../src/model/index.ts';
-import { receiptKey } from '../../src/model/index.ts';
+
 import { settingsHash } from '../../src/plan/settings-hash.ts';
-import { openRedis } from '../../src/queue/redis.ts';
+import { openRedis } from '../../src/redis/connection.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { PlanningBench } from './planning-bench.ts';
 import { JOB, openPlanningBench } from './planning-bench.ts';

@@ -3,10 +3,12 @@ import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Scheduler } from '../../src/fleet/scheduler.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
-import { claimKey, datesBetween } from '../../src/model/index.ts';
-import { openRedis } from '../../src/queue/redis.ts';
-import { createScheduleState } from '../../src/queue/schedule-state.ts';
+import { claimKey } from '../../src/lake/keys.ts';
+import { addDays, datesBetween } from '../../src/model/index.ts';
 import { QUEUE_NAME } from '../../src/queue/vessel-day-queue.ts';
+import { openRedis } from '../../src/redis/connection.ts';
+import type { ScheduleState } from '../../src/redis/schedule-state.ts';
+import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { PlanningBench } from './planning-bench.ts';
 import { JOB, openPlanningBench, VESSELS, withoutLookBacks } from './planning-bench.ts';
@@ -116,7 +118,7 @@ describe.skipIf(server === undefined)('the scheduler', () => {
     const [passing, poison] = VESSELS.map((vessel) => ({ job: JOB.name, vessel, date: '2026-01-09' }));
     await bench.queue.add([
       { ...passing!, kind: 'nightly', mayPass: true },
-      { ...poison!, kind: 'nightly' },
+      { ...poison!, kind: 'nightly', failure: { code: 'bad-record', message: 'no timestamp' } },
     ]);
     const failer = new Worker(
       QUEUE_NAME,
@@ -129,7 +131,7 @@ describe.skipIf(server === undefined)('the scheduler', () => {
     await failer.close();
     await start().look(never);
     expect(await bench.waiting()).toContain('IMO9000001/2026-01-09');
-    expect((await bench.queue.deadLetters()).map(({ day }) => day)).toEqual([poison]);
+    expect(await bench.queue.deadLetters()).toMatchObject([{ day: poison, code: 'bad-record' }]);
   });
 
   test('the claim of a day that is done goes', async () => {
@@ -142,6 +144,189 @@ describe.skipIf(server === undefined)('the scheduler', () => {
     const claims: string[] = [];
     for await (const { key } of bench.store.list('_checkpoints/')) claims.push(key);
     expect(claims).toEqual([claimKey(live, 1)]);
+  });
+
+  test.for([
+    [24, 1],
+    [48, 2],
+    [15 * 24, 14],
+  ])(
+    'every day is queued once it is due, with a settle of %i h and a look-back of %i d',
+    async ([hours, days]) => {
+      const job = {
+        ...JOB,
+        schedule: { ...JOB.schedule!, settleMs: hours! * 3_600_000 },
+        reconcile: { ...JOB.reconcile!, lookbackDays: days! },
+      };
+      const scheduler = start([job]);
+      const queued = new Set<string>();
+      for (let firing = 0; firing < 20; firing++) {
+        await scheduler.look(never);
+        for (const day of await bench.waiting()) queued.add(day);
+        await workOff();
+        await bench.clock.advance(DAY_MS);
+      }
+      const due = Math.floor(hours! / 24);
+      const last = addDays('2026-01-29', -due);
+      expect([...queued].sort()).toEqual(expect.arrayContaining(daysOf(addDays(last, -18), last).sort()));
+    },
+  );
+
+  const PUBLISHED = { job: JOB.name, vessel: VESSELS[0]!, date: '2025-01-10' };
+
+  test('what is missing since the first published day is queued, the last days before the rest', async () => {
+    await bench.finish(PUBLISHED);
+    await bench.finish({ ...PUBLISHED, date: '2025-06-01' });
+    await start().look(never);
+    const waiting = await bench.waiting();
+    const expected = daysOf('2025-01-10', '2026-01-10').filter(
+      (day) => ![`${VESSELS[0]}/2025-01-10`, `${VESSELS[0]}/2025-06-01`].includes(day),
+    );
+    expect(waiting.toSorted()).toEqual(expected.toSorted());
+    expect(bench.missing.get(JOB.name)).toEqual([expected.length, '2025-01-10']);
+    expect(await bench.queue.depth()).toMatchObject({ waiting: 10, prioritized: expected.length - 10 });
+    expect(waiting.slice(0, 3)).toEqual([...daysOf('2026-01-09', '2026-01-10'), `${VESSELS[0]}/2026-01-08`]);
+  });
+
+  test('with since nothing before it is, and what is older than the look-back is listed only', async () => {
+    await bench.finish(PUBLISHED);
+    await bench.finish({ ...PUBLISHED, date: '2025-12-24' }, 'other settings');
+    await start([{ ...JOB, since: '2025-12-24' }]).look(never);
+    const expected = daysOf('2025-12-24', '2026-01-10').filter((day) => day !== `${VESSELS[0]}/2025-12-24`);
+    expect((await bench.waiting()).toSorted()).toEqual(expected.toSorted());
+  });
+
+  test('years of a fleet enter the queue a few thousand at a time, and all of them count as missing', async () => {
+    const vessels = Array.from({ length: 400 }, (_, n) => `IMO${9_100_000 + n}`);
+    const scheduler = start([{ ...JOB, vessels, since: '2025-12-01' }]);
+    await scheduler.look(never);
+    expect(await bench.queue.depth()).toMatchObject({ waiting: 2_000, prioritized: 2_000 });
+    expect(bench.missing.get(JOB.name)).toEqual([40 * 400, '2025-12-01']);
+    await bench.clock.advance(10_000);
+    await scheduler.look(never);
+    expect(await bench.queue.depth()).toMatchObject({ waiting: 2_000, prioritized: 2_000 });
+  });
+
+  test('what failed long ago for a reason that may have passed is queued again', async () => {
+    const day = { job: JOB.name, vessel: VESSELS[0]!, date: '2025-12-01' };
+    await bench.queue.add([{ ...day, kind: 'nightly' }]);
+    const failer = new Worker(QUEUE_NAME, () => Promise.reject(new UnrecoverableError('stalled')), {
+      connection: redis,
+      prefix: bench.prefix,
+    });
+    await expect.poll(async () => (await bench.queue.deadLetters()).length).toBe(1);
+    await failer.close();
+    await start([{ ...JOB, since: '2025-12-01' }]).look(never);
+    expect(await bench.queue.deadLetters()).toEqual([]);
+    expect(await bench.waiting()).toContain(`${VESSELS[0]}/2025-12-01`);
+  });
+
+  test('what is missing is brought up to date between firings', async () => {
+    const scheduler = start();
+    await scheduler.look(never);
+    expect(bench.missing.get(JOB.name)).toEqual([10, '2026-01-05']);
+    await bench.workOn({ job: JOB.name, vessel: VESSELS[1]!, date: '2026-01-09' });
+    // Exported by somebody else: its vessel-day is still in the queue.
+    for (const vessel of VESSELS) await bench.finish({ job: JOB.name, vessel, date: '2026-01-05' });
+    await bench.clock.advance(60_000);
+    await scheduler.look(never);
+    expect(bench.missing.get(JOB.name)).toEqual([7, '2026-01-06']);
+    await workOff();
+    await bench.clock.advance(60_000);
+    await scheduler.look(never);
+    expect(bench.missing.get(JOB.name)).toEqual([0, undefined]);
+  });
+
+  test('a scheduler that finds the firing planned says what is missing too', async () => {
+    await start().look(never);
+    bench.missing.clear();
+    const late = start();
+    await late.look(never);
+    expect(bench.missing.get(JOB.name)).toEqual([10, '2026-01-05']);
+    await workOff();
+    await bench.clock.advance(60_000);
+    await late.look(never);
+    expect(bench.missing.get(JOB.name)).toEqual([0, undefined]);
+  });
+
+  test('a snapshot that equals the last one, and leaves no receipt, is not missing', async () => {
+    const { reconcile: _, ...metadata } = { ...JOB, name: 'metadata', dataset: 'metadata' as const };
+    const scheduler = start([metadata]);
+    await scheduler.look(never);
+    expect(bench.missing.get('metadata')).toEqual([2, '2026-01-10']);
+    for (const vessel of VESSELS) await bench.queue.remove({ job: 'metadata', vessel, date: '2026-01-10' });
+    await bench.clock.advance(60_000);
+    await scheduler.look(never);
+    expect(bench.missing.get('metadata')).toEqual([0, undefined]);
+  });
+
+  test('it says who leads, what goes wrong, and that it is well again', async () => {
+    const led: (boolean | undefined)[] = [];
+    let failures = 0;
+    let isFull = false;
+    const state = createScheduleState(redis, bench.prefix, `scheduler ${schedulers++}`);
+    const scheduler = createScheduler({
+      ...bench.planning,
+      jobs: [JOB],
+      state: {
+        ...withoutLookBacks(state, bench.clock),
+        setPlannedFiringMs: async (...args) => {
+          if (isFull) throw new Error('OOM command not allowed');
+          await state.setPlannedFiringMs(...args);
+        },
+      },
+      onLead: (leads) => led.push(leads),
+      onFailure: () => failures++,
+    });
+    const stop = new AbortController();
+    isFull = true;
+    const running = scheduler.run(stop.signal);
+    await expect.poll(() => scheduler.trouble).toBe('measurements: cannot plan now: OOM command not allowed');
+    await bench.clock.untilSleeping((ms) => ms === 10_000);
+    await bench.clock.advance(10_000);
+    await expect.poll(() => failures).toBe(2);
+    isFull = false;
+    await bench.clock.untilSleeping((ms) => ms === 10_000);
+    await bench.clock.advance(10_000);
+    await expect.poll(() => scheduler.trouble).toBeUndefined();
+    stop.abort();
+    await running;
+    expect(new Set(led)).toEqual(new Set([true]));
+  });
+
+  test('a look that takes minutes keeps the lead, and one that stands still loses it', async () => {
+    const { ledger } = bench.planning;
+    const stop = new AbortController();
+    const begun = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
+    const slow: typeof ledger = {
+      ...ledger,
+      async firstDate(job) {
+        begun.resolve();
+        await end.promise;
+        return await ledger.firstDate(job);
+      },
+    };
+    const renewed: number[] = [];
+    const state: ScheduleState = {
+      ...createScheduleState(redis, bench.prefix, 'slow'),
+      lead: async () => renewed.push(bench.clock.nowMs()) > 0,
+    };
+    const running = createScheduler({
+      ...bench.planning,
+      ledger: slow,
+      jobs: [JOB],
+      state: withoutLookBacks(state, bench.clock),
+    }).run(stop.signal);
+    await begun.promise;
+    await bench.clock.advance(5 * 60_000);
+    expect(renewed).toHaveLength(1 + 15);
+    await bench.clock.advance(60 * 60_000);
+    expect(renewed).toHaveLength(1 + 30);
+    end.resolve();
+    await expect.poll(() => bench.waiting()).toHaveLength(10);
+    stop.abort();
+    await running;
   });
 
   test('a job that cannot be planned does not stop the others', async () => {

@@ -1,8 +1,9 @@
 /** Receipts written directly, for ledgers of a size that no test could export. */
+
 import { createHash } from 'node:crypto';
+import { jsonBytes } from '../../src/lake/json.ts';
+import { detailKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
 import type { Receipt, VesselDay } from '../../src/model/index.ts';
-import { detailKey, objectKey } from '../../src/model/index.ts';
-import { writeReceipt } from '../../src/publish/ledger.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { inParallel } from '../store/store-suite.ts';
 
@@ -55,4 +56,9 @@ export async function writeReceipts(
   receipts: readonly Receipt[],
 ): Promise<void> {
   await inParallel(receipts, 32, (receipt) => writeReceipt(store as ObjectStore, receipt));
+}
+
+/** Put a receipt, whatever is there. */
+export async function writeReceipt(store: Pick<ObjectStore, 'put'>, receipt: Receipt): Promise<void> {
+  await store.put(receiptKey(receipt), jsonBytes(receipt));
 }

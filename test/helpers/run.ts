@@ -15,8 +15,10 @@ import { runCommand } from '../../src/commands/run.ts';
 import { CancelledError, ConfigError, messageOf } from '../../src/errors.ts';
 import type { VesselDay } from '../../src/model/index.ts';
 import { addDays, systemClock } from '../../src/model/index.ts';
-import type { FaultPort, RunningService, ServiceOptions } from '../../src/service/service.ts';
-import { startService } from '../../src/service/service.ts';
+import type { RunningService } from '../../src/service/options.ts';
+import type { FaultPort } from './faulty-service/faults.ts';
+import type { FaultyService, FaultyServiceOptions } from './faulty-service/faulty-service.ts';
+import { startFaultyService } from './faulty-service/faulty-service.ts';
 import { lakeFiles } from './lake.ts';
 
 /** The first two vessels of every made-up fleet. */
@@ -25,14 +27,14 @@ export const OTHER_VESSEL = 'IMO9322853';
 /** A date on which every made-up vessel sends readings. */
 export const DATE = '2026-01-05';
 
-export type TestServiceOptions = Partial<Omit<ServiceOptions, 'data' | 'faults'>> & {
+export type TestServiceOptions = Partial<Omit<FaultyServiceOptions, 'data' | 'faults'>> & {
   readonly seed?: number;
   readonly vessels?: number;
   readonly readingsPerDay?: number;
 };
 
 /** A running service whose faults can be changed while it runs. */
-export interface TestService extends RunningService {
+export interface TestService extends FaultyService {
   /** What goes wrong from now on; undefined: nothing. */
   faults: FaultPort | undefined;
 }
@@ -41,7 +43,7 @@ export interface TestService extends RunningService {
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const { seed = 1, vessels = 1, readingsPerDay = 3_000, ...rest } = options;
   let faults: FaultPort | undefined;
-  const service = await startService({
+  const service = await startFaultyService({
     host: '127.0.0.1',
     port: 0,
     tenant: 'fleet',
@@ -108,7 +110,8 @@ export interface RunExportOptions {
 
 /** A result as `run --json` prints it. */
 export interface PrintedResult extends VesselDay {
-  readonly status: string;
+  readonly state: string;
+  readonly exported: boolean;
   readonly rows?: number;
   readonly resumed?: boolean;
   readonly code?: string;
@@ -165,7 +168,7 @@ export async function runExport(options: RunExportOptions): Promise<RanExport> {
   }
   const [stdout, stderr] = [out.text, err.text];
   await expectNoSecrets(service, lakeUrl, stdout, stderr);
-  const results = stdout.startsWith('{') ? JSON.parse(stdout).vesselDays : [];
+  const results = stdout.startsWith('{') ? JSON.parse(stdout).days : [];
   return { code, stdout, stderr, results, error };
 }
 
@@ -181,7 +184,7 @@ function createScreen() {
 /** Like `runExport`, for runs that must succeed: one published day each. */
 export async function mustExport(options: RunExportOptions): Promise<RanExport> {
   const ran = await runExport(options);
-  expect(ran.results.filter(({ status }) => status === 'failed' || status === 'refused')).toEqual([]);
+  expect(ran.results.filter(({ state }) => state === 'failed' || state === 'refused')).toEqual([]);
   expect(ran.error).toBeUndefined();
   expect(ran.code).toBe(0);
   return ran;

@@ -1,9 +1,12 @@
 /** The source changes between an attempt and the one that goes on: the day is the new truth, not a mixture. */
-import { readFile } from 'node:fs/promises';
+
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { claimKey } from '../../src/lake/keys.ts';
 import type { ClaimFile } from '../../src/model/index.ts';
-import { claimKey, dayRange, MICROS_PER_HOUR } from '../../src/model/index.ts';
+import { dayRange, MICROS_PER_HOUR } from '../../src/model/index.ts';
+import type { Fault } from '../helpers/faulty-service/faults.ts';
 import {
   expectExactDay,
   lakeReadings,
@@ -26,7 +29,7 @@ import {
 
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const MIDNIGHT = dayRange(DATE).fromMicros;
-const SMALL = { sizes: { rowGroupRows: 400, partBytes: 3_500 }, pageTargetRows: 900 };
+const SMALL = { sizes: { rowGroupRows: 400, partBytes: 3_500 }, sliceTargetRows: 900 };
 
 let service: TestService;
 let lake: TestLake;
@@ -201,6 +204,99 @@ describe('before the cursor', () => {
     await stopAt(3);
     service.overlay.addReadings(bare, [{ timestampMicros: MIDNIGHT + 1, valueText: '"new"' }]);
     expect((await goOn()).resumed).toBe(false);
+    await expectExact();
+  });
+});
+
+describe('values before the cursor are corrected in place', () => {
+  const AT = MIDNIGHT + 77;
+  const texts = [...Array(40)].map((_, i) => `${i}.25`);
+  /** `bare` has these readings, a second apart. */
+  const say = (values: readonly string[]) => {
+    service.overlay.removeReadings(bare);
+    const readings = values.map((valueText, i) => ({ timestampMicros: AT + i * 1_000_000, valueText }));
+    service.overlay.addReadings(bare, readings);
+  };
+  const instead = (index: number, text: string) => texts.map((old, i) => (i === index ? text : old));
+  const CORRECTED: readonly [what: string, then: readonly string[], now: readonly string[]][] = [
+    ['all of them', texts, texts.map((text) => `1${text}`)],
+    ['one in the middle', texts, instead(20, '20.5')],
+    ['the greatest, so that the last stays', instead(20, '99.5'), instead(20, '99.75')],
+    [
+      'a long beyond 2^53, by one',
+      texts.map((_, i) => (i === 20 ? '9007199254740992' : `${i}`)),
+      texts.map((_, i) => (i === 20 ? '9007199254740993' : `${i}`)),
+    ],
+    ['the first of JSON', instead(0, '{"lat": 1.50}'), instead(0, '{"lat": 1.5, "lon": 2}')],
+    ['the last of JSON', instead(39, '"on"'), instead(39, '"off"')],
+  ];
+
+  test.each(CORRECTED)('%s', async (_, then, now) => {
+    say(then);
+    const { values } = await stopAt(3);
+    expect(values![bare]![0].reduce((a, b) => a + b)).toBe(texts.length);
+    say(now);
+    expect(await goOn()).toMatchObject({ resumed: false, from: MIDNIGHT });
+    await expectExact();
+    expect(await readObject(lake.dir, DAY)).toEqual(await undisturbed());
+  });
+
+  test('the same again, JSON and numbers: goes on', async () => {
+    const mixed = [...instead(0, '{"lat": 1.50, "a":[1]}'), '5', '9007199254740993', '"on"'];
+    say(mixed);
+    const { cursorMicros } = await stopAt(3);
+    say(mixed);
+    expect(await goOn()).toMatchObject({ resumed: true, from: cursorMicros });
+    await expectExact();
+  });
+
+  test('windows of statistics', async () => {
+    const job = { dataset: 'statistics', select: ['flat/{vessel}/*'], window: '10m' };
+    say(texts);
+    await stopAt(2, job);
+    say(instead(20, '20.5'));
+    expect((await goOn(job)).resumed).toBe(false);
+    expect(await readObject(lake.dir, { ...DAY, job: 'statistics' })).toEqual(await undisturbed(job));
+  });
+});
+
+test('windows that do not tell what their readings add up to start clean', async () => {
+  const aggregations = ['stddev', 'min', 'max'];
+  const job = { dataset: 'statistics', select: ['flat/{vessel}/*'], window: '10m', aggregations };
+  await stopAt(2, job);
+  expect((await goOn(job)).resumed).toBe(false);
+  expect(await readObject(lake.dir, { ...DAY, job: 'statistics' })).toEqual(await undisturbed(job));
+});
+
+test('a checkpoint of an earlier version, without values, starts clean', async () => {
+  await stopAt(3);
+  const path = join(lake.dir, claimKey(DAY, 1));
+  const { checkpoint, ...claim } = JSON.parse(await readFile(path, 'utf8')) as ClaimFile;
+  const { values: _, ...older } = checkpoint!;
+  await writeFile(path, JSON.stringify({ ...claim, checkpoint: older }));
+  expect(await goOn()).toMatchObject({ resumed: false, from: MIDNIGHT });
+  await expectExact();
+});
+
+describe('a service that does not say what it has before the cursor: the day starts clean', () => {
+  const FAULTS: readonly [string, Fault][] = [
+    ['refused', { kind: 'status', status: 400 }],
+    ['not found', { kind: 'status', status: 404 }],
+    ['no sum', { kind: 'rewrite', rewrite: (body) => body.replaceAll(/"sum":[^,}]+/g, '"sum":null') }],
+    [
+      'no time',
+      { kind: 'rewrite', rewrite: (body) => body.replaceAll(/"first_time":[^,}]+/g, '"first_time":null') },
+    ],
+    [
+      'a count that is none',
+      { kind: 'rewrite', rewrite: (body) => body.replaceAll(/"count":\d+/g, '"count":1.5') },
+    ],
+  ];
+  test.each(FAULTS)('%s', async (_, fault) => {
+    await stopAt(3);
+    service.faults = ({ url }) => (url.includes('window=none') ? fault : undefined);
+    expect(await goOn()).toMatchObject({ resumed: false, from: MIDNIGHT });
+    service.faults = undefined;
     await expectExact();
   });
 });

@@ -1,8 +1,10 @@
 /** The command as a user types it: a process of its own, its output, its exit code. */
+
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { detailKey, objectKey } from '../../src/model/index.ts';
+import { detailKey, objectKey } from '../../src/lake/keys.ts';
+
 import {
   duckRows,
   expectExactDay,
@@ -22,6 +24,7 @@ import {
   OTHER_VESSEL,
   runCli,
   startCli,
+  startProgram,
   startTestService,
   VESSEL,
   writeJobs,
@@ -85,6 +88,155 @@ test('what cannot be understood exits with 2 and says what there is', async () =
   expect(nothing.stdout + nothing.stderr).toContain('Usage: vessel-export');
   expect(number.code).toBe(2);
   expect(number.stderr).toContain('expected a whole number');
+});
+
+test('every command has a help with examples, and none of it is wider than a terminal', async () => {
+  const names = [...(await runCli(['--help'])).stdout.matchAll(/^ {2}([a-z]+) /gm)].map((match) => match[1]!);
+  expect(names).toEqual(expect.arrayContaining(['demo', 'run', 'backfill', 'completion']));
+  const lines = [
+    ...names.filter((name) => name !== 'help' && name !== 'vessel'),
+    'backfill list',
+    'backfill cancel',
+  ];
+  for (const line of lines) {
+    const { code, stdout } = await runCli([...line.split(' '), '--help']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^Usage: vessel-export ${line} `));
+    expect(stdout).toMatch(new RegExp(`\nExamples:\n  vessel-export ${line}`));
+    expect(stdout.split('\n').filter((text) => text.length > 80)).toEqual([]);
+  }
+  expect((await runCli(['backfill', 'pause', '--help'])).stdout).not.toContain('--detach');
+});
+
+test('what is nearly right is answered with what is', async () => {
+  const [command, option, job, action] = await Promise.all([
+    runCli(['satus']),
+    runCli(['status', '--discovr']),
+    runCli(['run', 'measurments'], envFor(scratch)),
+    runCli(['backfill', 'pause']),
+  ]);
+  expect(command.stderr).toContain('Did you mean status?');
+  expect(option.stderr).toContain('Did you mean --discover?');
+  expect(job.stderr).toContain("did you mean 'measurements'?");
+  expect([command, option, job, action].map(({ code }) => code)).toEqual([2, 2, 2, 2]);
+});
+
+test('bash completes commands, options and the names of jobs', async () => {
+  const { stdout: script } = await runCli(['completion', 'bash']);
+  await writeFile(join(scratch.dir, 'script.bash'), script);
+  const node = `"${process.execPath}" "${join(import.meta.dirname, '../../src/bin.js')}"`;
+  const complete = (...words: string[]) =>
+    startProgram(
+      [
+        'bash',
+        '-c',
+        `vessel-export() { ${node} "$@"; }; source ./script.bash
+         COMP_WORDS=(vessel-export "$@"); COMP_CWORD=$#; _vessel_export; printf '%s\n' "\${COMPREPLY[@]}"`,
+        'bash',
+        ...words,
+      ],
+      { JOBS_DIR: jobsDir },
+      scratch.dir,
+    ).ended.then(({ stdout }) => stdout.trim().split('\n'));
+  const [commands, options, jobs, actions, values, shells] = await Promise.all([
+    complete('re'),
+    complete('run', '--f'),
+    complete('run', '--force', 'm'),
+    complete('backfill', ''),
+    complete('run', '--from', ''),
+    complete('completion', ''),
+  ]);
+  await rm(join(scratch.dir, 'script.bash'));
+  expect(commands).toEqual(['reconcile']);
+  expect(options).toEqual(['--from', '--force']);
+  expect(jobs).toEqual(['measurements']);
+  expect(actions).toEqual(['list', 'pause', 'resume', 'cancel', 'measurements']);
+  expect(values).toEqual(['']);
+  expect(shells).toEqual(['bash', 'zsh', 'fish']);
+});
+
+test('a reader who goes away ends the command quietly', async () => {
+  for (const stream of ['stdout', 'stderr'] as const) {
+    const cli = startCli(stream === 'stdout' ? ['status'] : ['run', '--vessel', 'wrong'], envFor(scratch));
+    cli.process[stream]!.destroy();
+    const ended = await cli.ended;
+    expect(ended).toMatchObject({ code: 141, stdout: '', stderr: '' });
+  }
+});
+
+test('output that cannot be written is a failure', async () => {
+  const node = `"${process.execPath}" "${join(import.meta.dirname, '../../src/bin.js')}"`;
+  const ended = await startProgram(['bash', '-c', `${node} status > /dev/full`], envFor(scratch)).ended;
+  expect(ended.code).toBe(1);
+  expect(ended.stderr).toMatch(/^error: cannot write the output: ENOSPC.*\n$/);
+});
+
+test('colours are for terminals, unless they are asked for or refused', async () => {
+  const env = { ...envFor(scratch), LAKE_URL: 'file:lake' };
+  const [plain, forced, refused] = await Promise.all([
+    runCli(['config'], env),
+    runCli(['config'], { ...env, FORCE_COLOR: '1' }),
+    runCli(['config', '--no-color'], { ...env, FORCE_COLOR: '1' }),
+  ]);
+  const escapes = /\u001b\[/;
+  expect(plain.stdout + plain.stderr).not.toMatch(escapes);
+  expect(forced.stdout).toMatch(/\u001b\[31mnot valid: file:lake\u001b\[39m/);
+  expect(forced.stderr).toMatch(/\u001b\[31mfault:/);
+  expect(refused.stdout + refused.stderr).toBe(plain.stdout + plain.stderr);
+});
+
+test('a service that nobody can reach is named within seconds, with its setting', async () => {
+  const gone = { ...envFor(scratch), QUERY_AUTH_URL: 'http://127.0.0.1:1/auth' };
+  const wrong = { ...envFor(scratch), QUERY_BASE_URL: 'https://no-such-host.invalid/fleet' };
+  await mustExport({ service, lakeUrl: scratch.url });
+  const commands = [
+    ['run', '--from', '2026-01-06', '--to', '2026-01-07'],
+    ['plan', ...ONE_DAY, '--vessel', OTHER_VESSEL],
+    ['status', '--discover'],
+    ['reconcile', '--from', '2026-01-05'],
+    ['verify', '--deep', ...ONE_DAY],
+  ];
+  const discovered = await writeJobs({ measurements: { ...FEW_SERIES, vessels: { discover: 'flat/*/*' } } });
+  try {
+    for (const args of commands) {
+      const startedMs = performance.now();
+      const ran = await Promise.all([
+        runCli(args, { ...gone, JOBS_DIR: discovered }),
+        runCli(args, { ...wrong, JOBS_DIR: discovered }),
+      ]);
+      expect(performance.now() - startedMs).toBeLessThan(15_000);
+      expect(ran.map(({ code }) => code)).toEqual([1, 1]);
+      expect(ran[0].stderr).toMatch(/error: .*http:\/\/127\.0\.0\.1:1 .*ECONNREFUSED.*check QUERY_AUTH_URL/);
+      expect(ran[1].stderr).toMatch(/error: .*no-such-host\.invalid .*; check QUERY_BASE_URL/);
+      expect(ran[0].stderr).toMatch(/"host":"127\.0\.0\.1:1","setting":"QUERY_AUTH_URL"/);
+    }
+  } finally {
+    await rm(discovered, { recursive: true });
+  }
+}, 90_000);
+
+test('a wrong clients file is described in plain words, without its secrets', async () => {
+  const file = join(scratch.dir, 'clients.json');
+  const good = { clientId: 'a', clientSecret: 'long-enough', vessels: '*' };
+  await writeFile(
+    file,
+    JSON.stringify([
+      good,
+      { ...good, clientSecret: 'hush' },
+      { ...good, vessels: ['9321483'] },
+      { ...good, more: 1 },
+    ]),
+  );
+  const { code, stderr } = await runCli(['service', '--port', '0', '--clients', file]);
+  await rm(file);
+  expect(code).toBe(2);
+  for (const part of [
+    'client 2 clientSecret is too short, expected at least 8 characters',
+    'client 3 vessels expected "*" or a list such as ["IMO9321483"]',
+    'client 4 has keys that are not known',
+  ])
+    expect(stderr).toContain(part);
+  expect(stderr).not.toMatch(/hush|too_small|long-enough/);
 });
 
 test('wrong dates and vessels exit with 2, all named at once, before anything else is looked at', async () => {
@@ -208,13 +360,22 @@ test('run exports and says so; again, nothing is asked and nothing is done', asy
   await using lake = await newLake();
   const first = await runCli(['run', ...ONE_DAY], envFor(lake));
   expect(first.code).toBe(0);
-  expect(first.stdout).toMatch(/^1 vessel-days?: 1 published \([\d,]+ rows\)\n$/);
+  expect(first.stdout).toMatch(/^1 vessel-days?: 1 published \([\d,]+ rows\)\nwrote .*\n$/);
+  const { rows, object } = (await receiptOf(lake.dir, DAY))!;
+  const closing = /\nwrote ([\d,]+) rows \(([\d.]+) kB\) in \d+ s to (\S+)\n$/.exec(first.stdout)!;
+  expect(closing.slice(1)).toEqual([
+    rows.toLocaleString('en-US'),
+    (object!.sizeBytes / 1_000).toPrecision(3),
+    lake.url,
+  ]);
   await expectExactDay(service, { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS });
   const before = service.requests.length;
   const files = await lakeFiles(lake.dir);
   const second = await runCli(['run', ...ONE_DAY, '--json'], envFor(lake));
   expect(second.code).toBe(0);
-  expect(JSON.parse(second.stdout)).toMatchObject({ vesselDays: [{ ...DAY, status: 'done' }] });
+  expect(JSON.parse(second.stdout)).toMatchObject({
+    days: [{ ...DAY, state: 'published', exported: false }],
+  });
   expect(service.requests.length).toBe(before);
   expect(await lakeFiles(lake.dir)).toEqual(files);
 });
@@ -237,16 +398,15 @@ test('where vessels are discovered, the second run asks for nothing else', async
   const jobs = await writeJobs({ measurements: { ...FEW_SERIES, vessels: { discover: 'flat/*/*' } } });
   try {
     const first = await runCli(['run', ...ONE_DAY, '--json'], envFor(lake, jobs));
-    expect(JSON.parse(first.stdout).vesselDays).toMatchObject([
-      { status: 'published' },
-      { status: 'published' },
-    ]);
+    expect(JSON.parse(first.stdout).days).toMatchObject([{ state: 'published' }, { state: 'published' }]);
     const before = service.requests.length;
     const second = await runCli(['run', ...ONE_DAY], envFor(lake, jobs));
     expect(second.stdout).toContain('nothing to do');
     expect(service.requests.slice(before).map(({ family }) => family)).toEqual(['token', 'metadata']);
     const third = await runCli(['run', ...ONE_DAY, '--vessel', OTHER_VESSEL, '--json'], envFor(lake, jobs));
-    expect(JSON.parse(third.stdout).vesselDays).toMatchObject([{ vessel: OTHER_VESSEL, status: 'done' }]);
+    expect(JSON.parse(third.stdout).days).toMatchObject([
+      { vessel: OTHER_VESSEL, state: 'published', exported: false },
+    ]);
     expect(service.requests.length).toBe(before + 2);
   } finally {
     await rm(jobs, { recursive: true });
@@ -258,9 +418,10 @@ test('run exits with 1 when a vessel-day fails, and exports the others', async (
   const args = ['run', ...ONE_DAY, '--vessel', VESSEL, 'IMO1234567', '--json'];
   const { code, stdout, stderr } = await runCli(args, envFor(lake));
   expect(code).toBe(1);
-  const { vesselDays } = JSON.parse(stdout);
-  expect(vesselDays).toHaveLength(2);
+  const { days } = JSON.parse(stdout);
+  expect(days).toHaveLength(2);
   expect(stderr).toContain('failed: measurements/IMO1234567/2026-01-05');
+  expect(stderr).toContain(`check 'select' in ${join(jobsDir, 'measurements.yaml')}`);
   expect(await receiptOf(lake.dir, DAY)).toBeDefined();
 });
 
@@ -333,7 +494,9 @@ test('service prints one line of JSON, serves by it, and ends on SIGTERM', async
     const { port } = new URL(own.baseUrl);
     const second = await runCli(['service', '--port', port]);
     expect(second.code).toBe(2);
-    expect(second.stderr).toContain(port);
+    expect(second.stderr).toMatch(
+      new RegExp(`127.0.0.1:${port}: .*address already in use.*0 takes a free port`),
+    );
   } finally {
     cli.process.kill('SIGTERM');
   }

@@ -1,5 +1,6 @@
 /** What docker-compose.yml starts, as plain processes: its commands, its settings, its jobs, in other places. */
 import { spawnSync } from 'node:child_process';
+import { symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { ComposeServiceName } from '../helpers/compose-file.ts';
@@ -31,6 +32,7 @@ export interface ComposeFleet extends AsyncDisposable {
 export async function startComposeFleet(s3: TestS3): Promise<ComposeFleet> {
   await using opened = new AsyncDisposableStack();
   const folder = opened.use(await newTempFolder());
+  await symlink(join(APP, 'src/bin.js'), join(folder.path, 'vessel-export'));
   const redis = opened.use(await startOwnRedis(services.redis.command.slice(1)));
   const { bucket, drop } = await s3.newBucket();
   opened.defer(drop);
@@ -40,8 +42,8 @@ export async function startComposeFleet(s3: TestS3): Promise<ComposeFleet> {
     await Promise.all(running.map(({ ended }) => ended));
   });
   const start = (words: readonly string[], env: Record<string, string>) => {
-    // The same Node as here, also where a shell looks for it.
-    const path = { PATH: `${dirname(process.execPath)}:${process.env.PATH}` };
+    // The command, and the same Node as here, also where a shell looks for them.
+    const path = { PATH: [folder.path, dirname(process.execPath), process.env.PATH].join(':') };
     const started = startProgram(words, { ...env, ...path }, APP);
     running.push(started);
     return started;
@@ -49,7 +51,7 @@ export async function startComposeFleet(s3: TestS3): Promise<ComposeFleet> {
 
   const query = services['query-service'];
   const queryWords = wordsOf(query).map((word) =>
-    word.includes('bin.js service')
+    word.includes('vessel-export service')
       ? moved(word, [
           ['> /tmp/', `> ${folder.path}/`],
           ['--clients /tmp/', `--clients ${folder.path}/`],
@@ -90,8 +92,8 @@ export async function startComposeFleet(s3: TestS3): Promise<ComposeFleet> {
       clientSecret: settings.QUERY_CLIENT_SECRET!,
     },
     queryService,
-    up: (name) => start(wordsOf(services[name]).map(here), settingsOf(name)),
-    exec: (words) => start(words.map(here), settings).ended,
+    up: (name) => start(wordsOf(services[name]), settingsOf(name)),
+    exec: (words) => start(words, settings).ended,
     copyLake: (dir) => copyLake(url, settings, dir),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
@@ -103,18 +105,13 @@ export function healthOf(name: ComposeServiceName, port: string): number | null 
   expect(kind).toBe('CMD');
   const asked = words.map((word) => word.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`));
   expect(asked.join(' ')).toContain(`:${port}/`);
-  const [program, ...args] = asked.map(here);
-  return spawnSync(program!, args).status;
+  const [program, ...args] = asked;
+  return spawnSync(program === 'node' ? process.execPath : program!, args).status;
 }
 
 /** The words after `docker compose exec scheduler` in the head of the file. */
 export function exampleBackfill(): string[] {
   return /docker compose exec scheduler (.+)$/m.exec(composeText())![1]!.split(' ');
-}
-
-/** A word of the image, as it is here. */
-function here(word: string): string {
-  return word === 'node' ? process.execPath : word.replace(/^\/app\//, `${APP}/`);
 }
 
 /** Replace what must stand there. */

@@ -62,7 +62,7 @@ describe.skipIf(s3 === undefined || !canStartOwnRedis())('the fleet of docker-co
     expect(receiptsOf('metadata')).toHaveLength(1);
     expect(await unfinishedFiles(lake.path)).toEqual([]);
     const until = addDays(dates.toSorted().at(-1)!, 2);
-    const verify = ['node', 'src/bin.js', 'verify', '--deep', '--from', from, '--to', until];
+    const verify = ['vessel-export', 'verify', '--deep', '--from', from, '--to', until];
     expect(await fleet.exec(verify)).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('no findings'),

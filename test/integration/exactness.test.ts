@@ -2,11 +2,13 @@
  * The lake equals the service's data. The truth is the service's raw NDJSON, asked for and taken apart by
  * test/helpers/lake.ts; the lake is read by DuckDB. Nothing of the pipeline judges itself here.
  */
+
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { objectKey } from '../../src/lake/keys.ts';
 import type { ApiVersion } from '../../src/model/index.ts';
-import { addDays, objectKey } from '../../src/model/index.ts';
+import { addDays } from '../../src/model/index.ts';
 import { expectExactDay, lakeReadings, readObject, receiptOf, unfinishedFiles } from '../helpers/lake.ts';
 import type { TestService } from '../helpers/run.ts';
 import {
@@ -42,7 +44,11 @@ test('a day has the schema, the rows and the receipt of the format', async () =>
   await using lake = await newLake();
   const ran = await mustExport({ service, lakeUrl: lake.url, jobs: ALL });
   const lines = await expectExactDay(service, { lakeDir: lake.dir, day: DAY, expressions: FLAT });
-  expect(ran.results).toEqual([{ ...DAY, status: 'published', rows: lines.length, resumed: false }]);
+  const sizeBytes = (await readObject(lake.dir, DAY))!.length;
+  const rows = lines.length;
+  expect(ran.results).toEqual([
+    { ...DAY, state: 'published', exported: true, rows, sizeBytes, resumed: false },
+  ]);
 
   const { schema, rowGroupRows } = await lakeReadings(join(lake.dir, objectKey(DAY)));
   expect(schema).toEqual([
@@ -90,7 +96,7 @@ for (const transport of ['ndjson', 'json', 'parquet'] as const) {
           lakeUrl: lake.url,
           jobs: { measurements: { ...FEW_SERIES, transport } },
           env: { QUERY_API_VERSION: version },
-          overrides: { sizes: { rowGroupRows: 700, partBytes: 20_000 }, pageTargetRows: 500 },
+          overrides: { sizes: { rowGroupRows: 700, partBytes: 20_000 }, sliceTargetRows: 500 },
         });
         const millis = transport === 'parquet';
         const exact = { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS, version, millis };
@@ -112,13 +118,13 @@ test('any seed, any day, any sizes, any page length', { timeout: 120_000 }, asyn
     toInclusive: fc.boolean(),
     rowGroupRows: fc.integer({ min: 1, max: 3_000 }).filter((rows) => rows >= 50),
     partBytes: fc.integer({ min: 1, max: 100_000 }),
-    pageTargetRows: fc.integer({ min: 20, max: 20_000 }),
+    sliceTargetRows: fc.integer({ min: 20, max: 20_000 }),
     transport: fc.constantFrom('ndjson', 'json'),
     version: fc.constantFrom(...VERSIONS),
   });
   await fc.assert(
     fc.asyncProperty(shape, async (choice) => {
-      const { seed, readingsPerDay, toInclusive, rowGroupRows, partBytes, pageTargetRows } = choice;
+      const { seed, readingsPerDay, toInclusive, rowGroupRows, partBytes, sliceTargetRows } = choice;
       const any = await startTestService({ seed, readingsPerDay, toInclusive });
       await using lake = await newLake();
       const day = { ...DAY, date: addDays('2026-10-01', -choice.daysBack) };
@@ -129,7 +135,7 @@ test('any seed, any day, any sizes, any page length', { timeout: 120_000 }, asyn
           jobs: { measurements: { ...MEASUREMENTS, transport: choice.transport } },
           env: { QUERY_API_VERSION: choice.version },
           args: { from: day.date },
-          overrides: { sizes: { rowGroupRows, partBytes }, pageTargetRows },
+          overrides: { sizes: { rowGroupRows, partBytes }, sliceTargetRows },
         });
         await expectExactDay(any, { lakeDir: lake.dir, day, expressions: FLAT });
         expect(await unfinishedFiles(lake.dir)).toEqual([]);
@@ -160,7 +166,7 @@ test('a day without readings has a receipt of no rows, and no object', async () 
   // Every made-up vessel is silent on one day a month.
   const args = { from: '2026-01-01', to: '2026-02-01' };
   const { results } = await mustExport({ service, lakeUrl: lake.url, args });
-  const empty = results.filter(({ status }) => status === 'empty');
+  const empty = results.filter(({ state }) => state === 'empty');
   expect(results).toHaveLength(31);
   expect(empty).toHaveLength(1);
   const day = { ...DAY, date: empty[0]!.date };

@@ -1,8 +1,9 @@
 /** A service that tells other things than it has: exact or refused, never wrong; the published day stays. */
 import { rm } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { objectKey } from '../../src/lake/keys.ts';
 import { dayRange, MICROS_PER_HOUR, MICROS_PER_MILLI } from '../../src/model/index.ts';
-import type { Fault, FaultPort } from '../../src/service/service.ts';
+import type { Fault, FaultPort } from '../helpers/faulty-service/faults.ts';
 import {
   expectExactDay,
   lakeFiles,
@@ -28,7 +29,7 @@ const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const MIDNIGHT = dayRange(DATE).fromMicros;
 const NOON = MIDNIGHT + 12 * MICROS_PER_HOUR;
 const EXACT = { day: DAY, expressions: FEW_EXPRESSIONS };
-const SMALL = { sizes: { rowGroupRows: 600, partBytes: 15_000 }, pageTargetRows: 700 };
+const SMALL = { sizes: { rowGroupRows: 600, partBytes: 15_000 }, sliceTargetRows: 700 };
 
 let service: TestService;
 /** A series with readings in every hour, and its name. */
@@ -100,7 +101,7 @@ test('a service that drops a series', async () => {
     'counts-disagree',
     [`series ${name} in hour 00: 0 fetched`],
   );
-  expect(again.results).toMatchObject([{ status: 'failed' }]);
+  expect(again.results).toMatchObject([{ state: 'failed' }]);
 });
 
 test('a service that drops an hour', async () => {
@@ -159,7 +160,7 @@ test('a published day is not replaced by one of fewer readings, not by force', a
     const published = await lakeFiles(lake.dir);
     shrinking.overlay.removeReadings(series, { fromMicros: NOON, toMicros: NOON + MICROS_PER_HOUR });
     const refused = await run(lake, { args: { force: true } }, shrinking);
-    expect(refused).toMatchObject({ code: 1, results: [{ status: 'refused', code: 'would-shrink' }] });
+    expect(refused).toMatchObject({ code: 1, results: [{ state: 'refused', code: 'would-shrink' }] });
     expect(refused.results[0]!.message).toMatch(
       new RegExp(`series ${name}: \\d+ published, \\d+ now.*--allow-shrink`),
     );
@@ -191,7 +192,7 @@ test('a series that loses readings is not hidden by one that gains more', async 
     const more = Array.from({ length: 500 }, (_, i) => ({ timestampMicros: NOON + i, valueText: '1' }));
     changing.overlay.addReadings(other!, more);
     const refused = await run(lake, { args: { force: true } }, changing);
-    expect(refused).toMatchObject({ code: 1, results: [{ status: 'refused', code: 'would-shrink' }] });
+    expect(refused).toMatchObject({ code: 1, results: [{ state: 'refused', code: 'would-shrink' }] });
   } finally {
     await changing.close();
   }
@@ -207,14 +208,14 @@ for (const verify of ['exact', 'at-least', 'off']) {
       const published = await readObject(lake.dir, DAY);
       emptied.overlay.removeReadings(undefined);
       const refused = await run(lake, { jobs, args: { force: true } }, emptied);
-      expect(refused).toMatchObject({ code: 1, results: [{ status: 'refused', code: 'would-shrink' }] });
+      expect(refused).toMatchObject({ code: 1, results: [{ state: 'refused', code: 'would-shrink' }] });
       expect(await readObject(lake.dir, DAY)).toEqual(published);
       const allowed = await run(lake, { jobs, args: { force: true, allowShrink: true } }, emptied);
-      expect(allowed).toMatchObject({ code: 0, results: [{ status: 'empty', rows: 0 }] });
-      await expectExactDay(emptied, { ...EXACT, lakeDir: lake.dir });
+      expect(allowed).toMatchObject({ code: 0, results: [{ state: 'empty', rows: 0 }] });
+      await expectExactDay(emptied, { ...EXACT, lakeDir: lake.dir, emptied: true });
       expect(
         [...(await lakeFiles(lake.dir)).keys()].filter((key) => !/^_(ledger|detail)\//.test(key)),
-      ).toEqual([]);
+      ).toEqual([objectKey(DAY)]);
     } finally {
       await emptied.close();
     }
@@ -229,7 +230,7 @@ test('the guard stands when the counts of the published day are lost', async () 
     await rm(`${lake.dir}/_detail`, { recursive: true });
     emptied.overlay.removeReadings(series);
     const refused = await run(lake, { args: { force: true } }, emptied);
-    expect(refused).toMatchObject({ code: 1, results: [{ status: 'refused', code: 'would-shrink' }] });
+    expect(refused).toMatchObject({ code: 1, results: [{ state: 'refused', code: 'would-shrink' }] });
   } finally {
     await emptied.close();
   }
@@ -239,17 +240,17 @@ test('readings that arrive while we fetch: the second count is right', async () 
   const growing = await startTestService({ readingsPerDay: 28_000 });
   await using lake = await newLake();
   try {
-    let pages = 0;
+    let slices = 0;
     growing.faults = ({ family }) => {
       // After the count and before the last page.
-      if (family === 'measurements' && ++pages === 2)
+      if (family === 'measurements' && ++slices === 2)
         growing.overlay.addReadings(series, [
           { timestampMicros: MIDNIGHT + 23 * MICROS_PER_HOUR, valueText: '7' },
         ]);
       return undefined;
     };
     const { results } = await mustExport({ service: growing, lakeUrl: lake.url, overrides: SMALL });
-    expect(results).toMatchObject([{ status: 'published' }]);
+    expect(results).toMatchObject([{ state: 'published' }]);
     await expectExactDay(growing, { ...EXACT, lakeDir: lake.dir });
     const asked = growing.requests.filter(({ family }) => family === 'statistics').length;
     expect(asked).toBe(2);
@@ -262,9 +263,9 @@ test('readings that arrive behind us while we fetch: the day starts clean', asyn
   const growing = await startTestService({ readingsPerDay: 28_000 });
   await using lake = await newLake();
   try {
-    let pages = 0;
+    let slices = 0;
     growing.faults = ({ family }) => {
-      if (family === 'measurements' && ++pages === 4)
+      if (family === 'measurements' && ++slices === 4)
         growing.overlay.addReadings(series, [
           { timestampMicros: MIDNIGHT + 5, valueText: '7' },
           { timestampMicros: MIDNIGHT + 23 * MICROS_PER_HOUR, valueText: '7' },
@@ -312,7 +313,7 @@ test('a series that metadata does not know fails, by name', async () => {
   const line = `{"id":"${stranger}","timestamp":"2026-01-05T00:00:01.000000Z","value":1}\n`;
   service.faults = of('measurements', { kind: 'garbage', body: line });
   const ran = await run(lake);
-  expect(ran).toMatchObject({ code: 1, results: [{ status: 'failed', code: 'unknown-series' }] });
+  expect(ran).toMatchObject({ code: 1, results: [{ state: 'failed', code: 'unknown-series' }] });
   expect(ran.results[0]!.message).toContain(stranger);
   expect(await readObject(lake.dir, DAY)).toBeUndefined();
 });
@@ -352,7 +353,7 @@ test('statistics that are not there fail the day, with verify exact', async () =
   await using lake = await newLake();
   service.faults = of('statistics', { kind: 'status', status: 404 });
   const ran = await run(lake);
-  expect(ran).toMatchObject({ code: 1, results: [{ status: 'failed', code: 'not-found' }] });
+  expect(ran).toMatchObject({ code: 1, results: [{ state: 'failed', code: 'not-found' }] });
   expect(await receiptOf(lake.dir, DAY)).toBeUndefined();
 });
 
@@ -362,7 +363,7 @@ test('measurements that answer 404 are never an empty day', async () => {
   await using lake = await newLake();
   silent.faults = of('measurements', { kind: 'status', status: 404 });
   try {
-    expect(await run(lake, {}, silent)).toMatchObject({ code: 1, results: [{ status: 'failed' }] });
+    expect(await run(lake, {}, silent)).toMatchObject({ code: 1, results: [{ state: 'failed' }] });
     expect(await receiptOf(lake.dir, DAY)).toBeUndefined();
   } finally {
     await silent.close();

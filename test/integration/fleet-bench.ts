@@ -1,4 +1,5 @@
 /** A fleet for a test: a service, a Redis of its own, a lake, and worker and scheduler processes that can be killed. */
+
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,13 +8,17 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { BackfillOptions } from '../../src/commands/backfill.ts';
 import { backfillActionCommand, backfillCommand } from '../../src/commands/backfill.ts';
+import { gcCommand } from '../../src/commands/gc.ts';
 import type { StatusOptions } from '../../src/commands/status.ts';
 import { statusCommand } from '../../src/commands/status.ts';
+import { verifyCommand } from '../../src/commands/verify.ts';
+import { objectKey } from '../../src/lake/keys.ts';
 import type { VesselDay } from '../../src/model/index.ts';
-import { addDays, datesBetween, objectKey } from '../../src/model/index.ts';
-import { openRedis } from '../../src/queue/redis.ts';
+import { addDays, datesBetween, systemClock } from '../../src/model/index.ts';
 import type { VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { openRedis } from '../../src/redis/connection.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { expectExactDay, lakeFiles, receiptOf } from '../helpers/lake.ts';
 import type { OwnRedis } from '../helpers/redis.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
@@ -46,6 +51,8 @@ export interface FleetProcess {
 export interface FleetBench extends AsyncDisposable {
   readonly service: TestService;
   readonly redis: OwnRedis;
+  /** The lake's folder. */
+  readonly lakeDir: string;
   /** The line to the bucket. */
   readonly line: FaultProxy | undefined;
   readonly queue: VesselDayQueue;
@@ -54,6 +61,12 @@ export interface FleetBench extends AsyncDisposable {
   backfill(options: BackfillOptions, signal?: AbortSignal): Promise<{ code: number; said: string }>;
   /** `vessel-export backfill cancel`; what is under way ends. */
   cancel(id: string): Promise<void>;
+  /** How many receipts the lake has; asked without the line. */
+  receiptCount(): Promise<number>;
+  /** `vessel-export gc --yes`, two days on. */
+  collectGarbage(): Promise<void>;
+  /** `vessel-export verify --deep` of the whole lake in this process. */
+  verify(): Promise<{ code: number; stdout: string }>;
   /** The first date from this on on which no vessel-day has been exported. */
   firstOpenDate(from: string): Promise<string>;
   /** `vessel-export status` in this process; what it printed. */
@@ -94,6 +107,7 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
   return {
     service,
     redis,
+    lakeDir: lake.dir,
     line: bucket?.line,
     queue,
     start(plan, more = {}) {
@@ -119,6 +133,27 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
       await expect
         .poll(() => queue.depth(), { timeout: 60_000 })
         .toMatchObject({ active: 0, prioritized: 0 });
+    },
+    async receiptCount() {
+      const store = await openStore(bucket?.url ?? lake.url, { ...env, ...bucket?.directEnv });
+      let count = 0;
+      for await (const _ of store.list(`_ledger/${JOB}/`)) count++;
+      await store.close();
+      return count;
+    },
+    async collectGarbage() {
+      const screen = { write() {} };
+      const context = { env, stdout: screen, stderr: screen, signal: never };
+      const clock = { ...systemClock, nowMs: () => Date.now() + 2 * 86_400_000 };
+      expect(await gcCommand(context, { yes: true }, { clock })).toBe(0);
+    },
+    async verify() {
+      let stdout = '';
+      const write = (text: string) => {
+        stdout += text;
+      };
+      const context = { env, stdout: { write }, stderr: { write() {} }, signal: never };
+      return { code: await verifyCommand(context, [], { deep: true }), stdout };
     },
     async firstOpenDate(from) {
       const keys = [...(await lakeFiles(lake.dir)).keys()];
@@ -174,6 +209,7 @@ async function openBucket(s3: TestS3) {
   return {
     url,
     env,
+    directEnv: { AWS_ENDPOINT_URL_S3: s3.endpoint },
     line,
     copyTo: (dir: string) => copyLake(url, { ...env, AWS_ENDPOINT_URL_S3: s3.endpoint }, dir),
     async close() {
@@ -232,9 +268,18 @@ export function publishedBy({ output }: FleetProcess): string[] {
   return [...output.matchAll(/"vesselDay":"([^"]+)".*"msg":"published"/g)].map((match) => match[1]!);
 }
 
-/** A number that a worker or a scheduler shows at `/metrics`. */
-export async function metricOf({ output }: FleetProcess, name: string): Promise<number> {
-  const { http } = JSON.parse(/^.*"http":.*$/m.exec(output)![0]) as { http: string };
-  const text = await (await fetch(`${http}/metrics`)).text();
-  return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)![1]);
+/** A number that a worker or a scheduler shows at `/metrics`; NaN: it is not there. `name` with its labels. */
+export async function metricOf(shown: FleetProcess, name: string): Promise<number> {
+  const text = await (await fetch(`${httpOf(shown)}/metrics`)).text();
+  const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+  return Number(line?.slice(name.length + 1) ?? Number.NaN);
+}
+
+/** What it answers at `/ready`. */
+export async function readinessOf(shown: FleetProcess): Promise<unknown> {
+  return await (await fetch(`${httpOf(shown)}/ready`)).json();
+}
+
+function httpOf({ output }: FleetProcess): string {
+  return (JSON.parse(/^.*"http":.*$/m.exec(output)![0]) as { http: string }).http;
 }

@@ -1,8 +1,9 @@
-/** The fleet under its cap, and under chaos. With CHAOS_DAYS it does the second for longer. */
+/** The fleet under its concurrency limit, and under chaos. With CHAOS_DAYS it does the second for longer. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { backfillId } from '../../src/fleet/backfills.ts';
-import { addDays } from '../../src/model/index.ts';
-import { runChaos } from '../chaos/chaos.ts';
+import { addDays, datesBetween } from '../../src/model/index.ts';
+import type { Ingredient } from '../chaos/chaos.ts';
+import { INGREDIENTS, runChaos } from '../chaos/chaos.ts';
 import { canStartOwnRedis } from '../helpers/redis.ts';
 import { OTHER_VESSEL, VESSEL } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
@@ -15,6 +16,10 @@ const DAYS = Number(process.env.CHAOS_DAYS ?? 11);
 const FROM = '2026-01-05';
 /** What strikes is shown only where somebody asked for more of it. */
 const say = process.env.CHAOS_DAYS === undefined ? () => {} : console.log;
+/** What strikes: all of it, or the named ones, as `CHAOS=late-writes,poison`. */
+const CHAOS: ReadonlySet<Ingredient> = new Set(
+  (process.env.CHAOS?.split(',') as Ingredient[] | undefined) ?? [...INGREDIENTS, 'poison'],
+);
 /** Readings a day that take the service long enough for requests to overlap. */
 const OVERLAPPING = 60_000;
 
@@ -44,7 +49,7 @@ describe.skipIf(!canStartOwnRedis())('a fleet of three workers', { timeout: 180_
     });
     const workers = [1, 2, 3].map(() => bench.start({ command: 'worker', maxAttempts: 100 }));
     await Promise.all(workers.map((worker) => worker.until(/worker is ready/)));
-    // More than can be done before it settles: every halving of the cap takes five seconds.
+    // More than can be done before it settles: every halving of the concurrency limit takes five seconds.
     const range = {
       job: 'measurements',
       from: FROM,
@@ -56,12 +61,12 @@ describe.skipIf(!canStartOwnRedis())('a fleet of three workers', { timeout: 180_
     const caps = () => Promise.all(workers.map((worker) => metricOf(worker, 'vessel_export_cap')));
     const refusals = (answers: typeof bench.service.requests) =>
       answers.filter(({ status }) => status === 429).length;
-    // Twelve vessel-days want their turn all the time: at the cap of the beginning most answers are refusals. It
+    // Twelve vessel-days want their turn all the time: at the concurrency limit of the beginning most answers are refusals. It
     // creeps up by one every 30 seconds, which may cost one again.
     const settled = async () => {
       const last = bench.service.requests.slice(-30);
       const isRare = last.length === 30 && refusals(last) <= 3;
-      return isRare && (await caps()).every((cap) => cap <= takes + 1);
+      return isRare && (await caps()).every((concurrencyLimit) => concurrencyLimit <= takes + 1);
     };
     await expect.poll(settled, { timeout: 150_000, interval: 500 }).toBe(true);
     expect(refusals(bench.service.requests)).toBeGreaterThan(0);
@@ -82,18 +87,25 @@ describe.skipIf(!canStartOwnRedis())('a fleet of three workers', { timeout: 180_
       bench = await openFleetBench({ service: { vessels: 2, readingsPerDay: 1_500 }, s3: store });
       const to = addDays(FROM, DAYS);
       const happened = await runChaos(bench, {
-        from: FROM,
-        to,
+        vessels: [VESSEL, OTHER_VESSEL],
+        dates: datesBetween(FROM, to),
         workers: 3,
         seed: 20_260_105,
+        ingredients: CHAOS,
         say,
       });
       expect(happened.progress).toContain(`${2 * DAYS} done, 0 failed`);
       expect(happened.kills).toBeGreaterThan(3);
-      expect(happened.redisRestarts).toBe(1);
-      expect(happened.refusedRequests).toBeGreaterThan(0);
-      expect(happened.storeRefusals > 0).toBe(where === 'on S3');
+      // Each struck at least once.
+      expect([...happened.strikes.keys()].sort()).toEqual([...CHAOS].sort());
+      expect(happened.refusedRequests > 0).toBe(CHAOS.has('busy-service'));
+      expect(happened.illAnswers > 0).toBe(CHAOS.has('ill-service'));
       await bench.expectExact([VESSEL, OTHER_VESSEL], FROM, to);
+      const { code, stdout } = await bench.verify();
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: expect.stringMatching(new RegExp(`${2 * DAYS} vessel-days verified .*: no findings`)),
+      });
     },
   );
 });

@@ -5,18 +5,21 @@
 import { scheduleCommand } from '../../src/commands/schedule.ts';
 import { workerCommand } from '../../src/commands/worker.ts';
 import { FORMAT_SIZES } from '../../src/model/index.ts';
+import { REDIS_NOW } from '../../src/redis/lua/members.ts';
 
 export interface FleetChildPlan {
   readonly command: 'worker' | 'schedule';
   readonly rowGroupRows?: number;
   readonly partBytes?: number;
-  readonly pageTargetRows?: number;
+  readonly sliceTargetRows?: number;
   /** A job whose worker was killed comes back after about twice this. */
   readonly lockMs?: number;
   /** The step of the crash table at which the process halts, as by SIGSTOP. */
   readonly haltAt?: string;
   /** Tries of a request in a row that fail. */
   readonly maxAttempts?: number;
+  /** Key of the milliseconds that the clock of Redis is off by, for the limits that all processes share. */
+  readonly clockKey?: string;
 }
 
 const plan = JSON.parse(process.env.FLEET_CHILD ?? '') as FleetChildPlan;
@@ -32,7 +35,10 @@ const overrides = {
     rowGroupRows: plan.rowGroupRows ?? FORMAT_SIZES.rowGroupRows,
     partBytes: plan.partBytes ?? FORMAT_SIZES.partBytes,
   },
-  ...(plan.pageTargetRows === undefined ? {} : { pageTargetRows: plan.pageTargetRows }),
+  ...(plan.sliceTargetRows === undefined ? {} : { sliceTargetRows: plan.sliceTargetRows }),
+  ...(plan.clockKey !== undefined && {
+    redisNow: `${REDIS_NOW}\nnow = now + tonumber(redis.call('GET', '${plan.clockKey}') or '0')`,
+  }),
   onStep: (step: string) => {
     if (step === plan.haltAt) process.kill(process.pid, 'SIGSTOP');
   },

@@ -1,11 +1,13 @@
 /** The fleet as processes: what its workers and schedulers do when things go wrong around them. */
+import { mkdir, rm, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { addDays, microsToDate } from '../../src/model/index.ts';
 import { serviceNames } from '../helpers/lake.ts';
 import { canStartOwnRedis } from '../helpers/redis.ts';
 import { OTHER_VESSEL, VESSEL } from '../helpers/run.ts';
 import type { FleetBench, FleetOptions } from './fleet-bench.ts';
-import { openFleetBench, publishedBy } from './fleet-bench.ts';
+import { JOB, metricOf, openFleetBench, publishedBy, readinessOf } from './fleet-bench.ts';
 
 const READY = /worker is ready/;
 
@@ -38,7 +40,7 @@ describe.skipIf(!canStartOwnRedis())('a fleet', { timeout: 180_000 }, () => {
 
   test('SIGTERM hands back what is under way; the next worker goes on at the checkpoint', async () => {
     await open({ service: { readingsPerDay: 20_000 } });
-    const sizes = { rowGroupRows: 1_000, partBytes: 30_000, pageTargetRows: 4_000 };
+    const sizes = { rowGroupRows: 1_000, partBytes: 30_000, sliceTargetRows: 4_000 };
     let pages = 0;
     // The service stands still after some pages: the day is under way with a checkpoint.
     bench.service.faults = ({ family }) =>
@@ -80,6 +82,28 @@ describe.skipIf(!canStartOwnRedis())('a fleet', { timeout: 180_000 }, () => {
     await bench.expectExact([VESSEL], '2026-01-05', '2026-01-11');
   });
 
+  test('poisoned vessel-days, one for each that is worked on at once, stop nobody else', async () => {
+    await open();
+    const dates = (from: number, count: number) =>
+      Array.from({ length: count }, (_, n) => addDays('2026-01-01', from + n));
+    const [poisoned, healthy] = [dates(4, 4), dates(8, 8)];
+    // Root, too, may not write there.
+    const folders = poisoned.map((date) => join(bench.lakeDir, JOB, `vessel=${VESSEL}`, `date=${date}`));
+    await mkdir(dirname(folders[0]!), { recursive: true });
+    for (const folder of folders) await symlink('/sys/fs', folder);
+    const queued = [...poisoned, ...healthy].map((date) => ({ job: JOB, vessel: VESSEL, date }));
+    await bench.queue.add(queued.map((day) => ({ ...day, kind: 'nightly' as const })));
+    const worker = bench.start({ command: 'worker' });
+    await expect.poll(() => bench.queue.deadLetters(), { timeout: 120_000 }).toHaveLength(4);
+    for (const letter of await bench.queue.deadLetters())
+      expect(letter).toMatchObject({ code: expect.stringMatching(/no-permission|read-only/), mayPass: true });
+    await expect.poll(() => publishedBy(worker).length, { timeout: 60_000 }).toBe(8);
+    expect(worker.output).not.toContain('on hold');
+    for (const folder of folders) await rm(folder);
+    expect((await bench.backfill({ failed: true })).code).toBe(0);
+    await bench.expectExact([VESSEL], poisoned[0]!, addDays(healthy.at(-1)!, 1));
+  });
+
   test('a flushed Redis costs a detached backfill nothing but time', async () => {
     await open({ service: { vessels: 2 } });
     const worker = bench.start({ command: 'worker' });
@@ -112,6 +136,46 @@ describe.skipIf(!canStartOwnRedis())('a fleet', { timeout: 180_000 }, () => {
     };
     await expect.poll(settled, { timeout: 60_000 }).toBe(0);
     await bench.expectExact([VESSEL], addDays(today, -2), today);
+  });
+
+  test('a scheduler that cannot plan is not ready, and says so, until it can', async () => {
+    const job = {
+      vessels: [VESSEL],
+      schedule: { cron: '* * * * * *' },
+      reconcile: { cron: '0 8 1 1 *', lookback: '2d' },
+    };
+    await open({ job });
+    const scheduler = bench.start({ command: 'schedule' });
+    await scheduler.until(/"msg":"planned"/);
+    const plannedAt = () =>
+      metricOf(scheduler, 'vessel_export_planned_timestamp_seconds{job="measurements"}');
+    const figures = async () => ({
+      ready: await readinessOf(scheduler),
+      leader: await metricOf(scheduler, 'vessel_export_scheduler_leader'),
+      missing: await metricOf(scheduler, 'vessel_export_missing_vessel_days{job="measurements"}'),
+    });
+    const well = { ready: { status: 'ready' }, leader: 1, missing: 2 };
+    expect(await figures()).toEqual(well);
+    await bench.redis.command('config', 'set', 'maxmemory', '1');
+    const reason = expect.stringContaining('OOM command not allowed');
+    await expect
+      .poll(figures, { timeout: 20_000 })
+      .toEqual({ ...well, ready: { status: 'not ready', reason } });
+    const [failures, at] = [
+      await metricOf(scheduler, 'vessel_export_planning_failures_total'),
+      await plannedAt(),
+    ];
+    expect(failures).toBeGreaterThan(0);
+    await expect
+      .poll(() => metricOf(scheduler, 'vessel_export_planning_failures_total'), { timeout: 20_000 })
+      .toBeGreaterThan(failures);
+    expect(await plannedAt()).toBe(at);
+    await bench.redis.command('config', 'set', 'maxmemory', '0');
+    await expect.poll(figures, { timeout: 20_000 }).toEqual(well);
+    expect(await plannedAt()).toBeGreaterThan(at);
+    const standby = bench.start({ command: 'schedule' });
+    await standby.until(/scheduler is ready/);
+    await expect.poll(() => metricOf(standby, 'vessel_export_scheduler_leader')).toBe(0);
   });
 
   test('late readings are found by the scheduler, and exported by a worker', async () => {
@@ -148,7 +212,7 @@ describe.skipIf(!canStartOwnRedis())('a fleet', { timeout: 180_000 }, () => {
     expect(said).toContain('failed: measurements/IMO9321483/2026-01-05');
     expect(worker.output).toContain('"msg":"failed"');
     const { stdout } = await bench.status(range);
-    expect(stdout).toMatch(/2 vessel-days: 1 complete, 1 failed;/);
+    expect(stdout).toMatch(/2 vessel-days: 1 published, 1 failed;/);
     const reason = /failed: measurements\/IMO9321483\/2026-01-05: [a-z-]+: (.*)/.exec(said)![1]!;
     expect(stdout).toContain(reason);
     bench.service.faults = undefined;

@@ -1,15 +1,18 @@
 /** gc: what unfinished exports left is found and, with --yes, removed; what anybody may go on with is not touched. */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { gcCommand } from '../../src/commands/gc.ts';
+import type { GarbageItem } from '../../src/lake/garbage.ts';
+import { findGarbage } from '../../src/lake/garbage.ts';
+import { claimKey, noteKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
+import { thisProcess } from '../../src/lake/process-id.ts';
 import type { ClaimFile, Receipt, VesselDay } from '../../src/model/index.ts';
-import { claimKey, noteKey, objectKey, receiptKey, systemClock } from '../../src/model/index.ts';
-import type { GarbageItem } from '../../src/publish/garbage.ts';
-import { findGarbage } from '../../src/publish/garbage.ts';
-import { thisProcess } from '../../src/publish/process-id.ts';
+import { systemClock } from '../../src/model/index.ts';
+import { PROBE_PREFIX } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore, UploadRef } from '../../src/store/store.ts';
 import { lakeFiles } from '../helpers/lake.ts';
@@ -60,7 +63,7 @@ async function upload(store: ObjectStore, day: VesselDay, nonce: string): Promis
   return ref;
 }
 
-/** `gc --json` at a moment: `<done> <kind> <why>`. */
+/** `gc --json` at a moment: `<state> <kind>: <message>`. */
 async function gc({ url, env }: Place, atMs: number, yes = false): Promise<string[]> {
   const jobsDir = await writeJobs({ other: { dataset: 'measurements', select: ['flat/{vessel}/*'] } });
   let text = '';
@@ -79,8 +82,8 @@ async function gc({ url, env }: Place, atMs: number, yes = false): Promise<strin
   const code = await gcCommand(context, { json: true, yes }, { clock });
   await rm(jobsDir, { recursive: true });
   expect(code).toBe(0);
-  const { items } = JSON.parse(text) as { items: { done: string; kind: string; why: string }[] };
-  return items.map(({ done, kind, why }) => `${done} ${kind}: ${why}`);
+  const { items } = JSON.parse(text) as { items: { state: string; kind: string; message: string }[] };
+  return items.map(({ state, kind, message }) => `${state} ${kind}: ${message}`);
 }
 
 async function localPlace(): Promise<{ place: Place; drop: () => Promise<void> }> {
@@ -132,13 +135,13 @@ describe.each(s3 === undefined ? PLACES.slice(0, 1) : PLACES)('%s', (_, open) =>
     await upload(store, DAY, 'nonce-1');
     const shown = await gc(place, NEXT_WEEK);
     expect(shown).toEqual([
-      expect.stringMatching(/^would be removed claim: abandoned [67] days ago$/),
-      expect.stringMatching(/^would be removed upload: begun [67] days ago, and no claim goes on with it$/),
+      expect.stringMatching(/^would-be-removed claim: abandoned [67] days ago$/),
+      expect.stringMatching(/^would-be-removed upload: begun [67] days ago, and no claim goes on with it$/),
     ]);
     expect(await store.head(claimKey(DAY, 3))).toBeDefined();
     expect(await uploads()).toEqual([objectKey(DAY)]);
     const removed = await gc(place, NEXT_WEEK, true);
-    expect(removed).toEqual(shown.map((line) => line.replace('would be removed', 'removed')));
+    expect(removed).toEqual(shown.map((line) => line.replace('would-be-removed', 'removed')));
     expect(await store.head(claimKey(DAY, 3))).toBeUndefined();
     expect(await uploads()).toEqual([]);
     expect(await gc(place, NEXT_WEEK, true)).toEqual([]);
@@ -165,6 +168,27 @@ describe.each(s3 === undefined ? PLACES.slice(0, 1) : PLACES)('%s', (_, open) =>
     expect(await gc(place, NEXT_WEEK, true)).toEqual(kept);
     expect(await store.head(claimKey(DAY, 3))).toBeDefined();
     expect(await uploads()).toEqual([objectKey(DAY)]);
+  });
+
+  test('a heartbeat of a time that has not come keeps nothing', async () => {
+    await store.put(claimKey(DAY, 3), json(claimOf(3, { heartbeatMs: Date.parse('2099-01-01T00:00:00Z') })));
+    expect(await gc(place, NEXT_WEEK, true)).toEqual(['removed claim: abandoned 6 days ago']);
+    expect(await store.head(claimKey(DAY, 3))).toBeUndefined();
+  });
+
+  test('a claim that somebody takes over between the last look and the removal stays', async () => {
+    await store.put(claimKey(DAY, 3), json(claimOf(3, { heartbeatMs: 0 })));
+    const taken = json(claimOf(3, { heartbeatMs: 0, fencedBy: 4 }));
+    const slow: ObjectStore = Object.assign(Object.create(store) as ObjectStore, {
+      async removeIf(key: string, version: string) {
+        await store.put(key, taken);
+        return store.removeIf(key, version);
+      },
+    });
+    const clock = { ...systemClock, nowMs: () => NEXT_WEEK };
+    for await (const item of findGarbage({ store: slow, clock, self: thisProcess() }))
+      expect([item.kind, await item.remove()]).toEqual(['claim', false]);
+    expect(Buffer.from((await store.get(claimKey(DAY, 3)))!.bytes)).toEqual(taken);
   });
 
   test('claims that a receipt has overtaken go at once, newer ones stay', async () => {
@@ -220,6 +244,22 @@ describe.each(s3 === undefined ? PLACES.slice(0, 1) : PLACES)('%s', (_, open) =>
     await store.abortUpload(foreign);
   });
 
+  test('what a process left that was killed while it tried the store goes after a day', async () => {
+    await store.put(`${PROBE_PREFIX}one`, Buffer.from('probe'));
+    await store.createUpload(`${PROBE_PREFIX}two`, 'nonce-1');
+    const left = async () => {
+      const keys: string[] = [];
+      for await (const { key } of store.list(PROBE_PREFIX)) keys.push(key);
+      return [...keys, ...(await uploads())];
+    };
+    expect(await gc(place, Date.now() + HOUR_MS, true)).toEqual(
+      Array(2).fill(expect.stringMatching(/^kept probe: left by a probe \d h ago$/)),
+    );
+    expect(await left()).toEqual([`${PROBE_PREFIX}one`, `${PROBE_PREFIX}two`]);
+    expect(await gc(place, NEXT_WEEK, true)).toEqual(Array(2).fill(expect.stringMatching(/^removed probe/)));
+    expect(await left()).toEqual([]);
+  });
+
   test('what somebody takes up meanwhile is left to them', async () => {
     await store.put(claimKey(DAY, 3), json(claimOf(3)));
     await upload(store, DAY, 'nonce-1');
@@ -266,8 +306,8 @@ test('temp files of dead writers go, those of living ones stay', async () => {
   await writeFile(elsewhere, 'of another host, two hours ago');
   await utimes(elsewhere, new Date(NOW_MS - 2 * HOUR_MS), new Date(NOW_MS - 2 * HOUR_MS));
   const place = { url: lake.url, env: {}, store };
-  expect(await gc(place, NOW_MS)).toEqual(Array(2).fill('would be removed temp file: its writer is dead'));
-  expect(await gc(place, NOW_MS, true)).toEqual(Array(2).fill('removed temp file: its writer is dead'));
+  expect(await gc(place, NOW_MS)).toEqual(Array(2).fill('would-be-removed temp-file: its writer is dead'));
+  expect(await gc(place, NOW_MS, true)).toEqual(Array(2).fill('removed temp-file: its writer is dead'));
   expect((await stat(alive.path)).isFile()).toBe(true);
   await dropTemp(alive.path);
   expect([...(await lakeFiles(lake.dir)).keys()]).toEqual([receiptKey(DAY)]);

@@ -5,14 +5,13 @@ import { expect } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import type { Fleet } from '../../src/fleet/fleet.ts';
 import { openFleet } from '../../src/fleet/fleet.ts';
-import { createLedgerView } from '../../src/fleet/ledger-view.ts';
-import { createFleetMetrics } from '../../src/fleet/observe.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
 import { startWork } from '../../src/fleet/work.ts';
 import type { Log } from '../../src/model/index.ts';
 import { systemClock } from '../../src/model/index.ts';
-import { createScheduleState } from '../../src/queue/schedule-state.ts';
+import { createMetrics } from '../../src/monitoring/metrics.ts';
 import type { QueuedDay } from '../../src/queue/vessel-day-queue.ts';
+import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import type { TestRedis } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
 import { exportEnv, newLake, QUICK_LIMITS, writeJobs } from '../helpers/run.ts';
@@ -75,7 +74,7 @@ export async function openLookBackBench(options: LookBackBenchOptions): Promise<
   const clock = { ...systemClock, nowMs: () => nowMs };
   const overrides = { clock, encoderThreads: 0 as const, clientLimits: QUICK_LIMITS };
   const fleet = await openFleet(config, env, log, overrides);
-  const { app, queue } = fleet;
+  const { queue } = fleet;
   const ends: (() => Promise<void>)[] = [];
   const said = (msg: string) => lines.filter((line) => line.msg === msg);
   let schedulers = 0;
@@ -109,13 +108,9 @@ export async function openLookBackBench(options: LookBackBenchOptions): Promise<
     schedule() {
       const stop = new AbortController();
       const scheduler = createScheduler({
-        ports: app.ports,
-        queue,
-        ledger: createLedgerView(app.store),
-        log,
+        ...fleet.planning,
         jobs: config.jobs,
         state: createScheduleState(fleet.redis as Redis, prefix, `scheduler ${schedulers++}`),
-        onPlanned: () => {},
         intervalMs: 50,
       });
       const ended = scheduler.run(stop.signal);
@@ -125,7 +120,13 @@ export async function openLookBackBench(options: LookBackBenchOptions): Promise<
       });
     },
     work() {
-      const metrics = createFleetMetrics(fleet, { active: () => 0, held: () => undefined });
+      const depth = () => queue.depth();
+      const metrics = createMetrics({
+        concurrencyLimit: () => 1,
+        depth,
+        active: () => 0,
+        isHeld: async () => false,
+      });
       const { worker } = startWork(config, fleet, log, metrics, {
         worker: { countAgainDelaysMs: [], backoffMs: () => 10 },
       });

@@ -1,14 +1,15 @@
 /** The scheduler looks back by itself: exactly what changed is queued, once, and workers export it. */
+
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { receiptKey } from '../../src/lake/keys.ts';
 import type { VesselDay } from '../../src/model/index.ts';
 import {
   addDays,
   dateToMicros,
   formatVesselDay,
   MICROS_PER_HOUR,
-  receiptKey,
   systemClock,
 } from '../../src/model/index.ts';
 import { expectExactDay, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
@@ -109,6 +110,21 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', { timeout: 1
 
   const expectExact = (day: VesselDay) =>
     expectExactDay(service, { lakeDir: bench.lake.dir, day, expressions: [`flat/${day.vessel}/*`] });
+
+  test('a firing at which nothing could be compared is not looked back at, and comes again', async () => {
+    service.faults = ({ family }) => (family === 'statistics' ? { kind: 'status', status: 503 } : undefined);
+    addHour(LATE);
+    bench.schedule();
+    await expect.poll(() => bench.errors(), { timeout: 60_000 }).toHaveLength(1);
+    expect(bench.errors()[0]).toMatchObject({
+      code: 'nothing-compared',
+      msg: expect.stringContaining('none of 8 published vessel-days could be compared with the source'),
+    });
+    expect([bench.said('looked back'), await bench.queued()]).toEqual([[], []]);
+    service.faults = undefined;
+    bench.nowMs += 300_000;
+    expect(await bench.lookedBack(1)).toMatchObject({ compared: 2 * DAYS, changed: 1, enqueued: 1 });
+  });
 
   test('late readings in one of eight vessel-days: that one is queued once, and exported', async () => {
     addHour(LATE);
@@ -224,6 +240,14 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', { timeout: 1
     await bench.idle();
     await expectExact(LATE);
     expect(await noteOf(bench.lake.dir, LATE)).toBeUndefined();
+  });
+
+  test('it does not look at what is before the first date of the job', async () => {
+    await bench[Symbol.asyncDispose]();
+    bench = await open({ ...JOB, since: addDays(FROM, 2) });
+    const end = bench.schedule();
+    expect(await bench.lookedBack(1)).toMatchObject({ from: addDays(FROM, 2), to: TO, compared: 4 });
+    await end();
   });
 
   test('down for three firings, it looks back once', async () => {

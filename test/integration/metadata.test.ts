@@ -1,8 +1,10 @@
 /** The metadata dataset: what the service says today, a snapshot only when it has changed, never a made-up past. */
+
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { objectKey } from '../../src/lake/keys.ts';
 import type { ApiVersion, Clock } from '../../src/model/index.ts';
-import { objectKey, systemClock } from '../../src/model/index.ts';
+import { systemClock } from '../../src/model/index.ts';
 import { askService, duckRows, lakeFiles, readObject, receiptOf, unfinishedFiles } from '../helpers/lake.ts';
 import type { JobFile, RunExportOptions, TestService } from '../helpers/run.ts';
 import { mustExport, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
@@ -127,7 +129,7 @@ test('one row a series, every field a column, sorted by series', async () => {
   const expected = [...(await elements(service)).values()].map(expectedRow);
   expected.sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
   expect(await lakeRows(lake.dir, '2026-05-04')).toEqual(expected);
-  expect(results).toMatchObject([{ status: 'published', rows: expected.length }]);
+  expect(results).toMatchObject([{ state: 'published', rows: expected.length }]);
   expect(await receiptOf(lake.dir, day('2026-05-04'))).toMatchObject({
     dataset: 'metadata',
     rows: expected.length,
@@ -158,7 +160,7 @@ test('unchanged: nothing is written', async () => {
   await capture(lake.url, '2026-05-04');
   const before = await lakeFiles(lake.dir);
   const { results, code } = await capture(lake.url, '2026-05-05');
-  expect({ code, results }).toMatchObject({ code: 0, results: [{ status: 'unchanged' }] });
+  expect({ code, results }).toMatchObject({ code: 0, results: [{ state: 'unchanged' }] });
   expect(await lakeFiles(lake.dir)).toEqual(before);
 });
 
@@ -168,15 +170,19 @@ test('changed: a new snapshot, the old one stays', async () => {
   const first = await readObject(lake.dir, day('2026-05-04'));
   const other = await startTestService({ seed: 99 });
   try {
-    const { results } = await capture(lake.url, '2026-05-06', { service: other });
-    expect(results).toMatchObject([{ status: 'published' }]);
+    const { results } = await capture(lake.url, '2026-05-06', {
+      service: other,
+      // Another fleet, with fewer series.
+      args: { allowShrink: true },
+    });
+    expect(results).toMatchObject([{ state: 'published' }]);
     expect(await readObject(lake.dir, day('2026-05-04'))).toEqual(first);
     const expected = [...(await elements(other)).values()].map(expectedRow);
     expected.sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
     expect(await lakeRows(lake.dir, '2026-05-06')).toEqual(expected);
     // It is compared with the newest one: what had been true before is a change again.
-    expect((await capture(lake.url, '2026-05-07')).results).toMatchObject([{ status: 'published' }]);
-    expect((await capture(lake.url, '2026-05-08')).results).toMatchObject([{ status: 'unchanged' }]);
+    expect((await capture(lake.url, '2026-05-07')).results).toMatchObject([{ state: 'published' }]);
+    expect((await capture(lake.url, '2026-05-08')).results).toMatchObject([{ state: 'unchanged' }]);
   } finally {
     await other.close();
   }
@@ -186,7 +192,9 @@ test('again on the same day: done, without a request', async () => {
   await using lake = await newLake();
   await capture(lake.url, '2026-05-04');
   const before = service.requests.length;
-  expect((await capture(lake.url, '2026-05-04')).results).toMatchObject([{ status: 'done' }]);
+  expect((await capture(lake.url, '2026-05-04')).results).toMatchObject([
+    { state: 'published', exported: false },
+  ]);
   expect(service.requests.length).toBe(before);
 });
 
@@ -197,7 +205,7 @@ test('past and future days are not due, even by force', async () => {
     args: { from: '2026-05-01', to: '2026-05-07', force: true },
     overrides: { clock: clockAt('2026-05-10') },
   });
-  expect(results.map(({ status }) => status)).toEqual(new Array(6).fill('not-due'));
+  expect(results.map(({ state }) => state)).toEqual(new Array(6).fill('not-due'));
   expect(service.requests.length).toBe(before);
   expect([...(await lakeFiles(lake.dir)).keys()]).toEqual([]);
 });
@@ -214,8 +222,40 @@ test('a snapshot that lost series is refused on the same day, and published when
     overrides: { clock: clockAt('2026-05-04') },
   };
   const refused = await runExport({ ...again, args: { from: '2026-05-04' } });
-  expect(refused).toMatchObject({ code: 1, results: [{ status: 'refused', code: 'would-shrink' }] });
+  expect(refused).toMatchObject({ code: 1, results: [{ state: 'refused', code: 'would-shrink' }] });
   expect(await readObject(lake.dir, day('2026-05-04'))).toEqual(before);
   const allowed = await runExport({ ...again, args: { from: '2026-05-04', allowShrink: true } });
-  expect(allowed).toMatchObject({ code: 0, results: [{ status: 'published' }] });
+  expect(allowed).toMatchObject({ code: 0, results: [{ state: 'published' }] });
 });
+
+test.each([
+  ['2026-09-10', /\{"id"/g, '{"sampling":{"hz":1.50},"id"'],
+  ['2025-10-31', /"timeSeriesId"/g, '"sampling":{"hz":1.50},"timeSeriesId"'],
+] as const)(
+  'a field that the contract does not list makes a snapshot, and is in it: %s',
+  async (version, at, more) => {
+    await using lake = await newLake();
+    const env = { QUERY_API_VERSION: version };
+    const jobs = { metadata: { dataset: 'metadata', select: ['flat/{vessel}/*'] } };
+    await capture(lake.url, '2026-05-04', { env, jobs });
+    const plain = await askService(service, `/metadata/flat/${VESSEL}/*`, { version });
+    const body = plain.replace(at, more);
+    expect(body).not.toBe(plain);
+    service.faults = ({ family }) =>
+      family === 'metadata' ? { kind: 'garbage', body, contentType: 'application/json' } : undefined;
+    try {
+      const { results } = await capture(lake.url, '2026-05-05', { env, jobs });
+      expect(results[0]).toMatchObject({ state: 'published', exported: true });
+      const { results: again } = await capture(lake.url, '2026-05-06', { env, jobs });
+      expect(again[0]).toMatchObject({ state: 'unchanged' });
+    } finally {
+      service.faults = undefined;
+    }
+    const kept = await lakeRows(lake.dir, '2026-05-05', ['domains_json']);
+    expect(kept.length).toBeGreaterThan(10);
+    for (const [json] of kept) {
+      expect(json).toContain('"_other":{"sampling":{"hz":1.50}}}');
+      expect(JSON.parse(String(json))._other).toEqual({ sampling: { hz: 1.5 } });
+    }
+  },
+);

@@ -1,7 +1,9 @@
 /** Readings as JSON allows them and sensors send them: nothing of them is lost or changed. */
+
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { dayRange, MICROS_PER_DAY, MICROS_PER_HOUR, objectKey } from '../../src/model/index.ts';
+import { objectKey } from '../../src/lake/keys.ts';
+import { dayRange, MICROS_PER_DAY, MICROS_PER_HOUR } from '../../src/model/index.ts';
 import { expectExactDay, lakeReadings, serviceNames } from '../helpers/lake.ts';
 import type { TestService } from '../helpers/run.ts';
 import { DATE, MEASUREMENTS, mustExport, newLake, startTestService, VESSEL } from '../helpers/run.ts';
@@ -37,7 +39,7 @@ async function exportAdded(
   from.overlay.addReadings(id, readings);
   await using lake = await newLake();
   const jobs = { measurements: { ...MEASUREMENTS, transport } };
-  const overrides = { pageTargetRows: 200, sizes: { rowGroupRows: 300, partBytes: 10_000 } };
+  const overrides = { sliceTargetRows: 200, sizes: { rowGroupRows: 300, partBytes: 10_000 } };
   await mustExport({ service: from, lakeUrl: lake.url, jobs, overrides });
   const millis = transport === 'parquet';
   const exact = { lakeDir: lake.dir, day: DAY, expressions: [`flat/${VESSEL}/*`], millis };
@@ -124,7 +126,7 @@ test('duplicates stay, in the order of their values', async () => {
   ]);
 });
 
-test('more readings of one instant than fit a row group or a page', async () => {
+test('more readings of one instant than fit a row group or a time slice', async () => {
   const readings = Array.from({ length: 1_000 }, (_, i) => ({
     timestampMicros: NOON + 11,
     valueText: `${i}`,
@@ -146,7 +148,7 @@ for (const kind of ['exclusive', 'inclusive'] as const) {
     ]);
   });
 
-  test(`a reading at each page's edge is taken once, where to is ${kind}`, async () => {
+  test(`a reading at each time slice's edge is taken once, where to is ${kind}`, async () => {
     const readings = Array.from({ length: 24 }, (_, hour) =>
       [-1, 0, 1].map((more) => hour * MICROS_PER_HOUR + more),
     )
@@ -176,7 +178,7 @@ test('a whole day of one reading', async () => {
       lakeUrl: lake.url,
       jobs: { measurements: MEASUREMENTS },
     });
-    expect(results).toMatchObject([{ status: 'published', rows: 1 }]);
+    expect(results).toMatchObject([{ state: 'published', rows: 1 }]);
     await expectExactDay(lonely, { lakeDir: lake.dir, day: DAY, expressions: [`flat/${VESSEL}/*`] });
   } finally {
     await lonely.close();

@@ -52,11 +52,11 @@ for (const [dataset, more] of [
     const { code, cost, json, asked } = await plan(lake.url, {}, { job });
     expect(code).toBe(0);
     expect(json.jobs[0]).toMatchObject({
-      vessels: 2,
-      states: { missing: 20, done: 0, stale: 0, 'not-due': 0 },
+      vesselCount: 2,
+      totals: { missing: 20, published: 0, stale: 0, 'not-due': 0 },
       sampled: expect.objectContaining({ length: 12 }),
     });
-    expect(json.requestsToPlan).toBe(asked);
+    expect(json.requests).toBe(asked);
     // Metadata of two vessels, six dates of each; one timed request for readings.
     expect(asked).toBe(dataset === 'measurements' ? 15 : 14);
     const { results } = await mustExport({
@@ -93,7 +93,7 @@ test('nothing is written', async () => {
   });
   const before = await lakeFiles(lake.dir);
   const { json } = await plan(lake.url);
-  expect(json.jobs[0].states).toMatchObject({ done: 4, missing: 16 });
+  expect(json.jobs[0].totals).toMatchObject({ published: 4, missing: 16 });
   expect(await lakeFiles(lake.dir)).toEqual(before);
 });
 
@@ -116,19 +116,19 @@ test('in words: what was found, and what it rests on', async () => {
   for (const [index, line] of lines.entries()) expect(line).toMatch(shape[index]!);
 });
 
-test('the pace bounds the time', async () => {
+test('the rate limit bounds the time', async () => {
   await using lake = await newLake();
   const env = { QUERY_MAX_REQUESTS_PER_MINUTE: '1000' };
   const { cost } = await plan(lake.url, { from: '2020-01-01', vessel: [VESSEL] }, { env });
   expect(cost.requests).toBeGreaterThan(6_000);
-  expect(cost.seconds).toBeGreaterThanOrEqual((cost.requests / 1_000) * 60);
+  expect(cost).toMatchObject({ boundBy: 'rate-limit', durationMs: (cost.requests / 1_000) * 60_000 });
 });
 
 test('a metadata job has a snapshot a vessel to take today', async () => {
   await using lake = await newLake();
   const job = { dataset: 'metadata', vessels: { discover: 'flat/*/*' }, select: ['flat/{vessel}/*'] };
   const { json, cost, asked } = await plan(lake.url, { to: addDays(TO, 1) }, { job });
-  expect(json.jobs[0].states).toMatchObject({ missing: 2 });
+  expect(json.jobs[0].totals).toMatchObject({ missing: 2 });
   expect(cost).toMatchObject({ vesselDays: 2, readings: 0, requests: 2 });
   expect(cost.rows).toBeGreaterThan(200);
   expect(asked).toBe(3);

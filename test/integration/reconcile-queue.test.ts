@@ -1,14 +1,16 @@
 /** `reconcile --enqueue`: what changed goes to the workers through the queue. */
+
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UnrecoverableError, Worker } from 'bullmq';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { backfillCommand } from '../../src/commands/backfill.ts';
 import type { ReconcileOptions } from '../../src/commands/reconcile.ts';
 import { reconcileCommand } from '../../src/commands/reconcile.ts';
+import { DataError } from '../../src/errors.ts';
+import { receiptKey } from '../../src/lake/keys.ts';
 import type { VesselDay } from '../../src/model/index.ts';
-import { addDays, dateToMicros, dayRange, receiptKey, systemClock } from '../../src/model/index.ts';
-import { QUEUE_NAME } from '../../src/queue/vessel-day-queue.ts';
+import { addDays, dateToMicros, dayRange, silentLog, systemClock } from '../../src/model/index.ts';
+import { startVesselDayWorker } from '../../src/queue/vessel-day-worker.ts';
 import { commandRun } from '../commands/command-run.ts';
 import { expectExactDay, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
@@ -72,8 +74,8 @@ describe.skipIf(redis === undefined)('reconcile --enqueue', { timeout: 60_000 },
 
   async function enqueue(options: ReconcileOptions = {}) {
     const { code, stdout } = await reconcile({ enqueue: true, json: true, ...options });
-    const { vesselDays } = JSON.parse(stdout) as { vesselDays: readonly object[] };
-    return { code, vesselDays };
+    const { days } = JSON.parse(stdout) as { days: readonly object[] };
+    return { code, days };
   }
 
   function addReadings({ date }: VesselDay, id = series[2]!): void {
@@ -85,17 +87,17 @@ describe.skipIf(redis === undefined)('reconcile --enqueue', { timeout: 60_000 },
     service.overlay.addReadings(id, readings);
   }
 
-  const expectExact = (day: VesselDay) =>
-    expectExactDay(service, { lakeDir: bench.lake.dir, day, expressions: [`flat/${VESSEL}/*`] });
+  const expectExact = (day: VesselDay, emptied = false) =>
+    expectExactDay(service, { lakeDir: bench.lake.dir, day, expressions: [`flat/${VESSEL}/*`], emptied });
 
   test('what changed and what is missing is queued, and nothing else is done here', async () => {
     addReadings(dayOf(1));
     await rm(join(bench.lake.dir, receiptKey(dayOf(2))));
     expect(await enqueue()).toEqual({
       code: 0,
-      vesselDays: [
-        { ...dayOf(1), status: 'enqueued' },
-        { ...dayOf(2), status: 'enqueued' },
+      days: [
+        { ...dayOf(1), state: 'enqueued', exported: false },
+        { ...dayOf(2), state: 'enqueued', exported: false },
       ],
     });
     const compared = { epoch: 1, totalsSha256: expect.stringMatching(/^[0-9a-f]{64}$/) };
@@ -110,13 +112,13 @@ describe.skipIf(redis === undefined)('reconcile --enqueue', { timeout: 60_000 },
 
     expect(await enqueue()).toMatchObject({
       code: 0,
-      vesselDays: [{ status: 'in-queue' }, { status: 'in-queue' }],
+      days: [{ state: 'queued' }, { state: 'queued' }],
     });
     expect(await bench.queued()).toHaveLength(2);
     bench.work();
     await bench.idle();
     for (const offset of [0, 1, 2]) await expectExact(dayOf(offset));
-    expect(await enqueue()).toEqual({ code: 0, vesselDays: [] });
+    expect(await enqueue()).toEqual({ code: 0, days: [] });
   });
 
   test('in words', async () => {
@@ -142,21 +144,28 @@ describe.skipIf(redis === undefined)('reconcile --enqueue', { timeout: 60_000 },
   test('one in the failed set is reported, and backfill --failed puts it back', async () => {
     addReadings(dayOf(1));
     await enqueue();
-    const failer = new Worker(
-      QUEUE_NAME,
-      async () => {
-        throw new UnrecoverableError('bad-record: record 5 has no timestamp');
+    const failer = startVesselDayWorker({
+      redis: bench.fleet.redis,
+      prefix: bench.env.REDIS_PREFIX!,
+      concurrency: 1,
+      clock: systemClock,
+      random: Math.random,
+      log: silentLog,
+      perform: async () => {
+        throw new DataError('bad-record', 'record 5 has no timestamp');
       },
-      { connection: bench.fleet.redis, prefix: bench.env.REDIS_PREFIX! },
-    );
+      onFault: async () => true,
+      onTrouble: () => {},
+    });
     await expect.poll(async () => (await bench.fleet.queue.deadLetters()).length).toBe(1);
-    await failer.close();
+    await failer.stop();
     expect(await enqueue()).toEqual({
       code: 1,
-      vesselDays: [
+      days: [
         {
           ...dayOf(1),
-          status: 'in-failed-set',
+          state: 'failed',
+          exported: false,
           code: 'bad-record',
           message: 'record 5 has no timestamp',
         },
@@ -184,17 +193,17 @@ describe.skipIf(redis === undefined)('reconcile --enqueue', { timeout: 60_000 },
 
   test('a day that would lose readings is queued only where that is allowed', async () => {
     for (const id of series) service.overlay.removeReadings(id, dayRange(dayOf(1).date));
-    expect(await enqueue()).toEqual({ code: 1, vesselDays: [] });
+    expect(await enqueue()).toEqual({ code: 1, days: [] });
     expect(await noteOf(bench.lake.dir, dayOf(1))).toMatchObject({ state: 'refused' });
-    expect(await enqueue()).toEqual({ code: 0, vesselDays: [] });
+    expect(await enqueue()).toEqual({ code: 0, days: [] });
     expect(await enqueue({ allowShrink: true })).toMatchObject({
       code: 0,
-      vesselDays: [{ status: 'enqueued' }],
+      days: [{ state: 'enqueued' }],
     });
     expect(await bench.queued()).toMatchObject([{ ...dayOf(1), force: true, allowShrink: true }]);
     bench.work();
     await bench.idle();
-    await expectExact(dayOf(1));
+    await expectExact(dayOf(1), true);
     expect(await noteOf(bench.lake.dir, dayOf(1))).toBeUndefined();
   });
 

@@ -1,19 +1,19 @@
 /** Late readings and other changes: exactly the vessel-days that changed are found, and exported again. */
+
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ReconcileOptions } from '../../src/commands/reconcile.ts';
 import { reconcileCommand } from '../../src/commands/reconcile.ts';
+import { detailKey, noteKey, receiptKey } from '../../src/lake/keys.ts';
 import type { VesselDay } from '../../src/model/index.ts';
 import {
   addDays,
   dateToMicros,
   dayRange,
-  detailKey,
+  MICROS_PER_DAY,
   MICROS_PER_HOUR,
-  noteKey,
-  receiptKey,
   systemClock,
 } from '../../src/model/index.ts';
 import type { CommandRun } from '../commands/command-run.ts';
@@ -138,16 +138,16 @@ async function bench(options: BenchOptions = {}): Promise<Bench> {
             { clock, encoderThreads: 0, clientLimits: QUICK_LIMITS },
           ),
       );
-      const report = ran.stdout.startsWith('{') ? JSON.parse(ran.stdout) : { jobs: [{}] };
-      const { findings = [], unasked = [] } = report.jobs[0];
+      const report = ran.stdout.startsWith('{') ? JSON.parse(ran.stdout) : {};
+      const { findings = [], unasked = [] } = report;
       const found = findings.map((f: Record<string, string>) => `${f.state} ${f.vessel}/${f.date}`);
       return {
         ...ran,
         found,
         findings,
         unasked,
-        requests: report.requests,
-        results: report.vesselDays ?? [],
+        requests: { reconcile: report.requests, export: report.exportRequests },
+        results: report.days ?? [],
       };
     },
     async changedFiles() {
@@ -202,7 +202,7 @@ test('a late hour in one of thirty days of three vessels: that vessel-day, with 
   expect({ code, found }).toEqual({ code: 0, found: [`changed ${name(LATE)}`] });
   const { published, now } = findings[0] as { published: number; now: number };
   expect(now - published).toBe(60);
-  expect(results).toMatchObject([{ ...LATE, status: 'published', rows: now }]);
+  expect(results).toMatchObject([{ ...LATE, state: 'published', rows: now }]);
   // Metadata of three vessels, one question for ninety vessel-days, one by the hour; then an export's three.
   expect(requests).toEqual({ reconcile: 5, export: 3 });
   expect(on.service.requests.filter(({ family }) => family !== 'token').length).toBe(8);
@@ -261,7 +261,7 @@ test('a series that appeared, and a day that is empty no more', async () => {
   const quiet = findings.find(({ date }) => date === QUIET.date) as { changes: { kind: string }[] };
   expect(quiet.changes).toMatchObject([{ kind: 'appeared', timeSeriesId: ids[0], published: 0 }]);
   expect(findings.find(({ date }) => date === empty.date)).toMatchObject({ published: 0, now: 60 });
-  expect(results.map(({ status }) => status)).toEqual(['published', 'published']);
+  expect(results.map(({ state }) => state)).toEqual(['published', 'published']);
   await expectSource(on, QUIET);
   await expectSource(on, { ...day(0), date: empty.date });
 });
@@ -332,7 +332,7 @@ test('a day that would lose readings is refused once, and kept until its counts 
   expect(await on.reconcile({ run: true })).toMatchObject({ code: 1, found: [`would-shrink ${name(lost)}`] });
 
   const allowed = await on.reconcile({ run: true, allowShrink: true });
-  expect(allowed).toMatchObject({ code: 0, results: [{ ...lost, status: 'published' }] });
+  expect(allowed).toMatchObject({ code: 0, results: [{ ...lost, state: 'published' }] });
   expect(await noteOf(on.lake.dir, lost)).toBeUndefined();
   await expectSource(on, lost);
   expect(await on.reconcile({ run: true })).toMatchObject({ code: 0, found: [] });
@@ -343,7 +343,7 @@ test('what an export refused is known to the next look-back, and not said again'
   for (const id of ids) on.service.overlay.removeReadings(id, dayRange(day(1).date));
   const args = { from: day(1).date, to: day(2).date, vessel: [VESSEL], force: true };
   const place = { service: on.service, lakeUrl: on.lake.url, jobs: { measurements: JOB } };
-  expect((await runExport({ ...place, args })).results).toMatchObject([{ status: 'refused' }]);
+  expect((await runExport({ ...place, args })).results).toMatchObject([{ state: 'refused' }]);
   const { code, found, requests } = await on.reconcile({ ...TWO_DAYS, run: true });
   expect({ code, found, requests }).toEqual({
     code: 0,
@@ -381,11 +381,11 @@ test('statistics that count too much: nothing is published, and the numbers are 
   expect({ code, found }).toEqual({ code: 1, found: [`changed ${name(day(0))}`, `changed ${name(day(1))}`] });
   expect(results).toMatchObject([
     {
-      status: 'failed',
+      state: 'failed',
       code: 'counts-disagree',
       message: expect.stringMatching(/hour 00: \d+ fetched, \d+ counted by the source/),
     },
-    { status: 'failed', code: 'counts-disagree' },
+    { state: 'failed', code: 'counts-disagree' },
   ]);
   expect(await on.changedFiles()).toEqual([noteKey(day(0)), noteKey(day(1))]);
 });
@@ -429,8 +429,8 @@ test('windows of a day that do not begin at midnight are not compared', async ()
     url.includes('window=1d')
       ? {
           kind: 'garbage',
-          contentType: 'application/x-ndjson',
-          body: `{"timestamp":"${FROM}T06:00:00.000000Z","id":"${ids[0]}","aggregations":{"count":5}}\n`,
+          contentType: 'application/json',
+          body: `[{"timestamp":"${FROM}T06:00:00.000000Z","id":"${ids[0]}","aggregations":{"count":5}}]`,
         }
       : undefined;
   const { code, found, unasked } = await on.reconcile({ ...TWO_DAYS, run: true });
@@ -445,6 +445,18 @@ test('a look-back that is refused as too long is asked for in parts', async () =
   await using on = await bench();
   addHour(on.service, LATE, otherIds[5]!);
   on.service.faults = () => ({ kind: 'refuse-long-ranges', overSeconds: 10 * 86_400, status: 400 });
+  const { code, found } = await on.reconcile();
+  expect({ code, found }).toEqual({ code: 0, found: [`changed ${name(LATE)}`] });
+});
+
+test('a look-back that fails with different faults is asked for in parts', async () => {
+  await using on = await bench();
+  addHour(on.service, LATE, otherIds[5]!);
+  let n = 0;
+  on.service.faults = ({ family, range }) =>
+    family === 'statistics' && range!.toMicros - range!.fromMicros > 10 * MICROS_PER_DAY
+      ? { kind: 'status', status: [504, 500, 503][n++ % 3]! }
+      : undefined;
   const { code, found } = await on.reconcile();
   expect({ code, found }).toEqual({ code: 0, found: [`changed ${name(LATE)}`] });
 });
@@ -530,7 +542,7 @@ test('a statistics job', async () => {
   expect(changed).toMatchObject({
     code: 0,
     found: [`changed ${name(day(1))}`],
-    results: [{ status: 'published' }],
+    results: [{ state: 'published' }],
   });
   expect(await on.reconcile(args, { job })).toMatchObject({ code: 0, found: [] });
 });
@@ -557,8 +569,13 @@ test('the look-back is as long as the job says, or the command', async () => {
     { service: on.service, lakeUrl: on.lake.url, jobs: { measurements: job } },
     (context) => reconcileCommand(context, [], {}, { clock, encoderThreads: 0 }),
   );
-  expect(short.stdout).toContain(`${addDays(TO, -3)} to ${TO}, 3 vessels, 9 vessel-days compared`);
-  expect((await on.reconcile({ days: 5, json: false }, { job })).stdout).toContain('15 vessel-days compared');
+  const tomorrow = addDays(TO, 1);
+  expect(short.stdout).toContain(
+    `${addDays(TO, -3)} to ${tomorrow} (no dates given: the last 3 days and today), 3 vessels, 9 vessel-days compared`,
+  );
+  expect((await on.reconcile({ days: 5, json: false }, { job })).stdout).toContain(
+    `${addDays(TO, -5)} to ${tomorrow}, 3 vessels, 15 vessel-days compared`,
+  );
 });
 
 test('wrong dates and combinations are usage faults', async () => {

@@ -2,9 +2,11 @@
  * There and back: a lake exported from a service, a service started on that lake, and a second lake exported
  * from it. Both services answer alike, and the second lake's measurements and statistics are the same bytes.
  */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { objectKey, systemClock } from '../../src/model/index.ts';
-import type { RunningService } from '../../src/service/service.ts';
+import { objectKey } from '../../src/lake/keys.ts';
+import { systemClock } from '../../src/model/index.ts';
+import type { RunningService } from '../../src/service/options.ts';
 import { startService } from '../../src/service/service.ts';
 import { lakeFiles } from '../helpers/lake.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';

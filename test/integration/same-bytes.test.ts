@@ -50,17 +50,17 @@ test('the reference objects hold exactly the data', async () => {
   expect(small).not.toBe(whole);
 });
 
-for (const pageTargetRows of [61, 333, 5_000]) {
-  test(`pages of ${pageTargetRows} rows`, async () => {
-    expect(await digest({ overrides: { sizes: SMALL, pageTargetRows } })).toBe(small);
+for (const sliceTargetRows of [61, 333, 5_000]) {
+  test(`time slices of ${sliceTargetRows} rows`, async () => {
+    expect(await digest({ overrides: { sizes: SMALL, sliceTargetRows } })).toBe(small);
   });
 }
 
-test('the real sizes of the format, in small pages', async () => {
-  expect(await digest({ overrides: { pageTargetRows: 700 } })).toBe(whole);
+test('the real sizes of the format, in small time slices', async () => {
+  expect(await digest({ overrides: { sliceTargetRows: 700 } })).toBe(whole);
 });
 
-test('without statistics pages go by time alone', async () => {
+test('without statistics time slices go by time alone', async () => {
   expect(await digest({ job: { verify: 'off' }, overrides: { sizes: SMALL } })).toBe(small);
 });
 
@@ -82,29 +82,29 @@ for (const version of ['2025-10-31', '2026-01-01-beta']) {
 test('a service whose ranges include their end, and that compresses', async () => {
   const other = await startTestService({ ...DATA, toInclusive: true, gzip: true });
   try {
-    const overrides = { sizes: SMALL, pageTargetRows: 400 };
+    const overrides = { sizes: SMALL, sliceTargetRows: 400 };
     expect(await digest({ service: other, overrides })).toBe(small);
   } finally {
     await other.close();
   }
 });
 
-test('transport parquet in pages of any length', async () => {
+test('transport parquet in time slices of any length', async () => {
   const job = { transport: 'parquet' };
   const reference = await digest({ job, overrides: { sizes: SMALL } });
-  expect(await digest({ job, overrides: { sizes: SMALL, pageTargetRows: 300 } })).toBe(reference);
+  expect(await digest({ job, overrides: { sizes: SMALL, sliceTargetRows: 300 } })).toBe(reference);
 });
 
 test('bodies cut anywhere', { timeout: 120_000 }, async () => {
   // Each body is cut at its own place, until a page has had its share; then it comes whole.
   const cuts = fc.record({
     places: fc.array(fc.integer({ min: 0, max: 200_000 }), { minLength: 1, maxLength: 60 }),
-    pageTargetRows: fc.constantFrom(400, 3_000, 1_000_000),
+    sliceTargetRows: fc.constantFrom(400, 3_000, 1_000_000),
     transport: fc.constantFrom('ndjson', 'json', 'parquet'),
   });
   const parquet = await digest({ job: { transport: 'parquet' }, overrides: { sizes: SMALL } });
   await fc.assert(
-    fc.asyncProperty(cuts, async ({ places, pageTargetRows, transport }) => {
+    fc.asyncProperty(cuts, async ({ places, sliceTargetRows, transport }) => {
       const left = [...places];
       service.faults = ({ family, n }) => {
         // Not more than two in a row, so that patience lasts.
@@ -112,7 +112,7 @@ test('bodies cut anywhere', { timeout: 120_000 }, async () => {
         return afterBytes === undefined ? undefined : { kind: 'cut', afterBytes };
       };
       try {
-        const overrides = { sizes: SMALL, pageTargetRows };
+        const overrides = { sizes: SMALL, sliceTargetRows };
         const expected = transport === 'parquet' ? parquet : small;
         expect(await digest({ job: { transport }, overrides })).toBe(expected);
       } finally {

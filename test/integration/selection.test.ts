@@ -1,7 +1,9 @@
 /** What `select` selects: each series once, only the vessel's own, under the name of the first expression. */
+
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { objectKey } from '../../src/model/index.ts';
+import { objectKey } from '../../src/lake/keys.ts';
+
 import { expectExactDay, lakeReadings, receiptOf, serviceNames } from '../helpers/lake.ts';
 import type { TestService } from '../helpers/run.ts';
 import {
@@ -156,12 +158,19 @@ test('series without a name in a domain come through the domain id, named by it'
   expect(lines.filter((line) => line.split('\t')[1] !== line.split('\t')[2])).toEqual([]);
 });
 
-test('an expression that matches nothing is left out, with a warning', async () => {
+test('an expression that matches nothing fails the day, unless it is optional', async () => {
   await using lake = await newLake();
   const select = ['flat/{vessel}/Shaft Power', 'flat/{vessel}/No Such Tag'];
-  const jobs = { measurements: { ...MEASUREMENTS, select } };
-  const { stderr } = await mustExport({ service, lakeUrl: lake.url, jobs });
-  expect(stderr).toContain('expression matches no series');
+  const jobsOf = (second: unknown) => ({
+    measurements: { ...MEASUREMENTS, select: ['flat/{vessel}/Shaft Power', second] },
+  });
+  const { code, results } = await runExport({ service, lakeUrl: lake.url, jobs: jobsOf(select[1]) });
+  expect(code).toBe(1);
+  expect(results).toMatchObject([{ state: 'failed', code: 'no-series' }]);
+  expect(results[0]!.message).toMatch(/'flat\/IMO9321483\/No Such Tag' matches no series.*optional: true/);
+  const optional = { expression: select[1], optional: true };
+  await mustExport({ service, lakeUrl: lake.url, jobs: jobsOf(optional) });
+  expect(await receiptOf(lake.dir, DAY)).toMatchObject({ unmatchedExpressions: [1] });
   await expectExactDay(service, {
     lakeDir: lake.dir,
     day: DAY,
@@ -174,8 +183,8 @@ test('nothing matches: the day fails, since 404 is never "empty"', async () => {
   const jobs = { measurements: { ...MEASUREMENTS, vessels: ['IMO1234567'] } };
   const { code, results } = await runExport({ service, lakeUrl: lake.url, jobs });
   expect(code).toBe(1);
-  expect(results).toMatchObject([{ status: 'failed', code: 'no-series' }]);
-  expect(results[0]!.message).toMatch(/flat\/IMO1234567\/\*.*jobs\/measurements\.yaml/);
+  expect(results).toMatchObject([{ state: 'failed', code: 'no-series' }]);
+  expect(results[0]!.message).toMatch(/flat\/IMO1234567\/\*.*jobs-\w+\/measurements\.yaml/);
   await expect(lakeReadings(join(lake.dir, objectKey({ ...DAY, vessel: 'IMO1234567' })))).rejects.toThrow();
 });
 
@@ -187,7 +196,7 @@ test('credentials for one vessel do not see the other', async () => {
     const jobs = { measurements: { ...FEW_SERIES, vessels: [VESSEL, OTHER_VESSEL] } };
     const { code, results } = await runExport({ service: limited, lakeUrl: lake.url, jobs });
     expect(code).toBe(1);
-    expect(results.map(({ vessel, status }) => [vessel, status]).sort()).toEqual([
+    expect(results.map(({ vessel, state }) => [vessel, state]).sort()).toEqual([
       [VESSEL, 'published'],
       [OTHER_VESSEL, 'failed'],
     ]);

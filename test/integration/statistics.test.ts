@@ -1,9 +1,11 @@
 /** The statistics dataset equals what the service's own statistics answer, asked independently. */
+
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { objectKey } from '../../src/lake/keys.ts';
 import type { ApiVersion } from '../../src/model/index.ts';
-import { addDays, objectKey } from '../../src/model/index.ts';
+import { addDays } from '../../src/model/index.ts';
 import {
   askService,
   differences,
@@ -163,7 +165,7 @@ test('a lie about counts in the windows is refused', async () => {
   try {
     const { code, results } = await runExport({ service, lakeUrl: lake.url, jobs: job({ window: '10m' }) });
     expect(code).toBe(1);
-    expect(results).toMatchObject([{ status: 'failed', code: 'counts-disagree' }]);
+    expect(results).toMatchObject([{ state: 'failed', code: 'counts-disagree' }]);
     expect(await readObject(lake.dir, DAY)).toBeUndefined();
   } finally {
     service.faults = undefined;
@@ -193,7 +195,7 @@ test('a day without readings has a receipt of no rows', async () => {
   await using lake = await newLake();
   try {
     const { results } = await mustExport({ service: silent, lakeUrl: lake.url, jobs: job({}) });
-    expect(results).toMatchObject([{ status: 'empty', rows: 0 }]);
+    expect(results).toMatchObject([{ state: 'empty', rows: 0 }]);
     expect(await receiptOf(lake.dir, DAY)).toMatchObject({ rows: 0, object: null, proof: 'exact' });
   } finally {
     await silent.close();

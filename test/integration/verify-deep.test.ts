@@ -1,12 +1,14 @@
 /** `verify --deep`: every row read back, against the detail and against what the service says now. */
+
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CancelledError } from '../../src/errors.ts';
+import { objectKey } from '../../src/lake/keys.ts';
 import type { ApiVersion } from '../../src/model/index.ts';
-import { dateToMicros, objectKey } from '../../src/model/index.ts';
-import type { AddedReading } from '../../src/service/overlay.ts';
+import { dateToMicros } from '../../src/model/index.ts';
 import type { Reading } from '../encode/lake-file.ts';
+import type { AddedReading } from '../helpers/faulty-service/overlay.ts';
 import { serviceNames } from '../helpers/lake.ts';
 import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
 import { DATE, newLake, VESSEL } from '../helpers/run.ts';
@@ -293,7 +295,7 @@ describe('a source that has changed since', () => {
     const { code, result } = await runVerify({ lakeUrl: lake.url, service, deep: true, jobs });
     expect({ code, remarks: result.remarks }).toMatchObject({
       code: 0,
-      remarks: [{ name: 'metadata-changed', text: expect.stringMatching(/^1 series then, \d{3} now$/) }],
+      remarks: [{ code: 'metadata-changed', message: expect.stringMatching(/^1 series then, \d{3} now$/) }],
     });
     // Of other settings than the job has now, it is compared with nothing.
     const stale = await runVerify({ lakeUrl: lake.url, service, deep: true, jobs: { metadata: other } });
@@ -336,7 +338,7 @@ describe('services and jobs of every kind', () => {
     };
     const { code, found, result } = await runVerify({ lakeUrl: sound.url, service, deep: true, jobs });
     expect({ code, found }).toEqual({ code: 0, found: [] });
-    expect(result.remarks.map(({ name, job, date }) => `${name} ${job}/${date}`).sort()).toEqual([
+    expect(result.remarks.map(({ code: name, job, date }) => `${name} ${job}/${date}`).sort()).toEqual([
       `not-compared measurements/${EMPTY.date}`,
       `not-compared statistics/${DATE}`,
       `not-compared statistics/${EMPTY.date}`,

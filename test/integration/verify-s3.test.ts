@@ -1,8 +1,10 @@
 /** Verify on a real S3 server: objects are read by ranges, and for a deep verify through a temp folder. */
+
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { detailKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
 import type { VesselDay } from '../../src/model/index.ts';
-import { detailKey, objectKey, receiptKey } from '../../src/model/index.ts';
+
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { serviceNames } from '../helpers/lake.ts';
@@ -67,7 +69,7 @@ describe.skipIf(s3 === undefined)('on S3', () => {
     const deep = { service, deep: true, env: { ...env, TEMP_DIR: temp.path }, wrapStore };
     const { code, result } = await runVerify({ lakeUrl, ...deep });
     expect(result.findings).toEqual([]);
-    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, sound: 5, remarks: [] });
+    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, withFindings: 0, remarks: [] });
     expect(seen.some((name) => name.startsWith('vessel-export-verify-'))).toBe(true);
     expect(await readdir(temp.path)).toEqual([]);
   });
@@ -141,7 +143,7 @@ describe.skipIf(s3 === undefined)('on S3', () => {
     await store.abortUpload(upload);
     expect({ code, ...result }).toMatchObject({
       code: 0,
-      remarks: [{ name: 'unfinished', date: EMPTY.date }],
+      remarks: [{ code: 'unfinished', date: EMPTY.date }],
     });
   });
 });

@@ -1,9 +1,11 @@
 /** Verify on a local lake: each kind of damage is found by its name and by nothing else; a sound lake gives none. */
+
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { claimKey, detailKey, indexKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
 import type { VesselDay } from '../../src/model/index.ts';
-import { claimKey, detailKey, indexKey, objectKey, receiptKey } from '../../src/model/index.ts';
+
 import type { ObjectStore } from '../../src/store/store.ts';
 import { duckRows, lakeFiles, receiptOf, serviceNames } from '../helpers/lake.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
@@ -23,6 +25,7 @@ import {
   runVerify,
   SNAPSHOT,
   startAuditService,
+  TO,
   WINDOWS,
 } from '../verify/audit-lake.ts';
 
@@ -45,7 +48,7 @@ describe('a sound lake', () => {
   test('gives no finding, with every kind of day in it', async () => {
     const { code, found, result } = await runVerify({ lakeUrl: sound.url });
     expect(found).toEqual([]);
-    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, sound: 5, remarks: [] });
+    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, withFindings: 0, remarks: [] });
     expect((await receiptOf(sound.dir, MEASURED))!.object!.parts.length).toBeGreaterThan(2);
     expect(await receiptOf(sound.dir, EMPTY)).toMatchObject({ rows: 0, object: null });
   });
@@ -53,7 +56,7 @@ describe('a sound lake', () => {
   test('gives no deep finding either', async () => {
     const { code, result } = await runVerify({ lakeUrl: sound.url, service, deep: true });
     expect(result.findings).toEqual([]);
-    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, sound: 5, remarks: [] });
+    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 5, withFindings: 0, remarks: [] });
   });
 
   test('is not written to, and its service is not asked for readings', async () => {
@@ -74,7 +77,7 @@ describe('a sound lake', () => {
     await rm(jobsDir, { recursive: true });
     expect(stderr).toBe('');
     expect(stdout).toMatch(
-      /^1 vessel-day verified \(receipts, objects and details; [\d,]+ rows, 0 MB read\): no findings\n$/,
+      /^1 vessel-day verified \(receipts, objects and details; [\d,]+ rows, [\d.]+ kB read\): no findings\n$/,
     );
     expect(code).toBe(0);
   });
@@ -94,9 +97,58 @@ describe('a sound lake', () => {
     expect((await runVerify({ lakeUrl: lake.url, jobs })).found).toEqual([]);
   });
 
-  test('of another vessel or date has nothing to verify', async () => {
-    const { code, result } = await runVerify({ lakeUrl: sound.url, vessel: [OTHER_VESSEL] });
-    expect({ code, ...result }).toMatchObject({ code: 0, vesselDays: 0 });
+  test('of another vessel has nothing to verify, which is an error that says what there is', async () => {
+    await expect(runVerify({ lakeUrl: sound.url, vessel: [OTHER_VESSEL] })).rejects.toMatchObject({
+      code: 'nothing-to-verify',
+      message: expect.stringMatching(
+        new RegExp(
+          `vessel ${OTHER_VESSEL} is in the lake; the lake has .*measurements: 1 vessel, 2026-01-05 to`,
+        ),
+      ),
+    });
+    await expect(
+      runVerify({ lakeUrl: sound.url, jobs: { other: JOBS.measurements! } }),
+    ).rejects.toMatchObject({
+      code: 'nothing-to-verify',
+      message: expect.stringContaining('nothing of job other is in the lake; the lake has measurements: 1'),
+    });
+  });
+
+  test('is verified whole without dates, which are said', async () => {
+    const whole = { lakeUrl: sound.url, whole: true };
+    expect(await runVerify(whole)).toMatchObject({
+      code: 0,
+      result: { from: MEASURED.date, to: TO, vesselDays: 5, withFindings: 0, unknownJobs: [] },
+    });
+    const { statistics, ...rest } = JOBS;
+    expect(await runVerify({ ...whole, jobs: rest })).toMatchObject({
+      code: 0,
+      result: { vesselDays: 3, unknownJobs: ['statistics'] },
+    });
+    const jobsDir = await writeJobs(rest);
+    const { code, stdout } = await runCli(['verify'], { LAKE_URL: sound.url, JOBS_DIR: jobsDir });
+    await rm(jobsDir, { recursive: true });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^3 vessel-days verified .*: no findings\n/);
+    expect(stdout).toContain(`${MEASURED.date} to ${TO} (no dates given: the whole lake)\n`);
+    expect(stdout).toContain('not verified, since no job file is named so: statistics\n');
+  });
+
+  test('of other dates has nothing to verify, which is said beside what there is', async () => {
+    const other = { lakeUrl: sound.url, from: '2031-01-01', to: '2031-02-01' };
+    expect(await runVerify(other)).toMatchObject({ code: 0, result: { vesselDays: 0, from: '2031-01-01' } });
+    const jobsDir = await writeJobs(JOBS);
+    const args = ['verify', 'measurements', '--month', '2031-01'];
+    const { code, stdout } = await runCli(args, { LAKE_URL: sound.url, JOBS_DIR: jobsDir });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^nothing to verify: .*\nthe lake has .*measurements: 1 vessel, 2026-01-05 to/);
+    await using empty = await newLake();
+    const nothing = await runCli(['verify'], { LAKE_URL: empty.url, JOBS_DIR: jobsDir });
+    await rm(jobsDir, { recursive: true });
+    expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('the lake has no receipts\n') });
+  });
+
+  test('of one vessel or date is verified alone', async () => {
     expect((await runVerify({ lakeUrl: sound.url, vessel: [VESSEL] })).result.vesselDays).toBe(5);
     expect((await runVerify({ lakeUrl: sound.url, to: EMPTY.date })).result.vesselDays).toBe(3);
   });
@@ -356,7 +408,7 @@ test.for(DAMAGES.map((damage) => [damage.what, damage] as const))(
     expect(finding!.found).not.toBe(finding!.expected);
     expect(finding).toMatchObject({
       vessel: day.vessel,
-      means: expect.stringMatching(/./),
+      message: expect.stringMatching(/./),
       next: expect.stringMatching(/./),
     });
     expect(await stamps(lake.dir)).toEqual(before);
@@ -378,12 +430,12 @@ test('stray files are found wherever readers would find them, a folder at a time
   for (const key of [...strays, ...skipped]) await put(lake.dir, `${job}/${key}`, bytes);
   await put(lake.dir, far, bytes);
   const { code, result } = await runVerify({ lakeUrl: lake.url });
-  expect(result.findings.map(({ name, where, found, expected }) => [name, where, found, expected])).toEqual([
+  expect(result.findings.map(({ code, key, found, expected }) => [code, key, found, expected])).toEqual([
     ['object-stray', job, 'loose.parquet', 'no files'],
     ['object-stray', `${job}/vessel=${VESSEL}`, 'a.csv; b.csv', 'no files'],
     ['object-stray', `${job}/vessel=X/date=Y`, 'data.parquet', 'no files'],
   ]);
-  expect({ code, ...result }).toMatchObject({ code: 1, vesselDays: 5, sound: 5 });
+  expect({ code, ...result }).toMatchObject({ code: 1, vesselDays: 5, withFindings: 0 });
   const jobsDir = await writeJobs(JOBS);
   const args = ['verify', job, '--from', MEASURED.date, '--to', EMPTY.date];
   const { stdout } = await runCli(args, { LAKE_URL: lake.url, JOBS_DIR: jobsDir });
@@ -408,7 +460,8 @@ describe('while days are exported', () => {
     // The receipt that fits comes with the second look, as after a publish in between.
     const wrapStore = (store: ObjectStore): ObjectStore => ({
       ...store,
-      get: async (key) => (key === receiptKey(MEASURED) && ++reads > 1 ? { bytes: old } : store.get(key)),
+      get: async (key) =>
+        key === receiptKey(MEASURED) && ++reads > 1 ? { bytes: old, version: 'old' } : store.get(key),
     });
     const { found, code } = await runVerify({ lakeUrl: lake.url, wrapStore });
     expect({ found, code }).toEqual({ found: [], code: 0 });
@@ -432,7 +485,7 @@ describe('while days are exported', () => {
     const { found, code, result } = await runVerify({ lakeUrl: lake.url });
     expect({ found, code }).toEqual({ found: [], code: 0 });
     expect(result.remarks).toMatchObject([
-      { name: 'unfinished', job: 'measurements', text: expect.stringContaining('publishes it') },
+      { code: 'unfinished', job: 'measurements', message: expect.stringContaining('publishes it') },
     ]);
     // The claim accounts for its own object only.
     await flip(() => 1_000)(lake.dir, MEASURED);
@@ -448,7 +501,7 @@ describe('while days are exported', () => {
     await put(lake.dir, `${dirname(objectKey(MEASURED))}/.data.parquet.some-nonce.upload`, Buffer.alloc(10));
     const { found, code, result } = await runVerify({ lakeUrl: lake.url });
     expect({ found, code }).toEqual({ found: [], code: 0 });
-    expect(result.remarks.map(({ name, date }) => `${name} ${date}`).sort()).toEqual([
+    expect(result.remarks.map(({ code: name, date }) => `${name} ${date}`).sort()).toEqual([
       `unfinished ${MEASURED.date}`,
       `unfinished ${EMPTY.date}`,
     ]);
@@ -465,7 +518,7 @@ test('a vessel-day that cannot be read is not passed over', async () => {
   });
   const { code, found, result } = await runVerify({ lakeUrl: sound.url, wrapStore });
   expect({ code, found }).toEqual({ code: 1, found: [`not-verified statistics/${WINDOWS.date}`] });
-  expect(result).toMatchObject({ vesselDays: 5, sound: 4 });
+  expect(result).toMatchObject({ vesselDays: 4, notVerified: 1, withFindings: 1 });
 });
 
 /** Names, sizes and times of every file. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Job } from '../../src/model/index.ts';
-import { isDue, planVesselDays } from '../../src/plan/due.ts';
+import type { Job, Proof } from '../../src/model/index.ts';
+import { isAsAsked, isDue, planVesselDays } from '../../src/plan/due.ts';
 import { settingsHash } from '../../src/plan/settings-hash.ts';
 
 const job: Job = {
@@ -35,7 +35,8 @@ test('vessel-days are done, stale, missing or not due by the ledger and the cloc
     to: '2026-01-07',
     nowMs: at('2026-01-06T12:00:00Z'),
     settingsHash: 'now',
-    receiptOf: ({ date }) => (hashes[date] === undefined ? undefined : { settingsHash: hashes[date]! }),
+    receiptOf: ({ date }) =>
+      hashes[date] === undefined ? undefined : { settingsHash: hashes[date], proof: 'exact' },
   });
   expect(planned.map(({ day, state }) => [day.date, state])).toEqual([
     ['2026-01-03', 'done'],
@@ -43,6 +44,18 @@ test('vessel-days are done, stale, missing or not due by the ledger and the cloc
     ['2026-01-05', 'missing'],
     ['2026-01-06', 'not-due'],
   ]);
+});
+
+test.for<[asked: Job['verify'], done: Proof[]]>([
+  ['exact', ['exact']],
+  ['at-least', ['at-least', 'exact']],
+  ['off', ['unproven', 'at-least', 'exact']],
+])('with verify: %s a day is done by a proof of %s', ([verify, done]) => {
+  const proofs: Proof[] = ['unproven', 'at-least', 'exact'];
+  const asAsked = proofs.filter((proof) => isAsAsked({ verify }, 'now', { settingsHash: 'now', proof }));
+  expect(asAsked).toEqual(done);
+  for (const proof of proofs)
+    expect(isAsAsked({ verify }, 'now', { settingsHash: 'before', proof })).toBe(false);
 });
 
 test('a snapshot of a day that is over stays, whatever the settings say now', () => {
@@ -53,7 +66,7 @@ test('a snapshot of a day that is over stays, whatever the settings say now', ()
     to: '2026-01-05',
     nowMs: at('2026-01-06T12:00:00Z'),
     settingsHash: 'now',
-    receiptOf: ({ date }) => (date === '2026-01-03' ? { settingsHash: 'before' } : undefined),
+    receiptOf: ({ date }) => (date === '2026-01-03' ? { settingsHash: 'before', proof: 'exact' } : undefined),
   });
   expect(planned.map(({ state }) => state)).toEqual(['done', 'not-due']);
 });

@@ -8,6 +8,8 @@ import {
   FatalError,
   FencedError,
   HttpStatusError,
+  NotDueError,
+  NotYetError,
   RateLimitedError,
   RefusedError,
   RetriableError,
@@ -18,6 +20,7 @@ test.for([
   ['cancelled', new CancelledError(), 'hand-back'],
   ['rate limited', new RateLimitedError('rate-limited', ''), 'wait'],
   ['fenced', new FencedError('running-elsewhere', ''), 'wait'],
+  ['a day that is not over by the service', new NotDueError('', 0), 'wait'],
   ['readings that are not the counts', new DataError('counts-disagree', ''), 'count-again'],
   ['the service in trouble', new RetriableError('server-error', ''), 'retry'],
   ['a commit that failed', new CommitFailedError('upload-gone', ''), 'retry'],
@@ -26,11 +29,22 @@ test.for([
   ['a record that breaks the contract', new DataError('bad-record', ''), 'fail'],
   ['a day that would shrink', new RefusedError('would-shrink', ''), 'fail'],
   ['a refused question', new HttpStatusError(400, 'bad-request', ''), 'fail'],
+  ['a format that is not offered', new HttpStatusError(406, 'not-acceptable', ''), 'fail'],
+  ['nothing there, which a service that is ill says too', new HttpStatusError(404, 'not-found', ''), 'retry'],
+  ['forbidden, which a gateway that is ill says too', new HttpStatusError(403, 'forbidden', ''), 'retry'],
+  ['a status that nobody foresaw', new HttpStatusError(418, 'unexpected-status', ''), 'retry'],
+  ['a page that is no JSON', new DataError('malformed-json', ''), 'retry'],
+  ['a page that is no Parquet', new DataError('bad-parquet', ''), 'retry'],
   ['a job nobody knows', new ConfigError('unknown-job', ''), 'fail'],
   ['refused credentials', new FatalError('credentials-refused', ''), 'hold'],
   ['a full disk', new FatalError('disk-full', ''), 'hold'],
 ] as const)('%s', ([, error, kind]) => {
   expect(consequenceOf(error).kind).toBe(kind);
+});
+
+test('a day that is not over by the service comes back when it is, at least after a minute, at most after an hour', () => {
+  const delays = [1, 600_000, 86_400_000].map((ms) => consequenceOf(new NotDueError('', ms)));
+  expect(delays).toEqual([60_000, 600_000, 3_600_000].map((delayMs) => ({ kind: 'wait', delayMs })));
 });
 
 test('a rate limit is waited for as long as the service asks, at most an hour', () => {
@@ -40,6 +54,14 @@ test('a rate limit is waited for as long as the service asks, at most an hour', 
     { kind: 'wait', delayMs: 7_000 },
     { kind: 'wait', delayMs: 3_600_000 },
   ]);
+});
+
+test('a day whose series are missing comes back when it says so', () => {
+  const comparedWith = { date: '2026-01-04', finishedAt: '2026-01-05T06:00:00Z', series: 10 };
+  const at = '2026-01-06T06:00:00Z';
+  const waiting = { firstSeenAt: at, publishedFrom: at, selectedSeries: 2, comparedWith };
+  const error = new NotYetError('fewer-series', '', 7_200_000, waiting);
+  expect(consequenceOf(error)).toEqual({ kind: 'wait', delayMs: 7_200_000 });
 });
 
 test('attempts come at growing distances', () => {

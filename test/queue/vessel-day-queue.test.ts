@@ -1,10 +1,11 @@
+import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createQueueHold } from '../../src/queue/hold.ts';
-import { openRedis } from '../../src/queue/redis.ts';
-import { createScheduleState } from '../../src/queue/schedule-state.ts';
 import type { QueuedDay, VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
-import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { openVesselDayQueue, QUEUE_NAME } from '../../src/queue/vessel-day-queue.ts';
+import { openRedis } from '../../src/redis/connection.ts';
+import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { redisForTests } from '../helpers/redis.ts';
 
 const server = await redisForTests();
@@ -75,6 +76,35 @@ describe.skipIf(server === undefined)('the queue of vessel-days', () => {
     expect(await one.lift()).toBe(false);
     expect(await one.read()).toBeUndefined();
     expect(await queue.bull.isPaused()).toBe(false);
+  });
+
+  test('holds that are placed and lifted at once leave a marker and a pause, or neither', async () => {
+    const connections = Array.from({ length: 6 }, () => connection!.openForQueue());
+    const holds = connections.map((each) =>
+      createQueueHold(each, openVesselDayQueue({ redis: each, prefix }).bull),
+    );
+    const hold = { code: 'disk-full', message: 'full', host: 'a', sinceMs: 1 };
+    for (let round = 0; round < 100; round++) {
+      const steps = holds.map((each, index) => (index % 2 === 0 ? each.place(hold) : each.lift()));
+      await Promise.all(steps);
+      expect(await queue.bull.isPaused()).toBe((await holds[0]!.read()) !== undefined);
+    }
+  });
+
+  test('a worker goes on with what waits when the hold is lifted, and a pause by hand stays', async () => {
+    const hold = createQueueHold(redis, queue.bull);
+    await hold.place({ code: 'disk-full', message: 'full', host: 'a', sinceMs: 1 });
+    await queue.add([dayOf('2026-01-05')]);
+    const taken: unknown[] = [];
+    const take = async (job: { data: unknown }) => void taken.push(job.data);
+    const worker = new Worker(QUEUE_NAME, take, { connection: redis, prefix });
+    await worker.waitUntilReady();
+    expect(await hold.lift()).toBe(true);
+    await expect.poll(() => taken).toMatchObject([{ date: '2026-01-05' }]);
+    await queue.bull.pause();
+    expect(await hold.lift()).toBe(false);
+    expect(await queue.bull.isPaused()).toBe(true);
+    await worker.close();
   });
 
   test('one scheduler leads until it resigns', async () => {

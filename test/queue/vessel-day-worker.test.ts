@@ -1,12 +1,13 @@
+import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DataError, FatalError, RateLimitedError, RetriableError } from '../../src/errors.ts';
+import { DataError, FatalError, NotYetError, RateLimitedError, RetriableError } from '../../src/errors.ts';
 import { silentLog, systemClock } from '../../src/model/index.ts';
-import { openRedis } from '../../src/queue/redis.ts';
 import type { QueuedDay, VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
-import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { openVesselDayQueue, QUEUE_NAME } from '../../src/queue/vessel-day-queue.ts';
 import type { VesselDayWorker, WorkerOptions } from '../../src/queue/vessel-day-worker.ts';
 import { startVesselDayWorker } from '../../src/queue/vessel-day-worker.ts';
+import { openRedis } from '../../src/redis/connection.ts';
 import { redisForTests } from '../helpers/redis.ts';
 
 const server = await redisForTests();
@@ -42,7 +43,7 @@ describe.skipIf(server === undefined)('a worker', () => {
       clock: systemClock,
       random: () => 0,
       log: silentLog,
-      onHold: async () => {},
+      onFault: async () => true,
       onTrouble: (_day, _error, consequence) => troubles.push(consequence),
       ...options,
       timings: { countAgainDelaysMs: [5, 10, 15], backoffMs: () => 5, maxWaitMs: 20, ...options.timings },
@@ -92,6 +93,17 @@ describe.skipIf(server === undefined)('a worker', () => {
     expect(troubles).toEqual(Array(12).fill('wait'));
   });
 
+  test('a vessel-day whose series are missing waits without costing an attempt', async () => {
+    const comparedWith = { date: '2026-01-04', finishedAt: '2026-01-05T06:00:00Z', series: 10 };
+    const waiting = { firstSeenAt: '', publishedFrom: '', selectedSeries: 2, comparedWith };
+    const errors = Array.from({ length: 7 }, () => new NotYetError('fewer-series', '8 of 10', 2, waiting));
+    const { perform, succeeded } = failing(errors);
+    await queue.add([DAY]);
+    startWorker({ perform });
+    await succeeded;
+    expect(troubles).toEqual(Array(7).fill('wait'));
+  });
+
   test('readings that do not match their counts are fetched again three times', async () => {
     const { perform } = failing(Array.from({ length: 9 }, () => new DataError('counts-disagree', '3 of 4')));
     await queue.add([DAY]);
@@ -123,10 +135,29 @@ describe.skipIf(server === undefined)('a worker', () => {
     const held: string[] = [];
     const { perform, succeeded } = failing([new FatalError('credentials-refused', 'refused')]);
     await queue.add([DAY]);
-    startWorker({ perform, onHold: async ({ code }) => void held.push(code) });
+    startWorker({ perform, onFault: async ({ code }) => held.push(code) > 0 });
     await succeeded;
     expect(held).toEqual(['credentials-refused']);
     expect(await queue.deadLetters()).toEqual([]);
+  });
+
+  test("a fault that is the vessel-day's own counts as its attempt, and others go on meanwhile", async () => {
+    const poisoned = { ...DAY, date: '2026-01-06' };
+    const done: string[] = [];
+    await queue.add([poisoned, DAY]);
+    startWorker({
+      concurrency: 1,
+      onFault: async () => false,
+      perform: async ({ date }) => {
+        if (date === poisoned.date) throw new FatalError('no-permission', 'EACCES');
+        done.push(date);
+      },
+    });
+    await inFailedSet().toMatchObject([
+      { day: { date: poisoned.date }, code: 'no-permission', mayPass: true },
+    ]);
+    expect(done).toEqual([DAY.date]);
+    expect(troubles).toEqual(Array(5).fill('retry'));
   });
 
   test('stopping hands vessel-days back, at no cost', async () => {
@@ -161,6 +192,45 @@ describe.skipIf(server === undefined)('a worker', () => {
     await worker.stop();
     end.resolve();
     expect(await queue.depth()).toMatchObject({ active: 1 });
+  });
+
+  test('a vessel-day whose workers died too often may be tried again by the next firing', async () => {
+    await queue.add([DAY]);
+    const begun = Promise.withResolvers<void>();
+    const killed = new Worker(
+      QUEUE_NAME,
+      () => {
+        begun.resolve();
+        return new Promise(() => {});
+      },
+      { connection: redis, prefix, lockDuration: 200, skipLockRenewal: true, skipStalledCheck: true },
+    );
+    await begun.promise;
+    await killed.close(true);
+    await redis.hset(`${prefix}:vessel-days:${ID}`, 'stc', 20);
+    const { perform } = failing([]);
+    startWorker({ perform, timings: { lockMs: 200, stalledCheckMs: 100 } });
+    // BullMQ alone keeps no code.
+    await inFailedSet().toMatchObject([
+      { code: 'unknown', message: expect.stringContaining('stalled'), mayPass: true },
+    ]);
+  });
+
+  test('who has lost the lock without knowing it writes no failure', async () => {
+    const before = { ...DAY, force: true };
+    const failed = Promise.withResolvers<void>();
+    await queue.add([before]);
+    startWorker({
+      perform: async () => {
+        await redis.set(`${prefix}:vessel-days:${ID}:lock`, 'someone else');
+        throw new DataError('bad-record', 'no timestamp');
+      },
+      onTrouble: () => failed.resolve(),
+    });
+    await failed.promise;
+    await workers[0]!.stop();
+    expect((await queue.bull.getJob(ID))!.data).toEqual(before);
+    expect(await queue.depth()).toMatchObject({ active: 1, failed: 0 });
   });
 
   test('a lost lock aborts the loser, which changes nothing of the job', async () => {

@@ -1,5 +1,5 @@
 /**
- * The contract, a row per sentence of the query service's document, each run over real HTTP against the synthetic
+ * The contract, a row per sentence of the query service's document, each run over real HTTP against the made-up
  * fleet. The clock stands at 2026-01-07T12:00Z. What the document does not show is marked "decision".
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Fault, FaultyRequest } from '../../src/service/service.ts';
+import type { Fault, FaultyRequest } from '../helpers/faulty-service/faults.ts';
 import type { TestService } from './running-service.ts';
 import { openService, VESSEL } from './running-service.ts';
 

@@ -37,18 +37,18 @@ const QUERIES: readonly (readonly [string, Record<string, string>])[] = [
   [`/statistics/flat/${VESSEL}/Shaft*?from=2026-01-05&to=2026-01-07&window=12h&format=csv`, NEW],
 ];
 
-describe('a lake of what a synthetic service answered', () => {
+describe('a lake of what a made-up service answered', () => {
   const dir = mkdtempSync(join(tmpdir(), 'service-lake-test-'));
-  let synthetic: TestService;
+  let madeUp: TestService;
   let lake: TestService;
 
   beforeAll(async () => {
-    synthetic = await openService();
+    madeUp = await openService();
     const writer = await createTestLake(dir);
     const vessels = new Set<string>();
     const post = async (path: string, body: string[]) =>
-      (await (await synthetic.post(path, body, NEW)).text()).trim().split('\n');
-    const all = (await synthetic.json('/metadata/maker/*/*/*', NEW)) as { vessel: { imo: string } }[];
+      (await (await madeUp.post(path, body, NEW)).text()).trim().split('\n');
+    const all = (await madeUp.json('/metadata/maker/*/*/*', NEW)) as { vessel: { imo: string } }[];
     for (const { vessel } of all) vessels.add(`IMO${vessel.imo}`);
     for (const vessel of vessels) {
       // Both forms together: some series have no tag, some no maker's code.
@@ -67,18 +67,41 @@ describe('a lake of what a synthetic service answered', () => {
     lake = await openService({ data: { dataDir: dir } });
   });
   afterAll(async () => {
-    await synthetic?.[Symbol.asyncDispose]();
+    await madeUp?.[Symbol.asyncDispose]();
     await lake?.[Symbol.asyncDispose]();
     rmSync(dir, { recursive: true, force: true });
   });
 
   test.each(QUERIES)('answers the same bytes: %s', async (path, headers) => {
-    const counter = (await synthetic.json(`/metadata/maker/${VESSEL}/mac/FQ-1701`, NEW)) as {
+    const counter = (await madeUp.json(`/metadata/maker/${VESSEL}/mac/FQ-1701`, NEW)) as {
       timeSeriesId: string;
     }[];
     const query = path.replace('/ID?', `/${counter[0]!.timeSeriesId}?`);
-    const expected = await synthetic.text(query, headers);
+    const expected = await madeUp.text(query, headers);
     expect(expected.length).toBeGreaterThan(100);
     expect(await lake.text(query, headers)).toBe(expected);
   });
+});
+
+test('a lake gives back fields that the contract does not list', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'service-lake-others-'));
+  const writer = await createTestLake(dir);
+  const element = (id: string, domains: string) =>
+    `{"id":"a","timeSeriesId":"${id}","vessel":{"name":"Nordlys","imo":"9321483"},"domains":${domains}}`;
+  const names = (tag: string) => `"flat":{"id":"${VESSEL}/${tag}","note":",\\"_other\\":{}","high":1.50}`;
+  await writer.writeMetadata({ job: 'metadata', vessel: VESSEL, date: '2026-01-06' }, [
+    element('u1', `{${names('a')},"_other":{"sampling":{"_other":{"hz":2}},"vessel":{"flag":"NO"}}}`),
+    element('u2', `{${names('b')}}`),
+  ]);
+  writer.close();
+  try {
+    await using lake = await openService({ data: { dataDir: dir } });
+    const [first, second] = (await lake.json(`/metadata/flat/${VESSEL}/*`, NEW)) as object[];
+    expect(first).toMatchObject({ sampling: { _other: { hz: 2 } }, vessel: { imo: '9321483', flag: 'NO' } });
+    expect(second).not.toHaveProperty('sampling');
+    const text = await lake.text(`/metadata/flat/${VESSEL}/*`, NEW);
+    for (const tag of ['a', 'b']) expect(text).toContain(`"domains":{${names(tag)}}`);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
 });

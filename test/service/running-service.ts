@@ -1,7 +1,7 @@
 /** A real service on a free port with a clock of its own, and the few calls that tests make. */
 import type { Clock } from '../../src/model/index.ts';
-import type { RunningService, ServiceOptions } from '../../src/service/options.ts';
-import { startService } from '../../src/service/service.ts';
+import type { FaultyService, FaultyServiceOptions } from '../helpers/faulty-service/faulty-service.ts';
+import { startFaultyService } from '../helpers/faulty-service/faulty-service.ts';
 
 /** Noon of a day after the two that the fleet is never silent on. */
 export const NOW_MS = Date.UTC(2026, 0, 7, 12);
@@ -25,7 +25,7 @@ export function testClock(startMs: number = NOW_MS): TestClock {
 }
 
 export interface TestService extends AsyncDisposable {
-  readonly service: RunningService;
+  readonly service: FaultyService;
   readonly clock: TestClock;
   token(client?: { clientId: string; clientSecret: string }): Promise<string>;
   /** GET below the base URL, with a token unless `authorization` is given. */
@@ -36,9 +36,9 @@ export interface TestService extends AsyncDisposable {
   text(path: string, headers?: Record<string, string>): Promise<string>;
 }
 
-export async function openService(options: Partial<ServiceOptions> = {}): Promise<TestService> {
+export async function openService(options: Partial<FaultyServiceOptions> = {}): Promise<TestService> {
   const clock = testClock();
-  const service = await startService({
+  const service = await startFaultyService({
     host: '127.0.0.1',
     port: 0,
     tenant: 'test',

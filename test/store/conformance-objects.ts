@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { FatalError } from '../../src/errors.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { StoreSuite } from './store-suite.ts';
-import { bytes, expectFault, keysOf, textOf } from './store-suite.ts';
+import { bytes, collect, expectFault, keysOf, textOf } from './store-suite.ts';
 
 const WRONG_KEYS = [
   ...['', '/a', 'a/', 'a//b', '../a', 'a/../b', '.', 'a/.hidden', 'a\\b'],
@@ -27,14 +27,14 @@ export function describeObjects(suite: StoreSuite): void {
       expect(await textOf(suite.store, key)).toBe('first, longer');
       await suite.store.put(key, bytes('second'));
       expect(await textOf(suite.open(), key)).toBe('second');
-      expect(await suite.store.head(key)).toEqual({ sizeBytes: 6 });
+      expect(await suite.store.head(key)).toEqual({ sizeBytes: 6, version: expect.any(String) });
     });
 
     test('keeps an empty object', async () => {
       const key = `${suite.newFolder()}/empty`;
       await suite.store.put(key, bytes(''));
       expect(await textOf(suite.store, key)).toBe('');
-      expect(await suite.store.head(key)).toEqual({ sizeBytes: 0 });
+      expect(await suite.store.head(key)).toEqual({ sizeBytes: 0, version: expect.any(String) });
       expect(await suite.store.getRange(key, 0, 5)).toHaveLength(0);
     });
 
@@ -83,7 +83,11 @@ export function describeObjects(suite: StoreSuite): void {
           () => suite.store.head(key),
           () => suite.store.put(key, bytes('x')),
           () => suite.store.putIfAbsent(key, bytes('x')),
+          () => suite.store.putIf(key, bytes('x'), null),
+          () => suite.store.putIf(key, bytes('x'), 'some version'),
           () => suite.store.remove(key),
+          () => suite.store.removeAll([key, 'another']),
+          () => suite.store.removeIf(key, 'some version'),
           () => suite.store.createUpload(key, randomUUID()),
           () => suite.store.uploadPart(upload, 1, bytes('x')),
           () => suite.store.adoptUpload(upload, [], randomUUID()),
@@ -116,7 +120,7 @@ export function describeObjects(suite: StoreSuite): void {
         while (writing) {
           const found = Buffer.from((await reader.get(key))!.bytes);
           expect(versions.some((version) => version.equals(found))).toBe(true);
-          expect(await reader.head(key)).toEqual({ sizeBytes });
+          expect(await reader.head(key)).toEqual({ sizeBytes, version: expect.any(String) });
         }
       };
       await Promise.all([write(), read(suite.open()), read(suite.open())]);
@@ -163,6 +167,84 @@ export function describeObjects(suite: StoreSuite): void {
         expect(won.filter(Boolean)).toHaveLength(1);
         expect(await textOf(suite.store, key)).toBe(racers[won.indexOf(true)]);
       }
+    });
+  });
+  describe('put if a version is there', () => {
+    test('replaces the version that was read, and tells the next one', async () => {
+      const key = `${suite.newFolder()}/receipt`;
+      const first = await suite.store.putIf(key, bytes('one'), null);
+      expect((await suite.store.get(key))!.version).toBe(first);
+      const second = await suite.open().putIf(key, bytes('two'), first!);
+      expect(second).toBeDefined();
+      expect(second).not.toBe(first);
+      expect((await suite.store.head(key))!.version).toBe(second);
+      expect((await collect(suite.store.list(key)))[0]!.tag).toBe(second);
+      expect(await textOf(suite.store, key)).toBe('two');
+    });
+
+    test('leaves alone what is another version, or nothing', async () => {
+      const key = `${suite.newFolder()}/receipt`;
+      const first = (await suite.store.putIf(key, bytes('one'), null))!;
+      await suite.store.putIf(key, bytes('two'), first);
+      expect(await suite.open().putIf(key, bytes('late'), first)).toBeUndefined();
+      expect(await suite.store.putIf(key, bytes('late'), null)).toBeUndefined();
+      expect(await textOf(suite.store, key)).toBe('two');
+      await suite.store.remove(key);
+      expect(await suite.store.putIf(key, bytes('late'), first)).toBeUndefined();
+      expect(await suite.store.get(key)).toBeUndefined();
+    });
+
+    test('calls its own bytes a success, so that it can be repeated', async () => {
+      const key = `${suite.newFolder()}/receipt`;
+      const first = (await suite.store.putIf(key, bytes('one'), null))!;
+      const second = await suite.store.putIf(key, bytes('two'), first);
+      expect(await suite.open().putIf(key, bytes('two'), first)).toBe(second);
+    });
+
+    test('lets exactly one of twenty racers replace a version', async () => {
+      const stores = [suite.store, suite.open(), suite.open(), suite.open()];
+      const key = `${suite.newFolder()}/receipt`;
+      let version = (await suite.store.putIf(key, bytes('first'), null))!;
+      for (let round = 0; round < 5; round++) {
+        const racers = Array.from({ length: 20 }, (_, i) => `round ${round} racer ${i}`);
+        const won = await Promise.all(
+          racers.map((racer, i) => stores[i % 4]!.putIf(key, bytes(racer), version)),
+        );
+        expect(won.filter((each) => each !== undefined)).toHaveLength(1);
+        const winner = won.findIndex((each) => each !== undefined);
+        expect(await textOf(suite.store, key)).toBe(racers[winner]);
+        version = won[winner]!;
+      }
+    });
+
+    test('counts every one of many read-and-replace rounds', async () => {
+      const key = `${suite.newFolder()}/counter`;
+      await suite.store.put(key, bytes('0'));
+      const count = async (name: string) => {
+        const own = suite.open();
+        for (let done = 0; done < 5; ) {
+          const { bytes: text, version } = (await own.get(key))!;
+          const next = Number.parseInt(Buffer.from(text).toString(), 10) + 1;
+          if ((await own.putIf(key, bytes(`${next} by ${name}`), version)) !== undefined) done++;
+        }
+      };
+      await Promise.all(['a', 'b', 'c', 'd'].map(count));
+      expect(Number.parseInt(await textOf(suite.store, key), 10)).toBe(20);
+    });
+
+    test('removes a version, several objects, and nothing else', async () => {
+      const folder = suite.newFolder();
+      const keys = ['a', 'b', 'c ö=1', 'd'].map((name) => `${folder}/${name}`);
+      for (const key of keys) await suite.store.put(key, bytes(key));
+      const { version } = (await suite.store.head(keys[3]!))!;
+      await suite.store.put(keys[3]!, bytes('newer'));
+      expect(await suite.store.removeIf(keys[3]!, version)).toBe(false);
+      expect(await suite.store.removeIf(`${folder}/none`, version)).toBe(false);
+      await suite.open().removeAll([...keys.slice(0, 3), `${folder}/none`]);
+      await suite.store.removeAll([]);
+      expect(await keysOf(suite.store, folder)).toEqual([keys[3]]);
+      expect(await suite.store.removeIf(keys[3]!, (await suite.store.head(keys[3]!))!.version)).toBe(true);
+      expect(await keysOf(suite.store, folder)).toEqual([]);
     });
   });
 }

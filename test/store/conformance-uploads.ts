@@ -163,7 +163,10 @@ export function describeUploads(suite: StoreSuite): void {
       ]);
       const fault = await faultOf(() => suite.store.completeUpload(upload, parts.slice(0, 2)));
       if (suite.place.strict || fault === undefined) {
-        expect(await suite.store.head(key)).toEqual({ sizeBytes: 2 * suite.place.minPartBytes });
+        expect(await suite.store.head(key)).toEqual({
+          sizeBytes: 2 * suite.place.minPartBytes,
+          version: expect.any(String),
+        });
       } else {
         expect(fault).toMatchObject({ name: 'CommitFailedError', code: 'part-mismatch' });
         await suite.store.abortUpload(upload);
@@ -176,6 +179,25 @@ export function describeUploads(suite: StoreSuite): void {
       await suite.open().completeUpload(kept(upload), kept(parts));
       expect(await suite.store.publishedBy(upload, parts)).toBe(true);
       expect((await textOf(suite.store, key)).length).toBe(suite.place.minPartBytes + 1);
+    });
+
+    test('replaces exactly the version that is expected', async () => {
+      const key = `${suite.newFolder()}/data.parquet`;
+      const first = await sentUpload(key, [bytes('first')]);
+      await suite.store.completeUpload(first.upload, first.parts, null);
+      const { version } = (await suite.store.head(key))!;
+      const second = await sentUpload(key, [bytes('second')]);
+      const changed = () => suite.open().completeUpload(second.upload, second.parts, null);
+      await expectFault(changed, CommitFailedError, 'object-changed');
+      expect(await textOf(suite.store, key)).toBe('first');
+      await suite.store.completeUpload(second.upload, second.parts, version);
+      expect(await textOf(suite.store, key)).toBe('second');
+      const third = await sentUpload(key, [bytes('third')]);
+      const stale = () => suite.store.completeUpload(third.upload, third.parts, version);
+      await expectFault(stale, CommitFailedError, 'object-changed');
+      expect(await textOf(suite.store, key)).toBe('second');
+      expect(await suite.store.publishedBy(third.upload, third.parts)).toBe(false);
+      await suite.store.abortUpload(third.upload);
     });
 
     test('two uploads of one key do not mix', async () => {
@@ -221,7 +243,10 @@ export function describeUploads(suite: StoreSuite): void {
       const adopted = (await successor.adoptUpload(upload, known, randomUUID()))!;
       const fault = await faultOf(() => successor.completeUpload(adopted, known));
       if (suite.place.strict || fault === undefined) {
-        expect(await suite.store.head(key)).toEqual({ sizeBytes: 2 * suite.place.minPartBytes });
+        expect(await suite.store.head(key)).toEqual({
+          sizeBytes: 2 * suite.place.minPartBytes,
+          version: expect.any(String),
+        });
       } else {
         expect(fault).toMatchObject({ name: 'CommitFailedError', code: 'part-mismatch' });
         expect(await suite.store.head(key)).toBeUndefined();

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 
 export interface SeenRequest {
   readonly method: string;
@@ -23,8 +24,12 @@ export type Fault =
   | { readonly kind: 'cut-answer' }
   /** A byte of the body is changed. */
   | { readonly kind: 'damage' }
+  /** The connection ends at once; the server gets the request so much later. */
+  | { readonly kind: 'late'; readonly afterMs: number }
   /** Never answered; the server never sees it. */
-  | { readonly kind: 'hang' };
+  | { readonly kind: 'hang' }
+  /** The server sees it when the promise has resolved. */
+  | { readonly kind: 'hold'; readonly until: Promise<void> };
 
 /** A line between a client and a real server that misbehaves on demand. */
 export interface FaultProxy extends AsyncDisposable {
@@ -34,14 +39,27 @@ export interface FaultProxy extends AsyncDisposable {
   readonly maxConnections: number;
   /** The next requests that match get these faults, one each. */
   script(matches: (request: SeenRequest) => boolean, ...faults: Fault[]): void;
+  /** From now on every request gets the fault that is named for it; undefined: none does. */
+  always: ((request: SeenRequest) => Fault | undefined) | undefined;
+  /** Resolves when the server has had every late request. */
+  delivered(): Promise<void>;
 }
 
-export async function startFaultProxy(target: string): Promise<FaultProxy> {
+/**
+ * `refuse`: what a server that can do more would answer before it acts; asked of every request. For conditions that
+ * the real server ignores.
+ */
+export async function startFaultProxy(
+  target: string,
+  refuse: (request: SeenRequest) => Promise<number | undefined> = async () => undefined,
+): Promise<FaultProxy> {
   const seen: SeenRequest[] = [];
   let matches = (_: SeenRequest): boolean => false;
   let faults: Fault[] = [];
   let connections = 0;
   let maxConnections = 0;
+  let always: FaultProxy['always'];
+  const late = new Set<Promise<unknown>>();
   const agent = new Agent({ keepAlive: true });
 
   const server = createServer(async (request, response) => {
@@ -49,10 +67,21 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     const { method = '', url = '', headers } = request;
     const entry = { method, url, headers, bodyBytes: body.length };
     seen.push(entry);
-    const fault = faults.length > 0 && matches(entry) ? faults.shift() : undefined;
+    const fault = always?.(entry) ?? (faults.length > 0 && matches(entry) ? faults.shift() : undefined);
+    if (fault?.kind === 'late') {
+      response.destroy();
+      const delivery = setTimeout(fault.afterMs)
+        .then(() => forward(target, agent, request, body))
+        .catch(() => {});
+      late.add(delivery);
+      return void delivery.then(() => late.delete(delivery));
+    }
     if (fault?.kind === 'hang') return;
     if (fault?.kind === 'answer') return void response.writeHead(fault.status).end(fault.body);
+    if (fault?.kind === 'hold') await fault.until;
     if (fault?.kind === 'damage') body[0] = body[0]! ^ 1;
+    const refused = await refuse(entry);
+    if (refused !== undefined) return void response.writeHead(refused).end();
     const answer = await forward(target, agent, request, body);
     giveAnswer(answer, response, fault);
   });
@@ -72,7 +101,17 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       matches = newMatches;
       faults = newFaults;
     },
+    get always() {
+      return always;
+    },
+    set always(faultOf) {
+      always = faultOf;
+    },
+    async delivered() {
+      await Promise.all(late);
+    },
     async [Symbol.asyncDispose]() {
+      await Promise.all(late);
       agent.destroy();
       server.close();
       server.closeAllConnections();

@@ -4,10 +4,13 @@
  *   overwrite BYTES        says "ready" after the first put, then goes on until it is killed; prints a failure
  *   churn ROUNDS           creates and removes an object that many times; prints "ok" or the error's code
  *   put BYTES              puts once; prints "ok" or the error's code
+ *   stopped-put VERSION    stops itself (SIGSTOP) between comparing and renaming; prints whether it then replaced it
  *   stopped-part           says "ready" with an upload of one part that is kept in memory, waits for a line,
  *                          sends part 2 and completes; prints the error's code
  */
 import { once } from 'node:events';
+import fs from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { createInterface } from 'node:readline';
 import { createLocalStore } from '../../src/store/local.ts';
 
@@ -55,6 +58,17 @@ switch (mode) {
   case 'put':
     console.log(await store.put(key, Buffer.alloc(Number(rest[0]), 'x')).then(() => 'ok', codeOf));
     break;
+  case 'stopped-put': {
+    const rename = fs.rename;
+    fs.rename = async (from, to) => {
+      process.kill(process.pid, 'SIGSTOP');
+      await rename(from, to);
+    };
+    syncBuiltinESMExports();
+    const written = await store.putIf(key, Buffer.from('of the stopped one'), rest[0]!);
+    console.log(written === undefined ? 'not replaced' : 'replaced');
+    break;
+  }
   case 'stopped-part': {
     const upload = await store.createUpload(key, 'stale');
     const first = await store.uploadPart(upload, 1, Buffer.from('stale 1'));

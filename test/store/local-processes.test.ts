@@ -1,7 +1,7 @@
 import type { ChildProcessByStdio } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, unlink } from 'node:fs/promises';
+import { readdir, readFile, unlink } from 'node:fs/promises';
 import type { Interface } from 'node:readline';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
@@ -133,6 +133,25 @@ describe('a local store among processes', () => {
     await child.kill();
     expect(await child.nextLine()).toBeUndefined();
     expect((await textOf(createLocalStore(root), 'day/object')).length).toBe(1 << 20);
+  });
+
+  test('a writer that is stopped between comparing and renaming blocks nobody, and replaces nothing later', async () => {
+    const key = 'ledger/receipt.json';
+    const store = createLocalStore(root);
+    const read = (await store.putIf(key, bytes('read by both'), null))!;
+    const child = start('stopped-put', root, key, read);
+    await expect
+      .poll(async () => / T /.test(await readFile(`/proc/${child.process.pid}/stat`, 'utf8')), {
+        interval: 10,
+      })
+      .toBe(true);
+    const second = await store.putIf(key, bytes('second'), read);
+    const third = await store.putIf(key, bytes('third'), second!);
+    expect(third).toBeDefined();
+    child.process.kill('SIGCONT');
+    expect(await child.nextLine()).toBe('not replaced');
+    expect(await textOf(store, key)).toBe('third');
+    expect(await hiddenFiles(`${root}/ledger`)).toEqual([]);
   });
 
   test('a stopped writer that goes on after its upload was adopted publishes nothing', async () => {

@@ -1,40 +1,48 @@
 import { expect, test } from 'vitest';
-import { formatCoverage } from '../../src/terminal/coverage.ts';
-import { formatSeconds, formatTable } from '../../src/terminal/format.ts';
 import { createProgressView, describeProgress } from '../../src/terminal/progress-view.ts';
+import { formatCoverage } from '../../src/terminal/status-view.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 
 const day = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
+const nextDay = { ...day, date: '2026-01-06' };
 
-function openView(isTTY: boolean) {
+function openView(isTTY: boolean, columns = 120) {
   const written: string[] = [];
   const clock = createManualClock();
-  const view = createProgressView({ write: (text) => written.push(text), isTTY, columns: 120 }, clock);
+  const view = createProgressView({ write: (text) => written.push(text), isTTY, columns }, clock);
   return { view, written, clock };
 }
 
-test('the line shows rows of rows known, the rate and the time left', () => {
-  const line = describeProgress([{ rows: 500_000, rowsKnown: 1_000_000 }], 1, 0, 2);
-  expect(line).toBe(
-    '████████████░░░░░░░░░░░░  0/1 vessel-days  500,000 of 1,000,000 rows  250,000 rows/s  2 s left',
-  );
+const OUTLOOK = {
+  rows: 500_000,
+  expectedRows: 1_000_000,
+  counted: true,
+  share: 0.5,
+  rowsPerSecond: 250_000,
+  secondsLeft: 2,
+  isLeast: false,
+};
+
+test('the line says rows of rows counted, the rate and the time left', () => {
+  expect(describeProgress(OUTLOOK, 1, 0)).toEqual([
+    '0/1 vessel-days',
+    '500,000 of 1.00 M rows',
+    '250,000 rows/s',
+    '2 s left',
+  ]);
 });
 
-test('days that were not counted yet are expected to be like the others', () => {
-  const line = describeProgress([{ rows: 1_000, rowsKnown: 1_000 }], 4, 1, 1);
-  expect(line).toContain('3 s left');
-  expect(line.startsWith('██████░')).toBe(true);
-});
-
-test('without counts the vessel-days themselves make the bar', () => {
-  expect(describeProgress([{ rows: 10, rowsKnown: undefined }], 2, 1, 0)).toBe(
-    '████████████░░░░░░░░░░░░  1/2 vessel-days  10 rows  0 rows/s',
-  );
+test('what is not counted or not begun yet is said to be about or over', () => {
+  const words = describeProgress({ ...OUTLOOK, counted: false, isLeast: true }, 4, 1);
+  expect(words).toContain('500,000 of about 1.00 M rows');
+  expect(words).toContain('over 2 s left');
+  const unknown = { ...OUTLOOK, expectedRows: undefined, secondsLeft: undefined, rowsPerSecond: 0 };
+  expect(describeProgress(unknown, 2, 1)).toEqual(['1/2 vessel-days', '500,000 rows', '', '']);
 });
 
 test('on a terminal the bar is redrawn, at most ten times a second', async () => {
   const { view, written, clock } = openView(true);
-  view.onPlanned(1);
+  view.onPlanned([day]);
   view.onProgress(day, { rows: 1, rowsKnown: 2 });
   expect(written).toHaveLength(1);
   await clock.advance(100);
@@ -43,9 +51,33 @@ test('on a terminal the bar is redrawn, at most ten times a second', async () =>
   expect(written.at(-1)).toContain('2 of 2 rows');
 });
 
+test('in 80 columns the time left is there, and the line fits', async () => {
+  const { view, written, clock } = openView(true, 80);
+  const days = Array.from({ length: 1_825 }, (_, i) => ({ ...day, vessel: `IMO${i}` }));
+  view.onPlanned(days);
+  for (const one of days) view.onProgress(one, { rows: 9_000_000, rowsKnown: 19_000_000 });
+  await clock.advance(60_000);
+  view.onProgress(day, { rows: 9_000_000, rowsKnown: 19_000_000 });
+  const line = written.at(-1)!.replace('\r\u001b[2K', '');
+  expect(line).toMatch(/^█+░+ {2}0\/1,825 vessel-days .* \d+ \w+ \d+ \w+ left$/);
+  expect(line.length).toBeLessThan(80);
+});
+
+test('a log line stands above the bar, which is drawn again below it', () => {
+  const { view, written } = openView(true, 40);
+  view.onPlanned([day]);
+  const bar = written.at(-1)!.replace('\r\u001b[2K', '');
+  view.log('warn  something that is too long for a line of this terminal\n');
+  expect(written.slice(1)).toEqual([
+    '\r\u001b[2K',
+    'warn  something that is too long for a\n  line of this terminal\n',
+    bar,
+  ]);
+});
+
 test('elsewhere nothing is drawn, and failures are lines', () => {
   const { view, written } = openView(false);
-  view.onPlanned(2);
+  view.onPlanned([day, nextDay]);
   view.onProgress(day, { rows: 1, rowsKnown: 2 });
   view.onResult({ day, status: 'failed', code: 'x', message: 'it broke' });
   view.end();
@@ -54,26 +86,32 @@ test('elsewhere nothing is drawn, and failures are lines', () => {
 
 test('what stops every vessel-day alike is said once', () => {
   const { view, written } = openView(false);
-  view.onPlanned(2);
-  for (const date of ['2026-01-05', '2026-01-06']) {
-    view.onResult({
-      day: { ...day, date },
-      status: 'failed',
-      code: 'x',
-      message: 'the credentials were refused',
-    });
-  }
+  view.onPlanned([day, nextDay]);
+  for (const one of [day, nextDay])
+    view.onResult({ day: one, status: 'failed', code: 'x', message: 'the credentials were refused' });
   expect(written).toHaveLength(1);
   expect(view.results).toHaveLength(2);
+});
+
+test('the closing line says rows, bytes, time and place of what was written', async () => {
+  const { view, clock } = openView(false);
+  expect(view.closingLine('file:///lake')).toBe('');
+  view.onPlanned([day, nextDay]);
+  await clock.advance(62_000);
+  view.onResult({ day, status: 'published', rows: 1_234_567, sizeBytes: 8_640_000 });
+  view.onResult({ day: nextDay, status: 'done', rows: 99 });
+  expect(view.closingLine('file:///lake')).toBe(
+    'wrote 1,234,567 rows (8.64 MB) in 1 min 2 s to file:///lake',
+  );
 });
 
 test('coverage is a grid of vessels and dates, with rows or the state in a word', () => {
   expect(
     formatCoverage([
       { day, status: 'published', rows: 1_234 },
-      { day: { ...day, date: '2026-01-06' }, status: 'empty', rows: 0 },
+      { day: nextDay, status: 'empty', rows: 0 },
       { day: { ...day, vessel: 'IMO9445100' }, status: 'failed' },
-      { day: { ...day, vessel: 'IMO9445100', date: '2026-01-06' }, status: 'not-due' },
+      { day: { ...nextDay, vessel: 'IMO9445100' }, status: 'not-due' },
     ]),
   ).toBe(
     [
@@ -82,14 +120,4 @@ test('coverage is a grid of vessels and dates, with rows or the state in a word'
       'IMO9445100        failed     not due',
     ].join('\n'),
   );
-});
-
-test('durations and tables are written for people', () => {
-  expect([8, 200, 18_720].map(formatSeconds)).toEqual(['8 s', '3 min 20 s', '5 h 12 min']);
-  expect(
-    formatTable([
-      ['vessel', 'rows'],
-      ['IMO9321483', 1_234],
-    ]),
-  ).toBe('vessel      rows\nIMO9321483  1,234');
 });

@@ -39,7 +39,7 @@ test('a finding is shown with where, found, expected and what to do', () => {
 unfinished  measurements/IMO9321483/2026-01-05
   attempt 2 gave the day back
 
-1 vessel-day verified (receipts, objects and details; 5,000 rows, 3 MB read): 1 finding
+1 vessel-day verified (receipts, objects and details; 5,000 rows, 3.40 MB read): 1 finding
 `);
 });
 
@@ -63,7 +63,7 @@ test('a terminal sees a bar that goes away', () => {
   view.onPlanned(2);
   view.onDay({ day, checked: true, rows: 1, findings: [finding], remarks: [] });
   expect(terminal.text).toContain('█'.repeat(12) + '░'.repeat(12));
-  expect(terminal.text).toContain('1/2 vessel-days  0 MB  1 finding');
+  expect(terminal.text).toContain('1/2 vessel-days  1 finding  0 bytes');
   view.end();
   expect(terminal.text.endsWith('\r\u001b[2K')).toBe(true);
 });

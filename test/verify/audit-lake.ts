@@ -1,4 +1,6 @@
 /** A lake with a day of every kind, copies of it to be damaged, and verify as a user runs it. */
+
+import { hash } from 'node:crypto';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,18 +8,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { VerifyOptions, VerifyOverrides } from '../../src/commands/verify.ts';
 import { verifyCommand } from '../../src/commands/verify.ts';
+import { detailKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
+import type { Detail } from '../../src/lake/ledger.ts';
 import type { Receipt, VesselDay } from '../../src/model/index.ts';
-import {
-  addDays,
-  dateToMicros,
-  dayRange,
-  detailKey,
-  objectKey,
-  receiptKey,
-  systemClock,
-} from '../../src/model/index.ts';
-import type { Detail } from '../../src/publish/ledger.ts';
-import { sha256Hex } from '../../src/publish/parts.ts';
+import { addDays, dateToMicros, dayRange, systemClock } from '../../src/model/index.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { JobFile, RunExportOptions, TestService } from '../helpers/run.ts';
 import {
@@ -126,21 +120,26 @@ export interface RanVerify {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** `<name> <job>/<date>`, sorted. */
+  /** `<code> <job>/<date>`, sorted. */
   readonly found: readonly string[];
   readonly result: {
+    readonly from: string | null;
+    readonly to: string | null;
+    readonly unknownJobs: readonly string[];
     readonly vesselDays: number;
-    readonly sound: number;
+    readonly withFindings: number;
     readonly rows: number;
-    readonly bytes: number;
+    readonly sizeBytes: number;
     readonly findings: readonly (VesselDay &
-      Record<'name' | 'where' | 'found' | 'expected' | 'means' | 'next', string>)[];
-    readonly remarks: readonly (VesselDay & Record<'name' | 'text', string>)[];
+      Record<'code' | 'key' | 'found' | 'expected' | 'message' | 'next', string>)[];
+    readonly remarks: readonly (VesselDay & Record<'code' | 'message', string>)[];
   };
 }
 
 export interface RunVerifyOptions extends VerifyOptions {
   readonly lakeUrl: string;
+  /** Without dates. */
+  readonly whole?: boolean;
   /** Needed for `deep` only. */
   readonly service?: TestService;
   readonly jobs?: Readonly<Record<string, JobFile>>;
@@ -152,7 +151,17 @@ export interface RunVerifyOptions extends VerifyOptions {
 
 /** `verify --json` over both days, in this process. */
 export async function runVerify(options: RunVerifyOptions): Promise<RanVerify> {
-  const { lakeUrl, service, jobs = JOBS, jobNames = [], env = {}, wrapStore, signal, ...rest } = options;
+  const {
+    lakeUrl,
+    whole,
+    service,
+    jobs = JOBS,
+    jobNames = [],
+    env = {},
+    wrapStore,
+    signal,
+    ...rest
+  } = options;
   const jobsDir = await writeJobs(jobs);
   const [out, err] = [createScreen(), createScreen()];
   const lakeOnly = { LAKE_URL: lakeUrl, JOBS_DIR: jobsDir, LOG_LEVEL: 'debug' };
@@ -165,11 +174,11 @@ export async function runVerify(options: RunVerifyOptions): Promise<RanVerify> {
         signal: signal ?? new AbortController().signal,
       },
       jobNames,
-      { json: true, from: DATE, to: TO, ...rest },
+      { json: true, ...(whole === true ? {} : { from: DATE, to: TO }), ...rest },
       { clientLimits: QUICK_LIMITS, ...(wrapStore && { wrapStore }) },
     );
     const result = JSON.parse(out.text) as RanVerify['result'];
-    const found = result.findings.map(({ name, job, date }) => `${name} ${job}/${date}`).sort();
+    const found = result.findings.map(({ code: name, job, date }) => `${name} ${job}/${date}`).sort();
     return { code, stdout: out.text, stderr: err.text, found, result };
   } finally {
     await rm(jobsDir, { recursive: true, force: true });
@@ -211,7 +220,7 @@ export async function editDetail(
   let sha256 = '';
   await edit(dir, detailKey(day), (bytes) => {
     const text = Buffer.from(JSON.stringify(change(JSON.parse(gunzipSync(bytes).toString()) as Detail)));
-    sha256 = sha256Hex(text);
+    sha256 = hash('sha256', text);
     return gzipSync(text);
   });
   if (consistent) await editReceipt(dir, day, ({ detail }) => ({ detail: { ...detail, sha256 } }));
@@ -224,7 +233,7 @@ export async function replaceObject(dir: string, day: VesselDay, bytes: Uint8Arr
     object: {
       ...object,
       sizeBytes: bytes.length,
-      parts: [{ sizeBytes: bytes.length, sha256: sha256Hex(bytes) }],
+      parts: [{ sizeBytes: bytes.length, sha256: hash('sha256', bytes) }],
     },
   }));
 }

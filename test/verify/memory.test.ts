@@ -1,27 +1,26 @@
 /** Memory of verify: bounded by the vessel-days at work, however many there are. */
+
+import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import type { VerifiedDay } from '../../src/audit/verify-lake.ts';
-import { verifyLake } from '../../src/audit/verify-lake.ts';
 import { parseJob } from '../../src/config/jobs.ts';
 import { createEncoder, createMeasurementRowGroups, parquetFooter } from '../../src/encode/index.ts';
+import { detailKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
+import { packDetail } from '../../src/lake/ledger.ts';
 import type { Receipt } from '../../src/model/index.ts';
 import {
   addDays,
   createSeriesDictionary,
   DayCounts,
   dateToMicros,
-  detailKey,
   microsToIso,
-  objectKey,
-  receiptKey,
   silentLog,
 } from '../../src/model/index.ts';
-import { packDetail } from '../../src/publish/ledger.ts';
-import { sha256Hex } from '../../src/publish/parts.ts';
 import type { ReadableStore } from '../../src/verify/object-check.ts';
+import type { VerifiedDay } from '../../src/verify/verify-lake.ts';
+import { verifyLake } from '../../src/verify/verify-lake.ts';
 import { batchOf, sealAll } from '../encode/lake-file.ts';
 
 const FROM = '2024-01-01';
@@ -46,7 +45,7 @@ async function makeLake(): Promise<{ store: ReadableStore; given: Given }> {
   const alive = new Set<WeakRef<Uint8Array>>();
   const body = Buffer.alloc(BODY_BYTES);
   body.write('PAR1');
-  const bodySha256 = sha256Hex(body);
+  const bodySha256 = hash('sha256', body);
   const small = new Map<string, Uint8Array>();
   const tails = new Map<string, Uint8Array>();
   const encoder = createEncoder({ threads: 0 });
@@ -58,7 +57,7 @@ async function makeLake(): Promise<{ store: ReadableStore; given: Given }> {
     builder.append(batchOf([{ micros, series: 'a', value: 1 }], dictionary), 0, 1);
     const [group] = await sealAll(builder);
     const tail = parquetFooter('measurements', [
-      { bodyBytes: group!.body.length, footer: group!.footer, rows: 1 },
+      { bodyBytes: group!.body.length, tail: group!.tail, rows: 1 },
     ]);
     const counts = new DayCounts(dateToMicros(day.date));
     counts.add('a', 1, micros, micros);
@@ -70,7 +69,7 @@ async function makeLake(): Promise<{ store: ReadableStore; given: Given }> {
         ...{ key: objectKey(day), sizeBytes: BODY_BYTES + tail.length, upload: 'u' },
         parts: [
           { sizeBytes: BODY_BYTES, sha256: bodySha256 },
-          { sizeBytes: tail.length, sha256: sha256Hex(tail) },
+          { sizeBytes: tail.length, sha256: hash('sha256', tail) },
         ],
       },
       detail: { key: detailKey(day), sha256: detail.sha256 },
@@ -85,8 +84,9 @@ async function makeLake(): Promise<{ store: ReadableStore; given: Given }> {
   const keys = [...small.keys(), ...tails.keys()].sort();
   const store: ReadableStore = {
     url: 's3://made-up',
-    get: async (key) => (small.has(key) ? { bytes: small.get(key)! } : undefined),
-    head: async (key) => (tails.has(key) ? { sizeBytes: BODY_BYTES + tails.get(key)!.length } : undefined),
+    get: async (key) => (small.has(key) ? { bytes: small.get(key)!, version: '1' } : undefined),
+    head: async (key) =>
+      tails.has(key) ? { sizeBytes: BODY_BYTES + tails.get(key)!.length, version: '1' } : undefined,
     // Fresh memory for every range, as from a socket.
     async getRange(key, fromByte, toByte) {
       await nextTurn();

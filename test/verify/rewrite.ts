@@ -1,4 +1,5 @@
 /** Forgery: a published day with other rows in it, whose receipt names the new bytes. Only a deep verify can tell. */
+
 import { join } from 'node:path';
 import {
   createEncoder,
@@ -6,8 +7,9 @@ import {
   createStatisticsRowGroups,
   encodeMetadata,
 } from '../../src/encode/index.ts';
+import { objectKey } from '../../src/lake/keys.ts';
 import type { Aggregation, SeriesMetadata, StatisticsRow, VesselDay } from '../../src/model/index.ts';
-import { createSeriesDictionary, microsToIso, objectKey } from '../../src/model/index.ts';
+import { createSeriesDictionary, microsToIso } from '../../src/model/index.ts';
 import type { Reading } from '../encode/lake-file.ts';
 import { batchOf, fileOf, sealAll } from '../encode/lake-file.ts';
 import { duckRows } from '../helpers/lake.ts';

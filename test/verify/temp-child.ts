@@ -1,5 +1,5 @@
 /** Holds a temp folder of a deep verify until it is killed: `temp-child.ts FOLDER LAKE_URL`. */
-import { openTempObjects } from '../../src/audit/temp-objects.ts';
+import { openTempObjects } from '../../src/verify/temp-objects.ts';
 
 const [, , parent, lakeUrl] = process.argv;
 await openTempObjects(parent!, lakeUrl!);

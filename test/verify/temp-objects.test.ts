@@ -4,7 +4,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { openTempObjects } from '../../src/audit/temp-objects.ts';
+import { openTempObjects } from '../../src/verify/temp-objects.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 
 const CHILD = fileURLToPath(new URL('temp-child.ts', import.meta.url));

@@ -1,5 +1,5 @@
 import type { ColumnBatch } from '../../model/index.ts';
-import { createColumnBatch, DOUBLE, JSON_TEXT, LONG } from '../../model/index.ts';
+import { appendJsonText, createColumnBatch, DOUBLE, JSON_TEXT, LONG } from '../../model/index.ts';
 
 const INITIAL_ROWS = 1024;
 const encoder = new TextEncoder();
@@ -69,8 +69,8 @@ export class BatchBuilder {
   appendJson(timestampMicros: number, code: number, text: string | Uint8Array): void {
     const row = this.#next(timestampMicros, code);
     this.#batch.kinds[row] = JSON_TEXT;
-    const entry = this.#appendText(text);
-    this.#batch.words[2 * row] = entry;
+    const bytes = typeof text === 'string' ? encoder.encode(text) : text;
+    this.#batch.words[2 * row] = appendJsonText(this.#batch.jsonText, bytes, 0, bytes.length);
     this.#batch.words[2 * row + 1] = 0;
   }
 
@@ -81,30 +81,4 @@ export class BatchBuilder {
     this.#batch.seriesCodes[row] = code;
     return row;
   }
-
-  #appendText(text: string | Uint8Array): number {
-    const heap = this.#batch.jsonText;
-    const start = heap.count === 0 ? 0 : (heap.ends[heap.count - 1] ?? 0);
-    const roomNeeded = start + text.length * (typeof text === 'string' ? 3 : 1);
-    if (roomNeeded > heap.bytes.length) {
-      const bytes = new Uint8Array(Math.max(roomNeeded, heap.bytes.length * 2, 4096));
-      bytes.set(heap.bytes.subarray(0, start));
-      heap.bytes = bytes;
-    }
-    if (heap.count === heap.ends.length) {
-      const ends = new Int32Array(Math.max(64, heap.ends.length * 2));
-      ends.set(heap.ends);
-      heap.ends = ends;
-    }
-    let length = text.length;
-    if (typeof text === 'string') length = encoder.encodeInto(text, heap.bytes.subarray(start)).written;
-    else heap.bytes.set(text, start);
-    heap.ends[heap.count] = start + length;
-    return heap.count++;
-  }
-}
-
-/** First byte of entry `entry` of a batch's JSON texts; it ends at `ends[entry]`. */
-export function jsonTextStart(batch: ColumnBatch, entry: number): number {
-  return entry === 0 ? 0 : batch.jsonText.ends[entry - 1]!;
 }

@@ -16,7 +16,7 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-export interface EngineConnection extends AsyncDisposable {
+interface EngineConnection extends AsyncDisposable {
   readonly connection: DuckDBConnection;
   /** Folder in which the connection may write. */
   readonly scratchDir: string;

@@ -12,7 +12,7 @@ export interface LakeFile {
   readonly path: string;
 }
 
-export type LakeDataset = 'measurements' | 'metadata';
+type LakeDataset = 'measurements' | 'metadata';
 
 /** Every `<job>/vessel=…/date=…/data.parquet`, by job, vessel and date. Throws when the folder is not there. */
 export async function listLakeFiles(dataDir: string): Promise<LakeFile[]> {

@@ -1,5 +1,6 @@
 /** The series of a lake, from its metadata snapshots and, for vessels without any, from the readings. */
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { OTHER_FIELDS } from '../../model/index.ts';
 import { sqlText } from './engine.ts';
 import type { LakeFile } from './lake-files.ts';
 import type { SeriesRecord } from './source.ts';
@@ -68,7 +69,8 @@ function namelessRecord(timeSeriesId: string, vessel: string): SeriesRecord {
 
 function recordOf(row: Row, vessel: string): SeriesRecord {
   const timeSeriesId = String(row.time_series_id);
-  const domains = JSON.parse(text(row.domains_json) ?? '{}') as Record<string, unknown>;
+  const { domainsJson, others } = splitOthers(text(row.domains_json) ?? '{}');
+  const domains = JSON.parse(domainsJson) as Record<string, unknown>;
   const names = new Map<string, string>([['id', timeSeriesId]]);
   const verboseNames = new Map<string, string>();
   const old = Object.values(domains).some((entry) => typeof entry === 'string');
@@ -98,9 +100,25 @@ function recordOf(row: Row, vessel: string): SeriesRecord {
       text: text(row.maker_description),
       rangeHigh: number(row.maker_range_high),
       rangeLow: number(row.maker_range_low),
-      domainsJson: old ? domainsOf(names) : (text(row.domains_json) ?? '{}'),
+      domainsJson: old ? domainsOf(names) : domainsJson,
+      ...(others && { others }),
     },
   };
+}
+
+/** The domains as they were, verbatim, and what stands behind them: fields that have no column. */
+function splitOthers(json: string) {
+  const key = `"${OTHER_FIELDS}":`;
+  // The key may stand in a text too: the right one is followed by an object that ends where the domains do.
+  for (let at = json.indexOf(key); at >= 0; at = json.indexOf(key, at + 1)) {
+    try {
+      const others = JSON.parse(json.slice(at + key.length, -1)) as Record<string, unknown>;
+      const domainsJson = `${json.slice(0, at).replace(/,$/, '')}}`;
+      JSON.parse(domainsJson);
+      return { domainsJson, others };
+    } catch {}
+  }
+  return { domainsJson: json, others: undefined };
 }
 
 /** A `domains` object of ids alone. */

@@ -15,7 +15,7 @@ import { classifyJobs, listLakeFiles } from './lake-files.ts';
 import { readSeries } from './lake-series.ts';
 import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from './source.ts';
 
-/** Readings aimed at in one slice: larger than the synthetic fleet's, since each slice scans row groups again. */
+/** Readings aimed at in one slice: larger than the made-up fleet's, since each slice scans row groups again. */
 const SLICE_READINGS = 262_144;
 
 /** Open a lake. Throws ConfigError when the folder cannot be read or holds no measurements and no metadata. */

@@ -1,7 +1,4 @@
-/**
- * The data port: where the service's series and readings come from. Two implementations, the synthetic fleet
- * and an exported lake, and one wrapper, the overlay, which changes what either of them serves.
- */
+/** The data port: where the service's series and readings come from, the made-up fleet or an exported lake. */
 import type { ColumnBatch, Micros, TimeRange } from '../../model/index.ts';
 
 /** A time series as the service knows it, before any version gives it a shape. */
@@ -17,7 +14,7 @@ export interface SeriesRecord {
 }
 
 /** What metadata says of a series; undefined is not answered at all. */
-export interface SeriesDescription {
+interface SeriesDescription {
   readonly source: string | undefined;
   readonly dataProvider: string | undefined;
   readonly unitOfMeasure: string | undefined;
@@ -31,6 +28,8 @@ export interface SeriesDescription {
   readonly rangeLow: number | undefined;
   /** The `domains` object of version 2026-09-10, as JSON text. */
   readonly domainsJson: string;
+  /** Fields that the contract does not list, by name; those of `vessel` under that name. */
+  readonly others?: Readonly<Record<string, unknown>>;
 }
 
 /** What a reader of readings needs; asking for less is faster. */

@@ -1,0 +1,90 @@
+/** The sections of the documentation that are the code's own words, as Markdown. */
+import type { Variable } from '../../src/config/variables.ts';
+import { VARIABLES } from '../../src/config/variables.ts';
+import { createMetrics } from '../../src/monitoring/metrics.ts';
+import { FINDINGS } from '../../src/verify/findings.ts';
+import { allCommands } from './command-line.ts';
+import { slug } from './markdown.ts';
+
+export type Section = () => string | Promise<string>;
+
+/** By the name in the marker. */
+export const SECTIONS: Readonly<Record<string, Section>> = {
+  settings,
+  commands,
+  'command-help': commandHelp,
+  findings,
+  metrics: metricsTable,
+};
+
+/** Defaults that depend on the machine. */
+const DEFAULTS: Readonly<Record<string, string>> = {
+  WORKER_CONCURRENCY: 'twice the number of processors',
+  TEMP_DIR: "the system's folder for temporary files",
+};
+
+function settings(): string {
+  const rows = (VARIABLES as readonly Variable[]).map((variable) => {
+    const { name, meaning, rule, fromFile, optional } = variable;
+    const names = fromFile === true ? `\`${name}\` or \`${name}_FILE\`` : `\`${name}\``;
+    const fallback = variable.fallback && (DEFAULTS[name] ?? `\`${variable.fallback()}\``);
+    return [names, meaning, rule, fallback ?? (optional === true ? 'not set' : '**needed**')];
+  });
+  return table(['variable', 'meaning', 'expected', 'default'], rows);
+}
+
+async function commands(): Promise<string> {
+  const rows = (await allCommands()).map(({ name, description }) => [
+    `[\`${name}\`](commands.md#${slug(name)})`,
+    description,
+  ]);
+  return table(['command', 'does'], rows);
+}
+
+async function commandHelp(): Promise<string> {
+  const sections = (await allCommands()).map(({ name, help }) => `## ${name}\n\n\`\`\`text\n${help}\n\`\`\``);
+  return sections.join('\n\n');
+}
+
+function findings(): string {
+  const rows = Object.entries(FINDINGS).map(([name, { means, next }]) => [`\`${name}\``, means, next]);
+  return table(['finding', 'means', 'what to do'], rows);
+}
+
+/** What is registered, with the labels that its samples have. The defaults of the library are not among them. */
+async function metricsTable(): Promise<string> {
+  const text = await exposition();
+  const rows = [...text.matchAll(/^# HELP (vessel_export_\w+) (.*)$/gm)].map(([, name, help]) => {
+    const type = new RegExp(`^# TYPE ${name} (\\w+)$`, 'm').exec(text)?.[1] ?? '';
+    const labels = new RegExp(`^${name}(?:_count)?\\{(.*)\\} `, 'm').exec(text)?.[1] ?? '';
+    const names = [...labels.matchAll(/(\w+)="/g)].map((match) => match[1]);
+    return [`\`${name}\``, type, names.map((label) => `\`${label}\``).join(', '), help!];
+  });
+  return table(['metric', 'kind', 'labels', 'meaning'], rows);
+}
+
+/** The metrics of a process in which everything has happened once. */
+async function exposition(): Promise<string> {
+  const metrics = createMetrics({
+    concurrencyLimit: () => 1,
+    depth: async () => ({ waiting: 1 }),
+    active: () => 0,
+    isHeld: async () => false,
+  });
+  metrics.onRequest({ status: 429, ms: 1 });
+  metrics.onVesselDay({ job: 'measurements' }, 'published', { rows: 1, seconds: 1 });
+  metrics.onEncoded(1);
+  metrics.onUploaded(1, 1);
+  metrics.onPlanned('measurements', 1, '2026-01-05');
+  metrics.onRemarked('measurements', 1);
+  metrics.onLooked('measurements');
+  metrics.onDiscovered('measurements', 1);
+  metrics.onLookedBack('measurements', { changed: 1 });
+  return (await metrics.read()).text;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), `|${head.map(() => '---|').join('')}`, ...rows.map(line)].join('\n');
+}

@@ -1,0 +1,51 @@
+/** What commands begin with: settings, the jobs that are named, a log, and the lake or all that an export needs. */
+import type { AppOverrides } from '../app.ts';
+import { openApp } from '../app.ts';
+import type { LakeConfig } from '../config/config.ts';
+import { loadConfig, loadLakeConfig, pickJobs } from '../config/config.ts';
+import { openStore } from '../store/open-store.ts';
+import type { CommandContext } from './context.ts';
+import { commandLog } from './context.ts';
+
+type WriteLine = (line: string) => void;
+
+/** A configuration, the jobs of it that are named, and a log. `write` as in `commandLog`. Throws ConfigError. */
+export function configure<C extends LakeConfig>(
+  context: CommandContext,
+  config: C,
+  names: readonly string[],
+  write?: WriteLine,
+) {
+  const log = commandLog(context, config.settings.LOG_LEVEL, write);
+  return { config, jobs: pickJobs(config, names), log };
+}
+
+/** All that an export needs. */
+export async function openExport(
+  context: CommandContext,
+  names: readonly string[],
+  overrides: AppOverrides,
+  write?: WriteLine,
+) {
+  const configured = configure(context, loadConfig(context.env), names, write);
+  return { ...configured, app: await openApp(configured.config, context.env, configured.log, overrides) };
+}
+
+/** The lake alone, which needs no credentials; with `asksService` a client of the query service too. */
+export async function openLake(
+  context: CommandContext,
+  names: readonly string[],
+  asksService: boolean,
+  overrides: AppOverrides,
+  write?: WriteLine,
+) {
+  if (asksService) {
+    const { app, ...opened } = await openExport(context, names, { encoderThreads: 0, ...overrides }, write);
+    return { ...opened, store: app.store, client: app.client, close: () => app.close() };
+  }
+  const configured = configure(context, loadLakeConfig(context.env), names, write);
+  const store = await openStore(configured.config.settings.LAKE_URL, context.env);
+  return { ...configured, store, client: undefined, close: () => store.close() };
+}
+
+export type OpenedLake = Awaited<ReturnType<typeof openLake>>;

@@ -1,0 +1,234 @@
+/** What can be typed: every command with its arguments, options and examples, in one table. */
+import { completeCommand, completionCommand, SHELLS } from './completion.ts';
+import type { CommandRow, OptionRow } from './context.ts';
+
+const JOBS = ['[job...]', 'names of jobs; all of them when none is given'] as const;
+const VESSEL: OptionRow = ['--vessel <id...>', "these vessels instead of the job's own, such as IMO9321483"];
+const EXPORT_DATES = dateOptions('yesterday and today');
+const LOOK_DATES = dateOptions("the job's look-back, or 14 days, and today");
+const JSON_RESULT: OptionRow = ['--json', 'print the result as JSON'];
+const NDJSON_RESULT: OptionRow = ['--ndjson', 'print it as lines of JSON, as they come'];
+const ALLOW_SHRINK: OptionRow = ['--allow-shrink', 'publish a day although series lose readings'];
+
+/** `meant`: the dates that are meant without these options. */
+function dateOptions(meant: string): readonly OptionRow[] {
+  return [
+    ['--from <date>', `first UTC date, or yesterday, or today (without dates: ${meant})`],
+    ['--to <date>', 'UTC date to stop before'],
+    ['--days <n>', 'the n days before today, and today'],
+    ['--month <yyyy-mm>', 'a month'],
+  ];
+}
+
+function backfillAction(name: 'pause' | 'resume' | 'cancel', summary: string): CommandRow {
+  return {
+    name,
+    summary,
+    argument: ['<id...>', 'backfills, as `backfill list` names them'],
+    examples: [`backfill ${name} ID`],
+    perform: async (context, ids) =>
+      (await import('./backfill.ts')).backfillActionCommand(context, name, ids),
+  };
+}
+
+/** In the order of the help. */
+export const COMMANDS: readonly CommandRow[] = [
+  {
+    name: 'demo',
+    summary: 'start a query service with made-up vessels, export them into ./lake, and query the result',
+    options: [
+      ['--lake <folder>', 'folder of the lake', 'lake'],
+      ['--readings-per-day <n>', 'readings per vessel and day', 250_000],
+    ],
+    examples: ['demo', 'demo --lake /tmp/lake --readings-per-day 20000'],
+    perform: async (context, _, options) => (await import('./demo.ts')).demoCommand(context, options),
+  },
+  {
+    name: 'run',
+    summary: 'export the due vessel-days of all or some jobs in this process',
+    argument: JOBS,
+    options: [
+      ...EXPORT_DATES,
+      VESSEL,
+      ['--force', 'export days again that are done'],
+      ALLOW_SHRINK,
+      ['--takeover', 'take vessel-days from a process that seems to be alive'],
+      JSON_RESULT,
+      NDJSON_RESULT,
+    ],
+    examples: [
+      'run',
+      'run measurements --month 2026-01',
+      'run --vessel IMO9321483 --from 2026-01-05 --force',
+    ],
+    perform: async (...given) => (await import('./run.ts')).runCommand(...given),
+  },
+  {
+    name: 'plan',
+    summary: 'say what a run will take: vessel-days, readings, requests, bytes, time; writes nothing',
+    argument: JOBS,
+    options: [...EXPORT_DATES, VESSEL, JSON_RESULT],
+    examples: ['plan', 'plan measurements --from 2023-01-01 --to 2026-01-01'],
+    perform: async (...given) => (await import('./plan.ts')).planCommand(...given),
+  },
+  {
+    name: 'reconcile',
+    summary:
+      'find published days whose source has changed; --run exports exactly those again, --enqueue has workers do it',
+    argument: JOBS,
+    options: [
+      ...LOOK_DATES,
+      VESSEL,
+      ['--run', 'export what changed, in this process'],
+      ['--enqueue', 'put what changed into the queue'],
+      ['--allow-shrink', 'with --run or --enqueue: publish days too that lose readings'],
+      ['--takeover', 'with --run: take vessel-days from a process that seems to be alive'],
+      JSON_RESULT,
+      NDJSON_RESULT,
+    ],
+    examples: ['reconcile', 'reconcile measurements --days 90 --run'],
+    perform: async (...given) => (await import('./reconcile.ts')).reconcileCommand(...given),
+  },
+  {
+    name: 'status',
+    summary: 'show what the lake holds of each vessel-day; asks the lake only',
+    argument: JOBS,
+    options: [
+      ...LOOK_DATES,
+      VESSEL,
+      ['--discover', 'ask the service which vessels there are'],
+      JSON_RESULT,
+      NDJSON_RESULT,
+    ],
+    examples: ['status', 'status measurements --from 2025-01-01 --to 2026-01-01'],
+    perform: async (...given) => (await import('./status.ts')).statusCommand(...given),
+  },
+  {
+    name: 'verify',
+    summary: 'check receipts against objects; reads only',
+    argument: JOBS,
+    options: [
+      ...dateOptions('the whole lake'),
+      ['--vessel <id...>', 'these vessels only'],
+      ['--deep', "read every row back and compare with the service's statistics"],
+      JSON_RESULT,
+      NDJSON_RESULT,
+    ],
+    examples: ['verify', 'verify measurements --days 7 --deep'],
+    perform: async (...given) => (await import('./verify.ts')).verifyCommand(...given),
+  },
+  {
+    name: 'accept',
+    summary: 'accept that vessels have fewer series than before: what a receipt remarks, or a day waits for',
+    argument: ['<job>', 'name of a job'],
+    secondArgument: ['<vessel...>', 'such as IMO9321483'],
+    options: [JSON_RESULT],
+    examples: ['accept measurements IMO9321483'],
+    perform: async (context, [job, vessels], options) =>
+      (await import('./accept.ts')).acceptCommand(context, job, vessels, options),
+  },
+  {
+    name: 'gc',
+    summary: 'find what unfinished exports left behind for more than a day',
+    options: [['--yes', 'remove it; without this nothing is touched'], JSON_RESULT],
+    examples: ['gc', 'gc --yes'],
+    perform: async (context, _, options) => (await import('./gc.ts')).gcCommand(context, options),
+  },
+  {
+    name: 'backfill',
+    summary: 'cover a range through the queue; issued again, it goes on where it is',
+    argument: ['<job>', 'name of a job'],
+    options: [
+      ...dateOptions('with --failed only'),
+      VESSEL,
+      ['--detach', 'leave it to the scheduler'],
+      ['--failed', 'try vessel-days again that have failed'],
+      ALLOW_SHRINK,
+    ],
+    examples: [
+      'backfill measurements --from 2023-01-01 --to 2026-01-01 --detach',
+      'backfill measurements --failed',
+      'backfill list',
+    ],
+    perform: async (...given) => (await import('./backfill.ts')).backfillCommand(...given),
+    subcommands: [
+      {
+        name: 'list',
+        summary: 'show the backfills under way, and how far they are',
+        options: [JSON_RESULT],
+        examples: ['backfill list', 'backfill list --json'],
+        perform: async (context, _, options) =>
+          (await import('./backfill.ts')).backfillActionCommand(context, 'list', [], {}, options),
+      },
+      backfillAction('pause', 'take what waits out of the queue, and add no more until it is resumed'),
+      backfillAction('resume', 'go on with a paused backfill'),
+      backfillAction('cancel', 'end a backfill; what is exported stays'),
+    ],
+  },
+  {
+    name: 'schedule',
+    summary: 'keep the queue filled with what is due: nightly and late data by the jobs, and backfills',
+    options: [
+      ['--once', 'plan every job with a schedule now, and end'],
+      ['--json', 'with --once: print the result as JSON'],
+    ],
+    examples: ['schedule', 'schedule --once'],
+    perform: async (context, _, options) => (await import('./schedule.ts')).scheduleCommand(context, options),
+  },
+  {
+    name: 'worker',
+    summary: 'export vessel-days from the queue',
+    examples: ['worker', 'worker   # as many as there is work for, on as many machines'],
+    perform: async (context) => (await import('./worker.ts')).workerCommand(context),
+  },
+  {
+    name: 'service',
+    summary: 'serve the query API from a made-up fleet or from an exported lake',
+    options: [
+      ['--host <host>', 'address to listen on', '127.0.0.1'],
+      ['--port <n>', 'port; 0 takes a free one', 8080],
+      ['--tenant <name>', 'tenant segment of the base URL', 'demo'],
+      ['--seed <n>', 'seed of the made-up fleet', 1],
+      ['--data <folder>', 'serve this lake instead of a made-up fleet'],
+      ['--clients <file>', 'JSON list of { clientId, clientSecret, vessels }; made up at random without it'],
+      ['--vessels <n>', 'vessels of the made-up fleet', 3],
+      ['--readings-per-day <n>', 'readings per made-up vessel and day', 100_000],
+      ['--rate <n>', 'requests per minute and address'],
+      ['--max-concurrency <n>', 'requests at once per credential'],
+      ['--latency <ms>', 'wait before each answer, as a service far away does'],
+      ['--token-ttl <seconds>', 'lifetime of access tokens', 3_600],
+    ],
+    examples: [
+      'service --port 0',
+      'service --data ./lake --clients clients.json',
+      'service --rate 600 --latency 80',
+    ],
+    perform: async (context, _, options) => (await import('./service.ts')).serviceCommand(context, options),
+  },
+  {
+    name: 'config',
+    summary: 'show the effective settings, secrets masked, and where each came from',
+    options: [['--json', 'print JSON']],
+    examples: ['config', 'config --json'],
+    perform: async (context, _, options) => (await import('./config.ts')).configCommand(context, options),
+  },
+  {
+    name: 'completion',
+    summary: 'print a script that completes commands, options and jobs in a shell',
+    argument: ['<shell>', 'which shell', SHELLS],
+    examples: [
+      'completion bash >> ~/.bashrc',
+      'completion zsh >> ~/.zshrc',
+      'completion fish > ~/.config/fish/completions/vessel-export.fish',
+    ],
+    perform: async (context, shell) => completionCommand(context, shell),
+  },
+  {
+    name: 'complete',
+    summary: 'what may stand in the place of the last word; the scripts of `completion` ask this',
+    argument: ['[word...]', 'what is typed'],
+    examples: ['complete -- run me'],
+    hidden: true,
+    perform: async (context, words) => completeCommand(context, COMMANDS, words),
+  },
+];

@@ -1,0 +1,90 @@
+/** Many things at once in this process, and how long to wait for what has been begun. */
+import { CancelledError, stopsAll } from './errors.ts';
+import type { Clock } from './model/index.ts';
+
+/** Do `work` for every item, `atOnce` at a time. The first error ends it when the work under way has ended. */
+export async function forEachAtOnce<T>(
+  items: Iterable<T>,
+  atOnce: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const rest = items[Symbol.iterator]();
+  let hasFailed = false;
+  const workOff = async () => {
+    while (!hasFailed) {
+      const next = rest.next();
+      if (next.done) return;
+      try {
+        await work(next.value);
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
+    }
+  };
+  const ends = await Promise.allSettled(Array.from({ length: atOnce }, workOff));
+  const failure = ends.find((end) => end.status === 'rejected');
+  if (failure) throw failure.reason;
+}
+
+interface RunnerOptions<Task, Outcome> {
+  /** Tasks at once. */
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+  readonly perform: (task: Task, signal: AbortSignal) => Promise<Outcome>;
+  /** Called once per task that was begun, in order of completion. */
+  readonly onSettled: (task: Task, result: TaskResult<Outcome>) => void;
+}
+
+export type TaskResult<Outcome> = { readonly outcome: Outcome } | { readonly error: unknown };
+
+/**
+ * Perform tasks in order, `concurrency` at once. A task's failure does not stop the others, except a FatalError
+ * that concerns them all (a refused credential, a full disk) and cancellation: then no further task begins,
+ * those that run are aborted, and that error is thrown when they have ended.
+ */
+export async function runInline<Task, Outcome>(
+  tasks: Iterable<Task>,
+  { concurrency, perform, onSettled, signal: cancelled }: RunnerOptions<Task, Outcome>,
+): Promise<void> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([cancelled, stop.signal]);
+  await forEachAtOnce(tasks, concurrency, async (task) => {
+    if (signal.aborted) return;
+    try {
+      onSettled(task, { outcome: await perform(task, signal) });
+    } catch (error) {
+      onSettled(task, { error });
+      if (stopsAll(error) && !signal.aborted) stop.abort(error);
+    }
+  });
+  if (cancelled.aborted) throw new CancelledError('interrupted');
+  if (stop.signal.aborted) throw stop.signal.reason;
+}
+
+/** From the signal to the end of a process that waits for Redis, which does not have to come back for that. */
+export const AWAY_STOP_MS = 3_000;
+
+/** True once `work` has settled, however it did; false when it has not after `graceMs`. */
+export async function endsWithin(work: Promise<unknown>, graceMs: number, clock: Clock): Promise<boolean> {
+  const patience = new AbortController();
+  const [yes, no] = [() => true, () => false];
+  const late = clock.sleep(graceMs, patience.signal).then(no, yes);
+  return Promise.race([work.then(yes, yes), late]).finally(() => patience.abort());
+}
+
+/** Waits for `work` to settle; once the signal is aborted, for `graceMs` at the most. True when it has settled. */
+export async function endsAfter(
+  work: Promise<unknown>,
+  signal: AbortSignal,
+  graceMs: number,
+  clock: Clock,
+): Promise<boolean> {
+  const { promise: aborted, resolve } = Promise.withResolvers<void>();
+  const onAbort = () => resolve();
+  if (signal.aborted) resolve();
+  signal.addEventListener('abort', onAbort, { once: true });
+  await Promise.race([work.catch(() => {}), aborted]);
+  signal.removeEventListener('abort', onAbort);
+  return endsWithin(work, graceMs, clock);
+}

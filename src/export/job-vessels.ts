@@ -1,0 +1,83 @@
+/**
+ * Whose days a job exports: its vessels as listed, or as discovered now, and besides them those that the ledger knows
+ * from last time. A vessel that the service leaves out of one answer is asked for by its name as ever: its days are
+ * exported, or missing, but not forgotten.
+ */
+
+import type { RequestStats } from '../fetch/exchange.ts';
+import { createRequestStats } from '../fetch/exchange.ts';
+import { knownDays, knownVessels, lastListedDate } from '../lake/known-vessels.ts';
+import type { Job } from '../model/index.ts';
+import { addDays, microsToDate } from '../model/index.ts';
+import { discoverVessels } from '../source/vessels.ts';
+import type { ExportPorts } from './ports.ts';
+
+/**
+ * `unlisted`: the ledger knows it, and discovery did not name it; its days are planned with the others.
+ * `malformed-imo`: metadata names it by what is no IMO number (cleaned here); nothing can be planned for it.
+ */
+export interface VesselTrouble {
+  readonly vessel: string;
+  readonly code: 'unlisted' | 'malformed-imo';
+  readonly message: string;
+}
+
+export interface JobVessels {
+  /** Sorted where they were discovered. */
+  readonly vessels: readonly string[];
+  /** Those of them that discovery left out. */
+  readonly unlisted: ReadonlySet<string>;
+  readonly troubles: readonly VesselTrouble[];
+}
+
+const NO_TROUBLE = { unlisted: new Set<string>(), troubles: [] };
+
+type VesselPorts = Pick<ExportPorts, 'client' | 'store' | 'clock' | 'log'>;
+
+/** Troubles that are logged one by one; the rest is counted. */
+const SAID_AT_MOST = 20;
+
+/**
+ * The vessels that are `asked` for; where none are, the job's own, for days up to `to`. Says in the log whom discovery
+ * left out. Throws RetriableError `no-vessels`, and what client and store throw.
+ */
+export async function findVessels(
+  ports: VesselPorts,
+  job: Job,
+  { vessels: asked, to }: { readonly vessels: readonly string[]; readonly to: string },
+  signal: AbortSignal,
+  stats: RequestStats = createRequestStats(),
+): Promise<JobVessels> {
+  if (asked.length > 0) return { ...NO_TROUBLE, vessels: asked };
+  if (!('discover' in job.vessels)) return { ...NO_TROUBLE, vessels: job.vessels };
+  const { vessels, malformed } = await discoverVessels(ports, job.vessels.discover, signal, stats);
+  const tomorrow = addDays(microsToDate(ports.clock.nowMs() * 1_000), 1);
+  const ends = [...new Set([to < tomorrow ? to : tomorrow, tomorrow])];
+  const known = await knownVessels(ports.store, job, ends);
+  const unlisted = new Map<string, string>();
+  for (const vessel of vessels) known.delete(vessel);
+  for (const [vessel, dates] of [...known].sort()) {
+    const date = await lastListedDate(ports.store, job.name, vessel, dates);
+    if (date !== undefined) unlisted.set(vessel, date);
+  }
+  const troubles = [...[...unlisted].map((one) => notListed(job, ...one)), ...malformed.map(malformedImo)];
+  for (const trouble of troubles.slice(0, SAID_AT_MOST)) say(ports, job, trouble);
+  const more = troubles.length - SAID_AT_MOST;
+  if (more > 0) ports.log.warn({ job: job.name, more }, 'more vessels like these');
+  return { vessels: [...vessels, ...unlisted.keys()].sort(), unlisted: new Set(unlisted.keys()), troubles };
+}
+
+function notListed({ dataset }: Job, vessel: string, lastDate: string): VesselTrouble {
+  const until = addDays(lastDate, knownDays(dataset));
+  const message = `published for ${lastDate}, and not among the vessels that were discovered now; its days stay due until ${until}, when it is taken to have left; if it has not, ask the operator of the service what the credentials may read`;
+  return { vessel, code: 'unlisted', message };
+}
+
+function malformedImo(vessel: string): VesselTrouble {
+  const message = `found '${vessel}' as the IMO number of a vessel, expected seven digits: its days cannot be exported; report it to the operator of the query service`;
+  return { vessel, code: 'malformed-imo', message };
+}
+
+function say({ log }: VesselPorts, { name: job }: Job, { vessel, code, message }: VesselTrouble): void {
+  log.warn({ job, vessel, code }, message);
+}

@@ -1,0 +1,34 @@
+/** Optional expressions that match nothing: fine for a vessel that never had such series, a loss for one that had. */
+import { RetriableError } from '../errors.ts';
+import type { Receipt } from '../model/index.ts';
+import { formatVesselDay } from '../model/index.ts';
+import type { ResolvedSeries } from '../source/context.ts';
+import { lastReceipt } from './fewer-series.ts';
+import type { ExportPorts, ExportTask } from './ports.ts';
+
+/**
+ * `own`: the receipt that the day has. Throws RetriableError `no-series` where an optional expression matches none now
+ * and had some at the vessel's last published day, and what the store throws.
+ */
+export async function guardOptional(
+  ports: ExportPorts,
+  task: ExportTask,
+  own: Receipt | undefined,
+  { unmatched }: Pick<ResolvedSeries, 'unmatched'>,
+): Promise<void> {
+  if (unmatched.length === 0 || task.allowShrink) return;
+  const last = await lastReceipt(ports, task, own);
+  const lost = unmatched.filter((expression) => hadSeries(task, last, expression));
+  if (last === undefined || lost.length === 0) return;
+  const named = lost.map((expression) => `'${expression}'`).join(', ');
+  throw new RetriableError(
+    'no-series',
+    `${formatVesselDay(task.day)}: optional ${named} matches no series, but did for ${last.date}, the vessel's last published day; check what the credentials may read. If they are gone for good, 'run --allow-shrink' publishes the day without them, and the days after it follow`,
+  );
+}
+
+/** Receipts of older versions do not say which expressions matched. */
+function hadSeries({ job }: ExportTask, last: Receipt | undefined, expression: string): boolean {
+  if (last?.selectHash === undefined) return false;
+  return last.unmatchedExpressions?.includes(job.select.indexOf(expression)) !== true;
+}

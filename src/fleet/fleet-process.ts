@@ -1,0 +1,71 @@
+/** A process of the fleet that runs until it is told to stop: its metrics, health and readiness. */
+import type { AppOverrides } from '../app.ts';
+import type { Config } from '../config/config.ts';
+import type { Log } from '../model/index.ts';
+import { startOperationsServer } from '../monitoring/http-server.ts';
+import type { Metrics } from '../monitoring/metrics.ts';
+import { createMetrics } from '../monitoring/metrics.ts';
+import { createQueueHold } from '../queue/hold.ts';
+import type { Fleet } from './fleet.ts';
+import { openFleet } from './fleet.ts';
+
+interface FleetProcessOptions {
+  readonly config: Config;
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Log;
+  readonly overrides: AppOverrides;
+  /** Aborted when the process is to stop. */
+  readonly signal: AbortSignal;
+  /** Vessel-days under way. */
+  readonly active?: () => number;
+  /** Of a process that exports: code of the fault that keeps it from working, and so makes it unready. */
+  readonly held?: () => string | undefined;
+  /** Why this process cannot do its work now. */
+  readonly trouble?: () => string | undefined;
+}
+
+/**
+ * Open the fleet, listen on HTTP_HOST and HTTP_PORT, run, and close both. `url` is where it listens. Throws what
+ * `openFleet`, `startOperationsServer` and `run` throw.
+ */
+export async function runFleetProcess(
+  options: FleetProcessOptions,
+  run: (fleet: Fleet, metrics: Metrics, url: string) => Promise<void>,
+): Promise<void> {
+  const { config, env, log, overrides, signal, active = () => 0, held } = options;
+  const { HTTP_HOST: host, HTTP_PORT: port, QUEUE_BOARD_PASSWORD: password } = config.settings;
+  let metrics: Metrics | undefined;
+  const onRequest: AppOverrides['onRequest'] = (report) => metrics?.onRequest(report);
+  const fleet = await openFleet(config, env, log, { waitForService: true, ...overrides, onRequest });
+  // Commands of the queue wait for Redis: who asks for metrics does not.
+  const isConnected = () => fleet.connection.client.status === 'ready';
+  const hold = createQueueHold(fleet.redis, fleet.queue.bull);
+  /** Of the queue, whichever process has met the fault. */
+  const onHold = async () => held?.() ?? (isConnected() ? (await hold.read())?.code : undefined);
+  try {
+    metrics = createMetrics({
+      concurrencyLimit: () => fleet.app.concurrencyLimit.current,
+      depth: async () => (isConnected() ? await fleet.queue.depth() : {}),
+      active,
+      isHeld: async () => (isConnected() ? (await onHold()) !== undefined : undefined),
+    });
+    const unready = async () => {
+      if (signal.aborted) return 'stopping';
+      if (!isConnected()) return 'Redis is out of reach';
+      await fleet.connection.client.ping();
+      // The scheduler goes on planning while the queue is on hold.
+      const code = held?.();
+      return code === undefined ? options.trouble?.() : `on hold: ${code}`;
+    };
+    const board = password === undefined ? undefined : { queue: fleet.queue.bull, password };
+    const operations = await startOperationsServer({ host, port, log, metrics, unready, onHold, board });
+    try {
+      await run(fleet, metrics, operations.url);
+    } finally {
+      await operations.close();
+    }
+  } finally {
+    await fleet.close();
+  }
+  log.info({}, 'stopped');
+}

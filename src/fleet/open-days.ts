@@ -1,0 +1,98 @@
+/**
+ * The coverage of a range: which of its vessel-days are open (due, without a receipt of these settings), by what
+ * the ledger says. Looks only where something can have changed: at dates whose vessel-days are in the queue.
+ */
+
+import { forEachAtOnce } from '../concurrency.ts';
+import type { LedgerView } from '../lake/ledger-view.ts';
+import type { PlanPorts } from '../lake/planned-days.ts';
+import { plannedDays } from '../lake/planned-days.ts';
+import type { Job, VesselDay } from '../model/index.ts';
+import { addDays, datesBetween } from '../model/index.ts';
+import type { DayRange } from '../plan/due.ts';
+import { isDue, isToDo } from '../plan/due.ts';
+
+/** Lists at once. */
+const LIST_CONCURRENCY = 8;
+
+interface CoverageOptions extends DayRange {
+  readonly ports: PlanPorts;
+  readonly job: Job;
+  readonly ledger: LedgerView;
+  /** Dates before this are looked at by the ledger's list alone, which shows what is missing and not what is stale. */
+  readonly listedBefore?: string;
+}
+
+/** Vessel-days in some order, made when they are asked for: a range may have millions. */
+export interface OpenDays extends Iterable<VesselDay> {
+  readonly length: number;
+}
+
+export interface Coverage {
+  /** Vessel-days of the range that are due. */
+  readonly due: number;
+  /** Those that are to be exported, of a part of the range; oldest first. */
+  open(part?: { readonly from?: string; readonly to?: string; readonly newestFirst?: boolean }): OpenDays;
+  /** Dates that have any, oldest first. */
+  openDates(): string[];
+  isOpen(day: VesselDay): boolean;
+  /** Nothing is left to be done for these, whatever the ledger says. */
+  close(days: readonly VesselDay[]): void;
+  /** Read the ledger: all of it at first, then the dates of these vessel-days. */
+  refresh(dates?: ReadonlySet<string>): Promise<void>;
+}
+
+export function createCoverage(options: CoverageOptions): Coverage {
+  const { ports, job, ledger, vessels, listedBefore = '' } = options;
+  const all = datesBetween(options.from, options.to);
+  /** Vessels by date. */
+  const openOf = new Map<string, readonly string[]>();
+  const dueOf = new Map<string, number>();
+  const openAt = (date: string) => openOf.get(date) ?? [];
+
+  async function look(date: string): Promise<void> {
+    if (date >= listedBefore) return await readReceipts(date);
+    if (!isDue(job, date, ports.clock.nowMs())) return;
+    openOf.set(date, await ledger.missing(job.name, date, vessels));
+    dueOf.set(date, vessels.length);
+  }
+
+  async function readReceipts(date: string): Promise<void> {
+    const receipts = await ledger.ofDate(job.name, date);
+    const planned = plannedDays(ports, job, { vessels, from: date, to: addDays(date, 1) }, receipts);
+    dueOf.set(date, planned.filter(({ state }) => state !== 'not-due').length);
+    openOf.set(
+      date,
+      planned.filter(isToDo).map(({ day }) => day.vessel),
+    );
+  }
+
+  return {
+    get due() {
+      return [...dueOf.values()].reduce((sum, count) => sum + count, 0);
+    },
+    open({ from = options.from, to = options.to, newestFirst = false } = {}) {
+      const dates = all.filter((date) => date >= from && date < to);
+      if (newestFirst) dates.reverse();
+      return {
+        length: dates.reduce((sum, date) => sum + openAt(date).length, 0),
+        *[Symbol.iterator]() {
+          for (const date of dates) for (const vessel of openAt(date)) yield { job: job.name, vessel, date };
+        },
+      };
+    },
+    openDates: () => all.filter((date) => openAt(date).length > 0),
+    isOpen: ({ vessel, date }) => openAt(date).includes(vessel),
+    close(days) {
+      for (const { date, vessel } of days)
+        openOf.set(
+          date,
+          openAt(date).filter((open) => open !== vessel),
+        );
+    },
+    async refresh(dates) {
+      const stale = dates === undefined ? all : all.filter((date) => dates.has(date));
+      await forEachAtOnce(stale, LIST_CONCURRENCY, look);
+    },
+  };
+}

@@ -1,0 +1,192 @@
+/**
+ * What unfinished exports leave behind: claims and uploads that nobody will go on with, notes of days that have been
+ * published since. No reader of the lake ever sees it; it costs space, and on S3 money.
+ *
+ * A claim that a living process owns is never touched, nor what belongs to it. A claim whose day is published and
+ * lacks only its receipt is kept too: the next run of that day finishes it; without it the object would be an orphan.
+ * Everything is looked at again right before it is removed.
+ */
+
+import type { Clock, ProcessId, Receipt, VesselDay } from '../model/index.ts';
+import { PROBE_PREFIX } from '../store/key.ts';
+import type { ObjectStore, UploadRef, Version } from '../store/store.ts';
+import type { FoundClaim } from './claims.ts';
+import { claimedDays, findClaims, heartbeatOf, isEnded, isLive } from './claims.ts';
+import { unlessDamaged } from './json.ts';
+import { keyPrefix, noteKey, objectKey, parseNoteKey, parseObjectKey } from './keys.ts';
+import { readNote, readReceipt } from './ledger.ts';
+
+/** Claims and uploads are left alone for so long: whoever stopped an export may go on with it tomorrow. */
+const GARBAGE_AGE_MS = 24 * 3_600_000;
+
+interface GarbagePorts {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  readonly self: ProcessId;
+}
+
+/** One thing that can go, or that is kept although it looks like it. */
+export interface GarbageItem {
+  readonly kind: 'claim' | 'upload' | 'note' | 'probe';
+  readonly key: string;
+  readonly why: string;
+  readonly keep: boolean;
+  /** Removes it, unless it is in use by now: then false. */
+  readonly remove: () => Promise<boolean>;
+}
+
+/** Everything that an unfinished export left, in the order in which it is to be removed. */
+export async function* findGarbage(ports: GarbagePorts): AsyncGenerator<GarbageItem> {
+  const kept = new Set<string>();
+  for (const day of await claimedDays(ports.store)) {
+    for (const item of await claimItems(ports, day)) {
+      if (item.keep) kept.add(objectKey(day));
+      yield item;
+    }
+  }
+  yield* uploadItems(ports, kept);
+  yield* noteItems(ports);
+  yield* probeItems(ports);
+}
+
+/** The highest epoch first: what is kept may still inherit from the claims below it, so they stay too. */
+async function claimItems(ports: GarbagePorts, day: VesselDay): Promise<GarbageItem[]> {
+  const judged = await judgeClaims(ports, day);
+  return judged.map(({ key, why, keep }) => ({
+    kind: 'claim',
+    key,
+    why,
+    keep,
+    async remove() {
+      const now = (await judgeClaims(ports, day)).find((claim) => claim.key === key);
+      if (now === undefined || now.keep) return false;
+      // Whoever takes over in between writes into it first.
+      return await ports.store.removeIf(key, now.version);
+    },
+  }));
+}
+
+async function judgeClaims(
+  ports: GarbagePorts,
+  day: VesselDay,
+): Promise<{ key: string; version: Version; why: string; keep: boolean }[]> {
+  const claims = await findClaims(ports.store, day);
+  const receipt = await unlessDamaged(readReceipt(ports.store, day));
+  const judged: { key: string; version: Version; why: string; keep: boolean }[] = [];
+  for (const claim of claims) {
+    const verdict = await judgeClaim(ports, claim, receipt);
+    const inherited = judged.some(({ keep }) => keep) && !isEnded(claim, receipt);
+    judged.push({
+      key: claim.key,
+      version: claim.version,
+      ...(inherited ? { why: 'a newer claim may go on with it', keep: true } : verdict),
+    });
+  }
+  return judged;
+}
+
+async function judgeClaim(
+  { store, clock, self }: GarbagePorts,
+  claim: FoundClaim,
+  receipt: Receipt | undefined,
+): Promise<{ why: string; keep: boolean }> {
+  const { file } = claim;
+  if (file !== undefined && isLive(file, { clock, self }))
+    return { why: 'a live process owns it', keep: true };
+  if (isEnded(claim, receipt)) return { why: `attempt ${receipt?.epoch} has published the day`, keep: false };
+  // Its owner wrote it last then: giving a day back is a write too, and leaves a heartbeat of 0.
+  const nowMs = clock.nowMs();
+  const ageMs = nowMs - Math.max(claim.modifiedMs, heartbeatOf(file, nowMs));
+  if (ageMs < GARBAGE_AGE_MS)
+    return { why: `${describeAge(ageMs)} old: the next run goes on with it`, keep: true };
+  const sealed = file?.sealed;
+  if (sealed && (sealed.upload === null || (await store.publishedBy(sealed.upload, sealed.parts))))
+    return { why: 'the day is published and lacks only its receipt: run it again', keep: true };
+  return { why: `abandoned ${describeAge(ageMs)} ago`, keep: false };
+}
+
+/** Uploads of ours that no claim keeps. Others may keep things in the same bucket: only keys of ours are looked at. */
+async function* uploadItems(
+  { store, clock }: GarbagePorts,
+  kept: ReadonlySet<string>,
+): AsyncGenerator<GarbageItem> {
+  const uploads: { upload: UploadRef & { startedMs: number }; day: VesselDay }[] = [];
+  for await (const upload of store.listUploads('')) {
+    const day = parseObjectKey(upload.key);
+    if (day !== undefined) uploads.push({ upload, day });
+  }
+  for (const { upload, day } of uploads) {
+    const ageMs = clock.nowMs() - upload.startedMs;
+    const isKept = kept.has(upload.key);
+    const begun = `begun ${describeAge(ageMs)} ago`;
+    const keep = isKept || ageMs < GARBAGE_AGE_MS;
+    yield {
+      kind: 'upload',
+      key: upload.key,
+      why: isKept ? 'a claim may go on with it' : keep ? begun : `${begun}, and no claim goes on with it`,
+      keep,
+      async remove() {
+        if (keep || (await findClaims(store, day)).length > 0) return false;
+        await store.abortUpload(upload);
+        return true;
+      },
+    };
+  }
+}
+
+/** What a process left that was killed while it tried what it may; nobody else uses these names. */
+async function* probeItems({ store, clock }: GarbagePorts): AsyncGenerator<GarbageItem> {
+  const item = (key: string, sinceMs: number, remove: () => Promise<void>): GarbageItem => {
+    const ageMs = clock.nowMs() - sinceMs;
+    const keep = ageMs < GARBAGE_AGE_MS;
+    const why = `left by a probe ${describeAge(ageMs)} ago`;
+    const removed = async () => {
+      if (!keep) await remove();
+      return !keep;
+    };
+    return { kind: 'probe', key, why, keep, remove: removed };
+  };
+  const items: GarbageItem[] = [];
+  for await (const upload of store.listUploads(PROBE_PREFIX))
+    items.push(item(upload.key, upload.startedMs, () => store.abortUpload(upload)));
+  for await (const { key, modifiedMs } of store.list(PROBE_PREFIX))
+    items.push(item(key, modifiedMs, () => store.remove(key)));
+  yield* items;
+}
+
+/** Notes that are older than their day's receipt: what they tell of has been mended since. */
+async function* noteItems({ store }: GarbagePorts): AsyncGenerator<GarbageItem> {
+  const days: VesselDay[] = [];
+  for await (const { key } of store.list(keyPrefix('note'))) {
+    const day = parseNoteKey(key);
+    if (day !== undefined) days.push(day);
+  }
+  for (const day of days) {
+    if ((await outlivedNote(store, day)) === undefined) continue;
+    yield {
+      kind: 'note',
+      key: noteKey(day),
+      why: 'the day has been published since',
+      keep: false,
+      async remove() {
+        const version = await outlivedNote(store, day);
+        return version !== undefined && (await store.removeIf(noteKey(day), version));
+      },
+    };
+  }
+}
+
+/** The version of a note that a receipt has outlived; undefined when it still tells something, or is gone. */
+async function outlivedNote(store: ObjectStore, day: VesselDay): Promise<Version | undefined> {
+  const found = await store.head(noteKey(day));
+  const receipt = await unlessDamaged(readReceipt(store, day));
+  const note = receipt && (await unlessDamaged(readNote(store, day)));
+  return receipt !== undefined && note !== undefined && note.at < receipt.finishedAt
+    ? found?.version
+    : undefined;
+}
+
+function describeAge(ageMs: number): string {
+  const hours = Math.max(0, Math.floor(ageMs / 3_600_000));
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
+}

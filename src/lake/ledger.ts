@@ -1,0 +1,152 @@
+/** Receipts, details and notes: what the lake says of its own vessel-days. */
+
+import { hash } from 'node:crypto';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { forEachAtOnce } from '../concurrency.ts';
+import { DataError } from '../errors.ts';
+import type { CountsJson, Note, Receipt, VesselDay } from '../model/index.ts';
+import type { ListedObject, ObjectStore, Version } from '../store/store.ts';
+import { jsonBytes, parseJson } from './json.ts';
+import { keyPrefix, noteKey, parseReceiptKey, receiptKey } from './keys.ts';
+
+/** Counts per series and hour of a published day: what it holds, and what the source said. */
+export interface Detail {
+  readonly ours: CountsJson;
+  readonly source: CountsJson | null;
+  /** Time series id → name of each series that was selected, with readings or without; absent in older ones. */
+  readonly series?: Readonly<Record<string, string | null>>;
+}
+
+/** The receipt of a vessel-day, or undefined when it was never published. */
+export async function readReceipt(
+  store: Pick<ObjectStore, 'get'>,
+  day: VesselDay,
+): Promise<Receipt | undefined> {
+  return (await findReceipt(store, day))?.receipt;
+}
+
+/** A receipt with the version of its file. */
+export async function findReceipt(
+  store: Pick<ObjectStore, 'get'>,
+  day: VesselDay,
+): Promise<{ readonly receipt: Receipt; readonly version: Version } | undefined> {
+  const key = receiptKey(day);
+  const object = await store.get(key);
+  return object && { receipt: parseReceipt(object.bytes, key), version: object.version };
+}
+
+/** A receipt's file. Throws DataError `damaged-file` or `unknown-receipt-version` naming the key. */
+export function parseReceipt(bytes: Uint8Array, key: string): Receipt {
+  const receipt = parseJson<Receipt>(bytes, key);
+  if (receipt.receiptVersion !== 1) {
+    throw new DataError(
+      'unknown-receipt-version',
+      `${key}: got receiptVersion ${JSON.stringify(receipt.receiptVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
+    );
+  }
+  return receipt;
+}
+
+/** A receipt in a list of the store. */
+export interface ListedReceipt extends ListedObject {
+  readonly day: VesselDay;
+}
+
+/** The receipts of a job, of one date, or of the dates that begin with `date`, as the store lists them. */
+export async function* listReceipts(
+  store: Pick<ObjectStore, 'list'>,
+  job: string,
+  date?: string,
+): AsyncGenerator<ListedReceipt> {
+  for await (const object of store.list(keyPrefix('receipt', job, date))) {
+    const day = parseReceiptKey(object.key);
+    if (day !== undefined) yield { ...object, day };
+  }
+}
+
+/** What a receipt was read under: by it a later list tells whether it is another one now. */
+export type ReceiptVersion = Pick<ListedObject, 'sizeBytes' | 'tag'>;
+
+/** Is a listed receipt still the one that was read? Without a tag nobody can tell. */
+export function isSameReceipt(read: ReceiptVersion, listed: ReceiptVersion | undefined): boolean {
+  return read.tag !== '' && read.tag === listed?.tag && read.sizeBytes === listed.sizeBytes;
+}
+
+/** A detail as it is stored, and the digest of its text (of the text, not of the gzip bytes, which vary). */
+export function packDetail(detail: Detail): { gzip: Uint8Array; sha256: string } {
+  const text = jsonBytes(detail);
+  return { gzip: gzipSync(text), sha256: hash('sha256', text) };
+}
+
+/** A detail is 150 bytes a series and hour at most: this is a hundred times what 1,000 series make. */
+const MAX_DETAIL_BYTES = 256 << 20;
+
+/** A stored detail's text and the digest of it, or undefined for bytes that are no gzip. */
+export function unpackDetail(gzip: Uint8Array): { text: Uint8Array; sha256: string } | undefined {
+  try {
+    const text = gunzipSync(gzip, { maxOutputLength: MAX_DETAIL_BYTES });
+    return { text, sha256: hash('sha256', text) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The detail that a receipt names, or undefined when it has none or it is not the one the receipt names. */
+export async function readDetail(
+  store: ObjectStore,
+  receipt: Pick<Receipt, 'detail'>,
+): Promise<Detail | undefined> {
+  return (await findDetail(store, receipt)).detail;
+}
+
+/** A detail with the version of what lies in its place; null: nothing. */
+export async function findDetail(
+  store: ObjectStore,
+  { detail }: Pick<Receipt, 'detail'>,
+): Promise<{ readonly detail: Detail | undefined; readonly version?: Version | null }> {
+  if (detail === null) return { detail: undefined };
+  const object = await store.get(detail.key);
+  const unpacked = object && unpackDetail(object.bytes);
+  const isThat = unpacked?.sha256 === detail.sha256;
+  return {
+    detail: isThat ? parseJson<Detail>(unpacked.text, detail.key) : undefined,
+    version: object?.version ?? null,
+  };
+}
+
+export async function readNote(store: ObjectStore, day: VesselDay): Promise<Note | undefined> {
+  const key = noteKey(day);
+  const object = await store.get(key);
+  return object === undefined ? undefined : parseJson<Note>(object.bytes, key);
+}
+
+export async function writeNote(store: ObjectStore, note: Note): Promise<void> {
+  await store.put(noteKey(note), jsonBytes(note, 2));
+}
+
+const LISTS_AT_ONCE = 8;
+
+/** Vessels that have a receipt of the job on any of these dates. */
+export async function vesselsOnDates(
+  store: ObjectStore,
+  job: string,
+  dates: readonly string[],
+): Promise<string[]> {
+  const vessels = new Set<string>();
+  await forEachAtOnce(dates, LISTS_AT_ONCE, async (date) => {
+    for await (const { day } of listReceipts(store, job, date)) vessels.add(day.vessel);
+  });
+  return [...vessels].sort();
+}
+
+/** The newest date before `date` on which each vessel has a receipt of the job. */
+export async function lastReceiptDates(
+  store: ObjectStore,
+  job: string,
+  date: string,
+): Promise<Map<string, string>> {
+  const last = new Map<string, string>();
+  for await (const { day } of listReceipts(store, job))
+    if (day.date < date && day.date > (last.get(day.vessel) ?? '')) last.set(day.vessel, day.date);
+  return last;
+}

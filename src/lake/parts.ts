@@ -1,0 +1,89 @@
+/**
+ * Row groups → parts of one open upload. Memory: the pending row groups, at most one part and one row group. Nothing
+ * needs a fence here: an upload is visible to nobody, and only a claim that stands can seal and publish it.
+ */
+import type { Checkpoint, EncodedRowGroup, FormatSizes, SplicedRowGroup, VesselDay } from '../model/index.ts';
+import type { ObjectStore, PartRef, UploadRef } from '../store/store.ts';
+import { objectKey } from './keys.ts';
+
+const MAGIC = new TextEncoder().encode('PAR1');
+
+export interface PartUpload {
+  /** Row groups appended so far, in order; those in parts and those pending. */
+  readonly groups: readonly SplicedRowGroup[];
+  readonly parts: readonly PartRef[];
+  readonly upload: UploadRef | undefined;
+  /** Add a row group. True when that filled a part, which has then been uploaded with all groups so far. */
+  append(group: EncodedRowGroup): Promise<boolean>;
+  /** Upload what is pending, with the footer, as the last part. */
+  finish(footer: Uint8Array): Promise<void>;
+  /** Drop the upload. */
+  abort(): Promise<void>;
+}
+
+interface PartUploadOptions {
+  readonly store: ObjectStore;
+  readonly day: VesselDay;
+  readonly sizes: FormatSizes;
+  /** Makes the id that the upload's object will carry. */
+  readonly nonce: () => string;
+  /** An adopted upload to go on with. */
+  readonly resume?: { readonly upload: UploadRef; readonly checkpoint: Checkpoint };
+}
+
+/** A part upload for one vessel-day; nothing is asked of the store before the first part is full. */
+export function createPartUpload(options: PartUploadOptions): PartUpload {
+  const { store, sizes } = options;
+  const key = objectKey(options.day);
+  let upload = options.resume?.upload;
+  const parts: PartRef[] = [...(options.resume?.checkpoint.parts ?? [])];
+  const groups: SplicedRowGroup[] = (options.resume?.checkpoint.rowGroups ?? []).map(
+    ({ bodyBytes, footer, rows }) => ({
+      bodyBytes,
+      tail: Buffer.from(footer, 'base64'),
+      rows,
+    }),
+  );
+  let pending: Uint8Array[] = parts.length === 0 ? [MAGIC] : [];
+  let pendingBytes = parts.length === 0 ? MAGIC.length : 0;
+
+  async function send(): Promise<void> {
+    const bytes = Buffer.concat(pending, pendingBytes);
+    upload ??= await store.createUpload(key, options.nonce());
+    const part = await store.uploadPart(upload, parts.length + 1, bytes);
+    parts.push(part);
+    pending = [];
+    pendingBytes = 0;
+  }
+
+  return {
+    groups,
+    parts,
+    get upload() {
+      return upload;
+    },
+    async append(group) {
+      groups.push({ bodyBytes: group.body.length, tail: group.tail, rows: group.rows });
+      pending.push(group.body);
+      pendingBytes += group.body.length;
+      if (pendingBytes < sizes.partBytes) return false;
+      await send();
+      return true;
+    },
+    async finish(footer) {
+      pending.push(footer);
+      pendingBytes += footer.length;
+      await send();
+    },
+    async abort() {
+      if (upload !== undefined) await store.abortUpload(upload);
+    },
+  };
+}
+
+/** I6: at most one live upload per key. What predecessors left open under it goes before a new one is made. */
+export async function abortUploads(store: ObjectStore, key: string): Promise<void> {
+  for await (const upload of store.listUploads(key)) {
+    if (upload.key === key) await store.abortUpload(upload);
+  }
+}

@@ -1,0 +1,26 @@
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { ProcessId } from '../model/index.ts';
+import { isAlive } from '../store/local-files.ts';
+
+/**
+ * This process. On Linux the host part names the boot and the pid name space too: two containers may share a
+ * host name, and a pid of one says nothing in the other.
+ */
+export function thisProcess(): ProcessId {
+  return { host: [hostname(), ...linuxNames()].join('/'), pid: process.pid };
+}
+
+function linuxNames(): string[] {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8);
+    return [boot, readlinkSync('/proc/self/ns/pid').replace(/\D/g, '')];
+  } catch {
+    return [];
+  }
+}
+
+/** True only where it is certain: the same host, and no such process. */
+export function isKnownDead(owner: ProcessId, self: ProcessId): boolean {
+  return owner.host === self.host && !isAlive(owner.pid);
+}

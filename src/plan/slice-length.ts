@@ -1,0 +1,87 @@
+/** How long a time slice is asked for at most, learnt from what failed and what got through. Pure. */
+import type { Clock, Micros } from '../model/index.ts';
+import { MICROS_PER_DAY, MICROS_PER_HOUR } from '../model/index.ts';
+
+/** What a vessel-day knows of it. */
+export interface SliceLength {
+  /** Longer ones are cut before they are asked for. */
+  readonly maxMicros: Micros;
+  /** A slice did not come: its halves, this long at most, come next. */
+  failed(halfMicros: Micros): void;
+  passed(micros: Micros): void;
+}
+
+/** What a job's vessel-days tell each other, in one process. */
+export interface SliceLengths {
+  /** For a vessel-day that begins. */
+  of(job: string, family: SlicedFamily): SliceLength;
+}
+
+/** A length that measurements come in says nothing of statistics. */
+export type SlicedFamily = 'measurements' | 'statistics';
+
+/** Slices that must get through before twice the length is tried: at first, and at most as it fails again and again. */
+const LEAST_PASSES = 4;
+const MOST_PASSES = 64;
+/**
+ * Shorter slices are about a vessel's data at that time, and not about the service: a job does not remember them, and
+ * a vessel-day soon tries longer ones. Of longer ones a day has so few that nothing need be tried.
+ */
+const SHORT_MICROS = MICROS_PER_HOUR;
+/** A job tries twice the length again after such a time. */
+const REMEMBERED_MS = 300_000;
+
+/** `learned` is told of each length that got through after another had failed. */
+export function createSliceLength(
+  startMicros: Micros = Infinity,
+  learned: (micros: Micros) => void = () => {},
+): SliceLength {
+  let maxMicros = startMicros;
+  let hasFailed = false;
+  let passes = 0;
+  let hasPassed = false;
+  let passesNeeded = LEAST_PASSES;
+  return {
+    get maxMicros() {
+      return maxMicros;
+    },
+    failed(halfMicros) {
+      // What got through here before says that the length is no matter of luck.
+      if (hasPassed) passesNeeded = Math.min(MOST_PASSES, passesNeeded * 2);
+      maxMicros = Math.min(maxMicros, halfMicros);
+      hasFailed = true;
+      hasPassed = false;
+      passes = 0;
+    },
+    passed(micros) {
+      // The short end of a slice says nothing of a long one.
+      if (micros < maxMicros / 2) return;
+      if (hasFailed) learned(maxMicros);
+      hasPassed = true;
+      passes += 1;
+      if (passes < passesNeeded || maxMicros >= SHORT_MICROS) return;
+      passes = 0;
+      maxMicros = Math.min(SHORT_MICROS, maxMicros * 2);
+    },
+  };
+}
+
+export function createSliceLengths(clock: Clock): SliceLengths {
+  const known = new Map<string, { readonly maxMicros: Micros; readonly atMs: number }>();
+  function startOf(key: string): Micros {
+    const learned = known.get(key);
+    if (learned === undefined) return Infinity;
+    const steps = Math.floor((clock.monotonicMs() - learned.atMs) / REMEMBERED_MS);
+    const maxMicros = learned.maxMicros * 2 ** steps;
+    return maxMicros < MICROS_PER_DAY ? maxMicros : Infinity;
+  }
+  return {
+    of(job, family) {
+      const key = `${family} ${job}`;
+      return createSliceLength(startOf(key), (micros) => {
+        const maxMicros = Math.max(SHORT_MICROS, micros);
+        known.set(key, { maxMicros, atMs: clock.monotonicMs() });
+      });
+    },
+  };
+}

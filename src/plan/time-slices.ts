@@ -1,0 +1,102 @@
+/** Which time slices a vessel-day is asked for in, a request each. Pure; the slices tile the day. */
+import type { DayCounts, Job, TimeRange } from '../model/index.ts';
+import { dayRange, MICROS_PER_HOUR, MICROS_PER_SECOND, windowMicrosOf } from '../model/index.ts';
+
+/** Readings a time slice aims at: about 130 MB of NDJSON. The contract asks for few large requests. */
+export const SLICE_TARGET_ROWS = 1_000_000;
+/** Windows × series that a time slice of statistics is exported by: bounds the memory of one answer. */
+export const EXPORT_TARGET_WINDOWS = 100_000;
+/** Time slices by time alone, where `verify: off` asks for no counts. */
+const UNCOUNTED_SLICE_HOURS = 6;
+
+/**
+ * Time slices `[from, to)` that tile `day`: whole hours merged until the next one would exceed `targetRows`, or one
+ * hour cut into equal pieces at whole seconds. Counts only choose the boundaries; without any the day is cut by
+ * time alone.
+ */
+export function planTimeSlices(
+  day: TimeRange,
+  counts: Pick<DayCounts, 'hourTotal'> | undefined,
+  targetRows: number,
+): TimeRange[] {
+  if (counts === undefined) return cutEvenly(day, 24 / UNCOUNTED_SLICE_HOURS);
+  const slices: TimeRange[] = [];
+  let fromMicros = day.fromMicros;
+  let rows = 0;
+  const close = (toMicros: number) => {
+    if (toMicros > fromMicros) slices.push({ fromMicros, toMicros });
+    fromMicros = toMicros;
+    rows = 0;
+  };
+  for (let hour = 0; hour < 24; hour++) {
+    const total = counts.hourTotal(hour);
+    const hourFrom = day.fromMicros + hour * MICROS_PER_HOUR;
+    if (rows > 0 && rows + total > targetRows) close(hourFrom);
+    if (total > targetRows) {
+      close(hourFrom);
+      fromMicros = hourFrom + MICROS_PER_HOUR;
+      const range = { fromMicros: hourFrom, toMicros: fromMicros };
+      slices.push(...cutEvenly(range, Math.ceil(total / targetRows)));
+      continue;
+    }
+    rows += total;
+  }
+  close(day.toMicros);
+  return slices;
+}
+
+/** The part of time slices that lies at or after an instant: what is left after a resume. */
+export function slicesFrom(slices: readonly TimeRange[], fromMicros: number): TimeRange[] {
+  return slices
+    .filter((slice) => slice.toMicros > fromMicros)
+    .map((slice) => ({ fromMicros: Math.max(slice.fromMicros, fromMicros), toMicros: slice.toMicros }));
+}
+
+/** A time slice in two halves at a whole second (or step of another length), or undefined when it is too short to split. */
+export function splitTimeSlice(
+  { fromMicros, toMicros }: TimeRange,
+  stepMicros: number = MICROS_PER_SECOND,
+): [TimeRange, TimeRange] | undefined {
+  const middle = (fromMicros + toMicros) / 2;
+  const cut = Math.round(middle / stepMicros) * stepMicros;
+  if (cut <= fromMicros || cut >= toMicros) return undefined;
+  return [
+    { fromMicros, toMicros: cut },
+    { fromMicros: cut, toMicros },
+  ];
+}
+
+/** A range in `pieces` of equal length, cut at whole seconds; fewer where a piece would be under a second. */
+function cutEvenly(range: TimeRange, pieces: number): TimeRange[] {
+  const seconds = Math.floor((range.toMicros - range.fromMicros) / MICROS_PER_SECOND);
+  const count = Math.max(1, Math.min(pieces, seconds));
+  const cuts: TimeRange[] = [];
+  let fromMicros = range.fromMicros;
+  for (let piece = 1; piece <= count; piece++) {
+    const toMicros =
+      piece === count
+        ? range.toMicros
+        : range.fromMicros + Math.floor((seconds * piece) / count) * MICROS_PER_SECOND;
+    cuts.push({ fromMicros, toMicros });
+    fromMicros = toMicros;
+  }
+  return cuts;
+}
+
+/** Time slices of whole windows of a statistics job that hold at most about `targetWindows` windows × series each. */
+export function planWindowSlices(
+  job: Job,
+  date: string,
+  seriesCount: number,
+  targetWindows: number,
+): TimeRange[] {
+  const day = dayRange(date);
+  const windows = Math.max(1, Math.floor(targetWindows / Math.max(1, seriesCount)));
+  const slices: TimeRange[] = [];
+  for (let fromMicros = day.fromMicros; fromMicros < day.toMicros; ) {
+    const toMicros = Math.min(day.toMicros, fromMicros + windows * windowMicrosOf(job));
+    slices.push({ fromMicros, toMicros });
+    fromMicros = toMicros;
+  }
+  return slices;
+}

@@ -1,0 +1,172 @@
+/**
+ * Values of rows against the values that the service's statistics give, as JSON texts. Pure.
+ *
+ * What is compared exactly: counts, times, first and last values, minimum, maximum, and sums of longs, wherever the
+ * service writes an integer as one. Sums of doubles depend on the order of adding: n values added in any order
+ * differ by at most about n × 2⁻⁵³ of the sum of their absolute values, which for ten million readings is 1.1e-9.
+ */
+import { hash } from 'node:crypto';
+import type { LakeValue, Micros, SeriesRows, TimeSpan } from '../model/index.ts';
+import { microsToIso } from '../model/index.ts';
+import type { Precision } from './compare-counts.ts';
+import { isSameTime } from './compare-counts.ts';
+
+/** Of the sum of absolute values, within which two sums of doubles count as equal. */
+const SUM_TOLERANCE = 1e-9;
+
+/** What the source says of one series or window: aggregation → JSON text. */
+export type AnsweredValues = ReadonlyMap<string, string>;
+
+/** One series as the source counts it now. */
+export interface SourceSeries {
+  readonly count: number;
+  readonly firstMicros: Micros | undefined;
+  readonly lastMicros: Micros | undefined;
+  readonly values: AnsweredValues;
+}
+
+interface ValueComparison {
+  /** Aggregations that differ, with both sides. */
+  readonly differences: readonly {
+    readonly aggregation: string;
+    readonly lake: string;
+    readonly source: string;
+  }[];
+  /** Aggregations that the service gave no value of. */
+  readonly missing: readonly string[];
+}
+
+/** Compare first and last times and values of one series. Its counts are known to be equal. */
+export function compareSeries(
+  { firstMicros, lastMicros }: TimeSpan,
+  rows: SeriesRows,
+  source: SourceSeries,
+  precision: Precision,
+): ValueComparison {
+  const { differences, missing } = compareValues(rows, source.values);
+  const times = [
+    ['first_time', firstMicros, source.firstMicros],
+    ['last_time', lastMicros, source.lastMicros],
+  ] as const;
+  for (const [aggregation, ours, theirs] of times) {
+    if (theirs === undefined) missing.push(aggregation);
+    else if (!isSameTime(ours, theirs, precision))
+      differences.push({ aggregation, lake: microsToIso(ours), source: microsToIso(theirs) });
+  }
+  return { differences, missing };
+}
+
+/** The values alone. */
+export function compareValues(
+  rows: SeriesRows,
+  answered: AnsweredValues,
+): { differences: ValueComparison['differences'][number][]; missing: string[] } {
+  const differences: ValueComparison['differences'][number][] = [];
+  const missing: string[] = [];
+  const compare = (aggregation: string, lake: string, isEqual: (text: string) => boolean) => {
+    const source = answered.get(aggregation);
+    if (source !== undefined && isEqual(source)) return;
+    if (source === undefined || source === 'null') missing.push(aggregation);
+    else differences.push({ aggregation, lake, source: source.slice(0, 100) });
+  };
+  const compareEdge = (aggregation: string, values: readonly LakeValue[] | undefined) => {
+    if (values === undefined) return;
+    compare(aggregation, describeValues(values), (text) => values.some((value) => isValue(text, value)));
+  };
+  compareEdge('first_val', rows.first);
+  compareEdge('last_val', rows.last);
+  // A series that holds any JSON has no minimum, maximum and sum.
+  if (rows.jsons === 0) {
+    const { min, max, sum, magnitude } = rows;
+    if (min !== undefined) compare('min', String(min), (text) => isNumber(text, min));
+    if (max !== undefined) compare('max', String(max), (text) => isNumber(text, max));
+    if (sum !== undefined && Number.isFinite(magnitude))
+      compare('sum', String(sum), (text) => isSum(text, sum, magnitude));
+  }
+  return { differences, missing };
+}
+
+const INTEGER = /^-?\d+$/;
+const NUMBER = /^-?\d/;
+
+/** Does a JSON number spell this value? Longs are compared as such where the text is an integer. */
+function isNumber(text: string, value: bigint | number): boolean {
+  if (!NUMBER.test(text)) return false;
+  if (typeof value === 'bigint' && INTEGER.test(text)) return BigInt(text) === value;
+  return Number(text) === Number(value);
+}
+
+function isSum(text: string, sum: bigint | number, magnitude: number): boolean {
+  if (isNumber(text, sum)) return true;
+  if (typeof sum === 'bigint' && INTEGER.test(text)) return false;
+  return Math.abs(Number(text) - Number(sum)) <= SUM_TOLERANCE * magnitude;
+}
+
+function isValue(text: string, value: LakeValue): boolean {
+  if (typeof value !== 'object') return isNumber(text, value);
+  return 'json' in value ? isSameJson(text, value.json) : digestJson(text) === value.jsonSha256;
+}
+
+/** The same text, or the same JSON: whether statistics keep white space and the order of members is not promised. */
+function isSameJson(a: string, b: string): boolean {
+  if (a === b) return true;
+  try {
+    return canonical(a) === canonical(b);
+  } catch {
+    return false;
+  }
+}
+
+/** SHA-256 (hex) of a JSON text: the same for texts that are the same JSON. */
+export function digestJson(text: string): string {
+  try {
+    return hash('sha256', canonical(text));
+  } catch {
+    return hash('sha256', text);
+  }
+}
+
+function canonical(text: string): string {
+  const parsed: unknown = JSON.parse(text, keepNumbers as (key: string, value: unknown) => unknown);
+  return JSON.stringify(parsed, (_, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+}
+
+/** Numbers that a double may not hold keep their text. */
+function keepNumbers(_: string, value: unknown, { source }: { source?: string }): unknown {
+  const exact = typeof value !== 'number' || (Number.isFinite(value) && (source?.length ?? 0) <= 15);
+  return exact ? value : { number: source };
+}
+
+function describeValues(values: readonly LakeValue[]): string {
+  const texts = values.map((value) => {
+    if (typeof value !== 'object') return String(value);
+    return 'json' in value ? value.json.slice(0, 60) : `JSON of SHA-256 ${value.jsonSha256.slice(0, 16)}…`;
+  });
+  return texts.length === 0 ? 'none' : texts.slice(0, 3).join(' or ');
+}
+
+/** Aggregations that a window's value is compared exactly by; the others are sums of some kind. */
+const EXACT = new Set(['count', 'min', 'max', 'first_val', 'last_val', 'first_time', 'last_time']);
+
+/**
+ * Is a cell of a statistics object what the service answers now? `micros` of the answer where it is a time. Derived
+ * values are sums of some kind: equal to 1e-9 of the larger.
+ */
+export function isWindowValue(
+  aggregation: string,
+  cell: bigint | number | string | null,
+  text: string | undefined,
+  micros: number | undefined,
+): boolean {
+  if (cell === null || text === undefined) return cell === null && text === undefined;
+  if (micros !== undefined) return Number(cell) === micros;
+  if (typeof cell === 'string') return isSameJson(text, cell);
+  if (!NUMBER.test(text)) return false;
+  if (EXACT.has(aggregation)) return isNumber(text, cell);
+  const [ours, theirs] = [Number(cell), Number(text)];
+  return Math.abs(ours - theirs) <= SUM_TOLERANCE * Math.max(Math.abs(ours), Math.abs(theirs));
+}

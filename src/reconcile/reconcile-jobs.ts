@@ -1,0 +1,221 @@
+/**
+ * Reconcile: which vessel-days of a look-back are not what the source has now. Reads the ledger, asks for totals
+ * by day, and compares; what differs is asked once more by the hour, as an export would ask. Writes nothing but
+ * the ledger's index.
+ */
+import { forEachAtOnce } from '../concurrency.ts';
+import { DataError, HttpStatusError, messageOf, RetriableError } from '../errors.ts';
+import { findVessels } from '../export/job-vessels.ts';
+import type { ExportPorts } from '../export/ports.ts';
+import type { RequestStats } from '../fetch/exchange.ts';
+import { createRequestStats } from '../fetch/exchange.ts';
+import type { FailureStreak } from '../fetch/retry.ts';
+import { receiptKey } from '../lake/keys.ts';
+import { readPlannedDays } from '../lake/planned-days.ts';
+import type { Job, VesselDay } from '../model/index.ts';
+import { dateToMicros, MICROS_PER_DAY } from '../model/index.ts';
+import type { DayRange } from '../plan/due.ts';
+import { totalsDigest } from '../proof/day-totals.ts';
+import type { SourceContext } from '../source/context.ts';
+import { createSourceContext } from '../source/context.ts';
+import { resolveSeries } from '../source/series.ts';
+import type { LookbackTotals, LookbackVessel } from '../source/totals-by-day.ts';
+import { askLookback, groupVessels } from '../source/totals-by-day.ts';
+import type { ReconciledReceipt, ReconcileFinding } from './compare-day.ts';
+import { findDifference, isUnchanged } from './compare-day.ts';
+
+/** Without vessels: the job's own. */
+interface ReconcileRequest extends DayRange {
+  /** Vessels asked for at once. */
+  readonly concurrency: number;
+}
+
+/** A vessel that could not be asked for, by its name or, cleaned, by what is none: nothing is known of its days. */
+interface UnaskedVessel {
+  readonly vessel: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface JobReconciliation {
+  readonly job: string;
+  readonly from: string;
+  readonly to: string;
+  /** Why the job cannot be reconciled; null when it can. */
+  readonly reason: string | null;
+  readonly vessels: number;
+  /** Vessel-days whose receipts were compared with the source, and those that could not be. */
+  readonly compared: number;
+  readonly notCompared: number;
+  /** What differs, by date and vessel. */
+  readonly findings: readonly ReconcileFinding[];
+  readonly unasked: readonly UnaskedVessel[];
+  /** Vessels known from the ledger only. */
+  readonly unlisted: ReadonlySet<string>;
+}
+
+/** Vessels whose series are held at once. */
+const VESSELS_HELD = 64;
+
+const NOTHING_ASKED = {
+  ...{ vessels: 0, compared: 0, notCompared: 0, findings: [], unasked: [] },
+  unlisted: new Set<string>(),
+};
+
+/** Compare one job's look-back with the source. Throws what every vessel would meet too. */
+export async function reconcileJob(
+  ports: ExportPorts,
+  job: Job,
+  request: ReconcileRequest,
+  signal: AbortSignal,
+  stats: RequestStats = createRequestStats(),
+): Promise<JobReconciliation> {
+  const { from, to, concurrency } = request;
+  const base = { job: job.name, from, to };
+  const reason = whyIncomparable(job);
+  if (reason !== null) return { ...base, reason, ...NOTHING_ASKED };
+  const { vessels, unlisted, troubles } = await findVessels(ports, job, request, signal, stats);
+  const { findings, toCompare } = await readToCompare(ports, job, { vessels, from, to });
+  // A vessel that is not listed is asked for by its name, like the others.
+  const unasked: UnaskedVessel[] = troubles.filter(({ code }) => code === 'malformed-imo');
+  const contextOf = (vessel: string, date: string) =>
+    createSourceContext(ports, job, { job: job.name, vessel, date }, signal, stats);
+  const lookback: Lookback = { ports, contextOf, signal, findings, unasked, toCompare, compared: 0 };
+  const names = [...toCompare.keys()];
+  for (let at = 0; at < names.length; at += VESSELS_HELD)
+    await compareVessels(lookback, names.slice(at, at + VESSELS_HELD), concurrency);
+  const order = (a: VesselDay, b: VesselDay) =>
+    a.date < b.date || (a.date === b.date && a.vessel < b.vessel) ? -1 : 1;
+  findings.sort((a, b) => order(a.day, b.day));
+  const { compared } = lookback;
+  const notCompared = [...toCompare.values()].reduce((sum, days) => sum + days.size, 0) - compared;
+  const counts = { vessels: vessels.length, compared, notCompared };
+  return { ...base, reason: null, ...counts, findings, unasked, unlisted };
+}
+
+function whyIncomparable(job: Job): string | null {
+  if (job.dataset === 'metadata') return 'metadata has no history at the service: nothing to compare with';
+  if (job.verify === 'off')
+    return "verify: off asks no statistics, so nothing is known to compare with; use 'exact' or 'at-least'";
+  return null;
+}
+
+/** What the ledger says: what is not published at all, and the receipts to compare, by vessel and date. */
+interface LedgerFindings {
+  readonly findings: ReconcileFinding[];
+  readonly toCompare: ReadonlyMap<string, ReadonlyMap<string, ReconciledReceipt>>;
+}
+
+async function readToCompare(ports: ExportPorts, job: Job, range: DayRange): Promise<LedgerFindings> {
+  const { days, damaged } = await readPlannedDays<ReconciledReceipt>(ports, job, range, {
+    project: ({ settingsHash, rows, epoch, proof, finishedAt, source, detail }) => ({
+      ...{ settingsHash, rows, epoch, proof, finishedAt, source, detail },
+    }),
+    writeIndex: true,
+  });
+  const faults = new Map(damaged.map(({ day, error }) => [receiptKey(day), error]));
+  const findings: ReconcileFinding[] = [];
+  const toCompare = new Map<string, Map<string, ReconciledReceipt>>();
+  for (const { day, state, receipt } of days) {
+    const fault = faults.get(receiptKey(day));
+    const plain = { day, changes: [], published: null, now: null };
+    if (fault !== undefined) findings.push({ ...plain, state: 'unreadable', message: fault.message });
+    else if (state === 'missing') findings.push({ ...plain, state, message: 'never published' });
+    else if (state === 'stale')
+      findings.push({
+        ...plain,
+        state,
+        message: 'published with other settings of the job, or proven less than it asks now',
+      });
+    else if (receipt !== undefined) {
+      const ofVessel = toCompare.get(day.vessel) ?? new Map<string, ReconciledReceipt>();
+      toCompare.set(day.vessel, ofVessel.set(day.date, receipt));
+    }
+  }
+  return { findings, toCompare };
+}
+
+/** What comparing works with, and where it puts what it finds. */
+interface Lookback {
+  readonly ports: ExportPorts;
+  readonly contextOf: (vessel: string, date: string) => SourceContext;
+  readonly signal: AbortSignal;
+  readonly findings: ReconcileFinding[];
+  readonly unasked: UnaskedVessel[];
+  readonly toCompare: LedgerFindings['toCompare'];
+  /** The row of failures that ended the group before. */
+  ended?: FailureStreak | undefined;
+  /** Vessel-days, so far. */
+  compared: number;
+}
+
+/** Resolve the series of some vessels, ask for their totals in as few requests as may be, and compare. */
+async function compareVessels(
+  lookback: Lookback,
+  names: readonly string[],
+  concurrency: number,
+): Promise<void> {
+  const { contextOf, toCompare } = lookback;
+  const vessels: LookbackVessel[] = [];
+  await forEachAtOnce(names, concurrency, async (vessel) => {
+    const dates = [...toCompare.get(vessel)!.keys()].sort();
+    await orUnasked(lookback, [vessel], async () => {
+      const { idOf, expressions } = await resolveSeries(contextOf(vessel, dates[0]!));
+      const range = {
+        fromMicros: dateToMicros(dates[0]!),
+        toMicros: dateToMicros(dates.at(-1)!) + MICROS_PER_DAY,
+      };
+      vessels.push({ vessel, series: { idOf, expressions }, range });
+    });
+  });
+  // Answers come in any order; requests are to be the same every time.
+  vessels.sort((a, b) => (a.vessel < b.vessel ? -1 : 1));
+  await forEachAtOnce(groupVessels(vessels), concurrency, async (group) => {
+    const members = group.map(({ vessel }) => vessel);
+    await orUnasked(lookback, members, async () => {
+      const [firstDate] = toCompare.get(members[0]!)!.keys();
+      const context = contextOf(members[0]!, firstDate!);
+      // Where requests of another group have failed to the end, one that fails too says enough.
+      if (lookback.ended !== undefined) Object.assign(context.streak, lookback.ended, { isOver: false });
+      const totals = await askLookback(context, group).finally(() => {
+        lookback.ended = context.streak.isOver ? context.streak : undefined;
+      });
+      for (const one of group)
+        await orUnasked(lookback, [one.vessel], () => compareVessel(lookback, one, totals));
+    });
+  });
+}
+
+/** What one vessel meets does not keep the others from being compared. */
+async function orUnasked(
+  { unasked, signal }: Lookback,
+  vessels: readonly string[],
+  ask: () => Promise<void>,
+): Promise<void> {
+  try {
+    await ask();
+  } catch (error) {
+    const ofThese =
+      error instanceof DataError || error instanceof HttpStatusError || error instanceof RetriableError;
+    if (!ofThese || signal.aborted) throw error;
+    for (const vessel of vessels) unasked.push({ vessel, code: error.code, message: messageOf(error) });
+  }
+}
+
+async function compareVessel(
+  lookback: Lookback,
+  { vessel, series }: LookbackVessel,
+  totals: LookbackTotals,
+): Promise<void> {
+  const { ports, contextOf, findings, toCompare } = lookback;
+  for (const [date, receipt] of toCompare.get(vessel)!) {
+    const now = totals.of(vessel, date)!;
+    const digest = totalsDigest(now);
+    if (!isUnchanged(receipt, digest)) {
+      const counted = { now, digest };
+      const finding = await findDifference(ports, contextOf(vessel, date), series, receipt, counted);
+      if (finding !== undefined) findings.push(finding);
+    }
+    lookback.compared++;
+  }
+}

@@ -1,0 +1,58 @@
+/** What follows from a reconciliation: the vessel-days to export again, and the refusals to remember. */
+import type { ExportPorts, ExportTask } from '../export/ports.ts';
+import { writeNote } from '../lake/ledger.ts';
+import type { Job, Note } from '../model/index.ts';
+import { settingsHash } from '../plan/settings-hash.ts';
+import type { FindingState, ReconcileFinding } from './compare-day.ts';
+import type { JobReconciliation } from './reconcile-jobs.ts';
+
+interface RepairOptions {
+  /** Export days too that would lose readings. */
+  readonly allowShrink: boolean;
+  readonly takeover: boolean;
+}
+
+const TO_EXPORT: ReadonlySet<FindingState> = new Set(['missing', 'stale', 'changed']);
+const TO_SHRINK: ReadonlySet<FindingState> = new Set(['would-shrink', 'refused']);
+
+/** Exactly the vessel-days that an export mends, as tasks for whoever performs them. */
+export function repairTasks(
+  ports: Pick<ExportPorts, 'apiVersion'>,
+  job: Job,
+  { findings, unlisted }: Pick<JobReconciliation, 'findings' | 'unlisted'>,
+  { allowShrink, takeover }: RepairOptions,
+): ExportTask[] {
+  return findings
+    .filter(({ state }) => TO_EXPORT.has(state) || (allowShrink && TO_SHRINK.has(state)))
+    .map(({ day, state, compared }) => ({
+      job,
+      day,
+      settingsHash: settingsHash(job, ports.apiVersion),
+      // What is missing or stale is done as soon as anyone has exported it.
+      force: state !== 'missing' && state !== 'stale',
+      allowShrink,
+      takeover,
+      ...(unlisted.has(day.vessel) && { unlisted: true }),
+      ...(compared === undefined ? {} : { compared }),
+    }));
+}
+
+/** Note the days that would lose readings, so that they are not tried again until the source's counts change. */
+export async function noteRefusals(
+  ports: Pick<ExportPorts, 'store' | 'clock'>,
+  findings: readonly ReconcileFinding[],
+): Promise<void> {
+  for (const { day, state, message, compared } of findings) {
+    if (state !== 'would-shrink') continue;
+    const note: Note = {
+      noteVersion: 1,
+      ...day,
+      state: 'refused',
+      code: 'would-shrink',
+      message: `the source has fewer readings than are published: ${message}. The published day stays; if the source is right, run reconcile --run --allow-shrink`,
+      at: new Date(ports.clock.nowMs()).toISOString(),
+      ...(compared === undefined ? {} : { totalsSha256: compared.totalsSha256 }),
+    };
+    await writeNote(ports.store, note);
+  }
+}

@@ -1,0 +1,243 @@
+/** The connection to Redis: checked once when it is opened, kept and made again for as long as it is open. */
+import { createHash } from 'node:crypto';
+import { Redis, ReplyError } from 'ioredis';
+import { ConfigError, cleanForeignText, messageOf, RetriableError } from '../errors.ts';
+import type { Log } from '../model/ports.ts';
+import { silentLog } from '../model/ports.ts';
+
+export interface RedisConnection {
+  /** For commands that fail at once while Redis is out of reach; it reconnects by itself. */
+  readonly client: Redis;
+  /** Run a script; sent once, then known by its digest. Rejects while Redis is out of reach. */
+  run(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  /** Called on every message of a channel, also after a reconnect. Returns how to end it. */
+  listen(channel: string, onMessage: (message: string) => void): () => void;
+  /** Called whenever Redis is in reach again. Returns how to end it. */
+  onReady(listener: () => void): () => void;
+  /**
+   * One more connection, for a queue: its commands wait while Redis is out of reach, and blocking ones are
+   * allowed. It is closed with this one.
+   */
+  openForQueue(): Redis;
+  /** Close all connections; no command may be under way. */
+  close(): Promise<void>;
+}
+
+interface RedisConnectionOptions {
+  readonly log?: Log;
+  /** How long to try before it counts as out of reach. */
+  readonly patienceMs?: number;
+  /** A command without an answer for so long means that the connection is dead. */
+  readonly answerTimeoutMs?: number;
+}
+
+const LEAST_VERSION = [6, 2] as const;
+const CONNECT_TIMEOUT_MS = 5_000;
+const LONGEST_RETRY_MS = 500;
+
+/**
+ * Connect and check the server. Throws ConfigError (`redis-url`, `redis-refused`, `redis-version`) and
+ * RetriableError `redis-unreachable`. Later losses are logged once each and mended in the background.
+ */
+export async function openRedis(url: string, options: RedisConnectionOptions = {}): Promise<RedisConnection> {
+  const { log = silentLog, patienceMs = 5_000, answerTimeoutMs = 5_000 } = options;
+  const address = addressOf(url);
+  const client = new Redis(url, {
+    ...COMMON_OPTIONS,
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    autoResubscribe: false,
+    maxRetriesPerRequest: 0,
+    socketTimeout: answerTimeoutMs,
+  });
+  const queueClients: Redis[] = [];
+  const listeners = new Map<string, Set<(message: string) => void>>();
+  const subscribe = () => {
+    // Rejects when the connection goes: then the next one subscribes.
+    if (client.status === 'ready' && listeners.size > 0)
+      client.subscribe(...listeners.keys()).catch(() => {});
+  };
+  client.on('message', (channel: string, message: string) => {
+    for (const listener of listeners.get(channel) ?? []) listener(message);
+  });
+  client.on('error', () => {});
+  try {
+    await firstContact(client, address, patienceMs);
+    await checkServer(client, address, log);
+  } catch (error) {
+    client.disconnect();
+    throw error;
+  }
+  client.on('ready', subscribe);
+  logOutages(client, address, log);
+
+  return {
+    client,
+    run: (...call) => runScript(client, ...call),
+    listen: (channel, onMessage) => {
+      const ofChannel = listeners.get(channel) ?? new Set();
+      listeners.set(channel, ofChannel.add(onMessage));
+      subscribe();
+      return () => {
+        ofChannel.delete(onMessage);
+        if (ofChannel.size > 0) return;
+        listeners.delete(channel);
+        if (client.status === 'ready') client.unsubscribe(channel).catch(() => {});
+      };
+    },
+    onReady: (listener) => {
+      client.on('ready', listener);
+      return () => client.off('ready', listener);
+    },
+    openForQueue: () => {
+      const queueClient = new Redis(url, { ...COMMON_OPTIONS, maxRetriesPerRequest: null });
+      // The first connection tells of outages for all of them.
+      queueClient.on('error', () => {});
+      queueClients.push(queueClient);
+      return queueClient;
+    },
+    close: async () => {
+      await Promise.all([...queueClients, client].map(closeClient));
+    },
+  };
+}
+
+const COMMON_OPTIONS = {
+  connectionName: 'vessel-export',
+  connectTimeout: CONNECT_TIMEOUT_MS,
+  keepAlive: 10_000,
+  // Quick, so that after a restart everyone reports its slots before new ones are given.
+  retryStrategy: (times: number) => Math.min(LONGEST_RETRY_MS, 50 * times) * (0.75 + Math.random() / 4),
+  // A primary that became a replica: ask for the new one.
+  reconnectOnError: (error: Error) => replyCode(error) === 'READONLY',
+};
+
+/** `redis://user:***@host:6379/0`: a password goes, whatever characters it has. */
+export function maskUrl(url: string): string {
+  return cleanForeignText(url.replace(/(\/\/[^/@:]*):.*@/, '$1:***@'));
+}
+
+/** Where Redis is, to be shown. */
+interface Address {
+  readonly shown: string;
+  /** The message of an error without our secrets. */
+  why(error: unknown): string;
+}
+
+function addressOf(url: string): Address {
+  const shown = maskUrl(url);
+  if (!/^rediss?:\/\/[^/?#]+(\/\d*)?$/.test(url) || !URL.canParse(url)) {
+    const expected = 'expected redis://[user:password@]host[:port][/database], or rediss:// for TLS';
+    throw new ConfigError('redis-url', `REDIS_URL: got '${shown}', ${expected}`);
+  }
+  const { password } = new URL(url);
+  const secrets = password === '' ? [] : [password, decodeURIComponent(password)];
+  // Node reports several addresses that refuse as one error without a message.
+  const messagesOf = (error: unknown) =>
+    error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error);
+  return { shown, why: (error) => cleanForeignText(messagesOf(error), secrets) };
+}
+
+/**
+ * Code of an error that Redis answered (`WRONGPASS`, `NOSCRIPT`, `ERR` for all that have none of their own). By Redis'
+ * protocol it is the first word of the error's text, and ioredis hands on that text alone: so it is read here, once.
+ */
+function replyCode(error: unknown): string | undefined {
+  return error instanceof ReplyError ? messageOf(error).split(' ', 1)[0] : undefined;
+}
+
+const REFUSAL_CODES = new Set(['WRONGPASS', 'NOAUTH', 'NOPERM']);
+
+/** Redis refuses the credentials, or has no database of that number, which has no code of its own. */
+function isRefusal(error: unknown): boolean {
+  const code = replyCode(error);
+  if (code === undefined) return false;
+  const { command } = error as { readonly command?: { readonly name: string } };
+  return REFUSAL_CODES.has(code) || (code === 'ERR' && command?.name === 'select');
+}
+
+async function firstContact(client: Redis, { shown, why }: Address, patienceMs: number): Promise<void> {
+  let last: unknown;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const onError = (error: unknown) => {
+    last = error;
+    const text = `REDIS_URL: Redis at ${shown} refuses the credentials or the database: ${why(error)}`;
+    if (isRefusal(error)) reject(new ConfigError('redis-refused', text));
+  };
+  const giveUp = setTimeout(() => {
+    const text = `REDIS_URL: Redis at ${shown} is out of reach: ${last === undefined ? 'no answer' : why(last)}`;
+    reject(new RetriableError('redis-unreachable', `${text}; check the address and that it runs`));
+  }, patienceMs);
+  client.on('error', onError);
+  client.once('ready', resolve);
+  client.connect().catch(onError);
+  try {
+    await promise;
+  } finally {
+    clearTimeout(giveUp);
+    client.off('error', onError);
+    client.off('ready', resolve);
+  }
+}
+
+async function checkServer(client: Redis, { shown }: Address, log: Log): Promise<void> {
+  const info = await client.info();
+  const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
+  const version = value('redis_version') ?? '0';
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major < LEAST_VERSION[0] || (major === LEAST_VERSION[0] && minor < LEAST_VERSION[1])) {
+    throw new ConfigError(
+      'redis-version',
+      `REDIS_URL: Redis at ${shown} is version ${cleanForeignText(version)}, expected ${LEAST_VERSION.join('.')} or later`,
+    );
+  }
+  const policy = value('maxmemory_policy');
+  if (policy !== undefined && policy !== 'noeviction') {
+    log.warn(
+      { redis: shown, policy },
+      'Redis may evict keys when its memory is full, and the queue with them: set maxmemory-policy noeviction',
+    );
+  }
+}
+
+function logOutages(client: Redis, { shown, why }: Address, log: Log): void {
+  let last: unknown;
+  let down = false;
+  client.on('error', (error: unknown) => {
+    last = error;
+  });
+  client.on('close', () => {
+    if (down || client.status === 'end') return;
+    down = true;
+    const fields = { redis: shown, ...(last !== undefined && { error: why(last) }) };
+    log.warn(fields, 'lost Redis; connecting again');
+  });
+  client.on('ready', () => {
+    if (down) log.info({ redis: shown }, 'Redis is back');
+    down = false;
+    last = undefined;
+  });
+}
+
+const digests = new Map<string, string>();
+
+async function runScript(client: Redis, ...[script, keys, args]: Parameters<RedisConnection['run']>) {
+  const digest = digests.get(script) ?? createHash('sha1').update(script).digest('hex');
+  digests.set(script, digest);
+  try {
+    return await client.evalsha(digest, keys.length, ...keys, ...args);
+  } catch (error) {
+    if (replyCode(error) !== 'NOSCRIPT') throw error;
+    return await client.eval(script, keys.length, ...keys, ...args);
+  }
+}
+
+async function closeClient(client: Redis): Promise<void> {
+  if (client.status === 'end') return;
+  const ended = new Promise((resolve) => client.once('end', resolve));
+  // Between two tries to reconnect there is nothing to close, and ioredis, which then only stops trying, never says so.
+  const isBetweenTries = client.status === 'reconnecting';
+  client.disconnect();
+  if (!isBetweenTries) await ended;
+}

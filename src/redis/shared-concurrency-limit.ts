@@ -1,0 +1,204 @@
+/**
+ * The concurrency limit that all processes with one credential share: a semaphore in Redis, whose slots are taken
+ * for one request each.
+ *
+ * - A slot runs out `ttlMs` after it was last renewed, by Redis' clock. A process renews all of its slots with
+ *   every exchange, at least four times in that time; those of a dead process come back by running out.
+ * - Processes that wait stand in a line in Redis and take turns, one slot each; inside a process the line is
+ *   first come first served. Who frees a slot wakes the next in line by a message. A message may get lost, so
+ *   who waits also asks about once a second; who does not is passed over after `patienceMs`.
+ * - The smallest limit of the processes at work counts.
+ * - Redis out of reach: nobody gets a slot, requests that run go on. If that lasts longer than `ttlMs`, processes
+ *   that reach Redis again earlier may take the slots; the log says so.
+ * - Redis restarted, replaced by its replica or flushed: nobody gets a slot for `settleMs`, in which every
+ *   process reports those it holds. The same is true for the first process ever, and where slots have run out in
+ *   a silence: Redis' clock may have been set forward.
+ * - Redis' clock set back: time goes on from the latest moment that it has shown.
+ */
+
+import type { ConcurrencyLimit, RateLimit, Slot } from '../model/ports.ts';
+import { CONCURRENCY_LIMIT_RULES } from '../model/ports.ts';
+import { concurrencyLimitScript } from './lua/concurrency-limit.ts';
+import type { SharedLimitOptions } from './shared-limit.ts';
+import { SHARED_TIMES, SharedLimit } from './shared-limit.ts';
+
+export interface SharedConcurrencyLimitOptions extends SharedLimitOptions {
+  /** Whose requests are counted together: a digest, never the secret. */
+  readonly credential: string;
+  /** Most requests in flight. */
+  readonly limit: number;
+  readonly rateLimit: RateLimit;
+  readonly maxHoldMs?: number;
+  /** How long slots are held back when Redis does not know of earlier ones; longer than a reconnect takes. */
+  readonly settleMs?: number;
+}
+
+const SETTLE_MS = 2_000;
+const RENEWALS_PER_TTL = 4;
+
+/**
+ * What a slot is to the process that asked for it:
+ *
+ *   asked      Redis was told its name, and no answer says yet whether it was granted → held, or forgotten
+ *   held       granted, and renewed with every exchange → returning, once it is released
+ *   returning  told to Redis with the next exchange → forgotten, once that was answered
+ */
+type SlotState = 'asked' | 'held' | 'returning';
+
+interface Report {
+  readonly want: number;
+  /** Slots by state: asked, held and returning. */
+  readonly candidates: readonly string[];
+  readonly held: readonly string[];
+  readonly back: readonly string[];
+  readonly refused: boolean;
+  readonly retryAfterMs: number;
+}
+
+interface Reply {
+  /** So many of the candidates, from the first. */
+  readonly granted: number;
+  /** Slots of this process that had run out, and were taken again. */
+  readonly lost: number;
+  /** The refusal came at concurrency limit 1. */
+  readonly slow: boolean;
+  /** Redis knew nothing of earlier slots. */
+  readonly fresh: boolean;
+  readonly current: number;
+  readonly limit: number;
+  readonly changedAgoMs: number;
+  /** Nobody gets a slot for so long. */
+  readonly holdMs: number;
+}
+
+export class SharedConcurrencyLimit extends SharedLimit<Report, Reply, Slot> implements ConcurrencyLimit {
+  readonly #limit: number;
+  readonly #rateLimit: RateLimit;
+  readonly #recoverMs: number;
+  readonly #settleMs: number;
+  readonly #slots = new Map<string, SlotState>();
+  #lastSerial = 0;
+  /** The longest `Retry-After` of the refusals that were not reported yet; undefined: there was none. */
+  #refusedForMs: number | undefined;
+  /** What Redis said last of the limit, and when it was changed. */
+  #known: { readonly current: number; readonly limit: number; readonly changedMs: number };
+  #renewedMs = -Infinity;
+  /** It was said that slots could not be renewed in time. */
+  #isOverdue = false;
+
+  constructor(options: SharedConcurrencyLimitOptions) {
+    const { prefix, credential, limit, settleMs = SETTLE_MS } = options;
+    const { coolDownMs, recoverMs, maxHoldMs } = { ...CONCURRENCY_LIMIT_RULES, ...options };
+    const { ttlMs } = { ...SHARED_TIMES, ...options };
+    const channel = `${prefix}:cap:{${credential}}`;
+    super(options, {
+      name: 'the shared concurrency limit',
+      channel,
+      ownKey: 'leases',
+      script: concurrencyLimitScript,
+      limit,
+      rules: { ttlMs, coolDownMs, recoverMs, maxHoldMs, settleMs },
+    });
+    this.#limit = limit;
+    this.#rateLimit = options.rateLimit;
+    this.#recoverMs = recoverMs;
+    this.#settleMs = settleMs;
+    this.#known = { current: limit, limit, changedMs: 0 };
+    this.listen(`${channel}:${this.member}`, () => this.reportSoon());
+    this.listen(channel, (text) => {
+      const news = JSON.parse(text) as { report?: true; current: number; limit: number };
+      if (news.report) this.reportSoon();
+      else this.#known = { current: news.current, limit: news.limit, changedMs: this.clock.monotonicMs() };
+    });
+  }
+
+  acquire(signal?: AbortSignal): Promise<Slot> {
+    const turn = this.line.join(signal);
+    this.reportSoon();
+    return turn;
+  }
+
+  limited(retryAfterMs = 0): void {
+    this.#refusedForMs = Math.max(retryAfterMs, this.#refusedForMs ?? 0);
+    this.reportSoon();
+  }
+
+  get current(): number {
+    const { current, limit, changedMs } = this.#known;
+    return Math.min(limit, current + Math.floor((this.clock.monotonicMs() - changedMs) / this.#recoverMs));
+  }
+
+  protected report(isLeaving: boolean): Report {
+    if (isLeaving) for (const id of this.#slotsThatAre('held')) this.#slots.set(id, 'returning');
+    const want = isLeaving ? 0 : Math.min(this.line.length, this.#limit);
+    for (let asked = this.#slotsThatAre('asked').length; asked < want; asked++)
+      this.#slots.set(`${this.member}:${++this.#lastSerial}`, 'asked');
+    const refusedForMs = this.#refusedForMs;
+    this.#refusedForMs = undefined;
+    return {
+      want,
+      candidates: this.#slotsThatAre('asked'),
+      held: this.#slotsThatAre('held'),
+      back: this.#slotsThatAre('returning'),
+      refused: refusedForMs !== undefined,
+      retryAfterMs: refusedForMs ?? 0,
+    };
+  }
+
+  protected takeBack({ refused, retryAfterMs }: Report): void {
+    if (refused) this.#refusedForMs = Math.max(retryAfterMs, this.#refusedForMs ?? 0);
+    const held = this.#slotsThatAre('held').length;
+    const sinceMs = this.clock.monotonicMs() - this.#renewedMs;
+    if (this.#isOverdue || held === 0 || sinceMs <= this.times.ttlMs) return;
+    this.#isOverdue = true;
+    this.log.warn(
+      { slots: held, notRenewedForMs: Math.round(sinceMs) },
+      'slots could not be renewed before they ran out: others may have taken them, so more requests than the concurrency limit may be in flight',
+    );
+  }
+
+  protected learn(reply: Reply, { candidates, back }: Report, askedMs: number): number | undefined {
+    this.#renewedMs = askedMs;
+    this.#isOverdue = false;
+    this.#known = { ...reply, changedMs: this.clock.monotonicMs() - reply.changedAgoMs };
+    this.#sayWhatRedisLost(reply);
+    for (const id of back) this.#slots.delete(id);
+    for (const [index, id] of candidates.entries()) {
+      if (index < reply.granted) this.#handOut(id);
+      else this.#slots.delete(id);
+    }
+    if (reply.slow) this.#rateLimit.slowDown();
+    return this.#nextExchangeMs(reply.holdMs);
+  }
+
+  #slotsThatAre(state: SlotState): string[] {
+    return [...this.#slots].filter(([, is]) => is === state).map(([id]) => id);
+  }
+
+  #handOut(id: string): void {
+    const release = () => {
+      if (this.#slots.get(id) !== 'held') return;
+      this.#slots.set(id, 'returning');
+      this.reportSoon();
+    };
+    // Whoever wanted it may have left the line meanwhile.
+    this.#slots.set(id, this.line.letOneGo({ release }) ? 'held' : 'returning');
+  }
+
+  #nextExchangeMs(holdMs: number): number | undefined {
+    if (this.#slotsThatAre('returning').length > 0) return 0;
+    const due: number[] = [];
+    if (this.#slotsThatAre('held').length > 0) due.push(this.times.ttlMs / RENEWALS_PER_TTL);
+    if (this.line.length > 0) due.push(this.pollAgainMs());
+    if (this.line.length > 0 && holdMs > 0) due.push(holdMs);
+    return due.length === 0 ? undefined : Math.min(...due);
+  }
+
+  #sayWhatRedisLost({ fresh, lost }: Reply): void {
+    if (fresh && this.#settleMs > 0) {
+      const fields = { settleMs: this.#settleMs };
+      this.log.info(fields, 'Redis knows of no earlier slots: waiting for other processes to report theirs');
+    } else if (lost > 0 && !fresh)
+      this.log.warn({ slots: lost }, 'slots had run out before they could be renewed, and were taken again');
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * What the shared concurrency limit and the shared rate limit have in common. A process is a member of a limit in
+ * Redis: it reports to the limit's script, one exchange at a time, what it wants and what has happened, and learns
+ * from the reply what it was granted. Messages tell it to report before it would have done so by itself.
+ */
+import { randomUUID } from 'node:crypto';
+import { cleanForeignText, messageOf } from '../errors.ts';
+import type { Clock, Log, Random } from '../model/ports.ts';
+import { silentLog } from '../model/ports.ts';
+import type { WaitingLine } from '../model/waiting-line.ts';
+import { createWaitingLine } from '../model/waiting-line.ts';
+import type { RedisConnection } from './connection.ts';
+import { REDIS_NOW } from './lua/members.ts';
+
+interface SharedTimes {
+  /** A slot, and the membership of a process, runs out so long after it was last renewed. */
+  readonly ttlMs: number;
+  /** Who waits asks again after at most such a time, whatever messages come. */
+  readonly pollMs: number;
+  /** Who waits and was not heard of for so long is passed over. */
+  readonly patienceMs: number;
+}
+
+export const SHARED_TIMES: SharedTimes = { ttlMs: 20_000, pollMs: 1_000, patienceMs: 3_000 };
+/** What nobody has used for so long is forgotten. */
+const KEEP_MS = 86_400_000;
+/** An exchange that failed is repeated after such a time, or when Redis is back. */
+const RETRY_MS = 500;
+
+/** The times of `SHARED_TIMES` and of the limit's rules unless they are given; all processes must have the same. */
+export interface SharedLimitOptions extends Partial<SharedTimes> {
+  readonly connection: RedisConnection;
+  /** Of all keys. */
+  readonly prefix: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log?: Log;
+  readonly coolDownMs?: number;
+  readonly recoverMs?: number;
+  /** Lua that sets `now` in milliseconds, Redis' own clock unless a test owns the time. */
+  readonly redisNow?: string;
+}
+
+/** What makes one kind of limit. */
+interface LimitKind {
+  /** For the log. */
+  readonly name: string;
+  /** Its keys begin with it, and on it members are told of changes. */
+  readonly channel: string;
+  /** End of the key that only this kind has. */
+  readonly ownKey: string;
+  readonly script: (now: string) => string;
+  /** What this process is configured with; 0 for no limit. */
+  readonly limit: number;
+  /** What the script goes by, beside the times of every limit. */
+  readonly rules: object;
+}
+
+/**
+ * One process' side of a limit. `Report` is what it says in an exchange, `Reply` the answer, `Turn` what a caller
+ * that waits is given. Throws nothing; asks Redis when the first turn is wanted.
+ */
+export abstract class SharedLimit<Report extends object, Reply, Turn> {
+  /** Tells the processes apart. */
+  protected readonly member: string = randomUUID();
+  protected readonly clock: Clock;
+  protected readonly log: Log;
+  protected readonly times: SharedTimes;
+  /** Callers of this process that wait for their turn. */
+  protected readonly line: WaitingLine<Turn> = createWaitingLine(() => {
+    if (this.line.length === 0) this.reportSoon();
+  });
+  readonly #name: string;
+  readonly #random: Random;
+  readonly #connection: RedisConnection;
+  readonly #send: (said: object) => Promise<Reply>;
+  readonly #endings: (() => void)[] = [];
+  /** An exchange is wanted now, whenever the next one is due. */
+  #isWanted = false;
+  /** Exchanges as long as one is due; undefined while none is. */
+  #talk: Promise<void> | undefined;
+  /** Until the next one is due. */
+  #pause: AbortController | undefined;
+  #hasAsked = false;
+  #hasFailed = false;
+  #isClosed = false;
+
+  constructor(options: SharedLimitOptions, { name, channel, ownKey, script, limit, rules }: LimitKind) {
+    const { connection, clock, random, log = silentLog, redisNow = REDIS_NOW } = options;
+    this.clock = clock;
+    this.log = log;
+    this.times = { ...SHARED_TIMES, ...options };
+    this.#name = name;
+    this.#random = random;
+    this.#connection = connection;
+    const { ttlMs, patienceMs } = this.times;
+    const member = { process: this.member, limit, channel };
+    const always = { ...member, memberMs: ttlMs, keepMs: KEEP_MS, patienceMs, ...rules };
+    const keys = ['state', 'seen', 'limits', 'line', ownKey].map((end) => `${channel}:${end}`);
+    const lua = script(redisNow);
+    this.#send = async (said) =>
+      JSON.parse(String(await connection.run(lua, keys, [JSON.stringify({ ...always, ...said })])));
+    this.#endings.push(connection.onReady(() => this.reportSoon()));
+  }
+
+  /** What is to be said now; what is said once is forgotten with it. A process that is leaving wants nothing. */
+  protected abstract report(isLeaving: boolean): Report;
+  /** No answer came: what was said once is to be said again. */
+  protected abstract takeBack(report: Report): void;
+  /** Act on the answer. Time until the next exchange is due; undefined: when `reportSoon` is called. */
+  protected abstract learn(reply: Reply, report: Report, askedMs: number): number | undefined;
+
+  /** Have an exchange soon. What is wanted in the same turn of the event loop goes into one. */
+  protected reportSoon(): void {
+    this.#isWanted = true;
+    this.#pause?.abort();
+    if (!this.#isClosed) this.#talk ??= this.#talkWhileDue();
+  }
+
+  protected listen(channel: string, onMessage: (message: string) => void): void {
+    this.#endings.push(this.#connection.listen(channel, onMessage));
+  }
+
+  /** Until someone who waits asks again: about `pollMs`, and not all at the same time. */
+  protected pollAgainMs(): number {
+    return Math.ceil(this.times.pollMs * (0.5 + this.#random() / 2));
+  }
+
+  /** Give everything back and leave; who still waits is not served any more. */
+  async close(): Promise<void> {
+    for (const end of this.#endings) end();
+    this.#isClosed = true;
+    this.#pause?.abort();
+    await this.#talk;
+    // While Redis is out of reach nothing can be given back: it runs out by itself.
+    if (this.#hasAsked) await this.#send({ ...this.report(true), leaving: true }).catch(() => {});
+  }
+
+  async #talkWhileDue(): Promise<void> {
+    for (let dueMs: number | undefined = 0; dueMs !== undefined; ) {
+      await undefined;
+      if (!this.#isWanted) await this.#pauseFor(dueMs);
+      if (this.#isClosed) break;
+      this.#isWanted = false;
+      dueMs = await this.#exchange();
+      if (this.#isWanted) dueMs = 0;
+    }
+    this.#talk = undefined;
+  }
+
+  async #pauseFor(delayMs: number): Promise<void> {
+    this.#pause = new AbortController();
+    // Rejects when an exchange is wanted before.
+    await this.clock.sleep(delayMs, this.#pause.signal).catch(() => {});
+    this.#pause = undefined;
+  }
+
+  /** Time until the next one is due. */
+  async #exchange(): Promise<number | undefined> {
+    const report = this.report(false);
+    const askedMs = this.clock.monotonicMs();
+    this.#hasAsked = true;
+    try {
+      const dueMs = this.learn(await this.#send({ ...report, leaving: false }), report, askedMs);
+      if (this.#hasFailed) this.log.info({}, `${this.#name} goes on`);
+      this.#hasFailed = false;
+      return dueMs;
+    } catch (error) {
+      this.takeBack(report);
+      const fields = { error: cleanForeignText(messageOf(error)) };
+      if (!this.#hasFailed && !this.#isClosed) this.log.warn(fields, `${this.#name} waits for Redis`);
+      this.#hasFailed = true;
+      return RETRY_MS;
+    }
+  }
+}

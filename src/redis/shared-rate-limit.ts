@@ -1,0 +1,152 @@
+/**
+ * The rate limit that all processes of a group share: Redis hands out the turns.
+ *
+ * - Processes that wait stand in a line in Redis and take turns; each is told when its own comes, and asks again
+ *   then, so that a rate limit lowered meanwhile counts for it too.
+ * - Without a rate limit nobody asks: turns are free, and only reported every few seconds, so that a rate limit can
+ *   begin with what everyone did. As soon as one process slows down, all are told.
+ * - The smallest rate limit of the processes at work counts.
+ * - Redis' clock set back: time goes on from the latest moment that it has shown. Set forward: one turn may come
+ *   early, and a lowered rate limit has recovered by so much time.
+ * - Redis out of reach: who has to ask waits. Redis flushed: one turn may come early, and a lowered rate limit is
+ *   forgotten.
+ */
+
+import type { RateLimit } from '../model/ports.ts';
+import { RATE_LIMIT_RULES } from '../model/ports.ts';
+import { rateLimitScript } from './lua/rate-limit.ts';
+import type { SharedLimitOptions } from './shared-limit.ts';
+import { SharedLimit } from './shared-limit.ts';
+
+interface SharedRateLimitOptions extends SharedLimitOptions {
+  /** Whose requests are counted together. */
+  readonly group: string;
+  /** Requests per minute; undefined for no limit of our own. */
+  readonly perMinute?: number | undefined;
+}
+
+/** Free turns are reported when the last report is older. */
+const REPORT_MS = 5_000;
+
+interface Report {
+  readonly want: number;
+  /** Free turns since the last report. */
+  readonly taken: number;
+  readonly slow: boolean;
+  /** A turn that was granted and that nobody wanted any more; 0: none. */
+  readonly unused: number;
+}
+
+interface Reply {
+  readonly granted: boolean;
+  /** Which turn it was. */
+  readonly turn?: number;
+  /** When to ask again, if someone waits. */
+  readonly waitMs: number;
+  /** Turns per minute; -1 for no rate limit. */
+  readonly rate: number;
+  /** What the rate grows back to, and at which it is forgotten; -1 for never. */
+  readonly limit: number;
+  readonly forgetAt: number;
+  readonly changedAgoMs: number;
+}
+
+/** JSON has no infinity. */
+const orInfinity = (value: number): number => (value < 0 ? Infinity : value);
+
+export class SharedRateLimit extends SharedLimit<Report, Reply, void> implements RateLimit {
+  readonly #configured: number;
+  readonly #recoverMs: number;
+  /** What Redis said last of the rate limit, and when it was changed. */
+  #known:
+    | { readonly rate: number; readonly limit: number; readonly forgetAt: number; readonly changedMs: number }
+    | undefined;
+  #taken = 0;
+  #slow = false;
+  #unused = 0;
+  #reportedMs = -Infinity;
+
+  constructor(options: SharedRateLimitOptions) {
+    const { prefix, group, perMinute } = options;
+    const { coolDownMs, recoverMs } = { ...RATE_LIMIT_RULES, ...options };
+    const channel = `${prefix}:pace:{${group}}`;
+    super(options, {
+      name: 'the shared rate limit',
+      channel,
+      ownKey: 'turns',
+      script: rateLimitScript,
+      limit: perMinute ?? 0,
+      rules: { ...RATE_LIMIT_RULES, coolDownMs, recoverMs },
+    });
+    this.#configured = perMinute ?? Infinity;
+    this.#recoverMs = recoverMs;
+    this.listen(channel, () => this.reportSoon());
+  }
+
+  take(signal?: AbortSignal): Promise<void> {
+    const isFree = this.#known !== undefined && this.line.length === 0 && this.#rate === Infinity;
+    if (!isFree || signal?.aborted) {
+      const turn = this.line.join(signal);
+      this.reportSoon();
+      return turn;
+    }
+    this.#taken += 1;
+    const nowMs = this.clock.monotonicMs();
+    if (nowMs - this.#reportedMs >= REPORT_MS) {
+      this.#reportedMs = nowMs;
+      this.reportSoon();
+    }
+    return Promise.resolve();
+  }
+
+  slowDown(): void {
+    this.#slow = true;
+    this.reportSoon();
+  }
+
+  get perMinute(): number | undefined {
+    const rate = this.#rate;
+    return rate === Infinity ? undefined : rate;
+  }
+
+  /** The rate limit has grown since Redis said what it was. */
+  get #rate(): number {
+    if (this.#known === undefined) return this.#configured;
+    const { rate, limit, forgetAt, changedMs } = this.#known;
+    const steps = Math.floor((this.clock.monotonicMs() - changedMs) / this.#recoverMs);
+    const grown = Math.min(limit, rate * RATE_LIMIT_RULES.growFactor ** steps);
+    return limit === Infinity && grown >= forgetAt ? Infinity : grown;
+  }
+
+  protected report(isLeaving: boolean): Report {
+    const want = isLeaving ? 0 : this.line.length;
+    const report = { want, taken: this.#taken, slow: this.#slow, unused: this.#unused };
+    this.#taken = 0;
+    this.#slow = false;
+    this.#unused = 0;
+    return report;
+  }
+
+  /** A turn that was given back is not given back twice: Redis may have heard of it. */
+  protected takeBack({ taken, slow }: Report): void {
+    this.#taken += taken;
+    this.#slow ||= slow;
+  }
+
+  protected learn(reply: Reply): number | undefined {
+    const nowMs = this.clock.monotonicMs();
+    this.#reportedMs = nowMs;
+    const rate = orInfinity(reply.rate);
+    this.#known = {
+      rate,
+      limit: orInfinity(reply.limit),
+      forgetAt: orInfinity(reply.forgetAt),
+      changedMs: nowMs - reply.changedAgoMs,
+    };
+    if (rate === Infinity) while (this.line.letOneGo()) this.#taken += 1;
+    // Whoever wanted the turn may have left the line meanwhile.
+    if (reply.granted && !this.line.letOneGo()) this.#unused = reply.turn!;
+    if (this.#unused !== 0) return 0;
+    return this.line.length === 0 ? undefined : Math.min(reply.waitMs, this.pollAgainMs());
+  }
+}

@@ -1,0 +1,125 @@
+/** Many vessel-days of some jobs, in this process: plan from the ledger, then perform what is left. */
+import { runInline } from '../concurrency.ts';
+import { CancelledError } from '../errors.ts';
+import { whyNotDue } from '../export/due.ts';
+import type { VesselTrouble } from '../export/job-vessels.ts';
+import { findVessels } from '../export/job-vessels.ts';
+import { lastSnapshots } from '../export/metadata-snapshot.ts';
+import type { ExportPorts, ExportTask, Progress } from '../export/ports.ts';
+import { removeFinishedClaims } from '../lake/claims.ts';
+import { readPlannedDays } from '../lake/planned-days.ts';
+import type { Job, VesselDay } from '../model/index.ts';
+import { isDue } from '../plan/due.ts';
+import { settingsHash } from '../plan/settings-hash.ts';
+import type { DayResult } from './perform-task.ts';
+import { failedResult, performTask } from './perform-task.ts';
+
+interface ExportRequest {
+  readonly jobs: readonly Job[];
+  /** UTC dates, `to` exclusive. */
+  readonly from: string;
+  readonly to: string;
+  /** In the place of the jobs' own vessels; empty: theirs. */
+  readonly vessels: readonly string[];
+  readonly force: boolean;
+  readonly allowShrink: boolean;
+  readonly takeover: boolean;
+  /** Vessel-days at once. */
+  readonly concurrency: number;
+}
+
+/** Told what happens, as it happens. */
+export interface ExportObserver {
+  /** The vessel-days that will be worked on. */
+  onPlanned(toDo: readonly VesselDay[]): void;
+  onProgress(day: VesselDay, progress: Progress): void;
+  onResult(result: DayResult): void;
+  /** A vessel that discovery did not settle. */
+  onVessel?(job: string, trouble: VesselTrouble): void;
+}
+
+/**
+ * Export every vessel-day of the request that is due and not done. Failures of vessel-days are results, not
+ * errors; one that every other would meet too leaves the rest `not-begun`. Throws CancelledError when
+ * interrupted, and what went wrong while planning.
+ */
+export async function exportJobs(
+  ports: ExportPorts,
+  request: ExportRequest,
+  observer: ExportObserver,
+  signal: AbortSignal,
+): Promise<void> {
+  const tasks: ExportTask[] = [];
+  for (const job of request.jobs) {
+    for (const task of await openTasks(ports, job, request, observer, signal)) tasks.push(task);
+  }
+  await performTasks(ports, tasks, request.concurrency, observer, signal);
+}
+
+/** Export these vessel-days, `concurrency` at once. Failures and errors as those of `exportJobs`. */
+export async function performTasks(
+  ports: ExportPorts,
+  tasks: readonly ExportTask[],
+  concurrency: number,
+  observer: ExportObserver,
+  signal: AbortSignal,
+): Promise<void> {
+  observer.onPlanned(tasks.map(({ day }) => day));
+  const waiting = new Set(tasks);
+  try {
+    await runInline(tasks, {
+      concurrency,
+      signal,
+      perform: (task, scope) => {
+        waiting.delete(task);
+        return performTask(ports, task, scope);
+      },
+      onSettled: (task, settled) =>
+        observer.onResult(
+          'outcome' in settled ? settled.outcome : failedResult(ports, task.day, settled.error),
+        ),
+    });
+  } catch (error) {
+    for (const { day } of waiting) observer.onResult({ day, status: 'not-begun' });
+    if (error instanceof CancelledError) throw error;
+  }
+}
+
+const UNLISTED = { unlisted: true };
+
+/** The tasks of a job that are to be performed; of the other vessel-days the observer is told. */
+async function openTasks(
+  ports: ExportPorts,
+  job: Job,
+  request: ExportRequest,
+  observer: ExportObserver,
+  signal: AbortSignal,
+): Promise<ExportTask[]> {
+  const { from, to, force, allowShrink, takeover } = request;
+  const { vessels, unlisted, troubles } = await findVessels(ports, job, request, signal);
+  for (const trouble of troubles) observer.onVessel?.(job.name, trouble);
+  const range = { vessels, from, to };
+  const { days, damaged } = await readPlannedDays(ports, job, range, {
+    project: ({ settingsHash, proof, rows }) => ({ settingsHash, proof, rows }),
+    writeIndex: true,
+  });
+  if (damaged[0] !== undefined) throw damaged[0].error;
+  await removeFinishedClaims(ports.store, job.name);
+  const snapshots = job.dataset === 'metadata' ? await lastSnapshots(ports, job) : undefined;
+  const how = { settingsHash: settingsHash(job, ports.apiVersion), force, allowShrink, takeover };
+  return days.flatMap(({ day, state, receipt }): ExportTask[] => {
+    if (state === 'not-due') {
+      const isDueHere = isDue(job, day.date, ports.clock.nowMs());
+      const reason = isDueHere ? whyNotDue(ports, job, day.date) : undefined;
+      observer.onResult(reason ? failedResult(ports, day, reason) : { day, status: 'not-due' });
+    } else if (state === 'done' && !force)
+      observer.onResult({ day, status: 'done', rows: receipt?.rows ?? 0 });
+    else {
+      const lastSnapshot = snapshots?.get(day.vessel);
+      const onProgress = (progress: Progress) => observer.onProgress(day, progress);
+      const facts = { ...(lastSnapshot && { lastSnapshot }), ...(unlisted.has(day.vessel) && UNLISTED) };
+      return [{ job, day, ...how, onProgress, ...facts }];
+    }
+    return [];
+  });
+}

@@ -1,0 +1,197 @@
+/**
+ * The made-up fleet as a data source. The readings of any range of any series are a pure function of seed,
+ * series and time: each series has slots of equal length counted from UTC midnight, and a slot holds at most
+ * one reading (rarely the same instant twice), placed and valued by a hash. So any slice can be made alone.
+ *
+ * A slice is made in two passes: the first collects (time, series) as one sortable number each, the second
+ * computes the values in that order. Nothing but the slice is held.
+ */
+import type { Micros, TimeRange } from '../../../model/index.ts';
+import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MILLI, microsToDate } from '../../../model/index.ts';
+import { BatchBuilder } from '../batch-builder.ts';
+import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from '../source.ts';
+import type { FleetOptions, FleetSeries, FleetVessel } from './fleet.ts';
+import { fleetSeries, fleetVessels } from './fleet.ts';
+import { mix, mix2, unit } from './random.ts';
+import type { ReadingMaker } from './values.ts';
+import { createReadingMaker } from './values.ts';
+import { FLEET_EPOCH_MINUTE, Voyage } from './voyage.ts';
+
+/** Readings aimed at in one slice. */
+const SLICE_READINGS = 32_768;
+const SILENT_CHOICES = 28;
+/** No silent days from here on, so that the newest days always have data. */
+const SILENT_UNTIL = '2026-07-01';
+const NEVER_SILENT: ReadonlySet<string> = new Set(['2026-01-05', '2026-01-06']);
+
+interface MadeUpOptions extends FleetOptions {
+  /** Milliseconds since the epoch now; there are no readings at or after it. */
+  readonly nowMs: () => number;
+}
+
+export interface MadeUpSource extends DataSource {
+  readonly vessels: readonly FleetVessel[];
+  /** True when the vessel sends nothing on that UTC date: one day of each month before July 2026. */
+  isSilent(vessel: string, date: string): boolean;
+}
+
+export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
+  const vessels = fleetVessels(options);
+  const fleet = fleetSeries(vessels, options);
+  const byId = new Map(fleet.map((series) => [series.record.timeSeriesId, series]));
+  const voyages = new Map(vessels.map((vessel) => [vessel.identifier, new Voyage(vessel.particulars)]));
+  const seeds = new Map(vessels.map((vessel) => [vessel.identifier, vessel.particulars.seed]));
+  const startDay = microsToDate(options.nowMs() * MICROS_PER_MILLI);
+
+  const isSilent = (vessel: string, date: string): boolean => {
+    if (date >= SILENT_UNTIL || NEVER_SILENT.has(date)) return false;
+    const daysOld = (Date.parse(startDay) - Date.parse(date)) / 86_400_000;
+    if (daysOld >= 0 && daysOld <= 2) return false;
+    const month = Number(date.slice(0, 4)) * 12 + Number(date.slice(5, 7));
+    return Number(date.slice(8)) === 1 + (mix2(seeds.get(vessel) ?? 0, month) % SILENT_CHOICES);
+  };
+
+  async function* read(
+    records: readonly SeriesRecord[],
+    range: TimeRange,
+    need: ReadingsNeed,
+  ): AsyncGenerator<ReadingsSlice, void, void> {
+    const selected = records.map((record) => byId.get(record.timeSeriesId)!);
+    const toMicros = Math.min(range.toMicros, options.nowMs() * MICROS_PER_MILLI);
+    let fromMicros = Math.max(range.fromMicros, FLEET_EPOCH_MINUTE * 60 * MICROS_PER_MILLI * 1000);
+    const sliceMicros = sliceLength(selected);
+    const writer = new SliceWriter(selected, voyages, isSilent, need);
+    while (fromMicros < toMicros) {
+      // Slices do not cross midnight: slots are counted from there.
+      const midnight = (Math.floor(fromMicros / MICROS_PER_DAY) + 1) * MICROS_PER_DAY;
+      const sliceTo = Math.min(toMicros, midnight, fromMicros + sliceMicros);
+      yield { batch: writer.write(fromMicros, sliceTo), toMicros: sliceTo };
+      fromMicros = sliceTo;
+    }
+  }
+
+  return { series: fleet.map((series) => series.record), vessels, isSilent, read };
+}
+
+function sliceLength(selected: readonly FleetSeries[]): number {
+  let perMicro = 0;
+  for (const series of selected) perMicro += 1 / series.slotMicros;
+  if (perMicro === 0) return MICROS_PER_DAY;
+  const longest = Math.min(MICROS_PER_DAY, Math.floor(Number.MAX_SAFE_INTEGER / keyFactor(selected.length)));
+  return Math.max(1_000, Math.min(longest, Math.round(SLICE_READINGS / perMicro)));
+}
+
+/** A sort key is `microseconds into the slice × factor + series`: a power of two comes apart without rounding. */
+function keyFactor(seriesCount: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(2, seriesCount)));
+}
+
+class SliceWriter {
+  readonly #series: readonly FleetSeries[];
+  readonly #makers: readonly ReadingMaker[];
+  /** Of the day at hand, by series. */
+  readonly #dayHashes: Int32Array;
+  readonly #isSilent: (vessel: string, date: string) => boolean;
+  readonly #need: ReadingsNeed;
+  readonly #builder = new BatchBuilder(SLICE_READINGS + 4096);
+  readonly #keyFactor: number;
+  #keys = new Float64Array(SLICE_READINGS + 4096);
+  #count = 0;
+
+  constructor(
+    series: readonly FleetSeries[],
+    voyages: ReadonlyMap<string, Voyage>,
+    isSilent: (vessel: string, date: string) => boolean,
+    need: ReadingsNeed,
+  ) {
+    this.#series = series;
+    this.#makers = series.map((each) => createReadingMaker(each, voyages.get(each.vessel.identifier)!));
+    this.#dayHashes = new Int32Array(series.length);
+    this.#isSilent = isSilent;
+    this.#need = need;
+    this.#keyFactor = keyFactor(series.length);
+  }
+
+  write(fromMicros: Micros, toMicros: Micros) {
+    this.#builder.reset();
+    const dayMicros = Math.floor(fromMicros / MICROS_PER_DAY) * MICROS_PER_DAY;
+    const date = microsToDate(dayMicros);
+    const silent = new Map<string, boolean>();
+    this.#count = 0;
+    for (let code = 0; code < this.#series.length; code++) {
+      const series = this.#series[code]!;
+      const vessel = series.vessel.identifier;
+      let isSilent = silent.get(vessel);
+      if (isSilent === undefined) {
+        isSilent = this.#isSilent(vessel, date);
+        silent.set(vessel, isSilent);
+      }
+      if (isSilent) continue;
+      this.#collect(series, code, dayMicros, fromMicros, toMicros);
+      if (!this.#need.interleaved) this.#emit(dayMicros, fromMicros);
+    }
+    if (this.#need.interleaved) {
+      this.#keys.subarray(0, this.#count).sort();
+      this.#emit(dayMicros, fromMicros);
+    }
+    return this.#builder.batch;
+  }
+
+  /** First pass: one key per reading of a series in the slice, ascending. */
+  #collect(series: FleetSeries, code: number, dayMicros: Micros, fromMicros: Micros, toMicros: Micros): void {
+    const { slotMicros, template } = series;
+    const dayHash = mix2(series.seed, dayMicros / MICROS_PER_DAY);
+    this.#dayHashes[code] = dayHash;
+    const firstSlot = Math.floor((fromMicros - dayMicros) / slotMicros);
+    const lastSlot = Math.floor((toMicros - 1 - dayMicros) / slotMicros);
+    const gaps = template.gaps === undefined ? 0 : template.gaps * 2 ** 32;
+    const dayEnd = Math.min(toMicros, dayMicros + MICROS_PER_DAY);
+    this.#reserve((lastSlot - firstSlot + 1) * 2);
+    for (let slot = firstSlot; slot <= lastSlot; slot++) {
+      const hash = slotHash(dayHash, slot);
+      const micros =
+        dayMicros + slot * slotMicros + (template.jitter ? Math.floor(unit(hash) * slotMicros) : 0);
+      if (micros < fromMicros || micros >= dayEnd) continue;
+      if (gaps > 0 && mix2(dayHash, Math.floor((micros - dayMicros) / MICROS_PER_HOUR)) < gaps) continue;
+      const key = (micros - fromMicros) * this.#keyFactor + code;
+      this.#keys[this.#count++] = key;
+      if (template.duplicates && isDuplicated(hash)) this.#keys[this.#count++] = key;
+    }
+  }
+
+  #reserve(more: number): void {
+    if (this.#count + more <= this.#keys.length) return;
+    const grown = new Float64Array(Math.max(this.#count + more, this.#keys.length * 2));
+    grown.set(this.#keys);
+    this.#keys = grown;
+  }
+
+  /** Second pass: the keys, in order, become rows; those written are forgotten. */
+  #emit(dayMicros: Micros, fromMicros: Micros): void {
+    const builder = this.#builder;
+    builder.reserve(this.#count);
+    let before = -1;
+    for (let i = 0; i < this.#count; i++) {
+      const key = this.#keys[i]!;
+      const offset = Math.floor(key / this.#keyFactor);
+      const code = key - offset * this.#keyFactor;
+      const micros = fromMicros + offset;
+      if (!this.#need.values) builder.appendTime(micros, code);
+      else {
+        const slot = Math.floor((micros - dayMicros) / this.#series[code]!.slotMicros);
+        const hash = slotHash(this.#dayHashes[code]!, slot);
+        this.#makers[code]!.append(builder, micros, code, hash, key === before ? 1 : 0);
+      }
+      before = key;
+    }
+    this.#count = 0;
+  }
+}
+
+function slotHash(dayHash: number, slot: number): number {
+  return mix(dayHash + Math.imul(slot, 0x9e3779b1));
+}
+
+function isDuplicated(hash: number): boolean {
+  return (hash & 0x1ff) === 7;
+}

@@ -1,0 +1,74 @@
+/**
+ * Where tests take hold of a running service, in its real HTTP path: one hook watches every request, one
+ * stands around every answer, and one before the data.
+ */
+import type { FastifyReply } from 'fastify';
+import type { Family, TimeRange } from '../model/index.ts';
+import type { DataSource } from './data/source.ts';
+
+export interface ServiceHooks {
+  /** Called when a request arrives, before anything of it is checked. */
+  observe?(request: ServedRequest): void;
+  /** Called once, with what is served; what it returns is served in its place. */
+  watchData?(source: DataSource): DataSource;
+  /**
+   * Called for every token request, and for every query that has been authorized and understood. What it returns
+   * is sent in place of `exchange.body()`; it may throw HttpError to refuse, and change headers by `exchange.reply`.
+   */
+  intercept?(exchange: Exchange): Body | Promise<Body>;
+}
+
+export interface Exchange {
+  readonly request: ServedRequest;
+  /** Status and headers as they will be sent; `raw` is the response with its socket. */
+  readonly reply: FastifyReply;
+  /** The answer as the service makes it: from its own data, or from what `change` makes of that. */
+  body(change?: (source: DataSource) => DataSource): Body | Promise<Body>;
+}
+
+/** Text at once, or pieces that are made as the client takes them. */
+export type Body = string | AsyncIterable<Uint8Array | string>;
+
+/** A request; what is undefined at first is filled in as it becomes known. */
+export interface ServedRequest {
+  readonly family: Family | 'token';
+  readonly method: string;
+  readonly path: string;
+  /** Parameters of the query string, decoded. */
+  readonly query: Readonly<Record<string, string>>;
+  /** Expressions of a POST body. */
+  expressions: readonly string[];
+  range: TimeRange | undefined;
+  clientId: string | undefined;
+  /** Set once the answer has ended: its status, or 0 where none was sent. */
+  status: number | undefined;
+}
+
+/** The record of a request that has just arrived. */
+export function beginRequest(
+  hooks: ServiceHooks,
+  family: ServedRequest['family'],
+  url: URL,
+  reply: FastifyReply,
+): ServedRequest {
+  const request: ServedRequest = {
+    family,
+    method: reply.request.method,
+    path: url.pathname,
+    query: Object.fromEntries(url.searchParams),
+    expressions: [],
+    range: undefined,
+    clientId: undefined,
+    status: undefined,
+  };
+  reply.raw.once('close', () => {
+    request.status = reply.raw.headersSent ? reply.statusCode : 0;
+  });
+  hooks.observe?.(request);
+  return request;
+}
+
+/** What is sent: the service's own body, or what the hook puts in its place. */
+export async function interceptedBody(hooks: ServiceHooks, exchange: Exchange): Promise<Body> {
+  return hooks.intercept === undefined ? exchange.body() : hooks.intercept(exchange);
+}

@@ -1,0 +1,55 @@
+/** What may be wrong with an answer of the source, and what may mend it. */
+import { DataError, HttpStatusError, RetriableError } from '../errors.ts';
+import { describeRequest } from '../fetch/address.ts';
+import { unreachableCode } from '../fetch/faults.ts';
+import type { FailureStreak } from '../fetch/retry.ts';
+import type { QueryRequest, VesselDay } from '../model/index.ts';
+import { formatVesselDay, MAX_SERIES } from '../model/index.ts';
+
+/** A reading of a series that metadata did not name: the set of series may have changed meanwhile. */
+export class UnknownSeriesError extends DataError {
+  constructor(day: VesselDay, timeSeriesId: string) {
+    super(
+      'unknown-series',
+      `${formatVesselDay(day)}: got a reading of series '${timeSeriesId.slice(0, 80)}', which metadata for the same selection does not list; run again, and if it stays, report it to the operator of the query service`,
+    );
+  }
+}
+
+/** An answer names more series than a vessel-day may have. */
+export function tooManySeries(): DataError {
+  return new DataError(
+    'too-many-series',
+    `got more than ${MAX_SERIES} different series, expected at most so many, for what is held of them is bounded; select fewer series, in several jobs if need be, or report it to the operator of the query service where a vessel has not so many`,
+  );
+}
+
+/**
+ * The error to throw inside an exchange for what a decoder found in its answer, with what was asked. A body that
+ * ends too soon although HTTP calls it whole (something on the way cut it) is worth another try, so it becomes a
+ * RetriableError.
+ */
+export function answerFault(error: unknown, request: QueryRequest): unknown {
+  if (!(error instanceof DataError || error instanceof RetriableError) || error instanceof UnknownSeriesError)
+    return error;
+  const what = describeRequest(request);
+  const message = error.message.startsWith(what) ? error.message : `${what}: ${error.message}`;
+  const options = { cause: error };
+  if (error instanceof RetriableError || error.code === 'body-truncated')
+    return new RetriableError(error.code, message, options);
+  return new DataError(error.code, message, options);
+}
+
+/**
+ * May asking for less at once avoid this failure of a request? Whatever kept its answer from coming may be its length,
+ * unless nobody was there to answer, or the row of failures that it belongs to is over.
+ */
+export function mayFitInHalves(error: unknown, streak: Readonly<FailureStreak>): boolean {
+  if (error instanceof HttpStatusError) return error.status === 400 || error.status === 413;
+  if (error instanceof DataError) return error.code === 'page-too-large';
+  return error === streak.gaveUpOn && !streak.isOver && isServiceFault(error);
+}
+
+function isServiceFault(error: unknown): boolean {
+  return error instanceof RetriableError && unreachableCode(error) === undefined;
+}

@@ -1,0 +1,50 @@
+import type { QueryClient } from '../fetch/client.ts';
+import type { RequestStats } from '../fetch/exchange.ts';
+import { createRequestStats } from '../fetch/exchange.ts';
+import type { FailureStreak } from '../fetch/retry.ts';
+import { createFailureStreak } from '../fetch/retry.ts';
+import type { Job, Log, SeriesMetadata, VesselDay } from '../model/index.ts';
+import type { SlicedFamily, SliceLength, SliceLengths } from '../plan/slice-length.ts';
+import { createSliceLength } from '../plan/slice-length.ts';
+
+/** What asking the source takes. */
+export interface SourcePorts {
+  readonly client: QueryClient;
+  readonly log: Log;
+  /** What vessel-days of a job tell each other; without it each learns by itself. */
+  readonly sliceLengths?: SliceLengths;
+}
+
+/** How the source is asked on behalf of one vessel-day. */
+export interface SourceContext extends SourcePorts {
+  readonly job: Job;
+  readonly day: VesselDay;
+  readonly signal: AbortSignal;
+  readonly stats: RequestStats;
+  /** Failures in a row of its requests for ranges. */
+  readonly streak: FailureStreak;
+  readonly lengths: Readonly<Record<SlicedFamily, SliceLength>>;
+}
+
+/** `stats`: counters to add to, where several vessel-days share them. */
+export function createSourceContext(
+  { client, log, sliceLengths }: SourcePorts,
+  job: Job,
+  day: VesselDay,
+  signal: AbortSignal,
+  stats: RequestStats = createRequestStats(),
+): SourceContext {
+  const lengthOf = (family: SlicedFamily) => sliceLengths?.of(job.name, family) ?? createSliceLength();
+  const lengths = { measurements: lengthOf('measurements'), statistics: lengthOf('statistics') };
+  return { client, log, job, day, signal, stats, streak: createFailureStreak(), lengths };
+}
+
+/** The series of a vessel-day, and the expressions that yield each of them exactly once. */
+export interface ResolvedSeries {
+  readonly metadata: readonly SeriesMetadata[];
+  /** Time series id → id in the domain of the first `select` expression that matches. */
+  readonly idOf: ReadonlyMap<string, string | null>;
+  readonly expressions: readonly string[];
+  /** The expressions of the job's `select`, as they stand there, that match no series: optional ones all. */
+  readonly unmatched: readonly string[];
+}

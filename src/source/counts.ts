@@ -1,0 +1,157 @@
+/** How many readings the source has of a day's series. */
+import { createReadingDecoder, parseInt64Text, parseTimestampText } from '../decode/index.ts';
+import type { RetryScope } from '../fetch/retry.ts';
+import type { Micros, StatisticsRow, TimeRange } from '../model/index.ts';
+import {
+  createSeriesDictionary,
+  DayCounts,
+  dayRange,
+  isWithin,
+  MAX_SERIES,
+  MICROS_PER_HOUR,
+  microsToIso,
+} from '../model/index.ts';
+import { CountsDisagreeError, describeSpan } from '../proof/compare-counts.ts';
+import { tooManySeries } from './answer-faults.ts';
+import type { ResolvedSeries, SourceContext } from './context.ts';
+import { askInSlices } from './slices.ts';
+import { collectStatistics } from './statistics.ts';
+
+/** What the rows of one series say of one hour: numbers, for a large vessel-day has a million of these. */
+interface HourWindow {
+  count?: number;
+  first_time?: Micros;
+  last_time?: Micros;
+  /** What cannot be true of one window. */
+  fault?: string;
+}
+
+/**
+ * Readings per series and hour of the day, with first and last time, by the source's own statistics. The hour is that
+ * of the window. Throws CountsDisagreeError where the statistics contradict themselves.
+ */
+export async function askDayCounts(
+  context: SourceContext,
+  { expressions, idOf }: Pick<ResolvedSeries, 'expressions' | 'idOf'>,
+): Promise<DayCounts> {
+  const range = dayRange(context.day.date);
+  const bySeries = await collectStatistics(
+    context,
+    {
+      ...{ expressions, range, aggregations: ['count', 'first_time', 'last_time'] },
+      ...{ window: '1h', windowMicros: MICROS_PER_HOUR },
+    },
+    () => new Map<string, (HourWindow | undefined)[]>(),
+    (gathered, row) => {
+      if (!isWithin(range, row.timestampMicros)) return;
+      const hours = gathered.get(row.id) ?? new Array<HourWindow | undefined>(24).fill(undefined);
+      gathered.set(row.id, hours);
+      const sinceMidnight = row.timestampMicros - range.fromMicros;
+      const hour = Math.floor(sinceMidnight / MICROS_PER_HOUR);
+      const window = hours[hour] ?? {};
+      hours[hour] = window;
+      if (sinceMidnight % MICROS_PER_HOUR !== 0)
+        window.fault = `a window that begins at ${microsToIso(row.timestampMicros)}`;
+      readWindow(window, row);
+    },
+  );
+  const counts = new DayCounts(range.fromMicros);
+  for (const [id, hours] of bySeries) {
+    for (const [hour, window] of hours.entries()) {
+      if (window === undefined) continue;
+      const fromMicros = range.fromMicros + hour * MICROS_PER_HOUR;
+      const fault = faultOf(window, fromMicros);
+      if (fault !== undefined)
+        throw new CountsDisagreeError(
+          context.day,
+          `the source's statistics contradict themselves: series ${idOf.get(id) ?? id} in the hour from ${microsToIso(fromMicros)} has ${fault}`,
+        );
+      const { count = 0, first_time: firstMicros = fromMicros, last_time: lastMicros = fromMicros } = window;
+      counts.addHour(id, hour, { count, firstMicros, lastMicros });
+    }
+  }
+  return counts;
+}
+
+/** The older version sends a row for each value. */
+function readWindow(window: HourWindow, { values }: StatisticsRow): void {
+  for (const [aggregation, text] of values) {
+    if (text === 'null') continue;
+    if (aggregation !== 'count' && aggregation !== 'first_time' && aggregation !== 'last_time') continue;
+    if (window[aggregation] !== undefined) window.fault ??= `'${aggregation}' twice`;
+    window[aggregation] = aggregation === 'count' ? parseInt64Text(text) : parseTimestampText(text);
+  }
+}
+
+/** What about the window of an hour cannot be true. */
+function faultOf(
+  { count, first_time: firstMicros, last_time: lastMicros, fault }: HourWindow,
+  fromMicros: Micros,
+): string | undefined {
+  if (fault !== undefined) return fault;
+  if (count !== undefined && count < 0) return `a count of ${count}`;
+  const said = count === undefined ? 'no count' : `a count of ${count}`;
+  if (count === undefined || count === 0) {
+    const micros = firstMicros ?? lastMicros;
+    return micros === undefined ? undefined : `${said} and a reading at ${microsToIso(micros)}`;
+  }
+  if (firstMicros === undefined || lastMicros === undefined) return `${said} and no first or no last time`;
+  const isOrdered = fromMicros <= firstMicros && firstMicros <= lastMicros;
+  // One reading has one time; more of them may share theirs.
+  const isOne = count > 1 || firstMicros === lastMicros;
+  if (isOrdered && isOne && lastMicros < fromMicros + MICROS_PER_HOUR) return undefined;
+  return `${said} and the first and last times ${describeSpan({ firstMicros, lastMicros })}`;
+}
+
+/**
+ * A day that counts zero is confirmed by asking for its readings, since statistics that say nothing prove nothing:
+ * one request over the whole day, ended at the first reading that lies in it. Throws CountsDisagreeError naming it.
+ */
+export async function confirmEmpty(context: SourceContext, series: ResolvedSeries): Promise<void> {
+  const { day } = context;
+  let reading: string | undefined;
+  await askInSlices(context, [dayRange(day.date)], {
+    family: 'measurements',
+    async ask(slice, scope) {
+      reading ??= await firstReading(context, series, slice, scope);
+    },
+  });
+  if (reading !== undefined)
+    throw new CountsDisagreeError(day, `the source counts no reading in the whole day, but ${reading}`);
+}
+
+/** The first reading of a range, in words; undefined where there is none. */
+function firstReading(
+  { client, job, signal, stats }: SourceContext,
+  { expressions, idOf }: ResolvedSeries,
+  range: TimeRange,
+  scope: RetryScope,
+): Promise<string | undefined> {
+  const format = job.transport === 'json' ? 'json' : 'ndjson';
+  return client.exchange(
+    () => ({ family: 'measurements', expressions, format, range, outputDomain: 'id' }),
+    async (response) => {
+      let first: string | undefined;
+      const dictionary = createSeriesDictionary();
+      const decoder = createReadingDecoder({
+        format,
+        dictionary,
+        batchRows: 1,
+        onBatch: (batch) => {
+          if (dictionary.ids.length > MAX_SERIES) throw tooManySeries();
+          const micros = batch.timestampMicros[0]!;
+          if (first !== undefined || !isWithin(range, micros)) return;
+          const id = dictionary.ids[batch.seriesCodes[0]!]!;
+          first = `series ${idOf.get(id) ?? id} has one at ${microsToIso(micros)}`;
+        },
+      });
+      for await (const chunk of response.body) {
+        decoder.push(chunk);
+        if (first !== undefined) return first;
+      }
+      decoder.end();
+      return first;
+    },
+    { ...scope, signal, stats },
+  );
+}

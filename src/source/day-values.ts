@@ -1,0 +1,90 @@
+/** Counts, times and values of a day, as the source's statistics give them. */
+import { parseInt64Text, parseTimestampText } from '../decode/index.ts';
+import type { TimeRange } from '../model/index.ts';
+import { dayRange } from '../model/index.ts';
+import type { AnsweredValues, SourceSeries } from '../proof/compare-values.ts';
+import type { ResolvedSeries, SourceContext } from './context.ts';
+import { idExpressions } from './series.ts';
+import { collectStatistics } from './statistics.ts';
+
+/** What every series has, and what only series of numbers have. */
+const VALUES_OF_ANY = ['first_val', 'last_val'];
+const VALUES_OF_NUMBERS = ['min', 'max', 'sum'];
+
+interface ValuesQuestion {
+  /** Series that hold numbers only. */
+  readonly numeric: readonly string[];
+  /** No series of the expressions holds anything else. */
+  readonly allNumeric: boolean;
+  /** Default: the whole day. */
+  readonly range?: TimeRange;
+}
+
+/**
+ * Count, times and values per series over the day, or a part of it. Minimum, maximum and sum are asked of `numeric`
+ * series only: the service does not support them for JSON, and may refuse a request that asks. One request where no
+ * series holds JSON, else two.
+ */
+export async function askValues(
+  context: SourceContext,
+  series: ResolvedSeries,
+  { numeric, allNumeric, range }: ValuesQuestion,
+): Promise<ReadonlyMap<string, SourceSeries>> {
+  const ofAny = ['count', 'first_time', 'last_time', ...VALUES_OF_ANY];
+  if (allNumeric)
+    return toSeries(await askOnce(context, series.expressions, [...ofAny, ...VALUES_OF_NUMBERS], range));
+  const answered = await askOnce(context, series.expressions, ofAny, range);
+  if (numeric.length > 0) {
+    const asked = ['count', ...VALUES_OF_NUMBERS];
+    const numbers = await askOnce(context, idExpressions(numeric), asked, range);
+    for (const [id, values] of numbers) {
+      const known = answered.get(id);
+      // Readings that came between the two requests: what the second says is of another state.
+      if (known === undefined || known.get('count') !== values.get('count')) continue;
+      for (const [aggregation, text] of values) known.set(aggregation, text);
+    }
+  }
+  return toSeries(answered);
+}
+
+/**
+ * One window: of the day, aligned to midnight, so that it does not matter whether `to` is inclusive; or of just the
+ * part.
+ */
+function askOnce(
+  context: SourceContext,
+  expressions: readonly string[],
+  aggregations: readonly string[],
+  part: TimeRange | undefined,
+): Promise<Map<string, Map<string, string>>> {
+  const range = part ?? dayRange(context.day.date);
+  return collectStatistics(
+    context,
+    { expressions, range, aggregations, window: part === undefined ? '1d' : 'none' },
+    () => new Map<string, Map<string, string>>(),
+    (answered, row) => {
+      if (part === undefined && row.timestampMicros !== range.fromMicros) return;
+      const values = answered.get(row.id) ?? new Map<string, string>();
+      answered.set(row.id, values);
+      for (const [aggregation, text] of row.values) values.set(aggregation, text);
+    },
+  );
+}
+
+function toSeries(answered: ReadonlyMap<string, AnsweredValues>): ReadonlyMap<string, SourceSeries> {
+  const series = new Map<string, SourceSeries>();
+  for (const [id, values] of answered) {
+    series.set(id, {
+      count: parsed(values, 'count', parseInt64Text) ?? 0,
+      firstMicros: parsed(values, 'first_time', parseTimestampText),
+      lastMicros: parsed(values, 'last_time', parseTimestampText),
+      values,
+    });
+  }
+  return series;
+}
+
+function parsed<T>(values: AnsweredValues, aggregation: string, parse: (text: string) => T): T | undefined {
+  const text = values.get(aggregation);
+  return text === undefined || text === 'null' ? undefined : parse(text);
+}

@@ -1,0 +1,146 @@
+/** Which series a job selects of a vessel. */
+import { cleanForeignText, RetriableError } from '../errors.ts';
+import type { SeriesMetadata } from '../model/index.ts';
+import { formatVesselDay, MAX_SERIES, vesselOf } from '../model/index.ts';
+import { tooManySeries } from './answer-faults.ts';
+import type { ResolvedSeries, SourceContext } from './context.ts';
+import { askMetadata } from './metadata.ts';
+
+/** UUIDs in one `id/…` expression: 1.9 kB, which also fits a URL, and services bound the length of an expression. */
+const IDS_PER_EXPRESSION = 50;
+
+/** An expression of `select` with the vessel put in. */
+export function expressionFor(expression: string, vessel: string): string {
+  return expression.replaceAll('{vessel}', vessel);
+}
+
+/** `id/…` expressions for series. */
+export function idExpressions(ids: readonly string[]): string[] {
+  const expressions: string[] = [];
+  for (let at = 0; at < ids.length; at += IDS_PER_EXPRESSION)
+    expressions.push(`id/${ids.slice(at, at + IDS_PER_EXPRESSION).join(',')}`);
+  return expressions;
+}
+
+/** An expression as it is asked for, and as the job has it. */
+interface Selected {
+  readonly expression: string;
+  readonly written: string;
+  readonly optional: boolean;
+}
+
+/**
+ * Ask metadata which series `select` means for the vessel. Throws RetriableError `no-series` where an expression that
+ * is not optional matches none, or none matches any: 404 is never "empty". Throws RetriableError `malformed-imo`.
+ */
+export function resolveSeries(context: SourceContext): Promise<ResolvedSeries> {
+  const { job, day } = context;
+  const select = job.select.map((written) => ({
+    written,
+    expression: expressionFor(written, day.vessel),
+    optional: job.optional?.includes(written) === true,
+  }));
+  return resolveSelection(context, select);
+}
+
+/** The series of these ids that there still are. Throws RetriableError `no-series` when there is none. */
+export function resolveSeriesOfIds(context: SourceContext, ids: readonly string[]): Promise<ResolvedSeries> {
+  const select = idExpressions(ids).map((expression) => ({
+    expression,
+    written: expression,
+    optional: true,
+  }));
+  return resolveSelection(context, select);
+}
+
+async function resolveSelection(
+  context: SourceContext,
+  select: readonly Selected[],
+): Promise<ResolvedSeries> {
+  const bySeries = new Map<string, SeriesMetadata>();
+  const unmatched: string[] = [];
+  let plain = true;
+  const ids = new Set<string>();
+  /** Of another vessel nothing is held. */
+  const keep = (series: SeriesMetadata): SeriesMetadata | undefined => {
+    const vessel = series.vesselImo === null ? undefined : vesselOf(series.vesselImo);
+    if (vessel !== undefined && vessel !== context.day.vessel) return undefined;
+    if (ids.add(series.timeSeriesId).size > MAX_SERIES) throw tooManySeries();
+    return series;
+  };
+  for (const selected of select) {
+    const matched = await askSelected(context, selected, keep);
+    if (matched.length === 0) {
+      unmatched.push(selected.written);
+      plain = false;
+    }
+    for (const series of matched) {
+      // Overlapping expressions must not fetch a series twice: whether the service merges them is not promised.
+      const isMine = series !== undefined && isOfVessel(context, selected, series);
+      if (!isMine || bySeries.has(series.timeSeriesId)) plain = false;
+      else bySeries.set(series.timeSeriesId, series);
+    }
+  }
+  const expressions = select.map(({ expression }) => expression);
+  if (bySeries.size === 0) throw noSeries(context, expressions, 'matches no series of the vessel');
+  const metadata = [...bySeries.values()];
+  const idOf = new Map(metadata.map((series) => [series.timeSeriesId, series.id]));
+  return { metadata, idOf, expressions: plain ? expressions : idExpressions([...idOf.keys()]), unmatched };
+}
+
+async function askSelected<T>(
+  context: SourceContext,
+  { expression, optional }: Selected,
+  keep: (series: SeriesMetadata) => T,
+): Promise<T[]> {
+  try {
+    return await askMetadata(context, expression, keep, optional ? 'take' : 'throw');
+  } catch (error) {
+    if (!(error instanceof RetriableError && error.code === 'nothing-found')) throw error;
+    throw noSeries(context, [expression], `matches no series (${error.message})`);
+  }
+}
+
+function noSeries(
+  { job, day }: SourceContext,
+  expressions: readonly string[],
+  found: string,
+): RetriableError {
+  const named = expressions.map((one) => `'${one}'`).join(', ');
+  const advice = `check 'select' in ${job.path ?? `job '${job.name}'`}, the vessel's number, and what the credentials may read; where some vessels have no such series, let the job say 'optional: true' for the expression`;
+  return new RetriableError('no-series', `${formatVesselDay(day)}: ${named} ${found}; ${advice}`);
+}
+
+/** Series without a vessel belong to whoever selects them. */
+function isOfVessel(
+  { day, log }: SourceContext,
+  { expression }: Selected,
+  { vesselImo, id }: SeriesMetadata,
+): boolean {
+  if (vesselImo === null) return true;
+  const vessel = vesselOf(vesselImo);
+  if (vessel !== undefined) return vessel === day.vessel;
+  const message = `${formatVesselDay(day)}: found '${cleanForeignText(vesselImo, [], 60)}' as the IMO number of series '${cleanForeignText(id, [], 100)}', expected seven digits; report it to the operator of the query service`;
+  if (expression.includes(day.vessel)) throw new RetriableError('malformed-imo', message);
+  log.warn({ code: 'malformed-imo' }, `left out as another vessel's: ${message}`);
+  return false;
+}
+
+export type SeriesCache = (context: SourceContext) => Promise<ResolvedSeries>;
+
+/** Vessels whose series are remembered. Days come by vessel, so that few are enough. */
+const REMEMBERED_VESSELS = 8;
+
+/** A vessel's series are the same for all its days: asked once, while its days are at work. */
+export function createSeriesCache(): SeriesCache {
+  const known = new Map<string, Promise<ResolvedSeries>>();
+  return (context) => {
+    const key = `${context.day.job}/${context.day.vessel}`;
+    const asked = known.get(key) ?? resolveSeries(context);
+    if (!known.has(key)) asked.catch(() => known.delete(key));
+    known.set(key, asked);
+    const [oldest] = known.keys();
+    if (known.size > REMEMBERED_VESSELS && oldest !== undefined) known.delete(oldest);
+    return asked;
+  };
+}

@@ -1,0 +1,62 @@
+/** Time slices are asked for one after the other, and what does not come in halves. */
+import type { RetryScope } from '../fetch/retry.ts';
+import type { Micros, TimeRange } from '../model/index.ts';
+import { formatRange, formatVesselDay } from '../model/index.ts';
+import type { SlicedFamily } from '../plan/slice-length.ts';
+import { splitTimeSlice } from '../plan/time-slices.ts';
+import { mayFitInHalves } from './answer-faults.ts';
+import type { SourceContext } from './context.ts';
+
+interface SlicesOptions {
+  readonly family: SlicedFamily;
+  /** Slices are cut at multiples of it. */
+  readonly stepMicros?: number | undefined;
+  /**
+   * Ask for one slice. `cursor`: everything of the slice before it has been taken; whoever keeps the beginning of
+   * an answer that broke off moves it. `scope` is for the client.
+   */
+  readonly ask: (slice: TimeRange, scope: RetryScope, cursor: { micros: Micros }) => Promise<void>;
+}
+
+/**
+ * Ask for time slices in order. Whatever kept one from coming, after a few failures it is asked for in halves, down
+ * to one step; how long a slice gets through is remembered on this vessel-day, and for a while in its job. Throws
+ * what `ask` throws of a slice that cannot be cut, that a shorter one would not mend, or once the vessel-day has met
+ * too many failures in a row.
+ */
+export async function askInSlices(
+  context: SourceContext,
+  slices: readonly TimeRange[],
+  { family, stepMicros, ask }: SlicesOptions,
+): Promise<void> {
+  const { streak, lengths, log, day } = context;
+  const length = lengths[family];
+  const queue = [...slices];
+  for (let slice = queue.shift(); slice !== undefined; slice = queue.shift()) {
+    const halves = splitTimeSlice(slice, stepMicros);
+    if (halves !== undefined && lengthOf(slice) > length.maxMicros) {
+      queue.unshift(...halves);
+      continue;
+    }
+    const cursor = { micros: slice.fromMicros };
+    try {
+      await ask(slice, { streak, isDivisible: halves !== undefined }, cursor);
+      length.passed(lengthOf(slice));
+    } catch (error) {
+      const rest = { fromMicros: cursor.micros, toMicros: slice.toMicros };
+      const parts = mayFitInHalves(error, streak) ? splitTimeSlice(rest, stepMicros) : undefined;
+      if (parts === undefined) throw error;
+      // Where the beginning has come it was not the length.
+      if (cursor.micros === slice.fromMicros) length.failed(Math.max(...parts.map(lengthOf)));
+      log.info(
+        { vesselDay: formatVesselDay(day), range: formatRange(rest) },
+        `${family} asked for in halves`,
+      );
+      queue.unshift(...parts);
+    }
+  }
+}
+
+function lengthOf({ fromMicros, toMicros }: TimeRange): Micros {
+  return toMicros - fromMicros;
+}

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  PutObjectCommand,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import { PROBE_PREFIX } from './key.ts';
+import type { S3Bucket } from './s3-client.ts';
+import { isConflict } from './s3-errors.ts';
+import type { Version } from './store.ts';
+
+/** Which conditions a server obeys. Some ignore them in silence, so that only trying tells. */
+export interface S3Abilities {
+  /** How a version is named in `If-Match` on PUT; undefined where that is ignored or refused. */
+  readonly matchForm: ((version: Version) => string) | undefined;
+  /** Completing an upload obeys `If-Match` and `If-None-Match`. */
+  readonly completes: boolean;
+}
+
+const NO_VERSION = '"00000000000000000000000000000000"';
+/** The standard's form, and that of Ceph before 17. */
+const MATCH_FORMS = [(version: Version) => version, (version: Version) => version.replaceAll('"', '')];
+
+/** Try them on an object of our own, `_probes/<id>`: eight or nine requests, and nothing is left. */
+export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
+  const key = `${PROBE_PREFIX}${randomUUID()}`;
+  const target = { Bucket: s3.bucket, Key: s3.nameOf(key) };
+  return await s3.call('try conditional writes at', key, async () => {
+    try {
+      const { ETag } = await s3.client.send(new PutObjectCommand({ ...target, Body: 'probe' }));
+      const matchForm = await findMatchForm(s3, target, ETag ?? '');
+      return { matchForm, completes: matchForm !== undefined && (await obeysOnComplete(s3, target)) };
+    } finally {
+      await s3.client.send(new DeleteObjectCommand(target)).catch(() => {});
+    }
+  });
+}
+
+type Target = { readonly Bucket: string; readonly Key: string };
+
+async function findMatchForm(
+  s3: S3Bucket,
+  target: Target,
+  version: Version,
+): Promise<S3Abilities['matchForm']> {
+  const obeys = async (IfMatch: string) => {
+    try {
+      await s3.client.send(new PutObjectCommand({ ...target, Body: 'probe', IfMatch }));
+      return true;
+    } catch (error) {
+      if (isConflict(error) || isNotImplemented(error)) return false;
+      throw error;
+    }
+  };
+  // What lets a wrong version pass ignores the condition.
+  if (version === '' || (await obeys(NO_VERSION))) return undefined;
+  for (const form of MATCH_FORMS) if (await obeys(form(version))) return form;
+  return undefined;
+}
+
+/** There is an object: a server that completes over it for `If-None-Match: *` ignores the condition. */
+async function obeysOnComplete(s3: S3Bucket, target: Target): Promise<boolean> {
+  const { UploadId } = await s3.client.send(new CreateMultipartUploadCommand(target));
+  const upload = { ...target, UploadId: UploadId! };
+  try {
+    const part = await s3.client.send(new UploadPartCommand({ ...upload, PartNumber: 1, Body: 'probe' }));
+    const Parts = [{ PartNumber: 1, ETag: part.ETag }];
+    const command = { ...upload, MultipartUpload: { Parts }, IfNoneMatch: '*' };
+    await s3.onceClient.send(new CompleteMultipartUploadCommand(command));
+    return false;
+  } catch (error) {
+    await s3.client.send(new AbortMultipartUploadCommand(upload)).catch(() => {});
+    if (isConflict(error)) return true;
+    if (isNotImplemented(error)) return false;
+    throw error;
+  }
+}
+
+function isNotImplemented(error: unknown): boolean {
+  const { name, $metadata } = error as { name?: string; $metadata?: { httpStatusCode?: number } };
+  return name === 'NotImplemented' || $metadata?.httpStatusCode === 501;
+}

@@ -1,0 +1,104 @@
+/** A stream that a person may be looking at: its width, its colours, and a bar that log lines do not break. */
+import { styleText } from 'node:util';
+import type { Clock } from '../model/index.ts';
+import { wrapText } from './format.ts';
+
+export interface Screen {
+  write(text: string): void;
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+  /** Are colours wanted and understood? */
+  readonly colour?: boolean | undefined;
+}
+
+export type Style = 'red' | 'green' | 'yellow' | 'cyan' | 'dim' | 'bold';
+
+/** A stream of this process; `colour` is what NO_COLOR, FORCE_COLOR and the terminal say, unless it is refused. */
+export function openScreen(stream: NodeJS.WriteStream, colourRefused: boolean): Screen {
+  return {
+    write: (text) => void stream.write(text),
+    isTTY: stream.isTTY,
+    get columns() {
+      return stream.columns;
+    },
+    colour: !colourRefused && styleText('red', 'x', { stream }) !== 'x',
+  };
+}
+
+/** `text` in a style where the screen has colours. */
+export function paint(screen: Pick<Screen, 'colour'>, style: Style, text: string): string {
+  return screen.colour === true ? styleText(style, text, { validateStream: false }) : text;
+}
+
+/** Columns that a line may take: no bound where nobody looks. */
+export function roomOn({ isTTY, columns }: Screen): number {
+  return isTTY === true ? (columns ?? 80) : Infinity;
+}
+
+/** Write text for people: on a terminal no line is wider than it is. */
+export function writeText(screen: Screen, text: string): void {
+  screen.write(wrapText(text, roomOn(screen)));
+}
+
+/** One line that is drawn again and again at the foot of a terminal; nothing elsewhere. */
+interface Bar {
+  /** Draw what `describe` says of so many columns; unless `force`d, at most ten times a second. */
+  draw(describe: (columns: number) => string, force: boolean): void;
+  /** Write a line above it. */
+  print(line: string): void;
+  /** Remove it. */
+  end(): void;
+}
+
+const REDRAW_MS = 100;
+const CLEAR = '\r\u001b[2K';
+
+export function createBar(screen: Screen, clock: Clock): Bar {
+  const drawn = screen.isTTY === true;
+  let lastDrawMs = Number.NEGATIVE_INFINITY;
+  let line = '';
+  const clear = () => line !== '' && screen.write(CLEAR);
+  return {
+    draw(describe, force) {
+      const nowMs = clock.monotonicMs();
+      if (!drawn || (!force && nowMs - lastDrawMs < REDRAW_MS)) return;
+      lastDrawMs = nowMs;
+      // The last column stays free: some terminals go on to the next line from there.
+      line = describe(roomOn(screen) - 1);
+      screen.write(CLEAR + line);
+    },
+    print(text) {
+      clear();
+      writeText(screen, text.endsWith('\n') ? text : `${text}\n`);
+      if (line !== '') screen.write(line);
+    },
+    end() {
+      clear();
+      line = '';
+    },
+  };
+}
+
+const BAR_CELLS = 24;
+const LEAST_BAR_CELLS = 8;
+
+/**
+ * A share of one and words about it ('' for none), in one line of at most `columns`: the bar gives way first, then
+ * words from the back of the list; the last one, the time left, stays.
+ */
+export function describeBar(
+  screen: Screen,
+  share: number,
+  words: readonly string[],
+  columns: number,
+): string {
+  const said = [...words];
+  const width = () => said.reduce((sum, word) => sum + (word === '' ? 0 : 2 + word.length), 0);
+  while (said.length > 2 && LEAST_BAR_CELLS + width() > columns) said.splice(-2, 1);
+  const text = said.filter((word) => word !== '').join('  ');
+  const cells = Math.min(BAR_CELLS, columns - width());
+  if (cells <= 0) return text.slice(0, columns);
+  const full = Math.round(Math.min(1, share) * cells);
+  const bar = paint(screen, 'cyan', '█'.repeat(full)) + paint(screen, 'dim', '░'.repeat(cells - full));
+  return `${bar}  ${text}`;
+}

@@ -1,0 +1,134 @@
+/** What the scheduler makes of a service that names no vessel, or fewer than the ledger knows. */
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
+import type { Backfill } from '../../src/fleet/backfills.ts';
+import { backfillId, listBackfills, writeBackfill } from '../../src/fleet/backfills.ts';
+import { followBackfill } from '../../src/fleet/follow-backfill.ts';
+import type { PlanningPorts } from '../../src/fleet/nightly.ts';
+import { createScheduler } from '../../src/fleet/scheduler.ts';
+import type { Job } from '../../src/model/index.ts';
+import { addDays, datesBetween } from '../../src/model/index.ts';
+import { openRedis } from '../../src/redis/connection.ts';
+import { createScheduleState } from '../../src/redis/schedule-state.ts';
+import { clientOf } from '../fetch/listener.ts';
+import type { Fault } from '../helpers/faulty-service/faults.ts';
+import { redisForTests } from '../helpers/redis.ts';
+import type { TestService } from '../helpers/run.ts';
+import { OTHER_VESSEL, QUICK_LIMITS, startTestService, VESSEL } from '../helpers/run.ts';
+import type { PlanningBench } from './planning-bench.ts';
+import { JOB, openPlanningBench, withoutLookBacks } from './planning-bench.ts';
+
+const server = await redisForTests();
+const connection = server && (await openRedis(server.url));
+const redis = connection?.openForQueue() as Redis;
+const never = new AbortController().signal;
+const DISCOVERED: Job = { ...JOB, vessels: { discover: 'flat/*/*' } };
+const { schedule: _, ...UNSCHEDULED } = DISCOVERED;
+const REQUEST = { job: JOB.name, from: '2025-03-01', to: '2025-03-03', vessels: [], allowShrink: false };
+const BACKFILL: Backfill = {
+  backfillVersion: 1,
+  id: backfillId(REQUEST),
+  ...REQUEST,
+  paused: false,
+  createdAt: '2026-01-10T00:00:00.000Z',
+};
+const NOTHING: readonly (readonly [string, Fault])[] = [
+  ['404', { kind: 'status', status: 404 }],
+  ['an empty list', { kind: 'garbage', body: '[]', contentType: 'application/json' }],
+];
+
+describe.skipIf(server === undefined)('discovery in the fleet', () => {
+  let service: TestService;
+  let bench: PlanningBench;
+  let planning: PlanningPorts;
+  let unsettled: number | undefined;
+
+  beforeAll(async () => {
+    service = await startTestService({ vessels: 2 });
+  });
+  beforeEach(async () => {
+    service.faults = undefined;
+    unsettled = undefined;
+    bench = await openPlanningBench(redis, server!.newPrefix(), Date.parse('2026-01-10T06:15:00Z'));
+    const { clientId, clientSecret } = service;
+    const client = clientOf(service, { clientId, clientSecret, limits: QUICK_LIMITS });
+    const onDiscovered = (_job: string, troubles: number) => {
+      unsettled = troubles;
+    };
+    planning = { ...bench.planning, ports: { ...bench.planning.ports, client }, onDiscovered };
+    return () => bench[Symbol.asyncDispose]();
+  });
+  afterAll(async () => {
+    await service.close();
+    await connection!.close();
+    await server!.stop();
+  });
+
+  const ill = (fault: Fault) => {
+    service.faults = ({ family }) => (family === 'metadata' ? fault : undefined);
+  };
+  const scheduler = (job: Job) => {
+    const state = createScheduleState(redis, bench.prefix, 'a scheduler');
+    return createScheduler({ ...planning, jobs: [job], state: withoutLookBacks(state, bench.clock) });
+  };
+
+  for (const [what, fault] of NOTHING) {
+    test(`${what}: the night is not planned by it, but as soon as the service is well`, async () => {
+      ill(fault);
+      const one = scheduler(DISCOVERED);
+      await one.look(never);
+      expect(await bench.waiting()).toEqual([]);
+      expect(bench.missing.size).toBe(0);
+      service.faults = undefined;
+      await one.look(never);
+      expect(await bench.waiting()).toHaveLength(10);
+      expect(unsettled).toBe(0);
+    });
+
+    test(`${what}: no backfill is covered by it, scheduled or followed`, async () => {
+      await writeBackfill(bench.store, BACKFILL);
+      ill(fault);
+      await scheduler(UNSCHEDULED).look(never);
+      expect(await listBackfills(bench.store)).toEqual([BACKFILL]);
+      const said: string[] = [];
+      const stop = new AbortController();
+      const driver = createBackfillDriver(planning, BACKFILL, DISCOVERED);
+      await expect(driver.step(never)).rejects.toMatchObject({ code: 'no-vessels' });
+      const view = { show() {}, print: (text: string) => void said.push(text), end() {} };
+      const options = { planning, backfill: BACKFILL, driver, view, intervalMs: 1_000 };
+      const following = followBackfill({ ...options, signal: stop.signal });
+      const ended = expect(following).rejects.toMatchObject({ code: 'cancelled' });
+      await expect.poll(() => said.join()).toContain('trying again: metadata of flat/*/*');
+      stop.abort();
+      await ended;
+      expect(await listBackfills(bench.store)).toEqual([BACKFILL]);
+      service.faults = undefined;
+      expect(await driver.step(never)).toMatchObject({ due: 4, queued: 4, finished: false });
+    });
+  }
+
+  test('a vessel that the ledger knows is planned although it is left out, and counted', async () => {
+    const gone = 'IMO9000001';
+    await bench.finish({ job: JOB.name, vessel: gone, date: '2026-01-08' });
+    await scheduler(DISCOVERED).look(never);
+    const vessels = new Set((await bench.waiting()).map((text) => text.split('/')[0]));
+    expect(vessels).toEqual(new Set([VESSEL, OTHER_VESSEL, gone]));
+    expect(unsettled).toBe(1);
+    expect(bench.missing.get(JOB.name)).toEqual([14, '2026-01-05']);
+    const queued = await bench.queue.bull.getJobs(['waiting'], 0, -1);
+    expect(queued.filter(({ data }) => data.unlisted).map(({ data }) => data.vessel)).toEqual(
+      Array.from({ length: 4 }, () => gone),
+    );
+  });
+
+  test('a vessel whose last receipt is older than fourteen days has left', async () => {
+    for (const date of datesBetween('2025-12-20', '2025-12-27'))
+      await bench.finish({ job: JOB.name, vessel: 'IMO9000001', date });
+    await bench.finish({ job: JOB.name, vessel: 'IMO9000002', date: addDays('2025-12-28', 0) });
+    await scheduler(DISCOVERED).look(never);
+    const text = (await bench.waiting()).join();
+    expect(text).not.toContain('IMO9000001');
+    expect(text).toContain('IMO9000002');
+  });
+});

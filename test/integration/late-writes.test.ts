@@ -1,0 +1,203 @@
+/**
+ * A write that comes late changes nothing (I7): each mutation of a vessel-day's export is held past a takeover and a
+ * third publish, then let go. `verify` finds nothing, the newest day stays, and every run says the truth.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readReceipt } from '../../src/lake/ledger.ts';
+import type { VesselDay } from '../../src/model/index.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { ObjectStore } from '../../src/store/store.ts';
+import { serviceNames } from '../helpers/lake.ts';
+import type { RanExport, RunExportOptions, TestService } from '../helpers/run.ts';
+import { DATE, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
+import { s3ForTests } from '../helpers/s3.ts';
+import { startFaultProxy } from '../store/fault-proxy.ts';
+import { runVerify } from '../verify/audit-lake.ts';
+
+const s3 = await s3ForTests();
+const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: DATE };
+const NOON_MICROS = Date.parse(`${DATE}T12:00:00Z`) * 1_000;
+/** One series is enough. */
+const JOBS = {
+  measurements: { dataset: 'measurements', vessels: [VESSEL], select: ['flat/{vessel}/Shaft Power'] },
+};
+
+const MUTATIONS = [
+  ...['put', 'putIf', 'putIfAbsent', 'remove', 'removeAll', 'removeIf'],
+  ...['createUpload', 'uploadPart', 'adoptUpload', 'completeUpload', 'abortUpload'],
+] as const;
+
+/** Where a run's n-th mutation can be held. */
+interface HoldingPlace {
+  readonly lakeUrl: string;
+  readonly env: Record<string, string>;
+  /** Hold the n-th mutation of the run with these options. `held` resolves when it is, and with undefined when there is none. */
+  holding(nth: number): { options: Partial<RunExportOptions>; held: Promise<string>; release(): void };
+}
+
+let service: TestService;
+let series: string;
+let added = 0;
+
+beforeAll(async () => {
+  service = await startTestService({ readingsPerDay: 1_000 });
+  [series] = [...(await serviceNames(service, [`flat/${VESSEL}/Shaft Power`])).keys()] as [string];
+});
+afterAll(() => service.close());
+
+/** The source has one reading more. */
+function addReading(): void {
+  service.overlay.addReadings(series, [{ timestampMicros: NOON_MICROS + ++added, valueText: '1.5' }]);
+}
+
+function localPlace(lakeUrl: string): HoldingPlace {
+  return {
+    lakeUrl,
+    env: {},
+    holding(nth) {
+      const [held, gate] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
+      let seen = 0;
+      const wrapStore = (store: ObjectStore): ObjectStore => {
+        const wrapped = { ...store };
+        for (const name of MUTATIONS) {
+          const act = store[name] as (...args: unknown[]) => Promise<unknown>;
+          Object.assign(wrapped, {
+            [name]: async (...args: unknown[]) => {
+              if (++seen === nth) {
+                held.resolve(`${name} ${JSON.stringify(args[0])}`);
+                await gate.promise;
+              }
+              return act(...args);
+            },
+          });
+        }
+        return wrapped;
+      };
+      return { options: { overrides: { wrapStore } }, held: held.promise, release: gate.resolve };
+    },
+  };
+}
+
+async function publishedRows({ lakeUrl, env }: HoldingPlace): Promise<number | undefined> {
+  const store = await openStore(lakeUrl, env);
+  try {
+    return (await readReceipt(store, DAY))?.rows;
+  } finally {
+    await store.close();
+  }
+}
+
+async function holdPast(place: HoldingPlace, nth: number, force: boolean): Promise<string | undefined> {
+  const { lakeUrl, env } = place;
+  const perform = (
+    args: RunExportOptions['args'],
+    options: Partial<RunExportOptions> = {},
+  ): Promise<RanExport> => runExport({ service, lakeUrl, env, jobs: JOBS, args: args!, ...options });
+  const { options, held, release } = place.holding(nth);
+  const late = perform({ force }, options);
+  const what = await Promise.race([held, late.then(() => undefined)]);
+  if (what === undefined) return undefined;
+  const rowsBefore = await publishedRows(place);
+  addReading();
+  const second = await perform({ force, takeover: true });
+  expect([second.code, second.error], what).toEqual([0, undefined]);
+  addReading();
+  const third = await perform({ force: true, takeover: true });
+  expect([third.code, third.results[0]?.state], what).toEqual([0, 'published']);
+  release();
+  const { code, results } = await late;
+  const rows = await publishedRows(place);
+  expect(rows, what).toBe(third.results[0]!.rows);
+  // It was overtaken and says so; or it says what it had published before it was held; or
+  // it began anew and found or published the newest.
+  const isAfterReceipt = /^removeAll|delete=/.test(what);
+  if (code !== 0) expect(results[0], what).toMatchObject({ state: 'running', code: 'fenced' });
+  else expect(results[0], what).toMatchObject({ rows: isAfterReceipt ? rowsBefore : rows });
+  const verified = await runVerify({ service, lakeUrl, env, jobs: JOBS, deep: true });
+  expect([verified.code, verified.found], what).toEqual([0, []]);
+  const again = await perform({});
+  expect(again.results[0], what).toMatchObject({ state: 'published', exported: false, rows });
+  return what;
+}
+
+/** Hold one mutation after the other, until a run has fewer. */
+async function holdEach(
+  newPlace: () => Promise<HoldingPlace & AsyncDisposable>,
+  force: boolean,
+): Promise<string[]> {
+  const all: string[] = [];
+  for (let nth = 1; ; nth++) {
+    await using place = await newPlace();
+    if (force) {
+      const { lakeUrl, env } = place;
+      const first = await runExport({ service, lakeUrl, env, jobs: JOBS });
+      expect(first.code).toBe(0);
+    }
+    const what = await holdPast(place, nth, force);
+    if (what === undefined) return all;
+    all.push(what);
+  }
+}
+
+describe('on a disk', () => {
+  const newPlace = async () => {
+    const lake = await newLake();
+    return { ...localPlace(lake.url), [Symbol.asyncDispose]: () => lake[Symbol.asyncDispose]() };
+  };
+
+  test('of a new day', async () => {
+    const held = await holdEach(newPlace, false);
+    expect(held.map((what) => what.split(' ')[0])).toEqual([
+      ...['putIf', 'createUpload', 'uploadPart', 'putIf', 'completeUpload'],
+      ...['putIf', 'putIf', 'removeAll'],
+    ]);
+  });
+
+  test('of a day that is replaced', async () => {
+    expect((await holdEach(newPlace, true)).length).toBe(8);
+  });
+});
+
+describe.skipIf(s3 === undefined)('on S3, held in the network', () => {
+  const newPlace = async () => {
+    const { bucket, drop } = await s3!.newBucket();
+    const proxy = await startFaultProxy(s3!.endpoint);
+    const env = {
+      AWS_ENDPOINT_URL_S3: s3!.endpoint,
+      AWS_REGION: s3!.region,
+      AWS_ACCESS_KEY_ID: s3!.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: s3!.secretAccessKey,
+    };
+    return {
+      lakeUrl: `s3://${bucket}/lake`,
+      env,
+      holding(nth: number) {
+        const [held, gate] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
+        let seen = 0;
+        const isHeld = ({ method, url }: { method: string; url: string }) => {
+          const isMutation = ['PUT', 'POST', 'DELETE'].includes(method) && !url.includes('_probes');
+          if (!isMutation || ++seen !== nth) return false;
+          held.resolve(`${method} ${decodeURIComponent(url)}`);
+          return true;
+        };
+        proxy.script(isHeld, { kind: 'hold', until: gate.promise });
+        const options = { env: { ...env, AWS_ENDPOINT_URL_S3: proxy.endpoint } };
+        return { options, held: held.promise, release: gate.resolve };
+      },
+      async [Symbol.asyncDispose]() {
+        await proxy[Symbol.asyncDispose]();
+        await drop();
+      },
+    };
+  };
+
+  test.each([
+    ['of a new day', false],
+    ['of a day that is replaced', true],
+  ])('%s', async (_, force) => {
+    const held = await holdEach(newPlace, force);
+    expect(held.map((what) => what.split(' ')[0])).toEqual([
+      ...['PUT', 'POST', 'PUT', 'PUT', 'POST', 'PUT', 'PUT', 'POST'],
+    ]);
+  });
+});

@@ -1,0 +1,235 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Redis } from 'ioredis';
+import { afterAll, describe, expect, test } from 'vitest';
+import { silentLog } from '../../src/model/index.ts';
+import type { OperationsOptions, OperationsServer } from '../../src/monitoring/http-server.ts';
+import { startOperationsServer } from '../../src/monitoring/http-server.ts';
+import type { MetricSources, Metrics } from '../../src/monitoring/metrics.ts';
+import { createMetrics } from '../../src/monitoring/metrics.ts';
+import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { openRedis } from '../../src/redis/connection.ts';
+import { redisForTests } from '../helpers/redis.ts';
+
+const SOURCES: MetricSources = {
+  concurrencyLimit: () => 3,
+  depth: async () => ({ waiting: 12, failed: 1 }),
+  active: () => 2,
+  isHeld: async () => false,
+};
+
+const servers: OperationsServer[] = [];
+afterAll(async () => {
+  for (const server of servers) await server.close();
+});
+
+async function serve(options: Partial<OperationsOptions> = {}): Promise<OperationsServer> {
+  const server = await startOperationsServer({
+    host: '127.0.0.1',
+    port: 0,
+    log: silentLog,
+    metrics: createMetrics(SOURCES),
+    unready: async () => undefined,
+    ...options,
+  });
+  servers.push(server);
+  return server;
+}
+
+/** Samples of the exposition text: name with labels → value. */
+async function samplesOf(metrics: Metrics): Promise<Map<string, number>> {
+  const { text } = await metrics.read();
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [
+      line.slice(0, line.lastIndexOf(' ')),
+      Number(line.slice(line.lastIndexOf(' ') + 1)),
+    ]),
+  );
+}
+
+test('metrics count vessel-days, rows, requests, refusals and times', async () => {
+  const metrics = createMetrics(SOURCES);
+  metrics.onVesselDay({ job: 'measurements' }, 'published', { rows: 1_200, seconds: 4 });
+  metrics.onVesselDay({ job: 'measurements' }, 'published', { rows: 300, seconds: 2 });
+  metrics.onVesselDay({ job: 'measurements' }, 'failed');
+  metrics.onRequest({ status: 200, ms: 250 });
+  metrics.onRequest({ status: 429, ms: 5 });
+  metrics.onRequest({ ms: 1_000 });
+  metrics.onEncoded(0.2);
+  metrics.onUploaded(0.4, 5_000_000);
+  metrics.onPlanned('measurements', 7, '2026-01-05');
+  metrics.onPlanned('metadata', 0, undefined);
+  metrics.onDiscovered('measurements', 2);
+  metrics.onLookedBack('measurements', { changed: 2, refused: 1 });
+  metrics.onLookedBack('measurements', { changed: 0, refused: 1 });
+  const samples = await samplesOf(metrics);
+  expect(Object.fromEntries(samples)).toMatchObject({
+    'vessel_export_vessel_days_total{job="measurements",outcome="published"}': 2,
+    'vessel_export_vessel_days_total{job="measurements",outcome="failed"}': 1,
+    'vessel_export_rows_total{job="measurements"}': 1_500,
+    vessel_export_vessel_day_seconds_sum: 6,
+    'vessel_export_requests_total{status="200"}': 1,
+    'vessel_export_requests_total{status="429"}': 1,
+    'vessel_export_requests_total{status="0"}': 1,
+    vessel_export_rate_limited_total: 1,
+    vessel_export_request_seconds_count: 3,
+    vessel_export_encode_seconds_sum: 0.2,
+    vessel_export_upload_seconds_sum: 0.4,
+    vessel_export_uploaded_bytes_total: 5_000_000,
+    'vessel_export_missing_vessel_days{job="measurements"}': 7,
+    'vessel_export_oldest_missing_timestamp_seconds{job="measurements"}': 1_767_571_200,
+    'vessel_export_oldest_missing_timestamp_seconds{job="metadata"}': 0,
+    'vessel_export_unsettled_vessels{job="measurements"}': 2,
+    'vessel_export_look_back_vessel_days{job="measurements",state="changed"}': 0,
+    'vessel_export_look_back_vessel_days{job="measurements",state="refused"}': 1,
+    'vessel_export_look_back_timestamp_seconds{job="measurements"}': expect.any(Number),
+    vessel_export_cap: 3,
+    vessel_export_active_vessel_days: 2,
+    vessel_export_on_hold: 0,
+    'vessel_export_queue_vessel_days{state="waiting"}': 12,
+    'vessel_export_queue_vessel_days{state="failed"}': 1,
+  });
+});
+
+test('what cannot be looked up has no sample, and none of before', async () => {
+  let isThere = true;
+  const metrics = createMetrics({
+    ...SOURCES,
+    depth: async () => (isThere ? { waiting: 12 } : {}),
+    isHeld: async () => (isThere ? true : undefined),
+  });
+  const [waiting, held] = [
+    'vessel_export_queue_vessel_days{state="waiting"}',
+    'vessel_export_on_hold',
+  ] as const;
+  const seen = async () => {
+    const samples = await samplesOf(metrics);
+    return [samples.get(waiting), samples.get(held)];
+  };
+  expect(await seen()).toEqual([12, 1]);
+  isThere = false;
+  expect(await seen()).toEqual([undefined, undefined]);
+  isThere = true;
+  expect(await seen()).toEqual([12, 1]);
+});
+
+test('who plans says so, and what is missing; who stands by leaves that to the other', async () => {
+  const metrics = createMetrics(SOURCES);
+  expect([...(await samplesOf(metrics)).keys()]).not.toContain('vessel_export_scheduler_leader');
+  metrics.onLead(true);
+  metrics.onPlanned('measurements', 7, '2026-01-05');
+  metrics.onLooked('measurements');
+  metrics.onDiscovered('measurements', 1);
+  metrics.onRemarked('measurements', 1);
+  metrics.onPlanningFailed();
+  const leading = {
+    'vessel_export_missing_vessel_days{job="measurements"}': 7,
+    'vessel_export_oldest_missing_timestamp_seconds{job="measurements"}': 1_767_571_200,
+    'vessel_export_planned_timestamp_seconds{job="measurements"}': expect.any(Number),
+    vessel_export_planning_failures_total: 1,
+    vessel_export_scheduler_leader: 1,
+  };
+  expect(Object.fromEntries(await samplesOf(metrics))).toMatchObject(leading);
+  // Redis cannot say who leads: the figures stay, the lead is not claimed.
+  metrics.onLead(undefined);
+  const unknown = { ...leading, vessel_export_scheduler_leader: 0 };
+  expect(Object.fromEntries(await samplesOf(metrics))).toMatchObject(unknown);
+  metrics.onLead(false);
+  const names = [...(await samplesOf(metrics)).keys()].filter((name) => name.includes('measurements'));
+  expect(names).toEqual([]);
+});
+
+test('health, readiness and metrics answer', async () => {
+  let reason: string | undefined;
+  const { url } = await serve({ unready: async () => reason });
+  expect(await (await fetch(`${url}/health`)).json()).toEqual({
+    status: 'ok',
+    service: 'vessel-export',
+  });
+  expect((await fetch(`${url}/ready`)).status).toBe(200);
+  reason = 'on hold: credentials-refused';
+  const unready = await fetch(`${url}/ready`);
+  expect([unready.status, await unready.json()]).toEqual([503, { status: 'not ready', reason }]);
+  const metrics = await fetch(`${url}/metrics`);
+  expect(metrics.headers.get('content-type')).toContain('text/plain');
+  expect(await metrics.text()).toContain('vessel_export_cap 3');
+});
+
+test('what cannot be asked makes it unready, not broken', async () => {
+  const { url } = await serve({
+    unready: async () => {
+      throw new Error('Redis does not answer');
+    },
+  });
+  const answer = await fetch(`${url}/ready`);
+  expect([answer.status, await answer.json()]).toEqual([
+    503,
+    { status: 'not ready', reason: 'Redis does not answer' },
+  ]);
+});
+
+test('a port that one of ours has is left to it: a free one is taken, and the log says which', async () => {
+  const { url } = await serve();
+  const wantedPort = Number(new URL(url).port);
+  const said: unknown[] = [];
+  const log = { ...silentLog, info: (...line: unknown[]) => void said.push(line) };
+  const second = await serve({ port: wantedPort, log });
+  const port = Number(new URL(second.url).port);
+  expect(port).not.toBe(wantedPort);
+  expect((await fetch(`${second.url}/health`)).status).toBe(200);
+  expect(said).toEqual([[{ wantedPort, port }, expect.stringContaining('another process of vessel-export')]]);
+});
+
+test.for([
+  ['answers otherwise', 200, '{"status":"ok"}'],
+  ['answers no JSON', 404, 'not found'],
+  ['sends elsewhere', 302, ''],
+] as const)('a port that something has which %s is named, with what to set', async ([, status, body]) => {
+  await using other = createServer((request, answer) => {
+    // Followed, it would seem to be ours.
+    const isSentOn = request.url === '/ours';
+    answer.writeHead(isSentOn ? 200 : status, { location: '/ours' });
+    answer.end(isSentOn ? '{"service":"vessel-export"}' : body);
+  }).listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  await expect(serve({ port })).rejects.toMatchObject({
+    code: 'cannot-listen',
+    message: expect.stringContaining('HTTP_PORT'),
+  });
+});
+
+test('without a password there is no board', async () => {
+  const { url } = await serve();
+  expect((await fetch(`${url}/queue/`)).status).toBe(404);
+});
+
+const redisServer = await redisForTests();
+
+describe.skipIf(redisServer === undefined)('the board', () => {
+  const password = 'a password for tests';
+  const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+
+  afterAll(() => redisServer!.stop());
+
+  test('shows the queue to who has the password, and nothing to others', async () => {
+    const connection = await openRedis(redisServer!.url);
+    const redis = connection.openForQueue() as Redis;
+    const queue = openVesselDayQueue({ redis, prefix: redisServer!.newPrefix() });
+    await queue.add([{ job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05', kind: 'nightly' }]);
+    const { url } = await serve({ board: { queue: queue.bull, password } });
+    for (const path of ['/queue/', '/queue/api/queues', '/queue/static/images/logo.svg']) {
+      for (const headers of [{}, basic('admin:wrong'), basic(`other:${password}`), { authorization: 'x' }])
+        expect((await fetch(`${url}${path}`, { headers })).status, path).toBe(401);
+    }
+    const headers = basic(`admin:${password}`);
+    expect(await (await fetch(`${url}/queue/`, { headers })).text()).toContain('<html');
+    const { queues } = (await (await fetch(`${url}/queue/api/queues`, { headers })).json()) as {
+      queues: { name: string; counts: Record<string, number> }[];
+    };
+    expect(queues).toMatchObject([{ name: 'vessel-days', counts: { waiting: 1 } }]);
+    await connection.close();
+  });
+});

@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { RefusedError } from '../../src/errors.ts';
+import type { DayTotals } from '../../src/proof/day-totals.ts';
+import { findChanges } from '../../src/proof/day-totals.ts';
+import { guardAgainstShrinking, lossesAmong } from '../../src/proof/shrink-guard.ts';
+
+const totals = (counts: Record<string, number>): DayTotals =>
+  new Map(
+    Object.entries(counts).map(([id, count]) => [
+      id,
+      { count, firstMicros: undefined, lastMicros: undefined },
+    ]),
+  );
+const amount = (counts: Record<string, number>) => ({
+  total: Object.values(counts).reduce((sum, count) => sum + count, 0),
+  bySeries: totals(counts),
+});
+type Replacement = Parameters<typeof guardAgainstShrinking>[0];
+
+const DAY: Replacement = {
+  day: { job: 'm', vessel: 'IMO9321483', date: '2026-01-05' },
+  counted: 'readings',
+  published: amount({ a: 5, b: 5 }),
+  candidate: amount({ a: 5, b: 5 }),
+  idOf: new Map([
+    ['a', 'Speed'],
+    ['b', 'Draft'],
+  ]),
+};
+
+/** The refusal of a replacement; undefined where it may take place. */
+function refusal(more: Partial<Replacement>): RefusedError | undefined {
+  try {
+    guardAgainstShrinking({ ...DAY, ...more });
+    return undefined;
+  } catch (error) {
+    if (error instanceof RefusedError) return error;
+    throw error;
+  }
+}
+
+test('a series that would lose readings is named although the total grows', () => {
+  const refused = refusal({ candidate: amount({ a: 100, b: 4 }), totalsSha256: 'digest' });
+  expect(refused).toMatchObject({ code: 'would-shrink', totalsSha256: 'digest' });
+  expect(refused!.message).toBe(
+    'm/IMO9321483/2026-01-05: refused to replace the published day by one with fewer readings: series Draft: 5 published, 4 now. The published day stays; if the source is right, run again with --allow-shrink',
+  );
+  expect(refusal({})).toBeUndefined();
+});
+
+test('series that are no longer selected do not count as lost', () => {
+  const onlyA = new Map([['a', 'Speed']]);
+  expect(refusal({ candidate: amount({ a: 5 }), idOf: onlyA })).toBeUndefined();
+  expect(refusal({ candidate: amount({ a: 5 }) })?.message).toContain('Draft: 5 published, 0 now');
+});
+
+test('where single series are not known, the total decides', () => {
+  const published = { total: 10 };
+  expect(refusal({ published, candidate: amount({ a: 10 }) })).toBeUndefined();
+  expect(refusal({ published, candidate: amount({ a: 9 }) })?.message).toContain(
+    '10 published, 9 now (its detail object is missing or damaged)',
+  );
+});
+
+test('a snapshot does not give way to one of fewer series', () => {
+  const snapshot = { counted: 'series', published: { total: 12 } } as const;
+  expect(refusal({ ...snapshot, candidate: { total: 12 } })).toBeUndefined();
+  expect(refusal({ ...snapshot, candidate: { total: 11 } })?.message).toContain(
+    'refused to replace the published snapshot by one with fewer series: 12 published, 11 now.',
+  );
+});
+
+const anyTotals = fc.dictionary(fc.string({ maxLength: 3 }), fc.integer({ min: 1, max: 4 }), { maxKeys: 5 });
+
+test('losses are the series with fewer readings, and just those', () => {
+  fc.assert(
+    fc.property(anyTotals.map(totals), anyTotals.map(totals), (a, b) => {
+      const lost = lossesAmong(findChanges({ ours: a, source: a }, b, 'exact'));
+      const fewer = [...a].filter(([id, { count }]) => (b.get(id)?.count ?? 0) < count);
+      expect(lost.map(({ timeSeriesId }) => timeSeriesId)).toEqual(fewer.map(([id]) => id).sort());
+    }),
+  );
+});

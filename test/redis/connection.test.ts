@@ -1,0 +1,176 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { ConfigError, RetriableError } from '../../src/errors.ts';
+import type { Log } from '../../src/model/ports.ts';
+import { maskUrl, openRedis } from '../../src/redis/connection.ts';
+import { canStartOwnRedis, refusingPort, startOwnRedis } from '../helpers/redis.ts';
+
+interface Line {
+  readonly level: string;
+  readonly message: string;
+  readonly text: string;
+}
+
+function collectingLog(): Log & { readonly lines: Line[]; until(message: string): Promise<void> } {
+  const lines: Line[] = [];
+  const watchers = new Set<() => void>();
+  const at = (level: string) => (fields: object, message: string) => {
+    lines.push({ level, message, text: JSON.stringify(fields) });
+    for (const watch of watchers) watch();
+  };
+  const until = (message: string) =>
+    new Promise<void>((resolve) => {
+      const watch = () => {
+        if (lines.some((line) => line.message === message)) resolve();
+      };
+      watchers.add(watch);
+      watch();
+    });
+  return { lines, until, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+async function faultOf(url: string, patienceMs = 300): Promise<Error & { code: string }> {
+  try {
+    const connection = await openRedis(url, { patienceMs });
+    await connection.close();
+  } catch (error) {
+    return error as Error & { code: string };
+  }
+  throw new Error('it was opened');
+}
+
+test.each([
+  'localhost:6379',
+  'http://localhost',
+  'redis://',
+  'redis://host/notanumber',
+  'redis://host?password=hidden-words',
+])('%s is no address of a Redis', async (url) => {
+  const fault = await faultOf(url);
+  expect(fault).toBeInstanceOf(ConfigError);
+  expect(fault.code).toBe('redis-url');
+  expect(fault.message).toMatch(/^REDIS_URL: got/);
+});
+
+test.each([
+  ['redis://user:secret@host:6379/0', 'redis://user:***@host:6379/0'],
+  ['redis://:sec/r@et@host', 'redis://:***@host'],
+  ['rediss://host:6379', 'rediss://host:6379'],
+])('%s is shown without its password', (url, shown) => {
+  expect(maskUrl(url)).toBe(shown);
+});
+
+test('a Redis out of reach is named with its password masked', async () => {
+  const fault = await faultOf(`redis://reader:very-secret@127.0.0.1:${await refusingPort()}`);
+  expect(fault).toBeInstanceOf(RetriableError);
+  expect(fault.code).toBe('redis-unreachable');
+  expect(fault.message).toMatch(
+    /^REDIS_URL: Redis at redis:\/\/reader:\*\*\*@127\.0\.0\.1:\d+ is out of reach: .*ECONNREFUSED/,
+  );
+  expect(fault.message).not.toContain('very-secret');
+});
+
+test('something mute is out of reach too', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const fault = await faultOf(`redis://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  expect(fault.code).toBe('redis-unreachable');
+  expect(fault.message).toContain('no answer');
+  server.close();
+});
+
+describe.skipIf(!canStartOwnRedis())('a real Redis', () => {
+  test('that refuses the password is a fault of the settings', async () => {
+    await using redis = await startOwnRedis(['--requirepass', 'right-password']);
+    const fault = await faultOf(`redis://:wrong-password@127.0.0.1:${redis.port}`, 5_000);
+    expect(fault).toBeInstanceOf(ConfigError);
+    expect(fault.code).toBe('redis-refused');
+    expect(fault.message).not.toContain('wrong-password');
+    const connection = await openRedis(`redis://:right-password@127.0.0.1:${redis.port}`);
+    expect(await connection.client.ping()).toBe('PONG');
+    await connection.close();
+  });
+
+  test('that wants a password and gets none is a fault of the settings', async () => {
+    await using redis = await startOwnRedis(['--requirepass', 'right-password']);
+    expect((await faultOf(redis.url, 5_000)).code).toBe('redis-refused');
+  });
+
+  test('without a database of that number is a fault of the settings', async () => {
+    await using redis = await startOwnRedis();
+    expect((await faultOf(`${redis.url}/99`, 5_000)).code).toBe('redis-refused');
+  });
+
+  test('that may evict keys is used with a warning', async () => {
+    await using redis = await startOwnRedis(['--maxmemory-policy', 'allkeys-lru']);
+    const log = collectingLog();
+    await (await openRedis(redis.url, { log })).close();
+    expect(log.lines).toMatchObject([{ level: 'warn', text: expect.stringContaining('allkeys-lru') }]);
+  });
+
+  test('that goes and comes back is told of once each, and listened to again', async () => {
+    await using redis = await startOwnRedis();
+    const log = collectingLog();
+    const connection = await openRedis(redis.url, { log });
+    const heard: string[] = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    connection.listen('news', (message) => {
+      heard.push(message);
+      resolve();
+    });
+    await redis.kill();
+    await log.until('lost Redis; connecting again');
+    await expect(connection.run('return 1', [], [])).rejects.toThrow();
+    await redis.start();
+    await log.until('Redis is back');
+    expect(await connection.run('return 1', [], [])).toBe(1);
+    while (((await redis.command('PUBSUB', 'NUMSUB', 'news')) as [string, number])[1] === 0);
+    await redis.command('PUBLISH', 'news', 'hello');
+    await promise;
+    expect(heard).toEqual(['hello']);
+    expect(log.lines.map(({ level }) => level)).toEqual(['warn', 'info']);
+    await connection.close();
+  });
+
+  test('that does not answer a command loses the connection, and the command fails', async () => {
+    await using redis = await startOwnRedis();
+    const log = collectingLog();
+    const connection = await openRedis(redis.url, { log, answerTimeoutMs: 200 });
+    redis.freeze();
+    await expect(connection.run('return 1', [], [])).rejects.toThrow();
+    redis.thaw();
+    await log.until('Redis is back');
+    expect(await connection.run('return 1', [], [])).toBe(1);
+    await connection.close();
+  });
+
+  test('gives a queue a connection whose commands wait, and closes it too', async () => {
+    await using redis = await startOwnRedis();
+    const connection = await openRedis(redis.url);
+    const forQueue = connection.openForQueue();
+    await forQueue.ping();
+    await redis.kill();
+    const waiting = forQueue.set('a', '1');
+    await redis.start();
+    expect(await waiting).toBe('OK');
+    if (connection.client.status !== 'ready') await once(connection.client, 'ready');
+    await connection.close();
+    expect([forQueue.status, connection.client.status]).toEqual(['end', 'end']);
+  });
+
+  test('is closed while Redis is out of reach', async () => {
+    await using redis = await startOwnRedis();
+    const connection = await openRedis(redis.url);
+    const forQueue = connection.openForQueue();
+    await forQueue.ping();
+    const trying = [forQueue, connection.client].map((client) => once(client, 'reconnecting'));
+    await redis.kill();
+    await Promise.all(trying);
+    await connection.close();
+    await redis.start();
+    // Nobody comes back.
+    expect(await redis.command('client', 'list')).not.toContain('name=vessel-export');
+  });
+});

@@ -1,0 +1,140 @@
+/** Several real processes under one concurrency limit, on a Redis that dies too. */
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { OwnRedis } from '../helpers/redis.ts';
+import { canStartOwnRedis, startOwnRedis } from '../helpers/redis.ts';
+import type { CountingListener } from './counting-listener.ts';
+import { startCountingListener } from './counting-listener.ts';
+import type { ChildOptions } from './shared-concurrency-limit-child.ts';
+
+const CHILD = join(import.meta.dirname, 'shared-concurrency-limit-child.ts');
+const TTL_MS = 1_500;
+const SETTLE_MS = 1_500;
+
+interface Crew extends AsyncDisposable {
+  readonly redis: OwnRedis;
+  readonly listener: CountingListener;
+  start(name: string, limit: number): void;
+  kill(name: string): Promise<void>;
+  /** Let all of them end by themselves. */
+  dismiss(): Promise<number[]>;
+}
+
+async function startCrew(): Promise<Crew> {
+  const redis = await startOwnRedis();
+  const listener = await startCountingListener();
+  const children = new Map<string, ChildProcess>();
+  const ended = async (child: ChildProcess) => {
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    return child.exitCode ?? -1;
+  };
+  const kill = async (name: string) => {
+    const child = children.get(name)!;
+    children.delete(name);
+    child.kill('SIGKILL');
+    await ended(child);
+  };
+  return {
+    redis,
+    listener,
+    start: (name, limit) => {
+      const { origin } = listener;
+      const settings = { ttlMs: TTL_MS, settleMs: SETTLE_MS };
+      const options: ChildOptions = { name, redisUrl: redis.url, prefix: 'crew', origin, limit, ...settings };
+      const stdio = ['pipe', 'inherit', 'inherit'] as const;
+      children.set(name, spawn(process.execPath, [CHILD, JSON.stringify(options)], { stdio: [...stdio] }));
+    },
+    kill,
+    dismiss: async () => {
+      const all = [...children.values()];
+      children.clear();
+      for (const child of all) child.stdin?.end();
+      return Promise.all(all.map(ended));
+    },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([...children.keys()].map(kill));
+      await listener[Symbol.asyncDispose]();
+      await redis.stop();
+    },
+  };
+}
+
+/** Uniform numbers in [0, 1) that are the same in every run. */
+function sequence(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
+}
+
+describe.skipIf(!canStartOwnRedis())('processes under one concurrency limit', () => {
+  test('never exceed it while they are killed at random, and use it in full', async () => {
+    await using crew = await startCrew();
+    const { listener } = crew;
+    const random = sequence(7);
+    // One in thirty streams its body for longer than a slot lives unless it is renewed.
+    listener.answer((index) => (index % 30 === 29 ? TTL_MS * 1.5 : 5 + 40 * random()));
+    const names = ['a', 'b', 'c'];
+    for (const name of names) crew.start(name, 4);
+    for (let kills = 0; kills < 4; kills++) {
+      const target = listener.seen.length + 20 + Math.floor(random() * 20);
+      await listener.until((_, index) => index >= target);
+      const name = names[Math.floor(random() * names.length)]!;
+      await crew.kill(name);
+      crew.start(name, 4);
+    }
+    const last = listener.seen.length;
+    for (const name of names) await listener.until((request) => request.name === name);
+    await listener.until((_, index) => index >= last + 50);
+    expect(listener.peak()).toBe(4);
+    expect(await crew.dismiss()).toEqual([0, 0, 0]);
+  });
+
+  test('never exceed it while Redis is killed and comes back empty, and is flushed', async () => {
+    await using crew = await startCrew();
+    const { listener, redis } = crew;
+    const random = sequence(11);
+    listener.answer((index) => (index % 10 === 9 ? TTL_MS * 1.5 : 5 + 40 * random()));
+    for (const name of ['a', 'b', 'c']) crew.start(name, 4);
+    await listener.until((_, index) => index >= 40);
+    await redis.kill();
+    await redis.start();
+    const back = listener.seen.length;
+    await listener.until((_, index) => index >= back + 40);
+    await redis.command('FLUSHALL');
+    const flushed = listener.seen.length;
+    await listener.until((_, index) => index >= flushed + 40);
+    expect(listener.peak()).toBe(4);
+    expect(await crew.dismiss()).toEqual([0, 0, 0]);
+    expect(await redis.command('ZCARD', 'crew:cap:{reader}:leases')).toBe(0);
+  });
+
+  test('all ask less when one of them is refused', async () => {
+    await using crew = await startCrew();
+    const { listener } = crew;
+    // Only one of them is ever refused.
+    listener.answer((_, { name }) => (name === 'refused' && listener.inFlight() > 2 ? 'refuse' : 10));
+    crew.start('refused', 6);
+    crew.start('spared', 6);
+    const lowered = (who: string) => listener.until(({ name, current }) => name === who && current < 6);
+    await Promise.all(['spared', 'refused'].map(lowered));
+    expect(await crew.dismiss()).toEqual([0, 0]);
+  });
+
+  test('let running requests end while Redis stands still, and go on when it does', async () => {
+    await using crew = await startCrew();
+    const { listener, redis } = crew;
+    listener.answer(() => 20);
+    crew.start('a', 2);
+    await listener.until((_, index) => index >= 10);
+    redis.freeze();
+    await listener.untilIdle();
+    redis.thaw();
+    await listener.until(() => true);
+    expect(listener.peak()).toBe(2);
+  });
+});

@@ -1,0 +1,181 @@
+/** What is asked of statistics, of a listener that answers as scripted. */
+import { describe, expect, test } from 'vitest';
+import { messageOf } from '../../src/errors.ts';
+import type { Job } from '../../src/model/index.ts';
+import { dayRange, MAX_SERIES, silentLog } from '../../src/model/index.ts';
+import type { SourceContext } from '../../src/source/context.ts';
+import { createSourceContext } from '../../src/source/context.ts';
+import { askDayCounts, confirmEmpty } from '../../src/source/counts.ts';
+import { resolveSeries } from '../../src/source/series.ts';
+import type { Listener } from '../fetch/listener.ts';
+import { answer, breakOff, clientOf, startListener } from '../fetch/listener.ts';
+
+const DATE = '2026-01-05';
+const JOB: Job = {
+  name: 'measurements',
+  dataset: 'measurements',
+  vessels: ['IMO9321483'],
+  select: ['flat/{vessel}/*'],
+  transport: 'ndjson',
+  verify: 'exact',
+};
+
+function contextOf(listener: Listener): SourceContext {
+  const day = { job: JOB.name, vessel: 'IMO9321483', date: DATE };
+  const ports = { client: clientOf(listener), log: silentLog };
+  return createSourceContext(ports, JOB, day, new AbortController().signal);
+}
+
+/** Lines as the array that statistics are asked for as. */
+const array = (lines: string) => answer(`[${lines.trimEnd().split('\n').join(',')}]`);
+
+/** Lines of windows: hour of the day, and readings in it. */
+const windows = (...hours: readonly [hour: number, count: number][]) =>
+  hours
+    .map(([hour, count]) =>
+      line(hour, { count, first_time: at(hour, 1), last_time: at(hour, count === 1 ? 1 : 20) }),
+    )
+    .join('');
+
+const SERIES = { expressions: ['flat/IMO9321483/*'], idOf: new Map([['a', 'Speed']]) };
+
+/** An instant of the day, as text. */
+function at(hour: number, minute = 0): string {
+  const millis = dayRange(DATE).fromMicros / 1_000 + hour * 3_600_000 + minute * 60_000;
+  return new Date(millis).toISOString();
+}
+
+function line(hour: number, aggregations: Record<string, unknown>): string {
+  return `${JSON.stringify({ timestamp: at(hour), id: 'a', aggregations })}\n`;
+}
+
+test('a try that broke off leaves nothing behind', async () => {
+  const listener = await startListener();
+  listener.script(
+    breakOff(Buffer.from(`[${windows([0, 5])},${windows([1, 7])}`)),
+    array(windows([0, 5], [1, 7], [2, 1])),
+  );
+  const context = contextOf(listener);
+  const counts = await askDayCounts(context, SERIES);
+  expect([0, 1, 2].map((hour) => counts.hourTotal(hour))).toEqual([5, 7, 1]);
+  expect(context.stats).toMatchObject({ requests: 2, retries: 1 });
+});
+
+test('windows outside the day are dropped, and whole hours are asked for', async () => {
+  const listener = await startListener();
+  listener.script(array(windows([-1, 3], [23, 4], [24, 5])));
+  const counts = await askDayCounts(contextOf(listener), SERIES);
+  expect(counts.total()).toBe(4);
+  const { searchParams } = new URL(listener.seen[0]!.url, listener.origin);
+  expect(Object.fromEntries(searchParams)).toMatchObject({
+    aggregations: 'count,first_time,last_time',
+    window: '1h',
+    window_edges: 'whole',
+  });
+});
+
+test('the hour of a count is that of its window', async () => {
+  const listener = await startListener();
+  listener.script(array(windows([5, 60])));
+  const counts = await askDayCounts(contextOf(listener), SERIES);
+  expect(counts.bySeries.get('a')![5]).toMatchObject({ count: 60 });
+});
+
+describe('statistics that contradict themselves', () => {
+  const times = { first_time: at(5, 1), last_time: at(5, 59) };
+  const TOLD: readonly [what: string, lines: string, message: string][] = [
+    [
+      'a first time outside of the window',
+      line(5, { count: 60, ...times, first_time: at(24) }),
+      'first and last times',
+    ],
+    ['a first time before the window', line(5, { count: 60, ...times, first_time: at(4, 59) }), 'times'],
+    ['a last time outside of the window', line(5, { count: 60, ...times, last_time: at(6) }), 'times'],
+    [
+      'a first time after the last',
+      line(5, { count: 2, first_time: at(5, 9), last_time: at(5, 8) }),
+      'times',
+    ],
+    [
+      'one reading of two times',
+      line(5, { count: 1, ...times }),
+      'a count of 1 and the first and last times',
+    ],
+    ['no readings, with times', line(5, { count: 0, ...times }), 'a count of 0 and a reading at'],
+    ['no count, with times', line(5, times), 'no count and a reading at'],
+    ['readings without times', line(5, { count: 3 }), 'no first or no last time'],
+    ['readings without a last time', line(5, { count: 3, first_time: at(5, 1), last_time: null }), 'no last'],
+    ['fewer than no readings', line(5, { count: -3 }), 'a count of -3'],
+    ['a window twice', windows([5, 3], [6, 3], [5, 3]), "'count' twice"],
+    ['a window that begins within an hour', windows([5.5, 3]), 'a window that begins at'],
+  ];
+
+  test.each(TOLD)('%s', async (_, lines, message) => {
+    const listener = await startListener();
+    listener.script(array(lines));
+    const error = await askDayCounts(contextOf(listener), SERIES).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: 'counts-disagree' });
+    expect(messageOf(error)).toContain('contradict themselves: series Speed in the hour from 2026-01-05T05:');
+    expect(messageOf(error)).toContain(message);
+  });
+
+  test('a window without readings is none', async () => {
+    const listener = await startListener();
+    listener.script(array(line(5, { count: 0, first_time: null }) + line(6, { count: 0 }) + windows([7, 2])));
+    const counts = await askDayCounts(contextOf(listener), SERIES);
+    expect(counts.total()).toBe(2);
+  });
+});
+
+describe('different series', () => {
+  const lines = (count: number) => {
+    const times = { first_time: at(5, 1), last_time: at(5, 1) };
+    const row = { timestamp: at(5), aggregations: { count: 1, ...times } };
+    return Array.from({ length: count }, (_, i) => `${JSON.stringify({ ...row, id: `s${i}` })}\n`).join('');
+  };
+
+  test('up to the limit are counted', async () => {
+    const listener = await startListener();
+    listener.script(array(lines(MAX_SERIES) + windows([6, 2])));
+    await expect(askDayCounts(contextOf(listener), SERIES)).rejects.toMatchObject({
+      code: 'too-many-series',
+    });
+    listener.script(array(lines(MAX_SERIES)));
+    expect((await askDayCounts(contextOf(listener), SERIES)).total()).toBe(MAX_SERIES);
+  });
+
+  test('beyond it are an error that names the limit, and what was asked', async () => {
+    const listener = await startListener();
+    listener.script(array(lines(MAX_SERIES + 1)));
+    const error = await askDayCounts(contextOf(listener), SERIES).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: 'too-many-series' });
+    expect(messageOf(error)).toContain('statistics of flat/IMO9321483/* in [2026-01-05T');
+    expect(messageOf(error)).toContain(`got more than ${MAX_SERIES} different series`);
+    expect(listener.seen).toHaveLength(1);
+  });
+
+  test('are limited where a day that counts none is confirmed', async () => {
+    const listener = await startListener();
+    const reading = (i: number) => `${JSON.stringify({ id: `s${i}`, timestamp: at(-1), value: 1 })}\n`;
+    listener.script(answer(Array.from({ length: MAX_SERIES + 1 }, (_, i) => reading(i)).join('')));
+    const series = { ...SERIES, metadata: [], unmatched: [] };
+    await expect(confirmEmpty(contextOf(listener), series)).rejects.toMatchObject({
+      code: 'too-many-series',
+    });
+  });
+
+  test('of a selection are limited, those of other vessels are none', async () => {
+    const listener = await startListener();
+    const element = (i: number, imo: string) => ({
+      id: `IMO${imo}/${i}`,
+      timeSeriesId: `s${i}`,
+      vessel: { imo },
+    });
+    const all = Array.from({ length: MAX_SERIES + 1 }, (_, i) => element(i, i < 3 ? '9321483' : '9322853'));
+    listener.script(answer(JSON.stringify(all)));
+    expect((await resolveSeries(contextOf(listener))).idOf.size).toBe(3);
+    const own = all.map((_, i) => element(i, '9321483'));
+    listener.script(answer(JSON.stringify(own)));
+    await expect(resolveSeries(contextOf(listener))).rejects.toMatchObject({ code: 'too-many-series' });
+  });
+});
