@@ -72,6 +72,7 @@ export function createAccessLog(
           bytes: (socket.bytesWritten ?? 0) - writtenBefore - (socket.destroyed ? 0 : socket.writableLength),
           durationMs: Math.round(clock.monotonicMs() - startedMs),
           requestId,
+          ...(!response.writableFinished && { brokenOff: true }),
         };
         log.info(fields, 'request');
       });

@@ -20,7 +20,10 @@ export async function readExpressions(
 ): Promise<string[]> {
   const contentType = request.headers['content-type'];
   if (contentType === undefined || !/^application\/json\s*(;|$)/i.test(contentType.trim()))
-    throw new HttpError(415, `got Content-Type '${contentType ?? ''}', expected application/json`);
+    throw new HttpError(
+      415,
+      `got Content-Type '${(contentType ?? '').slice(0, 200)}', expected application/json`,
+    );
   const text = await read();
   let body: unknown;
   try {

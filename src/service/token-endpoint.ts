@@ -49,7 +49,10 @@ async function requireGrant(
 ): Promise<void> {
   const contentType = request.headers['content-type'] ?? '';
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType.trim()))
-    throw new HttpError(415, `got Content-Type '${contentType}', expected application/x-www-form-urlencoded`);
+    throw new HttpError(
+      415,
+      `got Content-Type '${contentType.slice(0, 200)}', expected application/x-www-form-urlencoded`,
+    );
   const body = await bodies.read(request, reply, MAX_TOKEN_BODY_BYTES);
   const grant = new URLSearchParams(body).get('grant_type');
   if (grant !== 'client_credentials')

@@ -94,6 +94,21 @@ test('neither tokens nor secrets, nor what a client makes of its paths and ids, 
     expect(text).not.toContain(part);
 });
 
+test('an answer that breaks off says so, and how much was handed on', async () => {
+  const { log, until } = newLog();
+  await using s = await openService({
+    accessLog: log,
+    data: { seed: 7, vessels: 1, readingsPerDay: 400_000 },
+  });
+  const answer = await s.get(`/measurements/flat/${VESSEL}/*?from=2026-01-05&to=2026-01-06&format=ndjson`);
+  await answer.body!.getReader().read();
+  await answer.body!.cancel().catch(() => {});
+  await s.service.close();
+  const line = (await until(2))[1]!;
+  expect(line).toMatchObject({ method: 'GET', status: 200, brokenOff: true });
+  expect(line.bytes).toBeGreaterThan(10_000);
+});
+
 test('what is no request has a line too', async () => {
   const { log, until } = newLog();
   await using s = await openService({ accessLog: log });

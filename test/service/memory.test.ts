@@ -63,14 +63,14 @@ async function askEverything(n: number): Promise<number[]> {
 }
 
 test('refused and accepted requests leave nothing behind', async () => {
-  for (let n = 0; n < 40; n++) await askEverything(n);
+  for (let n = 0; n < 30; n++) await askEverything(n);
   const before = await heldBytes();
-  for (let n = 0; n < 150; n++) {
+  for (let n = 0; n < 80; n++) {
     const [accepted, ...refused] = await askEverything(1_000 + n);
     expect([accepted, refused.slice(0, 3)]).toEqual([200, [401, 401, 404]]);
   }
-  // Kept whole, the accepted bodies alone would be 8 MB.
-  expect((await heldBytes()) - before).toBeLessThan(3 * MB);
+  // Kept whole, the accepted bodies alone would be 5 MB.
+  expect((await heldBytes()) - before).toBeLessThan(2.5 * MB);
 });
 
 test('half-sent bodies hold no memory without a token, and a bounded one with it', async () => {
