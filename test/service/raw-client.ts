@@ -1,7 +1,10 @@
-/** Clients that speak to a service in bytes of their own. */
+/** Clients that speak to a service in bytes of their own, and what they send. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
+import type { ConnectionLimits } from '../../src/service/connections.ts';
+import type { TestService } from './running-service.ts';
+import { openService, VESSEL } from './running-service.ts';
 
 export interface RawClient {
   readonly socket: Socket;
@@ -47,3 +50,38 @@ export async function openRaw(url: string, localAddress = '127.0.0.1'): Promise<
       }),
   };
 }
+
+export const ROLL = `/test/metadata/flat/${VESSEL}/Roll`;
+export const QUERY = `["flat/${VESSEL}/Roll"]`;
+/** Never over within a test. */
+export const LONG = { headersTimeoutMs: 600_000, bodyTimeoutMs: 600_000, idleTimeoutMs: 600_000 };
+
+const clients: RawClient[] = [];
+
+/** After each test. */
+export function endClients(): void {
+  for (const { socket } of clients.splice(0)) socket.destroy();
+}
+
+export async function open(s: TestService, localAddress?: string): Promise<RawClient> {
+  const client = await openRaw(s.service.baseUrl, localAddress);
+  clients.push(client);
+  return client;
+}
+
+export function serve(limits: Partial<ConnectionLimits> = {}): Promise<TestService> {
+  return openService({ connectionLimits: { ...LONG, ...limits } });
+}
+
+export async function post(s: TestService, ...headers: string[]): Promise<string> {
+  const lines = [`authorization: Bearer ${await s.token()}`, 'content-type: application/json', ...headers];
+  return `POST /test/metadata/query HTTP/1.1\r\nhost: x\r\n${lines.join('\r\n')}\r\n\r\n`;
+}
+
+export async function get(s: TestService, path = ROLL): Promise<string> {
+  return `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${await s.token()}\r\n\r\n`;
+}
+
+export const statuses = (text: string) =>
+  [...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map((match) => Number(match[1]));
+export const ERROR_BODY = /\r\n\r\n\{"error":"[^"]+"\}$/;
