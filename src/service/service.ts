@@ -22,6 +22,7 @@ import { registerOpenApi } from './openapi.ts';
 import type { RunningService, ServiceOptions } from './options.ts';
 import { createParquetEncoder } from './parquet-body.ts';
 import { registerRoutes } from './routes.ts';
+import { prepareIndex } from './series-index.ts';
 import { AUTH_SEGMENT, registerTokenEndpoint } from './token-endpoint.ts';
 
 /**
@@ -38,6 +39,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     throw error;
   });
   const source = options.hooks?.watchData?.(data) ?? data;
+  prepareIndex(source.series);
   const authority = new TokenAuthority(clients, options.tokenTtlSeconds, options.clock);
   const app = createHttpServer(log);
   const context = {
