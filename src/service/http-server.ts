@@ -5,6 +5,8 @@ import { messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';
 import { errorBody, HttpError } from './http-error.ts';
 import { MAX_BODY_BYTES } from './query-body.ts';
+import { originForm } from './request-target.ts';
+import { SAFETY_HEADER_LINES, setSafetyHeaders } from './safety-headers.ts';
 
 const MAX_HEADER_BYTES = 64 * 1024;
 const STATUS_TEXT: Readonly<Record<number, string>> = {
@@ -23,6 +25,7 @@ export function createHttpServer(log: Log): FastifyInstance {
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: MAX_HEADER_BYTES },
     http: { maxHeaderSize: MAX_HEADER_BYTES },
     exposeHeadRoutes: false,
+    rewriteUrl: (request) => originForm(request.url!),
     clientErrorHandler(error, socket) {
       if (!socket.writable) return;
       const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
@@ -30,7 +33,7 @@ export function createHttpServer(log: Log): FastifyInstance {
         `the request is not valid HTTP, or its header is over ${MAX_HEADER_BYTES} bytes`,
       );
       socket.end(
-        `HTTP/1.1 ${status} ${STATUS_TEXT[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+        `HTTP/1.1 ${status} ${STATUS_TEXT[status]}\r\ncontent-type: application/json; charset=utf-8\r\n${SAFETY_HEADER_LINES}` +
           `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
       );
     },
@@ -38,6 +41,7 @@ export function createHttpServer(log: Log): FastifyInstance {
       sendError(reply as FastifyReply, error.statusCode ?? 400, error.message);
     },
   });
+  app.server.prependListener('request', (_request, response) => setSafetyHeaders(response));
   // Bodies are read as text; what they may be is decided by the routes.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
