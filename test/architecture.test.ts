@@ -17,7 +17,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   encode: [],
   plan: [],
   proof: [],
-  service: [],
+  'temp-folder.ts': ['lake'],
+  service: ['temp-folder.ts'],
   redis: [],
   config: ['plan', 'store'],
   queue: ['concurrency.ts'],
@@ -28,7 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   status: ['lake', 'plan', 'store', 'concurrency.ts'],
   estimate: ['source', 'export', 'lake', 'plan', 'fetch', 'decode', 'concurrency.ts'],
   reconcile: ['export', 'run', 'source', 'lake', 'plan', 'proof', 'fetch', 'concurrency.ts'],
-  verify: ['source', 'lake', 'plan', 'proof', 'decode', 'store', 'fetch', 'concurrency.ts'],
+  verify: ['source', 'lake', 'plan', 'proof', 'decode', 'store', 'fetch', 'concurrency.ts', 'temp-folder.ts'],
   monitoring: [],
   'app.ts': ['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'redis', 'store'],
   fleet: [

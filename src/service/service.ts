@@ -7,9 +7,11 @@
  *   data/           where series and readings come from: the made-up fleet, or an exported lake
  */
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { ConfigError, messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';
 import { silentLog } from '../model/index.ts';
+import { sweepTempFolders } from '../temp-folder.ts';
 import { randomClient, TokenAuthority } from './credentials.ts';
 import type { Engine } from './data/engine.ts';
 import { createEngine } from './data/engine.ts';
@@ -33,6 +35,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   checkOptions(options);
   const log = options.log ?? silentLog;
   const clients = options.clients ?? [randomClient()];
+  await sweepTempFolders(tmpdir());
   const engine = createEngine('dataDir' in options.data ? options.data.dataDir : undefined);
   const data = await openData(options, engine, log).catch(async (error: unknown) => {
     await engine.close();
