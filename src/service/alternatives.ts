@@ -4,7 +4,7 @@
  */
 import { HttpError } from './http-error.ts';
 
-/** Alternatives of one request, as many as expressions: each costs what an expression costs. */
+/** Alternatives of one request, as many as expressions, since each costs what one does; and pairs of braces. */
 const MAX_ALTERNATIVES = 10_000;
 /** Letters of all alternatives of one request, written out; a pair of braces counts as one. */
 const MAX_ALTERNATIVE_CHARS = 256 * 1024;
@@ -21,18 +21,18 @@ interface Choice {
  * any is made. Throws 400 when they are too many.
  */
 export function expandAlternatives(expressions: readonly (readonly string[])[]): string[][][] {
-  let [alternatives, chars] = [0, 0];
+  let [pairs, alternatives, chars] = [0, 0, 0];
   const parsed = expressions.map((levels, at) => {
     const sequences = levels.map(parseChoices);
-    const parts = sequences.flat();
-    if (parts.some((part) => typeof part !== 'string')) {
-      const size = sizeOf(parts);
-      alternatives += size.count;
-      chars += size.chars;
-      const where = `by expression ${number(at + 1)} of ${number(expressions.length)} that may have braces`;
-      refuseBeyond(alternatives, MAX_ALTERNATIVES, 'alternatives', where);
-      refuseBeyond(chars, MAX_ALTERNATIVE_CHARS, 'letters of alternatives', where);
-    }
+    const size = sizeOf(sequences.flat());
+    if (size.pairs === 0) return sequences;
+    pairs += size.pairs;
+    alternatives += size.count;
+    chars += size.chars;
+    const where = `by expression ${number(at + 1)} of ${number(expressions.length)} that may have braces`;
+    refuseBeyond(pairs, MAX_ALTERNATIVES, 'pairs of braces', where);
+    refuseBeyond(alternatives, MAX_ALTERNATIVES, 'alternatives in braces', where);
+    refuseBeyond(chars, MAX_ALTERNATIVE_CHARS, 'letters of alternatives in braces', where);
     return sequences;
   });
   return parsed.map(combinations);
@@ -43,7 +43,7 @@ function refuseBeyond(counted: number, allowed: number, what: string, where: str
   const found = counted < 1e15 ? number(counted) : 'more than 10^15';
   throw new HttpError(
     400,
-    `the braces of this request stand for ${found} ${what} ${where}; at most ${number(allowed)} in one request: split it, or use '*'`,
+    `this request has ${found} ${what} ${where}; at most ${number(allowed)} in one request: split it, or use '*'`,
   );
 }
 
@@ -95,22 +95,25 @@ function pairedBraces(tokens: readonly string[]): ReadonlySet<number> {
   return paired;
 }
 
-/** How many texts a sequence stands for, and their letters together. */
-function sizeOf(sequence: Sequence): { count: number; chars: number } {
-  let count = 1;
-  let chars = 0;
+/** How many texts a sequence stands for, their letters together, and the pairs of braces that say so. */
+function sizeOf(sequence: Sequence): { count: number; chars: number; pairs: number } {
+  let [count, chars, pairs] = [1, 0, 0];
   for (const part of sequence) {
     if (typeof part === 'string') {
       chars += count * part.length;
       continue;
     }
-    const sizes = part.among.map(sizeOf);
-    const choices = sizes.reduce((sum, size) => sum + size.count, 0);
-    const choiceChars = sizes.reduce((sum, size) => sum + size.chars + size.count, 0);
+    let [choices, choiceChars] = [0, 0];
+    for (const size of part.among.map(sizeOf)) {
+      choices += size.count;
+      choiceChars += size.chars + size.count;
+      pairs += size.pairs;
+    }
     chars = chars * choices + choiceChars * count;
     count *= choices;
+    pairs += 1;
   }
-  return { count, chars };
+  return { count, chars, pairs };
 }
 
 function textsOf(sequence: Sequence): string[] {

@@ -5,7 +5,7 @@ import type { Domain } from './domains.ts';
 import type { Selector } from './expressions.ts';
 import { HttpError } from './http-error.ts';
 import type { SeriesIndex } from './series-index.ts';
-import { indexOf } from './series-index.ts';
+import { indexSeries } from './series-index.ts';
 import { ComparisonsBudget, FirstMatches, SeriesMatcher } from './series-matcher.ts';
 
 export interface SelectedSeries {
@@ -35,11 +35,12 @@ export function selectSeries(
   selectors: readonly Selector[],
   options: SelectionOptions,
 ): SelectedSeries[] {
-  const index = indexOf(all);
+  const index = indexSeries(all);
   const first = firstMatches(index, selectors);
   const selected: SelectedSeries[] = [];
   const readable = index.vessels.map(options.mayRead);
   let matched = 0;
+  let naming: { readonly domain: Domain; readonly ids: readonly (string | undefined)[] } | undefined;
   for (let at = 0; at < all.length; at++) {
     const position = first.of(at);
     if (position === undefined || !readable[index.vesselCodes[at]!]) continue;
@@ -49,7 +50,9 @@ export function selectSeries(
         `the expressions of this request match more than ${MAX_SERIES.toLocaleString('en')} series; split it, as by vessel`,
       );
     const domain = options.outputDomain ?? selectors[position]!.domain;
-    const id = answerId(index, at, domain, options.verbose);
+    if (naming?.domain !== domain) naming = { domain, ids: index.in(domain).ids };
+    const plainId = naming.ids[at];
+    const id = options.verbose ? (all[at]!.verboseNames.get(domain.namedIn) ?? plainId) : plainId;
     if (id !== undefined) selected.push({ record: all[at]!, id, domain: domain.name });
   }
   if (matched === 0)
@@ -98,9 +101,4 @@ function addLevels(
   const isWhole = domain.levels === 'any' || levels.length === domain.levels;
   if (isWhole && !levels.some((level) => level.includes('*'))) matcher.addId(levels.join('/'), position);
   else matcher.addLevels(levels, domain.openEnd, position);
-}
-
-function answerId(index: SeriesIndex, at: number, domain: Domain, verbose: boolean): string | undefined {
-  const id = index.in(domain).ids[at];
-  return verbose ? (index.series[at]!.verboseNames.get(domain.namedIn) ?? id) : id;
 }

@@ -5,7 +5,7 @@
  */
 import type { SeriesRecord } from './data/source.ts';
 import type { Domain } from './domains.ts';
-import { DOMAIN_NAMES, findDomain, foldLevels } from './domains.ts';
+import { DOMAIN_NAMES, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
 
 /** What follows the first level. Series are named by their position. */
 export interface Tail {
@@ -25,8 +25,8 @@ export interface FirstLevel {
 export interface NamingIndex {
   /** Id by position; undefined for a series without one. */
   readonly ids: readonly (string | undefined)[];
-  /** Positions by id. */
-  readonly byId: ReadonlyMap<string, readonly number[]>;
+  /** Positions of the series with this id. */
+  withId(id: string): readonly number[];
   readonly firstLevels: ReadonlyMap<string, FirstLevel>;
   readonly tails: readonly Tail[];
 }
@@ -43,7 +43,7 @@ export interface SeriesIndex {
 const known = new WeakMap<readonly SeriesRecord[], SeriesIndex>();
 
 /** Index of a list of series that does not change; made when it is first asked for. */
-export function indexOf(series: readonly SeriesRecord[]): SeriesIndex {
+export function indexSeries(series: readonly SeriesRecord[]): SeriesIndex {
   let index = known.get(series);
   if (index === undefined) {
     index = createIndex(series);
@@ -54,7 +54,7 @@ export function indexOf(series: readonly SeriesRecord[]): SeriesIndex {
 
 /** Make the index of all domains now, so that no request has to wait for it. */
 export function prepareIndex(series: readonly SeriesRecord[]): void {
-  const index = indexOf(series);
+  const index = indexSeries(series);
   for (const name of DOMAIN_NAMES) index.in(findDomain(name)!);
 }
 
@@ -82,18 +82,13 @@ function createIndex(series: readonly SeriesRecord[]): SeriesIndex {
 }
 
 function createNaming(series: readonly SeriesRecord[], domain: Domain): NamingIndex {
+  if (domain.name === ID_DOMAIN) return createIdIndex(series);
   const ids = series.map(({ names }) => names.get(domain.name));
-  const byId = new Map<string, number[]>();
   const firstLevels = new Map<string, FirstLevel>();
   const tails = new Map<string | undefined, Tail>();
   ids.forEach((id, position) => {
     if (id === undefined) return;
-    const same = byId.get(id);
-    if (same === undefined) byId.set(id, [position]);
-    else same.push(position);
-    const slash = id.indexOf('/');
-    const text = slash < 0 ? id : id.slice(0, slash);
-    const rest = slash < 0 ? undefined : id.slice(slash + 1);
+    const [text, rest] = splitId(id);
     let tail = tails.get(rest);
     if (tail === undefined) {
       tail = { levels: foldLevels(domain, id.split('/')).slice(1), series: [] };
@@ -108,5 +103,29 @@ function createNaming(series: readonly SeriesRecord[], domain: Domain): NamingIn
     firstLevel.series.push(position);
     firstLevel.tails.push(tail);
   });
-  return { ids, byId, firstLevels, tails: [...tails.values()] };
+  function withId(id: string): readonly number[] {
+    const [text, rest] = splitId(id);
+    const [firstLevel, tail] = [firstLevels.get(text), tails.get(rest)];
+    if (firstLevel === undefined || tail === undefined) return [];
+    if (tail.series.length <= firstLevel.series.length)
+      return tail.series.filter((position) => ids[position] === id);
+    return firstLevel.series.filter((_, at) => firstLevel.tails[at] === tail);
+  }
+  return { ids, withId, firstLevels, tails: [...tails.values()] };
+}
+
+/** Of unique ids of one level, which are asked for as they are. */
+function createIdIndex(series: readonly SeriesRecord[]): NamingIndex {
+  const ids = series.map(({ timeSeriesId }) => timeSeriesId);
+  const positions = new Map(ids.map((id, position) => [id, position]));
+  const withId = (id: string) => {
+    const position = positions.get(id);
+    return position === undefined ? [] : [position];
+  };
+  return { ids, withId, firstLevels: new Map(), tails: [] };
+}
+
+function splitId(id: string): [firstLevel: string, rest: string | undefined] {
+  const slash = id.indexOf('/');
+  return slash < 0 ? [id, undefined] : [id.slice(0, slash), id.slice(slash + 1)];
 }

@@ -15,13 +15,15 @@ const COMPARISONS_PER_SERIES = 5;
 /** What costs less: going down a level, and a series that is only added. */
 const DOWN = 1 / 2;
 const ADD = 1 / 4;
+/** And more: a level of an expression that no other has had. */
+const NEW_LEVEL = 5;
 const NONE = Number.POSITIVE_INFINITY;
 
 /** A level that expressions have in common, and those that go on behind it. */
 interface PatternNode {
-  readonly exact: Map<string, PatternNode>;
+  exact: Map<string, PatternNode> | undefined;
   any: PatternNode | undefined;
-  readonly globs: Map<string, { readonly glob: Glob; readonly next: PatternNode }>;
+  globs: Map<string, { readonly glob: Glob; readonly next: PatternNode }> | undefined;
   /** Position of the first expression that ends here. */
   ends: number;
   /** Position of the first that ends here and leaves the levels behind it to chance. */
@@ -97,10 +99,10 @@ export class SeriesMatcher {
     if (known === undefined || position < known) this.#ids.set(id, position);
   }
 
-  /** Series whose levels match; those behind the last are left to chance where the end is open. */
+  /** Series whose levels match; those behind the last are left to chance where the end is open. Throws 400. */
   addLevels(levels: readonly string[], openEnd: boolean, position: number): void {
     let node = this.#root;
-    for (const level of levels) node = childOf(node, level);
+    for (const level of levels) node = knownChild(node, level) ?? this.#newChild(node, level);
     if (openEnd) node.stops = Math.min(node.stops, position);
     else node.ends = Math.min(node.ends, position);
   }
@@ -113,7 +115,7 @@ export class SeriesMatcher {
   /** Add what matches. Throws 400 when it takes too long. */
   findAll(found: FirstMatches): void {
     for (const [id, position] of this.#ids)
-      for (const series of this.#index.byId.get(id) ?? []) found.add(series, position);
+      for (const series of this.#index.withId(id)) found.add(series, position);
     this.#findByTails(found);
     this.#findByFirstLevels(found);
     this.#findByTests(found);
@@ -134,12 +136,12 @@ export class SeriesMatcher {
   #findByFirstLevels(found: FirstMatches): void {
     const { exact, globs } = this.#root;
     const { firstLevels } = this.#index;
-    for (const [text, next] of exact) {
+    for (const [text, next] of exact ?? []) {
       const firstLevel = firstLevels.get(text);
       if (firstLevel !== undefined)
         this.#findIn(firstLevel, found, (tail) => this.#firstOf(next, tail.levels, 0));
     }
-    for (const { glob, next } of globs.values()) {
+    for (const { glob, next } of globs?.values() ?? []) {
       const firstOf = remembered((tail) => this.#firstOf(next, tail.levels, 0));
       for (const firstLevel of firstLevels.values()) {
         this.#budget.spend(glob.cost);
@@ -164,6 +166,20 @@ export class SeriesMatcher {
     }
   }
 
+  #newChild(node: PatternNode, level: string): PatternNode {
+    this.#budget.spend(NEW_LEVEL);
+    const next = createNode();
+    if (isAny(level)) node.any = next;
+    else if (level.includes('*')) {
+      node.globs ??= new Map();
+      node.globs.set(level, { glob: compileGlob(level), next });
+    } else {
+      node.exact ??= new Map();
+      node.exact.set(level, next);
+    }
+    return next;
+  }
+
   #findIn({ series, tails }: FirstLevel, found: FirstMatches, firstOf: (tail: Tail) => number): void {
     this.#budget.spend(series.length);
     tails.forEach((tail, at) => {
@@ -178,10 +194,10 @@ export class SeriesMatcher {
     if (at === levels.length) return Math.min(node.ends, node.stops);
     const text = levels[at]!;
     let first = node.stops;
-    const exact = node.exact.get(text);
+    const exact = node.exact?.get(text);
     if (exact !== undefined) first = Math.min(first, this.#firstOf(exact, levels, at + 1));
     if (node.any !== undefined) first = Math.min(first, this.#firstOf(node.any, levels, at + 1));
-    for (const { glob, next } of node.globs.values()) {
+    for (const { glob, next } of node.globs?.values() ?? []) {
       this.#budget.spend(glob.cost);
       if (glob.matches(text)) first = Math.min(first, this.#firstOf(next, levels, at + 1));
     }
@@ -202,18 +218,9 @@ function remembered(firstOf: (tail: Tail) => number): (tail: Tail) => number {
 }
 
 function createNode(): PatternNode {
-  return { exact: new Map(), any: undefined, globs: new Map(), ends: NONE, stops: NONE };
+  return { exact: undefined, any: undefined, globs: undefined, ends: NONE, stops: NONE };
 }
 
-function childOf(node: PatternNode, level: string): PatternNode {
-  if (isAny(level)) {
-    node.any ??= createNode();
-    return node.any;
-  }
-  const known = node.exact.get(level) ?? node.globs.get(level)?.next;
-  if (known !== undefined) return known;
-  const next = createNode();
-  if (level.includes('*')) node.globs.set(level, { glob: compileGlob(level), next });
-  else node.exact.set(level, next);
-  return next;
+function knownChild(node: PatternNode, level: string): PatternNode | undefined {
+  return isAny(level) ? node.any : (node.exact?.get(level) ?? node.globs?.get(level)?.next);
 }

@@ -32,7 +32,9 @@ describe('expressions that stand for too much', () => {
     const refused = await post(many(9000, (at) => `parameters/${VESSEL}/${TEN}${TEN}${TEN}${at}`));
     expect(refused).toEqual({
       status: 400,
-      error: expect.stringMatching(/11,000 alternatives by expression 11 of 9,000.* at most 10,000 .*split/),
+      error: expect.stringMatching(
+        /11,000 alternatives in braces by expression 11 of 9,000.* at most 10,000 .*split/,
+      ),
     });
     expect((await s.get(`/metadata/flat/${VESSEL}/Roll`)).status).toBe(200);
   });
@@ -49,8 +51,21 @@ describe('expressions that stand for too much', () => {
     const long = `parameters/${VESSEL}/${'x'.repeat(3000)}${TEN}${TEN}`;
     expect(await post([long])).toEqual({
       status: 400,
-      error: expect.stringMatching(/letters of alternatives .* at most 262,144/),
+      error: expect.stringMatching(/letters of alternatives in braces .* at most 262,144/),
     });
+  });
+
+  test('braces that are many and stand for little are refused', async () => {
+    expect(await post(many(5000, (at) => `parameters/${VESSEL}/${at}${'{a}'.repeat(30)}`))).toEqual({
+      status: 400,
+      error: expect.stringMatching(/10,020 pairs of braces by expression 334 of 5,000/),
+    });
+  });
+
+  test('levels that are many are refused', async () => {
+    const deep = many(256, (at) => `vis-3-8a/${at}/*${'/*/a'.repeat(1000)}`);
+    expect((await post(deep)).status).toBe(400);
+    expect((await post([deep[0]!, `flat/${VESSEL}/Roll`])).status).toBe(200);
   });
 
   test('500 wildcards of any vessel are served', async () => {
