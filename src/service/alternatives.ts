@@ -29,7 +29,7 @@ export function expandAlternatives(expressions: readonly (readonly string[])[]):
     pairs += size.pairs;
     alternatives += size.count;
     chars += size.chars;
-    const where = `by expression ${number(at + 1)} of ${number(expressions.length)} that may have braces`;
+    const where = `by expression ${number(at + 1)} of ${number(expressions.length)}`;
     refuseBeyond(pairs, MAX_ALTERNATIVES, 'pairs of braces', where);
     refuseBeyond(alternatives, MAX_ALTERNATIVES, 'alternatives in braces', where);
     refuseBeyond(chars, MAX_ALTERNATIVE_CHARS, 'letters of alternatives in braces', where);

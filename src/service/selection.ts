@@ -62,14 +62,8 @@ export function selectSeries(
 
 /** For each series the first selector that matches. What may be compared is counted over all of them. */
 function firstMatches(index: SeriesIndex, selectors: readonly Selector[]): FirstMatches {
-  const withBraces = selectors.flatMap((selector) =>
-    'levels' in selector && selector.domain.braces ? [selector] : [],
-  );
-  const alternatives = new Map<Selector | undefined, string[][]>(
-    expandAlternatives(withBraces.map((selector) => selector.levels)).map((levels, at) => [
-      withBraces[at],
-      levels,
-    ]),
+  const expanded = expandAlternatives(
+    selectors.map((selector) => ('levels' in selector && selector.domain.braces ? selector.levels : [])),
   );
   const comparisons = new ComparisonsBudget(index.series.length);
   const matchers = new Map<string, SeriesMatcher>();
@@ -83,7 +77,7 @@ function firstMatches(index: SeriesIndex, selectors: readonly Selector[]): First
     if ('ids' in selector) for (const id of selector.ids) matcher.addId(id, position);
     else if ('test' in selector) matcher.addTest(selector.test, position);
     else
-      for (const levels of alternatives.get(selector) ?? [selector.levels])
+      for (const levels of domain.braces ? expanded[position]! : [selector.levels])
         addLevels(matcher, domain, levels, position);
   });
   const first = new FirstMatches(index.series.length);
