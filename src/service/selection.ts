@@ -93,6 +93,8 @@ function addLevels(
   position: number,
 ): void {
   const isWhole = domain.levels === 'any' || levels.length === domain.levels;
-  if (isWhole && !levels.some((level) => level.includes('*'))) matcher.addId(levels.join('/'), position);
+  // Of nothing but verbose names no level is left, which is another thing than an empty one.
+  if (isWhole && levels.length > 0 && !levels.some((level) => level.includes('*')))
+    matcher.addId(levels.join('/'), position);
   else matcher.addLevels(levels, domain.openEnd, position);
 }
