@@ -120,6 +120,15 @@ export const VARIABLES = [
     fromFile: true,
   },
   {
+    name: 'REDIS_PASSWORD',
+    meaning: 'password for Redis, where REDIS_URL holds none',
+    rule: 'not empty',
+    schema: z.string().min(1),
+    secret: true,
+    fromFile: true,
+    optional: true,
+  },
+  {
     name: 'REDIS_PREFIX',
     meaning: 'what the name of every key in Redis begins with',
     rule: 'letters, digits and . _ - (at most 64)',
