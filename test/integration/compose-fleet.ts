@@ -63,9 +63,9 @@ export async function startComposeFleet(s3: TestS3): Promise<ComposeFleet> {
   const queryWords = wordsOf(query).map((word) =>
     word.includes('vessel-export service')
       ? moved(word, [
-          ['/run/secrets/', `${secretsDir}/`],
           ['"/tmp/', `"${folder.path}/`],
           ['--clients /tmp/', `--clients ${folder.path}/`],
+          ['/run/secrets/', `${secretsDir}/`],
           ['--host 0.0.0.0', '--host 127.0.0.1'],
           ['--port 8080', '--port 0'],
           ['--vessels 5', '--vessels 1'],
@@ -126,10 +126,10 @@ function secretsIn(env: Record<string, string>, secretsDir: string): Record<stri
 /** What the container of Redis hands to its server: its shell runs, with the server's place taken by `printf`. */
 function redisSettings(dir: string, secretsDir: string): string[] {
   const [shell, option, script] = services.redis.command.map(plain);
-  const here = moved(script!, [
+  const here = moved(script!.replaceAll('/tmp/', `${dir}/`), [
     ['/run/secrets/', `${secretsDir}/`],
     ['exec valkey-server', "printf '%s\\n'"],
-  ]).replaceAll('/tmp/', `${dir}/`);
+  ]);
   const { status, stdout, stderr } = spawnSync(shell!, [option!, here], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([0, '']);
   return stdout.trim().split('\n');
