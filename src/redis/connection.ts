@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Redis, ReplyError } from 'ioredis';
 import { ConfigError, cleanForeignText, messageOf, RetriableError } from '../errors.ts';
+import { isRedisUrl, REDIS_URL_RULE } from '../model/index.ts';
 import type { Log } from '../model/ports.ts';
 import { silentLog } from '../model/ports.ts';
 
@@ -138,10 +139,8 @@ interface Address {
 
 function addressOf(url: string): Address {
   const shown = maskUrl(url);
-  if (!/^rediss?:\/\/[^/?#]+(\/\d*)?$/.test(url) || !URL.canParse(url)) {
-    const expected = 'expected redis://[user:password@]host[:port][/database], or rediss:// for TLS';
-    throw new ConfigError('redis-url', `REDIS_URL: got '${shown}', ${expected}`);
-  }
+  if (!isRedisUrl(url))
+    throw new ConfigError('redis-url', `REDIS_URL: got '${shown}', expected ${REDIS_URL_RULE}`);
   const { password } = new URL(url);
   const secrets = password === '' ? [] : [password, decodeURIComponent(password)];
   // Node reports several addresses that refuse as one error without a message.

@@ -152,6 +152,8 @@ test('a Redis may be left out, and its password is shown nowhere', async () => {
   expect(loadConfig(environment(jobs)).settings).not.toHaveProperty('REDIS_URL');
   const env = environment(jobs, { REDIS_URL: 'redis://reader:pass@wo/rd@redis.example.com' });
   expect(faultsOf(() => loadConfig(env))).toContain("got 'redis://reader:***@redis.example.com'");
+  const percent = faultsOf(() => loadConfig(environment(jobs, { REDIS_URL: 'redis://:hush%zz@redis' })));
+  expect(percent).toMatch(/got 'redis:\/\/:\*\*\*@redis', expected .*; a '%' in a password is written %25/);
   const good = environment(jobs, { REDIS_URL: 'rediss://reader:password@redis.example.com:6380/2' });
   expect(loadConfig(good).settings).toMatchObject({
     REDIS_URL: 'rediss://reader:password@redis.example.com:6380/2',

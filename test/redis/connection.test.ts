@@ -47,6 +47,8 @@ test.each([
   'redis://',
   'redis://host/notanumber',
   'redis://host?password=hidden-words',
+  'redis://:hidden%words@host',
+  'redis://:%ff%fe@host',
 ])('%s is no address of a Redis', async (url) => {
   const fault = await faultOf(url);
   expect(fault).toBeInstanceOf(ConfigError);
