@@ -2,19 +2,20 @@
 # QUERY_…), jobs from /app/jobs or JOBS_DIR; no secret is in the image.
 #   docker build -t vessel-export .
 #   docker run --init --env-file .env -v lake:/lake -e LAKE_URL=file:///lake vessel-export run --from … --to …
-FROM node:24-slim AS package
+FROM node:24.21.0-trixie-slim AS package
 WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-RUN npm pack && mkdir /package && tar -xzf vessel-export-*.tgz --strip-components=1 -C /package
+# What the image holds of others, for scanners: /app/sbom.cdx.json.
+RUN npm run sbom && npm pack && mkdir /package && tar -xzf vessel-export-*.tgz --strip-components=1 -C /package
 
-FROM node:24-slim
+FROM node:24.21.0-trixie-slim
 ENV NODE_ENV=production
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
-COPY --from=package /package ./
+RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force && rm -rf /tmp/*
+COPY --from=package /package /build/sbom.cdx.json ./
 # A volume that is mounted at /lake for a local lake takes over its owner.
 RUN ln -s /app/src/bin.js /usr/local/bin/vessel-export && install -d -o node -g node /lake
 

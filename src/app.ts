@@ -141,7 +141,7 @@ async function openLimits(
 ): Promise<Limits> {
   const limit = settings.QUERY_MAX_CONCURRENCY;
   const perMinute = settings.QUERY_MAX_REQUESTS_PER_MINUTE || undefined;
-  const { REDIS_URL, REDIS_PREFIX: prefix } = settings;
+  const { REDIS_URL, REDIS_PASSWORD: password, REDIS_PREFIX: prefix } = settings;
   if (REDIS_URL === undefined) {
     const rateLimit = createRateLimit({ perMinute, clock });
     return {
@@ -154,7 +154,7 @@ async function openLimits(
   const { openRedis } = await import('./redis/connection.ts');
   const { SharedConcurrencyLimit } = await import('./redis/shared-concurrency-limit.ts');
   const { SharedRateLimit } = await import('./redis/shared-rate-limit.ts');
-  const connection = await openRedis(REDIS_URL, { log });
+  const connection = await openRedis(REDIS_URL, { log, password });
   const ports = { connection, prefix, clock, random: Math.random, log };
   const common = { ...ports, ...(redisNow !== undefined && { redisNow }) };
   const credential = digestOf(settings.QUERY_CLIENT_ID, settings.QUERY_BASE_URL);

@@ -27,6 +27,7 @@ import { AGGREGATIONS, systemClock } from '../src/model/index.ts';
 import { FINDING_STATES } from '../src/reconcile/compare-day.ts';
 import { COVERAGE_STATES } from '../src/status/cells.ts';
 import { s3Error } from '../src/store/s3-errors.ts';
+import { composeText } from './helpers/compose-file.ts';
 import { duckRows, receiptOf } from './helpers/lake.ts';
 import type { TestLake, TestService } from './helpers/run.ts';
 import {
@@ -249,12 +250,13 @@ test('the table of job keys names the keys of a job file', () => {
 });
 
 test('every setting that a page names exists', () => {
-  const known = new Set(
-    (VARIABLES as readonly Variable[]).flatMap(({ name, fromFile }) =>
-      fromFile === true ? [name, `${name}_FILE`] : [name],
-    ),
+  const settings = (VARIABLES as readonly Variable[]).flatMap(({ name, fromFile }) =>
+    fromFile === true ? [name, `${name}_FILE`] : [name],
   );
-  const words = new Set([...known].map((name) => name.split('_')[0]));
+  // The compose file takes more from .env.
+  const ofCompose = [...composeText().matchAll(/\$\{(\w+)/g)].map((match) => match[1]!);
+  const known = new Set([...settings, ...ofCompose]);
+  const words = new Set(settings.map((name) => name.split('_')[0]));
   const wrong = PAGES.flatMap(({ name, text }) =>
     codeSpans(text)
       .flatMap((span) => span.match(/\b[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]\b/g) ?? [])

@@ -1,6 +1,5 @@
 /** Environment → settings; every fault is gathered, none thrown. */
-import { readFileSync } from 'node:fs';
-import { messageOf } from '../errors.ts';
+import { findSecret } from '../secret-file.ts';
 import { nearestName } from './did-you-mean.ts';
 import type { Settings, Variable, VariableName } from './variables.ts';
 import { VARIABLES } from './variables.ts';
@@ -63,6 +62,10 @@ export function readEnvironment(
     faults.push(fault);
     wrong[name] = { origin: 'environment', shown: `'${typed[name]}'` };
   }
+  if (typed.REDIS_PASSWORD !== undefined && typed.REDIS_URL && new URL(typed.REDIS_URL).password !== '') {
+    faults.push('REDIS_PASSWORD: set, and REDIS_URL holds a password too, expected one of them');
+    wrong.REDIS_PASSWORD = { origin: origins.REDIS_PASSWORD!, shown: '***' };
+  }
   return { settings: typed, origins, faults, wrong };
 }
 
@@ -82,13 +85,17 @@ type Found = { text: string; origin: Origin } | { fault: string; origin?: Origin
 
 function findText(variable: Variable, env: Environment): Found | undefined {
   const { name } = variable;
-  const value = env[name] || undefined;
-  const fileName = variable.fromFile === true ? env[`${name}_FILE`] || undefined : undefined;
-  if (value !== undefined && fileName !== undefined) {
-    return { fault: `${name} and ${name}_FILE: both are set, expected one of them`, origin: 'environment' };
+  if (variable.fromFile === true) {
+    const found = findSecret(name, env);
+    if (found !== undefined && ('fault' in found || found.text !== '')) return found;
+    // An empty file counts as not set, as an empty variable does.
+    if (found !== undefined && variable.optional !== true) {
+      const { origin } = found;
+      return { fault: `${name} (${origin}): it is empty, expected ${variable.rule}`, origin };
+    }
+  } else if (env[name]) {
+    return { text: env[name], origin: 'environment' };
   }
-  if (value !== undefined) return { text: value, origin: 'environment' };
-  if (fileName !== undefined) return readSecretFile(name, fileName);
   const fallback = variable.fallback?.();
   if (fallback !== undefined) return { text: fallback, origin: 'default' };
   if (variable.optional === true) return undefined;
@@ -98,15 +105,6 @@ function findText(variable: Variable, env: Environment): Found | undefined {
   return {
     fault: `${name}: not set, expected ${variable.rule}; set ${places} in the environment (${variable.meaning})${hint}`,
   };
-}
-
-function readSecretFile(name: string, path: string): Found {
-  try {
-    const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
-    return { text, origin: `file ${path}` };
-  } catch (error) {
-    return { fault: `${name}_FILE: cannot read '${path}': ${messageOf(error)}`, origin: `file ${path}` };
-  }
 }
 
 /** A value as it may be shown: secrets masked, passwords in URLs too. */

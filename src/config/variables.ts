@@ -1,7 +1,7 @@
 /** The environment variables: name, meaning, rule and default of each, as one table. */
 import { availableParallelism, tmpdir } from 'node:os';
 import { z } from 'zod';
-import { API_VERSIONS } from '../model/index.ts';
+import { API_VERSIONS, isRedisUrl, REDIS_URL_RULE } from '../model/index.ts';
 import { LAKE_URL_RULE, readLakeUrl } from '../store/open-store.ts';
 
 export interface Variable {
@@ -111,13 +111,20 @@ export const VARIABLES = [
     name: 'REDIS_URL',
     meaning:
       'Redis, through which all processes share the concurrency limit and the rate limit (not set: each has its own)',
-    rule: 'redis://[user:password@]host[:port][/database], or rediss:// for TLS',
-    schema: z
-      .string()
-      .regex(/^rediss?:\/\/[^/?#]+(\/\d*)?$/)
-      .refine((text) => URL.canParse(text)),
+    rule: REDIS_URL_RULE,
+    schema: z.string().refine(isRedisUrl),
+    advice: (text) => (text.includes('%') ? "a '%' in a password is written %25" : undefined),
     optional: true,
     fromFile: true,
+  },
+  {
+    name: 'REDIS_PASSWORD',
+    meaning: 'password for Redis, where REDIS_URL holds none',
+    rule: 'not empty',
+    schema: z.string().min(1),
+    secret: true,
+    fromFile: true,
+    optional: true,
   },
   {
     name: 'REDIS_PREFIX',

@@ -11,6 +11,7 @@ export * from './json-text-heap.ts';
 export * from './ports.ts';
 export * from './query.ts';
 export * from './receipt.ts';
+export * from './redis-url.ts';
 export * from './row-group.ts';
 export * from './series.ts';
 export * from './series-rows.ts';

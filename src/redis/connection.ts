@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Redis, ReplyError } from 'ioredis';
 import { ConfigError, cleanForeignText, messageOf, RetriableError } from '../errors.ts';
+import { isRedisUrl, REDIS_URL_RULE } from '../model/index.ts';
 import type { Log } from '../model/ports.ts';
 import { silentLog } from '../model/ports.ts';
 
@@ -24,6 +25,8 @@ export interface RedisConnection {
 }
 
 interface RedisConnectionOptions {
+  /** Where the URL holds none. */
+  readonly password?: string | undefined;
   readonly log?: Log;
   /** How long to try before it counts as out of reach. */
   readonly patienceMs?: number;
@@ -41,8 +44,9 @@ const LONGEST_RETRY_MS = 500;
  */
 export async function openRedis(url: string, options: RedisConnectionOptions = {}): Promise<RedisConnection> {
   const { log = silentLog, patienceMs = 5_000, answerTimeoutMs = 5_000 } = options;
-  const address = addressOf(url);
-  const client = new Redis(url, {
+  const target = withPassword(url, options.password);
+  const address = addressOf(target);
+  const client = new Redis(target, {
     ...COMMON_OPTIONS,
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -91,7 +95,7 @@ export async function openRedis(url: string, options: RedisConnectionOptions = {
       return () => client.off('ready', listener);
     },
     openForQueue: () => {
-      const queueClient = new Redis(url, { ...COMMON_OPTIONS, maxRetriesPerRequest: null });
+      const queueClient = new Redis(target, { ...COMMON_OPTIONS, maxRetriesPerRequest: null });
       // The first connection tells of outages for all of them.
       queueClient.on('error', () => {});
       queueClients.push(queueClient);
@@ -118,6 +122,14 @@ export function maskUrl(url: string): string {
   return cleanForeignText(url.replace(/(\/\/[^/@:]*):.*@/, '$1:***@'));
 }
 
+/** ioredis takes a name in the URL without a password for a password of '', before any other: so it goes into the URL. */
+function withPassword(url: string, password: string | undefined): string {
+  if (!password || !URL.canParse(url)) return url;
+  const whole = new URL(url);
+  whole.password = encodeURIComponent(password);
+  return whole.href;
+}
+
 /** Where Redis is, to be shown. */
 interface Address {
   readonly shown: string;
@@ -127,10 +139,8 @@ interface Address {
 
 function addressOf(url: string): Address {
   const shown = maskUrl(url);
-  if (!/^rediss?:\/\/[^/?#]+(\/\d*)?$/.test(url) || !URL.canParse(url)) {
-    const expected = 'expected redis://[user:password@]host[:port][/database], or rediss:// for TLS';
-    throw new ConfigError('redis-url', `REDIS_URL: got '${shown}', ${expected}`);
-  }
+  if (!isRedisUrl(url))
+    throw new ConfigError('redis-url', `REDIS_URL: got '${shown}', expected ${REDIS_URL_RULE}`);
   const { password } = new URL(url);
   const secrets = password === '' ? [] : [password, decodeURIComponent(password)];
   // Node reports several addresses that refuse as one error without a message.
@@ -162,7 +172,7 @@ async function firstContact(client: Redis, { shown, why }: Address, patienceMs: 
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onError = (error: unknown) => {
     last = error;
-    const text = `REDIS_URL: Redis at ${shown} refuses the credentials or the database: ${why(error)}`;
+    const text = `REDIS_URL: Redis at ${shown} refuses the credentials or the database: ${why(error)}; check REDIS_URL and REDIS_PASSWORD`;
     if (isRefusal(error)) reject(new ConfigError('redis-refused', text));
   };
   const giveUp = setTimeout(() => {

@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors.ts';
+import { findSecret } from '../secret-file.ts';
 
 /** How to reach a bucket. What is left out is looked up where the AWS SDK looks for it, or has a default. */
 export interface S3Settings {
@@ -16,8 +17,8 @@ export interface S3Settings {
 
 /**
  * The AWS settings in an environment: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`,
- * `AWS_DEFAULT_REGION`, `AWS_ACCESS_KEY_ID` with its companions, `AWS_MAX_ATTEMPTS`.
- * Throws ConfigError naming the variable.
+ * `AWS_DEFAULT_REGION`, `AWS_ACCESS_KEY_ID` with its companions (each also from the file that `…_FILE` names),
+ * `AWS_MAX_ATTEMPTS`. Throws ConfigError naming the variable.
  */
 export function s3SettingsFromEnv(env: NodeJS.ProcessEnv): S3Settings {
   const endpoint = endpointFromEnv(env);
@@ -52,10 +53,18 @@ function endpointFromEnv(env: NodeJS.ProcessEnv): string | undefined {
 
 /** Undefined where the SDK's own search (profile, single sign-on, role of the instance) decides. */
 function credentialsFromEnv(env: NodeJS.ProcessEnv): S3Settings['credentials'] {
-  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
-  if (!accessKeyId || !secretAccessKey || env.AWS_PROFILE) return undefined;
-  const sessionToken = env.AWS_SESSION_TOKEN;
+  if (env.AWS_PROFILE) return undefined;
+  const accessKeyId = secretFromEnv('AWS_ACCESS_KEY_ID', env);
+  const secretAccessKey = secretFromEnv('AWS_SECRET_ACCESS_KEY', env);
+  const sessionToken = secretFromEnv('AWS_SESSION_TOKEN', env);
+  if (!accessKeyId || !secretAccessKey) return undefined;
   return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
+}
+
+function secretFromEnv(name: string, env: NodeJS.ProcessEnv): string | undefined {
+  const found = findSecret(name, env);
+  if (found !== undefined && 'fault' in found) throw new ConfigError('aws-credentials', `${found.fault}.`);
+  return found?.text;
 }
 
 function maxAttemptsFromEnv(env: NodeJS.ProcessEnv): number | undefined {

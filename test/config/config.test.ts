@@ -152,6 +152,8 @@ test('a Redis may be left out, and its password is shown nowhere', async () => {
   expect(loadConfig(environment(jobs)).settings).not.toHaveProperty('REDIS_URL');
   const env = environment(jobs, { REDIS_URL: 'redis://reader:pass@wo/rd@redis.example.com' });
   expect(faultsOf(() => loadConfig(env))).toContain("got 'redis://reader:***@redis.example.com'");
+  const percent = faultsOf(() => loadConfig(environment(jobs, { REDIS_URL: 'redis://:hush%zz@redis' })));
+  expect(percent).toMatch(/got 'redis:\/\/:\*\*\*@redis', expected .*; a '%' in a password is written %25/);
   const good = environment(jobs, { REDIS_URL: 'rediss://reader:password@redis.example.com:6380/2' });
   expect(loadConfig(good).settings).toMatchObject({
     REDIS_URL: 'rediss://reader:password@redis.example.com:6380/2',
@@ -160,6 +162,52 @@ test('a Redis may be left out, and its password is shown nowhere', async () => {
   });
   const shown = showSettings(good).settings.find(({ name }) => name === 'REDIS_URL');
   expect(shown?.value).toBe('rediss://reader:***@redis.example.com:6380/2');
+});
+
+test('what a file cannot give as a secret is said with its name, and nothing of what is in it', async () => {
+  await using folder = await newTempFolder();
+  const jobs = writeJobs(folder.path, { 'measurements.yaml': JOB });
+  const file = (name: string, text: string | Buffer) => {
+    writeFileSync(join(folder.path, name), text);
+    return join(folder.path, name);
+  };
+  const faults = faultsOf(() =>
+    loadConfig({
+      ...environment(jobs, { QUERY_CLIENT_SECRET: undefined }),
+      QUERY_CLIENT_SECRET_FILE: file('empty', '\n'),
+      REDIS_URL: 'redis://:one@redis',
+      REDIS_PASSWORD_FILE: file('password', 'the-other\n'),
+      QUEUE_BOARD_PASSWORD_FILE: file('huge', 'hush'.repeat(20_000)),
+    }),
+  );
+  expect(faults).toContain(
+    `QUERY_CLIENT_SECRET (file ${join(folder.path, 'empty')}): it is empty, expected not empty`,
+  );
+  expect(faults).toContain('REDIS_PASSWORD: set, and REDIS_URL holds a password too, expected one of them');
+  expect(faults).toContain(
+    `QUEUE_BOARD_PASSWORD_FILE: '${join(folder.path, 'huge')}' has 80000 bytes, expected a secret of at most 65536`,
+  );
+  expect(faults).not.toMatch(/the-other|hush/);
+  const missing = faultsOf(() =>
+    loadConfig(
+      environment(jobs, { REDIS_PASSWORD_FILE: '/nowhere', QUEUE_BOARD_PASSWORD_FILE: folder.path }),
+    ),
+  );
+  expect(missing).toContain("REDIS_PASSWORD_FILE: cannot read '/nowhere': there is no such file");
+  expect(missing).toContain(`cannot read '${folder.path}': it is a folder, expected a file`);
+});
+
+test('an empty file is a setting that is not set, where it may be left out', async () => {
+  await using folder = await newTempFolder();
+  const empty = join(folder.path, 'empty');
+  writeFileSync(empty, '\n');
+  const env = environment(writeJobs(folder.path, { 'measurements.yaml': JOB }), {
+    REDIS_PASSWORD_FILE: empty,
+    QUEUE_BOARD_PASSWORD_FILE: empty,
+  });
+  const { settings } = loadConfig(env);
+  expect(settings).not.toHaveProperty('REDIS_PASSWORD');
+  expect(settings).not.toHaveProperty('QUEUE_BOARD_PASSWORD');
 });
 
 test.for([

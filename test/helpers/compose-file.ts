@@ -13,6 +13,19 @@ export interface ComposeService {
   readonly healthcheck: { readonly test: readonly string[] };
   readonly ports?: readonly string[];
   readonly deploy?: { readonly replicas: number };
+  readonly user?: string;
+  /** Names of secrets, files below /run/secrets in the container. */
+  readonly secrets?: readonly string[];
+  readonly volumes?: readonly string[];
+  /** `path:options`. */
+  readonly tmpfs?: readonly string[];
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly cap_add?: readonly string[];
+  readonly security_opt?: readonly string[];
+  readonly pids_limit?: number;
+  readonly mem_limit?: string;
+  readonly logging?: { readonly options: Readonly<Record<string, string>> };
 }
 
 export const COMPOSE_SERVICES = ['redis', 's3', 'query-service', 'scheduler', 'worker'] as const;
@@ -28,6 +41,19 @@ export function composeText(): string {
 
 export function composeServices(): Readonly<Record<ComposeServiceName, ComposeService>> {
   return parse(composeText(), { merge: true }).services;
+}
+
+/** Where compose takes each secret from where nothing is set: paths on this machine. */
+export function secretFiles(): Readonly<Record<string, string>> {
+  const secrets: Readonly<Record<string, { file: string }>> = parse(composeText()).secrets;
+  return Object.fromEntries(
+    Object.entries(secrets).map(([name, { file }]) => [name, join(ROOT, plain(file))]),
+  );
+}
+
+/** A secret where nothing is set. */
+export function secretOf(name: string): string {
+  return readFileSync(secretFiles()[name]!, 'utf8').replace(/\n$/, '');
 }
 
 /** What compose makes of `${NAME-default}` and `${NAME:-default}` where nothing is set, and of `$$`. */

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { request } from 'node:http';
 import { messageOf } from '../../src/errors.ts';
 import type { ComposeService } from './compose-file.ts';
-import { environmentOf, plain } from './compose-file.ts';
+import { environmentOf, plain, secretFiles } from './compose-file.ts';
 
 export interface StartedContainer {
   readonly host: string;
@@ -25,11 +25,22 @@ export async function startContainer(
   if (image === undefined) throw new Error('only services with an image of their own can be started');
   const { GenericContainer } = await import('testcontainers');
   try {
-    const container = await new GenericContainer(image)
+    const files = secretFiles();
+    const made = new GenericContainer(image)
       .withCommand(service.command.map(plain))
       .withEnvironment(environmentOf(service))
-      .withExposedPorts(port)
-      .start();
+      .withBindMounts(
+        (service.secrets ?? []).map((name) => ({
+          source: files[name]!,
+          target: `/run/secrets/${name}`,
+          mode: 'ro',
+        })),
+      )
+      .withTmpFs(Object.fromEntries((service.tmpfs ?? []).map((text) => text.split(':') as [string, string])))
+      .withExposedPorts(port);
+    if (service.entrypoint !== undefined) made.withEntrypoint([...service.entrypoint]);
+    if (service.user !== undefined) made.withUser(service.user);
+    const container = await made.start();
     return {
       host: container.getHost(),
       port: container.getMappedPort(port),

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
-import { composeServices } from './compose-file.ts';
+import { composeServices, secretOf } from './compose-file.ts';
 import { startContainer } from './docker.ts';
 import { newTempFolder } from './temp.ts';
 
@@ -31,7 +31,10 @@ export async function redisForTests(): Promise<TestRedis | undefined> {
   if (REDIS_URL) return withPrefixes(REDIS_URL, async () => {});
   const container = await startContainer(composeServices().redis, 6379);
   if (container !== undefined)
-    return withPrefixes(`redis://${container.host}:${container.port}`, container.stop);
+    return withPrefixes(
+      `redis://:${encodeURIComponent(secretOf('redis_password'))}@${container.host}:${container.port}`,
+      container.stop,
+    );
   if (serverProgram() !== undefined) {
     const own = await startOwnRedis();
     return withPrefixes(own.url, own.stop);

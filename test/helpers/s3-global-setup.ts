@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ListBucketsCommand } from '@aws-sdk/client-s3';
 import type { TestProject } from 'vitest/node';
-import { composeServices, environmentOf } from './compose-file.ts';
+import { composeServices, secretOf } from './compose-file.ts';
 import { startContainer } from './docker.ts';
 import type { S3Address } from './radosgw.ts';
 import { missingRadosgwPrograms, startRadosgw } from './radosgw.ts';
@@ -77,12 +77,11 @@ async function startS3Container(): Promise<StartedS3 | undefined> {
   const { s3 } = composeServices();
   const container = await startContainer(s3, 8333);
   if (container === undefined) return undefined;
-  const { AWS_ACCESS_KEY_ID = '', AWS_SECRET_ACCESS_KEY = '' } = environmentOf(s3);
   const address: S3Address = {
     endpoint: `http://${container.host}:${container.port}`,
     region: 'us-east-1',
-    accessKeyId: AWS_ACCESS_KEY_ID,
-    secretAccessKey: AWS_SECRET_ACCESS_KEY,
+    accessKeyId: secretOf('aws_access_key_id'),
+    secretAccessKey: secretOf('aws_secret_access_key'),
   };
   await untilItAnswers(address);
   return { address, stop: container.stop };

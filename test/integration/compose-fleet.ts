@@ -1,10 +1,18 @@
 /** What docker-compose.yml starts, as plain processes: its commands, its settings, its jobs, in other places. */
 import { spawnSync } from 'node:child_process';
-import { symlink } from 'node:fs/promises';
+import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import type { ComposeServiceName } from '../helpers/compose-file.ts';
-import { composeServices, composeText, environmentOf, plain, wordsOf } from '../helpers/compose-file.ts';
+import {
+  composeServices,
+  composeText,
+  environmentOf,
+  plain,
+  secretFiles,
+  secretOf,
+  wordsOf,
+} from '../helpers/compose-file.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import type { RanCli, RunExportOptions, RunningCli } from '../helpers/run.ts';
 import { startProgram } from '../helpers/run.ts';
@@ -33,7 +41,9 @@ export async function startComposeFleet(s3: TestS3): Promise<ComposeFleet> {
   await using opened = new AsyncDisposableStack();
   const folder = opened.use(await newTempFolder());
   await symlink(join(APP, 'src/bin.js'), join(folder.path, 'vessel-export'));
-  const redis = opened.use(await startOwnRedis(services.redis.command.slice(1)));
+  const secretsDir = join(folder.path, 'secrets');
+  await copySecrets(secretsDir, s3);
+  const redis = opened.use(await startOwnRedis(redisSettings(folder.path, secretsDir)));
   const { bucket, drop } = await s3.newBucket();
   opened.defer(drop);
   const running: RunningCli[] = [];
@@ -53,8 +63,9 @@ export async function startComposeFleet(s3: TestS3): Promise<ComposeFleet> {
   const queryWords = wordsOf(query).map((word) =>
     word.includes('vessel-export service')
       ? moved(word, [
-          ['> /tmp/', `> ${folder.path}/`],
+          ['"/tmp/', `"${folder.path}/`],
           ['--clients /tmp/', `--clients ${folder.path}/`],
+          ['/run/secrets/', `${secretsDir}/`],
           ['--host 0.0.0.0', '--host 127.0.0.1'],
           ['--port 8080', '--port 0'],
           ['--vessels 5', '--vessels 1'],
@@ -67,12 +78,11 @@ export async function startComposeFleet(s3: TestS3): Promise<ComposeFleet> {
   const { baseUrl, authUrl } = JSON.parse(queryService.stdout);
 
   const url = `s3://${bucket}/lake`;
-  const aws = { AWS_ACCESS_KEY_ID: s3.accessKeyId, AWS_SECRET_ACCESS_KEY: s3.secretAccessKey };
   const settingsOf = (name: ExportService): Record<string, string> => {
     const env = environmentOf(services[name]);
     return {
       ...env,
-      ...aws,
+      ...secretsIn(env, secretsDir),
       QUERY_BASE_URL: moved(env.QUERY_BASE_URL!, [['http://query-service:8080', new URL(baseUrl).origin]]),
       QUERY_AUTH_URL: moved(env.QUERY_AUTH_URL!, [['http://query-service:8080', new URL(authUrl).origin]]),
       LAKE_URL: moved(env.LAKE_URL!, [['s3://vessels/', `s3://${bucket}/`]]),
@@ -89,7 +99,7 @@ export async function startComposeFleet(s3: TestS3): Promise<ComposeFleet> {
       baseUrl,
       authUrl,
       clientId: settings.QUERY_CLIENT_ID!,
-      clientSecret: settings.QUERY_CLIENT_SECRET!,
+      clientSecret: secretOf('query_client_secret'),
     },
     queryService,
     up: (name) => start(wordsOf(services[name]), settingsOf(name)),
@@ -97,6 +107,32 @@ export async function startComposeFleet(s3: TestS3): Promise<ComposeFleet> {
     copyLake: (dir) => copyLake(url, settings, dir),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+/** The secrets of the file as it names them, but for the keys of this store. */
+async function copySecrets(dir: string, s3: TestS3): Promise<void> {
+  await mkdir(dir);
+  for (const [name, path] of Object.entries(secretFiles())) await copyFile(path, join(dir, name));
+  await writeFile(join(dir, 'aws_access_key_id'), `${s3.accessKeyId}\n`);
+  await writeFile(join(dir, 'aws_secret_access_key'), `${s3.secretAccessKey}\n`);
+}
+
+/** The settings that name files below /run/secrets, for a folder here. */
+function secretsIn(env: Record<string, string>, secretsDir: string): Record<string, string> {
+  const named = Object.entries(env).filter(([name]) => name.endsWith('_FILE'));
+  return Object.fromEntries(named.map(([name, path]) => [name, moved(path, [['/run/secrets', secretsDir]])]));
+}
+
+/** What the container of Redis hands to its server: its shell runs, with the server's place taken by `printf`. */
+function redisSettings(dir: string, secretsDir: string): string[] {
+  const [shell, option, script] = services.redis.command.map(plain);
+  const here = moved(script!.replaceAll('/tmp/', `${dir}/`), [
+    ['/run/secrets/', `${secretsDir}/`],
+    ['exec valkey-server', "printf '%s\\n'"],
+  ]);
+  const { status, stdout, stderr } = spawnSync(shell!, [option!, here], { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([0, '']);
+  return stdout.trim().split('\n');
 }
 
 /** The exit code of a service's health check, asked of a process that listens on `port`. */

@@ -47,6 +47,8 @@ test.each([
   'redis://',
   'redis://host/notanumber',
   'redis://host?password=hidden-words',
+  'redis://:hidden%words@host',
+  'redis://:%ff%fe@host',
 ])('%s is no address of a Redis', async (url) => {
   const fault = await faultOf(url);
   expect(fault).toBeInstanceOf(ConfigError);
@@ -95,8 +97,31 @@ describe.skipIf(!canStartOwnRedis())('a real Redis', () => {
 
   test('that wants a password and gets none is a fault of the settings', async () => {
     await using redis = await startOwnRedis(['--requirepass', 'right-password']);
-    expect((await faultOf(redis.url, 5_000)).code).toBe('redis-refused');
+    const fault = await faultOf(redis.url, 5_000);
+    expect(fault.code).toBe('redis-refused');
+    expect(fault.message).toContain('check REDIS_URL and REDIS_PASSWORD');
   });
+
+  test.each(['', 'default@'])(
+    'takes a password beside the URL redis://%s…, in the connections of queues too, and never shows it',
+    async (user) => {
+      const password = 'r@ght: 100%/"pass"';
+      await using redis = await startOwnRedis();
+      await redis.command('CONFIG', 'SET', 'requirepass', password);
+      const url = redis.url.replace('//', `//${user}`);
+      const connection = await openRedis(url, { password });
+      expect(await connection.openForQueue().ping()).toBe('PONG');
+      await connection.close();
+      const refused = openRedis(url, { password: `${password}!` });
+      const fault = await refused.then(
+        () => undefined,
+        (error: Error) => error,
+      );
+      expect(fault).toMatchObject({ code: 'redis-refused' });
+      expect(fault!.message).toContain(`redis://${user.replace('@', '')}:***@127.0.0.1:${redis.port}`);
+      expect(fault!.message).not.toContain('pass"');
+    },
+  );
 
   test('without a database of that number is a fault of the settings', async () => {
     await using redis = await startOwnRedis();

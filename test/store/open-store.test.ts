@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
 import { openStore, parseLakeUrl } from '../../src/store/open-store.ts';
 import { s3SettingsFromEnv } from '../../src/store/s3-settings.ts';
+import { newTempFolder } from '../helpers/temp.ts';
 import { expectFault } from './store-suite.ts';
 
 describe('LAKE_URL', () => {
@@ -66,6 +69,31 @@ describe('AWS settings', () => {
       credentials: { accessKeyId: 'id', secretAccessKey: 'secret', sessionToken: 'token' },
       maxAttempts: 3,
     });
+  });
+
+  test('that are secret come from files, too', async () => {
+    await using folder = await newTempFolder();
+    const file = (name: string, text: string) => {
+      writeFileSync(join(folder.path, name), text);
+      return join(folder.path, name);
+    };
+    const env = {
+      AWS_ACCESS_KEY_ID_FILE: file('id', 'id\n'),
+      AWS_SECRET_ACCESS_KEY_FILE: file('secret', 'hush-hush\n'),
+    };
+    const credentials = { accessKeyId: 'id', secretAccessKey: 'hush-hush' };
+    expect(s3SettingsFromEnv(env)).toEqual({ credentials });
+    expect(s3SettingsFromEnv({ ...env, AWS_SESSION_TOKEN_FILE: file('token', '') })).toEqual({ credentials });
+    // Empty files: as the SDK finds them.
+    expect(s3SettingsFromEnv({ ...env, AWS_SECRET_ACCESS_KEY_FILE: file('none', '') })).toEqual({});
+
+    const wrong = { ...env, AWS_SECRET_ACCESS_KEY_FILE: join(folder.path, 'nowhere') };
+    const fault = await expectFault(() => openStore('s3://bucket', wrong), ConfigError, 'aws-credentials');
+    expect(fault.message).toContain('AWS_SECRET_ACCESS_KEY_FILE: cannot read');
+    const both = { ...env, AWS_SECRET_ACCESS_KEY: 'other' };
+    const twice = await expectFault(() => openStore('s3://bucket', both), ConfigError, 'aws-credentials');
+    expect(twice.message).toContain('AWS_SECRET_ACCESS_KEY and AWS_SECRET_ACCESS_KEY_FILE: both are set');
+    expect(twice.message).not.toMatch(/hush|other/);
   });
 
   test('are left to the SDK where the environment has none', () => {
