@@ -4,6 +4,7 @@ import { Redis, ReplyError } from 'ioredis';
 import { ConfigError, cleanForeignText, messageOf, RetriableError } from '../errors.ts';
 import type { Log } from '../model/ports.ts';
 import { silentLog } from '../model/ports.ts';
+import { maskUrl } from '../model/web-address.ts';
 
 export interface RedisConnection {
   /** For commands that fail at once while Redis is out of reach; it reconnects by itself. */
@@ -113,11 +114,6 @@ const COMMON_OPTIONS = {
   reconnectOnError: (error: Error) => replyCode(error) === 'READONLY',
 };
 
-/** `redis://user:***@host:6379/0`: a password goes, whatever characters it has. */
-export function maskUrl(url: string): string {
-  return cleanForeignText(url.replace(/(\/\/[^/@:]*):.*@/, '$1:***@'));
-}
-
 /** Where Redis is, to be shown. */
 interface Address {
   readonly shown: string;
@@ -126,7 +122,7 @@ interface Address {
 }
 
 function addressOf(url: string): Address {
-  const shown = maskUrl(url);
+  const shown = cleanForeignText(maskUrl(url));
   if (!/^rediss?:\/\/[^/?#]+(\/\d*)?$/.test(url) || !URL.canParse(url)) {
     const expected = 'expected redis://[user:password@]host[:port][/database], or rediss:// for TLS';
     throw new ConfigError('redis-url', `REDIS_URL: got '${shown}', ${expected}`);
