@@ -20,8 +20,9 @@ export async function workerCommand(
   const log = commandLog(context, LOG_LEVEL);
   let work: Work | undefined;
   const active = () => work?.worker.active ?? 0;
+  const oldestMs = () => work?.worker.oldestMs ?? 0;
   const held = () => work?.hold.code;
-  const options = { config, env, log, overrides, signal, active, held };
+  const options = { config, env, log, overrides, signal, active, oldestMs, held };
   await runFleetProcess(options, async (fleet, metrics, url) => {
     work = startWork(config, fleet, log, metrics, times);
     log.info({ vesselDaysAtOnce: WORKER_CONCURRENCY, http: url }, 'worker is ready');

@@ -19,7 +19,11 @@ export interface Outgoing {
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** What is asked, in a few words, for messages. */
+  /** Sent as `x-request-id`; each try has its own. */
+  readonly requestId: string;
+  /** What is asked, in a few words. */
+  readonly asked: string;
+  /** The same with the request's id, for the messages of errors. */
   readonly what: string;
   /** 1 for the first request of a call. */
   readonly attempt: number;

@@ -16,6 +16,8 @@ const SOURCES: MetricSources = {
   concurrencyLimit: () => 3,
   depth: async () => ({ waiting: 12, failed: 1 }),
   active: () => 2,
+  oldestVesselDayMs: () => 61_500,
+  oldestRequestMs: () => 250,
   isHeld: async () => false,
 };
 
