@@ -22,8 +22,8 @@ export async function main(argv: readonly string[]): Promise<void> {
   const own = isLongRunning(argv) && process.stderr.isTTY !== true ? openOwnStderr() : undefined;
   const stop = new AbortController();
   const say = own === undefined ? sayPlainly : (text: string) => own.log.info({}, text);
-  const release = onSignals((signal) => {
-    if (stop.signal.aborted) endBy(signal, release);
+  const signals = catchSignals((signal) => {
+    if (stop.signal.aborted) endBy(signal, signals.release);
     say('stopping; once more to stop at once');
     stop.abort(new CancelledError('interrupted'));
   });
@@ -34,7 +34,10 @@ export async function main(argv: readonly string[]): Promise<void> {
     env: process.env,
     stdout: openScreen(process.stdout, colourRefused),
     stderr: own?.screen ?? openScreen(process.stderr, colourRefused),
-    signal: stop.signal,
+    get signal() {
+      signals.take();
+      return stop.signal;
+    },
   };
   const code = await perform(context, argv, lost, own?.log);
   own?.flush();
@@ -43,7 +46,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   // An error of a stream is told a moment after its write has ended.
   await new Promise(setImmediate);
   // The end waits for file system calls that hang: a signal must still end it.
-  release();
+  signals.release();
   process.exit(lost.code ?? code);
 }
 
@@ -74,11 +77,17 @@ function ownLevel(setting: string | undefined): 'debug' | 'info' | 'warn' | 'err
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 type Signal = (typeof SIGNALS)[number];
 
-/** Returns how to leave the signals to the system again, which ends the process. */
-function onSignals(listener: (signal: Signal) => void): () => void {
-  for (const signal of SIGNALS) process.on(signal, listener);
-  return () => {
+/** Take the signals from the system, and leave them to it again: there they end the process, also one that hangs. */
+function catchSignals(listener: (signal: Signal) => void) {
+  const release = () => {
     for (const signal of SIGNALS) process.off(signal, listener);
+  };
+  return {
+    take() {
+      release();
+      for (const signal of SIGNALS) process.on(signal, listener);
+    },
+    release,
   };
 }
 

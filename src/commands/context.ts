@@ -9,7 +9,10 @@ export interface CommandContext {
   readonly env: NodeJS.ProcessEnv;
   readonly stdout: Screen;
   readonly stderr: Screen;
-  /** Aborted on the first SIGINT or SIGTERM. */
+  /**
+   * Aborted on the first SIGINT or SIGTERM. Until it is asked for there is nothing to put in order, and a signal ends
+   * the process: so ask for it once the settings are read.
+   */
   readonly signal: AbortSignal;
 }
 
@@ -18,10 +21,10 @@ export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_INTERRUPTED = 130;
-/** Told twice to end: as of a process that SIGTERM ends. */
-export const EXIT_TERMINATED = 143;
 /** Who read the output has gone: as of a process that SIGPIPE ends. */
 export const EXIT_NO_READER = 141;
+/** Told twice to end: as of a process that SIGTERM ends. */
+export const EXIT_TERMINATED = 143;
 
 /** A log on stderr: short lines on a terminal, JSON elsewhere. `write` can be a view that has a bar to keep. */
 export function commandLog(

@@ -14,8 +14,9 @@ export async function workerCommand(
   overrides: AppOverrides = {},
   times: WorkTimes = {},
 ): Promise<number> {
-  const { env, signal } = context;
+  const { env } = context;
   const config = loadConfig(env);
+  const { signal } = context;
   const { LOG_LEVEL, WORKER_CONCURRENCY } = config.settings;
   const log = commandLog(context, LOG_LEVEL);
   let work: Work | undefined;
