@@ -61,6 +61,7 @@ const CLIENT_LIMITS: ClientLimits = {
   slowBodyGraceMs: 300_000,
   leastBytesPerSecond: 1_024,
   maxBodyMs: 7_200_000,
+  maxErrorBodyMs: 10_000,
   maxErrorBytes: 16 * 1024,
   maxPageBytes: 4 * 1024 * 1024 * 1024,
   retry: RETRY_LIMITS,

@@ -104,3 +104,13 @@ export function linkSignals(
     },
   };
 }
+
+/** Wait for a promise; an abort ends the wait, with the signal's reason, and not what is waited for. */
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

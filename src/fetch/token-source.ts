@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { FatalError, HttpStatusError, messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/ports.ts';
-import type { Answer, Exchange } from './exchange.ts';
+import { type Answer, abortable, type Exchange } from './exchange.ts';
 import { readAnswerError } from './status.ts';
 import { idHeaders, nameRequest, type TraceContext } from './trace.ts';
 
@@ -110,16 +110,6 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
     },
     secrets,
   };
-}
-
-/** Wait for a shared promise; an abort ends the wait of one caller only. */
-function abortable<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-    shared.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }
 
 async function requestToken(
