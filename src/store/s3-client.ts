@@ -147,7 +147,9 @@ function watchBody(body: IncomingMessage, graceMs: number): void {
     if (waitedMs <= graceMs + (bytes / LEAST_BYTES_PER_SECOND) * 1_000) return;
     const found = `${bytes} bytes in ${Math.round(waitedMs / 1_000)} s`;
     // The SDK tries again what has this name.
-    body.destroy(Object.assign(new Error(`the answer comes too slowly (${found})`), { name: 'TimeoutError' }));
+    body.destroy(
+      Object.assign(new Error(`the answer comes too slowly (${found})`), { name: 'TimeoutError' }),
+    );
   }, checkMs).unref();
   body.once('close', () => clearInterval(timer));
 }
