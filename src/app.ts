@@ -10,6 +10,7 @@ import type { ClientOptions, QueryClient } from './fetch/client.ts';
 import { createQueryClient } from './fetch/client.ts';
 import { createConcurrencyLimit } from './fetch/concurrency-limit.ts';
 import { createRateLimit } from './fetch/rate-limit.ts';
+import { readTraceContext } from './fetch/trace.ts';
 import { createLastPublished } from './lake/last-published.ts';
 import { thisProcess } from './lake/process-id.ts';
 import type { OnStep } from './lake/publish.ts';
@@ -86,6 +87,7 @@ export async function openApp(
     random,
     log,
     failFast: overrides.waitForService !== true,
+    trace: readTraceContext(env),
     ...(overrides.clientLimits === undefined ? {} : { limits: overrides.clientLimits }),
     ...(overrides.onRequest === undefined ? {} : { onRequest: overrides.onRequest }),
   });

@@ -2,36 +2,105 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { readVersion } from './app.ts';
 import type { CommandContext, CommandRow, OptionRow } from './commands/context.ts';
-import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NO_READER, EXIT_OK, EXIT_USAGE } from './commands/context.ts';
+import {
+  commandLog,
+  EXIT_FAILED,
+  EXIT_INTERRUPTED,
+  EXIT_NO_READER,
+  EXIT_OK,
+  EXIT_TERMINATED,
+  EXIT_USAGE,
+} from './commands/context.ts';
 import { COMMANDS } from './commands/table.ts';
-import { CancelledError, ConfigError, VesselExportError } from './errors.ts';
+import { CancelledError, ConfigError, codeOf, messageOf, VesselExportError } from './errors.ts';
+import type { Log } from './model/index.ts';
+import { ownStderr } from './process-log.ts';
 import { openScreen, paint, writeText } from './terminal/screen.ts';
 
 /** Run the command that `argv` names, and exit with its code. */
 export async function main(argv: readonly string[]): Promise<void> {
+  const own = isLongRunning(argv) && process.stderr.isTTY !== true ? openOwnStderr() : undefined;
   const stop = new AbortController();
-  const onSignal = () => {
-    if (stop.signal.aborted) process.exit(EXIT_INTERRUPTED);
-    process.stderr.write('\nstopping; once more to stop at once\n');
+  const say = own === undefined ? sayPlainly : (text: string) => own.log.info({}, text);
+  const signals = catchSignals((signal) => {
+    if (stop.signal.aborted) endBy(signal, signals.release);
+    say('stopping; once more to stop at once');
     stop.abort(new CancelledError('interrupted'));
-  };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
+  });
   const streams = [process.stdout, process.stderr];
   const lost = watchReaders(streams, () => stop.abort(new CancelledError('nobody reads the output')));
   const colourRefused = argv.includes('--no-color');
   const context: CommandContext = {
     env: process.env,
     stdout: openScreen(process.stdout, colourRefused),
-    stderr: openScreen(process.stderr, colourRefused),
-    signal: stop.signal,
+    stderr: own?.screen ?? openScreen(process.stderr, colourRefused),
+    get signal() {
+      signals.take();
+      return stop.signal;
+    },
   };
-  const code = await perform(context, argv, lost);
+  const code = await perform(context, argv, lost, own?.log);
+  own?.flush();
   // Both streams may be pipes: what was written must be out before the process ends.
   await Promise.all(streams.map((stream) => new Promise((done) => stream.write('', done))));
   // An error of a stream is told a moment after its write has ended.
   await new Promise(setImmediate);
+  // The end waits for file system calls that hang: a signal must still end it.
+  signals.release();
   process.exit(lost.code ?? code);
+}
+
+function sayPlainly(text: string): void {
+  process.stderr.write(`\n${text}\n`);
+}
+
+function isLongRunning(argv: readonly string[]): boolean {
+  const name = argv.slice(2).find((word) => !word.startsWith('-'));
+  return COMMANDS.some((row) => row.name === name && row.isLongRunning === true);
+}
+
+/** stderr as lines of JSON. What the process itself has to say does not wait for settings, which may be wrong. */
+function openOwnStderr() {
+  const write = process.stderr.write.bind(process.stderr);
+  const screen = { write: (text: string) => void write(text) };
+  const log = commandLog({ env: process.env, stderr: screen }, ownLevel(process.env.LOG_LEVEL));
+  const { flush } = ownStderr(process.stderr, log, () => process.exit(EXIT_FAILED));
+  return { log, screen, flush };
+}
+
+/** What ends the process is said at every level. */
+function ownLevel(setting: string | undefined): 'debug' | 'info' | 'warn' | 'error' {
+  if (setting === 'silent') return 'error';
+  return (['debug', 'info', 'warn', 'error'] as const).find((level) => level === setting) ?? 'info';
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+type Signal = (typeof SIGNALS)[number];
+
+/** Take the signals from the system, and leave them to it again: there they end the process, also one that hangs. */
+function catchSignals(listener: (signal: Signal) => void) {
+  const release = () => {
+    for (const signal of SIGNALS) process.off(signal, listener);
+  };
+  return {
+    take() {
+      release();
+      for (const signal of SIGNALS) process.on(signal, listener);
+    },
+    release,
+  };
+}
+
+/** What waits in the threads for calls of the system: the end of the process would wait for it too. */
+const IN_THREADS = /^(FSReq|GetAddrInfo|GetNameInfo)/;
+
+/** End at once with 130 or 143, whatever hangs: by the signal itself where leaving in order might hang too. */
+function endBy(signal: Signal, release: () => void): never {
+  release();
+  if (process.getActiveResourcesInfo().some((name) => IN_THREADS.test(name)))
+    process.kill(process.pid, signal);
+  // The first process of a container is not ended by its own signal.
+  process.exit(signal === 'SIGINT' ? EXIT_INTERRUPTED : EXIT_TERMINATED);
 }
 
 interface Lost {
@@ -56,39 +125,60 @@ function watchReaders(streams: readonly NodeJS.WriteStream[], onLost: () => void
   return lost;
 }
 
-async function perform(context: CommandContext, argv: readonly string[], lost: Lost): Promise<number> {
+/** `log` takes what is said of errors where stderr is lines of JSON. */
+async function perform(
+  context: CommandContext,
+  argv: readonly string[],
+  lost: Lost,
+  log: Log | undefined,
+): Promise<number> {
   let code = EXIT_OK;
-  const program = buildProgram(context, (result) => {
+  const program = buildProgram(context, log, (result) => {
     code = result;
   });
   try {
     await program.parseAsync([...argv]);
     return code;
   } catch (error) {
-    return lost.code ?? report(context, error);
+    return lost.code ?? (log === undefined ? report(context, error) : reportTo(log, error));
   }
 }
 
 function report(context: CommandContext, error: unknown): number {
   const say = (what: string, text: unknown) =>
     writeText(context.stderr, `${paint(context.stderr, 'red', what)} ${text}\n`);
+  if (error instanceof CancelledError) context.stderr.write(`${INTERRUPTED}\n`);
+  else if (error instanceof VesselExportError) say('error:', error.message);
+  else if (!(error instanceof CommanderError))
+    say('internal error, please report it:', error instanceof Error ? error.stack : error);
+  return exitCodeOf(error);
+}
+
+/** The same as a line of the log. */
+function reportTo(log: Log, error: unknown): number {
+  const code = codeOf(error);
+  if (error instanceof CancelledError) log.info({}, INTERRUPTED);
+  else if (error instanceof VesselExportError) log.error({ code }, error.message);
+  else if (!(error instanceof CommanderError))
+    log.error(
+      { code, stack: error instanceof Error ? error.stack : undefined },
+      `internal error, please report it: ${messageOf(error)}`,
+    );
+  return exitCodeOf(error);
+}
+
+const INTERRUPTED = 'interrupted; run the same command again to finish';
+
+function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
-  if (error instanceof CancelledError) {
-    context.stderr.write('interrupted; run the same command again to finish\n');
-    return EXIT_INTERRUPTED;
-  }
-  if (error instanceof VesselExportError) {
-    say('error:', error.message);
-    return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
-  }
-  say('internal error, please report it:', error instanceof Error ? error.stack : error);
-  return EXIT_FAILED;
+  if (error instanceof CancelledError) return EXIT_INTERRUPTED;
+  return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
 }
 
 type Done = (code: number) => void;
 
 /** The command line, by the table of commands; these are loaded when they are used. */
-function buildProgram(context: CommandContext, done: Done): Command {
+function buildProgram(context: CommandContext, log: Log | undefined, done: Done): Command {
   const program = new Command('vessel-export')
     .description(
       'Copies vessel sensor time series into a lake of Parquet, one object per vessel and day, and proves each day complete.',
@@ -100,7 +190,8 @@ function buildProgram(context: CommandContext, done: Done): Command {
     .configureHelp({ styleTitle: (title) => paint(context.stdout, 'bold', title) })
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
-      writeErr: (text) => context.stderr.write(text),
+      writeErr: (text) =>
+        log === undefined ? context.stderr.write(text) : log.error({ code: 'usage' }, text.trim()),
     });
   addExamples(program, ['demo', 'run measurements --from 2026-01-01 --to 2026-02-01', 'run --help']);
   for (const row of COMMANDS) addCommand(program, row, context, done);

@@ -12,6 +12,7 @@ import type { Environment } from './config/environment.ts';
 import { CancelledError, ConfigError } from './errors.ts';
 import type { VesselTrouble } from './export/job-vessels.ts';
 import type { QueryClient } from './fetch/client.ts';
+import { readTraceContext } from './fetch/trace.ts';
 import { readReceipt } from './lake/ledger.ts';
 import { thisProcess } from './lake/process-id.ts';
 import { createLog } from './log.ts';
@@ -193,7 +194,10 @@ function prepare<C extends LakeConfig>(
   const { env, jobs = [], onLog } = options;
   const config = isList(jobs) ? load(env) : load(env, jobs);
   const { settings } = config;
-  const log = onLog ? createLog({ level: settings.LOG_LEVEL, readable: false, write: onLog }) : silentLog;
+  const traceId = readTraceContext(env)?.traceId;
+  const log = onLog
+    ? createLog({ level: settings.LOG_LEVEL, readable: false, write: onLog, traceId })
+    : silentLog;
   return { config, settings, jobs: pickJobs(config, isList(jobs) ? jobs : []), log };
 }
 

@@ -1,6 +1,8 @@
 /** Structured logs: JSON lines, or short lines for a person at a terminal. */
+import { hostname } from 'node:os';
 import pino from 'pino';
 import type { Log } from './model/index.ts';
+import { currentLogFields } from './model/log-context.ts';
 
 interface LogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -8,15 +10,24 @@ interface LogOptions {
   readonly readable: boolean;
   /** Takes whole lines. */
   readonly write: (line: string) => void;
+  /** Of the trace that the process works for. */
+  readonly traceId?: string | undefined;
 }
 
-/** A log that writes lines. Fields must not hold secrets: whoever logs sees to that. */
+/**
+ * A log that writes lines: each says which process wrote it, and has the fields of `withLogFields`. Fields must not hold secrets: whoever logs
+ * sees to that.
+ */
 export function createLog(options: LogOptions): Log {
   const write = options.readable ? (line: string) => options.write(readableLine(line)) : options.write;
   const logger = pino(
     {
       level: options.level,
-      base: null,
+      base: {
+        worker: `${hostname()}:${process.pid}`,
+        ...(options.traceId !== undefined && { traceId: options.traceId }),
+      },
+      mixin: currentLogFields,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
@@ -32,7 +43,16 @@ export function createLog(options: LogOptions): Log {
 
 /** `warn  measurements/IMO9321483/2026-01-05  starting clean  reason=…` */
 function readableLine(json: string): string {
-  const { level, time: _time, msg, vesselDay, ...fields } = JSON.parse(json);
+  const {
+    level,
+    time: _time,
+    worker: _worker,
+    traceId: _traceId,
+    epoch: _epoch,
+    msg,
+    ...more
+  } = JSON.parse(json);
+  const { vesselDay, ...fields } = more;
   const rest = Object.entries(fields).map(
     ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );

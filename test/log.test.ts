@@ -1,5 +1,7 @@
+import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
 import { createLog } from '../src/log.ts';
+import { addLogFields, withinVesselDay, withLogFields } from '../src/model/log-context.ts';
 
 function logTo(readable: boolean, level: 'debug' | 'info' | 'silent' = 'info') {
   const lines: string[] = [];
@@ -29,4 +31,25 @@ test('levels below the chosen one are left out', () => {
   const silent = logTo(true, 'silent');
   silent.log.error({}, 'nothing');
   expect([...lines, ...silent.lines]).toEqual([]);
+});
+
+test('a line says which process wrote it, and has what is known of what is being done', () => {
+  const { lines, log } = logTo(false);
+  withinVesselDay('m/IMO9321483/2026-01-05', () => {
+    withinVesselDay('m/IMO9321483/2026-01-05', () => addLogFields({ epoch: 3 }));
+    withLogFields({ requestId: 'r-1' }, () => log.info({ rows: 5 }, 'inside'));
+    log.info({ vesselDay: 'another' }, 'said by itself');
+  });
+  log.info({}, 'outside');
+  const [inside, itself, outside] = lines.map((line) => JSON.parse(line));
+  const worker = `${hostname()}:${process.pid}`;
+  expect(inside).toMatchObject({
+    worker,
+    vesselDay: 'm/IMO9321483/2026-01-05',
+    epoch: 3,
+    requestId: 'r-1',
+    rows: 5,
+  });
+  expect(itself).toMatchObject({ worker, vesselDay: 'another', epoch: 3 });
+  expect(Object.keys(outside)).toEqual(['level', 'time', 'worker', 'msg']);
 });

@@ -69,6 +69,8 @@ async function exposition(): Promise<string> {
     concurrencyLimit: () => 1,
     depth: async () => ({ waiting: 1 }),
     active: () => 0,
+    oldestVesselDayMs: () => 0,
+    oldestRequestMs: () => 0,
     isHeld: async () => false,
   });
   metrics.onRequest({ status: 429, ms: 1 });

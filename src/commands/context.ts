@@ -1,3 +1,4 @@
+import { readTraceContext } from '../fetch/trace.ts';
 import { createLog } from '../log.ts';
 import type { Log } from '../model/index.ts';
 import type { Screen } from '../terminal/screen.ts';
@@ -8,7 +9,10 @@ export interface CommandContext {
   readonly env: NodeJS.ProcessEnv;
   readonly stdout: Screen;
   readonly stderr: Screen;
-  /** Aborted on the first SIGINT or SIGTERM. */
+  /**
+   * Aborted on the first SIGINT or SIGTERM. Until it is asked for there is nothing to put in order, and a signal ends
+   * the process: so ask for it once the settings are read.
+   */
   readonly signal: AbortSignal;
 }
 
@@ -19,10 +23,12 @@ export const EXIT_USAGE = 2;
 export const EXIT_INTERRUPTED = 130;
 /** Who read the output has gone: as of a process that SIGPIPE ends. */
 export const EXIT_NO_READER = 141;
+/** Told twice to end: as of a process that SIGTERM ends. */
+export const EXIT_TERMINATED = 143;
 
 /** A log on stderr: short lines on a terminal, JSON elsewhere. `write` can be a view that has a bar to keep. */
 export function commandLog(
-  context: CommandContext,
+  context: Pick<CommandContext, 'env' | 'stderr'>,
   level: 'debug' | 'info' | 'warn' | 'error' | 'silent',
   write: (line: string) => void = (line) => writeText(context.stderr, line),
 ): Log {
@@ -31,7 +37,12 @@ export function commandLog(
     line.replace(/^(warn|error) /, (word) =>
       paint(context.stderr, word === 'warn ' ? 'yellow' : 'red', word),
     );
-  return createLog({ level, readable, write: readable ? (line) => write(coloured(line)) : write });
+  return createLog({
+    level,
+    readable,
+    write: readable ? (line) => write(coloured(line)) : write,
+    traceId: readTraceContext(context.env)?.traceId,
+  });
 }
 
 /**
@@ -51,6 +62,8 @@ export interface CommandRow {
   /** What follows `vessel-export` in examples; the first words of the help's last lines. */
   readonly examples: readonly string[];
   readonly subcommands?: readonly CommandRow[];
+  /** Runs until it is told to stop: where no terminal is, its stderr is lines of JSON and nothing else. */
+  readonly isLongRunning?: boolean;
   /** Not shown in the help. */
   readonly hidden?: boolean;
   /** Loads the command when it is used, and gives its exit code. `given`: the argument, if there is one, or both. */

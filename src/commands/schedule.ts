@@ -28,8 +28,9 @@ export async function scheduleCommand(
   overrides: AppOverrides = {},
   intervalMs?: number,
 ): Promise<number> {
-  const { env, signal } = context;
+  const { env } = context;
   const config = loadConfig(env);
+  const { signal } = context;
   const log = commandLog(context, config.settings.LOG_LEVEL);
   const open = ({ planning, redis, prefix }: Fleet, metrics?: Metrics) =>
     createScheduler({

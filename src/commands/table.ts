@@ -173,12 +173,14 @@ export const COMMANDS: readonly CommandRow[] = [
       ['--json', 'with --once: print the result as JSON'],
     ],
     examples: ['schedule', 'schedule --once'],
+    isLongRunning: true,
     perform: async (context, _, options) => (await import('./schedule.ts')).scheduleCommand(context, options),
   },
   {
     name: 'worker',
     summary: 'export vessel-days from the queue',
     examples: ['worker', 'worker   # as many as there is work for, on as many machines'],
+    isLongRunning: true,
     perform: async (context) => (await import('./worker.ts')).workerCommand(context),
   },
   {
@@ -206,6 +208,7 @@ export const COMMANDS: readonly CommandRow[] = [
       'service --data ./lake --clients clients.json',
       'service --rate 600 --latency 80',
     ],
+    isLongRunning: true,
     perform: async (context, _, options) => (await import('./service.ts')).serviceCommand(context, options),
   },
   {

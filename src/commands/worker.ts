@@ -14,14 +14,16 @@ export async function workerCommand(
   overrides: AppOverrides = {},
   times: WorkTimes = {},
 ): Promise<number> {
-  const { env, signal } = context;
+  const { env } = context;
   const config = loadConfig(env);
+  const { signal } = context;
   const { LOG_LEVEL, WORKER_CONCURRENCY } = config.settings;
   const log = commandLog(context, LOG_LEVEL);
   let work: Work | undefined;
   const active = () => work?.worker.active ?? 0;
+  const oldestMs = () => work?.worker.oldestMs ?? 0;
   const held = () => work?.hold.code;
-  const options = { config, env, log, overrides, signal, active, held };
+  const options = { config, env, log, overrides, signal, active, oldestMs, held };
   await runFleetProcess(options, async (fleet, metrics, url) => {
     work = startWork(config, fleet, log, metrics, times);
     log.info({ vesselDaysAtOnce: WORKER_CONCURRENCY, http: url }, 'worker is ready');

@@ -1,4 +1,5 @@
 /** Environment → settings; every fault is gathered, none thrown. */
+import { isInClear, maskUrl } from '../model/web-address.ts';
 import { findSecret } from '../secret-file.ts';
 import { nearestName } from './did-you-mean.ts';
 import type { Settings, Variable, VariableName } from './variables.ts';
@@ -110,7 +111,7 @@ function findText(variable: Variable, env: Environment): Found | undefined {
 /** A value as it may be shown: secrets masked, passwords in URLs too. */
 export function show(variable: Pick<Variable, 'secret'>, text: string): string {
   if (variable.secret === true) return '***';
-  return `'${text.replace(/(\/\/[^/@:]*):.*@/, '$1:***@').slice(0, 200)}'`;
+  return `'${maskUrl(text).slice(0, 200)}'`;
 }
 
 /** Credentials travel in clear over http, so that is for this machine only. */
@@ -121,12 +122,8 @@ function plainHttpFaults(
   const names = ['QUERY_BASE_URL', 'QUERY_AUTH_URL'] as const;
   return names.flatMap((name) => {
     const text = settings[name];
-    if (text === undefined || !text.startsWith('http:') || isLoopback(new URL(text).hostname)) return [];
+    if (text === undefined || !isInClear(new URL(text))) return [];
     const fault = `${name}: got plain http to '${new URL(text).host}', which would show the credentials to the network; expected https, or set QUERY_ALLOW_HTTP=1`;
     return [[name, fault]];
   });
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }

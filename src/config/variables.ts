@@ -2,6 +2,7 @@
 import { availableParallelism, tmpdir } from 'node:os';
 import { z } from 'zod';
 import { API_VERSIONS, isRedisUrl, REDIS_URL_RULE } from '../model/index.ts';
+import { readWebAddress } from '../model/web-address.ts';
 import { LAKE_URL_RULE, readLakeUrl } from '../store/open-store.ts';
 
 export interface Variable {
@@ -30,12 +31,16 @@ const wholeNumber = (least: number) =>
 
 const flag = z.enum(['0', '1', 'true', 'false']).transform((text) => text === '1' || text === 'true');
 
-/** A base address of the service: no query, no fragment, no password, no slash at the end. */
+/**
+ * A base address of the service: no query, no fragment, no password, no slash at the end. Spelt as it is connected to,
+ * so that whoever looks at it sees what the client sees.
+ */
 const serviceUrl = z
   .string()
-  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol))
   .refine((text) => !/[?#@]/.test(text))
-  .transform((text) => text.replace(/\/+$/, ''));
+  .transform((text) => readWebAddress(text)?.href.replace(/\/+$/, ''))
+  .refine((href) => href !== undefined)
+  .transform((href) => href!);
 
 /** Part of the names of keys in Redis. */
 const redisName = z.string().regex(/^[\w.-]{1,64}$/);

@@ -25,6 +25,7 @@ import type { Inheritance } from '../lake/take-claim.ts';
 import { takeClaim } from '../lake/take-claim.ts';
 import type { Note, Receipt } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
+import { addLogFields } from '../model/log-context.ts';
 import { isAsAsked, isProven } from '../plan/due.ts';
 import { CountsDisagreeError } from '../proof/compare-counts.ts';
 import { UnknownSeriesError } from '../source/answer-faults.ts';
@@ -44,6 +45,7 @@ export async function exportVesselDay(
   signal: AbortSignal,
 ): Promise<ExportOutcome> {
   const { claim, inheritance } = await takeClaim(ports, task.day, task);
+  addLogFields({ epoch: claim.epoch });
   await ports.onStep('claimed');
   claim.startHeartbeat();
   try {

@@ -64,7 +64,7 @@ async function fetchReadingsSlice(
         options.onRows(-options.builder.dropFrom(keepTo));
         progressed = keepTo > range.fromMicros;
         cursor.micros = keepTo;
-        throw answerFault(error, requestOf(range));
+        throw answerFault(error, requestOf(range), response);
       }
     },
     { ...scope, signal, stats, progressed: () => progressed },

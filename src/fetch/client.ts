@@ -12,6 +12,7 @@
  *   deadline   headers and idle bodies
  *   transport  undici
  */
+import { randomUUID } from 'node:crypto';
 import { CancelledError, VesselExportError } from '../errors.ts';
 import {
   type Clock,
@@ -34,7 +35,7 @@ import {
   type RequestStats,
 } from './exchange.ts';
 import { withInflate } from './inflate.ts';
-import { type RequestReport, withMeter } from './meter.ts';
+import { type InFlight, type RequestReport, withMeter } from './meter.ts';
 import { withRateLimit } from './rate-limit.ts';
 import { RETRY_LIMITS, type RetryLimits, type RetryScope } from './retry.ts';
 import { withRetry } from './retry-loop.ts';
@@ -42,6 +43,7 @@ import { createServerClock, withServerClock } from './server-clock.ts';
 import { doubted, readAnswerError } from './status.ts';
 import { withToken, withTokenAtHand } from './token.ts';
 import { createTokenSource } from './token-source.ts';
+import { idHeaders, nameRequest, type TraceContext } from './trace.ts';
 import { createTransport } from './transport.ts';
 import { versionOf, withVersion } from './version.ts';
 
@@ -59,6 +61,7 @@ const CLIENT_LIMITS: ClientLimits = {
   slowBodyGraceMs: 300_000,
   leastBytesPerSecond: 1_024,
   maxBodyMs: 7_200_000,
+  maxErrorBodyMs: 10_000,
   maxErrorBytes: 16 * 1024,
   maxPageBytes: 4 * 1024 * 1024 * 1024,
   retry: RETRY_LIMITS,
@@ -84,6 +87,8 @@ export interface ClientOptions {
    * people want it who have just typed its address. Without it, as on every other failure, by the retry table.
    */
   readonly failFast?: boolean;
+  /** A trace that somebody began: every request is a span of it. */
+  readonly trace?: TraceContext | undefined;
 }
 
 export interface ExchangeOptions extends RetryScope {
@@ -111,6 +116,8 @@ export interface QueryClient {
   ): Promise<T>;
   /** Counters over all calls. */
   readonly stats: Readonly<RequestStats>;
+  /** Age of the oldest request under way, those for tokens included; 0 where there is none. */
+  oldestRequestMs(): number;
   /** Milliseconds since the epoch by the service's own clock; undefined where no answer of the last hour said so. */
   serverNowMs(): number | undefined;
   /** Length of the base URL, for `splitExpressions`. */
@@ -142,8 +149,15 @@ export function createQueryClient(options: ClientOptions): QueryClient {
   const closing = new AbortController();
   const transport = createTransport();
   const retryOptions = { limits: limits.retry, clock, random, log, failFast: options.failFast ?? false };
-  const overWire = (report: (info: RequestReport) => void) =>
-    withMeter(clock, report, withInflate(withDeadline(limits, clock, transport.send)));
+  const inFlight = new Set<InFlight>();
+  const overWire = (report: (info: RequestReport) => void) => {
+    const onEnd = (info: RequestReport) => {
+      const { asked, ...fields } = info;
+      log.debug(fields, `${asked}: request ended`);
+      report(info);
+    };
+    return withMeter(clock, onEnd, inFlight, withInflate(withDeadline(limits, clock, transport.send)));
+  };
 
   const tokens = createTokenSource({
     ...options,
@@ -167,14 +181,22 @@ export function createQueryClient(options: ClientOptions): QueryClient {
 
   const outgoingOf = (request: QueryRequest, attempt: number): Outgoing => {
     const { method, path, query, accept, body } = addressOf(request, baseUrlBytes);
+    const requestId = randomUUID();
+    const asked = describeRequest(request);
     return {
       method,
       origin: base.origin,
       setting: 'QUERY_BASE_URL',
       target: `${basePath}${path}${query === '' ? '' : `?${query}`}`,
-      headers: { accept, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      headers: {
+        accept,
+        ...idHeaders(requestId, options.trace),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
       body,
-      what: describeRequest(request),
+      requestId,
+      asked,
+      what: nameRequest(asked, requestId),
       attempt,
     };
   };
@@ -187,7 +209,7 @@ export function createQueryClient(options: ClientOptions): QueryClient {
     const { controller, unlink } = linkSignals([callOptions.signal, closing.signal], asCancelled);
     const sinks = callOptions.stats === undefined ? [stats] : [stats, callOptions.stats];
     let attempts = 0;
-    let what = '';
+    let [what, requestId] = ['', ''];
     try {
       controller.signal.throwIfAborted();
       return await exchange({
@@ -195,7 +217,7 @@ export function createQueryClient(options: ClientOptions): QueryClient {
           attempts += 1;
           if (attempts > 1) for (const sink of sinks) sink.retries += 1;
           const outgoing = outgoingOf(makeRequest(attempts), attempts);
-          what = outgoing.what;
+          ({ what, requestId } = outgoing);
           return outgoing;
         },
         consume: async (answer) => {
@@ -207,6 +229,7 @@ export function createQueryClient(options: ClientOptions): QueryClient {
           const response = {
             apiVersion: versionOf(answer)!,
             contentType: contentTypeOf(answer),
+            requestId,
             body: answer.body,
           };
           return consume(response);
@@ -226,6 +249,10 @@ export function createQueryClient(options: ClientOptions): QueryClient {
   return {
     exchange: ask,
     stats,
+    oldestRequestMs: () => {
+      const [oldest] = inFlight;
+      return oldest === undefined ? 0 : clock.monotonicMs() - oldest.startedMs;
+    },
     serverNowMs: serverClock.nowMs,
     baseUrlBytes,
     close: async () => {

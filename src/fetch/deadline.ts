@@ -14,6 +14,8 @@ export interface DeadlineLimits {
   readonly slowBodyGraceMs: number;
   readonly leastBytesPerSecond: number;
   readonly maxBodyMs: number;
+  /** Longest that the body of another status than 200 may take: its status says enough. */
+  readonly maxErrorBodyMs: number;
 }
 
 /** Since when the peer is waited for, on the monotonic clock; undefined while the consumer works. */
@@ -57,6 +59,16 @@ export function withDeadline(limits: DeadlineLimits, clock: Clock, next: Send): 
         consume: (answer) => {
           endWatches();
           const silence: Silence = { sinceMs: undefined };
+          if (answer.status !== 200)
+            watch(
+              { sinceMs: clock.monotonicMs() },
+              limits.maxErrorBodyMs,
+              () =>
+                new RetriableError(
+                  'too-slow',
+                  `${what}: the body of status ${answer.status} comes too slowly`,
+                ),
+            );
           watch(
             silence,
             limits.idleTimeoutMs,

@@ -19,7 +19,11 @@ export interface Outgoing {
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** What is asked, in a few words, for messages. */
+  /** Sent as `x-request-id`; each try has its own. */
+  readonly requestId: string;
+  /** What is asked, in a few words. */
+  readonly asked: string;
+  /** The same with the request's id, for the messages of errors. */
   readonly what: string;
   /** 1 for the first request of a call. */
   readonly attempt: number;
@@ -99,4 +103,14 @@ export function linkSignals(
       for (const { signal, onAbort } of links) signal.removeEventListener('abort', onAbort);
     },
   };
+}
+
+/** Wait for a promise; an abort ends the wait, with the signal's reason, and not what is waited for. */
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
 }

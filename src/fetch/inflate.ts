@@ -1,11 +1,15 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { DataError, FatalError, VesselExportError } from '../errors.ts';
+import { DataError, FatalError, RetriableError, VesselExportError } from '../errors.ts';
 import type { Answer, Send } from './exchange.ts';
 import { faultOf } from './faults.ts';
 
 /** Fewer, larger chunks: each one crosses threads and the decoder. */
 const GUNZIP_CHUNK_BYTES = 256 * 1024;
+/** What may be on its way through the decoder, and more. */
+const MAX_UNINFLATED_BYTES = 1024 * 1024;
+/** What cannot be compressed grows by less than this share. */
+const GZIP_OVERHEAD = 0.01;
 
 /**
  * Layer: accept gzip, decode it, and stop a body that grows past the call's `maxBodyBytes` (DataError
@@ -51,13 +55,36 @@ async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 async function* gunzipped(body: AsyncIterable<Uint8Array>, what: string): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip({ chunkSize: GUNZIP_CHUNK_BYTES });
-  pipeline(Readable.from(body, { objectMode: false }), gunzip, () => {});
+  let inflatedBytes = 0;
+  const worthwhile = whileInflating(body, () => inflatedBytes, what);
+  pipeline(Readable.from(worthwhile, { objectMode: false }), gunzip, () => {});
   try {
-    yield* gunzip;
+    for await (const chunk of gunzip) {
+      inflatedBytes += chunk.length;
+      yield chunk;
+    }
   } catch (error) {
     throw error instanceof VesselExportError ? error : faultOf(error, 'body', what);
   } finally {
     gunzip.destroy();
+  }
+}
+
+/** The bytes of a body, until clearly more of them have come than they decode to: empty blocks may come for ever. */
+async function* whileInflating(
+  body: AsyncIterable<Uint8Array>,
+  inflatedBytes: () => number,
+  what: string,
+): AsyncGenerator<Uint8Array> {
+  let received = 0;
+  for await (const chunk of body) {
+    received += chunk.length;
+    if (received > MAX_UNINFLATED_BYTES + inflatedBytes() * (1 + GZIP_OVERHEAD))
+      throw new RetriableError(
+        'body-broken',
+        `${what}: the body is gzip of next to nothing: ${received} bytes decode to ${inflatedBytes()}`,
+      );
+    yield chunk;
   }
 }
 

@@ -8,12 +8,27 @@ export interface RequestReport {
   readonly ms: number;
   /** 0 for the first request of a call. */
   readonly retry: number;
+  readonly requestId: string;
+  /** What was asked, in a few words. */
+  readonly asked: string;
 }
 
-/** Layer: count requests and bytes, and measure the time on the wire. */
-export function withMeter(clock: Clock, onRequest: (report: RequestReport) => void, next: Send): Send {
+/** A request under way, since when on the monotonic clock. */
+export interface InFlight {
+  readonly startedMs: number;
+}
+
+/** Layer: count requests and bytes, and measure the time on the wire. `inFlight` has the oldest first. */
+export function withMeter(
+  clock: Clock,
+  onRequest: (report: RequestReport) => void,
+  inFlight: Set<InFlight>,
+  next: Send,
+): Send {
   return async (attempt) => {
     const startedMs = clock.monotonicMs();
+    const underWay: InFlight = { startedMs };
+    inFlight.add(underWay);
     let status: number | undefined;
     for (const sink of attempt.sinks) sink.requests += 1;
     try {
@@ -26,10 +41,12 @@ export function withMeter(clock: Clock, onRequest: (report: RequestReport) => vo
         },
       });
     } finally {
+      inFlight.delete(underWay);
       const ms = clock.monotonicMs() - startedMs;
       attempt.wire.elapsedMs = ms;
+      const { requestId, asked } = attempt.outgoing;
       const retry = attempt.outgoing.attempt - 1;
-      onRequest(status === undefined ? { ms, retry } : { status, ms, retry });
+      onRequest({ ...(status !== undefined && { status }), ms, retry, requestId, asked });
     }
   };
 }

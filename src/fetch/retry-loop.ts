@@ -6,6 +6,7 @@ import {
   RetriableError,
   type VesselExportError,
 } from '../errors.ts';
+import { withLogFields } from '../model/log-context.ts';
 import type { Clock, Log, Random } from '../model/ports.ts';
 import type { Attempt, Call, Exchange, Outgoing, Send } from './exchange.ts';
 import { unreachableCode } from './faults.ts';
@@ -88,8 +89,12 @@ export function withRetry(options: RetryOptions, next: Send): Exchange {
     }
     course.delayMs = decision.delayMs;
     log.warn(
-      { ...describeFailure(failure, outgoing), delayMs: Math.round(course.delayMs) },
-      `${outgoing.what}: trying again`,
+      {
+        requestId: outgoing.requestId,
+        ...describeFailure(failure, outgoing),
+        delayMs: Math.round(course.delayMs),
+      },
+      `${outgoing.asked}: trying again`,
     );
     await clock.sleep(course.delayMs, call.signal);
   }
@@ -105,7 +110,7 @@ export function withRetry(options: RetryOptions, next: Send): Exchange {
       const attempt: Attempt<T> = { ...call, outgoing, consume, wire: { elapsedMs: 0 } };
       const startedMs = clock.monotonicMs();
       try {
-        const answer = await next(attempt);
+        const answer = await withLogFields({ requestId: outgoing.requestId }, () => next(attempt));
         endStreak(call);
         return answer;
       } catch (error) {

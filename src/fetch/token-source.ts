@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { FatalError, HttpStatusError, messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/ports.ts';
-import type { Answer, Exchange } from './exchange.ts';
+import { type Answer, abortable, type Exchange } from './exchange.ts';
 import { readAnswerError } from './status.ts';
+import { idHeaders, nameRequest, type TraceContext } from './trace.ts';
 
 /** A bearer token and what is known of it. */
 export interface AccessToken {
@@ -35,6 +37,7 @@ interface TokenSourceOptions {
   readonly exchange: Exchange;
   /** Aborted when the client closes. */
   readonly closing: AbortSignal;
+  readonly trace?: TraceContext | undefined;
 }
 
 const ASSUMED_LIFETIME_MS = 3_600_000;
@@ -109,43 +112,41 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   };
 }
 
-/** Wait for a shared promise; an abort ends the wait of one caller only. */
-function abortable<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-    shared.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
-}
-
 async function requestToken(
   options: TokenSourceOptions,
   basic: string,
   secrets: () => readonly string[],
 ): Promise<{ text: string; sentMs: number }> {
   const url = new URL(options.authUrl);
-  const outgoing = {
-    method: 'POST',
+  const outgoingOf = (requestId: string) => ({
+    method: 'POST' as const,
     origin: url.origin,
-    setting: 'QUERY_AUTH_URL',
+    setting: 'QUERY_AUTH_URL' as const,
     target: `${url.pathname.replace(/\/+$/, '')}/oauth2/token`,
     headers: {
       authorization: `Basic ${basic}`,
+      ...idHeaders(requestId, options.trace),
       'content-type': 'application/x-www-form-urlencoded',
       accept: 'application/json',
     },
     body: 'grant_type=client_credentials',
-    what: WHAT,
+    requestId,
+    asked: WHAT,
+    what: nameRequest(WHAT, requestId),
     attempt: 1,
-  } as const;
+  });
+  let requestId = '';
   try {
     return await options.exchange({
-      outgoing: async () => outgoing,
+      outgoing: async () => {
+        requestId = randomUUID();
+        return outgoingOf(requestId);
+      },
       consume: async (answer) => {
-        if (answer.status !== 200) throw await readAnswerError(answer, WHAT, 16 * 1024, secrets());
+        if (answer.status !== 200)
+          throw await readAnswerError(answer, nameRequest(WHAT, requestId), 16 * 1024, secrets());
         const { sentMs = options.clock.monotonicMs() } = answer;
-        return { text: await readToken(answer, url.host), sentMs };
+        return { text: await readToken(answer, nameRequest(url.host, requestId)), sentMs };
       },
       progressed: () => false,
       signal: options.closing,
@@ -154,7 +155,7 @@ async function requestToken(
     });
   } catch (error) {
     if (!(error instanceof HttpStatusError)) throw error;
-    const found = `the token endpoint at ${url.host} answered ${error.status}`;
+    const found = `the token endpoint at ${nameRequest(url.host, requestId)} answered ${error.status}`;
     if ([400, 401, 403].includes(error.status)) throw credentialsRefused(found, error);
     throw new FatalError('token-endpoint-wrong', `${found}, expected 200; check QUERY_AUTH_URL`, {
       cause: error,

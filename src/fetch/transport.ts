@@ -1,5 +1,6 @@
+import { setTimeout } from 'node:timers/promises';
 import { Agent, type Dispatcher } from 'undici';
-import type { Answer, Attempt } from './exchange.ts';
+import { type Answer, type Attempt, abortable } from './exchange.ts';
 import { faultOf, type Phase } from './faults.ts';
 
 export interface Transport {
@@ -11,6 +12,7 @@ export interface Transport {
 /** Sockets to one origin: far above any sensible concurrency limit, which is what really bounds them. */
 const MAX_SOCKETS = 256;
 const CONNECT_TIMEOUT_MS = 15_000;
+const CLOSE_TIMEOUT_MS = 1_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 
 /**
@@ -43,21 +45,28 @@ export function createTransport(): Transport {
       if (!response.body.readableEnded) response.body.destroy();
     }
   };
-  return { send, close: () => agent.destroy() };
+  return {
+    send,
+    close: async () => {
+      // It waits for connections that are being made, which may take as long as that may.
+      await Promise.race([agent.destroy(), setTimeout(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+    },
+  };
 }
 
 async function request(agent: Agent, attempt: Attempt<unknown>): Promise<Dispatcher.ResponseData> {
   const { method, origin, target, headers, body } = attempt.outgoing;
   attempt.signal.throwIfAborted();
   try {
-    return await agent.request({
-      method,
-      origin,
-      path: target,
-      headers,
-      body: body ?? null,
-      signal: attempt.signal,
-    });
+    const { signal } = attempt;
+    const sent = agent.request({ method, origin, path: target, headers, body: body ?? null, signal });
+    // Nobody is there for what comes after all.
+    const drop = ({ body: late }: Dispatcher.ResponseData) => {
+      if (signal.aborted) late.on('error', () => {}).destroy();
+    };
+    sent.then(drop, () => {});
+    // While it connects, undici does not hear an abort.
+    return await abortable(sent, signal);
   } catch (error) {
     throw reasonOf(error, 'headers', attempt);
   }

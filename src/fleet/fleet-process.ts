@@ -18,6 +18,8 @@ interface FleetProcessOptions {
   readonly signal: AbortSignal;
   /** Vessel-days under way. */
   readonly active?: () => number;
+  /** Age of the oldest of them. */
+  readonly oldestMs?: () => number;
   /** Of a process that exports: code of the fault that keeps it from working, and so makes it unready. */
   readonly held?: () => string | undefined;
   /** Why this process cannot do its work now. */
@@ -32,7 +34,7 @@ export async function runFleetProcess(
   options: FleetProcessOptions,
   run: (fleet: Fleet, metrics: Metrics, url: string) => Promise<void>,
 ): Promise<void> {
-  const { config, env, log, overrides, signal, active = () => 0, held } = options;
+  const { config, env, log, overrides, signal, active = () => 0, oldestMs = () => 0, held } = options;
   const { HTTP_HOST: host, HTTP_PORT: port, QUEUE_BOARD_PASSWORD: password } = config.settings;
   let metrics: Metrics | undefined;
   const onRequest: AppOverrides['onRequest'] = (report) => metrics?.onRequest(report);
@@ -47,6 +49,8 @@ export async function runFleetProcess(
       concurrencyLimit: () => fleet.app.concurrencyLimit.current,
       depth: async () => (isConnected() ? await fleet.queue.depth() : {}),
       active,
+      oldestVesselDayMs: oldestMs,
+      oldestRequestMs: fleet.app.client.oldestRequestMs,
       isHeld: async () => (isConnected() ? (await onHold()) !== undefined : undefined),
     });
     const unready = async () => {

@@ -1,6 +1,7 @@
 /** What goes wrong again and again is said once, until it has gone well. */
 import type { VesselExportError } from '../errors.ts';
 import { messageOf } from '../errors.ts';
+import { withoutRequestIds } from '../fetch/trace.ts';
 import type { Log } from '../model/index.ts';
 
 /** Do `work`; its error is logged as `<failed>: <message>`, not thrown. Throws only when the signal is aborted. */
@@ -31,8 +32,10 @@ export function createGuard(log: Log, onFailure: () => void = () => {}): Guarded
         if (signal.aborted) throw error;
         onFailure();
         const text = `${failed}: ${messageOf(error)}`;
-        if (said.get(what) !== text) log.error({ what, code: (error as VesselExportError).code }, text);
-        said.set(what, text);
+        // Each try names a request of its own.
+        const news = withoutRequestIds(text);
+        if (said.get(what) !== news) log.error({ what, code: (error as VesselExportError).code }, text);
+        said.set(what, news);
       }
     },
     get trouble() {

@@ -37,6 +37,8 @@ export interface QueryRequest {
 export interface QueryResponse {
   readonly apiVersion: ApiVersion;
   readonly contentType: string;
+  /** The id that the service has of the request. */
+  readonly requestId: string;
   /**
    * Decompressed bytes of the body. Reading it holds one slot of the concurrency limit until it ends, throws or is
    * returned early. Throws RetriableError when the body breaks off or stays idle.

@@ -11,6 +11,9 @@ export interface MetricSources {
   readonly depth: () => Promise<Readonly<Record<string, number>>>;
   /** Vessel-days under way in this process. */
   readonly active: () => number;
+  /** Age of the oldest of them, and of the oldest request under way; 0 where there is none. */
+  readonly oldestVesselDayMs: () => number;
+  readonly oldestRequestMs: () => number;
   /** Undefined while that cannot be known. */
   readonly isHeld: () => Promise<boolean | undefined>;
 }
@@ -149,6 +152,10 @@ function readOnScrape(sources: MetricSources, registers: Registry[]): void {
   const everyone = 'requests that may be in flight now, over everyone who shares the credential';
   gauge('cap', everyone, sources.concurrencyLimit);
   gauge('active_vessel_days', 'vessel-days under way in this process', sources.active);
+  const oldestDay = 'age of the oldest vessel-day under way in this process; 0: none is';
+  gauge('oldest_vessel_day_seconds', oldestDay, () => sources.oldestVesselDayMs() / 1_000);
+  const oldestRequest = 'age of the oldest request under way in this process; 0: none is';
+  gauge('oldest_request_seconds', oldestRequest, () => sources.oldestRequestMs() / 1_000);
   const onHold = '1 while a fault that concerns every vessel-day holds the queue';
   new Gauge({
     name: `${PREFIX}on_hold`,

@@ -15,6 +15,7 @@ import type { VesselExportError } from '../errors.ts';
 import { CancelledError, codeOf, messageOf } from '../errors.ts';
 import type { Clock, Log, Random } from '../model/index.ts';
 import { LOOK_AGAIN_DELAYS_MS } from '../model/index.ts';
+import { withinVesselDay } from '../model/log-context.ts';
 import type { Consequence } from './consequence.ts';
 import { backoffMs, consequenceOf, MAX_ATTEMPTS } from './consequence.ts';
 import type { QueuedDay } from './vessel-day-queue.ts';
@@ -68,6 +69,8 @@ export interface WorkerOptions {
 export interface VesselDayWorker {
   /** Vessel-days under way. */
   readonly active: number;
+  /** Age of the oldest of them; 0 where there is none. */
+  readonly oldestMs: number;
   /** Take no more vessel-days, without waiting for those under way. */
   pause(): Promise<void>;
   resume(): Promise<void>;
@@ -79,15 +82,20 @@ export interface VesselDayWorker {
 export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
   const { redis, prefix, concurrency, clock, log, perform } = options;
   const timings = { ...WORKER_TIMINGS, ...options.timings };
-  const running = new Map<string, AbortController>();
+  /** By vessel-day, the oldest first. */
+  const running = new Map<string, { readonly control: AbortController; readonly startedMs: number }>();
 
   async function process(job: Job<QueuedDay>, token?: string): Promise<void> {
     const control = new AbortController();
-    running.set(job.id!, control);
+    running.set(job.id!, { control, startedMs: clock.monotonicMs() });
     try {
-      await perform(job.data, control.signal);
-    } catch (error) {
-      await settle(job, token!, error, control.signal);
+      await withinVesselDay(job.id!, async () => {
+        try {
+          await perform(job.data, control.signal);
+        } catch (error) {
+          await settle(job, token!, error, control.signal);
+        }
+      });
     } finally {
       running.delete(job.id!);
     }
@@ -147,7 +155,7 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
   async function outcomeOf(job: Job<QueuedDay>, error: unknown): Promise<Consequence> {
     const consequence = consequenceOf(error);
     const isOwn =
-      (consequence.kind === 'hand-back' && !running.get(job.id!)?.signal.aborted) ||
+      (consequence.kind === 'hand-back' && !running.get(job.id!)?.control.signal.aborted) ||
       (consequence.kind === 'hold' && !(await options.onFault(error as VesselExportError)));
     return isOwn ? { kind: 'retry' } : consequence;
   }
@@ -163,7 +171,7 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
     settings: { backoffStrategy: (attemptsMade) => timings.backoffMs(attemptsMade, options.random) },
   });
   worker.on('lockRenewalFailed', (ids: string[]) => {
-    for (const id of ids) running.get(id)?.abort(new LockLostError());
+    for (const id of ids) running.get(id)?.control.abort(new LockLostError());
   });
   worker.on('stalled', (id) => log.info({ vesselDay: id }, 'its worker has died: back in the queue'));
   worker.on('error', (error) => log.debug({ error: messageOf(error) }, 'queue'));
@@ -172,12 +180,16 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
     get active() {
       return running.size;
     },
+    get oldestMs() {
+      const [oldest] = running.values();
+      return oldest === undefined ? 0 : clock.monotonicMs() - oldest.startedMs;
+    },
     pause: () => worker.pause(true),
     resume: () => worker.resume(),
     async stop() {
       // Closing comes first, so that nothing new is taken while what runs is handed back.
       const closed = worker.close();
-      for (const control of running.values()) control.abort(new CancelledError('the worker is stopping'));
+      for (const { control } of running.values()) control.abort(new CancelledError('the worker is stopping'));
       // Nothing can be handed back while Redis is away.
       const graceMs = redis.status === 'ready' ? timings.stopMs : Math.min(timings.stopMs, AWAY_STOP_MS);
       if (await endsWithin(closed, graceMs, clock)) return;

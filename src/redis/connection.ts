@@ -5,6 +5,7 @@ import { ConfigError, cleanForeignText, messageOf, RetriableError } from '../err
 import { isRedisUrl, REDIS_URL_RULE } from '../model/index.ts';
 import type { Log } from '../model/ports.ts';
 import { silentLog } from '../model/ports.ts';
+import { maskUrl } from '../model/web-address.ts';
 
 export interface RedisConnection {
   /** For commands that fail at once while Redis is out of reach; it reconnects by itself. */
@@ -117,11 +118,6 @@ const COMMON_OPTIONS = {
   reconnectOnError: (error: Error) => replyCode(error) === 'READONLY',
 };
 
-/** `redis://user:***@host:6379/0`: a password goes, whatever characters it has. */
-export function maskUrl(url: string): string {
-  return cleanForeignText(url.replace(/(\/\/[^/@:]*):.*@/, '$1:***@'));
-}
-
 /** ioredis takes a name in the URL without a password for a password of '', before any other: so it goes into the URL. */
 function withPassword(url: string, password: string | undefined): string {
   if (!password || !URL.canParse(url)) return url;
@@ -138,7 +134,7 @@ interface Address {
 }
 
 function addressOf(url: string): Address {
-  const shown = maskUrl(url);
+  const shown = cleanForeignText(maskUrl(url));
   if (!isRedisUrl(url))
     throw new ConfigError('redis-url', `REDIS_URL: got '${shown}', expected ${REDIS_URL_RULE}`);
   const { password } = new URL(url);

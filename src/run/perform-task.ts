@@ -13,6 +13,7 @@ import type { ExportPorts, ExportTask } from '../export/ports.ts';
 import { describeRemark, howToAccept } from '../lake/remarks.ts';
 import type { VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
+import { withinVesselDay } from '../model/log-context.ts';
 
 /** How one vessel-day ended. */
 export interface DayResult {
@@ -45,6 +46,10 @@ export async function performTask(
   task: ExportTask,
   signal: AbortSignal,
 ): Promise<DayResult> {
+  return withinVesselDay(formatVesselDay(task.day), () => perform(ports, task, signal));
+}
+
+async function perform(ports: ExportPorts, task: ExportTask, signal: AbortSignal): Promise<DayResult> {
   const { day } = task;
   const startedMs = ports.clock.monotonicMs();
   const outcome = await exportVesselDay(ports, task, signal);

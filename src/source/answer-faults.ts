@@ -3,7 +3,8 @@ import { DataError, HttpStatusError, RetriableError } from '../errors.ts';
 import { describeRequest } from '../fetch/address.ts';
 import { unreachableCode } from '../fetch/faults.ts';
 import type { FailureStreak } from '../fetch/retry.ts';
-import type { QueryRequest, VesselDay } from '../model/index.ts';
+import { nameRequest } from '../fetch/trace.ts';
+import type { QueryRequest, QueryResponse, VesselDay } from '../model/index.ts';
 import { formatVesselDay, MAX_SERIES } from '../model/index.ts';
 
 /** A reading of a series that metadata did not name: the set of series may have changed meanwhile. */
@@ -29,10 +30,14 @@ export function tooManySeries(): DataError {
  * ends too soon although HTTP calls it whole (something on the way cut it) is worth another try, so it becomes a
  * RetriableError.
  */
-export function answerFault(error: unknown, request: QueryRequest): unknown {
+export function answerFault(
+  error: unknown,
+  request: QueryRequest,
+  { requestId }: Pick<QueryResponse, 'requestId'>,
+): unknown {
   if (!(error instanceof DataError || error instanceof RetriableError) || error instanceof UnknownSeriesError)
     return error;
-  const what = describeRequest(request);
+  const what = nameRequest(describeRequest(request), requestId);
   const message = error.message.startsWith(what) ? error.message : `${what}: ${error.message}`;
   const options = { cause: error };
   if (error instanceof RetriableError || error.code === 'body-truncated')

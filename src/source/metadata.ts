@@ -74,7 +74,7 @@ async function readAnswer(
     }
     decoder.end();
   } catch (error) {
-    throw answerFault(error, request);
+    throw answerFault(error, request, response);
   }
 }
 

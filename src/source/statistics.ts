@@ -95,7 +95,7 @@ function askOnce<T>(
         for await (const chunk of response.body) decoder.push(chunk);
         decoder.end();
       } catch (error) {
-        throw answerFault(error, request);
+        throw answerFault(error, request, response);
       }
       return gathered;
     },

@@ -42,6 +42,9 @@ export function localError(error: unknown, doing: string, path: string): VesselE
         `${what}: permission denied (${code}) for user id ${process.geteuid?.() ?? 'unknown'}. Give this user read and write access to the lake's folder, or set LAKE_URL to another one.`,
         options,
       );
+    // Opening a socket.
+    case 'ENXIO':
+      return notAFile(path);
     case 'ENOTDIR':
     case 'EISDIR':
       return new FatalError(
@@ -58,6 +61,14 @@ export function localError(error: unknown, doing: string, path: string): VesselE
     default:
       return new RetriableError('local-io', `${what}: ${messageOf(error)}`, options);
   }
+}
+
+/** What stands at `path` is neither file nor folder, or a folder in the place of a file. */
+export function notAFile(path: string): FatalError {
+  return new FatalError(
+    'key-conflict',
+    `cannot use ${path}: expected a regular file, but a folder, a pipe, a socket or a device stands there. Look at what is there and move it away.`,
+  );
 }
 
 /** The `code` of a system error (`ENOENT`), or undefined. */

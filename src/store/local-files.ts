@@ -1,9 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import { mkdir, open, readdir, rmdir, stat, unlink } from 'node:fs/promises';
+import { constants, mkdir, open, readdir, rmdir, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { codeOf, localError, unlessMissing } from './local-errors.ts';
+import { codeOf, localError, notAFile, unlessMissing } from './local-errors.ts';
 import { walkFiles } from './local-walk.ts';
 
 /**
@@ -81,13 +81,27 @@ export async function writeFully(handle: FileHandle, bytes: Uint8Array, position
   }
 }
 
+/** Opening a pipe would wait for somebody at its other end, for ever and in one of the few threads that there are. */
+const WITHOUT_WAITING = constants.O_NONBLOCK ?? 0;
+
+/**
+ * Open a file of the lake, or undefined where there is none. Throws FatalError `key-conflict` for what is no regular
+ * file, such as a pipe.
+ */
+export async function openFile(path: string, access = constants.O_RDONLY): Promise<FileHandle | undefined> {
+  const handle = await unlessMissing(open(path, access | WITHOUT_WAITING));
+  if (handle === undefined || (await handle.stat()).isFile()) return handle;
+  await handle.close();
+  throw notAFile(path);
+}
+
 /** Bytes `[fromByte, toByte)` of a file, as far as it reaches, or undefined when there is none. */
 export async function readRange(
   path: string,
   fromByte: number,
   toByte: number,
 ): Promise<Uint8Array | undefined> {
-  const handle = await unlessMissing(open(path, 'r'));
+  const handle = await openFile(path);
   if (handle === undefined) return undefined;
   try {
     const bytes = Buffer.alloc(Math.max(0, Math.min(toByte, (await handle.stat()).size) - fromByte));
@@ -137,7 +151,7 @@ async function makeFolder(folder: string): Promise<void> {
 
 /** Make renames and removals in a folder survive a power cut. */
 export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
+  const handle = await open(folder, constants.O_RDONLY | WITHOUT_WAITING);
   try {
     await handle.sync();
   } catch (error) {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import { constants, copyFile, open, rename, stat, truncate, unlink } from 'node:fs/promises';
+import { constants, copyFile, rename, stat, truncate, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CommitFailedError, CommitUnknownError, FatalError, messageOf } from '../errors.ts';
 import { checkNonce } from './key.ts';
@@ -9,6 +9,7 @@ import {
   createFile,
   createTemp,
   dropTemp,
+  openFile,
   readRange,
   removeAndPrune,
   sweepTemps,
@@ -55,7 +56,7 @@ export class LocalUploads {
   }
 
   async #open(upload: UploadRef, path: string): Promise<FileHandle> {
-    const handle = await unlessMissing(open(path, 'r+'));
+    const handle = await openFile(path, constants.O_RDWR);
     if (handle !== undefined) return handle;
     this.#partsOf.delete(upload.uploadId);
     throw uploadGone(upload);
@@ -115,7 +116,8 @@ export class LocalUploads {
     const newPath = this.#pathOf(adopted);
     if (oldPath === newPath)
       throw new FatalError('bad-key', `an upload is adopted with a new nonce, got ${nonce} again.`);
-    if ((await unlessMissing(stat(oldPath))) === undefined) return undefined;
+    // Nor is there one in what is no file, which could not even be opened without waiting.
+    if (!(await unlessMissing(stat(oldPath)))?.isFile()) return undefined;
     const temp = await createTemp(newPath);
     try {
       await temp.handle.close();

@@ -1,10 +1,10 @@
-import { link, open, rename, stat, unlink } from 'node:fs/promises';
+import { link, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { FatalError } from '../errors.ts';
 import { checkKey, checkPrefix, faultOfKey } from './key.ts';
 import { codeOf, localError, onDisk, unlessMissing } from './local-errors.ts';
-import { placeFile, readRange, removeAndPrune, sweepTemps, syncFolder } from './local-files.ts';
+import { openFile, placeFile, readRange, removeAndPrune, sweepTemps, syncFolder } from './local-files.ts';
 import { untilAlone } from './local-turns.ts';
 import { LocalUploads, uploadOfFile } from './local-uploads.ts';
 import type { FoundFileStat } from './local-walk.ts';
@@ -67,7 +67,7 @@ export function createLocalStore(rootDir: string): ObjectStore {
 }
 
 async function readObject(path: string): Promise<{ bytes: Uint8Array; version: Version } | undefined> {
-  const handle = await unlessMissing(open(path, 'r'));
+  const handle = await openFile(path);
   if (handle === undefined) return undefined;
   try {
     return { version: versionOf(await handle.stat()), bytes: await handle.readFile() };

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ConfigError, messageOf } from '../errors.ts';
+import { maskUrl } from '../model/web-address.ts';
 import { faultOfKey } from './key.ts';
 import { createLocalStore } from './local.ts';
 import { s3SettingsFromEnv } from './s3-settings.ts';
@@ -32,7 +33,7 @@ export async function openStore(lakeUrl: string, env: NodeJS.ProcessEnv): Promis
 export function parseLakeUrl(lakeUrl: string): LakeLocation {
   const read = readLakeUrl(lakeUrl);
   if (!('advice' in read)) return read;
-  const shown = JSON.stringify(lakeUrl.replace(/\/\/.*@/, '//***@'));
+  const shown = JSON.stringify(maskUrl(lakeUrl, true));
   throw new ConfigError('lake-url', `LAKE_URL is ${shown}: expected ${LAKE_URL_RULE}; ${read.advice}.`);
 }
 

@@ -1,3 +1,4 @@
+import { IncomingMessage } from 'node:http';
 import type { PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { S3Client } from '@aws-sdk/client-s3';
 import { cleanForeignText, VesselExportError } from '../errors.ts';
@@ -15,6 +16,11 @@ export interface S3StoreOptions extends S3Settings {
   readonly connectTimeoutMs?: number;
   readonly idleTimeoutMs?: number;
   readonly answerTimeoutMs?: number;
+  /**
+   * The body of an answer may keep us waiting for so long (default 1 min), and for as long again as what has come of it
+   * would take at 10 KiB a second.
+   */
+  readonly slowBodyGraceMs?: number;
   /** Entries asked for in one list request (default 1000); for tests. */
   readonly pageSize?: number;
 }
@@ -47,6 +53,8 @@ export interface S3Bucket {
 
 /** The SDK's delays begin at 50 ms and double, so eight tries bear with a store that is gone for some seconds. */
 const DEFAULT_MAX_ATTEMPTS = 8;
+/** What the body of an answer has to bring on the whole. */
+const LEAST_BYTES_PER_SECOND = 10 * 1024;
 const SHA256_HEADER = 'x-amz-content-sha256';
 
 export function openBucket(options: S3StoreOptions): S3Bucket {
@@ -79,6 +87,7 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
     },
   });
   retryDamagedBodies(client);
+  watchBodies(client, options.slowBodyGraceMs ?? 60_000);
   const onceClient = new S3Client({
     ...settings,
     maxAttempts: 1,
@@ -112,6 +121,37 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
       }
     },
   };
+}
+
+/** The SDK's time-outs end where the body begins, but for a socket on which nothing comes at all. */
+function watchBodies({ config }: S3Client, graceMs: number): void {
+  const handler = config.requestHandler;
+  const handle = handler.handle.bind(handler);
+  handler.handle = async (...call) => {
+    const answer = await handle(...call);
+    if (answer.response.body instanceof IncomingMessage) watchBody(answer.response.body, graceMs);
+    return answer;
+  };
+}
+
+/** Ends a body that comes too slowly. The time in which nobody reads what has come does not count. */
+function watchBody(body: IncomingMessage, graceMs: number): void {
+  const { socket } = body;
+  const before = socket.bytesRead;
+  const checkMs = Math.min(1_000, graceMs / 4);
+  let waitedMs = 0;
+  const timer = setInterval(() => {
+    if (body.readableLength > 0) return;
+    waitedMs += checkMs;
+    const bytes = socket.bytesRead - before;
+    if (waitedMs <= graceMs + (bytes / LEAST_BYTES_PER_SECOND) * 1_000) return;
+    const found = `${bytes} bytes in ${Math.round(waitedMs / 1_000)} s`;
+    // The SDK tries again what has this name.
+    body.destroy(
+      Object.assign(new Error(`the answer comes too slowly (${found})`), { name: 'TimeoutError' }),
+    );
+  }, checkMs).unref();
+  body.once('close', () => clearInterval(timer));
 }
 
 /** Mark what the SDK takes for a final refusal but a damaged transmission has caused. */

@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors.ts';
+import { maskUrl, readWebAddress } from '../model/web-address.ts';
 import { findSecret } from '../secret-file.ts';
 
 /** How to reach a bucket. What is left out is looked up where the AWS SDK looks for it, or has a default. */
@@ -40,9 +41,9 @@ function endpointFromEnv(env: NodeJS.ProcessEnv): string | undefined {
   const name = env.AWS_ENDPOINT_URL_S3 ? 'AWS_ENDPOINT_URL_S3' : 'AWS_ENDPOINT_URL';
   const value = env[name];
   if (!value) return undefined;
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
-    const shown = JSON.stringify(value.replace(/\/\/.*@/, '//***@'));
+  const url = readWebAddress(value);
+  if (url === undefined || url.username !== '' || url.password !== '') {
+    const shown = JSON.stringify(maskUrl(value, true));
     throw new ConfigError(
       'aws-endpoint',
       `${name} is ${shown}: expected http(s)://host[:port] without credentials.`,

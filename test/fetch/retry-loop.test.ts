@@ -39,6 +39,8 @@ function setUp(
       target: '/',
       headers: {},
       body: undefined,
+      requestId: 'id',
+      asked: 'page',
       what: 'page',
       attempt: 1,
     }),

@@ -235,7 +235,7 @@ test('a wrong clients file is described in plain words, without its secrets', as
     'client 3 vessels expected "*" or a list such as ["IMO9321483"]',
     'client 4 has keys that are not known',
   ])
-    expect(stderr).toContain(part);
+    expect(JSON.parse(stderr).msg).toContain(part);
   expect(stderr).not.toMatch(/hush|too_small|long-enough/);
 });
 

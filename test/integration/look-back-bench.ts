@@ -125,6 +125,8 @@ export async function openLookBackBench(options: LookBackBenchOptions): Promise<
         concurrencyLimit: () => 1,
         depth,
         active: () => 0,
+        oldestVesselDayMs: () => 0,
+        oldestRequestMs: () => 0,
         isHeld: async () => false,
       });
       const { worker } = startWork(config, fleet, log, metrics, {

@@ -17,6 +17,8 @@ const SOURCES: MetricSources = {
   concurrencyLimit: () => 3,
   depth: async () => ({ waiting: 12, failed: 1 }),
   active: () => 2,
+  oldestVesselDayMs: () => 61_500,
+  oldestRequestMs: () => 250,
   isHeld: async () => false,
 };
 
@@ -88,6 +90,8 @@ test('metrics count vessel-days, rows, requests, refusals and times', async () =
     'vessel_export_look_back_timestamp_seconds{job="measurements"}': expect.any(Number),
     vessel_export_cap: 3,
     vessel_export_active_vessel_days: 2,
+    vessel_export_oldest_vessel_day_seconds: 61.5,
+    vessel_export_oldest_request_seconds: 0.25,
     vessel_export_on_hold: 0,
     'vessel_export_queue_vessel_days{state="waiting"}': 12,
     'vessel_export_queue_vessel_days{state="failed"}': 1,

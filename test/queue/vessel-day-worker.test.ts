@@ -171,7 +171,9 @@ describe.skipIf(server === undefined)('a worker', () => {
     });
     await begun.promise;
     expect(worker.active).toBe(1);
+    expect(worker.oldestMs).toBeGreaterThan(0);
     await worker.stop();
+    expect(worker.oldestMs).toBe(0);
     expect(await queue.depth()).toMatchObject({ waiting: 1, active: 0, failed: 0 });
     const job = (await queue.bull.getJob(ID))!;
     expect([job.attemptsMade, job.attemptsStarted]).toEqual([0, 1]);

@@ -4,7 +4,8 @@ import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, RetriableError } from '../../src/errors.ts';
 import type { Log } from '../../src/model/ports.ts';
-import { maskUrl, openRedis } from '../../src/redis/connection.ts';
+import { maskUrl } from '../../src/model/web-address.ts';
+import { openRedis } from '../../src/redis/connection.ts';
 import { canStartOwnRedis, refusingPort, startOwnRedis } from '../helpers/redis.ts';
 
 interface Line {

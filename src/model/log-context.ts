@@ -1,0 +1,34 @@
+/**
+ * What the lines of a log have in common while something is done: its vessel-day and epoch, its request. It follows the
+ * calls by itself, so that no line can be without it, whoever writes it.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** Names are those of docs/monitoring.md. */
+interface LogFields {
+  vesselDay?: string;
+  epoch?: number;
+  requestId?: string;
+}
+
+const storage = new AsyncLocalStorage<LogFields>();
+
+/** Do `work`; every line that it logs has these fields beside those that are there already. */
+export function withLogFields<T>(fields: LogFields, work: () => T): T {
+  return storage.run({ ...storage.getStore(), ...fields }, work);
+}
+
+/** The same for a vessel-day; who is within it already stays there, so that what is added on the way is seen outside too. */
+export function withinVesselDay<T>(vesselDay: string, work: () => T): T {
+  return storage.getStore()?.vesselDay === vesselDay ? work() : withLogFields({ vesselDay }, work);
+}
+
+/** From now on the lines of what is being done have these fields too: what is only known on the way. */
+export function addLogFields(fields: LogFields): void {
+  Object.assign(storage.getStore() ?? {}, fields);
+}
+
+/** The fields of a line that is logged now; the caller's to change. */
+export function currentLogFields(): LogFields {
+  return { ...storage.getStore() };
+}

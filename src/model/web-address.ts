@@ -1,0 +1,43 @@
+/**
+ * What an address says, by the parser that the client connects with: never by its text, which has many spellings
+ * (`HTTP://`, `http:\\`, a tab in the scheme, 127.0.0.1 as a number).
+ */
+import { BlockList, isIPv6 } from 'node:net';
+
+/** An http or https address; undefined for any other text. */
+export function readWebAddress(text: string): URL | undefined {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) ? url : undefined;
+}
+
+/**
+ * Would what is sent there travel in clear over a network? True for plain http to any host but this machine's own
+ * addresses and the name `localhost`; what only looks like them (`localhost.example`, `sub.localhost`) may be
+ * looked up elsewhere.
+ */
+export function isInClear({ protocol, hostname }: URL): boolean {
+  if (protocol !== 'http:') return false;
+  if (hostname === 'localhost') return false;
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const loopback = new BlockList();
+  loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+  loopback.addAddress('::1', 'ipv6');
+  // An IPv4 address in IPv6 notation counts as what it maps.
+  return !loopback.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
+}
+
+/**
+ * An address as it may be shown, whatever is wrong with it: a password becomes `***`, as does a lone user name,
+ * which may be a token; with `isUserSecret` the name beside a password too. It ends at the last `@`, because people
+ * forget to escape the one in a password.
+ */
+export function maskUrl(text: string, isUserSecret = false): string {
+  return text.replace(
+    /^([^:/\\@]*:(?=[/\\])[/\\]*)?(.*)@/s,
+    (whole, scheme: string = '', userInfo: string) => {
+      const colon = userInfo.indexOf(':');
+      if (colon >= 0) return `${scheme}${isUserSecret ? '' : `${userInfo.slice(0, colon)}:`}***@`;
+      return scheme === '' || /[/\\]/.test(userInfo) ? whole : `${scheme}***@`;
+    },
+  );
+}

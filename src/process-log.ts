@@ -1,0 +1,54 @@
+/**
+ * stderr of a process that runs until it is told to stop: lines of JSON and nothing else, whoever writes to it. What Node
+ * prints of warnings and of errors that nobody caught, and what libraries write, become lines of the log. Only what the
+ * engine writes when it ends itself (its memory is used up) cannot be had.
+ */
+import type { Log } from './model/index.ts';
+
+/** Longest line of somebody else's that is kept, in characters. */
+const MAX_FOREIGN_CHARS = 8_000;
+
+interface OwnedStderr {
+  /** What was written without an end of line becomes a line now. */
+  flush(): void;
+}
+
+/**
+ * Everything that is written to `stderr` from now on becomes lines of `log`, which writes by the stream's present `write`,
+ * and so does what Node has to say. `onCrash` is called after an error that nobody caught was logged: the state of the
+ * process is unknown then, so it has to end.
+ */
+export function ownStderr(stderr: NodeJS.WriteStream, log: Log, onCrash: () => void): OwnedStderr {
+  const write = stderr.write.bind(stderr);
+  let unfinished = '';
+  const say = (line: string) => {
+    const text = line.trimEnd();
+    if (text !== '') log.warn({ from: 'stderr' }, text.slice(0, MAX_FOREIGN_CHARS));
+  };
+  stderr.write = (chunk: string | Uint8Array, ...more: unknown[]): boolean => {
+    const lines = (unfinished + Buffer.from(chunk as Uint8Array).toString('utf8')).split('\n');
+    unfinished = lines.pop()!;
+    if (unfinished.length > MAX_FOREIGN_CHARS) lines.push(unfinished.slice(0, MAX_FOREIGN_CHARS));
+    if (unfinished.length > MAX_FOREIGN_CHARS) unfinished = '';
+    for (const line of lines) say(line);
+    const done = more.find((each): each is () => void => typeof each === 'function');
+    // Whoever waits for his text to be out waits for ours.
+    return write('', done);
+  };
+  // Node's own listener prints past the stream.
+  process.removeAllListeners('warning');
+  process.on('warning', ({ name, message, code }: Error & { code?: string }) => {
+    log.warn({ from: 'node', name, ...(code !== undefined && { code }) }, message);
+  });
+  process.on('uncaughtException', (error: unknown, origin) => {
+    const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
+    log.error({ code: 'internal-error', origin, stack }, `internal error, please report it: ${message}`);
+    onCrash();
+  });
+  return {
+    flush() {
+      say(unfinished);
+      unfinished = '';
+    },
+  };
+}
