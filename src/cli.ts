@@ -4,8 +4,9 @@ import { readVersion } from './app.ts';
 import type { CommandContext, CommandRow, OptionRow } from './commands/context.ts';
 import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NO_READER, EXIT_OK, EXIT_USAGE } from './commands/context.ts';
 import { COMMANDS } from './commands/table.ts';
-import { CancelledError, ConfigError, VesselExportError } from './errors.ts';
-import { openScreen, paint, writeText } from './terminal/screen.ts';
+import { CancelledError, ConfigError, messageOf, VesselExportError } from './errors.ts';
+import { cleanListing } from './model/index.ts';
+import { openScreen, paint, writeLines, writeText } from './terminal/screen.ts';
 
 /** Run the command that `argv` names, and exit with its code. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -49,7 +50,7 @@ function watchReaders(streams: readonly NodeJS.WriteStream[], onLost: () => void
       if (lost.code !== undefined) return;
       lost.code = error.code === 'EPIPE' ? EXIT_NO_READER : EXIT_FAILED;
       if (error.code !== 'EPIPE' && stream === process.stdout)
-        process.stderr.write(`error: cannot write the output: ${error.message}\n`);
+        process.stderr.write(`error: cannot write the output: ${messageOf(error)}\n`);
       onLost();
     });
   }
@@ -74,14 +75,15 @@ function report(context: CommandContext, error: unknown): number {
     writeText(context.stderr, `${paint(context.stderr, 'red', what)} ${text}\n`);
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
   if (error instanceof CancelledError) {
-    context.stderr.write('interrupted; run the same command again to finish\n');
+    writeLines(context.stderr, 'interrupted; run the same command again to finish\n');
     return EXIT_INTERRUPTED;
   }
   if (error instanceof VesselExportError) {
-    say('error:', error.message);
+    say('error:', messageOf(error));
     return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
   }
-  say('internal error, please report it:', error instanceof Error ? error.stack : error);
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  say('internal error, please report it:', cleanListing(text));
   return EXIT_FAILED;
 }
 
@@ -99,8 +101,8 @@ function buildProgram(context: CommandContext, done: Done): Command {
     .showHelpAfterError(`(run 'vessel-export --help' for the commands)`)
     .configureHelp({ styleTitle: (title) => paint(context.stdout, 'bold', title) })
     .configureOutput({
-      writeOut: (text) => context.stdout.write(text),
-      writeErr: (text) => context.stderr.write(text),
+      writeOut: (text) => writeLines(context.stdout, text),
+      writeErr: (text) => writeLines(context.stderr, text),
     });
   addExamples(program, ['demo', 'run measurements --from 2026-01-01 --to 2026-02-01', 'run --help']);
   for (const row of COMMANDS) addCommand(program, row, context, done);

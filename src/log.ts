@@ -1,6 +1,7 @@
 /** Structured logs: JSON lines, or short lines for a person at a terminal. */
 import pino from 'pino';
 import type { Log } from './model/index.ts';
+import { cleanFields, cleanMessage } from './model/index.ts';
 
 interface LogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -19,6 +20,12 @@ export function createLog(options: LogOptions): Log {
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
+      hooks: {
+        // Whatever is logged, and by whom: foreign text is cleaned and bounded here.
+        logMethod([fields, message], method) {
+          method.call(this, cleanFields(fields as object), cleanMessage(String(message)));
+        },
+      },
     },
     { write },
   );

@@ -8,6 +8,7 @@ import { ConfigError } from '../errors.ts';
 import { AGGREGATIONS, JOB_NAME, VESSEL_ID } from '../model/index.ts';
 import { COVERAGE_STATES } from '../status/cells.ts';
 import type { Screen } from '../terminal/screen.ts';
+import { writeJson } from '../terminal/screen.ts';
 import type { FindingName } from '../verify/findings.ts';
 import { FINDINGS } from '../verify/findings.ts';
 
@@ -298,7 +299,7 @@ export function openOutput<K extends ResultName>(screen: Screen, name: K, option
     throw new ConfigError('usage', '--ndjson: given together with --json, expected one of them');
   const lists: Record<string, unknown[]> = {};
   for (const list of Object.keys(RESULTS[name].lists)) lists[list] = [];
-  const line = (kind: string, more: object) => screen.write(`${JSON.stringify({ kind, ...more })}\n`);
+  const line = (kind: string, more: object) => writeJson(screen, { kind, ...more });
   return {
     isText: !json && !ndjson,
     add(list, item) {
@@ -308,7 +309,7 @@ export function openOutput<K extends ResultName>(screen: Screen, name: K, option
     end(summary) {
       const versioned = { schemaVersion: SCHEMA_VERSION, ...summary };
       if (ndjson) line('summary', versioned);
-      else if (json) screen.write(`${JSON.stringify({ ...versioned, ...lists }, null, 2)}\n`);
+      else if (json) writeJson(screen, { ...versioned, ...lists }, 2);
     },
   };
 }

@@ -6,6 +6,7 @@ import { ConfigError, messageOf } from '../errors.ts';
 import { systemClock, VESSEL_ID } from '../model/index.ts';
 import type { ServiceClient } from '../service/credentials.ts';
 import { startService } from '../service/service.ts';
+import { writeJson } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
 
@@ -48,7 +49,7 @@ export async function serviceCommand(
     log: commandLog(context, 'info'),
   });
   const { baseUrl, authUrl, clientId, clientSecret } = service;
-  context.stdout.write(`${JSON.stringify({ baseUrl, authUrl, clientId, clientSecret })}\n`);
+  writeJson(context.stdout, { baseUrl, authUrl, clientId, clientSecret });
   await new Promise<void>((stopped) => {
     if (context.signal.aborted) stopped();
     context.signal.addEventListener('abort', () => stopped(), { once: true });
