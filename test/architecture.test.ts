@@ -64,7 +64,7 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['monitoring'],
   undici: ['fetch'],
   yaml: ['config'],
-  zod: ['config', 'service', 'commands/results.ts', 'commands/service.ts'],
+  zod: ['config', 'queue', 'service', 'commands/results.ts', 'commands/service.ts'],
 };
 
 function filesBelow(folder: string): string[] {
