@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { ConfigError } from '../errors.ts';
-import { AGGREGATIONS, JOB_NAME, VESSEL_ID } from '../model/index.ts';
+import { AGGREGATIONS, cleanMessage, JOB_NAME, VESSEL_ID } from '../model/index.ts';
 import { COVERAGE_STATES } from '../status/cells.ts';
 import type { Screen } from '../terminal/screen.ts';
 import { writeJson } from '../terminal/screen.ts';
@@ -303,8 +303,9 @@ export function openOutput<K extends ResultName>(screen: Screen, name: K, option
   return {
     isText: !json && !ndjson,
     add(list, item) {
-      if (ndjson) line(LINE_KINDS[list as keyof typeof LINE_KINDS], item as object);
-      else if (json) lists[list as string]!.push(item);
+      const shown = typeof item === 'object' ? withBoundedTexts(item as object) : item;
+      if (ndjson) line(LINE_KINDS[list as keyof typeof LINE_KINDS], shown as object);
+      else if (json) lists[list as string]!.push(shown);
     },
     end(summary) {
       const versioned = { schemaVersion: SCHEMA_VERSION, ...summary };
@@ -312,4 +313,15 @@ export function openOutput<K extends ResultName>(screen: Screen, name: K, option
       else if (json) writeJson(screen, { ...versioned, ...lists }, 2);
     },
   };
+}
+
+/** Members that are for people: cleaned and bounded, where all others are exact. */
+const TEXTS: ReadonlySet<string> = new Set(['message', 'found', 'expected', 'next', 'remark']);
+
+function withBoundedTexts(item: object): object {
+  const bounded = ([name, value]: [string, unknown]) => [
+    name,
+    TEXTS.has(name) && typeof value === 'string' ? cleanMessage(value) : value,
+  ];
+  return Object.fromEntries(Object.entries(item).map(bounded));
 }
