@@ -82,7 +82,7 @@ function report(context: CommandContext, error: unknown): number {
     say('error:', messageOf(error));
     return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
   }
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const text = (error instanceof Error && error.stack) || messageOf(error);
   say('internal error, please report it:', cleanListing(text));
   return EXIT_FAILED;
 }

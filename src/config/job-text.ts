@@ -13,7 +13,7 @@ const MAX_BRACKETS = 4_000;
 const NESTED_SIGNS = /(?:[-?:][ \t]+){50}/;
 
 /** The text, or a fault: what lies there and why it is no job. */
-export type ReadText = { readonly text: string; readonly fault?: undefined } | { readonly fault: string };
+type ReadText = { readonly text: string; readonly fault?: undefined } | { readonly fault: string };
 
 /** Read a file that is one. Nobody waits for whoever should write into a pipe. */
 export function readJobText(path: string): ReadText {
@@ -52,9 +52,7 @@ function readBounded(file: number): ReadText {
 }
 
 /** What YAML stands for, or faults. */
-export type ReadYaml =
-  | { readonly content: unknown; readonly faults?: undefined }
-  | { readonly faults: string[] };
+type ReadYaml = { readonly content: unknown; readonly faults?: undefined } | { readonly faults: string[] };
 
 export function readYaml(text: string): ReadYaml {
   const brackets = text.match(/[[{]/g)?.length ?? 0;

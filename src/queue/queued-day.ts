@@ -54,7 +54,7 @@ function cleanText(text: string): string {
 }
 
 /** A vessel-day of the queue, or why it is none: what was found, and what was expected. */
-export type ReadDay = { readonly day: QueuedDay; readonly fault?: undefined } | { readonly fault: string };
+type ReadDay = { readonly day: QueuedDay; readonly fault?: undefined } | { readonly fault: string };
 
 /** `id`: under which it stands in the queue. */
 export function readQueuedDay(id: string | undefined, data: unknown): ReadDay {

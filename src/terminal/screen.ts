@@ -98,7 +98,7 @@ export function createBar(screen: Screen, clock: Clock): Bar {
       if (!drawn || (!force && nowMs - lastDrawMs < REDRAW_MS)) return;
       lastDrawMs = nowMs;
       // The last column stays free: some terminals go on to the next line from there.
-      line = cleanFor(screen, describe(roomOn(screen) - 1));
+      line = cleanFor(screen, describe(roomOn(screen) - 1)).replaceAll('\n', ' ');
       screen.write(CLEAR + line);
     },
     print(text) {
