@@ -14,8 +14,9 @@ import {
 import { COMMANDS } from './commands/table.ts';
 import { CancelledError, ConfigError, codeOf, messageOf, VesselExportError } from './errors.ts';
 import type { Log } from './model/index.ts';
+import { cleanListing } from './model/index.ts';
 import { ownStderr } from './process-log.ts';
-import { openScreen, paint, writeText } from './terminal/screen.ts';
+import { openScreen, paint, writeLines, writeText } from './terminal/screen.ts';
 
 /** Run the command that `argv` names, and exit with its code. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -118,7 +119,7 @@ function watchReaders(streams: readonly NodeJS.WriteStream[], onLost: () => void
       if (lost.code !== undefined) return;
       lost.code = error.code === 'EPIPE' ? EXIT_NO_READER : EXIT_FAILED;
       if (error.code !== 'EPIPE' && stream === process.stdout)
-        process.stderr.write(`error: cannot write the output: ${error.message}\n`);
+        process.stderr.write(`error: cannot write the output: ${messageOf(error)}\n`);
       onLost();
     });
   }
@@ -147,10 +148,12 @@ async function perform(
 function report(context: CommandContext, error: unknown): number {
   const say = (what: string, text: unknown) =>
     writeText(context.stderr, `${paint(context.stderr, 'red', what)} ${text}\n`);
-  if (error instanceof CancelledError) context.stderr.write(`${INTERRUPTED}\n`);
-  else if (error instanceof VesselExportError) say('error:', error.message);
-  else if (!(error instanceof CommanderError))
-    say('internal error, please report it:', error instanceof Error ? error.stack : error);
+  if (error instanceof CancelledError) writeLines(context.stderr, `${INTERRUPTED}\n`);
+  else if (error instanceof VesselExportError) say('error:', messageOf(error));
+  else if (!(error instanceof CommanderError)) {
+    const text = (error instanceof Error && error.stack) || messageOf(error);
+    say('internal error, please report it:', cleanListing(text));
+  }
   return exitCodeOf(error);
 }
 
@@ -189,9 +192,9 @@ function buildProgram(context: CommandContext, log: Log | undefined, done: Done)
     .showHelpAfterError(`(run 'vessel-export --help' for the commands)`)
     .configureHelp({ styleTitle: (title) => paint(context.stdout, 'bold', title) })
     .configureOutput({
-      writeOut: (text) => context.stdout.write(text),
+      writeOut: (text) => writeLines(context.stdout, text),
       writeErr: (text) =>
-        log === undefined ? context.stderr.write(text) : log.error({ code: 'usage' }, text.trim()),
+        log === undefined ? writeLines(context.stderr, text) : log.error({ code: 'usage' }, text.trim()),
     });
   addExamples(program, ['demo', 'run measurements --from 2026-01-01 --to 2026-02-01', 'run --help']);
   for (const row of COMMANDS) addCommand(program, row, context, done);

@@ -1,8 +1,9 @@
 /**
  * Errors by consequence: the class answers "what should the caller do now?", never "which library threw?".
  * `code` is stable and may be matched by scripts; the message says what, where, what was found, what was
- * expected and what to do next. Messages never hold a secret: whoever builds one from foreign text passes it
- * through `cleanForeignText` first.
+ * expected and what to do next. Every message is cleaned and bounded here, whatever foreign text it was made of; a name
+ * within one is shortened by `shortName`, so that what matters keeps its place. Messages never hold a secret: whoever
+ * builds one from text that may hold one passes it through `cleanForeignText` first.
  *
  *   ConfigError          a setting or job file is wrong            → exit 2, nothing was started
  *   FatalError           no retry can help (credential, contract)  → stop this and everything like it
@@ -18,17 +19,25 @@
  *   CancelledError       someone asked us to stop                  → exit 130
  */
 import type { Waiting } from './model/index.ts';
+import { cleanListing, cleanMessage } from './model/index.ts';
+
+export { cleanForeignText, shortName } from './model/index.ts';
 
 export abstract class VesselExportError extends Error {
+  /** What becomes of the text that an error is made with. */
+  static readonly clean: (message: string) => string = cleanMessage;
   readonly code: string;
   constructor(code: string, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(new.target.clean(message), options);
     this.code = code;
     this.name = new.target.name;
   }
 }
 
-export class ConfigError extends VesselExportError {}
+export class ConfigError extends VesselExportError {
+  /** It may list faults, a line each. */
+  static override readonly clean = cleanListing;
+}
 export class FatalError extends VesselExportError {}
 export class RetriableError extends VesselExportError {}
 export class RateLimitedError extends VesselExportError {
@@ -123,18 +132,8 @@ export function codeOf(error: unknown): string {
   return error instanceof VesselExportError ? error.code : 'internal-error';
 }
 
-/** Turn an unknown thrown value into a one-line message. */
+/** Turn an unknown thrown value into a one-line message, cleaned and bounded: the one way to the text of an error. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/**
- * Make text from a peer safe to show: control characters go, each secret becomes `***`, and it is cut to
- * `maxChars` characters.
- */
-export function cleanForeignText(text: string, secrets: readonly string[] = [], maxChars = 500): string {
-  let clean = text;
-  for (const secret of secrets) if (secret.length >= 4) clean = clean.replaceAll(secret, '***');
-  clean = clean.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+/g, ' ').trim();
-  return clean.length > maxChars ? `${clean.slice(0, maxChars)}…` : clean;
+  if (error instanceof VesselExportError) return error.message;
+  return cleanMessage(error instanceof Error ? error.message : String(error));
 }

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import pino from 'pino';
 import type { Log } from './model/index.ts';
+import { cleanFields, cleanMessage } from './model/index.ts';
 import { currentLogFields } from './model/log-context.ts';
 
 interface LogOptions {
@@ -30,6 +31,12 @@ export function createLog(options: LogOptions): Log {
       mixin: currentLogFields,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
+      hooks: {
+        // Whatever is logged, and by whom: foreign text is cleaned and bounded here.
+        logMethod([fields, message], method) {
+          method.call(this, cleanFields(fields as object), cleanMessage(String(message)));
+        },
+      },
     },
     { write },
   );

@@ -3,6 +3,7 @@
  * prints of warnings and of errors that nobody caught, and what libraries write, become lines of the log. Only what the
  * engine writes when it ends itself (its memory is used up) cannot be had.
  */
+import { messageOf } from './errors.ts';
 import type { Log } from './model/index.ts';
 
 /** Longest line of somebody else's that is kept, in characters. */
@@ -37,12 +38,16 @@ export function ownStderr(stderr: NodeJS.WriteStream, log: Log, onCrash: () => v
   };
   // Node's own listener prints past the stream.
   process.removeAllListeners('warning');
-  process.on('warning', ({ name, message, code }: Error & { code?: string }) => {
-    log.warn({ from: 'node', name, ...(code !== undefined && { code }) }, message);
+  process.on('warning', (warning: Error & { code?: string }) => {
+    const { name, code } = warning;
+    log.warn({ from: 'node', name, ...(code !== undefined && { code }) }, messageOf(warning));
   });
   process.on('uncaughtException', (error: unknown, origin) => {
-    const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
-    log.error({ code: 'internal-error', origin, stack }, `internal error, please report it: ${message}`);
+    const stack = error instanceof Error ? error.stack : undefined;
+    log.error(
+      { code: 'internal-error', origin, stack },
+      `internal error, please report it: ${messageOf(error)}`,
+    );
     onCrash();
   });
   return {

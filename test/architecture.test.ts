@@ -67,7 +67,7 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['monitoring'],
   undici: ['fetch'],
   yaml: ['config'],
-  zod: ['config', 'service', 'commands/results.ts', 'commands/service.ts'],
+  zod: ['config', 'queue', 'service', 'commands/results.ts', 'commands/service.ts'],
 };
 
 function filesBelow(folder: string): string[] {
@@ -188,6 +188,69 @@ test('only cli.ts ends the process, only config and cli read its environment', (
   expect(ends).toEqual(['src/cli.ts']);
   expect(reads).toEqual(['src/cli.ts']);
 });
+
+/** Ways by which foreign text could get out, or in, past the functions that clean and check it; and who may go them. */
+const GUARDED_WAYS: Readonly<Record<string, { readonly way: RegExp; readonly owners: readonly string[] }>> = {
+  'screens are written by the functions of terminal/screen.ts, which clean': {
+    way: /\b(?:stdout|stderr|screen|stream)\.write\(/,
+    owners: ['terminal/screen.ts', 'cli.ts'],
+  },
+  'nothing is written to a console': { way: /\bconsole\.\w+\(/, owners: [] },
+  'the text of an error is asked of messageOf, which cleans': {
+    way: /instanceof Error \? \w+\.message|\bas Error\)\.message|\bString\((?:error|cause|reason|thrown)\)/,
+    owners: ['errors.ts'],
+  },
+  'the message of an error of ours is cleaned in its base class alone': {
+    way: /\bsuper\(new\.target\.clean\(/,
+    owners: ['errors.ts'],
+  },
+  'what comes from lake, queue and Redis is parsed where it is checked': {
+    way: /\bJSON\.parse\(/,
+    owners: [
+      ...['lake/json.ts', 'lake/ledger-index.ts', 'queue/queued-day.ts', 'queue/hold.ts'],
+      ...['redis/shared-limit.ts', 'redis/shared-concurrency-limit.ts'],
+    ],
+  },
+  'files of a lake are parsed with their shape': {
+    way: /\bparseJson[<(]/,
+    owners: ['lake/json.ts', 'lake/shapes.ts', 'lake/ledger.ts'],
+  },
+  'jobs are read by queue/read-queue.ts and the worker, which check': {
+    way: /\bgetJobs?\(|\bgetFailed\(|\bjob\.data\b/,
+    owners: ['queue/vessel-day-worker.ts'],
+  },
+};
+/** Where foreign data comes in by other ways, each with checks of its own. */
+const OTHER_WAYS_IN = [
+  'decode',
+  'fetch',
+  'proof',
+  'service',
+  'verify',
+  'app.ts',
+  'log.ts',
+  'commands/service.ts',
+];
+
+test.for(Object.entries(GUARDED_WAYS))('%s', ([, { way, owners }]) => {
+  const isParsing = way.source.includes('JSON');
+  const others = isParsing ? OTHER_WAYS_IN : ['service'];
+  const strays = sources
+    .map((path) => relative('src', path))
+    .filter(
+      (place) => ![...owners, ...others].some((owner) => place === owner || place.startsWith(`${owner}/`)),
+    )
+    .filter((place) => way.test(code(place)));
+  expect(strays).toEqual([]);
+  // A way that nobody goes any more is a rule about nothing.
+  for (const owner of owners) if (owner !== 'cli.ts') expect(code(owner), owner).toMatch(way);
+});
+
+/** Without comments. */
+function code(place: string): string {
+  const text = readFileSync(join(root, 'src', place), 'utf8');
+  return text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+}
 
 test('dependencies have exact versions, and each is imported somewhere', () => {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

@@ -3,7 +3,8 @@ import type { AppOverrides } from '../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../concurrency.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig, pickJobs } from '../config/config.ts';
-import { CancelledError, ConfigError } from '../errors.ts';
+import type { DataError } from '../errors.ts';
+import { CancelledError, ConfigError, messageOf } from '../errors.ts';
 import {
   belongsTo,
   createBackfillDriver,
@@ -26,7 +27,7 @@ import type { Job } from '../model/index.ts';
 import { addDays, datesBetween, formatVesselDay, microsToDate, systemClock } from '../model/index.ts';
 import { createBackfillView } from '../terminal/backfill-view.ts';
 import { formatCount, formatSeconds, formatTable } from '../terminal/format.ts';
-import { roomOn, writeText } from '../terminal/screen.ts';
+import { roomOn, writeLines, writeText } from '../terminal/screen.ts';
 import { formatVesselTroubles } from '../terminal/vessel-view.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
@@ -66,12 +67,14 @@ export async function backfillCommand(
   return withFleet(context, config, overrides, async (fleet) => {
     const request = await requestOf(fleet, jobName, asked, options);
     const released = options.failed === true ? await releaseFailed(fleet.queue, request) : [];
-    if (released.length > 0) context.stderr.write(`${released.length} failed vessel-days are tried again\n`);
+    if (released.length > 0)
+      writeText(context.stderr, `${released.length} failed vessel-days are tried again\n`);
     const backfill = await define(fleet, request);
     if (options.detach === true) {
       await createBackfillDriver(fleet.planning, backfill, job).step(context.signal);
-      context.stdout.write(`${backfill.id}\n`);
-      context.stderr.write(
+      writeLines(context.stdout, `${backfill.id}\n`);
+      writeText(
+        context.stderr,
         "the scheduler goes on with it; 'vessel-export backfill list' shows how far it is\n",
       );
       return EXIT_OK;
@@ -133,7 +136,7 @@ async function follow(
   if (!(await endsAfter(following, context.signal, AWAY_STOP_MS, clock))) throw new CancelledError();
   const end = await following;
   if (end.state === 'stopped') {
-    context.stdout.write(`${backfill.id}: ${end.reason}\n`);
+    writeText(context.stdout, `${backfill.id}: ${end.reason}\n`);
     return EXIT_FAILED;
   }
   const { done, failed, troubles } = end.progress;
@@ -174,7 +177,8 @@ async function act(
 ): Promise<void> {
   const backfill = await readBackfill(app.store, id);
   if (backfill === undefined) {
-    const ids = (await listBackfills(app.store)).map((underWay) => underWay.id).join(', ') || 'none';
+    const defined = await listBackfills(app.store, () => {});
+    const ids = defined.map((underWay) => underWay.id).join(', ') || 'none';
     throw new ConfigError('unknown-backfill', `no backfill '${id}' is under way; there are: ${ids}`);
   }
   if (action === 'cancel') await removeBackfill(app.store, id);
@@ -182,7 +186,7 @@ async function act(
   const withdrawn = action === 'resume' ? 0 : await withdrawBackfill(queue, backfill);
   const words = { pause: 'paused', resume: 'goes on', cancel: 'cancelled' };
   const waited = withdrawn === 0 ? '' : `; ${formatCount(withdrawn)} vessel-days were taken out of the queue`;
-  context.stdout.write(`${id}: ${words[action]}${waited}\n`);
+  writeText(context.stdout, `${id}: ${words[action]}${waited}\n`);
 }
 
 async function list(
@@ -194,7 +198,9 @@ async function list(
   const output = openOutput(context.stdout, 'backfill-list', options);
   const ofLake: string[] = [];
   const rows: (string | number)[][] = [['backfill', 'state', 'due', 'done', 'failed', 'in queue', 'left']];
-  for (const backfill of await listBackfills(fleet.app.store)) {
+  const onDamaged = (id: string, error: DataError) =>
+    writeText(context.stderr, `backfill ${id} cannot be read: ${messageOf(error)}\n`);
+  for (const backfill of await listBackfills(fleet.app.store, onDamaged)) {
     const { backfillVersion: _, paused, ...definition } = backfill;
     const job = config.jobs.find(({ name }) => name === backfill.job);
     const { vessels, vesselsFrom } = await vesselsToList(fleet, backfill, job);
@@ -218,9 +224,10 @@ async function list(
   output.end({});
   if (output.isText) {
     const text = rows.length === 1 ? 'no backfill is under way' : formatTable(rows, roomOn(context.stdout));
-    context.stdout.write(`${text}\n`);
+    writeLines(context.stdout, `${text}\n`);
     if (ofLake.length > 0)
-      context.stdout.write(
+      writeText(
+        context.stdout,
         `${ofLake.join(', ')}: of the vessels that the lake knows; the service, which may know others, was not asked\n`,
       );
   }

@@ -1,5 +1,6 @@
 /** `completion`: scripts by which a shell asks `complete` what may follow. */
 import { readdirSync } from 'node:fs';
+import { writeFields, writeLines } from '../terminal/screen.ts';
 import type { CommandContext, CommandRow, OptionRow } from './context.ts';
 import { EXIT_OK } from './context.ts';
 
@@ -35,7 +36,7 @@ type Shell = keyof typeof SCRIPTS;
 export const SHELLS = Object.keys(SCRIPTS) as Shell[];
 
 export function completionCommand(context: CommandContext, shell: Shell): number {
-  context.stdout.write(SCRIPTS[shell]);
+  writeLines(context.stdout, SCRIPTS[shell]);
   return EXIT_OK;
 }
 
@@ -50,7 +51,7 @@ export function completeCommand(
     jobNames(context.env.JOBS_DIR || 'jobs'),
   );
   for (const [name, meaning] of found)
-    if (name.startsWith(typed)) context.stdout.write(`${name}\t${meaning}\n`);
+    if (name.startsWith(typed)) writeFields(context.stdout, [name, meaning]);
   return EXIT_OK;
 }
 

@@ -2,7 +2,7 @@
 import { showSettings } from '../config/config.ts';
 import type { Job } from '../model/index.ts';
 import { formatTable } from '../terminal/format.ts';
-import { paint, roomOn, writeText } from '../terminal/screen.ts';
+import { paint, roomOn, writeLines, writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_OK, EXIT_USAGE } from './context.ts';
 import type { OutputOptions } from './results.ts';
@@ -24,9 +24,9 @@ export function configCommand(context: CommandContext, options: Pick<OutputOptio
       const shown = valid ? (value ?? '-') : paint(stdout, 'red', `not valid: ${value ?? '-'}`);
       return [name, shown, origin, meaning];
     });
-    stdout.write(`${formatTable([['setting', 'value', 'from', 'meaning'], ...rows], columns)}\n\n`);
+    writeLines(stdout, `${formatTable([['setting', 'value', 'from', 'meaning'], ...rows], columns)}\n\n`);
     const head = ['job', 'dataset', 'vessels', 'select'];
-    stdout.write(`${formatTable([head, ...jobs.map(jobRow)], columns)}\n`);
+    writeLines(stdout, `${formatTable([head, ...jobs.map(jobRow)], columns)}\n`);
     for (const fault of faults) writeText(stderr, `${paint(stderr, 'red', 'fault:')} ${fault}\n`);
     for (const text of warnings) writeText(stderr, `${paint(stderr, 'yellow', 'warning:')} ${text}\n`);
   }

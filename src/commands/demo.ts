@@ -32,7 +32,7 @@ const SEED = 1;
 export async function demoCommand(context: CommandContext, options: DemoOptions): Promise<number> {
   const lakeDir = resolve(options.lake);
   const { stdout } = context;
-  stdout.write(`A query service with ${VESSELS} made-up vessels is starting on this machine.\n`);
+  writeText(stdout, `A query service with ${VESSELS} made-up vessels is starting on this machine.\n`);
   const service = await startService({
     host: '127.0.0.1',
     port: 0,

@@ -5,9 +5,10 @@
  */
 import { z } from 'zod';
 import { ConfigError } from '../errors.ts';
-import { AGGREGATIONS, JOB_NAME, VESSEL_ID } from '../model/index.ts';
+import { AGGREGATIONS, cleanMessage, JOB_NAME, VESSEL_ID } from '../model/index.ts';
 import { COVERAGE_STATES } from '../status/cells.ts';
 import type { Screen } from '../terminal/screen.ts';
+import { writeJson } from '../terminal/screen.ts';
 import type { FindingName } from '../verify/findings.ts';
 import { FINDINGS } from '../verify/findings.ts';
 
@@ -298,17 +299,29 @@ export function openOutput<K extends ResultName>(screen: Screen, name: K, option
     throw new ConfigError('usage', '--ndjson: given together with --json, expected one of them');
   const lists: Record<string, unknown[]> = {};
   for (const list of Object.keys(RESULTS[name].lists)) lists[list] = [];
-  const line = (kind: string, more: object) => screen.write(`${JSON.stringify({ kind, ...more })}\n`);
+  const line = (kind: string, more: object) => writeJson(screen, { kind, ...more });
   return {
     isText: !json && !ndjson,
     add(list, item) {
-      if (ndjson) line(LINE_KINDS[list as keyof typeof LINE_KINDS], item as object);
-      else if (json) lists[list as string]!.push(item);
+      const shown = typeof item === 'object' ? withBoundedTexts(item as object) : item;
+      if (ndjson) line(LINE_KINDS[list as keyof typeof LINE_KINDS], shown as object);
+      else if (json) lists[list as string]!.push(shown);
     },
     end(summary) {
       const versioned = { schemaVersion: SCHEMA_VERSION, ...summary };
       if (ndjson) line('summary', versioned);
-      else if (json) screen.write(`${JSON.stringify({ ...versioned, ...lists }, null, 2)}\n`);
+      else if (json) writeJson(screen, { ...versioned, ...lists }, 2);
     },
   };
+}
+
+/** Members that are for people: cleaned and bounded, where all others are exact. */
+const TEXTS: ReadonlySet<string> = new Set(['message', 'found', 'expected', 'next', 'remark']);
+
+function withBoundedTexts(item: object): object {
+  const bounded = ([name, value]: [string, unknown]) => [
+    name,
+    TEXTS.has(name) && typeof value === 'string' ? cleanMessage(value) : value,
+  ];
+  return Object.fromEntries(Object.entries(item).map(bounded));
 }

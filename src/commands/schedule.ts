@@ -11,6 +11,7 @@ import { createScheduler } from '../fleet/scheduler.ts';
 import type { Metrics } from '../monitoring/metrics.ts';
 import { createScheduleState } from '../redis/schedule-state.ts';
 import { formatTable } from '../terminal/format.ts';
+import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
 import type { OutputOptions } from './results.ts';
@@ -78,6 +79,6 @@ async function planOnce(
     rows.push([job, enqueued, queued, left]);
   }
   output.end({});
-  if (output.isText) context.stdout.write(`${formatTable(rows)}\n`);
+  if (output.isText) writeText(context.stdout, `${formatTable(rows)}\n`);
   return EXIT_OK;
 }

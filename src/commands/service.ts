@@ -7,7 +7,7 @@ import { createLog } from '../log.ts';
 import { systemClock, VESSEL_ID } from '../model/index.ts';
 import type { ServiceClient } from '../service/credentials.ts';
 import { startService } from '../service/service.ts';
-import { writeText } from '../terminal/screen.ts';
+import { writeJson, writeLines } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
 
@@ -56,7 +56,7 @@ export async function serviceCommand(
       accessLog: createLog({
         level: 'info',
         readable: false,
-        write: (line) => writeText(context.stderr, line),
+        write: (line) => writeLines(context.stderr, line),
       }),
     }),
     connectionLimits: {
@@ -68,7 +68,7 @@ export async function serviceCommand(
   });
   const { baseUrl, authUrl, clientId, clientSecret } = service;
   const secret = options.clients === undefined ? { clientSecret } : {};
-  context.stdout.write(`${JSON.stringify({ baseUrl, authUrl, clientId, ...secret })}\n`);
+  writeJson(context.stdout, { baseUrl, authUrl, clientId, ...secret });
   await new Promise<void>((stopped) => {
     if (context.signal.aborted) stopped();
     context.signal.addEventListener('abort', () => stopped(), { once: true });

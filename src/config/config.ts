@@ -1,6 +1,7 @@
 /** Environment and job files → one frozen Config, or one ConfigError that lists every fault. */
 import { ConfigError } from '../errors.ts';
 import type { Job } from '../model/index.ts';
+import { cleanMessage } from '../model/index.ts';
 import { didYouMean } from './did-you-mean.ts';
 import type { Environment, Origin } from './environment.ts';
 import { misspelledVariables, readEnvironment, show } from './environment.ts';
@@ -48,7 +49,7 @@ function load(
 ): Config {
   const { settings, origins, faults } = readEnvironment(env, mayBeMissing);
   const jobs = definitions === undefined ? jobsIn(settings.JOBS_DIR) : defineJobs(definitions);
-  const all = [...faults, ...jobs.faults];
+  const all = cleanFaults([...faults, ...jobs.faults]);
   if (all.length > 0) {
     const count = all.length === 1 ? 'one fault' : `${all.length} faults`;
     throw new ConfigError(
@@ -57,6 +58,11 @@ function load(
     );
   }
   return Object.freeze({ settings: settings as Settings, origins, jobs: jobs.jobs });
+}
+
+/** One line each: they hold what files and variables say. */
+function cleanFaults(faults: readonly string[]): string[] {
+  return faults.map((fault) => cleanMessage(fault));
 }
 
 function jobsIn(folder: string | undefined): ReadJobs {
@@ -113,5 +119,10 @@ export function showSettings(env: Environment): {
   const warnings = misspelledVariables(env).map(
     ([found, meant]) => `${found} is set and no setting; did you mean ${meant}?`,
   );
-  return { settings: shown, jobs: jobs.jobs, faults: [...faults, ...jobs.faults], warnings };
+  return {
+    settings: shown,
+    jobs: jobs.jobs,
+    faults: cleanFaults([...faults, ...jobs.faults]),
+    warnings: cleanFaults(warnings),
+  };
 }

@@ -1,7 +1,6 @@
 /** `jobs/*.yaml` → jobs; every fault is gathered with file, field, what was found and what was expected. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { messageOf } from '../errors.ts';
 import type { Aggregation, Job } from '../model/index.ts';
@@ -15,6 +14,7 @@ import {
 } from '../model/index.ts';
 import { cronFault } from '../plan/firings.ts';
 import { didYouMean } from './did-you-mean.ts';
+import { readJobText, readYaml } from './job-text.ts';
 
 const DURATION = /^(\d{1,6})(m|h|d)$/;
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -121,11 +121,24 @@ export function readJobs(folder: string): ReadJobs {
     faults.push(`JOBS_DIR: no job in '${folder}', expected files such as measurements.yaml`);
   for (const name of names) {
     const path = join(folder, name);
-    const read = parseJob(path, name.replace(/\.ya?ml$/, ''), readFileSync(path, 'utf8'));
+    const read = readJob(path, name.replace(/\.ya?ml$/, ''));
     if (read.job !== undefined) jobs.push(read.job);
-    faults.push(...read.faults);
+    faults.push(...firstFew(read.faults, path));
   }
   return { jobs, faults };
+}
+
+function readJob(path: string, name: string): { job?: Job; faults: string[] } {
+  const read = readJobText(path);
+  return read.fault === undefined ? parseJob(path, name, read.text) : { faults: [`${path}: ${read.fault}`] };
+}
+
+/** Of one file no more than so many faults are listed: those of the others must be seen too. */
+const SHOWN_FAULTS = 20;
+
+function firstFew(faults: readonly string[], path: string): string[] {
+  const more = faults.length - SHOWN_FAULTS;
+  return more > 0 ? [...faults.slice(0, SHOWN_FAULTS), `${path}: and ${more} more faults`] : [...faults];
 }
 
 /** What a job file says, as an object. */
@@ -147,13 +160,9 @@ export function parseJob(path: string, name: string, text: string): { job?: Job;
       faults: [`${path}: the name '${name}' becomes a folder; expected small letters, digits, '-' and '_'`],
     };
   }
-  const document = parseDocument(text, { prettyErrors: true, uniqueKeys: true });
-  if (document.errors.length > 0) {
-    return {
-      faults: document.errors.map((error) => `${path}: ${error.message.split('\n')[0]?.replace(/:$/, '')}`),
-    };
-  }
-  const content: unknown = document.toJS();
+  const read = readYaml(text);
+  if (read.faults !== undefined) return { faults: read.faults.map((fault) => `${path}: ${fault}`) };
+  const { content } = read;
   const parsed = JOB_FILE.safeParse(content, { reportInput: true });
   const issues = parsed.success ? [] : parsed.error.issues.map((issue) => describeIssue(path, issue));
   const faults = [...issues, ...ruleFaults(path, content)];

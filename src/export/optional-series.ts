@@ -1,5 +1,5 @@
 /** Optional expressions that match nothing: fine for a vessel that never had such series, a loss for one that had. */
-import { RetriableError } from '../errors.ts';
+import { RetriableError, shortName } from '../errors.ts';
 import type { Receipt } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { ResolvedSeries } from '../source/context.ts';
@@ -20,7 +20,7 @@ export async function guardOptional(
   const last = await lastReceipt(ports, task, own);
   const lost = unmatched.filter((expression) => hadSeries(task, last, expression));
   if (last === undefined || lost.length === 0) return;
-  const named = lost.map((expression) => `'${expression}'`).join(', ');
+  const named = lost.map((expression) => `'${shortName(expression)}'`).join(', ');
   throw new RetriableError(
     'no-series',
     `${formatVesselDay(task.day)}: optional ${named} matches no series, but did for ${last.date}, the vessel's last published day; check what the credentials may read. If they are gone for good, 'run --allow-shrink' publishes the day without them, and the days after it follow`,

@@ -8,7 +8,7 @@ import type { SourceSeries } from '../proof/compare-values.ts';
 import { compareSeries } from '../proof/compare-values.ts';
 import { SeriesValues } from '../proof/series-values.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
-import { createSourceContext } from '../source/context.ts';
+import { createSourceContext, seriesName } from '../source/context.ts';
 import { askValues } from '../source/day-values.ts';
 import { resolveSeries } from '../source/series.ts';
 import type { UploadRef } from '../store/store.ts';
@@ -86,7 +86,7 @@ async function whatChanged(
     if (!isNoAnswer) throw error;
     return `the source does not say what it has before its cursor: ${error.message}`;
   }
-  const nameOf = (id: string) => series.idOf.get(id) ?? id;
+  const nameOf = (id: string) => seriesName(series, id);
   for (const id of new Set([...ours.bySeries.keys(), ...now.keys()])) {
     const [before, counted] = [ours.seriesTotal(id), now.get(id)?.count ?? 0];
     if (before !== counted)

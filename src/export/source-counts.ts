@@ -1,4 +1,5 @@
 /** The source's counts of a day while it is being exported: asked before it is fetched, and compared after. */
+
 import type { Clock, DayCounts } from '../model/index.ts';
 import {
   CountsDisagreeError,
@@ -8,6 +9,7 @@ import {
 } from '../proof/compare-counts.ts';
 import { seriesTotals, totalsDigest } from '../proof/day-totals.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
+import { seriesName } from '../source/context.ts';
 import { askDayCounts } from '../source/counts.ts';
 
 /** The source's counts, and when they were asked. */
@@ -49,7 +51,7 @@ export async function verifyCounts(
   const again = await askSource(counting);
   const disagreements = compareCounts(ours, again.counts, options);
   if (disagreements.length === 0) return again;
-  const nameOf = (id: string) => series.idOf.get(id) ?? id;
+  const nameOf = (id: string) => seriesName(series, id);
   throw new CountsDisagreeError(
     day,
     `the readings fetched are not the readings the source counts: ${describeDisagreements(disagreements, nameOf)}`,

@@ -1,9 +1,11 @@
 /** Time slices of statistics → the row group builder. One is taken whole: the order in it is not promised. */
+
 import { DataError, RetriableError } from '../errors.ts';
 import type { StatisticsRow, TimeRange, VesselDay } from '../model/index.ts';
 import { formatVesselDay, isWithin, microsToIso, windowMicrosOf } from '../model/index.ts';
 import { firstThree } from '../proof/day-totals.ts';
 import { UnknownSeriesError } from '../source/answer-faults.ts';
+import { seriesName } from '../source/context.ts';
 import { idExpressions } from '../source/series.ts';
 import { aggregationsOf, collectStatistics, exportedWindows } from '../source/statistics.ts';
 import type { FetchOptions } from './assembly.ts';
@@ -90,7 +92,7 @@ function describeMissing({ series }: WindowsOptions, missing: readonly MissingVa
   return firstThree(
     missing,
     ({ id, timestampMicros, aggregation }) =>
-      `it lacks '${aggregation}' of series ${series.idOf.get(id) ?? id} in the window at ${microsToIso(timestampMicros)}`,
+      `it lacks '${aggregation}' of series ${seriesName(series, id)} in the window at ${microsToIso(timestampMicros)}`,
   );
 }
 

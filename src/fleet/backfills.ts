@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { DataError } from '../errors.ts';
 import { removeFinishedClaims } from '../lake/claims.ts';
 import { BACKFILL_PREFIX, backfillKey, parseBackfillKey } from '../lake/keys.ts';
+import { BACKFILL_FILE, parseFile, shown } from '../lake/shapes.ts';
 import type { ObjectStore } from '../store/store.ts';
 
 export interface Backfill {
@@ -37,21 +38,36 @@ export function backfillId(request: BackfillRequest): string {
 export async function readBackfill(store: ObjectStore, id: string): Promise<Backfill | undefined> {
   const object = await store.get(backfillKey(id));
   if (object === undefined) return undefined;
-  const backfill = JSON.parse(Buffer.from(object.bytes).toString('utf8')) as Backfill;
-  if (backfill.backfillVersion === 1) return backfill;
+  const key = backfillKey(id);
+  const backfill = parseFile<Backfill>(object.bytes, key, BACKFILL_FILE);
+  if (backfill.backfillVersion === 1) return { ...backfill, id };
   throw new DataError(
     'unknown-backfill-version',
-    `${backfillKey(id)}: got backfillVersion ${JSON.stringify(backfill.backfillVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
+    `${key}: got backfillVersion ${shown(backfill.backfillVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
   );
 }
 
-/** Every backfill that is not covered yet, the oldest first. */
-export async function listBackfills(store: ObjectStore): Promise<Backfill[]> {
+/**
+ * Every backfill that is not covered yet, the oldest first. `onDamaged` is told of files that are none; without it the
+ * first one's DataError is thrown.
+ */
+export async function listBackfills(
+  store: ObjectStore,
+  onDamaged: (id: string, error: DataError) => void = (_, error) => {
+    throw error;
+  },
+): Promise<Backfill[]> {
   const backfills: Backfill[] = [];
   for await (const { key } of store.list(BACKFILL_PREFIX)) {
     const id = parseBackfillKey(key);
-    const backfill = id === undefined ? undefined : await readBackfill(store, id);
-    if (backfill !== undefined) backfills.push(backfill);
+    if (id === undefined) continue;
+    try {
+      const backfill = await readBackfill(store, id);
+      if (backfill !== undefined) backfills.push(backfill);
+    } catch (error) {
+      if (!(error instanceof DataError)) throw error;
+      onDamaged(id, error);
+    }
   }
   return backfills.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
 }

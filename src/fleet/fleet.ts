@@ -39,7 +39,7 @@ export async function openFleet(
   const connection = app.redis!;
   const redis = connection.openForQueue();
   const prefix = config.settings.REDIS_PREFIX;
-  const queue = openVesselDayQueue({ redis, prefix });
+  const queue = openVesselDayQueue({ redis, prefix, log });
   const planning = { ports: app.ports, queue, ledger: createLedgerView(app.store), log };
   return { app, connection, redis, prefix, queue, planning, close: () => app.close() };
 }

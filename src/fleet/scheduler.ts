@@ -6,6 +6,7 @@
  * Not BullMQ's job schedulers: after a time down they fire once and skip the other firings, so that the ledger has
  * to be looked at anyway; and when Redis is flushed they are gone, and nothing says that no night is exported.
  */
+import type { DataError } from '../errors.ts';
 import { ConfigError } from '../errors.ts';
 import type { Job } from '../model/index.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
@@ -66,13 +67,18 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const tellRemarks = createRemarkWatch({ ...options, clock: ports.clock });
 
   async function topUpBackfills(signal: AbortSignal): Promise<void> {
-    const backfills = await listBackfills(ports.store);
+    const damaged = new Map<string, DataError>();
+    const backfills = await listBackfills(ports.store, (id, error) => damaged.set(id, error));
     const active = backfills.filter(({ paused }) => !paused);
     for (const id of known) {
-      if (active.some((each) => each.id === id)) continue;
+      if (damaged.has(id) || active.some((each) => each.id === id)) continue;
       drivers.delete(id);
       known.delete(id);
       guarded.forget(id);
+    }
+    for (const [id, error] of damaged) {
+      known.add(id);
+      await guard(id, signal, () => Promise.reject(error), 'a backfill cannot be read');
     }
     for (const [index, backfill] of active.entries()) {
       const { id } = backfill;

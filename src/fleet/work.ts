@@ -30,6 +30,9 @@ export interface Work {
   readonly hold: HoldWatch;
 }
 
+/** Label of every job that is not in JOBS_DIR; no job can be called so. */
+const UNKNOWN_JOB = '(unknown)';
+
 /** Begin to take vessel-days. */
 export function startWork(
   config: Config,
@@ -41,6 +44,7 @@ export function startWork(
   const { app, redis, prefix, queue } = fleet;
   const ports = measurePorts(app.ports, metrics);
   const performDay = createPerformDay(ports, config.jobs);
+  const jobNames = new Set(config.jobs.map(({ name }) => name));
 
   async function perform(queued: QueuedDay, signal: AbortSignal): Promise<void> {
     const startedMs = ports.clock.monotonicMs();
@@ -55,7 +59,8 @@ export function startWork(
     const { job, vessel, date } = queued;
     const { day, code, message } = failedResult(ports, { job, vessel, date }, error);
     const [label, level] = OUTCOMES[consequence];
-    metrics.onVesselDay(queued, label);
+    // A label of one's own for each name that somebody puts into the queue would fill every memory on the way.
+    metrics.onVesselDay({ job: jobNames.has(job) ? job : UNKNOWN_JOB }, label);
     const reason = message === undefined ? {} : { reason: message };
     log[level]({ vesselDay: formatVesselDay(day), code, ...reason }, label);
   }

@@ -24,11 +24,12 @@ import { formatVesselDay } from '../model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import type { ListedClaim } from './claims.ts';
 import { isEnded } from './claims.ts';
-import { jsonBytes, parseJson } from './json.ts';
+import { jsonBytes } from './json.ts';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from './keys.ts';
 import type { Detail } from './ledger.ts';
 import { findDetail, findReceipt, readReceipt } from './ledger.ts';
 import { abortUploads } from './parts.ts';
+import { CLAIM_FILE, parseFile } from './shapes.ts';
 
 const HEARTBEAT_MS = 15_000;
 
@@ -164,7 +165,7 @@ export class Claim {
   async checkFence(): Promise<void> {
     const key = claimKey(this.day, this.epoch);
     const object = await this.#ports.store.get(key);
-    const file = object && parseJson<ClaimFile>(object.bytes, key);
+    const file = object && parseFile<ClaimFile>(object.bytes, key, CLAIM_FILE);
     if (file?.fencedBy !== undefined) throw this.#fenced(`attempt ${file.fencedBy} has taken over`);
     // After the claim: a receipt is written before the claim that it ends goes.
     const receipt = await readReceipt(this.#ports.store, this.day);

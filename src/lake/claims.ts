@@ -4,10 +4,11 @@ import { DataError } from '../errors.ts';
 import type { ClaimFile, Clock, ProcessId, Receipt, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
-import { parseJson, unlessDamaged } from './json.ts';
+import { unlessDamaged } from './json.ts';
 import { claimPrefix, keyPrefix, noteKey, parseClaimKey } from './keys.ts';
 import { readReceipt } from './ledger.ts';
 import { isKnownDead } from './process-id.ts';
+import { CLAIM_FILE, parseFile } from './shapes.ts';
 
 /** A claim whose heartbeat is older than this belongs to nobody any more. */
 const CLAIM_STALE_MS = 60_000;
@@ -66,7 +67,7 @@ export async function readClaim(
   if (object === undefined) return undefined;
   const claim = { ...listed, version: object.version };
   try {
-    return { ...claim, file: parseJson<ClaimFile>(object.bytes, listed.key) };
+    return { ...claim, file: parseFile<ClaimFile>(object.bytes, listed.key, CLAIM_FILE) };
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
     return { ...claim, damage: error };

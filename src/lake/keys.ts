@@ -23,7 +23,7 @@ const PATTERNS = {
   detail: new RegExp(`^${FOLDERS.detail}/${JOB}/${DATE}/${VESSEL}[.]json[.]gz$`),
   note: new RegExp(`^${FOLDERS.note}/${JOB}/${DATE}/${VESSEL}[.]json$`),
   claim: new RegExp(String.raw`^${FOLDERS.claim}/${JOB}/${DATE}/${VESSEL}/(?<epoch>0|[1-9]\d{0,14})[.]json$`),
-  backfill: new RegExp(`^${BACKFILL_PREFIX}(?<id>[^/]+)[.]json$`),
+  backfill: new RegExp(`^${BACKFILL_PREFIX}(?<id>[a-z0-9][a-z0-9_-]{0,99})[.]json$`),
   vesselFolder: new RegExp(`(?:^|/)${VESSEL}(?:/|$)`),
   dateFolder: new RegExp(`(?:^|/)${DATE}(?:/|$)`),
 };

@@ -16,12 +16,12 @@ import { Readable } from 'node:stream';
 import type { Gzip } from 'node:zlib';
 import { createGunzip, createGzip } from 'node:zlib';
 import { forEachAtOnce } from '../concurrency.ts';
-import { DataError, messageOf } from '../errors.ts';
+import { DataError, messageOf, shortName } from '../errors.ts';
 import type { Log, Receipt, VesselDay } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { indexKey, receiptKey } from './keys.ts';
 import type { ListedReceipt, ReceiptVersion } from './ledger.ts';
-import { isSameReceipt, listReceipts, parseReceipt } from './ledger.ts';
+import { checkedReceipt, isSameReceipt, listReceipts, parseReceipt } from './ledger.ts';
 
 /** Fewer receipts are fetched sooner than an index is read or written. */
 const INDEX_WORTH_RECEIPTS = 64;
@@ -158,7 +158,8 @@ async function readIndex<T>(
 function parseLine(text: string, job: string): IndexLine {
   const line = JSON.parse(text) as Partial<IndexLine>;
   if (line.receiptVersion !== 1 || line.job !== job || typeof line.listed?.tag !== 'string')
-    throw new Error(`'${text.slice(0, 80)}' is no line of it`);
+    throw new Error(`'${shortName(text)}' is no line of it`);
+  checkedReceipt(line, `a line of ${job}`);
   return line as IndexLine;
 }
 

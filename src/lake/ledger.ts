@@ -5,9 +5,11 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { forEachAtOnce } from '../concurrency.ts';
 import { DataError } from '../errors.ts';
 import type { CountsJson, Note, Receipt, VesselDay } from '../model/index.ts';
+import { cleanMessage, shortName } from '../model/index.ts';
 import type { ListedObject, ObjectStore, Version } from '../store/store.ts';
 import { jsonBytes, parseJson } from './json.ts';
 import { keyPrefix, noteKey, parseReceiptKey, receiptKey } from './keys.ts';
+import { checkedFile, isObject, NOTE_FILE, parseFile, RECEIPT, RECEIPT_ADDED, shown } from './shapes.ts';
 
 /** Counts per series and hour of a published day: what it holds, and what the source said. */
 export interface Detail {
@@ -37,15 +39,21 @@ export async function findReceipt(
 
 /** A receipt's file. Throws DataError `damaged-file` or `unknown-receipt-version` naming the key. */
 export function parseReceipt(bytes: Uint8Array, key: string): Receipt {
-  const receipt = parseJson<Receipt>(bytes, key);
-  if (receipt.receiptVersion !== 1) {
+  return checkedReceipt(parseJson(bytes, key), key);
+}
+
+/** The same for what is parsed already. */
+export function checkedReceipt(value: unknown, key: string): Receipt {
+  if (isObject(value) && value.receiptVersion !== 1) {
     throw new DataError(
       'unknown-receipt-version',
-      `${key}: got receiptVersion ${JSON.stringify(receipt.receiptVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
+      `${key}: got receiptVersion ${shown(value.receiptVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
     );
   }
-  return receipt;
+  return checkedFile<Receipt>(value, key, RECEIPT_FILE, parseReceiptKey(key));
 }
+
+const RECEIPT_FILE = { ...RECEIPT, ...RECEIPT_ADDED };
 
 /** A receipt in a list of the store. */
 export interface ListedReceipt extends ListedObject {
@@ -117,11 +125,18 @@ export async function findDetail(
 export async function readNote(store: ObjectStore, day: VesselDay): Promise<Note | undefined> {
   const key = noteKey(day);
   const object = await store.get(key);
-  return object === undefined ? undefined : parseJson<Note>(object.bytes, key);
+  return object && cleanNote(parseFile<Note>(object.bytes, key, NOTE_FILE, day));
 }
 
+/** Throws DataError `damaged-file` for what is no note: nothing else may stand in the lake as one. */
 export async function writeNote(store: ObjectStore, note: Note): Promise<void> {
-  await store.put(noteKey(note), jsonBytes(note, 2));
+  const key = noteKey(note);
+  await store.put(key, jsonBytes(checkedFile<Note>(cleanNote(note), key, NOTE_FILE), 2));
+}
+
+/** Whoever wrote it: the texts of a note are for people. With them bounded, a note is below 16 kB. */
+function cleanNote(note: Note): Note {
+  return { ...note, code: shortName(note.code), message: cleanMessage(note.message), at: shortName(note.at) };
 }
 
 const LISTS_AT_ONCE = 8;

@@ -3,9 +3,11 @@
  * accepts it (`_accepted/…`) or what was missing is back. So what stands open is what the vessel's newest receipt says.
  */
 import type { ComparedSeries, Receipt, SeriesRemark, VesselDay } from '../model/index.ts';
+import { shortName } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { jsonBytes, parseJson, unlessDamaged } from './json.ts';
+import { jsonBytes, unlessDamaged } from './json.ts';
 import { acceptedKey } from './keys.ts';
+import { ACCEPTANCE_FILE, parseFile } from './shapes.ts';
 
 /** Somebody has said that a vessel may have so few series. */
 interface Acceptance {
@@ -25,7 +27,9 @@ export async function readAcceptance(
 ): Promise<Acceptance | undefined> {
   const key = acceptedKey(job, vessel);
   const object = await store.get(key);
-  return object && (await unlessDamaged((async () => parseJson<Acceptance>(object.bytes, key))()));
+  return (
+    object && (await unlessDamaged((async () => parseFile<Acceptance>(object.bytes, key, ACCEPTANCE_FILE))()))
+  );
 }
 
 export async function writeAcceptance(store: ObjectStore, acceptance: Acceptance): Promise<void> {
@@ -93,10 +97,15 @@ export function createRemarks(): Remarks {
   };
 }
 
+/** More names than a remark has. */
+const MOST_NAMED = 10;
+
 /** `8 of the 10 series of 2026-01-04 are missing since 2026-01-05: Draught; Speed; Wind; and 5 more` */
 export function describeRemark({ missing, names, comparedWith, since }: SeriesRemark): string {
-  const more = missing > names.length && names.length > 0 ? [`and ${missing - names.length} more`] : [];
-  const listed = [...names, ...more].join('; ');
+  // They come from a receipt, which anybody may have written.
+  const named = names.slice(0, MOST_NAMED).map(shortName);
+  const more = missing > named.length && named.length > 0 ? [`and ${missing - named.length} more`] : [];
+  const listed = [...named, ...more].join('; ');
   const { series, date } = comparedWith;
   const what = `${missing} of the ${series} series of ${date} are missing since ${since}`;
   return listed === '' ? what : `${what}: ${listed}`;

@@ -6,6 +6,7 @@
 export * from './claim.ts';
 export * from './column-batch.ts';
 export * from './counts.ts';
+export * from './foreign-text.ts';
 export * from './job.ts';
 export * from './json-text-heap.ts';
 export * from './ports.ts';

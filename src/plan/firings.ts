@@ -8,6 +8,7 @@
  */
 import type { CronExpression } from 'cron-parser';
 import { CronExpressionParser } from 'cron-parser';
+import { messageOf } from '../errors.ts';
 import type { Schedule } from '../model/index.ts';
 
 const HOUR_MS = 3_600_000;
@@ -104,6 +105,6 @@ export function cronFault(cron: string): string | undefined {
     lastMatch(cron, 0);
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }

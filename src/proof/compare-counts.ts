@@ -7,6 +7,7 @@ import {
   MICROS_PER_HOUR,
   MICROS_PER_MILLI,
   microsToIso,
+  shortName,
   windowMicrosOf,
 } from '../model/index.ts';
 import { firstThree } from './day-totals.ts';
@@ -147,7 +148,7 @@ export function describeDisagreements(
 ): string {
   return firstThree(disagreements, ({ timeSeriesId, hour, ours, source, times }) => {
     const when = hour === null ? 'the day' : `hour ${String(hour).padStart(2, '0')}`;
-    const where = `series ${nameOf(timeSeriesId)} in ${when}`;
+    const where = `series ${shortName(nameOf(timeSeriesId))} in ${when}`;
     if (times !== undefined)
       return `${where}: first and last reading ${describeSpan(times.ours)} as fetched, ${describeSpan(times.source)} as the source says`;
     return `${where}: ${ours} fetched, ${source} counted by the source`;

@@ -1,6 +1,8 @@
 /** A day's readings of each series in three numbers: what reconcile compares, without hours. Pure. */
+
 import { createHash } from 'node:crypto';
 import type { CountsJson, Receipt } from '../model/index.ts';
+import { shortName } from '../model/index.ts';
 
 /** Readings of one series in one day. */
 export interface SeriesTotal {
@@ -133,7 +135,10 @@ export function listChanges(
   changes: readonly SeriesChange[],
   nameOf: (timeSeriesId: string) => string,
 ): string {
-  return firstThree(changes, (c) => `${nameOf(c.timeSeriesId)}: ${c.published} published, ${c.now} now`);
+  return firstThree(
+    changes,
+    (c) => `${shortName(nameOf(c.timeSeriesId))}: ${c.published} published, ${c.now} now`,
+  );
 }
 
 /** The first three things in words, and how many more there are. */

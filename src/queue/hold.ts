@@ -5,6 +5,8 @@
  */
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { cleanMessage, shortName } from '../model/index.ts';
 
 export interface Hold {
   readonly code: string;
@@ -45,8 +47,26 @@ export function createQueueHold(redis: Redis, queue: Queue): QueueHold {
     place: async (hold) => (await redis.eval(PLACE, keys.length, ...keys, JSON.stringify(hold))) === 1,
     async read() {
       const text = await redis.get(key);
-      return text === null ? undefined : (JSON.parse(text) as Hold);
+      return text === null ? undefined : parseHold(text);
     },
     lift: async () => (await redis.eval(LIFT, keys.length, ...keys)) === 1,
   };
+}
+
+const HOLD = z.object({
+  code: z.string().regex(/^[a-z0-9-]{1,60}$/),
+  message: z.string().transform((text) => cleanMessage(text)),
+  host: z.string().transform(shortName),
+  sinceMs: z.number(),
+});
+
+/** Whatever stands in its place stops the queue, and is lifted like any other. */
+const UNREADABLE: Hold = { code: 'unknown', message: 'its marker cannot be read', host: '-', sinceMs: 0 };
+
+function parseHold(text: string): Hold {
+  try {
+    return HOLD.parse(JSON.parse(text));
+  } catch {
+    return UNREADABLE;
+  }
 }

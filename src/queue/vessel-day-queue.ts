@@ -7,28 +7,13 @@
  */
 import { Queue } from 'bullmq';
 import type { ChainableCommander, Redis } from 'ioredis';
-import type { ComparedDay, VesselDay } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
+import type { Log, VesselDay } from '../model/index.ts';
+import { cleanMessage, formatVesselDay, silentLog } from '../model/index.ts';
 import { MAX_ATTEMPTS } from './consequence.ts';
+import type { QueuedDay, QueuedKind } from './queued-day.ts';
+import { createQueueReader } from './read-queue.ts';
 
-export type QueuedKind = 'nightly' | 'reconcile' | 'backfill';
-
-/** What stands in the queue. */
-export interface QueuedDay extends VesselDay {
-  readonly kind: QueuedKind;
-  readonly force?: boolean;
-  readonly allowShrink?: boolean;
-  /** With `force`: only while the published day is still the one that was compared. */
-  readonly compared?: ComparedDay;
-  /** The job's discovery did not name the vessel, which is known from the ledger. */
-  readonly unlisted?: boolean;
-  /** How often it was handed back because readings and counts disagreed. */
-  readonly disagreements?: number;
-  /** In the failed set: the failure may have passed by the next firing of the schedule. */
-  readonly mayPass?: boolean;
-  /** In the failed set: why; BullMQ itself keeps a text only. */
-  readonly failure?: { readonly code: string; readonly message: string };
-}
+export type { QueuedDay, QueuedKind } from './queued-day.ts';
 
 /** A vessel-day in the failed set. */
 export interface DeadLetter {
@@ -78,10 +63,11 @@ interface QueueOptions {
   readonly redis: Redis;
   /** All keys begin with it. */
   readonly prefix: string;
+  readonly log?: Log;
 }
 
 /** `redis` stays the caller's to close. */
-export function openVesselDayQueue({ redis, prefix }: QueueOptions): VesselDayQueue {
+export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOptions): VesselDayQueue {
   const bull = new Queue<QueuedDay, void, QueuedKind>(QUEUE_NAME, {
     connection: redis,
     prefix,
@@ -108,6 +94,8 @@ export function openVesselDayQueue({ redis, prefix }: QueueOptions): VesselDayQu
     return matching;
   }
 
+  const read = createQueueReader(redis, bull, log);
+
   return {
     bull,
     known: (days) => filter(days, (pipeline, id) => pipeline.exists(bull.toKey(id))),
@@ -121,13 +109,12 @@ export function openVesselDayQueue({ redis, prefix }: QueueOptions): VesselDayQu
       return Object.fromEntries(QUEUE_STATES.map((state) => [state, counts[state] ?? 0])) as QueueDepth;
     },
     async deadLetters() {
-      const failed = await bull.getFailed();
-      // A job that is taken out meanwhile is undefined here.
-      return failed.filter(Boolean).map((job) => {
-        const { job: name, vessel, date, failure: ours, mayPass = ours === undefined } = job.data;
+      const failed = await read(['failed']);
+      return failed.map(({ day: queued, failedReason }) => {
+        const { job, vessel, date, failure: ours, mayPass = ours === undefined } = queued;
         // BullMQ fails a job by itself whose workers died too often: that says nothing of the vessel-day.
-        const failure = ours ?? { code: 'unknown', message: job.failedReason };
-        return { day: { job: name, vessel, date }, queued: job.data, ...failure, mayPass };
+        const failure = ours ?? { code: 'unknown', message: cleanMessage(failedReason) };
+        return { day: { job, vessel, date }, queued, ...failure, mayPass };
       });
     },
     async remove(day) {
@@ -135,9 +122,8 @@ export function openVesselDayQueue({ redis, prefix }: QueueOptions): VesselDayQu
     },
     async withdraw(matches) {
       let withdrawn = 0;
-      for (const job of await bull.getJobs(['waiting', 'prioritized', 'delayed'])) {
-        if (job !== undefined && matches(job.data) && (await bull.remove(job.id!)) === 1) withdrawn++;
-      }
+      for (const { day } of await read(['wait', 'prioritized', 'delayed']))
+        if (matches(day) && (await bull.remove(formatVesselDay(day))) === 1) withdrawn++;
       return withdrawn;
     },
     workers: () => bull.getWorkersCount(),

@@ -18,7 +18,9 @@ import { LOOK_AGAIN_DELAYS_MS } from '../model/index.ts';
 import { withinVesselDay } from '../model/log-context.ts';
 import type { Consequence } from './consequence.ts';
 import { backoffMs, consequenceOf, MAX_ATTEMPTS } from './consequence.ts';
-import type { QueuedDay } from './vessel-day-queue.ts';
+import type { QueuedDay } from './queued-day.ts';
+import { readQueuedDay } from './queued-day.ts';
+import { NOT_A_DAY } from './read-queue.ts';
 import { QUEUE_NAME } from './vessel-day-queue.ts';
 
 /** Times that tests shorten. */
@@ -85,7 +87,18 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
   /** By vessel-day, the oldest first. */
   const running = new Map<string, { readonly control: AbortController; readonly startedMs: number }>();
 
+  /** Jobs that are no vessel-days. */
+  const dropped = new WeakSet<Job>();
+
   async function process(job: Job<QueuedDay>, token?: string): Promise<void> {
+    const read = readQueuedDay(job.id, job.data);
+    if (read.fault !== undefined) {
+      log.error({ queueJob: job.id, fault: read.fault }, NOT_A_DAY);
+      dropped.add(job);
+      return;
+    }
+    // From here on nothing of it is used that was not read.
+    job.data = read.day;
     const control = new AbortController();
     running.set(job.id!, { control, startedMs: clock.monotonicMs() });
     try {
@@ -169,6 +182,10 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
     maxStalledCount: MAX_STALLED_COUNT,
     limiter: { max: 1_000_000, duration: 1_000 },
     settings: { backoffStrategy: (attemptsMade) => timings.backoffMs(attemptsMade, options.random) },
+  });
+  worker.on('completed', (job) => {
+    // What it says of itself may keep it in Redis.
+    if (dropped.has(job)) job.remove().catch(() => {});
   });
   worker.on('lockRenewalFailed', (ids: string[]) => {
     for (const id of ids) running.get(id)?.control.abort(new LockLostError());

@@ -1,4 +1,5 @@
 /** One vessel-day whose totals are not the receipt's: what changed, and what may be done about it. */
+
 import type { ExportPorts } from '../export/ports.ts';
 import { readDetail, readNote } from '../lake/ledger.ts';
 import type { ComparedDay, Receipt, VesselDay } from '../model/index.ts';
@@ -13,6 +14,7 @@ import {
 } from '../proof/day-totals.ts';
 import { lossesAmong } from '../proof/shrink-guard.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
+import { seriesName } from '../source/context.ts';
 import { askDayCounts } from '../source/counts.ts';
 
 /** What reconcile keeps of each receipt. */
@@ -108,7 +110,7 @@ export async function findDifference(
     return { ...base, now, changes: [], state, message };
   }
   const changes = findChanges(published, byHour, policy);
-  const nameOf = (id: string) => series.idOf.get(id) ?? id;
+  const nameOf = (id: string) => seriesName(series, id);
   if (changes.length === 0) {
     const message = `the source contradicts itself, and the published day equals its counts by the hour: by the day ${describeChanges(changesByDay ?? [], nameOf)}. Nothing is exported; report it to the operator of the query service`;
     return { ...base, now, changes: named(changesByDay), state: 'disagree', message };

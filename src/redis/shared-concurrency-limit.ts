@@ -106,7 +106,8 @@ export class SharedConcurrencyLimit extends SharedLimit<Report, Reply, Slot> imp
     this.#known = { current: limit, limit, changedMs: 0 };
     this.listen(`${channel}:${this.member}`, () => this.reportSoon());
     this.listen(channel, (text) => {
-      const news = JSON.parse(text) as { report?: true; current: number; limit: number };
+      const news = parseNews(text);
+      if (news === undefined) return;
       if (news.report) this.reportSoon();
       else this.#known = { current: news.current, limit: news.limit, changedMs: this.clock.monotonicMs() };
     });
@@ -200,5 +201,21 @@ export class SharedConcurrencyLimit extends SharedLimit<Report, Reply, Slot> imp
       this.log.info(fields, 'Redis knows of no earlier slots: waiting for other processes to report theirs');
     } else if (lost > 0 && !fresh)
       this.log.warn({ slots: lost }, 'slots had run out before they could be renewed, and were taken again');
+  }
+}
+
+type News =
+  | { readonly report: true }
+  | { readonly report: false; readonly current: number; readonly limit: number };
+
+/** A message of the limit's script; undefined for what anybody else has sent. */
+function parseNews(text: string): News | undefined {
+  try {
+    const { report, current = 0, limit = 0 } = JSON.parse(text) as Partial<Record<string, number | boolean>>;
+    if (report === true) return { report };
+    const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1;
+    return isCount(current) && isCount(limit) ? { report: false, current, limit } : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -1,5 +1,5 @@
 /** What may be wrong with an answer of the source, and what may mend it. */
-import { DataError, HttpStatusError, RetriableError } from '../errors.ts';
+import { DataError, HttpStatusError, RetriableError, shortName } from '../errors.ts';
 import { describeRequest } from '../fetch/address.ts';
 import { unreachableCode } from '../fetch/faults.ts';
 import type { FailureStreak } from '../fetch/retry.ts';
@@ -12,7 +12,7 @@ export class UnknownSeriesError extends DataError {
   constructor(day: VesselDay, timeSeriesId: string) {
     super(
       'unknown-series',
-      `${formatVesselDay(day)}: got a reading of series '${timeSeriesId.slice(0, 80)}', which metadata for the same selection does not list; run again, and if it stays, report it to the operator of the query service`,
+      `${formatVesselDay(day)}: got a reading of series '${shortName(timeSeriesId)}', which metadata for the same selection does not list; run again, and if it stays, report it to the operator of the query service`,
     );
   }
 }

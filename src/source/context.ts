@@ -4,6 +4,7 @@ import { createRequestStats } from '../fetch/exchange.ts';
 import type { FailureStreak } from '../fetch/retry.ts';
 import { createFailureStreak } from '../fetch/retry.ts';
 import type { Job, Log, SeriesMetadata, VesselDay } from '../model/index.ts';
+import { shortName } from '../model/index.ts';
 import type { SlicedFamily, SliceLength, SliceLengths } from '../plan/slice-length.ts';
 import { createSliceLength } from '../plan/slice-length.ts';
 
@@ -47,4 +48,9 @@ export interface ResolvedSeries {
   readonly expressions: readonly string[];
   /** The expressions of the job's `select`, as they stand there, that match no series: optional ones all. */
   readonly unmatched: readonly string[];
+}
+
+/** What a series is called in a sentence: its name, or its id where it has none; short, whatever the service calls it. */
+export function seriesName({ idOf }: Pick<ResolvedSeries, 'idOf'>, timeSeriesId: string): string {
+  return shortName(idOf.get(timeSeriesId) ?? timeSeriesId);
 }

@@ -1,4 +1,5 @@
 /** How many readings the source has of a day's series. */
+
 import { createReadingDecoder, parseInt64Text, parseTimestampText } from '../decode/index.ts';
 import type { RetryScope } from '../fetch/retry.ts';
 import type { Micros, StatisticsRow, TimeRange } from '../model/index.ts';
@@ -14,6 +15,7 @@ import {
 import { CountsDisagreeError, describeSpan } from '../proof/compare-counts.ts';
 import { tooManySeries } from './answer-faults.ts';
 import type { ResolvedSeries, SourceContext } from './context.ts';
+import { seriesName } from './context.ts';
 import { askInSlices } from './slices.ts';
 import { collectStatistics } from './statistics.ts';
 
@@ -64,7 +66,7 @@ export async function askDayCounts(
       if (fault !== undefined)
         throw new CountsDisagreeError(
           context.day,
-          `the source's statistics contradict themselves: series ${idOf.get(id) ?? id} in the hour from ${microsToIso(fromMicros)} has ${fault}`,
+          `the source's statistics contradict themselves: series ${seriesName({ idOf }, id)} in the hour from ${microsToIso(fromMicros)} has ${fault}`,
         );
       const { count = 0, first_time: firstMicros = fromMicros, last_time: lastMicros = fromMicros } = window;
       counts.addHour(id, hour, { count, firstMicros, lastMicros });
@@ -142,7 +144,7 @@ function firstReading(
           const micros = batch.timestampMicros[0]!;
           if (first !== undefined || !isWithin(range, micros)) return;
           const id = dictionary.ids[batch.seriesCodes[0]!]!;
-          first = `series ${idOf.get(id) ?? id} has one at ${microsToIso(micros)}`;
+          first = `series ${seriesName({ idOf }, id)} has one at ${microsToIso(micros)}`;
         },
       });
       for await (const chunk of response.body) {

@@ -1,5 +1,5 @@
 /** Which series a job selects of a vessel. */
-import { cleanForeignText, RetriableError } from '../errors.ts';
+import { cleanForeignText, RetriableError, shortName } from '../errors.ts';
 import type { SeriesMetadata } from '../model/index.ts';
 import { formatVesselDay, MAX_SERIES, vesselOf } from '../model/index.ts';
 import { tooManySeries } from './answer-faults.ts';
@@ -106,7 +106,7 @@ function noSeries(
   expressions: readonly string[],
   found: string,
 ): RetriableError {
-  const named = expressions.map((one) => `'${one}'`).join(', ');
+  const named = expressions.map((one) => `'${shortName(one)}'`).join(', ');
   const advice = `check 'select' in ${job.path ?? `job '${job.name}'`}, the vessel's number, and what the credentials may read; where some vessels have no such series, let the job say 'optional: true' for the expression`;
   return new RetriableError('no-series', `${formatVesselDay(day)}: ${named} ${found}; ${advice}`);
 }

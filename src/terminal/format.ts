@@ -1,5 +1,6 @@
 /** Counts, sizes, times and tables as people read them. */
 import { stripVTControlCharacters } from 'node:util';
+import { cleanMessage } from '../model/index.ts';
 
 /** `1,234,567` */
 export function formatCount(count: number): string {
@@ -45,6 +46,8 @@ export function widthOf(text: string): number {
 }
 
 const GAP = '  ';
+/** More than any of our own cells has. */
+const MAX_CELL_CHARS = 10_000;
 /** A last column narrower than this is hard to read: it goes on lines of its own. */
 const LEAST_LAST_COLUMN = 24;
 
@@ -53,7 +56,9 @@ const LEAST_LAST_COLUMN = 24;
  * a row, its last cell goes on below.
  */
 export function formatTable(rows: readonly (readonly (string | number)[])[], columns = Infinity): string {
-  const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? formatCount(cell) : cell)));
+  const texts = rows.map((row) =>
+    row.map((cell) => (typeof cell === 'number' ? formatCount(cell) : cellText(cell))),
+  );
   const widths = (texts[0] ?? []).map((_, column) =>
     Math.max(...texts.map((row) => widthOf(row[column] ?? ''))),
   );
@@ -73,6 +78,12 @@ export function formatTable(rows: readonly (readonly (string | number)[])[], col
       return last.map((part, at) => (at === 0 ? head + GAP : ' '.repeat(before)) + part).join('\n');
     })
     .join('\n');
+}
+
+/** One line, bounded: a name from outside must not push the other columns away. */
+function cellText(cell: string): string {
+  const line = cell.replaceAll('\n', ' ');
+  return widthOf(line) > MAX_CELL_CHARS ? cleanMessage(line, MAX_CELL_CHARS) : line;
 }
 
 /** Lines broken between words so that none is wider than `columns`; what follows is set in a little. */

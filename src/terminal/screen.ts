@@ -1,6 +1,11 @@
-/** A stream that a person may be looking at: its width, its colours, and a bar that log lines do not break. */
-import { styleText } from 'node:util';
+/**
+ * A stream that a person may be looking at: its width, its colours, and a bar that log lines do not break. Commands write
+ * to it by the functions here and in no other way: they let nothing through that steers a terminal, but for our own
+ * colours and the bar's.
+ */
+import { inspect, styleText } from 'node:util';
 import type { Clock } from '../model/index.ts';
+import { cleanForeignText, cleanLines, visibleJson } from '../model/index.ts';
 import { wrapText } from './format.ts';
 
 export interface Screen {
@@ -11,7 +16,8 @@ export interface Screen {
   readonly colour?: boolean | undefined;
 }
 
-export type Style = 'red' | 'green' | 'yellow' | 'cyan' | 'dim' | 'bold';
+const STYLES = ['red', 'green', 'yellow', 'cyan', 'dim', 'bold'] as const;
+export type Style = (typeof STYLES)[number];
 
 /** A stream of this process; `colour` is what NO_COLOR, FORCE_COLOR and the terminal say, unless it is refused. */
 export function openScreen(stream: NodeJS.WriteStream, colourRefused: boolean): Screen {
@@ -37,7 +43,35 @@ export function roomOn({ isTTY, columns }: Screen): number {
 
 /** Write text for people: on a terminal no line is wider than it is. */
 export function writeText(screen: Screen, text: string): void {
-  screen.write(wrapText(text, roomOn(screen)));
+  screen.write(wrapText(cleanFor(screen, text), roomOn(screen)));
+}
+
+/** The same for lines that are as wide as they must be. */
+export function writeLines(screen: Screen, text: string): void {
+  screen.write(cleanFor(screen, text));
+}
+
+/** One line of fields for a program, a tab between them. */
+export function writeFields(screen: Screen, fields: readonly string[]): void {
+  screen.write(`${fields.map((field) => cleanForeignText(field)).join('\t')}\n`);
+}
+
+/** A value as JSON with a line end: exact, and nothing in it steers a terminal. */
+export function writeJson(screen: Screen, value: unknown, indent?: number): void {
+  screen.write(`${visibleJson(value, indent)}\n`);
+}
+
+/** Our own colours, as `paint` writes them. */
+const COLOUR = new RegExp(
+  `(\u001b\\[(?:${[...new Set(STYLES.flatMap((style) => inspect.colors[style] ?? []))].join('|')})m)`,
+);
+
+/** What `screen` may be given: lines, and its colours where it has any. */
+function cleanFor(screen: Pick<Screen, 'colour'>, text: string): string {
+  if (screen.colour !== true) return cleanLines(text);
+  // Every second part is a colour.
+  const parts = text.split(COLOUR);
+  return parts.map((part, index) => (index % 2 === 1 ? part : cleanLines(part))).join('');
 }
 
 /** One line that is drawn again and again at the foot of a terminal; nothing elsewhere. */
@@ -64,7 +98,7 @@ export function createBar(screen: Screen, clock: Clock): Bar {
       if (!drawn || (!force && nowMs - lastDrawMs < REDRAW_MS)) return;
       lastDrawMs = nowMs;
       // The last column stays free: some terminals go on to the next line from there.
-      line = describe(roomOn(screen) - 1);
+      line = cleanFor(screen, describe(roomOn(screen) - 1)).replaceAll('\n', ' ');
       screen.write(CLEAR + line);
     },
     print(text) {

@@ -10,6 +10,7 @@ import type { Precision } from '../proof/compare-counts.ts';
 import type { DetailCounts } from './detail-check.ts';
 import { checkDetail } from './detail-check.ts';
 import type { Difference, Finding } from './findings.ts';
+import { findingAt } from './findings.ts';
 import { checkFooter } from './footer-check.ts';
 import type { ObjectReading, ReadableStore } from './object-check.ts';
 import { checkObject } from './object-check.ts';
@@ -51,7 +52,7 @@ export async function checkDay(options: DayCheckOptions, day: VesselDay): Promis
     const now = (await store.get(receiptKey(day)))?.bytes;
     if (look < LOOKS && !sameBytes(bytes, now)) continue;
     if (claim !== undefined && (await isPublishedBy(options, day, claim))) return { receipt, findings: [] };
-    return { receipt, findings: differences.map((difference) => ({ ...difference, day })) };
+    return { receipt, findings: differences.map((difference) => findingAt(day, difference)) };
   }
 }
 

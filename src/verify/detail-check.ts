@@ -2,7 +2,7 @@
 import type { Detail } from '../lake/ledger.ts';
 import { unpackDetail } from '../lake/ledger.ts';
 import type { Receipt } from '../model/index.ts';
-import { DayCounts, dayRange, microsToIso } from '../model/index.ts';
+import { DayCounts, dayRange, microsToIso, shortName } from '../model/index.ts';
 import type { Disagreement, Precision } from '../proof/compare-counts.ts';
 import { compareCounts, describeSpan } from '../proof/compare-counts.ts';
 import { seriesTotals, totalsDigest } from '../proof/day-totals.ts';
@@ -119,7 +119,7 @@ function proofDifferences(
 /** One side of what differs: `series 3f… in hour 5: 60` or its first and last times, of the first few. */
 export function describeSide(differing: readonly Disagreement[], side: 'ours' | 'source'): string {
   const texts = differing.map(({ timeSeriesId, hour, times, [side]: count }) => {
-    const where = `series ${timeSeriesId}${hour === null ? '' : ` in hour ${hour}`}`;
+    const where = `series ${shortName(timeSeriesId)}${hour === null ? '' : ` in hour ${hour}`}`;
     return `${where}: ${times === undefined ? count : describeSpan(times[side])}`;
   });
   return firstFew(texts);

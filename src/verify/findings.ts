@@ -1,5 +1,7 @@
 /** What verify can find, by name. A finding is a difference between what the lake says and what it holds. */
+
 import type { VesselDay } from '../model/index.ts';
+import { cleanMessage } from '../model/index.ts';
 
 /**
  * Every name of a finding, what it means and what to do about it. The names are stable: scripts match them, and
@@ -121,6 +123,11 @@ export type Difference = Omit<Finding, 'day'>;
 
 /** Both sides of a difference. */
 export type Sides = Pick<Finding, 'found' | 'expected'>;
+
+/** A difference of a place. Both sides may hold what stands in the lake: they are cleaned and bounded; the key is exact. */
+export function findingAt(day: Place, { found, expected, ...rest }: Difference): Finding {
+  return { ...rest, day, found: cleanMessage(found), expected: cleanMessage(expected) };
+}
 
 /** The first few of many differences as one. */
 export function firstFewOf(differing: readonly Sides[]): Sides {

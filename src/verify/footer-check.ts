@@ -1,6 +1,7 @@
 /** The object's own footer against the receipt, read back by another engine than the one that encoded the rows. */
 import type { FileMetaData, RowGroup } from 'hyparquet';
 import { parquetMetadata } from 'hyparquet';
+import { messageOf } from '../errors.ts';
 import type { Aggregation, Receipt } from '../model/index.ts';
 import { dayRange, microsToIso } from '../model/index.ts';
 import { describeColumn, schemaDifference } from './dataset-schema.ts';
@@ -52,7 +53,7 @@ async function readFooter(
       parsers: { stringFromBytes: (text) => text, timestampFromMicroseconds: (micros) => micros },
     });
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

@@ -1,7 +1,17 @@
 /** Is a receipt whole, and does it say one thing? Only the receipt itself is looked at. */
 import { detailKey, objectKey, receiptKey } from '../lake/keys.ts';
+import {
+  isCount,
+  isObject,
+  isSha256,
+  isText,
+  RECEIPT,
+  RECEIPT_ADDED,
+  shapeFaults,
+  shown,
+} from '../lake/shapes.ts';
 import type { Receipt, VesselDay } from '../model/index.ts';
-import { API_VERSIONS, dayRange, parseTimestamp } from '../model/index.ts';
+import { dayRange, parseTimestamp } from '../model/index.ts';
 import type { Difference, Sides } from './findings.ts';
 import { firstFewOf } from './findings.ts';
 
@@ -23,7 +33,11 @@ export function checkReceipt(bytes: Uint8Array, day: VesselDay): CheckedReceipt 
       found: `receiptVersion ${shown(value.receiptVersion)}`,
       expected: '1 (a newer one needs a newer vessel-export)',
     });
-  const faults = [...shapeFaults(value), ...(value.object === null ? [] : objectFaults(value.object))];
+  const faults = [
+    ...shapeFaults(value, RECEIPT, true),
+    ...shapeFaults(value, RECEIPT_ADDED, false),
+    ...(value.object === null ? [] : objectFaults(value.object)),
+  ];
   if (faults.length === 0) faults.push(...contradictions(value as unknown as Receipt, day));
   return faults.length === 0 ? { receipt: value as unknown as Receipt } : damaged(firstFewOf(faults));
 }
@@ -37,61 +51,6 @@ function parseObject(bytes: Uint8Array): Fields | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
-const isText = (value: unknown) => typeof value === 'string' && value !== '';
-const isSha256 = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
-const isMoment = (value: unknown) => typeof value === 'string' && parseTimestamp(value) !== undefined;
-const oneOf = (names: readonly string[]) => (value: unknown) => names.includes(value as string);
-const orNull = (test: (value: unknown) => boolean) => (value: unknown) => value === null || test(value);
-
-const SHAPE: Readonly<Record<string, readonly [(value: unknown) => boolean, string]>> = {
-  job: [isText, 'a name'],
-  vessel: [isText, 'a name'],
-  date: [isText, 'a date'],
-  dataset: [oneOf(['measurements', 'statistics', 'metadata']), 'a dataset'],
-  epoch: [isCount, 'a number'],
-  settingsHash: [isText, 'a hash'],
-  proof: [oneOf(['exact', 'at-least', 'unproven']), 'exact, at-least or unproven'],
-  rows: [isCount, 'a number'],
-  series: [isCount, 'a number'],
-  firstTimestamp: [orNull(isMoment), 'an instant or null'],
-  lastTimestamp: [orNull(isMoment), 'an instant or null'],
-  object: [orNull(isObject), 'an object or null'],
-  detail: [
-    orNull((value) => isObject(value) && isText(value.key) && isSha256(value.sha256)),
-    'key and sha256, or null',
-  ],
-  source: [
-    orNull((value) => isObject(value) && isCount(value.rows) && isMoment(value.askedAt)),
-    'rows and askedAt, or null',
-  ],
-  apiVersion: [oneOf(API_VERSIONS), 'a version of the API'],
-  formatVersion: [isCount, 'a number'],
-  startedAt: [isMoment, 'an instant'],
-  finishedAt: [isMoment, 'an instant'],
-};
-
-/** Members that older receipts do not have. */
-const ADDED: typeof SHAPE = {
-  selectedSeries: [isCount, 'a number'],
-  selectHash: [isText, 'a hash'],
-  remark: [
-    (value) => isObject(value) && Array.isArray(value.names) && isObject(value.comparedWith),
-    'names and comparedWith',
-  ],
-};
-
-function shapeFaults(value: Fields): Sides[] {
-  const added = Object.entries(ADDED).filter(([name]) => value[name] !== undefined);
-  return [...Object.entries(SHAPE), ...added].flatMap(([name, [test, expected]]) =>
-    test(value[name]) ? [] : [{ found: `${name} ${shown(value[name])}`, expected: `${name}: ${expected}` }],
-  );
 }
 
 function objectFaults(object: unknown): Sides[] {
@@ -155,8 +114,4 @@ function contradictions(receipt: Receipt, day: VesselDay): Sides[] {
     'both or none',
   );
   return faults;
-}
-
-function shown(value: unknown): string {
-  return value === undefined ? 'missing' : JSON.stringify(value).slice(0, 100);
 }

@@ -1,10 +1,12 @@
 /** Measurements read back against the service's statistics: counts, times and values per series, as it gives them now. */
+
 import { objectKey } from '../lake/keys.ts';
 import type { DayCounts, Receipt } from '../model/index.ts';
 import { leastPrecision, precisionOf } from '../proof/compare-counts.ts';
 import type { SourceSeries } from '../proof/compare-values.ts';
 import { compareSeries } from '../proof/compare-values.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
+import { seriesName } from '../source/context.ts';
 import { askValues } from '../source/day-values.ts';
 import type { DetailCounts } from './detail-check.ts';
 import type { Difference, Sides } from './findings.ts';
@@ -76,7 +78,7 @@ function compareSourceCounts(
   const changed = [...ids].sort().flatMap((id) => {
     const [published, counted] = [ours?.seriesTotal(id) ?? 0, now.get(id)?.count ?? 0];
     if (counted === published || counted === then?.seriesTotal(id)) return [];
-    const found = `series ${series.idOf.get(id) ?? id}: ${counted} counted by the source now`;
+    const found = `series ${seriesName(series, id)}: ${counted} counted by the source now`;
     return [{ found, expected: `${published} published` }];
   });
   if (changed.length === 0) return [];
@@ -100,7 +102,7 @@ function compareValues(
     if (source === undefined || span === undefined || source.count !== rows.counts.seriesTotal(id)) continue;
     const compared = compareSeries(span, ours, source, precision);
     for (const { aggregation, lake, source: expected } of compared.differences)
-      differing.push({ found: `${aggregation} of series ${series.idOf.get(id) ?? id}: ${lake}`, expected });
+      differing.push({ found: `${aggregation} of series ${seriesName(series, id)}: ${lake}`, expected });
     for (const aggregation of compared.missing) missing.add(aggregation);
   }
   if (missing.size > 0)

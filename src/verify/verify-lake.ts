@@ -20,7 +20,7 @@ import { checkDay } from './day-check.ts';
 import { checkDeep } from './deep-check.ts';
 import type { DetailCounts } from './detail-check.ts';
 import type { Difference, Finding, Place, Remark } from './findings.ts';
-import { firstFew } from './findings.ts';
+import { findingAt, firstFew } from './findings.ts';
 import type { StrayFiles } from './lake-walk.ts';
 import { walkDays } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
@@ -135,13 +135,12 @@ function* tasksOf(walked: readonly { readonly job: Job; readonly days: Iterable<
 function strayFinding(job: Job, { folder, names, ...rest }: StrayFiles): VerifiedDay {
   const day: Place = { job: job.name, ...rest };
   const isDayFolder = rest.vessel !== undefined && rest.date !== undefined;
-  const finding: Finding = {
+  const finding = findingAt(day, {
     name: 'object-stray',
-    day,
     where: folder,
     found: firstFew(names),
     expected: isDayFolder ? `${OBJECT_NAME} and nothing else` : 'no files',
-  };
+  });
   return { ...UNCHECKED, day, findings: [finding] };
 }
 
@@ -162,7 +161,7 @@ async function openTools(
 
 function notVerified(day: VesselDay, error: unknown): VerifiedDay {
   const [where, found] = [receiptKey(day), messageOf(error)];
-  const finding: Finding = { name: 'not-verified', day, where, found, expected: 'an answer' };
+  const finding = findingAt(day, { name: 'not-verified', where, found, expected: 'an answer' });
   return { ...UNCHECKED, day, checked: true, findings: [finding] };
 }
 

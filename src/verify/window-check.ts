@@ -1,10 +1,12 @@
 /** Rows of a statistics object against the service's answer for the same windows, asked anew, a time slice at a time. */
+
 import { parseInt64Text, parseTimestampText } from '../decode/index.ts';
 import type { TimeRange } from '../model/index.ts';
 import { isWithin, microsToIso } from '../model/index.ts';
 import { planWindowSlices } from '../plan/time-slices.ts';
 import { isWindowValue } from '../proof/compare-values.ts';
 import type { ResolvedSeries } from '../source/context.ts';
+import { seriesName } from '../source/context.ts';
 import { collectStatistics, exportedWindows } from '../source/statistics.ts';
 import type { WindowRow } from './read-back-rows.ts';
 import type { DeepDay } from './source-check.ts';
@@ -115,5 +117,5 @@ function countOf(values: ReadonlyMap<string, string> | undefined): number {
 }
 
 function describe(micros: number, id: string, series: ResolvedSeries): string {
-  return `series ${series.idOf.get(id) ?? id} in the window at ${microsToIso(micros)}`;
+  return `series ${seriesName(series, id)} in the window at ${microsToIso(micros)}`;
 }

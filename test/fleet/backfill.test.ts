@@ -7,8 +7,10 @@ import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
 import { MOST_WAITING } from '../../src/fleet/top-up.ts';
 import type { LedgerView } from '../../src/lake/ledger-view.ts';
+import { silentLog } from '../../src/model/index.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
+import { longName } from '../helpers/hostile-text.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { PlanningBench } from './planning-bench.ts';
 import { JOB, openPlanningBench, VESSELS, withoutLookBacks } from './planning-bench.ts';
@@ -127,6 +129,30 @@ describe.skipIf(server === undefined)('a backfill', () => {
     }
     await scheduler.look(never);
     expect(await listBackfills(bench.store)).toEqual([]);
+  });
+
+  test.for([
+    ['no JSON', '{nope'],
+    ['a vessel with a path', JSON.stringify({ ...BACKFILL, vessels: ['../x'] })],
+    ['a date without end', JSON.stringify({ ...BACKFILL, to: longName })],
+    ['a later version', JSON.stringify({ ...BACKFILL, backfillVersion: longName })],
+  ])('one that is %s stops no other, is said once, and forgotten when it is gone', async ([, text]) => {
+    await writeBackfill(bench.store, BACKFILL);
+    await bench.store.put('_backfills/forged.json', Buffer.from(text!));
+    await bench.store.put('_backfills/NO id of ours.json', Buffer.from('{}'));
+    const said: string[] = [];
+    const log = { ...silentLog, error: (_fields: object, message: string) => void said.push(message) };
+    const state = withoutLookBacks(createScheduleState(redis, bench.prefix, 'a'), bench.clock);
+    const scheduler = createScheduler({ ...bench.planning, log, jobs: [UNSCHEDULED], state });
+    await scheduler.look(never);
+    await scheduler.look(never);
+    expect(await bench.waiting()).toHaveLength(6);
+    expect(said).toEqual([expect.stringMatching(/^a backfill cannot be read: _backfills\/forged.json: /)]);
+    expect(said[0]!.length).toBeLessThan(2_100);
+    expect(scheduler.trouble).toContain('forged');
+    await bench.store.remove('_backfills/forged.json');
+    await scheduler.look(never);
+    expect(scheduler.trouble).toBeUndefined();
   });
 
   test('a paused one is left alone, and what waits for it is taken out', async () => {

@@ -174,7 +174,7 @@ test('I7: what a predecessor wrote late gives way to its successor, and what a s
   const next = { ...again, upload, parts: [await store.uploadPart(upload, 1, Buffer.from('newest'))] };
   await claim.lookAgain();
   // The predecessor's receipt and detail were on their way when it was fenced.
-  const draft = { ...made.draft, epoch: stale.epoch, finishedAt: 'late' };
+  const draft = { ...made.draft, epoch: stale.epoch, finishedAt: '2026-01-06T09:00:00.000Z' };
   await store.putIf(receiptKey(day), Buffer.from(JSON.stringify(draft)), null);
   await store.putIf(detailKey(day), Buffer.from('late'), null);
   const receipt = await publishSealed(ports(), claim, next);

@@ -95,6 +95,22 @@ describe.skipIf(!redis)('the shared concurrency limit', () => {
     };
   });
 
+  test('messages that are none of its script neither end a process nor change what it knows', async () => {
+    await using fleet = await startFleet([3, 3]);
+    const [one] = fleet.handles;
+    askFor(one!, 1);
+    await fleet.time.settle();
+    const { client } = fleet.processes[1]!.connection;
+    const forged = ['{nope', '', 'null', '5', '[]', '{"current":"x","limit":3}', '{"current":-1,"limit":0}'];
+    for (const text of [...forged, '{"current":1e999,"limit":1e999}', '\u001b[2J'])
+      await client.publish(`${fleet.prefix}:cap:{reader}`, text);
+    await fleet.time.settle();
+    expect(one!.current).toBe(3);
+    const slots = askFor(one!, 1);
+    await fleet.time.settle();
+    expect(slots).toHaveLength(1);
+  });
+
   test('a slot lives as long as its process renews it', async () => {
     await using fleet = await startFleet([1, 1]);
     const [one, other] = fleet.handles;

@@ -1,0 +1,183 @@
+/**
+ * What the small files of a lake must look like. Whoever can write to the lake writes them, so that they are read like
+ * any input: texts are bounded, names are such as stand in keys, instants are instants.
+ */
+import { DataError } from '../errors.ts';
+import type { Note, VesselDay } from '../model/index.ts';
+import { API_VERSIONS, isDate, JOB_NAME, parseTimestamp, shortName, VESSEL_ID } from '../model/index.ts';
+import { parseJson } from './json.ts';
+
+/** By member: is it right, and what it should be. */
+export type Shape = Readonly<
+  Record<string, readonly [isRight: (value: unknown) => boolean, expected: string]>
+>;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface ShapeFault {
+  readonly found: string;
+  readonly expected: string;
+}
+
+/** Longest text in a file of ours, but for names and messages. */
+const MAX_TEXT_CHARS = 1_024;
+/** The last instant that a Date knows. */
+const MAX_INSTANT_MS = 8.64e15;
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+export const isText = (value: unknown) =>
+  typeof value === 'string' && value !== '' && value.length <= MAX_TEXT_CHARS;
+export const isSha256 = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+const isMatch = (pattern: RegExp) => (value: unknown) => typeof value === 'string' && pattern.test(value);
+const isMoment = (value: unknown) => typeof value === 'string' && parseTimestamp(value) !== undefined;
+const isDay = (value: unknown) => typeof value === 'string' && isDate(value);
+const isFlag = (value: unknown) => typeof value === 'boolean';
+const isInstantMs = (value: unknown) =>
+  typeof value === 'number' && Math.abs(value) <= MAX_INSTANT_MS && !Number.isNaN(value);
+const isMessage = (value: unknown) => typeof value === 'string';
+const oneOf = (names: readonly string[]) => (value: unknown) => names.includes(value as string);
+const orNull = (test: (value: unknown) => boolean) => (value: unknown) => value === null || test(value);
+const isListOf = (test: (value: unknown) => boolean) => (value: unknown) =>
+  Array.isArray(value) && value.every(test);
+
+const DAY: Shape = {
+  job: [isMatch(JOB_NAME), 'the name of a job'],
+  vessel: [isMatch(VESSEL_ID), 'IMO and seven digits'],
+  date: [isDay, 'a date'],
+};
+
+export const RECEIPT: Shape = {
+  ...DAY,
+  dataset: [oneOf(['measurements', 'statistics', 'metadata']), 'a dataset'],
+  epoch: [isCount, 'a number'],
+  settingsHash: [isText, 'a hash'],
+  proof: [oneOf(['exact', 'at-least', 'unproven']), 'exact, at-least or unproven'],
+  rows: [isCount, 'a number'],
+  series: [isCount, 'a number'],
+  firstTimestamp: [orNull(isMoment), 'an instant or null'],
+  lastTimestamp: [orNull(isMoment), 'an instant or null'],
+  object: [orNull(isObject), 'an object or null'],
+  detail: [
+    orNull((value) => isObject(value) && isText(value.key) && isSha256(value.sha256)),
+    'key and sha256, or null',
+  ],
+  source: [
+    orNull((value) => isObject(value) && isCount(value.rows) && isMoment(value.askedAt)),
+    'rows and askedAt, or null',
+  ],
+  apiVersion: [oneOf(API_VERSIONS), 'a version of the API'],
+  formatVersion: [isCount, 'a number'],
+  startedAt: [isMoment, 'an instant'],
+  finishedAt: [isMoment, 'an instant'],
+};
+
+const isCompared = (value: unknown) =>
+  isObject(value) && isDay(value.date) && isMoment(value.finishedAt) && isCount(value.series);
+
+/** Members that older receipts do not have. */
+export const RECEIPT_ADDED: Shape = {
+  selectedSeries: [isCount, 'a number'],
+  selectHash: [isText, 'a hash'],
+  unmatchedExpressions: [isListOf(isCount), 'numbers'],
+  unlisted: [isFlag, 'true or false'],
+  remark: [
+    (value) =>
+      isObject(value) &&
+      value.kind === 'fewer-series' &&
+      isListOf(isMessage)(value.names) &&
+      isCount(value.missing) &&
+      isDay(value.since) &&
+      isCompared(value.comparedWith),
+    'kind fewer-series, missing, names, since and comparedWith',
+  ],
+};
+
+const NOTE: Shape = {
+  ...DAY,
+  state: [oneOf(['failed', 'refused', 'waiting'] satisfies Note['state'][]), 'failed, refused or waiting'],
+  code: [isText, 'a word'],
+  message: [isMessage, 'a text'],
+  at: [isText, 'an instant'],
+};
+
+const NOTE_ADDED: Shape = {
+  totalsSha256: [isSha256, 'a SHA-256'],
+  waiting: [
+    (value) =>
+      isObject(value) &&
+      isText(value.firstSeenAt) &&
+      isText(value.publishedFrom) &&
+      isCount(value.selectedSeries) &&
+      isCompared(value.comparedWith),
+    'firstSeenAt, publishedFrom, selectedSeries and comparedWith',
+  ],
+};
+
+export const NOTE_FILE: Shape = { ...NOTE, ...NOTE_ADDED };
+
+export const CLAIM_FILE: Shape = {
+  epoch: [isCount, 'a number'],
+  attempt: [isText, 'a text'],
+  owner: [(value) => isObject(value) && isText(value.host) && isCount(value.pid), 'host and pid'],
+  settingsHash: [isText, 'a hash'],
+  heartbeatMs: [isInstantMs, 'milliseconds since 1970'],
+  checkpoint: [orNull(isObject), 'an object or null'],
+  sealed: [orNull(isObject), 'an object or null'],
+  fencedBy: [isCount, 'a number'],
+};
+
+export const ACCEPTANCE_FILE: Shape = { series: [isCount, 'a number'], at: [isText, 'an instant'] };
+
+export const BACKFILL_FILE: Shape = {
+  id: [isText, 'a text'],
+  job: DAY.job!,
+  from: [isDay, 'a date'],
+  to: [isDay, 'a date'],
+  vessels: [isListOf(isMatch(VESSEL_ID)), 'a list of IMO and seven digits'],
+  allowShrink: [isFlag, 'true or false'],
+  paused: [isFlag, 'true or false'],
+  createdAt: [isText, 'an instant'],
+};
+
+/** What is wrong with the members that a file has; with `whole` also what it lacks. */
+export function shapeFaults(value: Fields, shape: Shape, whole: boolean): ShapeFault[] {
+  const expected = Object.entries(shape).filter(([name]) => whole || value[name] !== undefined);
+  return expected.flatMap(([name, [isRight, what]]) =>
+    isRight(value[name]) ? [] : [{ found: `${name} ${shown(value[name])}`, expected: `${name}: ${what}` }],
+  );
+}
+
+/**
+ * A file of ours whose members are right as far as there are any, and name the vessel-day of its key. Throws DataError
+ * `damaged-file` that names the key, what was found and what was expected.
+ */
+export function parseFile<T>(bytes: Uint8Array, key: string, shape: Shape, day?: VesselDay): T {
+  return checkedFile<T>(parseJson(bytes, key), key, shape, day);
+}
+
+/** The same for what is parsed already. */
+export function checkedFile<T>(value: unknown, key: string, shape: Shape, day?: VesselDay): T {
+  if (!isObject(value)) throw damagedFile(key, shown(value), 'an object');
+  const [fault] = shapeFaults(value, shape, false);
+  if (fault !== undefined) throw damagedFile(key, fault.found, fault.expected);
+  for (const [name, expected] of Object.entries(day ?? {}))
+    if (value[name] !== undefined && value[name] !== expected)
+      throw damagedFile(key, `${name} ${shown(value[name])}`, `${name}: ${expected}`);
+  return value as T;
+}
+
+function damagedFile(key: string, found: string, expected: string): DataError {
+  return new DataError(
+    'damaged-file',
+    `${key}: found ${found}, expected ${expected}; vessel-export did not write it like this: look at it, then remove it and run again`,
+  );
+}
+
+/** A value of a file, for a sentence. */
+export function shown(value: unknown): string {
+  return value === undefined ? 'missing' : shortName(JSON.stringify(value));
+}

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/model/index.ts';
+import { formatTable } from '../../src/terminal/format.ts';
+import type { Screen } from '../../src/terminal/screen.ts';
+import {
+  createBar,
+  paint,
+  writeFields,
+  writeJson,
+  writeLines,
+  writeText,
+} from '../../src/terminal/screen.ts';
+import { hostileNames, longName, unseenIn } from '../helpers/hostile-text.ts';
+
+function screenOf(more: Partial<Screen>): Screen & { text: string } {
+  return {
+    text: '',
+    write(text) {
+      this.text += text;
+    },
+    ...more,
+  };
+}
+
+const ALL = Object.values(hostileNames).join('|');
+
+test.for([{}, { isTTY: true, columns: 60 }])('no way to a screen lets through what steers it: %o', (more) => {
+  const screen = screenOf(more);
+  writeText(screen, `${ALL}\n`);
+  writeLines(screen, `${ALL}\n`);
+  writeFields(screen, [ALL, 'meaning']);
+  writeJson(screen, { [ALL]: ALL }, 2);
+  createBar(screen, systemClock).print(ALL);
+  expect(unseenIn(screen.text.replaceAll('\n', '').replaceAll('\t', ''))).toEqual([]);
+});
+
+test('a bar is drawn, and what it says steers nothing', () => {
+  const screen = screenOf({ isTTY: true, columns: 400 });
+  createBar(screen, systemClock).draw(() => ALL, true);
+  expect(screen.text.startsWith('\r\u001b[2K')).toBe(true);
+  expect(unseenIn(screen.text.slice('\r\u001b[2K'.length))).toEqual([]);
+});
+
+test('colours of our own reach a screen that has them, others do not', () => {
+  const [colour, plain] = [screenOf({ colour: true }), screenOf({})];
+  for (const screen of [colour, plain])
+    writeText(screen, `${paint(screen, 'red', 'failed:')} \u001b[44m\u001b[2Jx\u001b[5m\n`);
+  expect(colour.text).toBe('\u001b[31mfailed:\u001b[39m  [44m [2Jx [5m\n');
+  expect(plain.text).toBe('failed:  [44m [2Jx [5m\n');
+});
+
+test('JSON on a screen is exact', () => {
+  const screen = screenOf({});
+  writeJson(screen, { name: longName });
+  expect(JSON.parse(screen.text)).toEqual({ name: longName });
+});
+
+test('a cell of a table is one bounded line', () => {
+  const [head, row] = formatTable([
+    ['name', 'rows'],
+    [`${longName}\nforged  5`, 7],
+  ]).split('\n');
+  expect(head).toMatch(/^name +rows$/);
+  expect(row).toMatch(/ {2}7$| +7$/);
+  expect(row!.length).toBeLessThan(11_000);
+});
