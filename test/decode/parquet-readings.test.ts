@@ -129,15 +129,15 @@ describe('bodies', () => {
   it.each([
     ['one row group', 'format parquet', {}],
     [
-      'many row groups, read in windows across them',
+      'many row groups',
       'format parquet, row_group_size 2048',
-      { windowRows: 5_000 },
+      { batchRows: 5_000 },
     ],
-    ['windows that end where the body ends', 'format parquet', { windowRows: 25_000, batchRows: 1_000 }],
+    ['batches that end where the body ends', 'format parquet', { batchRows: 1_000 }],
     [
       'zstd and plain strings',
       'format parquet, compression zstd, dictionary_size_limit 1',
-      { windowRows: 7_777 },
+      { batchRows: 7_777 },
     ],
     ['version 2 encodings', 'format parquet, parquet_version v2', {}],
   ])('with %s give every row once, in order', async (_name, copyOptions, options) => {
