@@ -248,7 +248,12 @@ export class ColumnReader {
     budget.openBytes += pageBytes + dictionaryBytes - this.#pageBytes - this.#dictionaryBytes;
     [this.#pageBytes, this.#dictionaryBytes] = [pageBytes, dictionaryBytes];
     if (budget.openBytes > MAX_OPEN_BYTES)
-      throw parquetTooLarge(this.#place, budget.openBytes, MAX_OPEN_BYTES, 'bytes in pages that are open at once');
+      throw parquetTooLarge(
+        this.#place,
+        budget.openBytes,
+        MAX_OPEN_BYTES,
+        'bytes in pages that are open at once',
+      );
   }
 
   get #place(): string {

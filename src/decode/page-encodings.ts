@@ -26,7 +26,8 @@ export class RunReader {
   #bit = 0;
 
   constructor(bytes: Uint8Array, start: number, end: number, width: number) {
-    if (width > MAX_INDEX_BITS) throw new PageFault(`indexes of ${width} bits, and not of ${MAX_INDEX_BITS} at most`);
+    if (width > MAX_INDEX_BITS)
+      throw new PageFault(`indexes of ${width} bits, and not of ${MAX_INDEX_BITS} at most`);
     this.#bytes = bytes;
     this.#position = start;
     this.#end = Math.min(end, bytes.length);
@@ -78,7 +79,8 @@ export class RunReader {
     for (let at = from; at < from + count; at++) {
       const byte = start + (bit >>> 3);
       // What lies behind the last byte reads as zero.
-      const word = bytes[byte]! | (bytes[byte + 1]! << 8) | (bytes[byte + 2]! << 16) | (bytes[byte + 3]! << 24);
+      const word =
+        bytes[byte]! | (bytes[byte + 1]! << 8) | (bytes[byte + 2]! << 16) | (bytes[byte + 3]! << 24);
       out[at] = (word >>> (bit & 7)) & mask;
       bit += width;
     }
@@ -198,7 +200,8 @@ export class DeltaReader {
     const start = this.#position;
     const [minLow, minHigh] = [this.#minLow, this.#minHigh];
     let [low, high, bit] = [this.#low, this.#high, this.#bit];
-    if (start + Math.ceil((bit + count * width) / 8) > this.#end) throw new PageFault('deltas that end too soon');
+    if (start + Math.ceil((bit + count * width) / 8) > this.#end)
+      throw new PageFault('deltas that end too soon');
     for (let at = from; at < from + count; at++) {
       let deltaLow = 0;
       let deltaHigh = 0;

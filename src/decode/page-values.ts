@@ -101,7 +101,8 @@ function plainTexts(page: Uint8Array, start: number): TextValues {
     read(count, { starts, ends }) {
       for (let value = 0; value < count; value++) {
         if (at + 4 > page.length) throw new PageFault('fewer values than its header says');
-        const length = (page[at]! | (page[at + 1]! << 8) | (page[at + 2]! << 16) | (page[at + 3]! << 24)) >>> 0;
+        const length =
+          (page[at]! | (page[at + 1]! << 8) | (page[at + 2]! << 16) | (page[at + 3]! << 24)) >>> 0;
         starts[value] = at + 4;
         at += 4 + length;
         if (at > page.length) throw new PageFault('a text that is longer than its page');
@@ -186,7 +187,8 @@ class DeltaTexts implements TextValues {
     for (let value = 0; value < count; value++) {
       const prefix = this.#prefixes.at(value);
       const suffix = this.#suffixes.at(value);
-      if (prefix > this.#lastEnd - this.#lastStart) throw new PageFault('a longer prefix than the text before');
+      if (prefix > this.#lastEnd - this.#lastStart)
+        throw new PageFault('a longer prefix than the text before');
       if (this.#at + suffix > this.#page.length) throw new PageFault('a text that is longer than its page');
       const start = this.#lastEnd;
       this.#makeRoom(start + prefix + suffix);
@@ -202,7 +204,8 @@ class DeltaTexts implements TextValues {
 
   #makeRoom(bytes: number): void {
     if (bytes <= this.bytes.length) return;
-    if (bytes > MAX_PREFIXED_BYTES) throw new PageFault(`texts of more than ${MAX_PREFIXED_BYTES} bytes by prefixes`);
+    if (bytes > MAX_PREFIXED_BYTES)
+      throw new PageFault(`texts of more than ${MAX_PREFIXED_BYTES} bytes by prefixes`);
     const wider = new Uint8Array(Math.min(MAX_PREFIXED_BYTES, Math.max(bytes, this.bytes.length * 2)));
     wider.set(this.bytes);
     this.bytes = wider;
@@ -223,7 +226,8 @@ export interface DictionaryEntries {
 export function dictionaryEntries(page: Uint8Array, count: number, isText: boolean): DictionaryEntries {
   // No entry without a byte of its page: so neither a claim allocates anything.
   const leastBytes = count * (isText ? 4 : 8);
-  if (!(count >= 0 && leastBytes <= page.length)) throw new PageFault(`${count} entries in ${page.length} bytes`);
+  if (!(count >= 0 && leastBytes <= page.length))
+    throw new PageFault(`${count} entries in ${page.length} bytes`);
   const spans = { starts: new Int32Array(isText ? count : 0), ends: new Int32Array(isText ? count : 0) };
   const words = new Int32Array(isText ? 0 : 2 * count);
   if (isText) plainTexts(page, 0).read(count, spans);

@@ -16,12 +16,7 @@ export function badParquet(where: string, found: string, expected: string): Data
  * More than is decoded at once: memory and time are bounded, whatever a body claims. Its code is that of any answer that
  * is too large, so that the time slice is asked for in halves.
  */
-export function parquetTooLarge(
-  where: string,
-  found: number,
-  allowed: number,
-  what: string,
-): DataError {
+export function parquetTooLarge(where: string, found: number, allowed: number, what: string): DataError {
   return new DataError(
     'page-too-large',
     `${where} of the Parquet body: found ${found} ${what}, allowed are ${allowed}; a shorter time slice may hold less, else report it to the operator of the service or use transport: ndjson`,

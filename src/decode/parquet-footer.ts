@@ -25,7 +25,16 @@ export const MAX_UNCOMPRESSED_BYTES = 512 << 20;
 
 const FOOTER = 'the footer';
 /** Of `Type`, in order. */
-const TYPE_NAMES = ['boolean', 'int32', 'int64', 'int96', 'float', 'double', 'byte array', 'fixed byte array'];
+const TYPE_NAMES = [
+  'boolean',
+  'int32',
+  'int64',
+  'int96',
+  'float',
+  'double',
+  'byte array',
+  'fixed byte array',
+];
 const INT64 = 2;
 const DOUBLE = 5;
 const BYTE_ARRAY = 6;
@@ -182,7 +191,8 @@ function readSchemaElement(reader: ThriftReader): SchemaElement {
     else if (id === 4) element.name = reader.text(type);
     else if (id === 5) element.children = reader.number(type);
     else if (id === 6) element.converted = reader.number(type);
-    else if (id === 10) reader.struct((union, unionType) => readLogicalType(reader, element, union, unionType));
+    else if (id === 10)
+      reader.struct((union, unionType) => readLogicalType(reader, element, union, unionType));
     else return false;
     return true;
   });
@@ -348,7 +358,9 @@ function readRowGroup(
   budget.rows += rows;
   if (budget.rows > budget.maxRows)
     throw parquetTooLarge(`rows up to ${where}`, budget.rows, budget.maxRows, 'rows');
-  const chunks = claims.map((claim, place) => checkedChunk(claim, wanted[place]!, rows, bodyEnd, where, budget));
+  const chunks = claims.map((claim, place) =>
+    checkedChunk(claim, wanted[place]!, rows, bodyEnd, where, budget),
+  );
   return { rows, chunks };
 }
 
@@ -386,14 +398,21 @@ function checkedChunk(
   budget: Budget,
 ): ColumnChunk {
   const where = `column '${element.name}' in ${group}`;
-  if (claims === undefined || claims.elsewhere) throw badParquet(where, 'no metadata, or another file', 'both here');
+  if (claims === undefined || claims.elsewhere)
+    throw badParquet(where, 'no metadata, or another file', 'both here');
   const { type, codec, values, uncompressedBytes, compressedBytes, dataAt, dictionaryAt } = claims;
-  if (type !== element.type) throw badParquet(where, `type ${TYPE_NAMES[type] ?? type}`, 'that of the schema');
+  if (type !== element.type)
+    throw badParquet(where, `type ${TYPE_NAMES[type] ?? type}`, 'that of the schema');
   if (values !== rows) throw badParquet(where, `${values} values`, `${rows}, one a row`);
   if (!(uncompressedBytes >= 0)) throw badParquet(where, `${uncompressedBytes} bytes uncompressed`, 'a size');
   budget.uncompressedBytes += uncompressedBytes;
   if (budget.uncompressedBytes > MAX_UNCOMPRESSED_BYTES)
-    throw parquetTooLarge(where, budget.uncompressedBytes, MAX_UNCOMPRESSED_BYTES, 'bytes uncompressed up to there');
+    throw parquetTooLarge(
+      where,
+      budget.uncompressedBytes,
+      MAX_UNCOMPRESSED_BYTES,
+      'bytes uncompressed up to there',
+    );
   const start = dictionaryAt > 0 ? Math.min(dictionaryAt, dataAt) : dataAt;
   const end = start + compressedBytes;
   if (!(start >= MAGIC_BYTES && compressedBytes >= 0 && end <= bodyEnd))

@@ -231,7 +231,9 @@ class RowFault extends VesselExportError {
 
 function rowFaultOf({ trouble, place }: TextTroubleError): RowFault {
   const { bytes, start, end } = place;
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, Math.min(240, end - start)).toString('utf8');
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, Math.min(240, end - start)).toString(
+    'utf8',
+  );
   const shown = cleanForeignText(text, [], 60);
   if (trouble === 'bad-id')
     return new RowFault(trouble, `'${shown}', a longer id`, `at most ${MAX_ID_BYTES} bytes`);

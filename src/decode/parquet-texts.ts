@@ -81,7 +81,7 @@ export class IdCodes {
   }
 
   #codeOfText(bytes: Uint8Array, start: number, end: number): number {
-    if (end - start > MAX_ID_BYTES) throw new TextTroubleError('bad-id', { bytes, start, end: start + 60 });
+    if (end - start > MAX_ID_BYTES) throw new TextTroubleError('bad-id', { bytes, start, end });
     if (this.#bytes !== bytes) {
       this.#bytes = bytes;
       this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,7 +1,18 @@
 import { badParquet } from './parquet-faults.ts';
 
 /** Types of Thrift's compact protocol. */
-const THRIFT = { true: 1, false: 2, byte: 3, i16: 4, i32: 5, i64: 6, double: 7, binary: 8, list: 9, struct: 12 };
+const THRIFT = {
+  true: 1,
+  false: 2,
+  byte: 3,
+  i16: 4,
+  i32: 5,
+  i64: 6,
+  double: 7,
+  binary: 8,
+  list: 9,
+  struct: 12,
+};
 const STOP = 0;
 /** Parquet's own structures are seven deep. */
 const MAX_DEPTH = 24;
@@ -154,12 +165,16 @@ export class ThriftReader {
 
   #advance(bytes: number): void {
     if (bytes > this.#end - this.position)
-      throw this.#fault(`a value of ${bytes} bytes`, `at most the ${this.#end - this.position} that are left`);
+      throw this.#fault(
+        `a value of ${bytes} bytes`,
+        `at most the ${this.#end - this.position} that are left`,
+      );
     this.position += bytes;
   }
 
   #enter(): void {
-    if (++this.#depth > MAX_DEPTH) throw this.#fault(`structures ${this.#depth} deep`, `at most ${MAX_DEPTH}`);
+    if (++this.#depth > MAX_DEPTH)
+      throw this.#fault(`structures ${this.#depth} deep`, `at most ${MAX_DEPTH}`);
   }
 
   #expect(type: number, expected: number, what: string): void {
