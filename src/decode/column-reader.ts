@@ -4,6 +4,7 @@
  */
 import { assertCodec, decompress } from './decompress.ts';
 import { PageFault, RunReader } from './page-encodings.ts';
+import { PAGE, type PageHeader, RLE, readPageHeader } from './page-header.ts';
 import {
   assertEntries,
   type DictionaryEntries,
@@ -18,8 +19,9 @@ import {
   wrongEncoding,
 } from './page-values.ts';
 import { badParquet, parquetTooLarge } from './parquet-faults.ts';
-import type { ColumnChunk, ParquetColumn } from './parquet-footer.ts';
+import type { ColumnChunk } from './parquet-footer.ts';
 import { MAX_UNCOMPRESSED_BYTES } from './parquet-footer.ts';
+import type { ParquetColumn } from './parquet-schema.ts';
 import { ThriftReader } from './thrift-reader.ts';
 
 /** Decompressed pages and dictionaries that all columns hold at a time. */
@@ -30,12 +32,8 @@ const MAX_PAGES = 65_536;
 /** What an entry of a dictionary takes beside its bytes: where they are, and what is known of it. */
 const ENTRY_BYTES = 16;
 
-const PAGE = { data: 0, index: 1, dictionary: 2, dataV2: 3 } as const;
-const RLE = 3;
-const NO_LEVEL: RunReader | undefined = undefined;
-
 /** What the columns of a body may take together. */
-export interface PageBudget {
+interface PageBudget {
   pages: number;
   openBytes: number;
   uncompressedBytes: number;
@@ -43,19 +41,6 @@ export interface PageBudget {
 
 export function createPageBudget(): PageBudget {
   return { pages: 0, openBytes: 0, uncompressedBytes: 0 };
-}
-
-interface PageHeader {
-  kind: number;
-  size: number;
-  compressedSize: number;
-  values: number;
-  encoding: number;
-  levelEncoding: number;
-  /** Version 2: bytes of levels, which are not compressed. */
-  definitionBytes: number;
-  repetitionBytes: number;
-  isCompressed: boolean;
 }
 
 export class ColumnReader {
@@ -230,7 +215,7 @@ export class ColumnReader {
     const levelBytes = definitionBytes + repetitionBytes;
     if (!(definitionBytes >= 0 && repetitionBytes >= 0 && levelBytes <= bytes.length && levelBytes <= size))
       throw new PageFault(`levels of ${definitionBytes} and ${repetitionBytes} bytes`);
-    this.#levels = this.column.isOptional ? new RunReader(bytes, repetitionBytes, levelBytes, 1) : NO_LEVEL;
+    this.#levels = this.column.isOptional ? new RunReader(bytes, repetitionBytes, levelBytes, 1) : undefined;
     const values = bytes.subarray(levelBytes);
     const codec = isCompressed ? this.#chunk.codec : 0;
     // A page without values may be left uncompressed, as nothing.
@@ -308,44 +293,4 @@ function countPresent(present: Int32Array, rows: number): number {
     count += level;
   }
   return count;
-}
-
-function readPageHeader(reader: ThriftReader): PageHeader {
-  const header: PageHeader = {
-    ...{ kind: -1, size: -1, compressedSize: -1, values: -1, encoding: -1, levelEncoding: RLE },
-    ...{ definitionBytes: 0, repetitionBytes: 0, isCompressed: true },
-  };
-  reader.struct((id, type) => {
-    if (id === 1) header.kind = reader.number(type);
-    else if (id === 2) header.size = reader.number(type);
-    else if (id === 3) header.compressedSize = reader.number(type);
-    else if (id === 5 || id === 7) readDataFields(reader, header);
-    else if (id === 8) readDataFieldsV2(reader, header);
-    else return false;
-    return true;
-  });
-  return header;
-}
-
-/** Of a data page, and of a dictionary, whose first two fields are the same. */
-function readDataFields(reader: ThriftReader, header: PageHeader): void {
-  reader.struct((id, type) => {
-    if (id === 1) header.values = reader.number(type);
-    else if (id === 2) header.encoding = reader.number(type);
-    else if (id === 3 && type !== 1 && type !== 2) header.levelEncoding = reader.number(type);
-    else return false;
-    return true;
-  });
-}
-
-function readDataFieldsV2(reader: ThriftReader, header: PageHeader): void {
-  reader.struct((id, type) => {
-    if (id === 1) header.values = reader.number(type);
-    else if (id === 4) header.encoding = reader.number(type);
-    else if (id === 5) header.definitionBytes = reader.number(type);
-    else if (id === 6) header.repetitionBytes = reader.number(type);
-    else if (id === 7) header.isCompressed = reader.bool(type);
-    else return false;
-    return true;
-  });
 }

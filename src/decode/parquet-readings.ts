@@ -19,8 +19,8 @@ import {
 } from '../model/index.ts';
 import { ColumnReader, createPageBudget } from './column-reader.ts';
 import { PARQUET_ADVICE, parquetTooLarge } from './parquet-faults.ts';
-import type { ColumnQuestion, TimeUnit } from './parquet-footer.ts';
 import { MAX_PARQUET_ROWS, MAX_UNCOMPRESSED_BYTES, readParquetFooter } from './parquet-footer.ts';
+import type { ColumnQuestion, TimeUnit } from './parquet-schema.ts';
 import { IdCodes, JsonTexts, MAX_ID_BYTES, TextTroubleError } from './parquet-texts.ts';
 import { DEFAULT_BATCH_ROWS } from './reading-decoder.ts';
 import { JSON_TEXT_LIMIT_BYTES } from './reading-record.ts';

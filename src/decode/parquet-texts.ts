@@ -18,7 +18,7 @@ interface TextPlace {
 }
 
 /** What is wrong with a text. */
-export type TextTrouble = 'invalid-utf8' | 'malformed-json' | 'bad-id';
+type TextTrouble = 'invalid-utf8' | 'malformed-json' | 'bad-id';
 
 export class TextTroubleError extends Error {
   readonly trouble: TextTrouble;
@@ -31,7 +31,7 @@ export class TextTroubleError extends Error {
 }
 
 /** Where the `value`-th of the texts last taken of a column is. */
-export function textPlace(reader: ColumnReader, value: number): TextPlace {
+function textPlace(reader: ColumnReader, value: number): TextPlace {
   const { dictionary, spans } = reader;
   if (dictionary === undefined)
     return { bytes: reader.textBytes, start: spans.starts[value]!, end: spans.ends[value]! };

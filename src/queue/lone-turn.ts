@@ -2,7 +2,7 @@
  * The turn of a vessel-day that is performed while nothing else is in this process: whose workers died twice is either
  * the cause, and then takes no other with it, or was only there, and then its worker lives.
  */
-export interface LoneTurn {
+interface LoneTurn {
   /** Is somebody having it, or waiting for it? Then nobody else may begin. */
   readonly isTaken: boolean;
   /** Take it, and wait until `others` are none. Rejects with the signal's reason. */

@@ -50,7 +50,7 @@ const MAX_STALLED_COUNT = 1_000_000;
  * How often a vessel-day whose worker died is handed to the next one. What kills workers takes three of them so, and the
  * last with nothing beside it.
  */
-export const MAX_HANDED_ON = 2;
+const MAX_HANDED_ON = 2;
 /** For who comes while a vessel-day has its lone turn. */
 const LONE_DELAY_MS = 10_000;
 
