@@ -14,11 +14,8 @@ const LENGTH_BYTES = 4;
 /** Leading magic, four bytes of footer length, trailing magic. */
 const LEAST_BYTES = 12;
 
-/**
- * Rows of a body: a time slice aims at a million. As many as this are decoded in some seconds and in the same memory as
- * few, so it bounds time.
- */
-export const MAX_PARQUET_ROWS = 16_777_216;
+/** Rows of a body: four times what a time slice aims at. It bounds time, not memory. */
+export const MAX_PARQUET_ROWS = 4_194_304;
 const MAX_FOOTER_BYTES = 8 << 20;
 const MAX_ROW_GROUPS = 8_192;
 /** Bytes that the columns that are read come to when decompressed, in a row group and in a body. */

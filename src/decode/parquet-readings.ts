@@ -39,6 +39,12 @@ const STEP_ROWS = 4_096;
 /** Others have a turn after so many batches: a quarter of a million rows. */
 const BATCHES_PER_TURN = 16;
 const WORD = 0x1_0000_0000;
+/**
+ * Rows, and JSON text, of one timestamp: a row group never ends within a timestamp, so they would be gathered without
+ * end. A vessel has some thousands of series.
+ */
+const MAX_INSTANT_ROWS = 131_072;
+const MAX_INSTANT_TEXT_BYTES = 32 << 20;
 
 interface ParquetReadingsOptions {
   readonly batchRows?: number;
@@ -114,6 +120,9 @@ class ParquetRows {
   #lastMicros = -1;
   /** JSON text of all rows: a dictionary may repeat a long one in every row. */
   #jsonBytes = 0;
+  /** The same of the last timestamp, and its rows. */
+  #instantJsonBytes = 0;
+  #instantRows = 0;
 
   constructor(columns: FiveColumns, dictionary: SeriesDictionary, batchRows: number) {
     this.batch = createColumnBatch(batchRows);
@@ -161,6 +170,7 @@ class ParquetRows {
     const micros = this.#checkedMicros(times.words[time]!, times.words[time + 1]!);
     const set = longs.present[row]! + doubles.present[row]! + texts.present[row]!;
     if (set !== 1) throw new RowFault('not-one-value', `${set} value columns set`, 'exactly one');
+    this.#countInstant(micros);
     const at = batch.rows;
     if (texts.present[row] === 1) this.#storeJson(at, texts, next[4]!++);
     else {
@@ -190,10 +200,25 @@ class ParquetRows {
     return micros;
   }
 
+  #countInstant(micros: number): void {
+    if (micros !== this.#lastMicros) this.#instantRows = this.#instantJsonBytes = 0;
+    if (++this.#instantRows > MAX_INSTANT_ROWS)
+      throw parquetTooLarge(
+        ...([microsToIso(micros), this.#instantRows, MAX_INSTANT_ROWS] as const),
+        'rows of that timestamp',
+      );
+  }
+
   #storeJson(at: number, texts: ColumnReader, value: number): void {
     const { batch } = this;
     const { bytes, start, end } = this.#json.placeOf(texts, value);
     this.#jsonBytes += end - start;
+    this.#instantJsonBytes += end - start;
+    if (this.#instantJsonBytes > MAX_INSTANT_TEXT_BYTES)
+      throw parquetTooLarge(
+        ...(["column 'json_value'", this.#instantJsonBytes, MAX_INSTANT_TEXT_BYTES] as const),
+        'bytes of text of one timestamp',
+      );
     if (this.#jsonBytes > MAX_UNCOMPRESSED_BYTES)
       throw parquetTooLarge("column 'json_value'", this.#jsonBytes, MAX_UNCOMPRESSED_BYTES, 'bytes of text');
     batch.kinds[at] = JSON_TEXT;

@@ -18,7 +18,7 @@ import type { FetchOptions } from './assembly.ts';
 /** A body in Parquet ends with what it holds, so it is held whole; a million readings take 5 to 15 MB of it. */
 const MAX_PARQUET_BYTES = 32 * 1024 * 1024;
 /** What a body in Parquet may hold beside twice the readings that were counted: some may have come since. */
-const UNCOUNTED_ROWS = 1_000_000;
+const UNCOUNTED_ROWS = 250_000;
 
 interface ReadingsOptions extends FetchOptions<ColumnBatch> {
   readonly dictionary: SeriesDictionary;

@@ -66,7 +66,7 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
     name: 'a thousand million rows in some hundred bytes',
     body: () => forgeParquet({ rows: BILLION, columns: constantColumns(BILLION) }),
     code: 'page-too-large',
-    message: /rows up to row group 1 .*found 1000000000 rows, allowed are 16777216;/,
+    message: /rows up to row group 1 .*found 1000000000 rows, allowed are 4194304;/,
   },
   {
     name: 'rows beyond 2^53',
@@ -134,9 +134,27 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
   },
   {
     name: 'a long text in the dictionary that every row repeats',
-    body: () => jsonOnly(1_000_000, constant(1_000_000, `"${'x'.repeat(1_000_000)}"`)),
+    body: () => {
+      const rows = 600;
+      const times = Array.from({ length: rows }, (_, row) => BigInt(1_767_571_200_000 + row));
+      const columns = { ...constantColumns(rows), timestamp: longs(plain(...times), ENCODING.plain, rows) };
+      const json_value = constant(rows, `"${'x'.repeat(1_000_000)}"`);
+      return forgeParquet({ rows, columns: { ...columns, long_value: nulls(rows), json_value } });
+    },
     code: 'page-too-large',
     message: /column 'json_value' .*bytes of text, allowed are 536870912/,
+  },
+  {
+    name: 'a long text at one timestamp in every row',
+    body: () => jsonOnly(1_000, constant(1_000, `"${'x'.repeat(1_000_000)}"`)),
+    code: 'page-too-large',
+    message: /found 34\d+ bytes of text of one timestamp, allowed are 33554432/,
+  },
+  {
+    name: 'a million rows of one timestamp, which no row group may part',
+    body: () => forgeParquet({ rows: 1_000_000, columns: constantColumns(1_000_000) }),
+    code: 'page-too-large',
+    message: /2026-01-05T00:00:00.000000Z .*found 131073 rows of that timestamp, allowed are 131072/,
   },
   {
     name: 'texts that grow by prefixes',

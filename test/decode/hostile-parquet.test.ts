@@ -55,9 +55,9 @@ async function outcomeOf(body: Uint8Array, maxRows?: number): Promise<{ rows: nu
 }
 
 it('a forged body that is sound is read, so what is refused is refused for its fault', async () => {
-  const body = forgeParquet({ rows: 1_000_000, columns: constantColumns(1_000_000) });
+  const body = forgeParquet({ rows: 100_000, columns: constantColumns(100_000) });
   expect(body.length).toBeLessThan(1_150);
-  expect(await outcomeOf(body)).toEqual({ rows: 1_000_000, error: undefined });
+  expect(await outcomeOf(body)).toEqual({ rows: 100_000, error: undefined });
 });
 
 it('no more rows are read than the caller allows', async () => {
