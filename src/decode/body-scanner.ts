@@ -6,10 +6,13 @@ import { MemberSpans, readMembers } from './object-members.ts';
 /** How records follow each other in a body: one a line, or as the elements of one JSON array. */
 export type BodyFormat = 'ndjson' | 'json';
 
+/** What a scanner cuts besides: the members of one JSON object, each a key and its value. */
+type ScannedFormat = BodyFormat | 'members';
+
 /** Reads one record. */
 export interface RecordParser {
   /**
-   * Read the object that opens at `start`; the position behind it, or INCOMPLETE when `window.end` comes
+   * Read the object (or member) that begins at `start`; the position behind it, or INCOMPLETE when `window.end` comes
    * first, in which case nothing was kept of it and the same record is offered again with more bytes.
    */
   parseRecord(window: BodyWindow, start: number): number;
@@ -29,6 +32,7 @@ const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
 
 // What may come next, besides white space.
 /** A record, or the end of the body (NDJSON). */
@@ -55,6 +59,18 @@ const EXPECTED = [
   "'[', the array of records",
   "nothing after the array's end",
 ];
+/** The same of the members of an object. */
+const EXPECTED_MEMBERS = [
+  ...[
+    '',
+    "'\"', a key",
+    "'\"', a key, or '}'",
+    '',
+    "',' or '}' after a member",
+    "'{', an object keyed by id",
+  ],
+  'nothing after the object',
+];
 
 /**
  * Cuts a body into records, whatever the chunks it comes in, and hands each to the parser in place.
@@ -66,14 +82,31 @@ export class BodyScanner {
   readonly #parser: RecordParser;
   /** What follows a record in this format. */
   readonly #afterRecord: number;
+  /** The byte that a record begins with; those around all of them, and what is expected by state. */
+  readonly #recordOpen: number;
+  readonly #open: number;
+  readonly #close: number;
+  readonly #expected: readonly string[];
+  readonly #maxRecordBytes: number;
   #next: number;
 
   /** `slabBytes` is for tests: tiny slabs cut every record. */
-  constructor(format: BodyFormat, parser: RecordParser, slabBytes = SLAB_BYTES) {
+  constructor(
+    format: ScannedFormat,
+    parser: RecordParser,
+    slabBytes = SLAB_BYTES,
+    maxRecordBytes = MAX_RECORD_BYTES,
+  ) {
+    const isObject = format === 'members';
     this.#parser = parser;
     this.#next = format === 'ndjson' ? LINE : ARRAY;
     this.#afterRecord = format === 'ndjson' ? LINE_END : AFTER_ELEMENT;
-    this.window = streamWindow(slabBytes, format === 'json');
+    this.#recordOpen = isObject ? QUOTE : OPEN_BRACE;
+    this.#open = isObject ? OPEN_BRACE : OPEN_BRACKET;
+    this.#close = isObject ? CLOSE_BRACE : CLOSE_BRACKET;
+    this.#expected = isObject ? EXPECTED_MEMBERS : EXPECTED;
+    this.#maxRecordBytes = maxRecordBytes;
+    this.window = streamWindow(slabBytes, format !== 'ndjson');
   }
 
   /** Take the next bytes of the body; copied, so the chunk may be used again. Throws DataError, RetriableError. */
@@ -94,9 +127,10 @@ export class BodyScanner {
     const { window } = this;
     const parsedTo = this.#scanRecords();
     if (parsedTo > 0) window.dropBefore(parsedTo);
-    if (window.end > MAX_RECORD_BYTES) throw this.#tooLong(0, `more than ${MAX_RECORD_BYTES} bytes`);
+    const maxBytes = this.#maxRecordBytes;
+    if (window.end > maxBytes) throw this.#tooLong(0, `more than ${maxBytes} bytes`);
     if (window.end * 2 > window.capacity)
-      window.resize(Math.max(window.end + 1, Math.min(window.capacity * 2, MAX_RECORD_BYTES + 1)));
+      window.resize(Math.max(window.end + 1, Math.min(window.capacity * 2, maxBytes + 1)));
   }
 
   /** Parse the rest. Throws DataError `body-truncated` when a record or the array is not whole. */
@@ -111,20 +145,21 @@ export class BodyScanner {
         'its rest',
       );
     if (this.#next !== LINE && this.#next !== LINE_END && this.#next !== NOTHING)
-      throw window.faultFound('body-truncated', 0, 'the end of the body', EXPECTED[this.#next]!);
+      throw window.faultFound('body-truncated', 0, 'the end of the body', this.#expected[this.#next]!);
   }
 
   /** Parse from the window's begin; the position of the first byte that is still needed. */
   #scanRecords(): number {
     const { window } = this;
     const { bytes, end } = window;
+    const recordOpen = this.#recordOpen;
     let p = 0;
     while (p < end) {
       const byte = bytes[p]!;
-      if (byte === OPEN_BRACE && this.#next <= FIRST_ELEMENT) {
+      if (byte === recordOpen && this.#next <= FIRST_ELEMENT) {
         const recordEnd = this.#parser.parseRecord(window, p);
         if (recordEnd === INCOMPLETE) break;
-        if (recordEnd - p > MAX_RECORD_BYTES) throw this.#tooLong(p, `${recordEnd - p} bytes`);
+        if (recordEnd - p > this.#maxRecordBytes) throw this.#tooLong(p, `${recordEnd - p} bytes`);
         window.recordNumber++;
         this.#next = this.#afterRecord;
         p = recordEnd;
@@ -151,11 +186,11 @@ export class BodyScanner {
     const { window } = this;
     const next = this.#next;
     const byte = window.bytes[position]!;
-    if (byte === OPEN_BRACKET && next === ARRAY) return FIRST_ELEMENT;
-    if (byte === CLOSE_BRACKET && (next === FIRST_ELEMENT || next === AFTER_ELEMENT)) return NOTHING;
+    if (byte === this.#open && next === ARRAY) return FIRST_ELEMENT;
+    if (byte === this.#close && (next === FIRST_ELEMENT || next === AFTER_ELEMENT)) return NOTHING;
     // A service that fails in mid-array may put its error object where a comma or the array should be.
     if (byte === OPEN_BRACE && readErrorObject(window, position) === INCOMPLETE) return INCOMPLETE;
-    throw window.fault('malformed-json', position, EXPECTED[next]!);
+    throw window.fault('malformed-json', position, this.#expected[next]!);
   }
 
   #tooLong(position: number, found: string): Error {
@@ -163,7 +198,7 @@ export class BodyScanner {
       'record-too-long',
       position,
       found,
-      `at most ${MAX_RECORD_BYTES} in a record`,
+      `at most ${this.#maxRecordBytes} in a record`,
     );
   }
 }

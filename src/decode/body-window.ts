@@ -113,13 +113,6 @@ export function streamWindow(capacity: number, lineFeedIsSpace: boolean): BodyWi
   return new BodyWindow(allocatePadded(capacity), lineFeedIsSpace);
 }
 
-/** A window over a body that is wholly in memory; not copied. */
-export function wholeWindow(body: Uint8Array): BodyWindow {
-  const window = new BodyWindow(Buffer.from(body.buffer, body.byteOffset, body.byteLength), true);
-  window.end = body.byteLength;
-  return window;
-}
-
 function allocatePadded(capacity: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(capacity + PAD_BYTES);
   bytes.fill(QUOTE, capacity);

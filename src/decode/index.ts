@@ -1,6 +1,6 @@
 /** Bytes → values, pure: nothing here does I/O. */
 export type { BodyFormat } from './body-scanner.ts';
-export { createMetadataDecoder } from './metadata.ts';
+export { createMetadataDecoder, type MetadataElement } from './metadata.ts';
 export { parseInt64Text } from './number-lexeme.ts';
 export { decodeParquetReadings } from './parquet-readings.ts';
 export {

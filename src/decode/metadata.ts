@@ -1,11 +1,11 @@
 import type { SeriesMetadata, WireShape } from '../model/index.ts';
 import { imoDigits, OTHER_FIELDS } from '../model/index.ts';
-import { BodyScanner, throwErrorObject } from './body-scanner.ts';
-import { type BodyWindow, INCOMPLETE, wholeWindow } from './body-window.ts';
-import { skipSpace, stringValue } from './json-tokens.ts';
+import { BodyScanner, type RecordParser } from './body-scanner.ts';
+import { type BodyWindow, INCOMPLETE } from './body-window.ts';
+import { colonEnd, keyEnd, stringValue, valueEnd } from './json-tokens.ts';
 import { ObjectFields } from './object-fields.ts';
-import { MemberSpans, readMembers } from './object-members.ts';
 
+const QUOTE = 0x22;
 const OPEN_BRACE = 0x7b;
 const NO_DOMAINS = '{}';
 
@@ -20,6 +20,9 @@ const KEYED_FIELDS: ReadonlySet<string> = new Set([
   ...['timeSeriesId', 'vesselImo', 'vesselName'],
 ]);
 
+/** Longest element: a thousand times what a series takes. */
+const MAX_ELEMENT_BYTES = 1024 * 1024;
+
 interface MetadataDecoder {
   /** Take the next bytes, cut anywhere. */
   push(chunk: Uint8Array): void;
@@ -27,37 +30,87 @@ interface MetadataDecoder {
   end(): void;
 }
 
+/** One series of an answer, of which only what is asked for is read; valid until the callback returns. */
+export interface MetadataElement {
+  /** Bytes that it takes in the body. */
+  readonly bytes: number;
+  id(): string;
+  /** As `vesselImo` of SeriesMetadata. */
+  vesselImo(): string | null;
+  series(): SeriesMetadata;
+}
+
 /**
  * A decoder of a metadata answer as JSON: one element a series, in the body's order. In the keyed shape, series that
  * share an id are repeated keys, and all of them are kept. Fields that are absent or null become null; `domainsJson` is
- * the service's text, with the fields that have no other place. Memory: the longest element in the array shape; the whole body in the
- * keyed one, which is one object.
+ * the service's text, with the fields that have no other place. Memory: the longest element, at most 1 MiB.
  *
  * Throws DataError: `malformed-json`, `body-truncated`, `missing-field` (`timeSeriesId` or `id`), `bad-field` (of
- * another type), `duplicate-key`, `invalid-utf8`, `record-too-long`; RetriableError: `error-in-body`.
+ * another type), `duplicate-key`, `invalid-utf8`, `record-too-long`; RetriableError: `error-in-body`. Faults of fields
+ * are found by reading them.
  */
 export function createMetadataDecoder(
   shape: WireShape,
-  onSeries: (series: SeriesMetadata) => void,
+  onElement: (element: MetadataElement) => void,
 ): MetadataDecoder {
-  if (shape === 'array') return elementDecoder(onSeries);
-  const chunks: Uint8Array[] = [];
+  const scanner =
+    shape === 'array'
+      ? new BodyScanner('json', elementParser(onElement), undefined, MAX_ELEMENT_BYTES)
+      : new BodyScanner('members', memberParser(onElement), undefined, MAX_ELEMENT_BYTES);
+  return { push: (chunk) => scanner.push(chunk), end: () => scanner.end() };
+}
+
+function elementParser(onElement: (element: MetadataElement) => void): RecordParser {
+  const fields = new ObjectFields();
+  const element = {
+    bytes: 0,
+    id: () => fields.requiredText('id'),
+    vesselImo: () => imoNumber(fields.object('vessel'), 'imo'),
+    series: () => elementMetadata(fields),
+  };
   return {
-    push: (chunk) => chunks.push(chunk),
-    end: () => decodeKeyed(Buffer.concat(chunks)).forEach(onSeries),
+    parseRecord(window, start) {
+      const end = fields.read(window, start);
+      if (end === INCOMPLETE) return INCOMPLETE;
+      element.bytes = end - start;
+      onElement(element);
+      return end;
+    },
   };
 }
 
-function elementDecoder(onSeries: (series: SeriesMetadata) => void): MetadataDecoder {
+function memberParser(onElement: (element: MetadataElement) => void): RecordParser {
   const fields = new ObjectFields();
-  const scanner = new BodyScanner('json', {
+  let id = () => '';
+  const element = {
+    bytes: 0,
+    id: () => id(),
+    vesselImo: () => imoNumber(fields, 'vesselImo'),
+    series: () => keyedMetadata(id(), fields),
+  };
+  return {
     parseRecord(window, start) {
-      const end = fields.read(window, start);
-      if (end !== INCOMPLETE) onSeries(elementMetadata(fields));
+      const afterKey = keyEnd(window, start);
+      const valueStart = afterKey === INCOMPLETE ? INCOMPLETE : colonEnd(window, afterKey);
+      if (valueStart === INCOMPLETE || valueStart >= window.end) return INCOMPLETE;
+      if (window.bytes[valueStart] !== OPEN_BRACE) return readNoSeries(window, start, afterKey, valueStart);
+      const end = fields.read(window, valueStart);
+      if (end === INCOMPLETE) return INCOMPLETE;
+      id = () => stringValue(window, start, afterKey);
+      element.bytes = end - start;
+      onElement(element);
       return end;
     },
-  });
-  return { push: (chunk) => scanner.push(chunk), end: () => scanner.end() };
+  };
+}
+
+/** Throws for a member that is no series: the service's `"error": …` is a RetriableError, wherever it stands. */
+function readNoSeries(window: BodyWindow, start: number, afterKey: number, valueStart: number): number {
+  const end = valueEnd(window, valueStart);
+  if (end === INCOMPLETE) return INCOMPLETE;
+  if (window.bytes[valueStart] === QUOTE && stringValue(window, start, afterKey) === 'error')
+    throw window.errorInBody(start, stringValue(window, valueStart, end));
+  throw window.fault('bad-field', valueStart, 'an object that describes a series');
 }
 
 function elementMetadata(fields: ObjectFields): SeriesMetadata {
@@ -117,36 +170,6 @@ function imoNumber(fields: ObjectFields, name: string): string | null {
   const json = fields.json(name);
   const text = json?.startsWith('"') === false && json !== 'null' ? json : fields.text(name);
   return text === null || text === '' ? null : imoDigits(text);
-}
-
-function decodeKeyed(body: Uint8Array): SeriesMetadata[] {
-  const window = wholeWindow(body);
-  const members = new MemberSpans();
-  readWholeObject(window, members);
-  throwErrorObject(window, 0, members);
-  const fields = new ObjectFields();
-  const series: SeriesMetadata[] = [];
-  for (let member = 0; member < members.count; member++) {
-    window.recordNumber = member + 1;
-    const start = members.valueStart(member);
-    if (window.bytes[start] !== OPEN_BRACE)
-      throw window.fault('bad-field', start, 'an object that describes a series');
-    fields.read(window, start);
-    series.push(keyedMetadata(stringValue(window, members.keyStart(member), members.keyEnd(member)), fields));
-  }
-  return series;
-}
-
-/** The one object that a body is made of. */
-function readWholeObject(window: BodyWindow, members: MemberSpans): void {
-  const start = skipSpace(window, 0);
-  if (start < window.end && window.bytes[start] !== OPEN_BRACE)
-    throw window.fault('malformed-json', start, "'{', an object keyed by id");
-  const end = start < window.end ? readMembers(window, start, members) : INCOMPLETE;
-  if (end === INCOMPLETE)
-    throw window.faultFound('body-truncated', window.end, 'the end of the body', 'the rest of an object');
-  const after = skipSpace(window, end);
-  if (after < window.end) throw window.fault('malformed-json', after, 'nothing after the object');
 }
 
 function keyedMetadata(id: string, fields: ObjectFields): SeriesMetadata {

@@ -1,11 +1,10 @@
 /**
- * The service's Parquet body → column batches. parquet-wasm reads a window of rows at a time (by offset and limit,
- * which also bounds memory where one row group holds millions of rows), and the window leaves WASM memory as an
- * Arrow stream.
+ * The service's Parquet body → column batches. The footer is checked first; then the columns are read page by page, a
+ * few rows of all of them at a time, so that what is in memory follows from neither the rows of a row group nor what a
+ * header claims.
  */
-import type { Table } from 'apache-arrow';
-import type { ReaderOptions } from 'parquet-wasm';
-import { cleanForeignText, DataError, messageOf, VesselExportError } from '../errors.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { cleanForeignText, DataError, VesselExportError } from '../errors.ts';
 import {
   appendJsonText,
   type ColumnBatch,
@@ -18,33 +17,49 @@ import {
   microsToIso,
   type SeriesDictionary,
 } from '../model/index.ts';
-import { IdColumnCodes, PARQUET_COLUMNS, type ParquetColumns, parquetColumns } from './parquet-columns.ts';
+import { ColumnReader, createPageBudget } from './column-reader.ts';
+import { PARQUET_ADVICE, parquetTooLarge } from './parquet-faults.ts';
+import { MAX_PARQUET_ROWS, MAX_UNCOMPRESSED_BYTES, readParquetFooter } from './parquet-footer.ts';
+import type { ColumnQuestion, TimeUnit } from './parquet-schema.ts';
+import { IdCodes, JsonTexts, MAX_ID_BYTES, TextTroubleError } from './parquet-texts.ts';
 import { DEFAULT_BATCH_ROWS } from './reading-decoder.ts';
 import { JSON_TEXT_LIMIT_BYTES } from './reading-record.ts';
 
-/** Rows that are in WASM memory at a time: some 60 MB of it. */
-const WINDOW_ROWS = 131_072;
-const MAGIC = 'PAR1';
-/** Leading magic, four bytes of footer length, trailing magic. */
-const LEAST_BYTES = 12;
-const NEXT_STEP =
-  'ask for the time slice again; if it stays, report it to the operator of the service or use transport: ndjson';
+/** The columns of the contract's Parquet row. */
+const COLUMNS = [
+  { name: 'timestamp', kind: 'timestamp' },
+  { name: 'id', kind: 'text' },
+  { name: 'long_value', kind: 'long' },
+  { name: 'double_value', kind: 'double' },
+  { name: 'json_value', kind: 'text' },
+] as const satisfies readonly ColumnQuestion[];
+
+/** Rows that are read of all columns at a time. */
+const STEP_ROWS = 4_096;
+/** Others have a turn after so many batches: a quarter of a million rows. */
+const BATCHES_PER_TURN = 16;
+const WORD = 0x1_0000_0000;
+/**
+ * Rows, and JSON text, of one timestamp: a row group never ends within a timestamp, so they would be gathered without
+ * end. A vessel has some thousands of series.
+ */
+const MAX_INSTANT_ROWS = 131_072;
+const MAX_INSTANT_TEXT_BYTES = 32 << 20;
 
 interface ParquetReadingsOptions {
   readonly batchRows?: number;
-  readonly windowRows?: number;
+  /** More rows than this are a fault; never more than MAX_PARQUET_ROWS. */
+  readonly maxRows?: number;
 }
-
-type ParquetReader = (bytes: Uint8Array, options: ReaderOptions) => Table;
 
 /**
  * Decode a whole Parquet body of readings. `onBatch` may be asynchronous and is awaited; the batch's arrays are used
- * again after it. Before an error leaves, it has had every row before the faulty one of the windows that could be
- * read. Memory: the body once more in WASM memory, one window of rows, one batch.
+ * again after it. Before an error leaves, it has had every row before the faulty one. Memory, beside the body: 32 MiB of
+ * decompressed pages at most, and one batch.
  *
- * Throws DataError: `body-truncated`, `bad-parquet` (damaged, or other columns than the contract's),
- * `missing-field`, `not-one-value`, `bad-timestamp`, `timestamp-too-fine`, `out-of-order`, `malformed-json`,
- * `invalid-utf8`.
+ * Throws DataError: `body-truncated`, `bad-parquet` (damaged, or other columns than the contract's), `page-too-large`
+ * (more rows, pages or bytes than are decoded at once), `missing-field`, `not-one-value`, `bad-id`, `bad-timestamp`,
+ * `timestamp-too-fine`, `out-of-order`, `malformed-json`, `invalid-utf8`.
  */
 export async function decodeParquetReadings(
   bytes: Uint8Array,
@@ -52,83 +67,72 @@ export async function decodeParquetReadings(
   onBatch: (batch: ColumnBatch) => void | Promise<void>,
   options: ParquetReadingsOptions = {},
 ): Promise<void> {
-  assertWhole(bytes);
-  const { batchRows = DEFAULT_BATCH_ROWS, windowRows = WINDOW_ROWS } = options;
-  const readTable = await loadReader();
-  const rows = new ParquetRows(dictionary, batchRows);
+  const { batchRows = DEFAULT_BATCH_ROWS, maxRows = MAX_PARQUET_ROWS } = options;
+  const footer = readParquetFooter(bytes, COLUMNS, { maxRows: Math.min(maxRows, MAX_PARQUET_ROWS) });
+  const budget = createPageBudget();
+  const readers = footer.columns.map((column) => new ColumnReader(bytes, column, STEP_ROWS, budget));
+  const rows = new ParquetRows(readers as unknown as FiveColumns, dictionary, batchRows);
+  let batches = 0;
   const emit = async () => {
-    if (rows.batch.rows > 0) await onBatch(rows.batch);
-    rows.clear();
-  };
-  for (let offset = 0; ; ) {
-    const table = readTable(bytes, {
-      offset,
-      limit: windowRows,
-      batchSize: windowRows,
-      columns: [...PARQUET_COLUMNS],
-    });
-    for (const recordBatch of table.batches) {
-      const columns = parquetColumns(recordBatch);
-      let row = 0;
-      while (row < columns.rows) {
-        try {
-          row = rows.append(columns, row, offset);
-        } catch (error) {
-          await emit();
-          throw error;
-        }
-        if (rows.isFull) await emit();
-      }
-      offset += columns.rows;
+    try {
+      if (rows.batch.rows > 0) await onBatch(rows.batch);
+    } finally {
+      rows.clear();
     }
-    if (table.numRows < windowRows) break;
+    if (++batches % BATCHES_PER_TURN === 0) await nextTurn();
+  };
+  let rowsBefore = 0;
+  for (const [number, group] of footer.groups.entries()) {
+    for (const [index, reader] of readers.entries())
+      reader.openChunk(group.chunks[index]!, group.rows, number);
+    for (let left = group.rows; left > 0; ) {
+      try {
+        for (const reader of readers) reader.openPage();
+        const step = Math.min(left, STEP_ROWS, ...readers.map(({ rowsLeft }) => rowsLeft));
+        for (const reader of readers) reader.take(step);
+        rows.begin(rowsBefore);
+        while (rows.append(step) < step) await emit();
+        rowsBefore += step;
+        left -= step;
+      } catch (error) {
+        await emit();
+        throw error;
+      }
+    }
   }
   await emit();
 }
 
-function assertWhole(bytes: Uint8Array): void {
-  const ends = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const trailer = ends.toString('latin1', Math.max(0, bytes.length - MAGIC.length));
-  if (bytes.length >= LEAST_BYTES && trailer === MAGIC) return;
-  const found = `${bytes.length} bytes that end in '${cleanForeignText(trailer)}'`;
-  throw new DataError(
-    'body-truncated',
-    `found ${found}, expected Parquet that ends in '${MAGIC}'; ${NEXT_STEP}`,
-  );
-}
+type FiveColumns = readonly [ColumnReader, ColumnReader, ColumnReader, ColumnReader, ColumnReader];
 
-/** Loads parquet-wasm and apache-arrow, 0.2 s and some 20 MB that other transports do without. */
-async function loadReader(): Promise<ParquetReader> {
-  const [{ readParquet }, { tableFromIPC }] = await Promise.all([
-    import('parquet-wasm'),
-    import('apache-arrow'),
-  ]);
-  return (bytes, options) => {
-    try {
-      // The stream takes the WASM table over and frees it; nothing of it stays behind to be freed.
-      return tableFromIPC(readParquet(bytes, options).intoIPCStream());
-    } catch (error) {
-      const said = cleanForeignText(messageOf(error), [], 200);
-      const code = /utf-?8/i.test(said) ? 'invalid-utf8' : 'bad-parquet';
-      throw new DataError(code, `the Parquet body cannot be read: ${said}; ${NEXT_STEP}`, { cause: error });
-    }
-  };
-}
-
-/** Fills a batch from Arrow columns. */
+/** Fills a batch from the columns. */
 class ParquetRows {
   readonly batch: ColumnBatch;
   readonly #batchRows: number;
-  readonly #codes: IdColumnCodes;
+  readonly #columns: FiveColumns;
+  readonly #unit: TimeUnit;
+  readonly #ids: IdCodes;
+  readonly #json = new JsonTexts();
+  /** Of each column, the value that the next row with one takes. */
+  readonly #next = new Int32Array(COLUMNS.length);
+  #row = 0;
+  #rowsBefore = 0;
   #lastMicros = -1;
+  /** JSON text of all rows: a dictionary may repeat a long one in every row. */
+  #jsonBytes = 0;
+  /** The same of the last timestamp, and its rows. */
+  #instantJsonBytes = 0;
+  #instantRows = 0;
 
-  constructor(dictionary: SeriesDictionary, batchRows: number) {
+  constructor(columns: FiveColumns, dictionary: SeriesDictionary, batchRows: number) {
     this.batch = createColumnBatch(batchRows);
     this.#batchRows = batchRows;
-    this.#codes = new IdColumnCodes(dictionary);
+    this.#columns = columns;
+    this.#unit = columns[0].column.unit;
+    this.#ids = new IdCodes(dictionary);
   }
 
-  get isFull(): boolean {
+  get #isFull(): boolean {
     const { rows, jsonText } = this.batch;
     return rows === this.#batchRows || jsonTextBytes(jsonText) > JSON_TEXT_LIMIT_BYTES;
   }
@@ -138,33 +142,53 @@ class ParquetRows {
     this.batch.jsonText.count = 0;
   }
 
-  /** Append rows from `fromRow` on until the batch is full; the first row not taken. `offset` is row 0's in the body. */
-  append(columns: ParquetColumns, fromRow: number, offset: number): number {
-    let row = fromRow;
-    for (; row < columns.rows && !this.isFull; row++) {
-      try {
-        this.#appendRow(columns, row);
-      } catch (error) {
-        throw error instanceof RowFault ? error.atRow(offset + row) : error;
-      }
-    }
-    return row;
+  /** New rows have been taken of the columns; `rowsBefore` of the body stand before them. */
+  begin(rowsBefore: number): void {
+    this.#next.fill(0);
+    this.#row = 0;
+    this.#rowsBefore = rowsBefore;
   }
 
-  #appendRow(columns: ParquetColumns, row: number): void {
+  /** Append of the rows taken, up to the `end`-th, what there is room for; resolves to the first that is not appended. */
+  append(end: number): number {
+    try {
+      for (; this.#row < end && !this.#isFull; this.#row++) this.#appendRow(this.#row);
+    } catch (error) {
+      const fault = error instanceof TextTroubleError ? rowFaultOf(error) : error;
+      throw fault instanceof RowFault ? fault.atRow(this.#rowsBefore + this.#row) : fault;
+    }
+    return this.#row;
+  }
+
+  #appendRow(row: number): void {
     const { batch } = this;
-    if (columns.timestamps.isNull(row) || columns.ids.isNull(row))
+    const [times, ids, longs, doubles, texts] = this.#columns;
+    const next = this.#next;
+    if (times.present[row] === 0 || ids.present[row] === 0)
       throw new RowFault('missing-field', 'null as timestamp or id', 'both');
-    const micros = this.#checkedMicros(columns.timestamps.microsAt(row));
+    const time = 2 * next[0]!++;
+    const micros = this.#checkedMicros(times.words[time]!, times.words[time + 1]!);
+    const set = longs.present[row]! + doubles.present[row]! + texts.present[row]!;
+    if (set !== 1) throw new RowFault('not-one-value', `${set} value columns set`, 'exactly one');
+    this.#countInstant(micros);
     const at = batch.rows;
-    storeValue(batch, at, columns, row);
+    if (texts.present[row] === 1) this.#storeJson(at, texts, next[4]!++);
+    else {
+      const isLong = longs.present[row] === 1;
+      const from = 2 * (isLong ? next[2]!++ : next[3]!++);
+      const { words } = isLong ? longs : doubles;
+      batch.kinds[at] = isLong ? LONG : DOUBLE;
+      batch.words[2 * at] = words[from]!;
+      batch.words[2 * at + 1] = words[from + 1]!;
+    }
     batch.timestampMicros[at] = micros;
-    batch.seriesCodes[at] = this.#codes.codeOf(columns.ids, row);
+    batch.seriesCodes[at] = this.#ids.codeOf(ids, next[1]!++);
     this.#lastMicros = micros;
     batch.rows++;
   }
 
-  #checkedMicros(micros: number): number {
+  #checkedMicros(low: number, high: number): number {
+    const micros = microsOf(low, high, this.#unit);
     if (Number.isNaN(micros))
       throw new RowFault('timestamp-too-fine', 'nanoseconds', 'a timestamp of whole microseconds');
     if (!isWithinYears(micros))
@@ -175,6 +199,41 @@ class ParquetRows {
     }
     return micros;
   }
+
+  #countInstant(micros: number): void {
+    if (micros !== this.#lastMicros) this.#instantRows = this.#instantJsonBytes = 0;
+    if (++this.#instantRows > MAX_INSTANT_ROWS)
+      throw parquetTooLarge(
+        ...([microsToIso(micros), this.#instantRows, MAX_INSTANT_ROWS] as const),
+        'rows of that timestamp',
+      );
+  }
+
+  #storeJson(at: number, texts: ColumnReader, value: number): void {
+    const { batch } = this;
+    const { bytes, start, end } = this.#json.placeOf(texts, value);
+    this.#jsonBytes += end - start;
+    this.#instantJsonBytes += end - start;
+    if (this.#instantJsonBytes > MAX_INSTANT_TEXT_BYTES)
+      throw parquetTooLarge(
+        ...(["column 'json_value'", this.#instantJsonBytes, MAX_INSTANT_TEXT_BYTES] as const),
+        'bytes of text of one timestamp',
+      );
+    if (this.#jsonBytes > MAX_UNCOMPRESSED_BYTES)
+      throw parquetTooLarge("column 'json_value'", this.#jsonBytes, MAX_UNCOMPRESSED_BYTES, 'bytes of text');
+    batch.kinds[at] = JSON_TEXT;
+    batch.longs[at] = BigInt(batch.jsonText.count);
+    appendJsonText(batch.jsonText, bytes, start, end);
+  }
+}
+
+/** Micros of a 64-bit number of units; NaN when it has digits finer than that. */
+function microsOf(low: number, high: number, unit: TimeUnit): number {
+  if (unit === 'nanos') {
+    const nanos = BigInt(high) * BigInt(WORD) + BigInt(low >>> 0);
+    return nanos % 1000n === 0n ? Number(nanos / 1000n) : Number.NaN;
+  }
+  return (high * WORD + (low >>> 0)) * (unit === 'millis' ? 1_000 : 1);
 }
 
 /** A fault of one row, before its place is known. */
@@ -190,43 +249,19 @@ class RowFault extends VesselExportError {
     const where = `row ${row + 1} of the Parquet body`;
     return new DataError(
       this.code,
-      `${where}: found ${this.#found}, expected ${this.#expected}; ${NEXT_STEP}`,
+      `${where}: found ${this.#found}, expected ${this.#expected}; ${PARQUET_ADVICE}`,
     );
   }
 }
 
-/** Exactly one of the three value columns is set. */
-function storeValue(batch: ColumnBatch, at: number, columns: ParquetColumns, row: number): void {
-  const hasLong = !columns.longs.isNull(row);
-  const hasDouble = !columns.doubles.isNull(row);
-  const hasJson = !columns.jsonTexts.isNull(row);
-  const set = Number(hasLong) + Number(hasDouble) + Number(hasJson);
-  if (set !== 1) throw new RowFault('not-one-value', `${set} value columns set`, 'exactly one');
-  if (hasLong) {
-    batch.kinds[at] = LONG;
-    batch.longs[at] = columns.longs.values[row]!;
-  } else if (hasDouble) {
-    batch.kinds[at] = DOUBLE;
-    batch.doubles[at] = columns.doubles.values[row]!;
-  } else {
-    storeJsonText(batch, at, columns, row);
-  }
-}
-
-function storeJsonText(batch: ColumnBatch, at: number, columns: ParquetColumns, row: number): void {
-  const { jsonTexts } = columns;
-  const entry = jsonTexts.entryOf(row);
-  const start = jsonTexts.offset(entry);
-  const end = jsonTexts.offset(entry + 1);
-  const text = Buffer.from(jsonTexts.bytes.buffer, jsonTexts.bytes.byteOffset + start, end - start).toString(
+function rowFaultOf({ trouble, place }: TextTroubleError): RowFault {
+  const { bytes, start, end } = place;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, Math.min(240, end - start)).toString(
     'utf8',
   );
-  try {
-    JSON.parse(text);
-  } catch {
-    throw new RowFault('malformed-json', `json_value '${cleanForeignText(text, [], 60)}'`, 'JSON');
-  }
-  batch.kinds[at] = JSON_TEXT;
-  batch.longs[at] = BigInt(batch.jsonText.count);
-  appendJsonText(batch.jsonText, jsonTexts.bytes, start, end);
+  const shown = cleanForeignText(text, [], 60);
+  if (trouble === 'bad-id')
+    return new RowFault(trouble, `'${shown}', a longer id`, `at most ${MAX_ID_BYTES} bytes`);
+  if (trouble === 'invalid-utf8') return new RowFault(trouble, `'${shown}'`, 'valid UTF-8');
+  return new RowFault(trouble, `json_value '${shown}'`, 'JSON');
 }

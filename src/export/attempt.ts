@@ -178,6 +178,7 @@ async function fetchAll(
   let rows = counts.total();
   const stages = openStages({
     ...attempt,
+    sourceCounts: source?.counts,
     encoder: ports.encoder,
     sizes: ports.sizes,
     onRows: (more) => {

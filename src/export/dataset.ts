@@ -25,6 +25,8 @@ interface StagesOptions {
   readonly context: SourceContext;
   readonly series: ResolvedSeries;
   readonly counts: DayCounts;
+  /** What the source counts of the day; undefined where it is not asked. */
+  readonly sourceCounts: DayCounts | undefined;
   readonly values: SeriesValues;
   readonly parts: PartUpload;
   readonly tally: FetchTally;

@@ -89,6 +89,7 @@ async function finishDay(
     const published = await publishInherited(ports, claim, predecessor.sealed);
     if (published !== undefined) return { status: 'published', receipt: published, resumed: true };
   }
+  if (task.giveUp !== undefined) throw task.giveUp;
   if (task.job.dataset === 'metadata') return snapshot(ports, task, claim, receipt, signal);
   const resume =
     predecessor?.checkpoint && !predecessor.sealed

@@ -1,4 +1,5 @@
 import type { Encoder } from '../encode/encoder.ts';
+import type { VesselExportError } from '../errors.ts';
 import type { QueryClient } from '../fetch/client.ts';
 import type { LastPublished } from '../lake/last-published.ts';
 import type { OnStep } from '../lake/publish.ts';
@@ -57,6 +58,8 @@ export interface ExportTask {
   readonly unlisted?: boolean;
   /** Metadata: the receipt of the vessel's last snapshot before this day. */
   readonly lastSnapshot?: Receipt;
+  /** Why the day is not to be attempted: thrown, and noted, unless it turns out to be done or sealed. */
+  readonly giveUp?: VesselExportError;
   readonly onProgress?: (progress: Progress) => void;
 }
 

@@ -4,21 +4,26 @@ import { DataError, RetriableError } from '../errors.ts';
 import type { RetryScope } from '../fetch/retry.ts';
 import type {
   ColumnBatch,
+  DayCounts,
   QueryRequest,
   QueryResponse,
   SeriesDictionary,
   TimeRange,
 } from '../model/index.ts';
-import { firstRowFrom, MICROS_PER_MILLI } from '../model/index.ts';
+import { dayRange, firstRowFrom, MICROS_PER_HOUR, MICROS_PER_MILLI } from '../model/index.ts';
 import { answerFault, UnknownSeriesError } from '../source/answer-faults.ts';
 import { askInSlices } from '../source/slices.ts';
 import type { FetchOptions } from './assembly.ts';
 
-/** An answer in Parquet is decoded whole, so it is held whole. */
-const MAX_PARQUET_BYTES = 192 * 1024 * 1024;
+/** A body in Parquet ends with what it holds, so it is held whole; a million readings take 5 to 15 MB of it. */
+const MAX_PARQUET_BYTES = 32 * 1024 * 1024;
+/** What a body in Parquet may hold beside twice the readings that were counted: some may have come since. */
+const UNCOUNTED_ROWS = 250_000;
 
 interface ReadingsOptions extends FetchOptions<ColumnBatch> {
   readonly dictionary: SeriesDictionary;
+  /** What the source counts of the day; undefined where it is not asked. */
+  readonly sourceCounts: Pick<DayCounts, 'hourTotal'> | undefined;
 }
 
 /** Fetch time slices in order; one that does not come is fetched in halves, down to 1 s. */
@@ -55,7 +60,7 @@ async function fetchReadingsSlice(
       const range = rangeLeft();
       const sink = createClippingSink(options, range);
       try {
-        if (job.transport === 'parquet') await readParquet(options, response, sink);
+        if (job.transport === 'parquet') await readParquet(options, response, sink, range);
         else await readText(options, response, sink);
       } catch (error) {
         if (error instanceof OwnTrouble) throw error;
@@ -104,7 +109,12 @@ async function readText(options: ReadingsOptions, response: QueryResponse, sink:
   await sealReady(options);
 }
 
-async function readParquet(options: ReadingsOptions, response: QueryResponse, sink: ClippingSink) {
+async function readParquet(
+  options: ReadingsOptions,
+  response: QueryResponse,
+  sink: ClippingSink,
+  range: TimeRange,
+) {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body) {
@@ -112,14 +122,29 @@ async function readParquet(options: ReadingsOptions, response: QueryResponse, si
     if (bytes > MAX_PARQUET_BYTES)
       throw new DataError(
         'page-too-large',
-        `got an answer in Parquet of more than ${MAX_PARQUET_BYTES} bytes`,
+        `got an answer in Parquet of more than ${MAX_PARQUET_BYTES} bytes, expected at most so many; a shorter time slice may hold less, else use transport: ndjson`,
       );
     chunks.push(chunk);
   }
-  await decodeParquetReadings(Buffer.concat(chunks, bytes), options.dictionary, async (batch) => {
+  const body = Buffer.concat(chunks, bytes);
+  chunks.length = 0;
+  const onBatch = async (batch: ColumnBatch) => {
     sink.onBatch(batch);
     await sealReady(options);
-  });
+  };
+  const maxRows = maxRowsOf(options, range);
+  await decodeParquetReadings(body, options.dictionary, onBatch, maxRows === undefined ? {} : { maxRows });
+}
+
+/** Rows that an answer in Parquet may claim for a range; undefined where nothing was counted. */
+function maxRowsOf({ sourceCounts, context }: ReadingsOptions, range: TimeRange): number | undefined {
+  if (sourceCounts === undefined) return undefined;
+  const { fromMicros } = dayRange(context.day.date);
+  const firstHour = Math.floor((range.fromMicros - fromMicros) / MICROS_PER_HOUR);
+  let counted = 0;
+  for (let hour = firstHour; fromMicros + hour * MICROS_PER_HOUR < range.toMicros; hour++)
+    counted += sourceCounts.hourTotal(hour);
+  return 2 * counted + UNCOUNTED_ROWS;
 }
 
 interface ClippingSink {

@@ -99,6 +99,8 @@ export interface ExchangeOptions extends RetryScope {
   readonly progressed?: () => boolean;
   /** Statuses that are asked about again, a few times, and then are RetriableError `nothing-found`. */
   readonly isDoubted?: (status: number) => boolean;
+  /** Instead of `maxPageBytes`, where the answer is not held. */
+  readonly maxBodyBytes?: number;
 }
 
 export interface QueryClient {
@@ -238,7 +240,7 @@ export function createQueryClient(options: ClientOptions): QueryClient {
         streak: callOptions.streak,
         isDivisible: callOptions.isDivisible,
         signal: controller.signal,
-        maxBodyBytes: limits.maxPageBytes,
+        maxBodyBytes: callOptions.maxBodyBytes ?? limits.maxPageBytes,
         sinks,
       });
     } finally {

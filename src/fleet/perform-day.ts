@@ -1,4 +1,5 @@
 /** A vessel-day from the queue → its export, by the jobs this process knows. */
+import type { VesselExportError } from '../errors.ts';
 import { ConfigError, RefusedError } from '../errors.ts';
 import { checkDue } from '../export/due.ts';
 import { lastSnapshots } from '../export/metadata-snapshot.ts';
@@ -11,7 +12,12 @@ import type { QueuedDay } from '../queue/vessel-day-queue.ts';
 import type { DayResult } from '../run/perform-task.ts';
 import { failedResult, performTask } from '../run/perform-task.ts';
 
-export type PerformDay = (day: QueuedDay, signal: AbortSignal) => Promise<DayResult>;
+/** `giveUp`: why the day is not to be attempted. */
+export type PerformDay = (
+  day: QueuedDay,
+  signal: AbortSignal,
+  giveUp?: VesselExportError,
+) => Promise<DayResult>;
 
 /**
  * Throws ConfigError `unknown-job` for a job that is not in JOBS_DIR here, and what the export throws, NotDueError too; but a day
@@ -19,7 +25,7 @@ export type PerformDay = (day: QueuedDay, signal: AbortSignal) => Promise<DayRes
  */
 export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): PerformDay {
   const snapshots = createSnapshotCache(ports);
-  return async (queued, signal) => {
+  return async (queued, signal, giveUp) => {
     const {
       job: name,
       vessel,
@@ -49,6 +55,7 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): Perf
       takeover: false,
       unlisted,
       ...(compared === undefined ? {} : { compared }),
+      ...(giveUp === undefined ? {} : { giveUp }),
       ...(lastSnapshot === undefined ? {} : { lastSnapshot }),
     };
     try {

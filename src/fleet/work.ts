@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import type { Config } from '../config/config.ts';
 import type { Encoder } from '../encode/index.ts';
+import type { VesselExportError } from '../errors.ts';
 import type { ExportPorts } from '../export/ports.ts';
 import type { Log } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
@@ -46,9 +47,9 @@ export function startWork(
   const performDay = createPerformDay(ports, config.jobs);
   const jobNames = new Set(config.jobs.map(({ name }) => name));
 
-  async function perform(queued: QueuedDay, signal: AbortSignal): Promise<void> {
+  async function perform(queued: QueuedDay, signal: AbortSignal, giveUp?: VesselExportError): Promise<void> {
     const startedMs = ports.clock.monotonicMs();
-    const result = await performDay(queued, signal);
+    const result = await performDay(queued, signal, giveUp);
     hold.onSuccess();
     const seconds = (ports.clock.monotonicMs() - startedMs) / 1_000;
     metrics.onVesselDay(queued, result.status, { rows: result.rows, seconds });

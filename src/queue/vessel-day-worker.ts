@@ -2,7 +2,7 @@
  * The queue's side of a worker: takes vessel-days from BullMQ, performs so many at once, and turns errors into
  * what becomes of the job. BullMQ's defaults that would bite are set here:
  *
- *   maxStalledCount  a job whose worker was killed comes back, however often; with the default the second crash fails it
+ *   maxStalledCount  out of the way: how often a job whose worker died is handed on is counted and said here
  *   lockRenewalFailed  losing the lock does not stop BullMQ's processor: we abort it ourselves
  *   limiter          without one a pause for a rate limit is ignored
  *   removeOnComplete (in the queue) a job that remains would make every later one for its day a silent no-op
@@ -12,12 +12,13 @@ import { DelayedError, UnrecoverableError, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { AWAY_STOP_MS, endsWithin } from '../concurrency.ts';
 import type { VesselExportError } from '../errors.ts';
-import { CancelledError, codeOf, messageOf } from '../errors.ts';
+import { CancelledError, codeOf, DataError, messageOf } from '../errors.ts';
 import type { Clock, Log, Random } from '../model/index.ts';
-import { LOOK_AGAIN_DELAYS_MS } from '../model/index.ts';
+import { formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../model/index.ts';
 import { withinVesselDay } from '../model/log-context.ts';
 import type { Consequence } from './consequence.ts';
 import { backoffMs, consequenceOf, MAX_ATTEMPTS } from './consequence.ts';
+import { createLoneTurn } from './lone-turn.ts';
 import type { QueuedDay } from './queued-day.ts';
 import { readQueuedDay } from './queued-day.ts';
 import { NOT_A_DAY } from './read-queue.ts';
@@ -46,7 +47,15 @@ const WORKER_TIMINGS: WorkerTimings = {
   stopMs: 20_000,
 };
 
-const MAX_STALLED_COUNT = 20;
+/** BullMQ would fail a job by itself, with neither a code nor a note. */
+const MAX_STALLED_COUNT = 1_000_000;
+/**
+ * How often a vessel-day whose worker died is handed to the next one. What kills workers takes three of them so, and the
+ * last with nothing beside it.
+ */
+const MAX_HANDED_ON = 2;
+/** For who comes while a vessel-day has its lone turn. */
+const LONE_DELAY_MS = 10_000;
 
 export interface WorkerOptions {
   readonly redis: Redis;
@@ -57,8 +66,11 @@ export interface WorkerOptions {
   readonly random: Random;
   readonly log: Log;
   readonly timings?: Partial<WorkerTimings>;
-  /** Export one vessel-day. `signal` aborts with a CancelledError. */
-  readonly perform: (day: QueuedDay, signal: AbortSignal) => Promise<void>;
+  /**
+   * Export one vessel-day. `signal` aborts with a CancelledError. `giveUp`: too many workers have died of it; it is not
+   * to be tried, but noted, and thrown unless the day turns out to be done.
+   */
+  readonly perform: (day: QueuedDay, signal: AbortSignal, giveUp?: VesselExportError) => Promise<void>;
   /**
    * Told of a fault that every vessel-day may meet, before the job goes back into the queue. True: the queue is on
    * hold. False: the fault is the vessel-day's own, and the try counts.
@@ -86,7 +98,7 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
   const timings = { ...WORKER_TIMINGS, ...options.timings };
   /** By vessel-day, the oldest first. */
   const running = new Map<string, { readonly control: AbortController; readonly startedMs: number }>();
-
+  const loneTurn = createLoneTurn();
   /** Jobs that are no vessel-days. */
   const dropped = new WeakSet<Job>();
 
@@ -99,18 +111,47 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
     }
     // From here on nothing of it is used that was not read.
     job.data = read.day;
+    if (loneTurn.isTaken) {
+      await job.moveToDelayed(clock.nowMs() + Math.min(LONE_DELAY_MS, timings.maxWaitMs), token);
+      throw new DelayedError();
+    }
     const control = new AbortController();
     running.set(job.id!, { control, startedMs: clock.monotonicMs() });
     try {
       await withinVesselDay(job.id!, async () => {
         try {
-          await perform(job.data, control.signal);
+          await performHandedOn(job, control.signal);
         } catch (error) {
           await settle(job, token!, error, control.signal);
         }
       });
     } finally {
       running.delete(job.id!);
+      loneTurn.onEnd();
+    }
+  }
+
+  /** As often as a worker may die of it. */
+  async function performHandedOn(job: Job<QueuedDay>, signal: AbortSignal): Promise<void> {
+    const died = job.stalledCounter;
+    if (died === MAX_HANDED_ON) await performAlone(job, signal);
+    else if (died < MAX_HANDED_ON) await perform(job.data, signal);
+    else await perform(job.data, signal, workersDied(job.data, died));
+  }
+
+  /** Others end first, and none begins meanwhile. */
+  async function performAlone(job: Job<QueuedDay>, signal: AbortSignal): Promise<void> {
+    log.info({ vesselDay: job.id }, 'two workers have died with it: performed alone');
+    const turn = loneTurn.take(() => running.size - 1, signal);
+    try {
+      await pauses.add('lone');
+      await turn;
+      await perform(job.data, signal);
+    } finally {
+      // Without a listener of its own when the pause fails.
+      turn.catch(() => {});
+      loneTurn.release();
+      await pauses.delete('lone');
     }
   }
 
@@ -134,7 +175,7 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
         if (job.attemptsMade + 1 >= MAX_ATTEMPTS) return fail(job, token, error, { mayPass: true });
         throw new Error(messageOf(error));
       case 'fail':
-        return fail(job, token, error);
+        return fail(job, token, error, codeOf(error) === WORKERS_DIED ? { mayPass: true } : {});
     }
   }
 
@@ -183,6 +224,7 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
     limiter: { max: 1_000_000, duration: 1_000 },
     settings: { backoffStrategy: (attemptsMade) => timings.backoffMs(attemptsMade, options.random) },
   });
+  const pauses = createPauses(worker);
   worker.on('completed', (job) => {
     // What it says of itself may keep it in Redis.
     if (dropped.has(job)) job.remove().catch(() => {});
@@ -201,8 +243,8 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
       const [oldest] = running.values();
       return oldest === undefined ? 0 : clock.monotonicMs() - oldest.startedMs;
     },
-    pause: () => worker.pause(true),
-    resume: () => worker.resume(),
+    pause: () => pauses.add('asked'),
+    resume: () => pauses.delete('asked'),
     async stop() {
       // Closing comes first, so that nothing new is taken while what runs is handed back.
       const closed = worker.close();
@@ -219,6 +261,30 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
       await worker.backend.close(true);
     },
   };
+}
+
+/** Why no vessel-days are taken; none are as long as there is a reason. */
+function createPauses(worker: Worker) {
+  const reasons = new Set<'asked' | 'lone'>();
+  return {
+    async add(reason: 'asked' | 'lone'): Promise<void> {
+      reasons.add(reason);
+      await worker.pause(true);
+    },
+    async delete(reason: 'asked' | 'lone'): Promise<void> {
+      if (reasons.delete(reason) && reasons.size === 0 && worker.closing === undefined) await worker.resume();
+    },
+  };
+}
+
+/** Code of a vessel-day that too many workers died with. */
+const WORKERS_DIED = 'workers-died';
+
+function workersDied(day: QueuedDay, times: number): DataError {
+  return new DataError(
+    WORKERS_DIED,
+    `${formatVesselDay(day)}: found that ${times} workers died, or fell silent, while they exported it, expected at most ${MAX_HANDED_ON}; it is not handed to another one. Look at what ended them (memory, kernel log, restarts of containers) and at what the service answers for that day; the next firing of its schedule tries it again, and 'backfill ${day.job} --failed' does so at once`,
+  );
 }
 
 /** The vessel-day may be another worker's by now; the fence in the lake holds in any case. */

@@ -1,14 +1,18 @@
 /** Which series an expression means, asked of metadata. */
-import { createMetadataDecoder } from '../decode/index.ts';
+import { createMetadataDecoder, type MetadataElement } from '../decode/index.ts';
 import { DataError, HttpStatusError, RetriableError } from '../errors.ts';
 import { describeRequest, splitExpressions } from '../fetch/address.ts';
-import type { QueryRequest, QueryResponse, SeriesMetadata } from '../model/index.ts';
+import type { QueryRequest, QueryResponse } from '../model/index.ts';
 import { wireShape } from '../model/index.ts';
 import { answerFault } from './answer-faults.ts';
 import type { SourceContext } from './context.ts';
 
-/** Upper bound of one metadata body, in bytes decompressed. */
-const MAX_METADATA_BYTES = 256 * 1024 * 1024;
+/** Series that one answer may list: the largest fleets have 20,000 vessels of some hundred. */
+const MAX_ELEMENTS = 10_000_000;
+/** Bytes of the series that are kept of an expression, as they came: MAX_SERIES of a vessel with 1.3 kB each. */
+const MAX_KEPT_BYTES = 64 * 1024 * 1024;
+/** An answer is decoded as it comes, so this bounds its time and not memory: 4 kB for each of four million series. */
+const MAX_BODY_BYTES = 16 * 1024 * 1024 * 1024;
 
 /**
  * What to do about 404, and about an answer without any series that was meant, which nobody can tell from a service
@@ -16,36 +20,47 @@ const MAX_METADATA_BYTES = 256 * 1024 * 1024;
  */
 type OnNothing = 'take' | 'throw' | 'ask-again';
 
+/** What an expression matches. */
+interface Matched<T> {
+  /** Series that the answers list and that were meant. */
+  readonly listed: number;
+  /** Those that were kept. */
+  readonly kept: readonly T[];
+}
+
 /**
- * What `keep` takes of each series that one metadata expression matches; `keep` sees those of a try that broke off
- * too. Only that is held: a fleet has hundreds of thousands of series.
+ * Ask which series a metadata expression matches. `keep` sees each, of a try that broke off too, and takes what it needs:
+ * only that is held, and nothing of what it answers with undefined, for a fleet has millions of series. Throws DataError
+ * `too-many-series` where an answer lists or a vessel-day would keep too many; else as the client, the decoder, and
+ * `onNothing` says.
  */
 export async function askMetadata<T>(
   context: Pick<SourceContext, 'client' | 'signal' | 'stats'>,
   expression: string,
-  keep: (series: SeriesMetadata) => T,
+  keep: (element: MetadataElement) => T | undefined,
   onNothing: OnNothing,
-): Promise<T[]> {
+): Promise<Matched<T>> {
   const { client, signal, stats } = context;
-  const matched: T[] = [];
+  const matched = { listed: 0, kept: [] as T[] };
   const { asked, isMeant } = metadataQuestion(expression);
   const request: QueryRequest = { family: 'metadata', expressions: [asked], format: 'json' };
   for (const part of splitExpressions(request, client.baseUrlBytes)) {
     try {
-      const kept = await client.exchange(
+      const answer = await client.exchange(
         () => part,
         async (response) => {
-          const ofTry: T[] = [];
-          await readAnswer(response, part, (series) => {
-            if (isMeant(series.id)) ofTry.push(keep(series));
-          });
-          if (ofTry.length === 0 && onNothing === 'ask-again') throw nothingFound(part, 'lists no series');
+          const ofTry = await readAnswer(response, part, isMeant, keep);
+          if (ofTry.listed === 0 && onNothing === 'ask-again') throw nothingFound(part, 'lists no series');
           return ofTry;
         },
-        { signal, stats, isDoubted: (status) => onNothing === 'ask-again' && status === 404 },
+        {
+          ...{ signal, stats, maxBodyBytes: MAX_BODY_BYTES },
+          isDoubted: (status) => onNothing === 'ask-again' && status === 404,
+        },
       );
-      if (kept.length === 0 && onNothing !== 'take') throw nothingFound(part, 'lists no series');
-      for (const series of kept) matched.push(series);
+      if (answer.listed === 0 && onNothing !== 'take') throw nothingFound(part, 'lists no series');
+      matched.listed += answer.listed;
+      for (const one of answer.kept) matched.kept.push(one);
     } catch (error) {
       if (!(error instanceof HttpStatusError && error.status === 404)) throw error;
       if (onNothing !== 'take') throw nothingFound(part, 'answers 404');
@@ -58,33 +73,50 @@ function nothingFound(part: QueryRequest, found: string): RetriableError {
   return new RetriableError('nothing-found', `${describeRequest(part)}: the service ${found}`);
 }
 
-async function readAnswer(
+async function readAnswer<T>(
   response: QueryResponse,
   request: QueryRequest,
-  onSeries: (series: SeriesMetadata) => void,
-): Promise<void> {
-  const decoder = createMetadataDecoder(wireShape(response.apiVersion), onSeries);
-  let bytes = 0;
+  isMeant: ((id: string) => boolean) | undefined,
+  keep: (element: MetadataElement) => T | undefined,
+): Promise<Matched<T>> {
+  const kept: T[] = [];
+  let elements = 0;
+  let listed = 0;
+  let keptBytes = 0;
+  const decoder = createMetadataDecoder(wireShape(response.apiVersion), (element) => {
+    if (++elements > MAX_ELEMENTS) throw tooMany(`more than ${MAX_ELEMENTS} series in one answer`);
+    if (isMeant?.(element.id()) === false) return;
+    listed++;
+    const one = keep(element);
+    if (one === undefined) return;
+    kept.push(one);
+    keptBytes += element.bytes;
+    if (keptBytes > MAX_KEPT_BYTES)
+      throw tooMany(`more than ${MAX_KEPT_BYTES} bytes about ${kept.length} series that are kept`);
+  });
   try {
-    for await (const chunk of response.body) {
-      bytes += chunk.length;
-      if (bytes > MAX_METADATA_BYTES)
-        throw new DataError('page-too-large', `got more than ${MAX_METADATA_BYTES} bytes of metadata`);
-      decoder.push(chunk);
-    }
+    for await (const chunk of response.body) decoder.push(chunk);
     decoder.end();
   } catch (error) {
     throw answerFault(error, request, response);
   }
+  return { listed, kept };
+}
+
+function tooMany(found: string): DataError {
+  return new DataError(
+    'too-many-series',
+    `got ${found}, expected at most so many; select fewer series or vessels, in several jobs if need be, or report it to the operator of the query service`,
+  );
 }
 
 /**
  * Metadata has no POST, and a GET cannot carry the empty levels of a jsmea id: `*` is asked for in their place,
  * and the series that were not meant are told by their ids.
  */
-function metadataQuestion(expression: string): { asked: string; isMeant: (id: string) => boolean } {
+function metadataQuestion(expression: string): { asked: string; isMeant?: (id: string) => boolean } {
   const [domain, ...levels] = expression.split('/');
-  if (domain !== 'jsmea' || !levels.includes('')) return { asked: expression, isMeant: () => true };
+  if (domain !== 'jsmea' || !levels.includes('')) return { asked: expression };
   return {
     asked: [domain, ...levels.map((level) => level || '*')].join('/'),
     isMeant: (id) => {

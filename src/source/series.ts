@@ -1,4 +1,5 @@
 /** Which series a job selects of a vessel. */
+import type { MetadataElement } from '../decode/index.ts';
 import { cleanForeignText, RetriableError, shortName } from '../errors.ts';
 import type { SeriesMetadata } from '../model/index.ts';
 import { formatVesselDay, MAX_SERIES, vesselOf } from '../model/index.ts';
@@ -61,23 +62,22 @@ async function resolveSelection(
   const unmatched: string[] = [];
   let plain = true;
   const ids = new Set<string>();
-  /** Of another vessel nothing is held. */
-  const keep = (series: SeriesMetadata): SeriesMetadata | undefined => {
-    const vessel = series.vesselImo === null ? undefined : vesselOf(series.vesselImo);
+  /** Of another vessel nothing is read but its number. */
+  const keep = (element: MetadataElement): SeriesMetadata | undefined => {
+    const imo = element.vesselImo();
+    const vessel = imo === null ? undefined : vesselOf(imo);
     if (vessel !== undefined && vessel !== context.day.vessel) return undefined;
+    const series = element.series();
     if (ids.add(series.timeSeriesId).size > MAX_SERIES) throw tooManySeries();
     return series;
   };
   for (const selected of select) {
-    const matched = await askSelected(context, selected, keep);
-    if (matched.length === 0) {
-      unmatched.push(selected.written);
-      plain = false;
-    }
-    for (const series of matched) {
+    const { listed, kept } = await askSelected(context, selected, keep);
+    if (listed === 0) unmatched.push(selected.written);
+    if (listed === 0 || kept.length < listed) plain = false;
+    for (const series of kept) {
       // Overlapping expressions must not fetch a series twice: whether the service merges them is not promised.
-      const isMine = series !== undefined && isOfVessel(context, selected, series);
-      if (!isMine || bySeries.has(series.timeSeriesId)) plain = false;
+      if (!isOfVessel(context, selected, series) || bySeries.has(series.timeSeriesId)) plain = false;
       else bySeries.set(series.timeSeriesId, series);
     }
   }
@@ -91,8 +91,8 @@ async function resolveSelection(
 async function askSelected<T>(
   context: SourceContext,
   { expression, optional }: Selected,
-  keep: (series: SeriesMetadata) => T,
-): Promise<T[]> {
+  keep: (element: MetadataElement) => T | undefined,
+) {
   try {
     return await askMetadata(context, expression, keep, optional ? 'take' : 'throw');
   } catch (error) {

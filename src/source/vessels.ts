@@ -1,5 +1,6 @@
 /** Which vessels a metadata query names. */
-import { cleanForeignText, RetriableError } from '../errors.ts';
+import type { MetadataElement } from '../decode/index.ts';
+import { cleanForeignText, DataError, RetriableError } from '../errors.ts';
 import type { RequestStats } from '../fetch/exchange.ts';
 import { vesselOf } from '../model/index.ts';
 import type { SourcePorts } from './context.ts';
@@ -8,16 +9,20 @@ import { askMetadata } from './metadata.ts';
 interface DiscoveredVessels {
   /** Sorted; at least one. */
   readonly vessels: readonly string[];
-  /** What stands in the place of an IMO number and is none: cleaned, sorted. */
+  /** What stands in the place of an IMO number and is none: cleaned, sorted; the first thousand. */
   readonly malformed: readonly string[];
 }
 
 /** Longest text shown of what is no IMO number. */
 const SHOWN_CHARS = 60;
+/** Vessels that a discovery may find; those that are no vessels are counted apart, and never more are held. */
+const MAX_VESSELS = 50_000;
+const MAX_MALFORMED = 1_000;
 
 /**
  * Ask which vessels there are. Nobody can tell a fleet without vessels from a service that is ill, so 404 and an
- * answer without any vessel are asked again a few times, and then are RetriableError `no-vessels`.
+ * answer without any vessel are asked again a few times, and then are RetriableError `no-vessels`. Of each vessel only
+ * its number is held; throws DataError `too-many-vessels`.
  */
 export async function discoverVessels(
   { client }: Pick<SourcePorts, 'client'>,
@@ -27,11 +32,21 @@ export async function discoverVessels(
 ): Promise<DiscoveredVessels> {
   const vessels = new Set<string>();
   const malformed = new Set<string>();
-  const keep = ({ vesselImo }: { readonly vesselImo: string | null }) => {
-    if (vesselImo === null) return;
-    const vessel = vesselOf(vesselImo);
-    if (vessel !== undefined) vessels.add(vessel);
-    else malformed.add(cleanForeignText(vesselImo, [], SHOWN_CHARS));
+  let lastImo: string | null = null;
+  const keep = (element: MetadataElement): undefined => {
+    const imo = element.vesselImo();
+    // The series of a vessel mostly follow each other.
+    if (imo === null || imo === lastImo) return;
+    lastImo = imo;
+    const vessel = vesselOf(imo);
+    if (vessel === undefined) {
+      if (malformed.size < MAX_MALFORMED) malformed.add(cleanForeignText(imo, [], SHOWN_CHARS));
+    } else if (vessels.add(vessel).size > MAX_VESSELS) {
+      throw new DataError(
+        'too-many-vessels',
+        `metadata ${expression}: got more than ${MAX_VESSELS} different vessels, expected at most so many; let the job's 'vessels.discover' name fewer, in several jobs if need be, or report it to the operator of the query service`,
+      );
+    }
   };
   await askMetadata({ client, signal, stats }, expression, keep, 'ask-again').catch((error) => {
     if (!(error instanceof RetriableError && error.code === 'nothing-found')) throw error;

@@ -34,7 +34,7 @@ const FIRST: SeriesMetadata = {
 
 function decode(body: string | Uint8Array, shape: 'keyed' | 'array'): SeriesMetadata[] {
   const series: SeriesMetadata[] = [];
-  const decoder = createMetadataDecoder(shape, (one) => series.push(one));
+  const decoder = createMetadataDecoder(shape, (one) => series.push(one.series()));
   decoder.push(Buffer.from(body));
   decoder.end();
   return series;
@@ -280,7 +280,7 @@ describe('metadata one series at a time', () => {
     const body = wireBody(name);
     for (const size of [1, 7, 1_000, body.length]) {
       const series: SeriesMetadata[] = [];
-      const decoder = createMetadataDecoder(shape, (one) => series.push(one));
+      const decoder = createMetadataDecoder(shape, (one) => series.push(one.series()));
       for (let at = 0; at < body.length; at += size) decoder.push(body.subarray(at, at + size));
       decoder.end();
       expect(series).toEqual(decode(body, shape));

@@ -19,6 +19,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeParquetReadings } from '../../src/decode/index.ts';
 import { DataError } from '../../src/errors.ts';
 import { createSeriesDictionary } from '../../src/model/index.ts';
+import { arrowBody } from './arrow-body.ts';
 import { createRowCollector } from './decoded-rows.ts';
 
 const START_MILLIS = Date.UTC(2026, 0, 5);
@@ -128,16 +129,12 @@ function manyRow(n: number): string {
 describe('bodies', () => {
   it.each([
     ['one row group', 'format parquet', {}],
-    [
-      'many row groups, read in windows across them',
-      'format parquet, row_group_size 2048',
-      { windowRows: 5_000 },
-    ],
-    ['windows that end where the body ends', 'format parquet', { windowRows: 25_000, batchRows: 1_000 }],
+    ['many row groups', 'format parquet, row_group_size 2048', { batchRows: 5_000 }],
+    ['batches that end where the body ends', 'format parquet', { batchRows: 1_000 }],
     [
       'zstd and plain strings',
       'format parquet, compression zstd, dictionary_size_limit 1',
-      { windowRows: 7_777 },
+      { batchRows: 7_777 },
     ],
     ['version 2 encodings', 'format parquet, parquet_version v2', {}],
   ])('with %s give every row once, in order', async (_name, copyOptions, options) => {
@@ -171,13 +168,49 @@ describe('bodies', () => {
     expect(rows).toEqual(['b 0 long 1', 'a 0 double 1.5', 'b 1000 json "é"']);
   });
 
-  it('leave no WASM memory behind', async () => {
-    const body = await parquetOf(MANY);
-    const wasmBytes = () => (parquetWasm.wasmMemory() as { buffer: ArrayBuffer }).buffer.byteLength;
-    for (let i = 0; i < 3; i++) await decode(body);
-    const before = wasmBytes();
-    for (let i = 0; i < 10; i++) await decode(body);
-    expect(wasmBytes()).toBe(before);
+  it.each<[string, string]>([
+    ['snappy', 'compression snappy'],
+    ['gzip', 'compression gzip'],
+    ['brotli', 'compression brotli'],
+    ['LZ4', 'compression lz4_raw'],
+    ['nothing', 'compression uncompressed'],
+  ])('compressed with %s give the same', async (_name, copyOptions) => {
+    const query = `from (${MANY}) limit 5000`;
+    const { rows, error } = await decode(await parquetOf(query, `format parquet, ${copyOptions}`));
+    expect(error).toBeUndefined();
+    expect(rows).toEqual(Array.from({ length: 5_000 }, (_, n) => manyRow(n)));
+  });
+
+  describe.each([false, true])('of arrow-rs, version 2 of pages: %s', (isVersion2) => {
+    const arrowRows = Array.from({ length: 10_000 }, (_, n) => ({
+      millis: BigInt(START_MILLIS + Math.floor(n / 3)),
+      id: `IMO9321483/tag ${n % 97}`,
+      value: [BigInt(n) + 9007199254740993n, n / 8, `{"n":${n}}`][n % 3]!,
+    }));
+    const expected = Array.from({ length: 10_000 }, (_, n) => manyRow(n));
+    const [plain, delta] = ['PLAIN', 'DELTA_BINARY_PACKED'] as const;
+
+    it.each<[string, Parameters<typeof arrowBody>[1]]>([
+      ['dictionaries', {}],
+      ['small pages', { pageBytes: 512 }],
+      ['plain values', { encodings: { timestamp: plain, id: plain, json_value: plain } }],
+      ['deltas', { encodings: { timestamp: delta, long_value: delta, id: 'DELTA_LENGTH_BYTE_ARRAY' } }],
+      ['prefixes', { encodings: { id: 'DELTA_BYTE_ARRAY', json_value: 'DELTA_BYTE_ARRAY' } }],
+      ['split bytes', { encodings: { double_value: 'BYTE_STREAM_SPLIT', long_value: 'BYTE_STREAM_SPLIT' } }],
+      ['zstd', { compression: 'ZSTD', pageBytes: 4_096 }],
+    ])('with %s give the same', async (_name, layout) => {
+      const { rows, error } = await decode(arrowBody(arrowRows, { ...layout, isVersion2 }));
+      expect(error).toBeUndefined();
+      expect(rows).toEqual(expected);
+    });
+  });
+
+  it('with numbers of all sizes as deltas give the same', async () => {
+    const numbers = [0n, -1n, 2n ** 63n - 1n, -(2n ** 63n), 5n, 2n ** 32n, -(2n ** 32n) - 1n, 2n ** 53n + 1n];
+    const all = Array.from({ length: 500 }, (_, n) => numbers[(n * n + 3 * n) % 8]! ^ BigInt(n % 2));
+    const arrowRows = all.map((value, n) => ({ millis: BigInt(n + 1), id: 'a', value }));
+    const body = arrowBody(arrowRows, { encodings: { long_value: 'DELTA_BINARY_PACKED' } });
+    expect((await decode(body)).rows).toEqual(all.map((value, n) => `a ${n + 1}000 long ${value}`));
   });
 
   it('without rows give none', async () => {

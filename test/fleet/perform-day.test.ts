@@ -3,11 +3,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { openApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/config.ts';
+import { DataError } from '../../src/errors.ts';
 import type { PerformDay } from '../../src/fleet/perform-day.ts';
 import { createPerformDay } from '../../src/fleet/perform-day.ts';
 import { probeLake, probeService } from '../../src/fleet/probe.ts';
 import { silentLog, systemClock } from '../../src/model/index.ts';
-import { lakeFiles } from '../helpers/lake.ts';
+import { lakeFiles, noteOf } from '../helpers/lake.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
 import {
   DATE,
@@ -56,6 +57,24 @@ test('a vessel-day is exported, done when it comes again, and exported again whe
   expect(await perform(day, never)).toMatchObject({ status: 'published' });
   expect(await perform(day, never)).toMatchObject({ status: 'done' });
   expect(await perform({ ...day, force: true }, never)).toMatchObject({ status: 'published' });
+});
+
+test('a vessel-day that is given up is noted without being asked for, unless it is done', async () => {
+  const day = queued('measurements', '2026-01-02');
+  const before = service.requests.length;
+  const giveUp = new DataError('workers-died', 'three workers died');
+  await expect(perform(day, never, giveUp)).rejects.toBe(giveUp);
+  expect(service.requests.length).toBe(before);
+  const { job, vessel, date } = day;
+  expect(await noteOf(lake.dir, { job, vessel, date })).toMatchObject({
+    state: 'failed',
+    code: 'workers-died',
+    message: 'three workers died',
+  });
+  expect([...(await lakeFiles(lake.dir)).keys()].filter((key) => key.startsWith('_checkpoints'))).toEqual([]);
+  expect(await perform(day, never)).toMatchObject({ status: 'published' });
+  expect(await noteOf(lake.dir, { job, vessel, date })).toBeUndefined();
+  expect(await perform(day, never, giveUp)).toMatchObject({ status: 'done' });
 });
 
 test('what was published since it was compared is done', async () => {

@@ -196,8 +196,8 @@ describe.skipIf(server === undefined)('a worker', () => {
     expect(await queue.depth()).toMatchObject({ active: 1 });
   });
 
-  test('a vessel-day whose workers died too often may be tried again by the next firing', async () => {
-    await queue.add([DAY]);
+  /** A worker that takes the next vessel-day, found stalled if need be, and is killed while it has it. */
+  async function takeAndDie(): Promise<void> {
     const begun = Promise.withResolvers<void>();
     const killed = new Worker(
       QUEUE_NAME,
@@ -205,17 +205,112 @@ describe.skipIf(server === undefined)('a worker', () => {
         begun.resolve();
         return new Promise(() => {});
       },
-      { connection: redis, prefix, lockDuration: 200, skipLockRenewal: true, skipStalledCheck: true },
+      {
+        ...{ connection: redis, prefix, lockDuration: 200, skipLockRenewal: true },
+        ...{ stalledInterval: 100, maxStalledCount: 1_000_000 },
+      },
     );
     await begun.promise;
     await killed.close(true);
-    await redis.hset(`${prefix}:vessel-days:${ID}`, 'stc', 20);
-    const { perform } = failing([]);
-    startWorker({ perform, timings: { lockMs: 200, stalledCheckMs: 100 } });
-    // BullMQ alone keeps no code.
+  }
+
+  const QUICK = { lockMs: 200, stalledCheckMs: 100 };
+
+  test('a vessel-day whose worker died is handed on twice, and then fails with a code of its own', async () => {
+    await queue.add([DAY]);
+    for (let worker = 1; worker <= 3; worker++) await takeAndDie();
+    const tried: (string | undefined)[] = [];
+    const perform: WorkerOptions['perform'] = async (_day, _signal, giveUp) => {
+      tried.push(giveUp?.code);
+      if (giveUp !== undefined) throw giveUp;
+    };
+    startWorker({ perform, timings: QUICK });
     await inFailedSet().toMatchObject([
-      { code: 'unknown', message: expect.stringContaining('stalled'), mayPass: true },
+      {
+        code: 'workers-died',
+        message: expect.stringMatching(
+          /2026-01-05: found that 3 workers died.*expected at most 2;.*backfill measurements --failed/,
+        ),
+        mayPass: true,
+      },
     ]);
+    expect(tried).toEqual(['workers-died']);
+    expect(troubles).toEqual(['fail']);
+    // As the next firing does: the count begins anew.
+    await queue.remove(DAY);
+    await queue.add([DAY]);
+    await expect.poll(() => tried).toEqual(['workers-died', undefined]);
+  });
+
+  test('a vessel-day that was done when its third worker died leaves the queue', async () => {
+    await queue.add([DAY]);
+    for (let worker = 1; worker <= 3; worker++) await takeAndDie();
+    startWorker({ perform: async () => {}, timings: QUICK });
+    await expect
+      .poll(() => redis.keys(`${prefix}:vessel-days:measurements*`), { timeout: 20_000 })
+      .toEqual([]);
+    expect(troubles).toEqual([]);
+  });
+
+  test('the last try of a vessel-day that two workers died with is made alone', async () => {
+    const ends = Promise.withResolvers<void>();
+    const suspectBegun = Promise.withResolvers<void>();
+    const suspectEnds = Promise.withResolvers<void>();
+    const allDone = Promise.withResolvers<void>();
+    const events: string[] = [];
+    const [before, after] = [
+      { ...DAY, date: '2026-01-04' },
+      { ...DAY, date: '2026-01-06' },
+    ];
+    await queue.add([DAY]);
+    await takeAndDie();
+    await takeAndDie();
+    await queue.add([before]);
+    const perform: WorkerOptions['perform'] = async ({ date }) => {
+      events.push(`begin ${date}`);
+      if (date === before.date) await ends.promise;
+      if (date === DAY.date) {
+        suspectBegun.resolve();
+        await suspectEnds.promise;
+      }
+      events.push(`end ${date}`);
+      if (events.length === 6) allDone.resolve();
+    };
+    const worker = startWorker({ perform, concurrency: 3, timings: QUICK });
+    // Both are taken; the suspect waits for the other to end.
+    await expect.poll(() => worker.active, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => events).toEqual(['begin 2026-01-04']);
+    await queue.add([after]);
+    ends.resolve();
+    await suspectBegun.promise;
+    expect(worker.active).toBe(1);
+    suspectEnds.resolve();
+    await allDone.promise;
+    expect(events).toEqual(
+      ['2026-01-04', '2026-01-05', '2026-01-06'].flatMap((date) => [`begin ${date}`, `end ${date}`]),
+    );
+  });
+
+  test('a worker that stops hands back who waits for a lone turn', async () => {
+    const other = Promise.withResolvers<void>();
+    await queue.add([DAY]);
+    await takeAndDie();
+    await takeAndDie();
+    await queue.add([{ ...DAY, date: '2026-01-04' }]);
+    const begun: string[] = [];
+    const worker = startWorker({
+      concurrency: 2,
+      timings: QUICK,
+      perform: ({ date }, signal) => {
+        begun.push(date);
+        signal.addEventListener('abort', () => other.reject(signal.reason));
+        return other.promise;
+      },
+    });
+    await expect.poll(() => worker.active, { timeout: 20_000 }).toBe(2);
+    await worker.stop();
+    expect(begun).toEqual(['2026-01-04']);
+    expect(await queue.depth()).toMatchObject({ waiting: 2, active: 0, failed: 0 });
   });
 
   test('who has lost the lock without knowing it writes no failure', async () => {

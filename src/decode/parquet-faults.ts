@@ -1,0 +1,24 @@
+/** What may be wrong with a Parquet body, as DataErrors. */
+import { DataError } from '../errors.ts';
+
+export const PARQUET_ADVICE =
+  'ask for the time slice again; if it stays, report it to the operator of the service or use transport: ndjson';
+
+/** The body is no sound Parquet of the contract's columns. */
+export function badParquet(where: string, found: string, expected: string): DataError {
+  return new DataError(
+    'bad-parquet',
+    `${where} of the Parquet body: found ${found}, expected ${expected}; ${PARQUET_ADVICE}`,
+  );
+}
+
+/**
+ * More than is decoded at once: memory and time are bounded, whatever a body claims. Its code is that of any answer that
+ * is too large, so that the time slice is asked for in halves.
+ */
+export function parquetTooLarge(where: string, found: number, allowed: number, what: string): DataError {
+  return new DataError(
+    'page-too-large',
+    `${where} of the Parquet body: found ${found} ${what}, allowed are ${allowed}; a shorter time slice may hold less, else report it to the operator of the service or use transport: ndjson`,
+  );
+}

@@ -1,0 +1,187 @@
+import { badParquet } from './parquet-faults.ts';
+
+/** Types of Thrift's compact protocol. */
+const THRIFT = {
+  true: 1,
+  false: 2,
+  byte: 3,
+  i16: 4,
+  i32: 5,
+  i64: 6,
+  double: 7,
+  binary: 8,
+  list: 9,
+  struct: 12,
+};
+const STOP = 0;
+/** Parquet's own structures are seven deep. */
+const MAX_DEPTH = 24;
+const MAX_VARINT_BYTES = 10;
+
+/**
+ * Reads Thrift's compact protocol in place. Nothing is allocated for what is skipped, no list is believed to be longer
+ * than the bytes that are left, and depth is bounded. Throws DataError `bad-parquet`.
+ */
+export class ThriftReader {
+  position: number;
+  readonly #bytes: Uint8Array;
+  readonly #end: number;
+  /** What is read, for messages. */
+  readonly #where: string;
+  #depth = 0;
+
+  constructor(bytes: Uint8Array, start: number, end: number, where: string) {
+    this.#bytes = bytes;
+    this.position = start;
+    this.#end = end;
+    this.#where = where;
+  }
+
+  /** Read a struct. `onField` reads the value of a field and returns true, or leaves it to be skipped. */
+  struct(onField: (id: number, type: number) => boolean): void {
+    this.#enter();
+    for (let id = 0; ; ) {
+      const head = this.#byte();
+      const type = head & 0x0f;
+      if (type === STOP) break;
+      id = head >> 4 === 0 ? this.int() : id + (head >> 4);
+      const start = this.position;
+      if (!onField(id, type)) {
+        this.position = start;
+        this.skip(type);
+      }
+    }
+    this.#depth--;
+  }
+
+  /** Read a list of structs; `onElement` reads one. Resolves to how many there were. */
+  list(type: number, onElement: (index: number) => void): number {
+    this.#expect(type, THRIFT.list, 'a list');
+    const { size, elementType } = this.#listHead();
+    if (size > 0) this.#expect(elementType, THRIFT.struct, 'a list of structs');
+    for (let index = 0; index < size; index++) onElement(index);
+    return size;
+  }
+
+  /** A whole number; exact up to 2^53, and beyond that as large as it is. */
+  number(type: number): number {
+    if (type === THRIFT.byte) return (this.#byte() << 24) >> 24;
+    if (type < THRIFT.i16 || type > THRIFT.i64) throw this.#fault(`type ${type}`, 'a whole number');
+    return this.int();
+  }
+
+  /** The value of a boolean field, which is its type. */
+  bool(type: number): boolean {
+    if (type !== THRIFT.true && type !== THRIFT.false) throw this.#fault(`type ${type}`, 'a boolean');
+    return type === THRIFT.true;
+  }
+
+  text(type: number): string {
+    this.#expect(type, THRIFT.binary, 'a text');
+    const start = this.#skipBinary();
+    return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + start, this.position - start).toString(
+      'utf8',
+    );
+  }
+
+  /** A zigzag number. */
+  int(): number {
+    const encoded = this.#varint();
+    return encoded % 2 === 0 ? encoded / 2 : -(encoded + 1) / 2;
+  }
+
+  skip(type: number): void {
+    switch (type) {
+      case THRIFT.true:
+      case THRIFT.false:
+        return;
+      case THRIFT.byte:
+        this.#byte();
+        return;
+      case THRIFT.i16:
+      case THRIFT.i32:
+      case THRIFT.i64:
+        this.#varint();
+        return;
+      case THRIFT.double:
+        this.#advance(8);
+        return;
+      case THRIFT.binary:
+        this.#skipBinary();
+        return;
+      case THRIFT.list:
+        this.#skipList();
+        return;
+      case THRIFT.struct:
+        this.struct(() => false);
+        return;
+      default:
+        throw this.#fault(`type ${type}`, 'a type that Parquet uses');
+    }
+  }
+
+  #skipList(): void {
+    this.#enter();
+    const { size, elementType } = this.#listHead();
+    // In a list a boolean is a byte.
+    const isBoolean = elementType === THRIFT.true || elementType === THRIFT.false;
+    if (isBoolean) this.#advance(size);
+    else for (let index = 0; index < size; index++) this.skip(elementType);
+    this.#depth--;
+  }
+
+  #listHead(): { size: number; elementType: number } {
+    const head = this.#byte();
+    const size = head >> 4 === 15 ? this.#varint() : head >> 4;
+    // Each element takes a byte at least.
+    if (size > this.#end - this.position)
+      throw this.#fault(`a list of ${size}`, `at most the ${this.#end - this.position} bytes that are left`);
+    return { size, elementType: head & 0x0f };
+  }
+
+  #skipBinary(): number {
+    const length = this.#varint();
+    const start = this.position;
+    this.#advance(length);
+    return start;
+  }
+
+  #varint(): number {
+    let value = 0;
+    let scale = 1;
+    for (let count = 0; count < MAX_VARINT_BYTES; count++) {
+      const byte = this.#byte();
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+      scale *= 128;
+    }
+    throw this.#fault('a number of more than ten bytes', 'at most ten');
+  }
+
+  #byte(): number {
+    if (this.position >= this.#end) throw this.#fault('its end inside a value', 'the rest');
+    return this.#bytes[this.position++]!;
+  }
+
+  #advance(bytes: number): void {
+    if (bytes > this.#end - this.position)
+      throw this.#fault(
+        `a value of ${bytes} bytes`,
+        `at most the ${this.#end - this.position} that are left`,
+      );
+    this.position += bytes;
+  }
+
+  #enter(): void {
+    if (++this.#depth > MAX_DEPTH)
+      throw this.#fault(`structures ${this.#depth} deep`, `at most ${MAX_DEPTH}`);
+  }
+
+  #expect(type: number, expected: number, what: string): void {
+    if (type !== expected) throw this.#fault(`type ${type}`, what);
+  }
+
+  #fault(found: string, expected: string): Error {
+    return badParquet(`${this.#where}, byte ${this.position}`, found, expected);
+  }
+}

@@ -1,0 +1,55 @@
+/** A service whose Parquet claims more than it holds: the day fails with what was found, and what is published stays. */
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { HOSTILE_BODIES } from '../decode/hostile-parquet-bodies.ts';
+import { noteOf, readObject, receiptOf, unfinishedFiles } from '../helpers/lake.ts';
+import type { TestService } from '../helpers/run.ts';
+import {
+  DATE,
+  FEW_SERIES,
+  mustExport,
+  newLake,
+  runExport,
+  startTestService,
+  VESSEL,
+} from '../helpers/run.ts';
+
+const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
+const JOBS = { measurements: { ...FEW_SERIES, transport: 'parquet' } };
+/** What a time slice of a day is halved to at most, down to a second, with each attempt at one of them. */
+const MOST_REQUESTS = 40;
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService({ readingsPerDay: 2_000 });
+});
+afterEach(() => {
+  service.faults = undefined;
+});
+afterAll(() => service.close());
+
+test.each([
+  // Of a day that counts readings, twice as many are allowed, and 250,000 more.
+  ['a thousand million rows in some hundred bytes', /found 1000000000 rows, allowed are 25\d{4};/],
+  ['a ZSTD page of 40 MB that says so', /bytes in pages that are open at once, allowed are 33554432;/],
+  ['structures a hundred thousand deep', /found structures 25 deep, expected at most 24;/],
+])('%s', async (name, message) => {
+  const { body, code } = HOSTILE_BODIES.find((each) => each.name === name)!;
+  const garbage = { kind: 'garbage', body: body(), contentType: 'application/vnd.apache.parquet' } as const;
+  await using lake = await newLake();
+  await mustExport({ service, lakeUrl: lake.url, jobs: JOBS });
+  const published = await readObject(lake.dir, DAY);
+  const receipt = await receiptOf(lake.dir, DAY);
+
+  service.faults = ({ family }) => (family === 'measurements' ? garbage : undefined);
+  const before = service.requests.length;
+  const args = { from: DATE, to: '2026-01-06', force: true };
+  const ran = await runExport({ service, lakeUrl: lake.url, jobs: JOBS, args });
+  expect(ran).toMatchObject({ code: 1, results: [{ code, message: expect.stringMatching(message) }] });
+  expect(ran.results[0]!.message).toContain('measurements');
+  expect(service.requests.length - before).toBeLessThan(MOST_REQUESTS);
+  expect(await noteOf(lake.dir, DAY)).toMatchObject({ state: 'failed', code });
+  expect(await unfinishedFiles(lake.dir)).toEqual([]);
+  expect(await receiptOf(lake.dir, DAY)).toEqual(receipt);
+  expect(await readObject(lake.dir, DAY)).toEqual(published);
+});
