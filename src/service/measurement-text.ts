@@ -1,9 +1,9 @@
 /**
- * Measurements as JSON text, written byte by byte: this is the service's hot path. A batch becomes one buffer;
+ * Measurements as JSON text, written byte by byte: this is the service's hot path. Rows of a batch become one buffer;
  * memory is bounded by that buffer.
  */
 import type { ColumnBatch } from '../model/index.ts';
-import { DOUBLE, jsonTextAt, jsonTextBytes, LONG, MICROS_PER_SECOND, microsToIso } from '../model/index.ts';
+import { DOUBLE, JSON_TEXT, jsonTextAt, LONG, MICROS_PER_SECOND, microsToIso } from '../model/index.ts';
 import { floatText } from './formats.ts';
 
 const SECOND_CHARS = 'YYYY-MM-DDTHH:MM:SS.'.length;
@@ -37,16 +37,16 @@ export class MeasurementTextWriter {
     this.#separator = separator;
   }
 
-  /** The batch as text, in memory of its own. */
-  write(batch: ColumnBatch): Uint8Array {
-    const { rows, timestampMicros, seriesCodes, kinds, jsonText } = batch;
+  /** Rows `[from, to)` of the batch as text, in memory of its own. */
+  write(batch: ColumnBatch, from = 0, to = batch.rows): Uint8Array {
+    const { timestampMicros, seriesCodes, kinds, jsonText } = batch;
     // Only what is written is ever touched by the operating system.
     const out = Buffer.allocUnsafeSlow(
-      rows * (this.#longestHead + NUMBER_BYTES + 2) + jsonTextBytes(jsonText),
+      (to - from) * (this.#longestHead + NUMBER_BYTES + 2) + jsonBytesOf(batch, from, to),
     );
     const lines = this.#separator === 'newline';
     let at = 0;
-    for (let row = 0; row < rows; row++) {
+    for (let row = from; row < to; row++) {
       if (!lines) {
         if (!this.#first) out[at++] = 0x2c;
         this.#first = false;
@@ -80,6 +80,17 @@ export class MeasurementTextWriter {
     for (let i = 0; i < SECOND_CHARS; i++) out[at + i] = text[i]!;
     writeDigits(out, at + SECOND_CHARS, micros - second * MICROS_PER_SECOND, MICROS_CHARS);
   }
+}
+
+/** Bytes of the JSON texts among rows `[from, to)`. */
+function jsonBytesOf({ kinds, words, jsonText }: ColumnBatch, from: number, to: number): number {
+  let bytes = 0;
+  for (let row = from; row < to; row++) {
+    if (kinds[row] !== JSON_TEXT) continue;
+    const entry = words[2 * row]!;
+    bytes += jsonText.ends[entry]! - (entry === 0 ? 0 : jsonText.ends[entry - 1]!);
+  }
+  return bytes;
 }
 
 function writeAscii(out: Uint8Array, at: number, text: string): number {

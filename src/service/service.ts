@@ -3,7 +3,8 @@
  *
  *   http-server     every request: limits on size, error bodies
  *   routes          rate limit → bearer → concurrency → version → expressions → parameters → answer
- *   answers         what each family answers; measurement-text, metadata-body, statistics(-body)
+ *   answers         what each family answers; measurement-text, parquet-body, metadata-body, statistics(-body)
+ *   turns           how answers share the event loop, and how their work is stopped
  *   data/           where series and readings come from: the made-up fleet, or an exported lake
  */
 import type { AddressInfo } from 'node:net';
@@ -20,9 +21,9 @@ import { createHttpServer } from './http-server.ts';
 import { ConcurrencyLimit, RateLimit } from './limits.ts';
 import { registerOpenApi } from './openapi.ts';
 import type { RunningService, ServiceOptions } from './options.ts';
-import { createParquetEncoder } from './parquet-body.ts';
 import { registerRoutes } from './routes.ts';
 import { AUTH_SEGMENT, registerTokenEndpoint } from './token-endpoint.ts';
+import { Turns } from './turns.ts';
 
 /**
  * Start a query service and resolve when it listens. Throws ConfigError when an option is wrong, the data
@@ -40,11 +41,13 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const source = options.hooks?.watchData?.(data) ?? data;
   const authority = new TokenAuthority(clients, options.tokenTtlSeconds, options.clock);
   const app = createHttpServer(log);
+  const turns = new Turns(options.clock);
   const context = {
     tenant: options.tenant,
     authority,
     rateLimit: new RateLimit(options.ratePerMinute),
     concurrencyLimit: new ConcurrencyLimit(options.maxConcurrency),
+    turns,
     latencyMs: options.latencyMs ?? 0,
     hooks: options.hooks ?? {},
     clock: options.clock,
@@ -53,7 +56,6 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     answers: {
       source,
       toInclusive: options.toInclusive ?? false,
-      encodeParquet: createParquetEncoder(engine),
     },
   };
   registerTokenEndpoint(app, context);
@@ -79,7 +81,9 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     clientSecret: clients[0]!.clientSecret,
     revokeTokens: () => authority.revokeAll(),
     close: async () => {
+      // Connections first, so that no work begins any more; then what is under way.
       await app.close();
+      await turns.close();
       await engine.close();
     },
   };
