@@ -2,12 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { endsWithin } from '../concurrency.ts';
 import { ConfigError, messageOf } from '../errors.ts';
 import { systemClock, VESSEL_ID } from '../model/index.ts';
 import type { ServiceClient } from '../service/credentials.ts';
 import { startService } from '../service/service.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
+
+/** From the signal to the end of the process, whatever is being answered. */
+const STOP_MS = 4_000;
 
 interface ServiceCommandOptions {
   readonly host: string;
@@ -34,6 +38,7 @@ export async function serviceCommand(
   options: ServiceCommandOptions,
 ): Promise<number> {
   const { host, port, tenant, seed, vessels, readingsPerDay, rate, maxConcurrency, latency } = options;
+  const log = commandLog(context, 'info');
   const service = await startService({
     host,
     port,
@@ -45,7 +50,8 @@ export async function serviceCommand(
     ...(latency === undefined ? {} : { latencyMs: latency }),
     tokenTtlSeconds: options.tokenTtl,
     clock: systemClock,
-    log: commandLog(context, 'info'),
+    signal: context.signal,
+    log,
   });
   const { baseUrl, authUrl, clientId, clientSecret } = service;
   context.stdout.write(`${JSON.stringify({ baseUrl, authUrl, clientId, clientSecret })}\n`);
@@ -53,7 +59,8 @@ export async function serviceCommand(
     if (context.signal.aborted) stopped();
     context.signal.addEventListener('abort', () => stopped(), { once: true });
   });
-  await service.close();
+  if (!(await endsWithin(service.close(), STOP_MS, systemClock)))
+    log.warn({ afterMs: STOP_MS }, 'some work did not stop; the process ends without it');
   return EXIT_OK;
 }
 

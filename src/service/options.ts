@@ -21,6 +21,8 @@ export interface ServiceOptions {
   readonly latencyMs?: number;
   readonly tokenTtlSeconds: number;
   readonly clock: Clock;
+  /** Gives up the start; it does not end a service that runs. */
+  readonly signal?: AbortSignal;
   readonly log?: Log;
   /** Absent: nothing watches the requests or stands around their answers. */
   readonly hooks?: ServiceHooks;
@@ -53,6 +55,6 @@ export interface RunningService {
   readonly clientSecret: string;
   /** Make every token issued so far invalid. */
   revokeTokens(): void;
-  /** Stops at once: open connections and bodies are destroyed. */
+  /** Stops at once: open connections and bodies are destroyed. Resolves when the work for them has ended. */
   close(): Promise<void>;
 }

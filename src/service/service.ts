@@ -27,7 +27,7 @@ import { Turns } from './turns.ts';
 
 /**
  * Start a query service and resolve when it listens. Throws ConfigError when an option is wrong, the data
- * cannot be read, or the port cannot be had.
+ * cannot be read, or the port cannot be had, and the signal's reason when it is aborted before.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   checkOptions(options);
@@ -89,8 +89,12 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   };
 }
 
-async function openData({ data, clock }: ServiceOptions, engine: Engine, log: Log): Promise<DataSource> {
-  if ('dataDir' in data) return openLakeSource(data.dataDir, engine, log);
+async function openData(
+  { data, clock, signal }: ServiceOptions,
+  engine: Engine,
+  log: Log,
+): Promise<DataSource> {
+  if ('dataDir' in data) return openLakeSource(data.dataDir, engine, log, signal);
   return createMadeUpSource({ ...data, nowMs: () => clock.nowMs() });
 }
 
