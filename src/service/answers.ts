@@ -46,8 +46,11 @@ export interface Answer {
   body(source: DataSource): AsyncIterable<Uint8Array | string>;
 }
 
-/** Check everything that can be refused, and say how the answer is made. Throws HttpError. */
-export function prepareAnswer(query: Query, context: AnswerContext): Answer {
+/**
+ * Check everything that can be refused, and say how the answer is made. Throws HttpError, and the reason of the work's
+ * signal.
+ */
+export async function prepareAnswer(query: Query, context: AnswerContext): Promise<Answer> {
   const { family, parameters } = query;
   const { work } = context;
   const { shape } = query.version;
@@ -56,7 +59,8 @@ export function prepareAnswer(query: Query, context: AnswerContext): Answer {
   const naming = parseNaming(parameters);
   const statistics = family === 'statistics' ? parseStatistics(parameters, shape, nowMicros) : undefined;
   const range = readingsRange(query, statistics, context);
-  const series = selectSeries(context.source.series, query.selectors, { ...naming, mayRead: query.mayRead });
+  const options = { ...naming, mayRead: query.mayRead };
+  const series = await selectSeries(context.source.series, query.selectors, options, work);
 
   if (range === undefined) return { format, range, body: () => metadataBody(series, shape, format, work) };
   if (statistics === undefined)

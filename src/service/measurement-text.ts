@@ -9,7 +9,7 @@ import { floatText } from './formats.ts';
 const SECOND_CHARS = 'YYYY-MM-DDTHH:MM:SS.'.length;
 const MICROS_CHARS = 6;
 /** A line's beginning is copied whole, then the time is written into it. */
-const BLANK_TIME = 'YYYY-MM-DDTHH:MM:SS.ffffff';
+const BLANK_TIME = Buffer.from('YYYY-MM-DDTHH:MM:SS.ffffffZ","value":');
 /** Longest text of a number. */
 const NUMBER_BYTES = 32;
 const ZERO = 48;
@@ -17,10 +17,10 @@ const encoder = new TextEncoder();
 
 /** Writes batches as objects `{"id":…,"timestamp":…,"value":…}`, each followed by a newline or led by a comma. */
 export class MeasurementTextWriter {
-  /** Everything before the value, by series, with a blank time. */
-  readonly #heads: readonly Uint8Array[];
+  readonly #ids: readonly string[];
+  /** Everything before the value, by series, with a blank time; made when the series is first met. */
+  readonly #heads: (Uint8Array | undefined)[];
   readonly #timeAt: Int32Array;
-  readonly #longestHead: number;
   readonly #separator: 'newline' | 'comma';
   #first = true;
   #second = Number.NaN;
@@ -28,12 +28,9 @@ export class MeasurementTextWriter {
 
   /** `ids[code]` is how the series of that code is answered. */
   constructor(ids: readonly string[], separator: 'newline' | 'comma') {
-    const starts = ids.map((id) => encoder.encode(`{"id":${JSON.stringify(id)},"timestamp":"`));
-    this.#timeAt = Int32Array.from(starts, (start) => start.length);
-    this.#heads = ids.map((id) =>
-      encoder.encode(`{"id":${JSON.stringify(id)},"timestamp":"${BLANK_TIME}Z","value":`),
-    );
-    this.#longestHead = this.#heads.reduce((longest, head) => Math.max(longest, head.length), 0);
+    this.#ids = ids;
+    this.#heads = new Array(ids.length).fill(undefined);
+    this.#timeAt = new Int32Array(ids.length);
     this.#separator = separator;
   }
 
@@ -42,7 +39,7 @@ export class MeasurementTextWriter {
     const { timestampMicros, seriesCodes, kinds, jsonText } = batch;
     // Only what is written is ever touched by the operating system.
     const out = Buffer.allocUnsafeSlow(
-      (to - from) * (this.#longestHead + NUMBER_BYTES + 2) + jsonBytesOf(batch, from, to),
+      (to - from) * (NUMBER_BYTES + 2) + this.#headBytes(batch, from, to) + jsonBytesOf(batch, from, to),
     );
     const lines = this.#separator === 'newline';
     let at = 0;
@@ -68,6 +65,24 @@ export class MeasurementTextWriter {
       if (lines) out[at++] = 0x0a;
     }
     return out.subarray(0, at);
+  }
+
+  /** Makes the heads that rows `[from, to)` need; their bytes. */
+  #headBytes({ seriesCodes }: ColumnBatch, from: number, to: number): number {
+    let bytes = 0;
+    for (let row = from; row < to; row++) {
+      const code = seriesCodes[row]!;
+      bytes += (this.#heads[code] ?? this.#makeHead(code)).length;
+    }
+    return bytes;
+  }
+
+  #makeHead(code: number): Uint8Array {
+    const start = encoder.encode(`{"id":${JSON.stringify(this.#ids[code])},"timestamp":"`);
+    const head = Buffer.concat([start, BLANK_TIME]);
+    this.#heads[code] = head;
+    this.#timeAt[code] = start.length;
+    return head;
   }
 
   #writeTime(out: Uint8Array, at: number, micros: number): void {

@@ -65,11 +65,14 @@ class Levels {
 
 /** Fills one row group after the other, always in the same memory. */
 export class RowGroupColumns {
-  /** The place of each series' id among the distinct ids, and these as plain encoded text. */
-  readonly #idOfCode: Int32Array;
-  readonly #ids: readonly Uint8Array[];
-  /** The row group's dictionary: entry + 1 of an id, 0 where it has none yet. */
-  readonly #entryOfId: Int32Array;
+  /** Id of each series, and its place among the distinct ids met so far; -1 before it is met. */
+  readonly #ids: readonly string[];
+  readonly #placeOfCode: Int32Array;
+  readonly #places = new Map<string, number>();
+  /** By place: the id in plain encoding. */
+  readonly #texts: Uint8Array[] = [];
+  /** The row group's dictionary: entry + 1 of each place, 0 where it has none yet; and the places in it. */
+  readonly #entryOfPlace: Int32Array;
   #dictionary: number[] = [];
   readonly #entries = new Int32Array(ROW_GROUP_ROWS);
   readonly #times = new Int32Array(2 * ROW_GROUP_ROWS);
@@ -84,14 +87,9 @@ export class RowGroupColumns {
 
   /** `ids[code]` is how the series of that code is answered. */
   constructor(ids: readonly string[]) {
-    const places = new Map<string, number>();
-    this.#idOfCode = Int32Array.from(ids, (id) => {
-      const place = places.get(id) ?? places.size;
-      places.set(id, place);
-      return place;
-    });
-    this.#ids = Array.from(places.keys(), plainText);
-    this.#entryOfId = new Int32Array(places.size);
+    this.#ids = ids;
+    this.#placeOfCode = new Int32Array(ids.length).fill(-1);
+    this.#entryOfPlace = new Int32Array(ids.length);
   }
 
   get rows(): number {
@@ -117,7 +115,7 @@ export class RowGroupColumns {
     this.#times[2 * at] = millis - high * LOW_WORDS;
     this.#times[2 * at + 1] = high;
     this.#all.set++;
-    this.#entries[at] = this.#entryOf(this.#idOfCode[seriesCodes[row]!]!);
+    this.#entries[at] = this.#entryOf(seriesCodes[row]!);
     const kind = kinds[row]!;
     if (kind === JSON_TEXT) {
       this.#jsonLevels.add(at);
@@ -134,11 +132,25 @@ export class RowGroupColumns {
     levels.add(at);
   }
 
-  #entryOf(id: number): number {
-    const known = this.#entryOfId[id]!;
+  #entryOf(code: number): number {
+    let place = this.#placeOfCode[code]!;
+    if (place < 0) place = this.#placeOf(code);
+    const known = this.#entryOfPlace[place]!;
     if (known !== 0) return known - 1;
-    this.#entryOfId[id] = this.#dictionary.push(id);
+    this.#entryOfPlace[place] = this.#dictionary.push(place);
     return this.#dictionary.length - 1;
+  }
+
+  /** Series may share an id: a dictionary has it once. */
+  #placeOf(code: number): number {
+    const id = this.#ids[code]!;
+    let place = this.#places.get(id);
+    if (place === undefined) {
+      place = this.#texts.push(plainText(id)) - 1;
+      this.#places.set(id, place);
+    }
+    this.#placeOfCode[code] = place;
+    return place;
   }
 
   /** The columns of the rows so far, in the schema's order; what is added next begins a new row group. */
@@ -164,7 +176,7 @@ export class RowGroupColumns {
   /** A dictionary of the ids that occur, and places in it. */
   async #idColumn(work: Work): Promise<EncodedColumn> {
     const texts = new ByteWriter();
-    for (const id of this.#dictionary) texts.appendBytes(this.#ids[id]!);
+    for (const place of this.#dictionary) texts.appendBytes(this.#texts[place]!);
     const dictionary = await pageOf(texts.getBytes(), (sizes) => ({
       type: 'DICTIONARY_PAGE' as const,
       ...sizes,
@@ -182,7 +194,7 @@ export class RowGroupColumns {
   }
 
   #clear(): void {
-    for (const id of this.#dictionary) this.#entryOfId[id] = 0;
+    for (const place of this.#dictionary) this.#entryOfPlace[place] = 0;
     this.#dictionary = [];
     // The text's memory goes with its row group: few are as large as the largest.
     this.#json = new ByteWriter(64 * 1024);

@@ -68,7 +68,9 @@ async function serve(
   seen.clientId = bearer.clientId;
   const leave = context.concurrencyLimit.enter(bearer.clientId);
   const work = context.turns.begin();
-  reply.raw.once('close', () => work.close());
+  // The client may have gone while its token was checked.
+  if (reply.raw.closed) work.close();
+  else reply.raw.once('close', () => work.close());
   // A place is taken for as long as there is work, whoever still listens.
   void work.ended.then(leave);
   if (context.latencyMs > 0) await context.clock.sleep(context.latencyMs);
@@ -83,7 +85,11 @@ async function serve(
     accept: request.headers.accept,
     mayRead: bearer.mayRead,
   };
-  const answer = prepareAnswer(query, { ...context.answers, nowMs, work });
+  const answer = await prepareAnswer(query, { ...context.answers, nowMs, work }).catch((error: unknown) => {
+    if (!work.signal.aborted) throw error;
+  });
+  // Nobody is there to be told.
+  if (answer === undefined) return reply.hijack();
   seen.range = answer.range;
 
   reply.header('content-type', CONTENT_TYPES[answer.format]);

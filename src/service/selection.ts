@@ -3,6 +3,8 @@ import type { SeriesRecord } from './data/source.ts';
 import type { Domain } from './domains.ts';
 import type { Selector } from './expressions.ts';
 import { HttpError } from './http-error.ts';
+import type { Work } from './turns.ts';
+import { STEPS_PER_LOOK } from './turns.ts';
 
 export interface SelectedSeries {
   readonly record: SeriesRecord;
@@ -26,15 +28,17 @@ const MAX_WILDCARD_EXPRESSIONS = 500;
  * The id is in the domain of the first selector that matches, or in the output domain; a series without a name
  * there is left out. Throws 404 when nothing matches, 400 for too many wildcards.
  */
-export function selectSeries(
+export async function selectSeries(
   all: readonly SeriesRecord[],
   selectors: readonly Selector[],
   options: SelectionOptions,
-): SelectedSeries[] {
+  work: Work,
+): Promise<SelectedSeries[]> {
   const find = firstMatch(selectors);
   const selected: SelectedSeries[] = [];
   let matched = 0;
-  for (const record of all) {
+  for (const [index, record] of all.entries()) {
+    if (index % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
     if (!options.mayRead(record.vessel)) continue;
     const selector = find(record);
     if (selector === undefined) continue;

@@ -46,7 +46,7 @@ export async function* computeStatistics(
   query: StatisticsQuery,
   work: Work,
 ): AsyncGenerator<StatisticsResult[], void, void> {
-  const { named, groupOf, shared } = groupSeries(query);
+  const { named, groupOf, shared } = await groupSeries(query, work);
   const timesOnly = needTimesOnly(query.aggregations);
   const open: (OpenWindow | undefined)[] = new Array(named.length).fill(undefined);
   const records = query.series.map(({ record }) => record);
@@ -128,15 +128,16 @@ function resultOf(
 }
 
 /** Which series are answered as one: the first of each group gives its name. */
-function groupSeries({ series, mergeSharedIds }: StatisticsQuery) {
+async function groupSeries({ series, mergeSharedIds }: StatisticsQuery, work: Work) {
   if (!mergeSharedIds) return { named: series, groupOf: series.map((_, index) => index), shared: false };
   const groups = new Map<string, number>();
   const named: SelectedSeries[] = [];
-  const groupOf = series.map((selected) => {
+  const groupOf: number[] = [];
+  for (const selected of series) {
+    if (groupOf.length % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
     const known = groups.get(selected.id);
-    if (known !== undefined) return known;
-    groups.set(selected.id, named.length);
-    return named.push(selected) - 1;
-  });
+    if (known === undefined) groups.set(selected.id, named.length);
+    groupOf.push(known ?? named.push(selected) - 1);
+  }
   return { named, groupOf, shared: named.length < series.length };
 }

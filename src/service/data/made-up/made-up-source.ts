@@ -59,11 +59,10 @@ export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
     need: ReadingsNeed,
     work: Work,
   ): AsyncGenerator<ReadingsSlice, void, void> {
-    const selected = records.map((record) => byId.get(record.timeSeriesId)!);
     const toMicros = Math.min(range.toMicros, options.nowMs() * MICROS_PER_MILLI);
     let fromMicros = Math.max(range.fromMicros, FLEET_EPOCH_MINUTE * 60 * MICROS_PER_MILLI * 1000);
+    const { selected, makers } = await resolve(records, byId, voyages, work);
     const sliceMicros = sliceLength(selected);
-    const makers = await makersOf(selected, voyages, work);
     const writer = new SliceWriter(selected, makers, isSilent, need, work);
     while (fromMicros < toMicros) {
       if (work.isDue()) await work.pause();
@@ -78,17 +77,22 @@ export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
   return { series: fleet.map((series) => series.record), vessels, isSilent, read };
 }
 
-async function makersOf(
-  selected: readonly FleetSeries[],
+/** The series that are meant, and who makes their readings. */
+async function resolve(
+  records: readonly SeriesRecord[],
+  byId: ReadonlyMap<string, FleetSeries>,
   voyages: ReadonlyMap<string, Voyage>,
   work: Work,
-): Promise<ReadingMaker[]> {
+): Promise<{ selected: FleetSeries[]; makers: ReadingMaker[] }> {
+  const selected: FleetSeries[] = [];
   const makers: ReadingMaker[] = [];
-  for (const series of selected) {
-    if (makers.length % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
+  for (const { timeSeriesId } of records) {
+    if (selected.length % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
+    const series = byId.get(timeSeriesId)!;
+    selected.push(series);
     makers.push(createReadingMaker(series, voyages.get(series.vessel.identifier)!));
   }
-  return makers;
+  return { selected, makers };
 }
 
 function sliceLength(selected: readonly FleetSeries[]): number {
