@@ -13,6 +13,9 @@ const TURN_MS = 5;
 /** Cheap steps, such as a row, between two calls of `isDue`. */
 export const STEPS_PER_LOOK = 512;
 
+/** Looks of a work that are never due: a small answer, which has no more of them, does not wait behind large ones. */
+export const FREE_LOOKS = 8;
+
 /** The making of one answer, as those see it who do it. */
 export interface Work {
   /** Aborted once nobody wants the answer any more: its client has gone, or the service ends. */
@@ -89,6 +92,7 @@ class AnswerWork implements Work {
   readonly #turns: Turns;
   readonly #stop = new AbortController();
   readonly #end = Promise.withResolvers<void>();
+  #looks = 0;
   #isClosed = false;
   #isRunning = false;
 
@@ -106,7 +110,12 @@ class AnswerWork implements Work {
   }
 
   isDue(): boolean {
-    return this.#stop.signal.aborted || this.#turns.isOver();
+    if (this.#stop.signal.aborted) return true;
+    if (this.#looks < FREE_LOOKS) {
+      this.#looks++;
+      return false;
+    }
+    return this.#turns.isOver();
   }
 
   async pause(): Promise<void> {

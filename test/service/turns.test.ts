@@ -9,7 +9,7 @@ import type { DataSource, ReadingsSlice } from '../../src/service/data/source.ts
 import type { ServedRequest } from '../../src/service/hooks.ts';
 import type { RunningService, ServiceOptions } from '../../src/service/options.ts';
 import { startService } from '../../src/service/service.ts';
-import { Turns } from '../../src/service/turns.ts';
+import { FREE_LOOKS, Turns } from '../../src/service/turns.ts';
 import { basic, CLIENT, testClock, VESSEL } from './running-service.ts';
 import { createTestLake } from './test-lake.ts';
 
@@ -82,6 +82,7 @@ describe('turns', () => {
     const order: string[] = [];
     const work = async (name: string) => {
       const own = turns.begin();
+      for (let look = 0; look < FREE_LOOKS; look++) expect(own.isDue()).toBe(false);
       for (let step = 0; step < 9; step++) {
         // Three steps of two milliseconds are a turn.
         while (own.isDue()) await own.pause();
