@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { endsWithin } from '../concurrency.ts';
 import { ConfigError, messageOf } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { systemClock, VESSEL_ID } from '../model/index.ts';
@@ -10,6 +11,9 @@ import { startService } from '../service/service.ts';
 import { writeJson, writeLines } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
+
+/** From the signal to the end of the process, whatever is being answered. */
+const STOP_MS = 4_000;
 
 interface ServiceCommandOptions {
   readonly host: string;
@@ -39,6 +43,7 @@ export async function serviceCommand(
   options: ServiceCommandOptions,
 ): Promise<number> {
   const { host, port, tenant, seed, vessels, readingsPerDay, rate, maxConcurrency, latency } = options;
+  const log = commandLog(context, 'info');
   const service = await startService({
     host,
     port,
@@ -50,7 +55,8 @@ export async function serviceCommand(
     ...(latency === undefined ? {} : { latencyMs: latency }),
     tokenTtlSeconds: options.tokenTtl,
     clock: systemClock,
-    log: commandLog(context, 'info'),
+    signal: context.signal,
+    log,
     // Lines for machines, on a terminal too.
     ...(options.accessLog && {
       accessLog: createLog({
@@ -73,7 +79,8 @@ export async function serviceCommand(
     if (context.signal.aborted) stopped();
     context.signal.addEventListener('abort', () => stopped(), { once: true });
   });
-  await service.close();
+  if (!(await endsWithin(service.close(), STOP_MS, systemClock)))
+    log.warn({ afterMs: STOP_MS }, 'some work did not stop; the process ends without it');
   return EXIT_OK;
 }
 

@@ -1,5 +1,6 @@
 /** Pages of Parquet, decompressed: never to more bytes than their header says, and never in more memory. */
 import { brotliDecompressSync, constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { messageOf } from '../errors.ts';
 import { badParquet } from './parquet-faults.ts';
 
 /** `CompressionCodec` of the Parquet format. */
@@ -22,7 +23,7 @@ export function decompress(codec: number, bytes: Uint8Array, size: number, where
     if ((error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE')
       throw badParquet(where, `more than ${size} bytes when decompressed`, `${size}, as its header says`);
     const name = CODEC_NAMES[codec] ?? `codec ${codec}`;
-    throw badParquet(where, `bytes that are not ${name} (${(error as Error).message})`, 'sound compression');
+    throw badParquet(where, `bytes that are not ${name} (${messageOf(error)})`, 'sound compression');
   }
   if (page.length !== size)
     throw badParquet(where, `${page.length} bytes when decompressed`, `${size}, as its header says`);

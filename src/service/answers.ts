@@ -9,11 +9,16 @@ import { MeasurementTextWriter } from './measurement-text.ts';
 import { metadataBody } from './metadata-body.ts';
 import type { RawParameters, StatisticsParameters } from './parameters.ts';
 import { measurementsRange, parseNaming, parseStatistics } from './parameters.ts';
+import { parquetBody } from './parquet-body.ts';
 import type { SelectedSeries } from './selection.ts';
 import { selectSeries } from './selection.ts';
 import { computeStatistics } from './statistics.ts';
 import { statisticsBody } from './statistics-body.ts';
+import type { Work } from './turns.ts';
 import { windowedRange } from './windows.ts';
+
+/** Readings in one piece of text: some 200 kB, which is all that waits in memory for a client that does not read. */
+const ROWS_PER_PIECE = 2_048;
 
 /** A request as the routes hand it over. */
 export interface Query {
@@ -29,15 +34,9 @@ export interface AnswerContext {
   readonly source: DataSource;
   readonly nowMs: number;
   readonly toInclusive: boolean;
-  readonly encodeParquet: ParquetEncoder;
+  /** Who makes the answer asks it for pauses. */
+  readonly work: Work;
 }
-
-/** Readings of a range as one Parquet file, in pieces. */
-export type ParquetEncoder = (
-  source: DataSource,
-  series: readonly SelectedSeries[],
-  range: TimeRange,
-) => AsyncIterable<Uint8Array>;
 
 export interface Answer {
   readonly format: Format;
@@ -47,26 +46,31 @@ export interface Answer {
   body(source: DataSource): AsyncIterable<Uint8Array | string>;
 }
 
-/** Check everything that can be refused, and say how the answer is made. Throws HttpError. */
-export function prepareAnswer(query: Query, context: AnswerContext): Answer {
+/**
+ * Check everything that can be refused, and say how the answer is made. Throws HttpError, and the reason of the work's
+ * signal.
+ */
+export async function prepareAnswer(query: Query, context: AnswerContext): Promise<Answer> {
   const { family, parameters } = query;
+  const { work } = context;
   const { shape } = query.version;
   const nowMicros = context.nowMs * MICROS_PER_MILLI;
   const format = chooseFormat(family, shape, parameters.format, query.accept);
   const naming = parseNaming(parameters);
   const statistics = family === 'statistics' ? parseStatistics(parameters, shape, nowMicros) : undefined;
   const range = readingsRange(query, statistics, context);
-  const series = selectSeries(context.source.series, query.selectors, { ...naming, mayRead: query.mayRead });
+  const options = { ...naming, mayRead: query.mayRead };
+  const series = await selectSeries(context.source.series, query.selectors, options, work);
 
-  if (range === undefined) return { format, range, body: () => metadataBody(series, shape, format) };
+  if (range === undefined) return { format, range, body: () => metadataBody(series, shape, format, work) };
   if (statistics === undefined)
     return {
       format,
       range,
       body: (source) =>
         format === 'parquet'
-          ? context.encodeParquet(source, series, range)
-          : measurementsText(source, series, range, format === 'ndjson'),
+          ? parquetBody(source, series, range, work)
+          : measurementsText(source, series, range, format === 'ndjson', work),
     };
   const { window, aggregations } = statistics;
   const statisticsQuery = { series, range, window, aggregations, mergeSharedIds: shape === 'array' };
@@ -74,7 +78,7 @@ export function prepareAnswer(query: Query, context: AnswerContext): Answer {
   return {
     format,
     range,
-    body: (source) => statisticsBody(computeStatistics(source, statisticsQuery), layout),
+    body: (source) => statisticsBody(computeStatistics(source, statisticsQuery, work), layout),
   };
 }
 
@@ -95,6 +99,7 @@ async function* measurementsText(
   selected: readonly SelectedSeries[],
   range: TimeRange,
   lines: boolean,
+  work: Work,
 ): AsyncGenerator<Uint8Array | string> {
   const writer = new MeasurementTextWriter(
     selected.map(({ id }) => id),
@@ -102,7 +107,10 @@ async function* measurementsText(
   );
   if (!lines) yield '[';
   const records = selected.map(({ record }) => record);
-  for await (const { batch } of source.read(records, range, { values: true, interleaved: true }))
-    if (batch.rows > 0) yield writer.write(batch);
+  for await (const { batch } of source.read(records, range, { values: true, interleaved: true }, work))
+    for (let from = 0; from < batch.rows; from += ROWS_PER_PIECE) {
+      if (work.isDue()) await work.pause();
+      yield writer.write(batch, from, Math.min(batch.rows, from + ROWS_PER_PIECE));
+    }
   if (!lines) yield ']';
 }

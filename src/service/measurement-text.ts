@@ -1,15 +1,15 @@
 /**
- * Measurements as JSON text, written byte by byte: this is the service's hot path. A batch becomes one buffer;
+ * Measurements as JSON text, written byte by byte: this is the service's hot path. Rows of a batch become one buffer;
  * memory is bounded by that buffer.
  */
 import type { ColumnBatch } from '../model/index.ts';
-import { DOUBLE, jsonTextAt, jsonTextBytes, LONG, MICROS_PER_SECOND, microsToIso } from '../model/index.ts';
+import { DOUBLE, JSON_TEXT, jsonTextAt, LONG, MICROS_PER_SECOND, microsToIso } from '../model/index.ts';
 import { floatText } from './formats.ts';
 
 const SECOND_CHARS = 'YYYY-MM-DDTHH:MM:SS.'.length;
 const MICROS_CHARS = 6;
 /** A line's beginning is copied whole, then the time is written into it. */
-const BLANK_TIME = 'YYYY-MM-DDTHH:MM:SS.ffffff';
+const BLANK_TIME = Buffer.from('YYYY-MM-DDTHH:MM:SS.ffffffZ","value":');
 /** Longest text of a number. */
 const NUMBER_BYTES = 32;
 const ZERO = 48;
@@ -17,10 +17,10 @@ const encoder = new TextEncoder();
 
 /** Writes batches as objects `{"id":…,"timestamp":…,"value":…}`, each followed by a newline or led by a comma. */
 export class MeasurementTextWriter {
-  /** Everything before the value, by series, with a blank time. */
-  readonly #heads: readonly Uint8Array[];
+  readonly #ids: readonly string[];
+  /** Everything before the value, by series, with a blank time; made when the series is first met. */
+  readonly #heads: (Uint8Array | undefined)[];
   readonly #timeAt: Int32Array;
-  readonly #longestHead: number;
   readonly #separator: 'newline' | 'comma';
   #first = true;
   #second = Number.NaN;
@@ -28,25 +28,22 @@ export class MeasurementTextWriter {
 
   /** `ids[code]` is how the series of that code is answered. */
   constructor(ids: readonly string[], separator: 'newline' | 'comma') {
-    const starts = ids.map((id) => encoder.encode(`{"id":${JSON.stringify(id)},"timestamp":"`));
-    this.#timeAt = Int32Array.from(starts, (start) => start.length);
-    this.#heads = ids.map((id) =>
-      encoder.encode(`{"id":${JSON.stringify(id)},"timestamp":"${BLANK_TIME}Z","value":`),
-    );
-    this.#longestHead = this.#heads.reduce((longest, head) => Math.max(longest, head.length), 0);
+    this.#ids = ids;
+    this.#heads = new Array(ids.length).fill(undefined);
+    this.#timeAt = new Int32Array(ids.length);
     this.#separator = separator;
   }
 
-  /** The batch as text, in memory of its own. */
-  write(batch: ColumnBatch): Uint8Array {
-    const { rows, timestampMicros, seriesCodes, kinds, jsonText } = batch;
+  /** Rows `[from, to)` of the batch as text, in memory of its own. */
+  write(batch: ColumnBatch, from = 0, to = batch.rows): Uint8Array {
+    const { timestampMicros, seriesCodes, kinds, jsonText } = batch;
     // Only what is written is ever touched by the operating system.
     const out = Buffer.allocUnsafeSlow(
-      rows * (this.#longestHead + NUMBER_BYTES + 2) + jsonTextBytes(jsonText),
+      (to - from) * (NUMBER_BYTES + 2) + this.#headBytes(batch, from, to) + jsonBytesOf(batch, from, to),
     );
     const lines = this.#separator === 'newline';
     let at = 0;
-    for (let row = 0; row < rows; row++) {
+    for (let row = from; row < to; row++) {
       if (!lines) {
         if (!this.#first) out[at++] = 0x2c;
         this.#first = false;
@@ -70,6 +67,24 @@ export class MeasurementTextWriter {
     return out.subarray(0, at);
   }
 
+  /** Makes the heads that rows `[from, to)` need; their bytes. */
+  #headBytes({ seriesCodes }: ColumnBatch, from: number, to: number): number {
+    let bytes = 0;
+    for (let row = from; row < to; row++) {
+      const code = seriesCodes[row]!;
+      bytes += (this.#heads[code] ?? this.#makeHead(code)).length;
+    }
+    return bytes;
+  }
+
+  #makeHead(code: number): Uint8Array {
+    const start = encoder.encode(`{"id":${JSON.stringify(this.#ids[code])},"timestamp":"`);
+    const head = Buffer.concat([start, BLANK_TIME]);
+    this.#heads[code] = head;
+    this.#timeAt[code] = start.length;
+    return head;
+  }
+
   #writeTime(out: Uint8Array, at: number, micros: number): void {
     const second = Math.floor(micros / MICROS_PER_SECOND);
     const text = this.#secondText;
@@ -80,6 +95,17 @@ export class MeasurementTextWriter {
     for (let i = 0; i < SECOND_CHARS; i++) out[at + i] = text[i]!;
     writeDigits(out, at + SECOND_CHARS, micros - second * MICROS_PER_SECOND, MICROS_CHARS);
   }
+}
+
+/** Bytes of the JSON texts among rows `[from, to)`. */
+function jsonBytesOf({ kinds, words, jsonText }: ColumnBatch, from: number, to: number): number {
+  let bytes = 0;
+  for (let row = from; row < to; row++) {
+    if (kinds[row] !== JSON_TEXT) continue;
+    const entry = words[2 * row]!;
+    bytes += jsonText.ends[entry]! - (entry === 0 ? 0 : jsonText.ends[entry - 1]!);
+  }
+  return bytes;
 }
 
 function writeAscii(out: Uint8Array, at: number, text: string): number {

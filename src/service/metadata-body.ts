@@ -3,6 +3,7 @@ import type { WireShape } from '../model/index.ts';
 import type { Format } from './formats.ts';
 import { floatText } from './formats.ts';
 import type { SelectedSeries } from './selection.ts';
+import type { Work } from './turns.ts';
 
 /** Series turned into text at once; a bound on memory, not on the answer. */
 const SERIES_PER_CHUNK = 500;
@@ -12,6 +13,7 @@ export async function* metadataBody(
   selected: readonly SelectedSeries[],
   shape: WireShape,
   format: Format,
+  work: Work,
 ): AsyncGenerator<string> {
   const write = shape === 'keyed' ? keyedMember : arrayElement;
   const [open, separator, close] =
@@ -21,6 +23,7 @@ export async function* metadataBody(
     return;
   }
   for (let at = 0; at < selected.length; at += SERIES_PER_CHUNK) {
+    if (work.isDue()) await work.pause();
     const texts = selected.slice(at, at + SERIES_PER_CHUNK).map(write);
     yield (at === 0 ? open : separator) + texts.join(separator);
   }

@@ -22,6 +22,8 @@ export interface ServiceOptions {
   readonly latencyMs?: number;
   readonly tokenTtlSeconds: number;
   readonly clock: Clock;
+  /** Gives up the start; it does not end a service that runs. */
+  readonly signal?: AbortSignal;
   readonly log?: Log;
   /** A line for every answer; absent: none. */
   readonly accessLog?: Log;
@@ -58,6 +60,6 @@ export interface RunningService {
   readonly clientSecret: string;
   /** Make every token issued so far invalid. */
   revokeTokens(): void;
-  /** Stops at once: open connections and bodies are destroyed. */
+  /** Stops at once: open connections and bodies are destroyed. Resolves when the work for them has ended. */
   close(): Promise<void>;
 }

@@ -12,13 +12,14 @@ import type { TokenAuthority } from './credentials.ts';
 import type { Selector } from './expressions.ts';
 import { parsePath, parseQueryExpression } from './expressions.ts';
 import { CONTENT_TYPES } from './formats.ts';
-import type { Body, ServedRequest, ServiceHooks } from './hooks.ts';
+import type { ServedRequest, ServiceHooks } from './hooks.ts';
 import { beginRequest, interceptedBody } from './hooks.ts';
 import { HttpError } from './http-error.ts';
 import type { ConcurrencyLimit, RateLimit } from './limits.ts';
 import { FAMILIES, readParameters } from './parameters.ts';
 import { MAX_BODY_BYTES, readExpressions } from './query-body.ts';
 import type { BodyReader } from './request-body.ts';
+import type { Turns, Work } from './turns.ts';
 import { chooseVersion } from './versions.ts';
 
 export interface RouteContext {
@@ -26,6 +27,7 @@ export interface RouteContext {
   readonly authority: TokenAuthority;
   readonly rateLimit: RateLimit;
   readonly concurrencyLimit: ConcurrencyLimit;
+  readonly turns: Turns;
   readonly latencyMs: number;
   readonly bodies: BodyReader;
   readonly accessLog: AccessLog;
@@ -33,7 +35,7 @@ export interface RouteContext {
   readonly clock: Clock;
   readonly gzip: boolean;
   readonly log: Log;
-  readonly answers: Omit<AnswerContext, 'nowMs'>;
+  readonly answers: Omit<AnswerContext, 'nowMs' | 'work'>;
 }
 
 /** Register `GET /{tenant}/{family}/{domain}/…` and `POST /{tenant}/{family}/query`. */
@@ -71,7 +73,13 @@ async function serve(
   const bearer = await context.authority.check(request.headers.authorization);
   seen.clientId = bearer.clientId;
   context.accessLog.identify(request.raw, bearer.clientId);
-  reply.raw.once('close', context.concurrencyLimit.enter(bearer.clientId));
+  const leave = context.concurrencyLimit.enter(bearer.clientId);
+  const work = context.turns.begin();
+  // The client may have gone while its token was checked.
+  if (reply.raw.closed) work.close();
+  else reply.raw.once('close', () => work.close());
+  // A place is taken for as long as there is work, whoever still listens.
+  void work.ended.then(leave);
   if (context.latencyMs > 0) await context.clock.sleep(context.latencyMs);
 
   const version = chooseVersion(headerText(request, 'x-api-version'), nowMs);
@@ -84,7 +92,11 @@ async function serve(
     accept: request.headers.accept,
     mayRead: bearer.mayRead,
   };
-  const answer = prepareAnswer(query, { ...context.answers, nowMs });
+  const answer = await prepareAnswer(query, { ...context.answers, nowMs, work }).catch((error: unknown) => {
+    if (!work.signal.aborted) throw error;
+  });
+  // Nobody is there to be told.
+  if (answer === undefined) return reply.hijack();
   seen.range = answer.range;
 
   reply.header('content-type', CONTENT_TYPES[answer.format]);
@@ -94,13 +106,18 @@ async function serve(
     reply,
     body: (change) => answer.body(change?.(source) ?? source),
   });
-  return send(context, request, reply, body);
+  if (typeof body === 'string') return reply.send(body);
+  return send(context, request, reply, work.making(logged(context, request, work, body)));
 }
 
 /** Send a body piece by piece: the next is made when the client has taken the one before. */
-function send(context: RouteContext, request: FastifyRequest, reply: FastifyReply, body: Body): FastifyReply {
-  if (typeof body === 'string') return reply.send(body);
-  const stream = Readable.from(logged(context, request, body), { objectMode: true, highWaterMark: 1 });
+function send(
+  context: RouteContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: AsyncIterable<Uint8Array | string>,
+): FastifyReply {
+  const stream = Readable.from(body, { objectMode: true, highWaterMark: 1 });
   const encodings = request.headers['accept-encoding'];
   if (
     !context.gzip ||
@@ -119,13 +136,13 @@ function send(context: RouteContext, request: FastifyRequest, reply: FastifyRepl
 async function* logged(
   { log }: RouteContext,
   request: FastifyRequest,
+  { signal }: Work,
   body: AsyncIterable<Uint8Array | string>,
 ): AsyncGenerator<Uint8Array | string> {
   try {
     yield* body;
   } catch (error) {
-    if (!request.raw.destroyed)
-      log.error({ requestId: request.id, error: messageOf(error) }, 'an answer broke off');
+    if (!signal.aborted) log.error({ requestId: request.id, error: messageOf(error) }, 'an answer broke off');
     throw error;
   }
 }

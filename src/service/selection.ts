@@ -7,6 +7,8 @@ import { HttpError } from './http-error.ts';
 import type { SeriesIndex } from './series-index.ts';
 import { indexSeries } from './series-index.ts';
 import { ComparisonsBudget, FirstMatches, SeriesMatcher } from './series-matcher.ts';
+import type { Work } from './turns.ts';
+import { STEPS_PER_LOOK } from './turns.ts';
 
 export interface SelectedSeries {
   readonly record: SeriesRecord;
@@ -30,11 +32,12 @@ const MAX_SERIES = 250_000;
  * The id is in the domain of the first selector that matches, or in the output domain; a series without a name
  * there is left out. Throws 404 when nothing matches, 400 for selectors that stand for too much.
  */
-export function selectSeries(
+export async function selectSeries(
   all: readonly SeriesRecord[],
   selectors: readonly Selector[],
   options: SelectionOptions,
-): SelectedSeries[] {
+  work: Work,
+): Promise<SelectedSeries[]> {
   const index = indexSeries(all);
   const first = firstMatches(index, selectors);
   const selected: SelectedSeries[] = [];
@@ -42,6 +45,7 @@ export function selectSeries(
   let matched = 0;
   let naming: { readonly domain: Domain; readonly ids: readonly (string | undefined)[] } | undefined;
   for (let at = 0; at < all.length; at++) {
+    if (at % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
     const position = first.of(at);
     if (position === undefined || !readable[index.vesselCodes[at]!]) continue;
     if (++matched > MAX_SERIES)

@@ -5,7 +5,8 @@
  *   connections     how many, and how long a client may take over each step
  *   token-endpoint  rate limit → client id and secret → body → token
  *   routes          rate limit → bearer → concurrency → version → body → expressions → parameters → answer
- *   answers         what each family answers; measurement-text, metadata-body, statistics(-body)
+ *   answers         what each family answers; measurement-text, parquet-body, metadata-body, statistics(-body)
+ *   turns           how answers share the event loop, and how their work is stopped
  *   data/           where series and readings come from: the made-up fleet, or an exported lake
  */
 import type { AddressInfo } from 'node:net';
@@ -25,15 +26,15 @@ import { createHttpServer } from './http-server.ts';
 import { ConcurrencyLimit, RateLimit } from './limits.ts';
 import { registerOpenApi } from './openapi.ts';
 import type { RunningService, ServiceOptions } from './options.ts';
-import { createParquetEncoder } from './parquet-body.ts';
 import { BodyReader } from './request-body.ts';
 import { registerRoutes } from './routes.ts';
 import { prepareIndex } from './series-index.ts';
 import { AUTH_SEGMENT, registerTokenEndpoint } from './token-endpoint.ts';
+import { Turns } from './turns.ts';
 
 /**
  * Start a query service and resolve when it listens. Throws ConfigError when an option is wrong, the data
- * cannot be read, or the port cannot be had.
+ * cannot be read, or the port cannot be had, and the signal's reason when it is aborted before.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   checkOptions(options);
@@ -52,11 +53,13 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const limits = { ...CONNECTION_LIMITS, ...options.connectionLimits };
   const secrets = clients.map(({ clientSecret }) => clientSecret);
   const { app, accessLog } = createHttpServer({ log, accessLog: accessLogTo, limits, clock, secrets });
+  const turns = new Turns(clock);
   const context = {
     tenant: options.tenant,
     authority,
     rateLimit: new RateLimit(options.ratePerMinute),
     concurrencyLimit: new ConcurrencyLimit(options.maxConcurrency),
+    turns,
     latencyMs: options.latencyMs ?? 0,
     bodies: new BodyReader(limits),
     accessLog,
@@ -67,7 +70,6 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     answers: {
       source,
       toInclusive: options.toInclusive ?? false,
-      encodeParquet: createParquetEncoder(engine),
     },
   };
   registerTokenEndpoint(app, context);
@@ -93,14 +95,20 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     clientSecret: clients[0]!.clientSecret,
     revokeTokens: () => authority.revokeAll(),
     close: async () => {
+      // Connections first, so that no work begins any more; then what is under way.
       await app.close();
+      await turns.close();
       await engine.close();
     },
   };
 }
 
-async function openData({ data, clock }: ServiceOptions, engine: Engine, log: Log): Promise<DataSource> {
-  if ('dataDir' in data) return openLakeSource(data.dataDir, engine, log);
+async function openData(
+  { data, clock, signal }: ServiceOptions,
+  engine: Engine,
+  log: Log,
+): Promise<DataSource> {
+  if ('dataDir' in data) return openLakeSource(data.dataDir, engine, log, signal);
   return createMadeUpSource({ ...data, nowMs: () => clock.nowMs() });
 }
 

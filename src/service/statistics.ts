@@ -2,12 +2,17 @@
  * Statistics: readings in, one row per window and id out, in order of window and then of id. Memory is bounded
  * by one slice of readings and the windows open in it.
  */
-import type { Aggregation, Micros, TimeRange } from '../model/index.ts';
+import type { Aggregation, ColumnBatch, Micros, TimeRange } from '../model/index.ts';
 import { needTimesOnly, WindowAccumulator } from './aggregations.ts';
-import type { DataSource, ReadingsSlice } from './data/source.ts';
+import type { DataSource } from './data/source.ts';
 import type { SelectedSeries } from './selection.ts';
+import type { Work } from './turns.ts';
+import { STEPS_PER_LOOK } from './turns.ts';
 import type { Window } from './windows.ts';
 import { windowAt } from './windows.ts';
+
+/** Up to fifteen values each, which become text one by one. */
+const RESULTS_PER_PIECE = 256;
 
 export interface StatisticsResult {
   /** Start of the window. */
@@ -39,48 +44,50 @@ interface OpenWindow {
 export async function* computeStatistics(
   source: DataSource,
   query: StatisticsQuery,
+  work: Work,
 ): AsyncGenerator<StatisticsResult[], void, void> {
-  const { named, groupOf, shared } = groupSeries(query);
+  const { named, groupOf, shared } = await groupSeries(query, work);
   const timesOnly = needTimesOnly(query.aggregations);
   const open: (OpenWindow | undefined)[] = new Array(named.length).fill(undefined);
-  let done: OpenWindow[] = [];
   const records = query.series.map(({ record }) => record);
-  const slices = source.read(records, query.range, {
-    values: !timesOnly,
-    // Merged series must come in one order; otherwise each series' own order is enough.
-    interleaved: shared,
-  });
-  for await (const slice of slices) {
-    gather(slice, query, groupOf, timesOnly, open, done);
-    const closed = done;
-    done = [];
+  // Merged series must come in one order; otherwise each series' own order is enough.
+  const need = { values: !timesOnly, interleaved: shared };
+  for await (const { batch, toMicros } of source.read(records, query.range, need, work)) {
+    const closed: OpenWindow[] = [];
+    for (let from = 0; from < batch.rows; from += STEPS_PER_LOOK) {
+      if (work.isDue()) await work.pause();
+      const to = Math.min(batch.rows, from + STEPS_PER_LOOK);
+      gather(batch, from, to, query, groupOf, timesOnly, open, closed);
+    }
     for (let group = 0; group < open.length; group++) {
       const current = open[group];
-      if (current === undefined || current.end > slice.toMicros) continue;
+      if (current === undefined || current.end > toMicros) continue;
       closed.push(current);
       open[group] = undefined;
     }
-    if (closed.length > 0) yield results(closed, named, query.aggregations);
+    yield* results(closed, named, query.aggregations, work);
   }
   const rest = open.filter((window) => window !== undefined);
-  if (rest.length > 0) yield results(rest, named, query.aggregations);
+  yield* results(rest, named, query.aggregations, work);
 }
 
-/** Add a slice to the windows; those that the next reading of their group has left go to `done`. */
+/** Add rows `[from, to)` to the windows; those that the next reading of their group has left go to `closed`. */
 function gather(
-  { batch }: ReadingsSlice,
+  batch: ColumnBatch,
+  from: number,
+  to: number,
   query: StatisticsQuery,
   groupOf: readonly number[],
   timesOnly: boolean,
   open: (OpenWindow | undefined)[],
-  done: OpenWindow[],
+  closed: OpenWindow[],
 ): void {
-  for (let row = 0; row < batch.rows; row++) {
+  for (let row = from; row < to; row++) {
     const micros = batch.timestampMicros[row]!;
     const group = groupOf[batch.seriesCodes[row]!]!;
     let current = open[group];
     if (current === undefined || micros >= current.end) {
-      if (current !== undefined) done.push(current);
+      if (current !== undefined) closed.push(current);
       const { start, end } = windowAt(micros, query.window, query.range);
       current = { start, end, group, accumulator: new WindowAccumulator(query.aggregations) };
       open[group] = current;
@@ -90,13 +97,26 @@ function gather(
   }
 }
 
-function results(
+/** Results in their order, some at a time. */
+async function* results(
   windows: OpenWindow[],
   named: readonly SelectedSeries[],
   aggregations: readonly Aggregation[],
-): StatisticsResult[] {
+  work: Work,
+): AsyncGenerator<StatisticsResult[], void, void> {
   windows.sort((a, b) => a.start - b.start || a.group - b.group);
-  return windows.map(({ start, group, accumulator }) => ({
+  for (let at = 0; at < windows.length; at += RESULTS_PER_PIECE) {
+    if (work.isDue()) await work.pause();
+    yield windows.slice(at, at + RESULTS_PER_PIECE).map((window) => resultOf(window, named, aggregations));
+  }
+}
+
+function resultOf(
+  { start, group, accumulator }: OpenWindow,
+  named: readonly SelectedSeries[],
+  aggregations: readonly Aggregation[],
+): StatisticsResult {
+  return {
     startMicros: start,
     id: named[group]!.id,
     domain: named[group]!.domain,
@@ -104,19 +124,20 @@ function results(
       const value = accumulator.value(aggregation);
       return value === undefined ? [] : [[aggregation, value] as const];
     }),
-  }));
+  };
 }
 
 /** Which series are answered as one: the first of each group gives its name. */
-function groupSeries({ series, mergeSharedIds }: StatisticsQuery) {
+async function groupSeries({ series, mergeSharedIds }: StatisticsQuery, work: Work) {
   if (!mergeSharedIds) return { named: series, groupOf: series.map((_, index) => index), shared: false };
   const groups = new Map<string, number>();
   const named: SelectedSeries[] = [];
-  const groupOf = series.map((selected) => {
+  const groupOf: number[] = [];
+  for (const selected of series) {
+    if (groupOf.length % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
     const known = groups.get(selected.id);
-    if (known !== undefined) return known;
-    groups.set(selected.id, named.length);
-    return named.push(selected) - 1;
-  });
+    if (known === undefined) groups.set(selected.id, named.length);
+    groupOf.push(known ?? named.push(selected) - 1);
+  }
   return { named, groupOf, shared: named.length < series.length };
 }

@@ -544,6 +544,41 @@ test('service --clients prints no secret; --access-log writes a line an answer',
   }
   expect((await cli.ended).code).toBe(0);
 });
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  test(`${signal} ends a service that is read by many, and by some who do not read on`, async () => {
+    const cli = startCli([...'service --port 0 --vessels 1 --readings-per-day 2000000'.split(' ')]);
+    const clients = new AbortController();
+    try {
+      await cli.until('stdout', /\n/);
+      const own = JSON.parse(cli.stdout) as TestService;
+      const token = await fetch(`${own.authUrl}/oauth2/token`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${btoa(`${own.clientId}:${own.clientSecret}`)}` },
+        body: new URLSearchParams({ grant_type: 'client_credentials' }),
+      });
+      const { access_token } = (await token.json()) as { access_token: string };
+      const get = (path: string) =>
+        fetch(own.baseUrl + path, {
+          headers: { authorization: `Bearer ${access_token}` },
+          signal: clients.signal,
+        });
+      const year = `${VESSEL}/*?from=2025-01-01&to=2026-01-01`;
+      const open = await Promise.all([
+        ...['json', 'ndjson', 'parquet'].map((format) => get(`/measurements/flat/${year}&format=${format}`)),
+        get(`/statistics/flat/${year}&window=none&aggregations=mean,stddev`),
+      ]);
+      expect(open.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+      // The one without an end in sight is read, the others are left standing.
+      const reading = open[1]!.arrayBuffer().catch(() => 'broken off');
+      cli.process.kill(signal);
+      expect(await cli.ended).toMatchObject({ code: 0, signal: null });
+      expect(await reading).toBe('broken off');
+    } finally {
+      clients.abort();
+      cli.process.kill('SIGKILL');
+    }
+  });
+}
 
 test('demo exports and queries its lake; again, there is nothing to do', async () => {
   const args = ['demo', '--lake', join(scratch.dir, 'demo'), '--readings-per-day', '2000'];

@@ -5,6 +5,7 @@ import type { SeriesRecord } from '../../src/service/data/source.ts';
 import type { Selector } from '../../src/service/expressions.ts';
 import { parsePath, parseQueryExpression } from '../../src/service/expressions.ts';
 import { selectSeries } from '../../src/service/selection.ts';
+import { neverDue } from './work.ts';
 
 const DOMAINS: Record<string, { named: string; levels: number; open?: boolean; statisticsOpen?: boolean }> = {
   jsmea: { named: 'jsmea', levels: 8, open: true },
@@ -77,13 +78,11 @@ function selectByReference(
   });
 }
 
-function select(series: readonly SeriesRecord[], selectors: readonly Selector[]) {
+async function select(series: readonly SeriesRecord[], selectors: readonly Selector[]) {
   try {
     const options = { outputDomain: undefined, verbose: false, mayRead: () => true };
-    return selectSeries(series, selectors, options).map(({ record, domain }) => [
-      record.timeSeriesId,
-      domain,
-    ]);
+    const selected = await selectSeries(series, selectors, options, neverDue);
+    return selected.map(({ record, domain }) => [record.timeSeriesId, domain]);
   } catch (error) {
     if ((error as { status?: number }).status === 404) return [];
     throw error;
@@ -124,14 +123,14 @@ const anExpression = fc.oneof(
 );
 
 describe('expressions of a body', () => {
-  test('select what the reference selects, by the first that matches', () => {
+  test('select what the reference selects, by the first that matches', async () => {
     const query = fc.array(fc.oneof(anExpression, fc.array(fc.nat(14), { minLength: 1, maxLength: 3 })), {
       minLength: 1,
       maxLength: 6,
     });
     let selected = 0;
-    fc.assert(
-      fc.property(someSeries, query, (series, wanted) => {
+    await fc.assert(
+      fc.asyncProperty(someSeries, query, async (series, wanted) => {
         const selectors: Selector[] = [];
         const tests: { domain: string; test: Test }[] = [];
         for (const one of wanted) {
@@ -148,7 +147,7 @@ describe('expressions of a body', () => {
             tests.push({ domain: one.domain, test: expected });
           }
         }
-        const found = select(series, selectors);
+        const found = await select(series, selectors);
         expect(found).toEqual(selectByReference(series, tests));
         selected += found.length;
       }),
@@ -157,15 +156,15 @@ describe('expressions of a body', () => {
     expect(selected).toBeGreaterThan(200);
   });
 
-  test('select a series by its own id, whatever letters it has', () => {
-    fc.assert(
-      fc.property(someSeries, fc.constantFrom('flat', 'maker', 'vis-3-8a'), (series, domain) => {
+  test('select a series by its own id, whatever letters it has', async () => {
+    await fc.assert(
+      fc.asyncProperty(someSeries, fc.constantFrom('flat', 'maker', 'vis-3-8a'), async (series, domain) => {
         for (const { names, timeSeriesId } of series) {
           const id = names.get(domain);
           const { levels } = DOMAINS[domain]!;
           if (id === undefined || /[*]|(^|\/)~/.test(id)) continue;
           if (Number.isFinite(levels) && id.split('/').length < levels) continue;
-          const found = select(series, [parseQueryExpression(`${domain}/${id}`)]);
+          const found = await select(series, [parseQueryExpression(`${domain}/${id}`)]);
           expect(found).toContainEqual([timeSeriesId, domain]);
         }
       }),
@@ -174,19 +173,19 @@ describe('expressions of a body', () => {
 });
 
 describe('expressions of a path', () => {
-  test.each(['metadata', 'statistics'] as const)('select what the reference selects: %s', (family) => {
+  test.each(['metadata', 'statistics'] as const)('select what the reference selects: %s', async (family) => {
     const path = fc.record({
       domain: fc.constantFrom('jsmea', 'flat', 'parameters', 'maker'),
       // A slash inside a level is percent-encoded, and so no end of the level.
       levels: fc.array(fc.oneof(expressionLevel, letters('a/*', 3)), { maxLength: 9 }),
     });
-    fc.assert(
-      fc.property(someSeries, path, (series, { domain, levels }) => {
+    await fc.assert(
+      fc.asyncProperty(someSeries, path, async (series, { domain, levels }) => {
         const text = [domain, ...levels.map(encodeURIComponent)].join('/');
         const expected = levels.includes('') ? undefined : reference(domain, levels, family === 'statistics');
         if (expected === undefined) expect(() => parsePath(family, text)).toThrow(/level/);
         else
-          expect(select(series, [parsePath(family, text)])).toEqual(
+          expect(await select(series, [parsePath(family, text)])).toEqual(
             selectByReference(series, [{ domain, test: expected }]),
           );
       }),
@@ -194,16 +193,16 @@ describe('expressions of a path', () => {
     );
   });
 
-  test('of vis-3-8a select by parts', () => {
+  test('of vis-3-8a select by parts', async () => {
     const levels = fc.array(fc.constantFrom('*', 'a', 'b*', 'sec', 'meta'), { maxLength: 6 });
-    fc.assert(
-      fc.property(someSeries, levels, (series, wanted) => {
+    await fc.assert(
+      fc.asyncProperty(someSeries, levels, async (series, wanted) => {
         const path = ['vis-3-8a', ...wanted].join('/');
         const expected = series.flatMap(({ names, timeSeriesId }) => {
           const id = names.get('vis-3-8a');
           return id !== undefined && partsAgree(wanted, id.split('/')) ? [[timeSeriesId, 'vis-3-8a']] : [];
         });
-        expect(select(series, [parsePath('statistics', path)])).toEqual(expected);
+        expect(await select(series, [parsePath('statistics', path)])).toEqual(expected);
       }),
       { numRuns: 1000 },
     );

@@ -118,10 +118,12 @@ describe('lakes', () => {
     writeFileSync(join(outside, 'secret.csv'), 'a\n1\n');
     writeFileSync(join(dir, 'inside.csv'), 'a\n1\n');
     const run = (sql: string) =>
-      opened.connection.runAndReadAll(sql).then(
-        () => 'done',
-        () => 'refused',
-      );
+      opened
+        .query((connection) => connection.runAndReadAll(sql))
+        .then(
+          () => 'done',
+          () => 'refused',
+        );
     expect(await run(`SELECT * FROM read_csv('${join(dir, 'inside.csv')}')`)).toBe('done');
     for (const sql of [
       `SELECT * FROM read_csv('${join(outside, 'secret.csv')}')`,

@@ -1,14 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { TimeRange } from '../../src/model/index.ts';
-import { MICROS_PER_DAY, MICROS_PER_HOUR, VESSEL_ID, vesselOf } from '../../src/model/index.ts';
+import { MICROS_PER_DAY, MICROS_PER_HOUR, systemClock, VESSEL_ID, vesselOf } from '../../src/model/index.ts';
 import { fleetVessels, imoNumber } from '../../src/service/data/made-up/fleet.ts';
 import type { MadeUpSource } from '../../src/service/data/made-up/made-up-source.ts';
 import { createMadeUpSource } from '../../src/service/data/made-up/made-up-source.ts';
 import type { SeriesRecord } from '../../src/service/data/source.ts';
 import { MeasurementTextWriter } from '../../src/service/measurement-text.ts';
+import { Turns } from '../../src/service/turns.ts';
 import { NOW_MS, VESSEL } from './running-service.ts';
 
+/** Of one that nobody else waits for. */
+const WORK = new Turns(systemClock).begin();
 const DAY_FROM = Date.UTC(2026, 0, 5) * 1000;
 
 function fleet(readingsPerDay: number, seed = 11, nowMs = NOW_MS): MadeUpSource {
@@ -25,7 +28,7 @@ async function lines(
     'newline',
   );
   let text = '';
-  for await (const { batch } of source.read(records, range, { values: true, interleaved: true }))
+  for await (const { batch } of source.read(records, range, { values: true, interleaved: true }, WORK))
     text += Buffer.from(writer.write(batch)).toString();
   return text.split('\n').slice(0, -1);
 }
@@ -36,7 +39,7 @@ async function count(
   range: TimeRange,
 ): Promise<number> {
   let rows = 0;
-  for await (const { batch } of source.read(records, range, { values: false, interleaved: false }))
+  for await (const { batch } of source.read(records, range, { values: false, interleaved: false }, WORK))
     rows += batch.rows;
   return rows;
 }

@@ -1,45 +1,74 @@
 /**
- * DuckDB, opened when it is first needed: it reads an exported lake and writes Parquet. It may touch the lake's
- * folder and a scratch folder of its own, and nothing else; extensions cannot be loaded. One thread, so that
- * the order of rows is one.
+ * DuckDB, opened when it is first needed: it reads an exported lake. It may touch the lake's folder and a scratch folder
+ * of its own, and nothing else; extensions cannot be loaded. One thread, so that the order of rows is one.
+ *
+ * What runs in DuckDB takes a thread of Node's pool, of which there are four, for as long as it takes; tokens are checked
+ * and bodies compressed there too. So few queries run at once, and the others wait in line. A query ends soon after its
+ * signal: it has to, for the process cannot exit before it.
  */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { createWaitingLine } from '../../model/waiting-line.ts';
 import type { TempFolder } from '../../temp-folder.ts';
 import { openTempFolder } from '../../temp-folder.ts';
 
-const MEMORY_LIMIT = '512MB';
+/** Above the memory that Node takes: two sorted slices of readings need a fifth of it. */
+const MEMORY_LIMIT = '256MB';
+const MAX_SPILL = '4GB';
+const QUERIES_AT_ONCE = 2;
+/** An interrupt that comes before its query has begun is lost: it is said again and again. */
+const INTERRUPT_EVERY_MS = 20;
 
 export interface Engine {
-  /** A connection for the time of `work`. */
-  connect(): Promise<EngineConnection>;
+  /** A connection for the time of some work; its queries end with `signal`. */
+  connect(signal?: AbortSignal): Promise<EngineConnection>;
   close(): Promise<void>;
 }
 
-interface EngineConnection extends AsyncDisposable {
-  readonly connection: DuckDBConnection;
-  /** Folder in which the connection may write. */
-  readonly scratchDir: string;
+export interface EngineConnection extends AsyncDisposable {
+  /**
+   * Run queries, when it is their turn, and take what they answer. Throws the signal's reason once it is aborted; an
+   * interrupted query may look like one that has ended. Must not wait for a client: others wait meanwhile.
+   */
+  query<Answer>(run: (connection: DuckDBConnection) => Promise<Answer>): Promise<Answer>;
 }
 
 /** An engine that may read below `readableDir`. Nothing is loaded before the first `connect`. */
 export function createEngine(readableDir: string | undefined): Engine {
   let opening: Promise<{ instance: DuckDBInstance; scratch: TempFolder }> | undefined;
-  const open = new Set<DuckDBConnection>();
   let closed = false;
+  let free = QUERIES_AT_ONCE;
+  const line = createWaitingLine();
 
-  async function connect(): Promise<EngineConnection> {
+  async function inTurn<Answer>(
+    connection: DuckDBConnection,
+    signal: AbortSignal | undefined,
+    run: (connection: DuckDBConnection) => Promise<Answer>,
+  ): Promise<Answer> {
+    signal?.throwIfAborted();
+    if (free > 0) free--;
+    else await line.join(signal);
+    const stopInterrupting = interruptOnAbort(connection, signal);
+    try {
+      signal?.throwIfAborted();
+      return await run(connection);
+    } finally {
+      stopInterrupting();
+      if (!line.letOneGo()) free++;
+      signal?.throwIfAborted();
+    }
+  }
+
+  async function connect(signal?: AbortSignal): Promise<EngineConnection> {
     if (closed) throw new Error('the engine is closed');
+    signal?.throwIfAborted();
     opening ??= openInstance(readableDir);
-    const { instance, scratch } = await opening;
+    const { instance } = await opening;
     const connection = await instance.connect();
-    open.add(connection);
     return {
-      connection,
-      scratchDir: scratch.path,
+      query: (run) => inTurn(connection, signal, run),
       async [Symbol.asyncDispose]() {
-        open.delete(connection);
         connection.closeSync();
       },
     };
@@ -49,12 +78,26 @@ export function createEngine(readableDir: string | undefined): Engine {
     closed = true;
     if (opening === undefined) return;
     const { instance, scratch } = await opening;
-    for (const connection of open) connection.interrupt();
     instance.closeSync();
     await scratch.remove();
   }
 
   return { connect, close };
+}
+
+/** Returns what ends it. */
+function interruptOnAbort(connection: DuckDBConnection, signal: AbortSignal | undefined): () => void {
+  let again: NodeJS.Timeout | undefined;
+  const interrupt = () => {
+    connection.interrupt();
+    again = setTimeout(interrupt, INTERRUPT_EVERY_MS);
+  };
+  if (signal?.aborted) interrupt();
+  signal?.addEventListener('abort', interrupt, { once: true });
+  return () => {
+    signal?.removeEventListener('abort', interrupt);
+    clearTimeout(again);
+  };
 }
 
 async function openInstance(readableDir: string | undefined) {
@@ -64,6 +107,7 @@ async function openInstance(readableDir: string | undefined) {
     threads: '1',
     memory_limit: MEMORY_LIMIT,
     temp_directory: join(scratch.path, 'spill'),
+    max_temp_directory_size: MAX_SPILL,
     preserve_insertion_order: 'true',
     autoload_known_extensions: 'false',
     autoinstall_known_extensions: 'false',

@@ -1,8 +1,8 @@
 /** The files of a lake: what lies where, and which dataset each job holds. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { isDate, JOB_NAME, VESSEL_ID } from '../../model/index.ts';
+import type { EngineConnection } from './engine.ts';
 import { sqlText } from './engine.ts';
 
 export interface LakeFile {
@@ -34,13 +34,15 @@ export async function listLakeFiles(dataDir: string): Promise<LakeFile[]> {
 
 /** What each job holds, by the columns of its first file; other jobs are not in the map. */
 export async function classifyJobs(
-  connection: DuckDBConnection,
+  { query }: EngineConnection,
   files: readonly LakeFile[],
 ): Promise<Map<string, LakeDataset>> {
   const datasets = new Map<string, LakeDataset>();
   for (const job of new Set(files.map((file) => file.job))) {
     const { path } = files.find((file) => file.job === job)!;
-    const reader = await connection.runAndReadAll(`SELECT name FROM parquet_schema(${sqlText(path)})`);
+    const reader = await query((connection) =>
+      connection.runAndReadAll(`SELECT name FROM parquet_schema(${sqlText(path)})`),
+    );
     const columns = new Set(reader.getRows().map(([name]) => String(name)));
     if (columns.has('domains_json')) datasets.set(job, 'metadata');
     else if (columns.has('json_value')) datasets.set(job, 'measurements');

@@ -1,6 +1,6 @@
 /** The series of a lake, from its metadata snapshots and, for vessels without any, from the readings. */
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { OTHER_FIELDS } from '../../model/index.ts';
+import type { EngineConnection } from './engine.ts';
 import { sqlText } from './engine.ts';
 import type { LakeFile } from './lake-files.ts';
 import type { SeriesRecord } from './source.ts';
@@ -9,15 +9,15 @@ type Row = Readonly<Record<string, unknown>>;
 
 /** By ascending time series id. The newest snapshot that knows a series describes it. */
 export async function readSeries(
-  connection: DuckDBConnection,
+  { query }: EngineConnection,
   metadata: readonly LakeFile[],
   measurements: readonly LakeFile[],
 ): Promise<SeriesRecord[]> {
   const series = new Map<string, SeriesRecord>();
   const oldestFirst = [...metadata].sort((a, b) => (a.date < b.date ? -1 : a.date > b.date ? 1 : 0));
   for (const { path, vessel } of oldestFirst) {
-    const reader = await connection.runAndReadAll(
-      `SELECT * FROM read_parquet(${sqlText(path)}, hive_partitioning = false)`,
+    const reader = await query((connection) =>
+      connection.runAndReadAll(`SELECT * FROM read_parquet(${sqlText(path)}, hive_partitioning = false)`),
     );
     for (const row of reader.getRowObjects()) {
       const record = recordOf(row as Row, vessel);
@@ -25,8 +25,10 @@ export async function readSeries(
     }
   }
   for (const { path, vessel } of newestPerVessel(measurements)) {
-    const reader = await connection.runAndReadAll(
-      `SELECT DISTINCT time_series_id FROM read_parquet(${sqlText(path)}, hive_partitioning = false)`,
+    const reader = await query((connection) =>
+      connection.runAndReadAll(
+        `SELECT DISTINCT time_series_id FROM read_parquet(${sqlText(path)}, hive_partitioning = false)`,
+      ),
     );
     for (const [id] of reader.getRows())
       if (!series.has(String(id))) series.set(String(id), namelessRecord(String(id), vessel));

@@ -3,12 +3,14 @@
  * told apart by their columns. Where several measurement jobs hold the same series on one day, the first job by
  * name gives its readings. Files are listed when the service starts.
  */
-import type { DuckDBConnection, DuckDBResult, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBResult, DuckDBValue } from '@duckdb/node-api';
 import { ConfigError, messageOf } from '../../errors.ts';
-import type { ColumnBatch, Log, Micros, TimeRange } from '../../model/index.ts';
+import type { Log, Micros, TimeRange } from '../../model/index.ts';
 import { dateToMicros, MICROS_PER_DAY, MICROS_PER_SECOND, microsToDate } from '../../model/index.ts';
+import type { Work } from '../turns.ts';
+import { STEPS_PER_LOOK } from '../turns.ts';
 import { BatchBuilder } from './batch-builder.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, EngineConnection } from './engine.ts';
 import { sqlText } from './engine.ts';
 import type { LakeFile } from './lake-files.ts';
 import { classifyJobs, listLakeFiles } from './lake-files.ts';
@@ -18,12 +20,19 @@ import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from './so
 /** Readings aimed at in one slice: larger than the made-up fleet's, since each slice scans row groups again. */
 const SLICE_READINGS = 262_144;
 
-/** Open a lake. Throws ConfigError when the folder cannot be read or holds no measurements and no metadata. */
-export async function openLakeSource(dataDir: string, engine: Engine, log: Log): Promise<DataSource> {
+/**
+ * Open a lake. Throws ConfigError when the folder cannot be read or holds no measurements and no metadata, and the
+ * signal's reason when it is aborted.
+ */
+export async function openLakeSource(
+  dataDir: string,
+  engine: Engine,
+  log: Log,
+  signal?: AbortSignal,
+): Promise<DataSource> {
   try {
+    await using connection = await engine.connect(signal);
     const files = await listLakeFiles(dataDir);
-    await using opened = await engine.connect();
-    const { connection } = opened;
     const datasets = await classifyJobs(connection, files);
     const measurements = files.filter((file) => datasets.get(file.job) === 'measurements');
     const metadata = files.filter((file) => datasets.get(file.job) === 'metadata');
@@ -33,6 +42,7 @@ export async function openLakeSource(dataDir: string, engine: Engine, log: Log):
     log.info({ dataDir, series: series.length, vesselDays: measurements.length }, 'serving a lake');
     return lakeSource(series, measurements, engine);
   } catch (error) {
+    signal?.throwIfAborted();
     throw new ConfigError('service-lake', `cannot serve the lake '${dataDir}': ${messageOf(error)}`, {
       cause: error,
     });
@@ -60,6 +70,7 @@ function lakeSource(
     records: readonly SeriesRecord[],
     range: TimeRange,
     need: ReadingsNeed,
+    work: Work,
   ): AsyncGenerator<ReadingsSlice, void, void> {
     const toMicros = Math.min(range.toMicros, last);
     let fromMicros = Math.max(range.fromMicros, first);
@@ -67,11 +78,11 @@ function lakeSource(
     const vessels = new Set(records.map(({ vessel }) => vessel));
     let known = 0;
     for (const vessel of vessels) known += seriesPerVessel.get(vessel) ?? 0;
-    await using opened = await engine.connect();
-    const { connection } = opened;
-    await nameSelected(connection, records);
+    await using connection = await engine.connect(work.signal);
+    await nameSelected(connection, records, work);
     const builder = new BatchBuilder();
     while (fromMicros < toMicros) {
+      if (work.isDue()) await work.pause();
       const date = microsToDate(fromMicros);
       const dayTo = Math.min(toMicros, dateToMicros(date) + MICROS_PER_DAY);
       const files = (byDay.get(date) ?? []).filter((file) => vessels.has(file.vessel));
@@ -83,7 +94,7 @@ function lakeSource(
       while (fromMicros < dayTo) {
         const sliceTo = files.length === 0 ? dayTo : Math.min(dayTo, fromMicros + sliceMicros);
         builder.reset();
-        if (files.length > 0) await fill(connection, builder, files, fromMicros, sliceTo, need);
+        if (files.length > 0) await fill(connection, builder, files, fromMicros, sliceTo, need, work);
         yield { batch: builder.batch, toMicros: sliceTo };
         fromMicros = sliceTo;
       }
@@ -94,33 +105,43 @@ function lakeSource(
 }
 
 /** The selected ids with their position, as a table of this connection. */
-async function nameSelected(connection: DuckDBConnection, records: readonly SeriesRecord[]): Promise<void> {
-  await connection.run('CREATE TEMP TABLE selected (code INTEGER, time_series_id VARCHAR)');
-  const appender = await connection.createAppender('selected');
-  records.forEach(({ timeSeriesId }, code) => {
-    appender.appendInteger(code);
-    appender.appendVarchar(timeSeriesId);
-    appender.endRow();
+async function nameSelected(
+  { query }: EngineConnection,
+  records: readonly SeriesRecord[],
+  work: Work,
+): Promise<void> {
+  await query(async (connection) => {
+    await connection.run('CREATE TEMP TABLE selected (code INTEGER, time_series_id VARCHAR)');
+    const appender = await connection.createAppender('selected');
+    for (const [code, { timeSeriesId }] of records.entries()) {
+      if (code % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
+      appender.appendInteger(code);
+      appender.appendVarchar(timeSeriesId);
+      appender.endRow();
+    }
+    appender.closeSync();
   });
-  appender.closeSync();
 }
 
-async function rowsOf(connection: DuckDBConnection, files: readonly LakeFile[]): Promise<number> {
+async function rowsOf({ query }: EngineConnection, files: readonly LakeFile[]): Promise<number> {
   if (files.length === 0) return 0;
   const paths = files.map(({ path }) => sqlText(path)).join(', ');
-  const reader = await connection.runAndReadAll(
-    `SELECT coalesce(sum(num_rows), 0)::DOUBLE FROM parquet_file_metadata([${paths}])`,
+  const reader = await query((connection) =>
+    connection.runAndReadAll(
+      `SELECT coalesce(sum(num_rows), 0)::DOUBLE FROM parquet_file_metadata([${paths}])`,
+    ),
   );
   return Number(reader.getRows()[0]![0]);
 }
 
 async function fill(
-  connection: DuckDBConnection,
+  { query }: EngineConnection,
   builder: BatchBuilder,
   files: readonly LakeFile[],
   fromMicros: Micros,
   toMicros: Micros,
   need: ReadingsNeed,
+  work: Work,
 ): Promise<void> {
   const values = need.values ? ', long_value, double_value, json_value' : '';
   const perFile = files.map((file) => {
@@ -135,11 +156,13 @@ async function fill(
             WHERE "timestamp" >= make_timestamp($1::BIGINT)::TIMESTAMPTZ AND "timestamp" < make_timestamp($2::BIGINT)::TIMESTAMPTZ${without.join('')}`;
   });
   const order = need.values ? 'micros, code, long_value, double_value, json_value' : 'micros, code';
-  const result = await connection.stream(
-    `SELECT code, (micros - $1::BIGINT)::DOUBLE AS after${values} FROM (${perFile.join(' UNION ALL ')}) ORDER BY ${order}`,
-    [BigInt(fromMicros), BigInt(toMicros)],
-  );
-  await append(result, builder, fromMicros, need.values);
+  await query(async (connection) => {
+    const result = await connection.stream(
+      `SELECT code, (micros - $1::BIGINT)::DOUBLE AS after${values} FROM (${perFile.join(' UNION ALL ')}) ORDER BY ${order}`,
+      [BigInt(fromMicros), BigInt(toMicros)],
+    );
+    await append(result, builder, fromMicros, need.values, work);
+  });
 }
 
 async function append(
@@ -147,9 +170,11 @@ async function append(
   builder: BatchBuilder,
   fromMicros: Micros,
   values: boolean,
-): Promise<ColumnBatch> {
+  work: Work,
+): Promise<void> {
   for (let chunk = await result.fetchChunk(); chunk !== null; chunk = await result.fetchChunk()) {
     if (chunk.rowCount === 0) break;
+    if (work.isDue()) await work.pause();
     const [codes, afters, longs, doubles, texts] = Array.from({ length: values ? 5 : 2 }, (_, column) =>
       chunk.getColumnVector(column),
     );
@@ -160,7 +185,6 @@ async function append(
       else appendValue(builder, micros, code, doubles!.getItem(row), longs!, texts!, row);
     }
   }
-  return builder.batch;
 }
 
 function appendValue(

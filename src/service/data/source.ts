@@ -1,5 +1,6 @@
 /** The data port: where the service's series and readings come from, the made-up fleet or an exported lake. */
 import type { ColumnBatch, Micros, TimeRange } from '../../model/index.ts';
+import type { Work } from '../turns.ts';
 
 /** A time series as the service knows it, before any version gives it a shape. */
 export interface SeriesRecord {
@@ -52,11 +53,13 @@ export interface DataSource {
   /**
    * Readings of `series` in `range`, in the service's one order: timestamp, then position in `series`, then
    * value (long, double, JSON text). `seriesCodes` index `series`. A batch is valid until the next is asked
-   * for. Memory is bounded by one slice, whatever the range.
+   * for. Memory is bounded by one slice, whatever the range. Pauses as `work` demands, and throws its reason soon after
+   * nobody wants the answer.
    */
   read(
     series: readonly SeriesRecord[],
     range: TimeRange,
     need: ReadingsNeed,
+    work: Work,
   ): AsyncGenerator<ReadingsSlice, void, void>;
 }

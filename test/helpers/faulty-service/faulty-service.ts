@@ -64,7 +64,7 @@ export async function startFaultyService({
       if (hiddenSeries.size === 0) return data.series;
       return data.series.filter(({ timeSeriesId }) => !hiddenSeries.has(timeSeriesId));
     },
-    read: (series, range, need) => data.read(series, range, need),
+    read: (...asked) => data.read(...asked),
   });
   const hooks = { observe: (request: ServedRequest) => journal.add(request), intercept, watchData };
   const service = await startService({ ...options, hooks });

@@ -11,6 +11,7 @@ import type {
   ReadingsSlice,
   SeriesRecord,
 } from '../../../src/service/data/source.ts';
+import type { Work } from '../../../src/service/turns.ts';
 
 /** A reading as a test writes it: `5` is long, `5.0` double, anything else JSON. */
 export interface AddedReading {
@@ -80,11 +81,12 @@ export function withOverlay(source: DataSource, overlay: Overlay): DataSource {
     records: readonly SeriesRecord[],
     range: TimeRange,
     need: ReadingsNeed,
+    work: Work,
   ): AsyncGenerator<ReadingsSlice, void, void> {
-    if (overlay.isEmpty) return yield* source.read(records, range, need);
+    if (overlay.isEmpty) return yield* source.read(records, range, need, work);
     let fromMicros = range.fromMicros;
     // Additions need values to be put in order.
-    for await (const slice of source.read(records, range, { ...need, values: true })) {
+    for await (const slice of source.read(records, range, { ...need, values: true }, work)) {
       yield { batch: applied(slice.batch, records, fromMicros, slice.toMicros), toMicros: slice.toMicros };
       fromMicros = slice.toMicros;
     }

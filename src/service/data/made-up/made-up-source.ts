@@ -6,8 +6,10 @@
  * A slice is made in two passes: the first collects (time, series) as one sortable number each, the second
  * computes the values in that order. Nothing but the slice is held.
  */
-import type { Micros, TimeRange } from '../../../model/index.ts';
+import type { ColumnBatch, Micros, TimeRange } from '../../../model/index.ts';
 import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MILLI, microsToDate } from '../../../model/index.ts';
+import type { Work } from '../../turns.ts';
+import { STEPS_PER_LOOK } from '../../turns.ts';
 import { BatchBuilder } from '../batch-builder.ts';
 import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from '../source.ts';
 import type { FleetOptions, FleetSeries, FleetVessel } from './fleet.ts';
@@ -55,22 +57,42 @@ export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
     records: readonly SeriesRecord[],
     range: TimeRange,
     need: ReadingsNeed,
+    work: Work,
   ): AsyncGenerator<ReadingsSlice, void, void> {
-    const selected = records.map((record) => byId.get(record.timeSeriesId)!);
     const toMicros = Math.min(range.toMicros, options.nowMs() * MICROS_PER_MILLI);
     let fromMicros = Math.max(range.fromMicros, FLEET_EPOCH_MINUTE * 60 * MICROS_PER_MILLI * 1000);
+    const { selected, makers } = await resolve(records, byId, voyages, work);
     const sliceMicros = sliceLength(selected);
-    const writer = new SliceWriter(selected, voyages, isSilent, need);
+    const writer = new SliceWriter(selected, makers, isSilent, need, work);
     while (fromMicros < toMicros) {
+      if (work.isDue()) await work.pause();
       // Slices do not cross midnight: slots are counted from there.
       const midnight = (Math.floor(fromMicros / MICROS_PER_DAY) + 1) * MICROS_PER_DAY;
       const sliceTo = Math.min(toMicros, midnight, fromMicros + sliceMicros);
-      yield { batch: writer.write(fromMicros, sliceTo), toMicros: sliceTo };
+      yield { batch: await writer.write(fromMicros, sliceTo), toMicros: sliceTo };
       fromMicros = sliceTo;
     }
   }
 
   return { series: fleet.map((series) => series.record), vessels, isSilent, read };
+}
+
+/** The series that are meant, and who makes their readings. */
+async function resolve(
+  records: readonly SeriesRecord[],
+  byId: ReadonlyMap<string, FleetSeries>,
+  voyages: ReadonlyMap<string, Voyage>,
+  work: Work,
+): Promise<{ selected: FleetSeries[]; makers: ReadingMaker[] }> {
+  const selected: FleetSeries[] = [];
+  const makers: ReadingMaker[] = [];
+  for (const { timeSeriesId } of records) {
+    if (selected.length % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
+    const series = byId.get(timeSeriesId)!;
+    selected.push(series);
+    makers.push(createReadingMaker(series, voyages.get(series.vessel.identifier)!));
+  }
+  return { selected, makers };
 }
 
 function sliceLength(selected: readonly FleetSeries[]): number {
@@ -93,6 +115,7 @@ class SliceWriter {
   readonly #dayHashes: Int32Array;
   readonly #isSilent: (vessel: string, date: string) => boolean;
   readonly #need: ReadingsNeed;
+  readonly #work: Work;
   readonly #builder = new BatchBuilder(SLICE_READINGS + 4096);
   readonly #keyFactor: number;
   #keys = new Float64Array(SLICE_READINGS + 4096);
@@ -100,24 +123,27 @@ class SliceWriter {
 
   constructor(
     series: readonly FleetSeries[],
-    voyages: ReadonlyMap<string, Voyage>,
+    makers: readonly ReadingMaker[],
     isSilent: (vessel: string, date: string) => boolean,
     need: ReadingsNeed,
+    work: Work,
   ) {
     this.#series = series;
-    this.#makers = series.map((each) => createReadingMaker(each, voyages.get(each.vessel.identifier)!));
+    this.#makers = makers;
+    this.#work = work;
     this.#dayHashes = new Int32Array(series.length);
     this.#isSilent = isSilent;
     this.#need = need;
     this.#keyFactor = keyFactor(series.length);
   }
 
-  write(fromMicros: Micros, toMicros: Micros) {
+  async write(fromMicros: Micros, toMicros: Micros): Promise<ColumnBatch> {
     this.#builder.reset();
     const dayMicros = Math.floor(fromMicros / MICROS_PER_DAY) * MICROS_PER_DAY;
     const date = microsToDate(dayMicros);
     const silent = new Map<string, boolean>();
     this.#count = 0;
+    let steps = 0;
     for (let code = 0; code < this.#series.length; code++) {
       const series = this.#series[code]!;
       const vessel = series.vessel.identifier;
@@ -127,18 +153,25 @@ class SliceWriter {
         silent.set(vessel, isSilent);
       }
       if (isSilent) continue;
-      this.#collect(series, code, dayMicros, fromMicros, toMicros);
-      if (!this.#need.interleaved) this.#emit(dayMicros, fromMicros);
+      steps += this.#collect(series, code, dayMicros, fromMicros, toMicros);
+      if (steps < STEPS_PER_LOOK) continue;
+      steps = 0;
+      if (this.#work.isDue()) await this.#work.pause();
+      if (!this.#need.interleaved) await this.#emit(dayMicros, fromMicros);
     }
-    if (this.#need.interleaved) {
-      this.#keys.subarray(0, this.#count).sort();
-      this.#emit(dayMicros, fromMicros);
-    }
+    if (this.#need.interleaved) this.#keys.subarray(0, this.#count).sort();
+    await this.#emit(dayMicros, fromMicros);
     return this.#builder.batch;
   }
 
-  /** First pass: one key per reading of a series in the slice, ascending. */
-  #collect(series: FleetSeries, code: number, dayMicros: Micros, fromMicros: Micros, toMicros: Micros): void {
+  /** First pass: one key per reading of a series in the slice, ascending. The steps it took. */
+  #collect(
+    series: FleetSeries,
+    code: number,
+    dayMicros: Micros,
+    fromMicros: Micros,
+    toMicros: Micros,
+  ): number {
     const { slotMicros, template } = series;
     const dayHash = mix2(series.seed, dayMicros / MICROS_PER_DAY);
     this.#dayHashes[code] = dayHash;
@@ -157,6 +190,7 @@ class SliceWriter {
       this.#keys[this.#count++] = key;
       if (template.duplicates && isDuplicated(hash)) this.#keys[this.#count++] = key;
     }
+    return lastSlot - firstSlot + 2;
   }
 
   #reserve(more: number): void {
@@ -167,11 +201,20 @@ class SliceWriter {
   }
 
   /** Second pass: the keys, in order, become rows; those written are forgotten. */
-  #emit(dayMicros: Micros, fromMicros: Micros): void {
+  async #emit(dayMicros: Micros, fromMicros: Micros): Promise<void> {
+    this.#builder.reserve(this.#count);
+    for (let i = 0; i < this.#count; i += STEPS_PER_LOOK) {
+      if (i > 0 && this.#work.isDue()) await this.#work.pause();
+      this.#emitSome(i, Math.min(this.#count, i + STEPS_PER_LOOK), dayMicros, fromMicros);
+    }
+    this.#count = 0;
+  }
+
+  /** The rows of keys `[from, to)`. */
+  #emitSome(from: number, to: number, dayMicros: Micros, fromMicros: Micros): void {
     const builder = this.#builder;
-    builder.reserve(this.#count);
-    let before = -1;
-    for (let i = 0; i < this.#count; i++) {
+    let before = from === 0 ? -1 : this.#keys[from - 1]!;
+    for (let i = from; i < to; i++) {
       const key = this.#keys[i]!;
       const offset = Math.floor(key / this.#keyFactor);
       const code = key - offset * this.#keyFactor;
@@ -184,7 +227,6 @@ class SliceWriter {
       }
       before = key;
     }
-    this.#count = 0;
   }
 }
 

@@ -1,0 +1,148 @@
+/**
+ * How answers share the event loop. Making an answer is work for the processor, seconds of it for a long range, and
+ * whoever does it without a pause answers nobody else, not even a signal. So all work asks, every few hundred rows,
+ * whether the turn is over (`isDue`), and then waits for the next (`pause`). A turn is one round of the loop, whoever
+ * works in it: after it sockets are read and small requests answered, and then the one that waited longest goes on.
+ * The work of an answer is the same whether its client takes it or has gone, until its signal tells it.
+ */
+import { CancelledError } from '../errors.ts';
+import type { Clock } from '../model/index.ts';
+
+/** Longest work between two looks at the sockets; looking takes some twenty microseconds. */
+const TURN_MS = 5;
+/** Cheap steps, such as a row, between two calls of `isDue`. */
+export const STEPS_PER_LOOK = 512;
+
+/** Looks of a work that are never due: a small answer, which has no more of them, does not wait behind large ones. */
+export const FREE_LOOKS = 8;
+
+/** The making of one answer, as those see it who do it. */
+export interface Work {
+  /** Aborted once nobody wants the answer any more: its client has gone, or the service ends. */
+  readonly signal: AbortSignal;
+  /** True when it is time to `pause`. */
+  isDue(): boolean;
+  /** Resolves in a later turn of the event loop. Throws the signal's reason once nobody wants the answer. */
+  pause(): Promise<void>;
+}
+
+/** The turns that all work of a service takes. */
+export class Turns {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #waiting: (() => void)[] = [];
+  readonly #underWay = new Set<AnswerWork>();
+  #isOpen = false;
+  #startedMs = 0;
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
+  /** Answers whose work has not ended. */
+  get underWay(): number {
+    return this.#underWay.size;
+  }
+
+  begin(): AnswerWork {
+    const work = new AnswerWork(this);
+    this.#underWay.add(work);
+    void work.ended.then(() => this.#underWay.delete(work));
+    return work;
+  }
+
+  /** Stop all work; resolves when it has ended. */
+  async close(): Promise<void> {
+    const all = [...this.#underWay];
+    for (const work of all) work.close();
+    await Promise.all(all.map(({ ended }) => ended));
+  }
+
+  /** Whether the present round of the event loop has been worked in for long enough. */
+  isOver(): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#isOpen) return nowMs - this.#startedMs >= TURN_MS;
+    this.#open(nowMs);
+    return false;
+  }
+
+  /** Resolves when it is the caller's turn, first come first served, one in a round of the event loop. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      if (!this.#isOpen) this.#open(this.#clock.monotonicMs());
+    });
+  }
+
+  /** A turn lasts until the sockets have been looked at. */
+  #open(nowMs: number): void {
+    this.#isOpen = true;
+    this.#startedMs = nowMs;
+    setImmediate(() => {
+      this.#isOpen = false;
+      const go = this.#waiting.shift();
+      if (go === undefined) return;
+      this.#open(this.#clock.monotonicMs());
+      go();
+    });
+  }
+}
+
+/** The making of one answer, as the route sees it: from its begin until the client has it or is gone, and the work too. */
+class AnswerWork implements Work {
+  readonly #turns: Turns;
+  readonly #stop = new AbortController();
+  readonly #end = Promise.withResolvers<void>();
+  #looks = 0;
+  #isClosed = false;
+  #isRunning = false;
+
+  constructor(turns: Turns) {
+    this.#turns = turns;
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Resolves once `close` was called and no piece of the body is being made any more. */
+  get ended(): Promise<void> {
+    return this.#end.promise;
+  }
+
+  isDue(): boolean {
+    if (this.#stop.signal.aborted) return true;
+    if (this.#looks < FREE_LOOKS) {
+      this.#looks++;
+      return false;
+    }
+    return this.#turns.isOver();
+  }
+
+  async pause(): Promise<void> {
+    this.#stop.signal.throwIfAborted();
+    await this.#turns.next();
+    this.#stop.signal.throwIfAborted();
+  }
+
+  /** The pieces of the body: what makes them is the work. */
+  async *making<Piece>(body: AsyncIterable<Piece>): AsyncGenerator<Piece, void, void> {
+    this.#isRunning = true;
+    try {
+      yield* body;
+    } finally {
+      this.#isRunning = false;
+      this.#settle();
+    }
+  }
+
+  /** The answer has been sent, or nobody wants it: whatever is still being made for it is stopped. */
+  close(): void {
+    this.#isClosed = true;
+    this.#stop.abort(new CancelledError('nobody waits for this answer'));
+    this.#settle();
+  }
+
+  #settle(): void {
+    if (this.#isClosed && !this.#isRunning) this.#end.resolve();
+  }
+}
