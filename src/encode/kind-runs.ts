@@ -34,11 +34,3 @@ export function startRun(runs: KindRuns, row: number, kind: number): void {
 export function endOfRun({ starts, count, rows }: KindRuns, run: number): number {
   return run + 1 < count ? starts[run + 1]! : rows;
 }
-
-/** Rows of a kind. */
-export function countKind(runs: KindRuns, kind: number): number {
-  let count = 0;
-  for (let run = 0; run < runs.count; run++)
-    if (runs.kinds[run] === kind) count += endOfRun(runs, run) - runs.starts[run]!;
-  return count;
-}

@@ -8,7 +8,7 @@ import { textAt } from './table.ts';
  * Table rows in order of (time_series_id, timestamp). Rows that are equal in both are put in order of their values, column
  * by column, so that the result depends on the multiset of rows alone.
  */
-export interface SortedTable {
+interface SortedTable {
   /** The row of the table at each place. */
   readonly order: Int32Array;
   /** The first row of each rank and, in the end, the number of rows. */
