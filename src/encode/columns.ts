@@ -1,5 +1,5 @@
 import type { Aggregation } from '../model/index.ts';
-import { aggregationColumns } from '../model/index.ts';
+import { AGGREGATIONS, aggregationColumns } from '../model/index.ts';
 
 /**
  * The columns of the three datasets, and how each is encoded. A change here changes the bytes of every
@@ -7,11 +7,11 @@ import { aggregationColumns } from '../model/index.ts';
  *
  * Statistics were chosen by measurement. Each row group spans all series, so the smallest and largest string
  * of a whole column chunk prune hardly anything, but those of its pages do where the column is sorted, and cost
- * no more: hence `page` for `time_series_id`, and for `timestamp`. Pages of `id` are not sorted, and statistics
- * of it would cost an eighth of all encoding. The other columns need theirs for their null counts.
+ * no more: hence `page` for `time_series_id`, and for `timestamp`. The other columns need theirs for their null counts.
  *
- * Encodings likewise: DELTA_BINARY_PACKED halves timestamps; doubles are both smaller and faster PLAIN than by
- * dictionary, and BYTE_STREAM_SPLIT makes readings with few decimals half as large again.
+ * Encodings likewise: DELTA_BINARY_PACKED halves timestamps; doubles that are measured are both smaller and faster PLAIN
+ * than by dictionary, those that repeat are smaller by one, and BYTE_STREAM_SPLIT makes readings with few decimals half as
+ * large again.
  */
 
 /** Constant, without a version: the same data give the same bytes whoever wrote them. */
@@ -31,70 +31,84 @@ export type ColumnType =
 
 export interface Column {
   readonly name: string;
+  /** Parquet's field id: the same for a name for ever, so that Iceberg and Delta can map columns by it. */
+  readonly fieldId: number;
   readonly type: ColumnType;
   readonly required: boolean;
   readonly statistics: 'none' | 'chunk' | 'page';
-  /** Text only: whether a Parquet dictionary is tried. */
+  /** Whether a Parquet dictionary is tried. */
   readonly dictionary: boolean;
 }
 
-function cells(name: string, type: 'timestamp' | 'long' | 'double', required = false): Column {
-  return { name, type, required, statistics: type === 'timestamp' ? 'page' : 'chunk', dictionary: false };
+type Unnumbered = Omit<Column, 'fieldId'>;
+
+function cells(name: string, type: 'timestamp' | 'long' | 'double', required = false): Unnumbered {
+  const isTime = type === 'timestamp';
+  return { name, type, required, statistics: isTime ? 'page' : 'chunk', dictionary: !isTime };
 }
 
-function text(name: string, dictionary: boolean): Column {
+function text(name: string, dictionary: boolean): Unnumbered {
   return { name, type: 'text', required: false, statistics: 'chunk', dictionary };
 }
 
-const SERIES_COLUMNS: readonly Column[] = [
+const SERIES_COLUMNS: readonly Unnumbered[] = [
   { name: 'time_series_id', type: 'series', required: true, statistics: 'page', dictionary: true },
-  { name: 'id', type: 'series', required: false, statistics: 'none', dictionary: true },
+  { name: 'id', type: 'series', required: false, statistics: 'chunk', dictionary: true },
 ];
 
-export const MEASUREMENT_COLUMNS: readonly Column[] = [
+const numbered = (columns: readonly Unnumbered[], from = 1): Column[] =>
+  columns.map((column, i) => ({ ...column, fieldId: from + i }));
+
+export const MEASUREMENT_COLUMNS: readonly Column[] = numbered([
   cells(TIMESTAMP, 'timestamp', true),
   ...SERIES_COLUMNS,
   cells('long_value', 'long'),
   cells('double_value', 'double'),
   text('json_value', false),
-];
+]);
 
-/** Those of them that have a value of their own in each row; the others follow from the row's series. */
-export const MEASUREMENT_VALUES: readonly Column[] = MEASUREMENT_COLUMNS.filter(
-  ({ type }) => type !== 'series',
+/** New ones go to the end: the numbers of the others stay. */
+export const METADATA_COLUMNS: readonly Column[] = numbered(
+  [
+    ...SERIES_COLUMNS,
+    text('source', true),
+    text('data_provider', true),
+    text('unit_of_measure', true),
+    cells('scale', 'double'),
+    text('vessel_name', true),
+    text('vessel_imo', true),
+    text('jsmea_id', true),
+    text('jsmea_naming_rule', true),
+    text('jsmea_category', true),
+    text('jsmea_subcategory', true),
+    text('jsmea_content', true),
+    text('jsmea_item', true),
+    text('flat_id', true),
+    text('flat_short_name', true),
+    text('maker_id', true),
+    text('maker_name', true),
+    text('maker_description', true),
+    cells('maker_range_high', 'double'),
+    cells('maker_range_low', 'double'),
+    text('domains_json', false),
+  ],
+  2,
 );
 
-export const METADATA_COLUMNS: readonly Column[] = [
+/** All columns that a job of statistics may have; its own are those of its aggregations, with the same numbers. */
+const STATISTICS_COLUMNS: readonly Column[] = numbered([
+  cells(TIMESTAMP, 'timestamp', true),
   ...SERIES_COLUMNS,
-  text('source', true),
-  text('data_provider', true),
-  text('unit_of_measure', true),
-  cells('scale', 'double'),
-  text('vessel_name', true),
-  text('vessel_imo', true),
-  text('jsmea_id', true),
-  text('jsmea_naming_rule', true),
-  text('jsmea_category', true),
-  text('jsmea_subcategory', true),
-  text('jsmea_content', true),
-  text('jsmea_item', true),
-  text('flat_id', true),
-  text('flat_short_name', true),
-  text('maker_id', true),
-  text('maker_name', true),
-  text('maker_description', true),
-  cells('maker_range_high', 'double'),
-  cells('maker_range_low', 'double'),
-  text('domains_json', false),
-];
+  ...AGGREGATIONS.flatMap(aggregationColumns).map(({ name, type }) =>
+    type === 'text' ? text(name, false) : cells(name, type),
+  ),
+]);
+const STATISTICS_BY_NAME = new Map(STATISTICS_COLUMNS.map((column) => [column.name, column]));
 
 /** The statistics dataset's columns, aggregations in the job's order. */
 export function statisticsColumns(aggregations: readonly Aggregation[]): readonly Column[] {
-  return [
-    cells(TIMESTAMP, 'timestamp', true),
-    ...SERIES_COLUMNS,
-    ...aggregations
-      .flatMap(aggregationColumns)
-      .map(({ name, type }) => (type === 'text' ? text(name, false) : cells(name, type))),
-  ];
+  const own = aggregations.flatMap(aggregationColumns).map(({ name }) => name);
+  return [TIMESTAMP, ...SERIES_COLUMNS.map(({ name }) => name), ...own].map(
+    (name) => STATISTICS_BY_NAME.get(name)!,
+  );
 }

@@ -8,8 +8,9 @@ import type { WorkerReply } from './encoder.ts';
 
 const arena = createArena();
 
-/** Node's types do not know WebAssembly. */
-const isTrap = (cause: unknown): boolean => cause instanceof Error && cause.name === 'RuntimeError';
+/** Memory that could not be had. */
+const isOutOfMemory = (cause: unknown): boolean =>
+  cause instanceof RangeError && /allocation failed|Invalid (typed )?array length/i.test(cause.message);
 
 parentPort?.on('message', ({ job, request }: { job: number; request: EncodeJob }) => {
   try {
@@ -17,8 +18,8 @@ parentPort?.on('message', ({ job, request }: { job: number; request: EncodeJob }
     const reply: WorkerReply = { job, answer };
     parentPort?.postMessage(reply, [answer.file.buffer, ...gatheredBuffers(request)]);
   } catch (error) {
-    // A trap leaves the WASM instance in an unknown state: die, the next job gets a new thread.
-    if (!(error instanceof FatalError) || isTrap(error.cause)) throw error;
+    // Die, which gives the memory back: the next job gets a new thread.
+    if (!(error instanceof FatalError) || isOutOfMemory(error.cause)) throw error;
     const reply: WorkerReply = { job, failure: { code: error.code, message: error.message } };
     parentPort?.postMessage(reply);
   }

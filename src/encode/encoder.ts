@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { CancelledError, FatalError, messageOf, RetriableError } from '../errors.ts';
-import type { Arena } from './arrow-stream.ts';
 import { type EncodeAnswer, type EncodeJob, gatheredBuffers } from './encode-job.ts';
+import type { Arena } from './encode-row-group.ts';
 
 /** Sorts and encodes row groups for any number of builders: as many at once as it has threads. */
 export interface Encoder {

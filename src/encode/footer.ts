@@ -8,8 +8,8 @@ import type { Aggregation, Dataset, SplicedRowGroup } from '../model/index.ts';
 import { FORMAT_VERSION } from '../model/index.ts';
 import type { Column } from './columns.ts';
 import { CREATED_BY, MEASUREMENT_COLUMNS, METADATA_COLUMNS, statisticsColumns } from './columns.ts';
-import { schemaElement } from './insert-columns.ts';
 import { MAGIC_BYTES, PARQUET_MAGIC, readMetadata } from './parquet-tail.ts';
+import { rootElement, schemaElement } from './schema.ts';
 
 /**
  * What follows the last body of a file: the page indexes and the footer of all row groups.
@@ -117,8 +117,7 @@ function readTails(groups: readonly SplicedRowGroup[]): {
 
 /**
  * The end of a file that begins with `PARQUET_MAGIC` and continues with the bodies of `groups`, one after the
- * other: page indexes, footer, its length and the closing magic. The Arrow schema that the encoder leaves in
- * each footer is dropped: Parquet's own logical types say all of it, and no reader needs it.
+ * other: page indexes, footer, its length and the closing magic.
  * Throws FatalError `footer-schema-mismatch` when groups of different columns are mixed, RangeError without
  * any group (`emptyParquetFooter` is for that).
  */
@@ -155,8 +154,7 @@ export function emptyParquetFooter({
       : dataset === 'statistics'
         ? statisticsColumns(aggregations ?? [])
         : METADATA_COLUMNS;
-  const root = { name: 'arrow_schema', num_children: columns.length };
-  const schema = [root, ...columns.map(schemaElement)];
+  const schema = [rootElement(columns), ...columns.map(schemaElement)];
   const footer = finishFooter(new ByteWriter(), { version: 1, schema }, []);
   // The writer knows no type of an empty list: strict readers expect the struct of a row group.
   const list = Buffer.from(footer.buffer, footer.byteOffset, footer.byteLength).indexOf(NO_ROWS_THEN_LIST);

@@ -1,5 +1,3 @@
-import type { TextList } from './arrow-stream.ts';
-
 /**
  * Series in the byte order of their ids. Codes follow the order of arrival, which time slices and retries
  * change; ranks follow from the ids alone, so what is encoded never depends on codes.
@@ -12,6 +10,12 @@ export interface SeriesRanks {
   readonly names: TextList;
   /** By rank: 1 where the series has a name. */
   readonly named: Uint8Array;
+}
+
+/** Texts one after the other: entry `n` is `bytes[ends[n-1] ?? 0, ends[n])`. */
+interface TextList {
+  readonly bytes: Uint8Array;
+  readonly ends: Int32Array;
 }
 
 export interface RankedSeries {
@@ -84,21 +88,4 @@ export function createRanking(
       ranked = rankSeries(ids.map((id) => ({ id, name: idOf(id) })));
     return ranked;
   };
-}
-
-/** How many rows belong to a series without a name. */
-export function countNameless(seriesCodes: Int32Array, rows: number, ranks: SeriesRanks): number {
-  if (!ranks.named.includes(0)) return 0;
-  let nameless = 0;
-  for (let row = 0; row < rows; row++) nameless += 1 - ranks.named[ranks.rankOfCode[seriesCodes[row]!]!]!;
-  return nameless;
-}
-
-/** Set the bit of every row whose series has a name. */
-export function markNamed(validity: Uint8Array, index: Int32Array, rows: number, named: Uint8Array): void {
-  if (!named.includes(0)) {
-    validity.fill(255);
-    return;
-  }
-  for (let at = 0; at < rows; at++) if (named[index[at]!] === 1) validity[at >> 3]! |= 1 << (at & 7);
 }

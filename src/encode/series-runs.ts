@@ -16,41 +16,34 @@ export function cellNumber(cells: Int32Array, row: number): number {
 }
 
 /**
- * Runs of rows that are sorted by series and time. A row counts as one reading, or as many as its cell in
- * `counts` says.
+ * Runs of rows that are sorted by series and time; `first` is the first row of each rank and, in the end, the number of
+ * rows. A row counts as one reading, or as many as its cell in `counts` says.
  */
-export function findRuns(
-  index: Int32Array,
-  timestamps: Int32Array,
-  rows: number,
-  counts?: Int32Array,
-): RunColumns {
+export function findRuns(first: Int32Array, micros: Float64Array, counts?: Int32Array): RunColumns {
   const runs: RunColumns = { ranks: [], counts: [], firstMicros: [], lastMicros: [] };
-  let rank = -1;
-  let hourEnds = 0;
-  let count = 0;
-  let last = 0;
-  for (let row = 0; row < rows; row++) {
-    const micros = cellNumber(timestamps, row);
-    if (index[row] !== rank || micros >= hourEnds) {
-      if (rank >= 0) {
-        runs.counts.push(count);
-        runs.lastMicros.push(last);
-      }
-      rank = index[row]!;
-      hourEnds = (Math.floor(micros / MICROS_PER_HOUR) + 1) * MICROS_PER_HOUR;
-      count = 0;
+  for (let rank = 0; rank + 1 < first.length; rank++)
+    for (let row = first[rank]!, end = row; row < first[rank + 1]!; row = end) {
+      const hourEnds = (Math.floor(micros[row]! / MICROS_PER_HOUR) + 1) * MICROS_PER_HOUR;
+      end = firstFrom(micros, hourEnds, row, first[rank + 1]!);
       runs.ranks.push(rank);
-      runs.firstMicros.push(micros);
+      runs.counts.push(counts === undefined ? end - row : sumOf(counts, row, end));
+      runs.firstMicros.push(micros[row]!);
+      runs.lastMicros.push(micros[end - 1]!);
     }
-    count += counts === undefined ? 1 : cellNumber(counts, row);
-    last = micros;
-  }
-  if (rank >= 0) {
-    runs.counts.push(count);
-    runs.lastMicros.push(last);
-  }
   return runs;
+}
+
+/** The first of rows `[from, to)` that is not before an instant. */
+function firstFrom(micros: Float64Array, instant: number, from: number, to: number): number {
+  let row = from;
+  while (row < to && micros[row]! < instant) row++;
+  return row;
+}
+
+function sumOf(cells: Int32Array, from: number, to: number): number {
+  let sum = 0;
+  for (let row = from; row < to; row++) sum += cellNumber(cells, row);
+  return sum;
 }
 
 /** The same as objects, with ids for ranks. */

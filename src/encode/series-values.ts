@@ -1,20 +1,13 @@
 /** What the values of each series come to, from rows that are sorted by series and time. */
 import type { LakeValue, SeriesRows } from '../model/index.ts';
-import { MAX_EDGE_VALUES } from '../model/index.ts';
-import type { ColumnBuffers } from './arrow-stream.ts';
+import { DOUBLE, LONG, MAX_EDGE_VALUES } from '../model/index.ts';
+import { endOfRun } from './kind-runs.ts';
+import type { SortedReadings } from './measurement-sort.ts';
 
 /** What the rows of one series (rank) come to. */
 export interface RankValues {
   readonly rank: number;
   readonly rows: SeriesRows;
-}
-
-/** Sorted readings; `jsonAt`: the text of a row that holds JSON. */
-interface Readings {
-  readonly timestamps: Int32Array;
-  readonly long: ColumnBuffers;
-  readonly double: ColumnBuffers;
-  readonly jsonAt: (row: number) => string;
 }
 
 const TWO_32 = 2 ** 32;
@@ -25,115 +18,110 @@ function bigintOf(high: number, low: number): bigint {
   return Number.isSafeInteger(value) ? BigInt(value) : BigInt(high) * BigInt(TWO_32) + BigInt(low);
 }
 
-/** The doubles of a column, one a row. */
-function doublesOf({ cells }: Pick<ColumnBuffers, 'cells'>): Float64Array {
+function doublesOf(cells: Int32Array): Float64Array {
   return new Float64Array(cells.buffer, cells.byteOffset, cells.length >> 1);
 }
 
-const isSet = (bits: Uint8Array, row: number): boolean => ((bits[row >> 3]! >> (row & 7)) & 1) === 1;
-
-/** Of readings: `rowsOfRank` rows of each rank, one rank after the other. */
-export function readingValues(rowsOfRank: Int32Array, readings: Readings): RankValues[] {
+/** Of readings; `jsonAt`: the text of a row that holds JSON. */
+export function readingValues(sorted: SortedReadings, jsonAt: (row: number) => string): RankValues[] {
+  const { first, cells, kinds } = sorted;
+  const doubles = doublesOf(cells);
   const values: RankValues[] = [];
-  const doubles = doublesOf(readings.double);
-  let from = 0;
-  for (const [rank, count] of rowsOfRank.entries()) {
-    if (count === 0) continue;
-    const numbers = sumReadings(readings, doubles, from, from + count);
-    const edges = edgesOf(readings, doubles, from, from + count);
+  let run = 0;
+  for (let rank = 0; rank + 1 < first.length; rank++) {
+    const [from, to] = [first[rank]!, first[rank + 1]!];
+    if (from === to) continue;
+    while (endOfRun(kinds, run) <= from) run++;
+    const numbers = sumReadings(sorted, doubles, run, from, to);
+    const edges = edgesOf(sorted, doubles, jsonAt, run, from, to);
     values.push({ rank, rows: { ...numbers, ...edges } });
-    from += count;
   }
   return values;
 }
 
 type Numbers = Omit<SeriesRows, 'first' | 'last'>;
 
-/** Rows `[from, to)`; most series are of one kind. */
-function sumReadings({ long, double }: Readings, doubles: Float64Array, from: number, to: number): Numbers {
-  const total = to - from;
-  if (areSet(double.validity, from, to)) {
-    const ofDoubles = sumDoubles(doubles, undefined, from, to);
-    return { longs: 0, doubles: total, jsons: 0, ...ofDoubles };
+/** Rows `[from, to)`, which begin within a run of kinds. */
+function sumReadings(
+  { cells, kinds }: SortedReadings,
+  doubles: Float64Array,
+  firstRun: number,
+  from: number,
+  to: number,
+): Numbers {
+  const ofLongs = noLongs();
+  const ofDoubles = noDoubles();
+  for (let run = firstRun, row = from; row < to; run++) {
+    const end = Math.min(to, endOfRun(kinds, run));
+    if (kinds.kinds[run] === DOUBLE) addDoubles(ofDoubles, doubles, row, end);
+    else if (kinds.kinds[run] === LONG) addLongs(ofLongs, cells, row, end);
+    row = end;
   }
-  if (areSet(long.validity, from, to))
-    return { longs: total, doubles: 0, jsons: 0, ...sumLongs(long.cells, undefined, from, to) };
-  const [longRows, doubleRows] = [countSet(long.validity, from, to), countSet(double.validity, from, to)];
-  const kinds = { longs: longRows, doubles: doubleRows, jsons: total - longRows - doubleRows };
-  const ofLongs = sumLongs(long.cells, long.validity, from, to);
-  if (doubleRows === 0 && longRows > 0) return { ...kinds, ...ofLongs };
-  const ofDoubles = sumDoubles(doubles, double.validity, from, to);
-  if (doubleRows === 0) return { ...kinds, min: undefined, max: undefined, sum: undefined, magnitude: 0 };
-  if (longRows === 0) return { ...kinds, ...ofDoubles };
+  const { count: longs } = ofLongs;
+  const { count: doubleRows, ...inDoubles } = ofDoubles;
+  const counts = { longs, doubles: doubleRows, jsons: to - from - longs - doubleRows };
+  if (longs === 0 && doubleRows === 0)
+    return { ...counts, min: undefined, max: undefined, sum: undefined, magnitude: 0 };
+  if (longs === 0) return { ...counts, ...inDoubles };
+  const { magnitude } = ofLongs;
+  const min = bigintOf(ofLongs.minHigh, ofLongs.minLow);
+  const max = bigintOf(ofLongs.maxHigh, ofLongs.maxLow);
+  const sum = bigintOf(ofLongs.highSum, ofLongs.lowSum);
+  if (doubleRows === 0) return { ...counts, min, max, sum, magnitude };
   return {
-    ...kinds,
-    min: Math.min(Number(ofLongs.min), ofDoubles.min),
-    max: Math.max(Number(ofLongs.max), ofDoubles.max),
-    sum: Number(ofLongs.sum) + ofDoubles.sum,
-    magnitude: ofLongs.magnitude + ofDoubles.magnitude,
+    ...counts,
+    min: Math.min(Number(min), inDoubles.min),
+    max: Math.max(Number(max), inDoubles.max),
+    sum: Number(sum) + inDoubles.sum,
+    magnitude: magnitude + inDoubles.magnitude,
   };
 }
 
-function areSet(bits: Uint8Array, from: number, to: number): boolean {
-  for (let row = from; row < to; row++) {
-    if ((row & 7) === 0 && row + 8 <= to && bits[row >> 3] === 0xff) row += 7;
-    else if (!isSet(bits, row)) return false;
-  }
-  return true;
+/** What doubles come to so far. */
+interface Doubles {
+  count: number;
+  min: number;
+  max: number;
+  sum: number;
+  magnitude: number;
 }
 
-function countSet(bits: Uint8Array, from: number, to: number): number {
-  let count = 0;
-  for (let row = from; row < to; row++) count += (bits[row >> 3]! >> (row & 7)) & 1;
-  return count;
+function noDoubles(): Doubles {
+  return { count: 0, min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY, sum: 0, magnitude: 0 };
 }
 
-/** What numbers of one kind come to. */
-interface KindNumbers<T> {
-  readonly min: T;
-  readonly max: T;
-  readonly sum: T;
-  readonly magnitude: number;
-}
-
-/** Of the rows whose bit is set, or of all. */
-function sumDoubles(
-  doubles: Float64Array,
-  bits: Uint8Array | undefined,
-  from: number,
-  to: number,
-): KindNumbers<number> {
-  let min = Number.POSITIVE_INFINITY;
-  let max = Number.NEGATIVE_INFINITY;
-  let sum = 0;
-  let magnitude = 0;
-  for (let row = from; row < to; row++) {
-    if (bits !== undefined && !isSet(bits, row)) continue;
+function addDoubles(to: Doubles, doubles: Float64Array, from: number, end: number): void {
+  let { min, max, sum, magnitude } = to;
+  for (let row = from; row < end; row++) {
     const value = doubles[row]!;
     if (value < min) min = value;
     if (value > max) max = value;
     sum += value;
     magnitude += Math.abs(value);
   }
-  return { min, max, sum, magnitude };
+  Object.assign(to, { count: to.count + end - from, min, max, sum, magnitude });
 }
 
-/** The same, in numbers that stay exact: high and low words are added apart. */
-function sumLongs(
-  cells: Int32Array,
-  bits: Uint8Array | undefined,
-  from: number,
-  to: number,
-): KindNumbers<bigint> {
-  let minHigh = TWO_32;
-  let minLow = 0;
-  let maxHigh = -TWO_32;
-  let maxLow = 0;
-  let highSum = 0;
-  let lowSum = 0;
-  let magnitude = 0;
-  for (let row = from; row < to; row++) {
-    if (bits !== undefined && !isSet(bits, row)) continue;
+/** The same of longs, in numbers that stay exact: high and low words are added apart. */
+interface Longs {
+  count: number;
+  minHigh: number;
+  minLow: number;
+  maxHigh: number;
+  maxLow: number;
+  highSum: number;
+  lowSum: number;
+  magnitude: number;
+}
+
+function noLongs(): Longs {
+  const extremes = { minHigh: TWO_32, minLow: 0, maxHigh: -TWO_32, maxLow: 0 };
+  return { count: 0, ...extremes, highSum: 0, lowSum: 0, magnitude: 0 };
+}
+
+function addLongs(to: Longs, cells: Int32Array, from: number, end: number): void {
+  let { minHigh, minLow, maxHigh, maxLow, highSum, lowSum, magnitude } = to;
+  for (let row = from; row < end; row++) {
     const low = cells[2 * row]! >>> 0;
     const high = cells[2 * row + 1]!;
     lowSum += low;
@@ -148,77 +136,105 @@ function sumLongs(
       maxLow = low;
     }
   }
-  const [min, max] = [bigintOf(minHigh, minLow), bigintOf(maxHigh, maxLow)];
-  return { min, max, sum: bigintOf(highSum, lowSum), magnitude };
+  const extremes = { minHigh, minLow, maxHigh, maxLow };
+  Object.assign(to, { count: to.count + end - from, ...extremes, highSum, lowSum, magnitude });
 }
 
+/** Values at the first and at the last instant of rows `[from, to)`. */
 function edgesOf(
-  readings: Readings,
+  { micros, cells, kinds }: SortedReadings,
   doubles: Float64Array,
+  jsonAt: (row: number) => string,
+  firstRun: number,
   from: number,
   to: number,
 ): { first: LakeValue[]; last: LakeValue[] } {
-  const { timestamps, long, double, jsonAt } = readings;
-  const isSameTime = (a: number, b: number) =>
-    timestamps[2 * a] === timestamps[2 * b] && timestamps[2 * a + 1] === timestamps[2 * b + 1];
+  let run = firstRun;
   const valueAt = (row: number): LakeValue => {
-    if (isSet(double.validity, row)) return doubles[row]!;
-    if (!isSet(long.validity, row)) return { json: jsonAt(row) };
-    return bigintOf(long.cells[2 * row + 1]!, long.cells[2 * row]! >>> 0);
+    while (endOfRun(kinds, run) <= row) run++;
+    if (kinds.kinds[run] === DOUBLE) return doubles[row]!;
+    if (kinds.kinds[run] !== LONG) return { json: jsonAt(row) };
+    return bigintOf(cells[2 * row + 1]!, cells[2 * row]! >>> 0);
   };
+  let firstEnd = from + 1;
+  while (firstEnd < to && micros[firstEnd] === micros[from] && firstEnd - from < MAX_EDGE_VALUES) firstEnd++;
+  let lastFrom = to - 1;
+  while (lastFrom > from && micros[lastFrom - 1] === micros[to - 1] && to - lastFrom < MAX_EDGE_VALUES)
+    lastFrom--;
   const first: LakeValue[] = [];
+  for (let row = from; row < firstEnd; row++) first.push(valueAt(row));
+  // Both may be the same rows: the search for the run begins anew.
+  run = firstRun;
   const last: LakeValue[] = [];
-  for (let row = from; row < to && isSameTime(row, from) && first.length < MAX_EDGE_VALUES; row++)
-    first.push(valueAt(row));
-  for (let row = to - 1; row >= from && isSameTime(row, to - 1) && last.length < MAX_EDGE_VALUES; row--)
-    last.push(valueAt(row));
-  return { first, last };
+  for (let row = lastFrom; row < to; row++) last.push(valueAt(row));
+  return { first, last: last.reverse() };
+}
+
+/** A column of a table in the order of its rows. */
+export interface OrderedColumn {
+  readonly cells: Int32Array;
+  /** 1 where the row has a value. */
+  readonly set: Uint8Array;
 }
 
 /** Columns of windows by aggregation; those that are not exported are missing. */
-type WindowColumns = ReadonlyMap<string, ColumnBuffers>;
+type WindowColumns = ReadonlyMap<string, OrderedColumn>;
 
 /**
  * Of statistics: what the readings in the windows come to, as far as their columns tell it. No series is told of where
  * a change of its values could not be seen: with neither sum nor mean, or with JSON whose first and last values are
  * exported.
  */
-export function windowValues(index: Int32Array, rows: number, columns: WindowColumns): RankValues[] {
+export function windowValues(first: Int32Array, columns: WindowColumns): RankValues[] {
   const counts = columns.get('count');
   if (counts === undefined || !(columns.has('sum') || columns.has('mean'))) return [];
   const hasEdges = columns.has('first_val') || columns.has('last_val');
   const [sumAt, meanAt, minAt, maxAt] = ['sum', 'mean', 'min', 'max'].map((name) =>
     cellsOf(columns.get(name)),
   );
+  const readers = [sumAt!, meanAt!, minAt!, maxAt!] as const;
   const values: RankValues[] = [];
-  for (let from = 0, to = 0; from < rows; from = to) {
-    const rank = index[from]!;
-    const gathered = { longs: 0, doubles: 0, jsons: 0, sum: 0, magnitude: 0 };
-    let [min, max]: (number | undefined)[] = [];
-    for (to = from; to < rows && index[to] === rank; to++) {
-      const count = counts.cells[2 * to + 1]! * TWO_32 + (counts.cells[2 * to]! >>> 0);
-      const [least, greatest, mean] = [minAt!(to), maxAt!(to), meanAt!(to)];
-      const sum = sumAt!(to) ?? (mean === undefined ? undefined : mean * count);
-      if (sum === undefined) gathered.jsons++;
-      else {
-        gathered.doubles++;
-        gathered.sum += sum;
-        gathered.magnitude += Math.abs(sum);
-      }
-      if (least !== undefined) min = Math.min(min ?? least, least);
-      if (greatest !== undefined) max = Math.max(max ?? greatest, greatest);
-    }
-    const isNumeric = gathered.jsons === 0;
-    const isJson = gathered.doubles === 0 && min === undefined && max === undefined && !hasEdges;
-    if (isNumeric || isJson)
-      values.push({ rank, rows: { ...gathered, min, max, first: undefined, last: undefined } });
+  for (let rank = 0; rank + 1 < first.length; rank++) {
+    const [from, to] = [first[rank]!, first[rank + 1]!];
+    if (from === to) continue;
+    const rows = sumWindows(counts.cells, readers, from, to);
+    const isJson = rows.doubles === 0 && rows.min === undefined && rows.max === undefined && !hasEdges;
+    if (rows.jsons === 0 || isJson)
+      values.push({ rank, rows: { ...rows, first: undefined, last: undefined } });
   }
   return values;
 }
 
+type ReadCell = (row: number) => number | undefined;
+
+/** Windows `[from, to)` of one series; a window without sum and mean is one of JSON. */
+function sumWindows(
+  counts: Int32Array,
+  [sumAt, meanAt, minAt, maxAt]: readonly [ReadCell, ReadCell, ReadCell, ReadCell],
+  from: number,
+  to: number,
+) {
+  const gathered = { longs: 0, doubles: 0, jsons: 0, sum: 0, magnitude: 0 };
+  let [min, max]: (number | undefined)[] = [];
+  for (let row = from; row < to; row++) {
+    const count = counts[2 * row + 1]! * TWO_32 + (counts[2 * row]! >>> 0);
+    const [least, greatest, mean] = [minAt(row), maxAt(row), meanAt(row)];
+    const sum = sumAt(row) ?? (mean === undefined ? undefined : mean * count);
+    if (sum === undefined) gathered.jsons++;
+    else {
+      gathered.doubles++;
+      gathered.sum += sum;
+      gathered.magnitude += Math.abs(sum);
+    }
+    if (least !== undefined) min = Math.min(min ?? least, least);
+    if (greatest !== undefined) max = Math.max(max ?? greatest, greatest);
+  }
+  return { ...gathered, min, max };
+}
+
 /** Reads the doubles of a column; undefined where it is missing or null. */
-function cellsOf(column: ColumnBuffers | undefined): (row: number) => number | undefined {
+function cellsOf(column: OrderedColumn | undefined): ReadCell {
   if (column === undefined) return () => undefined;
-  const doubles = doublesOf(column);
-  return (row) => (isSet(column.validity, row) ? doubles[row]! : undefined);
+  const doubles = doublesOf(column.cells);
+  return (row) => (column.set[row] === 1 ? doubles[row]! : undefined);
 }

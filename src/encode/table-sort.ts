@@ -1,27 +1,53 @@
-import type { Arena, ColumnBuffers } from './arrow-stream.ts';
-import { openArrowStream } from './arrow-stream.ts';
 import { TIMESTAMP } from './columns.ts';
 import type { SeriesRanks } from './series-ranks.ts';
-import { countNameless, markNamed } from './series-ranks.ts';
-import type { RunColumns } from './series-runs.ts';
-import { findRuns } from './series-runs.ts';
-import type { RankValues } from './series-values.ts';
-import { windowValues } from './series-values.ts';
+import type { OrderedColumn } from './series-values.ts';
 import type { Table, TableColumn } from './table.ts';
-import { countNulls, textAt, textBytes } from './table.ts';
+import { textAt } from './table.ts';
 
 /**
- * Table rows → Arrow columns in order of (time_series_id, timestamp). Rows that are equal in both are put in
- * order of their values, column by column, so that the result depends on the multiset of rows alone.
+ * Table rows in order of (time_series_id, timestamp). Rows that are equal in both are put in order of their values, column
+ * by column, so that the result depends on the multiset of rows alone.
  */
 interface SortedTable {
-  readonly stream: Uint8Array;
-  readonly runs: RunColumns;
-  readonly values: readonly RankValues[];
+  /** The row of the table at each place. */
+  readonly order: Int32Array;
+  /** The first row of each rank and, in the end, the number of rows. */
+  readonly first: Int32Array;
+  /** Undefined for rows without a time. */
+  readonly micros: Float64Array | undefined;
 }
 
-const TWO_32 = 2 ** 32;
-const NO_RUNS: RunColumns = { ranks: [], counts: [], firstMicros: [], lastMicros: [] };
+/** Sort the table's rows. */
+export function sortTable(table: Table, { rankOfCode }: SeriesRanks): SortedTable {
+  const { rows, seriesCodes, timestampMicros } = table;
+  const order = sortedRows(table, rankOfCode);
+  const ranks = rankOfCode.length === 0 ? 0 : Math.max(...rankOfCode) + 1;
+  const first = new Int32Array(ranks + 1);
+  for (let row = 0; row < rows; row++) first[rankOfCode[seriesCodes[row]!]! + 1]!++;
+  for (let rank = 0; rank < ranks; rank++) first[rank + 1]! += first[rank]!;
+  const isTimed = table.schema.some(({ name }) => name === TIMESTAMP);
+  return {
+    order,
+    first,
+    micros: isTimed ? Float64Array.from(order, (row) => timestampMicros[row]!) : undefined,
+  };
+}
+
+/** A column's cells and nulls in the order of the sorted rows; of a text only the nulls. */
+export function inOrder({ words, set }: TableColumn, order: Int32Array): OrderedColumn {
+  const ordered = {
+    cells: new Int32Array(words.length === 0 ? 0 : 2 * order.length),
+    set: new Uint8Array(order.length),
+  };
+  for (let at = 0; at < order.length; at++) {
+    const row = order[at]!;
+    ordered.set[at] = set[row]!;
+    if (words.length === 0) continue;
+    ordered.cells[2 * at] = words[2 * row]!;
+    ordered.cells[2 * at + 1] = words[2 * row + 1]!;
+  }
+  return ordered;
+}
 
 function compareValues(values: TableColumn, a: number, b: number): number {
   const { column, set, words } = values;
@@ -45,70 +71,4 @@ function sortedRows(table: Table, rankOfCode: Int32Array): Int32Array {
     }
     return 0;
   });
-}
-
-function fillTimestamps(table: Table, order: Int32Array, cells: Int32Array): void {
-  for (let at = 0; at < order.length; at++) {
-    const micros = table.timestampMicros[order[at]!]!;
-    cells[2 * at] = micros | 0;
-    cells[2 * at + 1] = Math.floor(micros / TWO_32);
-  }
-}
-
-function fillValues(values: TableColumn, order: Int32Array, to: ColumnBuffers): void {
-  const isText = values.column.type === 'text';
-  let end = 0;
-  if (isText) to.cells[0] = 0;
-  for (let at = 0; at < order.length; at++) {
-    const row = order[at]!;
-    if (values.set[row] === 1) to.validity[at >> 3]! |= 1 << (at & 7);
-    if (isText) {
-      const text = textAt(values, row);
-      to.text.set(text, end);
-      end += text.length;
-      to.cells[at + 1] = end;
-    } else {
-      to.cells[2 * at] = values.words[2 * row]!;
-      to.cells[2 * at + 1] = values.words[2 * row + 1]!;
-    }
-  }
-}
-
-/** Sort the table's rows into an Arrow stream in the arena. Runs are of timed rows, from the column `count`. */
-export function sortTable(table: Table, ranks: SeriesRanks, arena: Arena): SortedTable {
-  const { rows, schema } = table;
-  const valuesOf = new Map(table.columns.map((values) => [values.column.name, values]));
-  const layouts = schema.map((column) => {
-    const values = valuesOf.get(column.name);
-    if (values !== undefined)
-      return { column, nullCount: countNulls(values, rows), textBytes: textBytes(values, rows) };
-    if (column.type !== 'series') return { column, nullCount: 0 };
-    if (column.required) return { column, nullCount: 0, dictionary: ranks.ids };
-    return { column, nullCount: countNameless(table.seriesCodes, rows, ranks), dictionary: ranks.names };
-  });
-  const { columns, bytes } = openArrowStream(arena, layouts, rows);
-  const order = sortedRows(table, ranks.rankOfCode);
-  let index: Int32Array = new Int32Array(0);
-  let timestamps: Int32Array | undefined;
-  const filled = new Map<string, ColumnBuffers>();
-  for (const [i, column] of schema.entries()) {
-    const to = columns[i]!;
-    const values = valuesOf.get(column.name);
-    if (values !== undefined) {
-      fillValues(values, order, to);
-      filled.set(column.name, to);
-    } else if (column.name === TIMESTAMP) {
-      fillTimestamps(table, order, to.cells);
-      timestamps = to.cells;
-    } else if (column.required) {
-      index = to.cells;
-      for (let at = 0; at < rows; at++) index[at] = ranks.rankOfCode[table.seriesCodes[order[at]!]!]!;
-    } else markNamed(to.validity, index, rows, ranks.named);
-  }
-  if (timestamps === undefined) return { stream: bytes, runs: NO_RUNS, values: [] };
-  return {
-    stream: bytes,
-    runs: findRuns(index, timestamps, rows, filled.get('count')?.cells),
-    values: windowValues(index, rows, filled),
-  };
 }

@@ -109,7 +109,7 @@ export function textAt(column: TableColumn, row: number): Uint8Array {
 }
 
 /** How many of a column's rows have no value. */
-export function countNulls(column: TableColumn, rows: number): number {
+function countNulls(column: TableColumn, rows: number): number {
   let nulls = 0;
   for (let row = 0; row < rows; row++) nulls += 1 - column.set[row]!;
   return nulls;

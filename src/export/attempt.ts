@@ -14,7 +14,7 @@ import type {
   Tally,
   TimeRange,
 } from '../model/index.ts';
-import { DayCounts, dayRange } from '../model/index.ts';
+import { DayCounts, dayRange, FORMAT_VERSION } from '../model/index.ts';
 import { EXPORT_TARGET_WINDOWS, planTimeSlices, planWindowSlices, slicesFrom } from '../plan/time-slices.ts';
 import { publishedReadings, seriesTotals } from '../proof/day-totals.ts';
 import { SeriesValues } from '../proof/series-values.ts';
@@ -206,6 +206,7 @@ async function writeCheckpoint(attempt: DayAttempt, cursorMicros: number): Promi
   const { parts, series, counts, values, claim, ports } = attempt;
   await ports.onStep('part-uploaded');
   const checkpoint: Checkpoint = {
+    formatVersion: FORMAT_VERSION,
     upload: parts.upload!,
     parts: [...parts.parts],
     rowGroups: parts.groups.map((group) => ({

@@ -2,7 +2,7 @@
 import { DataError, HttpStatusError, stopsAll } from '../errors.ts';
 import type { Claim } from '../lake/claim.ts';
 import type { Checkpoint } from '../model/index.ts';
-import { DayCounts, dayRange, formatVesselDay } from '../model/index.ts';
+import { DayCounts, dayRange, FORMAT_VERSION, formatVesselDay } from '../model/index.ts';
 import { precisionOf } from '../proof/compare-counts.ts';
 import type { SourceSeries } from '../proof/compare-values.ts';
 import { compareSeries } from '../proof/compare-values.ts';
@@ -55,6 +55,8 @@ async function whyOutdated(
   checkpoint: Checkpoint,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  if ((checkpoint.formatVersion ?? 1) !== FORMAT_VERSION)
+    return 'its row groups are of another format version';
   if (task.job.verify === 'off') return 'without statistics nobody knows whether the source has changed';
   const context = createSourceContext(ports, task.job, task.day, signal);
   const series = await resolveSeries(context);

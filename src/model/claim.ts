@@ -11,6 +11,8 @@ export interface ProcessId {
 
 /** Durable progress of one unfinished vessel-day: the state of its open upload, and the proof so far. */
 export interface Checkpoint {
+  /** Of the row groups; absent in checkpoints of version 1. */
+  readonly formatVersion?: number;
   readonly upload: { readonly key: string; readonly uploadId: string; readonly nonce: string };
   readonly parts: readonly {
     readonly partNumber: number;

@@ -26,14 +26,14 @@ function job(): MeasurementJob {
   return { kind: 'measurements', gathered, ranks };
 }
 
-/** parquet-wasm traps on a row group of no rows. */
-function trappingJob(): MeasurementJob {
-  const empty = job();
-  empty.gathered.rows = 0;
-  return empty;
+/** Rows for which there is no memory. */
+function tooLargeJob(): MeasurementJob {
+  const large = job();
+  large.gathered.rows = 2 ** 50;
+  return large;
 }
 
-/** A job that fails without a trap: the row's index is beyond the dictionary. */
+/** A job that fails with memory enough: the row's index is beyond the dictionary. */
 function failingJob(): MeasurementJob {
   const { gathered, ranks } = job();
   return {
@@ -76,7 +76,7 @@ describe('a worker thread', () => {
 
   it('rejects what it was asked when it dies, and a new one takes the next job', async () => {
     const encoder = createEncoder({ threads: 1 });
-    const outcomes = await Promise.allSettled([encoder.encode(trappingJob()), encoder.encode(job())]);
+    const outcomes = await Promise.allSettled([encoder.encode(tooLargeJob()), encoder.encode(job())]);
     for (const outcome of outcomes) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'encode-worker-died' } });
       expect((outcome as PromiseRejectedResult).reason).toBeInstanceOf(RetriableError);
@@ -87,7 +87,7 @@ describe('a worker thread', () => {
 
   it('that dies takes only its own jobs with it', async () => {
     const encoder = createEncoder({ threads: 2 });
-    const [trapped, other] = await Promise.allSettled([encoder.encode(trappingJob()), encoder.encode(job())]);
+    const [trapped, other] = await Promise.allSettled([encoder.encode(tooLargeJob()), encoder.encode(job())]);
     expect(trapped).toMatchObject({ status: 'rejected', reason: { code: 'encode-worker-died' } });
     expect(other.status).toBe('fulfilled');
     await encoder.close();

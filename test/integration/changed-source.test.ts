@@ -114,6 +114,17 @@ for (const transport of ['ndjson', 'json', 'parquet']) {
   });
 }
 
+test('row groups of another format version: starts clean, and makes the bytes of this one', async () => {
+  await stopAt(3);
+  const path = join(lake.dir, claimKey(DAY, 1));
+  const claim: ClaimFile = JSON.parse(await readFile(path, 'utf8'));
+  // Version 1 did not say which it was.
+  const { formatVersion: _, ...checkpoint } = claim.checkpoint!;
+  await writeFile(path, JSON.stringify({ ...claim, checkpoint }));
+  expect(await goOn()).toMatchObject({ resumed: false, from: MIDNIGHT });
+  expect(await readObject(lake.dir, DAY)).toEqual(await undisturbed());
+});
+
 test('interrupted twice, at different places', async () => {
   await stopAt(1, FEW_SERIES, true);
   const stop = new AbortController();

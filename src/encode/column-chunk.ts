@@ -1,0 +1,153 @@
+import type { ColumnChunk, ColumnIndex, OffsetIndex, Statistics } from 'hyparquet';
+import { ByteWriter } from 'hyparquet-writer';
+import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
+import type { ByteSink } from './byte-sink.ts';
+import { putBytes } from './byte-sink.ts';
+import type { Column } from './columns.ts';
+import { compressed, isWorthwhile } from './zstd.ts';
+
+/** A column chunk in its place, as the footer describes it; offsets count from the first byte of the file. */
+export interface PlacedChunk {
+  readonly chunk: ColumnChunk & { readonly meta_data: NonNullable<ColumnChunk['meta_data']> };
+  readonly columnIndex: ColumnIndex | undefined;
+  readonly offsetIndex: OffsetIndex;
+}
+
+/** Levels and values of a page before it is compressed. */
+export interface PageBody {
+  readonly row: number;
+  readonly rows: number;
+  readonly nulls: number;
+  readonly bytes: Uint8Array;
+  /** As the column index has them; undefined where the page has none. */
+  readonly min?: Uint8Array | undefined;
+  readonly max?: Uint8Array | undefined;
+}
+
+export interface ChunkBody {
+  readonly column: Column;
+  readonly encoding: 'PLAIN' | 'DELTA_BINARY_PACKED' | 'RLE_DICTIONARY';
+  /** Entries as PLAIN has them. */
+  readonly dictionary?: { readonly entries: number; readonly plain: Uint8Array };
+  readonly pages: readonly PageBody[];
+  readonly bounds?: Pick<Statistics, 'min_value' | 'max_value'> | undefined;
+  /** Whether pages are sorted by their bounds. */
+  readonly ascending: boolean;
+  /** Whether zstd is tried. */
+  readonly mayCompress: boolean;
+}
+
+/** The page that tells whether compressing pays: the largest. */
+export function probeOf<Page extends { readonly bytes: Uint8Array }>(pages: readonly Page[]): Page {
+  return pages.reduce((a, b) => (b.bytes.length > a.bytes.length ? b : a));
+}
+
+/** Write a column chunk behind what the file holds. There is a page at least. */
+export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
+  const { column, encoding, dictionary, pages } = body;
+  const chunkAt = file.at;
+  const pack = packerOf(body);
+  let uncompressedBytes = dictionary === undefined ? 0 : appendDictionary(file, dictionary, pack);
+  const dataAt = file.at;
+  const places = pages.map((page) => {
+    const at = file.at;
+    uncompressedBytes += appendPage(file, page.bytes, pack(page.bytes), {
+      type: 'DATA_PAGE',
+      data_page_header: {
+        num_values: page.rows,
+        encoding,
+        definition_level_encoding: 'RLE',
+        repetition_level_encoding: 'RLE',
+      },
+    });
+    return { offset: BigInt(at), compressed_page_size: file.at - at, first_row_index: BigInt(page.row) };
+  });
+  const meta_data: PlacedChunk['chunk']['meta_data'] = {
+    type: PHYSICAL_TYPES[column.type],
+    encodings: dictionary === undefined ? ['RLE', encoding] : ['PLAIN', 'RLE', encoding],
+    path_in_schema: [column.name],
+    codec: pack === asItIs ? 'UNCOMPRESSED' : 'ZSTD',
+    num_values: BigInt(pages.reduce((sum, { rows }) => sum + rows, 0)),
+    total_uncompressed_size: BigInt(uncompressedBytes),
+    total_compressed_size: BigInt(file.at - chunkAt),
+    ...(dictionary && { dictionary_page_offset: BigInt(chunkAt) }),
+    data_page_offset: BigInt(dataAt),
+    statistics: statisticsOf(body),
+    encoding_stats: [
+      ...(dictionary === undefined
+        ? []
+        : [{ page_type: 'DICTIONARY_PAGE' as const, encoding: 'PLAIN' as const, count: 1 }]),
+      { page_type: 'DATA_PAGE', encoding, count: pages.length },
+    ],
+  };
+  return {
+    chunk: { file_offset: 0n, meta_data },
+    columnIndex: column.statistics === 'page' ? columnIndexOf(body) : undefined,
+    offsetIndex: { page_locations: places },
+  };
+}
+
+const asItIs = (bytes: Uint8Array): Uint8Array => bytes;
+
+/** What each page goes through: zstd where it pays for the largest page and the dictionary together. */
+function packerOf({ mayCompress, pages, dictionary }: ChunkBody): (bytes: Uint8Array) => Uint8Array {
+  if (!mayCompress) return asItIs;
+  const probed = [probeOf(pages).bytes, ...(dictionary === undefined ? [] : [dictionary.plain])];
+  const packed = new Map(probed.map((bytes) => [bytes, compressed(bytes)]));
+  const sum = (all: Iterable<Uint8Array>) => [...all].reduce((total, { length }) => total + length, 0);
+  if (!isWorthwhile(sum(packed.values()), sum(probed))) return asItIs;
+  return (bytes) => packed.get(bytes) ?? compressed(bytes);
+}
+
+const PHYSICAL_TYPES = {
+  timestamp: 'INT64',
+  long: 'INT64',
+  double: 'DOUBLE',
+  text: 'BYTE_ARRAY',
+  series: 'BYTE_ARRAY',
+} as const;
+
+type PageHeader = Parameters<typeof writePageHeader>[1];
+type HeaderFields = Omit<PageHeader, 'uncompressed_page_size' | 'compressed_page_size'>;
+
+/** A page's header and bytes; what it would take uncompressed. */
+function appendPage(file: ByteSink, bytes: Uint8Array, packed: Uint8Array, fields: HeaderFields): number {
+  const header = new ByteWriter(64);
+  writePageHeader(header, {
+    ...fields,
+    uncompressed_page_size: bytes.length,
+    compressed_page_size: packed.length,
+  });
+  putBytes(file, header.getBytes());
+  putBytes(file, packed);
+  return header.offset + bytes.length;
+}
+
+function appendDictionary(
+  file: ByteSink,
+  { entries, plain }: { readonly entries: number; readonly plain: Uint8Array },
+  pack: (bytes: Uint8Array) => Uint8Array,
+): number {
+  return appendPage(file, plain, pack(plain), {
+    type: 'DICTIONARY_PAGE',
+    dictionary_page_header: { num_values: entries, encoding: 'PLAIN' },
+  });
+}
+
+function statisticsOf({ pages, bounds }: ChunkBody): Statistics {
+  const nulls = pages.reduce((sum, page) => sum + page.nulls, 0);
+  const exact = { is_min_value_exact: true, is_max_value_exact: true };
+  return { null_count: BigInt(nulls), ...(bounds && { ...bounds, ...exact }) };
+}
+
+const NOTHING = new Uint8Array(0);
+
+function columnIndexOf({ pages, ascending }: ChunkBody): ColumnIndex {
+  return {
+    null_pages: pages.map(({ rows, nulls }) => rows === nulls),
+    min_values: pages.map(({ min = NOTHING }) => min),
+    max_values: pages.map(({ max = NOTHING }) => max),
+    boundary_order: ascending ? 'ASCENDING' : 'UNORDERED',
+    null_counts: pages.map(({ nulls }) => BigInt(nulls)),
+  };
+}

@@ -1,0 +1,175 @@
+import type { ByteSink } from './byte-sink.ts';
+import { putBytes, putUint32, reserve } from './byte-sink.ts';
+import { hasExactDeltas, putBigDeltas, putDeltas } from './delta-packed.ts';
+
+/** Values of a column by row, and how a page of them is written; `set` holds ranges of rows: from, to, from, to, …. */
+export interface ColumnValues {
+  /** Parquet's name of the encoding. */
+  readonly encoding: 'PLAIN' | 'DELTA_BINARY_PACKED';
+  put(sink: ByteSink, set: Int32Array): void;
+  /** Smallest and largest; undefined where there is none, or a value that has no place between others. */
+  bounds(set: Int32Array): Bounds | undefined;
+  /** Values as keys of a dictionary; undefined for a column that never has one. */
+  readonly cells?: Int32Array;
+  readonly texts?: Texts;
+}
+
+export interface Bounds {
+  readonly min: bigint | number;
+  readonly max: bigint | number;
+}
+
+/** Texts by row: `bytes[ends[e - 1] ?? 0, ends[e])`, where `e` is `entries[row * stride]`. */
+export interface Texts {
+  readonly bytes: Uint8Array;
+  readonly ends: Int32Array;
+  readonly entries: Int32Array;
+  readonly stride: number;
+}
+
+const TWO_32 = 2 ** 32;
+
+/** Microseconds, or other whole numbers that a double holds. */
+export function microsValues(micros: Float64Array): ColumnValues {
+  return {
+    encoding: 'DELTA_BINARY_PACKED',
+    bounds: (set) => wholeBounds(micros, set),
+    put(sink, set) {
+      const { min, max } = minMax(micros, set);
+      const [from, to] = [set[0] ?? 0, set[1] ?? 0];
+      if (set.length === 2 && hasExactDeltas(min, max)) putDeltas(sink, micros, from, to);
+      else
+        putBigDeltas(
+          sink,
+          valuesOf(set, (row) => BigInt(micros[row]!)),
+        );
+    },
+  };
+}
+
+/** 64-bit integers in two little-endian words each. */
+export function longValues(cells: Int32Array): ColumnValues {
+  let scratch = new Float64Array(0);
+  const gather = (set: Int32Array): Float64Array => {
+    const count = countOf(set);
+    if (scratch.length < count) scratch = new Float64Array(count);
+    let at = 0;
+    for (let i = 0; i < set.length; i += 2) at = toNumbers(cells, set[i]!, set[i + 1]!, scratch, at);
+    return scratch.subarray(0, count);
+  };
+  const exact = (row: number) => BigInt(cells[2 * row + 1]!) * BigInt(TWO_32) + BigInt(cells[2 * row]! >>> 0);
+  return {
+    encoding: 'DELTA_BINARY_PACKED',
+    cells,
+    bounds(set) {
+      const numbers = gather(set);
+      const whole = Int32Array.of(0, numbers.length);
+      const { min, max } = minMax(numbers, whole);
+      if (numbers.length === 0 || hasExactDeltas(min, max)) return wholeBounds(numbers, whole);
+      const values = valuesOf(set, exact);
+      return {
+        min: values.reduce((a, b) => (b < a ? b : a)),
+        max: values.reduce((a, b) => (b > a ? b : a)),
+      };
+    },
+    put(sink, set) {
+      const numbers = gather(set);
+      const { min, max } = minMax(numbers, Int32Array.of(0, numbers.length));
+      if (numbers.length === 0 || hasExactDeltas(min, max)) putDeltas(sink, numbers, 0, numbers.length);
+      else putBigDeltas(sink, valuesOf(set, exact));
+    },
+  };
+}
+
+/** Doubles in two little-endian words each. */
+export function doubleValues(cells: Int32Array): ColumnValues {
+  const bytes = new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength);
+  const doubles = new Float64Array(cells.buffer, cells.byteOffset, cells.length >> 1);
+  return {
+    encoding: 'PLAIN',
+    cells,
+    put(sink, set) {
+      for (let i = 0; i < set.length; i += 2) putBytes(sink, bytes, 8 * set[i]!, 8 * set[i + 1]!);
+    },
+    bounds(set) {
+      const { min, max, hasNaN } = minMax(doubles, set);
+      // Readers do not agree on where NaN belongs: without bounds none of them skips it.
+      if (hasNaN || !(min <= max)) return undefined;
+      // Zeros of either sign are equal: parquet.thrift asks for -0 as the smallest and +0 as the largest.
+      return { min: min === 0 ? -0 : min, max: max === 0 ? 0 : max };
+    },
+  };
+}
+
+/** Texts; bounds would be as long as they, and are no help for JSON. */
+export function textValues(texts: Texts): ColumnValues {
+  const { bytes, ends, entries, stride } = texts;
+  return {
+    encoding: 'PLAIN',
+    texts,
+    bounds: () => undefined,
+    put(sink, set) {
+      for (let i = 0; i < set.length; i += 2)
+        for (let row = set[i]!; row < set[i + 1]!; row++) {
+          const entry = entries[row * stride]!;
+          const from = entry === 0 ? 0 : ends[entry - 1]!;
+          putText(sink, bytes, from, ends[entry]!);
+        }
+    },
+  };
+}
+
+/** A text as PLAIN has it: its length, then its bytes. */
+export function putText(sink: ByteSink, bytes: Uint8Array, from: number, to: number): void {
+  reserve(sink, 4);
+  putUint32(sink, to - from);
+  putBytes(sink, bytes, from, to);
+}
+
+function toNumbers(cells: Int32Array, from: number, to: number, numbers: Float64Array, at: number): number {
+  let next = at;
+  for (let row = from; row < to; row++)
+    numbers[next++] = cells[2 * row + 1]! * TWO_32 + (cells[2 * row]! >>> 0);
+  return next;
+}
+
+/** Infinity and -Infinity where there is no number. */
+function minMax(values: Float64Array, set: Int32Array): { min: number; max: number; hasNaN: boolean } {
+  const seen = { min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY, hasNaN: false };
+  for (let i = 0; i < set.length; i += 2) widen(seen, values, set[i]!, set[i + 1]!);
+  return seen;
+}
+
+function widen(
+  seen: { min: number; max: number; hasNaN: boolean },
+  values: Float64Array,
+  from: number,
+  to: number,
+): void {
+  let { min, max, hasNaN } = seen;
+  for (let row = from; row < to; row++) {
+    const value = values[row]!;
+    if (value < min) min = value;
+    if (value > max) max = value;
+    if (Number.isNaN(value)) hasNaN = true;
+  }
+  Object.assign(seen, { min, max, hasNaN });
+}
+
+function wholeBounds(values: Float64Array, set: Int32Array): Bounds | undefined {
+  const { min, max } = minMax(values, set);
+  return min <= max ? { min: BigInt(min), max: BigInt(max) } : undefined;
+}
+
+const countOf = (set: Int32Array): number => {
+  let count = 0;
+  for (let i = 0; i < set.length; i += 2) count += set[i + 1]! - set[i]!;
+  return count;
+};
+
+function valuesOf(set: Int32Array, valueAt: (row: number) => bigint): bigint[] {
+  const values: bigint[] = [];
+  for (let i = 0; i < set.length; i += 2)
+    for (let row = set[i]!; row < set[i + 1]!; row++) values.push(valueAt(row));
+  return values;
+}

@@ -1,0 +1,107 @@
+import type { ByteSink } from './byte-sink.ts';
+import { putUint32, putVarint, reserve } from './byte-sink.ts';
+import type { KindRuns } from './kind-runs.ts';
+import { endOfRun } from './kind-runs.ts';
+
+/** Rows of a page, and those of them that have a value. */
+export interface PageRows {
+  readonly row: number;
+  readonly rows: number;
+  /** Ranges of rows with a value: from, to, from, to, …, ascending. */
+  readonly set: Int32Array;
+  readonly nulls: number;
+}
+
+/** As many rows as other writers put into a page. */
+export const PAGE_ROWS = 20_000;
+
+/** Pages of `PAGE_ROWS` rows, of a column without nulls where `runs` is undefined. */
+export function pagesOf(rows: number, runs?: KindRuns, kind = 0): PageRows[] {
+  const ends: number[] = [];
+  for (let end = PAGE_ROWS; end < rows; end += PAGE_ROWS) ends.push(end);
+  return pagesUntil([...ends, rows], runs, kind);
+}
+
+/** A page of a series has so many rows at least, if it ends where the series does. */
+const LEAST_PAGE_ROWS = 1_000;
+
+/**
+ * Pages that end where a series does, as far as they have enough rows: so a block of packed timestamps does not hold the
+ * step back to the beginning of the day, which makes all of its values wide, and who reads one series reads no other's.
+ * `first`: the first row of each series and, in the end, the number of rows.
+ */
+export function pagesBySeries(first: Int32Array): PageRows[] {
+  const ends: number[] = [];
+  let from = 0;
+  for (let rank = 1; rank < first.length; rank++) {
+    const end = first[rank]!;
+    for (; end - from > PAGE_ROWS; from += PAGE_ROWS) ends.push(from + PAGE_ROWS);
+    if (end - from < LEAST_PAGE_ROWS && rank + 1 < first.length) continue;
+    if (end > from) ends.push(end);
+    from = end;
+  }
+  return pagesUntil(ends);
+}
+
+function pagesUntil(ends: readonly number[], runs?: KindRuns, kind = 0): PageRows[] {
+  let run = 0;
+  return ends.map((end, page) => {
+    const row = page === 0 ? 0 : ends[page - 1]!;
+    const rows = end - row;
+    if (runs === undefined) return { row, rows, set: Int32Array.of(row, end), nulls: 0 };
+    const set: number[] = [];
+    let nulls = rows;
+    for (; run < runs.count && runs.starts[run]! < end; run++) {
+      const runEnd = endOfRun(runs, run);
+      if (runs.kinds[run] === kind) {
+        const [from, to] = [Math.max(row, runs.starts[run]!), Math.min(end, runEnd)];
+        set.push(from, to);
+        nulls -= to - from;
+      }
+      if (runEnd > end) break;
+    }
+    return { row, rows, set: Int32Array.from(set), nulls };
+  });
+}
+
+/** Bytes of a run in the hybrid of RLE and bit-packing: a length and a value. */
+const RLE_RUN_BYTES = 4;
+
+/** Definition levels with their length: as runs, or bit by bit where those are shorter. */
+export function putLevels(sink: ByteSink, { row, rows, set }: PageRows): void {
+  const groups = (rows + 7) >> 3;
+  const runs = set.length + 1;
+  reserve(sink, 16 + Math.max(groups, runs * RLE_RUN_BYTES));
+  const lengthAt = sink.at;
+  sink.at += 4;
+  if (runs * RLE_RUN_BYTES < groups) putLevelRuns(sink, row, rows, set);
+  else {
+    putVarint(sink, groups * 2 + 1);
+    sink.bytes.fill(0, sink.at, sink.at + groups);
+    for (let i = 0; i < set.length; i += 2) setBits(sink.bytes, sink.at, set[i]! - row, set[i + 1]! - row);
+    sink.at += groups;
+  }
+  const end = sink.at;
+  sink.at = lengthAt;
+  putUint32(sink, end - lengthAt - 4);
+  sink.at = end;
+}
+
+function putLevelRuns(sink: ByteSink, row: number, rows: number, set: Int32Array): void {
+  let at = row;
+  const put = (to: number, level: number) => {
+    if (to === at) return;
+    putVarint(sink, (to - at) * 2);
+    sink.bytes[sink.at++] = level;
+    at = to;
+  };
+  for (let i = 0; i < set.length; i += 2) {
+    put(set[i]!, 0);
+    put(set[i + 1]!, 1);
+  }
+  put(row + rows, 0);
+}
+
+function setBits(bytes: Uint8Array, at: number, from: number, to: number): void {
+  for (let i = from; i < to; i++) bytes[at + (i >> 3)]! |= 1 << (i & 7);
+}

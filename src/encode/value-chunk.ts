@@ -1,0 +1,123 @@
+import type { Statistics } from 'hyparquet';
+import type { ByteSink } from './byte-sink.ts';
+import { createByteSink } from './byte-sink.ts';
+import type { ChunkBody, PageBody, PlacedChunk } from './column-chunk.ts';
+import { appendChunk, probeOf } from './column-chunk.ts';
+import type { Column } from './columns.ts';
+import type { Bounds, ColumnValues } from './page-values.ts';
+import type { PageRows } from './pages.ts';
+import { putLevels } from './pages.ts';
+import type { DictionaryScratch, ValueDictionary } from './value-dictionary.ts';
+import { buildDictionary, createDictionaryScratch, putCodes } from './value-dictionary.ts';
+import { compressed } from './zstd.ts';
+
+/** Memory for one row group at a time, used again for the next. It only grows, to the largest seen. */
+export interface EncodeScratch {
+  /** The file of the row group. */
+  readonly file: ByteSink;
+  /** Pages of one column before they are compressed. */
+  readonly pages: ByteSink;
+  readonly dictionary: DictionaryScratch;
+}
+
+export function createEncodeScratch(): EncodeScratch {
+  return { file: createByteSink(), pages: createByteSink(), dictionary: createDictionaryScratch() };
+}
+
+/**
+ * Write the chunk of a column that has a value of its own in each row: as a dictionary where that is smaller, else as it
+ * comes. Which one follows from the values alone.
+ */
+export function appendValueChunk(
+  scratch: EncodeScratch,
+  column: Column,
+  rows: readonly PageRows[],
+  values: ColumnValues,
+): PlacedChunk {
+  const { file } = scratch;
+  const dictionary = column.dictionary ? buildDictionary(values, rows, scratch.dictionary) : undefined;
+  scratch.pages.at = 0;
+  const common = { column, ascending: false, mayCompress: true, bounds: boundsOf(rows, values) };
+  if (dictionary !== undefined) {
+    const pages = codePages(scratch.pages, column, rows, dictionary);
+    if (isSmaller(scratch, column, rows, values, pages, dictionary)) {
+      return appendChunk(file, { ...common, encoding: 'RLE_DICTIONARY', dictionary, pages });
+    }
+    scratch.pages.at = 0;
+  }
+  const pages = rows.map((page) =>
+    pageOf(scratch.pages, column, page, () => values.put(scratch.pages, page.set)),
+  );
+  const indexed = column.statistics === 'page' ? withBounds(pages, rows, values) : pages;
+  return appendChunk(file, { ...common, encoding: values.encoding, pages: indexed });
+}
+
+/** Levels, then what `put` writes. */
+function pageOf(sink: ByteSink, column: Column, page: PageRows, put: () => void): PageBody {
+  const from = sink.at;
+  if (!column.required) putLevels(sink, page);
+  put();
+  return { row: page.row, rows: page.rows, nulls: page.nulls, bytes: sink.bytes.subarray(from, sink.at) };
+}
+
+function codePages(
+  sink: ByteSink,
+  column: Column,
+  rows: readonly PageRows[],
+  { codes, entries }: ValueDictionary,
+): PageBody[] {
+  let at = 0;
+  return rows.map((page) => {
+    const from = at;
+    at += page.rows - page.nulls;
+    return pageOf(sink, column, page, () => putCodes(sink, codes.subarray(from, at), entries));
+  });
+}
+
+/** Is the dictionary smaller than plain pages? By the largest page of each, for all to be encoded twice is too dear. */
+function isSmaller(
+  { pages: sink }: EncodeScratch,
+  column: Column,
+  rows: readonly PageRows[],
+  values: ColumnValues,
+  pages: readonly PageBody[],
+  { plain }: ValueDictionary,
+): boolean {
+  const probe = pages.indexOf(probeOf(pages));
+  const page = rows[probe]!;
+  const byValues = pageOf(sink, column, page, () => values.put(sink, page.set)).bytes;
+  const least = (bytes: Uint8Array) => Math.min(bytes.length, compressed(bytes).length);
+  const set = rows.reduce((sum, { rows: count, nulls }) => sum + count - nulls, 0);
+  const scale = set / Math.max(1, page.rows - page.nulls);
+  return scale * least(pages[probe]!.bytes) + least(plain) < scale * least(byValues);
+}
+
+function boundsOf(rows: readonly PageRows[], values: ColumnValues): ChunkBody['bounds'] {
+  let widest: Bounds | undefined;
+  for (const { set, rows: count, nulls } of rows) {
+    if (nulls === count) continue;
+    const bounds = values.bounds(set);
+    if (bounds === undefined) return undefined;
+    widest = widest === undefined ? bounds : wider(widest, bounds);
+  }
+  return widest === undefined ? undefined : ({ min_value: widest.min, max_value: widest.max } as Statistics);
+}
+
+/** -0 is less than 0 here. */
+function wider(a: Bounds, b: Bounds): Bounds {
+  const isLess = (one: Bounds['min'], other: Bounds['min']) =>
+    one < other || (Object.is(one, -0) && other === 0);
+  return { min: isLess(b.min, a.min) ? b.min : a.min, max: isLess(a.max, b.max) ? b.max : a.max };
+}
+
+/** Bounds of each page, of a column of 64-bit integers. */
+function withBounds(pages: readonly PageBody[], rows: readonly PageRows[], values: ColumnValues): PageBody[] {
+  return pages.map((page, i) => {
+    const bounds = values.bounds(rows[i]!.set);
+    return { ...page, min: littleEndian(bounds?.min), max: littleEndian(bounds?.max) };
+  });
+}
+
+function littleEndian(value: bigint | number | undefined): Uint8Array | undefined {
+  return value === undefined ? undefined : new Uint8Array(BigInt64Array.of(BigInt(value)).buffer);
+}

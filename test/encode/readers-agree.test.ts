@@ -1,0 +1,177 @@
+/** What our own encoder writes is the same in three readers, and is what was put in, whichever encodings it chose. */
+import { zstdDecompressSync } from 'node:zlib';
+import { tableFromIPC } from 'apache-arrow';
+import fc from 'fast-check';
+import { parquetReadObjects } from 'hyparquet';
+import { readParquet } from 'parquet-wasm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Encoder } from '../../src/encode/index.ts';
+import { createEncoder, createMeasurementRowGroups } from '../../src/encode/index.ts';
+import { readMetadata } from '../../src/encode/parquet-tail.ts';
+import { createSeriesDictionary } from '../../src/model/index.ts';
+import type { Reader, Reading, Value } from './lake-file.ts';
+import { batchOf, DAY_MICROS, fileOf, openReader, READINGS_SQL, rowOf, sealAll } from './lake-file.ts';
+
+let reader: Reader;
+let encoder: Encoder;
+beforeAll(async () => {
+  reader = await openReader();
+  encoder = createEncoder({ threads: 0 });
+});
+afterAll(async () => {
+  await encoder.close();
+  await reader.close();
+});
+
+const nameOf = (series: string): string | null => (series === 's0' ? null : `IMO1/${series}`);
+
+async function encode(readings: readonly Reading[], rowGroupRows: number): Promise<Buffer> {
+  const dictionary = createSeriesDictionary();
+  const builder = createMeasurementRowGroups({ rowGroupRows, dictionary, idOf: nameOf, encoder });
+  builder.append(batchOf(readings, dictionary), 0, readings.length);
+  return fileOf('measurements', await sealAll(builder));
+}
+
+const KINDS = { bigint: 0, number: 1, string: 2 };
+const bits = new DataView(new ArrayBuffer(8));
+
+/** Doubles by their bits as a signed integer. */
+function orderOf(value: Value): bigint | string {
+  if (typeof value !== 'number') return value;
+  bits.setFloat64(0, value);
+  return bits.getBigInt64(0);
+}
+
+/** As the lake's row groups are sorted. */
+function inOrder(readings: readonly Reading[]): Reading[] {
+  const kindOf = ({ value }: Reading) => KINDS[typeof value as keyof typeof KINDS];
+  const compare = (a: bigint | string | number, b: bigint | string | number) => (a < b ? -1 : a > b ? 1 : 0);
+  return [...readings].sort(
+    (a, b) =>
+      compare(a.series, b.series) ||
+      a.micros - b.micros ||
+      kindOf(a) - kindOf(b) ||
+      compare(orderOf(a.value), orderOf(b.value)),
+  );
+}
+
+const someLong = fc.oneof(
+  fc.bigInt({ min: -3n, max: 3n }),
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  fc.constantFrom(2n ** 53n + 1n, -(2n ** 63n), 2n ** 63n - 1n, 2n ** 51n, -(2n ** 51n) - 1n),
+);
+const someDouble = fc.oneof(
+  fc.constantFrom(0, -0, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 5e-324),
+  fc.double({ noNaN: true }),
+  fc.integer({ min: 0, max: 40 }).map((tenths) => tenths / 10),
+);
+const someText = fc.oneof(
+  fc.constantFrom('"on"', '"off"', 'true', '{}'),
+  fc.string({ unit: 'grapheme', maxLength: 60 }).map((text) => JSON.stringify(text)),
+);
+const value: fc.Arbitrary<Value> = fc.oneof({ weight: 3, arbitrary: someDouble }, someLong, someText);
+/** Few values that repeat, or each its own; few times that repeat, or a long way between them. */
+const readings = fc
+  .record({
+    pool: fc.array(value, { minLength: 1, maxLength: 30 }),
+    series: fc.integer({ min: 1, max: 5 }),
+    rows: fc.oneof(fc.integer({ min: 1, max: 300 }), fc.constantFrom(1, 128, 129, 2_000, 21_000)),
+    stepMicros: fc.constantFrom(0, 1, 1_000, 86_400_000_000),
+    seed: fc.integer({ min: 0, max: 2 ** 31 }),
+  })
+  .map(({ pool, series, rows, stepMicros, seed }) => {
+    let state = seed;
+    const next = (below: number) => {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+      return Math.floor((state / 2 ** 32) * below);
+    };
+    let micros = DAY_MICROS;
+    return Array.from({ length: rows }, (): Reading => {
+      micros += next(3) * stepMicros;
+      return { micros, series: `s${next(series)}`, value: pool[next(pool.length)]! };
+    });
+  });
+
+const compressors = { ZSTD: (input: Uint8Array) => zstdDecompressSync(input) };
+
+async function byHyparquet(file: Buffer): Promise<unknown[][]> {
+  const { buffer, byteOffset, byteLength } = file;
+  const objects = await parquetReadObjects({
+    file: buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer,
+    compressors,
+    parsers: { timestampFromMicroseconds: (micros) => micros },
+  });
+  return objects.map((row) =>
+    ['timestamp', 'time_series_id', 'id', 'long_value', 'double_value', 'json_value'].map(
+      (name) => row[name] ?? null,
+    ),
+  );
+}
+
+function byArrow(file: Buffer): unknown[][] {
+  const table = tableFromIPC(readParquet(file).intoIPCStream());
+  const micros = table.getChild('timestamp')!.data.flatMap((data) => [...(data.values as BigInt64Array)]);
+  const others = table.schema.names.slice(1).map((name) => [...table.getChild(String(name))!]);
+  return micros.map((time, row) => [time, ...others.map((column) => column[row] ?? null)]);
+}
+
+it('reads the same in DuckDB, hyparquet and arrow-rs, whatever the values', async () => {
+  const encodings = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(readings, async (all) => {
+      const file = await encode(all, all.length);
+      const expected = inOrder(all).map((reading) => rowOf(reading, nameOf(reading.series)));
+      expect(await reader.query(file, READINGS_SQL)).toEqual(expected);
+      expect(await byHyparquet(file)).toEqual(expected);
+      expect(byArrow(file)).toEqual(expected);
+      for (const { meta_data: meta } of readMetadata(file).row_groups[0]!.columns)
+        encodings.add(`${meta!.path_in_schema[0]} ${meta!.encodings.at(-1)} ${meta!.codec}`);
+    }),
+    { numRuns: 40, seed: 1 },
+  );
+  // The cases were such that every way of writing numbers was taken.
+  for (const way of ['RLE_DICTIONARY ZSTD', 'PLAIN ZSTD', 'PLAIN UNCOMPRESSED'])
+    expect(encodings).toContain(`double_value ${way}`);
+  for (const way of ['RLE_DICTIONARY', 'DELTA_BINARY_PACKED'])
+    expect([...encodings].join()).toContain(`long_value ${way}`);
+});
+
+it('answers filters on doubles as without statistics, NaN and zeros of either sign among them', async () => {
+  const of = (values: number[]) =>
+    values.map((value, i): Reading => ({ micros: DAY_MICROS + i, series: 's1', value }));
+  const groups = [
+    [1, 2, Number.NaN],
+    [-0, 3, 3],
+    [0, 4, 4],
+    [Number.NaN, Number.NaN, Number.NaN],
+    [5, 6, 7],
+  ];
+  const file = await encode(of(groups.flat()), 3);
+  expect(readMetadata(file).row_groups).toHaveLength(groups.length);
+  for (const filter of ['> 100', "= 'NaN'::double", '= 0', '< 0', '>= 0', '<= 0', '<= 4', '> 4', 'IS NULL']) {
+    const [[found]] = (await reader.query(
+      file,
+      `SELECT count(*) FROM FILE WHERE double_value ${filter}`,
+    )) as [[bigint]];
+    const all = `SELECT count(*) FROM (SELECT double_value + 0 AS d FROM FILE) WHERE d ${filter}`;
+    expect([filter, [[found]]]).toEqual([filter, await reader.query(file, all)]);
+  }
+});
+
+it('has a field id for each column, the same for a name in every job', async () => {
+  const file = await encode([{ micros: DAY_MICROS, series: 's1', value: 1n }], 1);
+  const ids = readMetadata(file)
+    .schema.slice(1)
+    .map(({ name, field_id: id }) => [name, id]);
+  expect(ids).toEqual([
+    ['timestamp', 1],
+    ['time_series_id', 2],
+    ['id', 3],
+    ['long_value', 4],
+    ['double_value', 5],
+    ['json_value', 6],
+  ]);
+  expect(
+    await reader.query(file, 'SELECT field_id FROM parquet_schema(FILE) WHERE type IS NOT NULL'),
+  ).toEqual([1n, 2n, 3n, 4n, 5n, 6n].map((id) => [id]));
+});
