@@ -83,4 +83,6 @@ function print(tallies: readonly Tally[]): number {
   return notHeld === 0 ? 0 : 1;
 }
 
+// So that what was started ends with this process.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 process.exitCode = await main();

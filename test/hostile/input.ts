@@ -15,7 +15,7 @@ export interface Category<Face> {
   readonly maxCpuMs?: number;
   /** Of how many the short form sends, spread evenly; default 3. */
   readonly shortForm?: number;
-  /** When one of them counts as hanging; default 60 s. */
+  /** When one of them counts as hanging; default 120 s. */
   readonly hangMs?: number;
 }
 
@@ -26,8 +26,14 @@ export interface Target {
   begin(): void;
   peakBytes(): number;
   cpuMs(): number;
-  /** After an input that hung: get rid of what still goes on. */
+  /** After an input that hung or harmed the process: put a new one in its place. */
   recover(): Promise<void>;
+}
+
+/** A face and its process; both are other ones after `target.recover`. */
+export interface Opened<Face> {
+  readonly face: Face;
+  readonly target: Target;
 }
 
 export interface Sent {
@@ -39,7 +45,7 @@ export interface Sent {
   readonly elapsedMs: number;
 }
 
-const HANG_MS = 60_000;
+const HANG_MS = 120_000;
 
 /** Of each category the whole, or some evenly spread inputs. */
 export function chosen<Face>(category: Category<Face>, isShort: boolean): readonly HostileInput<Face>[] {
@@ -48,23 +54,23 @@ export function chosen<Face>(category: Category<Face>, isShort: boolean): readon
   return Array.from({ length: shortForm }, (_, i) => inputs[Math.floor((i * inputs.length) / shortForm)]!);
 }
 
-/** Sends the inputs of a category one after the other. */
+/** Sends the inputs of a category one after the other. `opened` is asked anew for each. */
 export async function sendAll<Face>(
-  face: Face,
-  target: Target,
+  opened: () => Opened<Face>,
   category: Category<Face>,
   { isShort, onSent }: { readonly isShort: boolean; readonly onSent: (sent: Sent) => void },
 ): Promise<void> {
   for (const input of chosen(category, isShort)) {
+    const { face, target } = opened();
     target.begin();
     const [startedMs, cpuBefore] = [performance.now(), target.cpuMs()];
-    const findings = [await outcome(face, input, category.hangMs ?? HANG_MS, target)];
+    const { finding, hung } = await outcome(face, input, category.hangMs ?? HANG_MS);
     const cpuMs = target.cpuMs() - cpuBefore;
-    if (cpuMs > (category.maxCpuMs ?? Number.POSITIVE_INFINITY))
-      findings.push(`it cost ${cpuMs} ms of computing, more than ${category.maxCpuMs} ms`);
+    const isDear = cpuMs > (category.maxCpuMs ?? Number.POSITIVE_INFINITY);
+    const dear = isDear ? `it cost ${cpuMs} ms of computing, more than ${category.maxCpuMs} ms` : undefined;
     const peakBytes = target.peakBytes();
-    findings.push(await target.ailment());
-    const said = findings.filter((finding) => finding !== undefined).join('; ');
+    const ailment = hung ? undefined : await target.ailment();
+    const said = [finding, dear, ailment].filter((part) => part !== undefined).join('; ');
     onSent({
       category: category.name,
       name: input.name,
@@ -72,6 +78,8 @@ export async function sendAll<Face>(
       peakBytes,
       elapsedMs: performance.now() - startedMs,
     });
+    // What one input leaves behind is not to be taken for the fault of the next.
+    if (hung || ailment !== undefined) await target.recover();
   }
 }
 
@@ -79,17 +87,21 @@ async function outcome<Face>(
   face: Face,
   input: HostileInput<Face>,
   hangMs: number,
-  target: Target,
-): Promise<string | undefined> {
-  const hung = Promise.withResolvers<'hung'>();
-  const timer = setTimeout(() => hung.resolve('hung'), hangMs);
+): Promise<{ readonly finding: string | undefined; readonly hung: boolean }> {
+  const tooLate = Promise.withResolvers<'hung'>();
+  const timer = setTimeout(() => tooLate.resolve('hung'), hangMs);
+  const sent = input.send(face);
+  // It may still fail when nobody waits for it any more.
+  sent.catch(() => {});
   try {
-    const ended = await Promise.race([input.send(face), hung.promise]);
-    if (ended !== 'hung') return ended;
-    await target.recover();
-    return `no end within ${hangMs / 1000} s`;
+    const ended = await Promise.race([sent, tooLate.promise]);
+    if (ended === 'hung') return { finding: `no end within ${hangMs / 1000} s`, hung: true };
+    return { finding: ended, hung: false };
   } catch (error) {
-    return `it failed with ${error instanceof Error ? error.message : String(error)}`;
+    return {
+      finding: `it failed with ${error instanceof Error ? error.message : String(error)}`,
+      hung: false,
+    };
   } finally {
     clearTimeout(timer);
   }

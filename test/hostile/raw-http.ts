@@ -23,7 +23,7 @@ export interface RawRequest {
   readonly maxBytes?: number;
 }
 
-const WAIT_MS = 30_000;
+const WAIT_MS = 60_000;
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** A connection from an address of the loopback network; errors of it are ignored, its end is `close`. */

@@ -10,7 +10,7 @@ import { chosen, sendAll } from './input.ts';
 import { INJECTION } from './service/parameters.ts';
 import { SERVICE_CATEGORIES } from './service/service-categories.ts';
 import type { ServiceFace } from './service/service-face.ts';
-import { startServiceProcess } from './service/service-face.ts';
+import { startRenewedService } from './service/service-face.ts';
 import { PATHS } from './service/wire.ts';
 
 /** What a lake is asked for besides: its queries are SQL, and its files lie on a disk. */
@@ -61,18 +61,16 @@ async function sendAtService({ only, isShort }: Choice, onSent: (sent: Sent) => 
   try {
     const madeUp = wanted(SERVICE_CATEGORIES, only);
     if (madeUp.length > 0) {
-      await using service = await startServiceProcess({ folder });
-      for (const category of madeUp)
-        await sendAll(service.face, service.target, category, { isShort, onSent });
+      await using service = await startRenewedService({ folder });
+      for (const category of madeUp) await sendAll(service.current, category, { isShort, onSent });
     }
     const ofLake = wanted(LAKE_CATEGORIES, only);
     if (ofLake.length > 0) {
       // A lake to serve, exported as it should be.
       await using exporter = await openExporter();
-      const { lake } = await exporter.publishedSandbox();
-      await using service = await startServiceProcess({ folder, dataDir: lake });
-      for (const category of ofLake)
-        await sendAll(service.face, service.target, category, { isShort, onSent });
+      const lake = await exporter.servedLake();
+      await using service = await startRenewedService({ folder, dataDir: lake });
+      for (const category of ofLake) await sendAll(service.current, category, { isShort, onSent });
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -83,5 +81,6 @@ async function sendAtExporter({ only, isShort }: Choice, onSent: (sent: Sent) =>
   const categories = wanted<Category<ExporterFace>>(EXPORTER_CATEGORIES, only);
   if (categories.length === 0) return;
   await using face = await openExporter();
-  for (const category of categories) await sendAll(face, face.target, category, { isShort, onSent });
+  const opened = () => ({ face, target: face.target });
+  for (const category of categories) await sendAll(opened, category, { isShort, onSent });
 }

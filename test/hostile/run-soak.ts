@@ -23,7 +23,7 @@ export async function runSoak({ forMs }: { readonly forMs: number }): Promise<So
   try {
     const fleet = await soakOne('made-up fleet', { forMs: forMs / 2, root });
     await using exporter = await openExporter();
-    const { lake } = await exporter.publishedSandbox();
+    const lake = await exporter.servedLake();
     const served = await soakOne('lake', { forMs: forMs / 2, root, dataDir: lake });
     return [fleet, served];
   } finally {

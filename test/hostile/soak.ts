@@ -11,6 +11,8 @@ const { values } = parseArgs({ options: { minutes: { type: 'string', default: '1
 const minutes = Number(values.minutes);
 if (!(minutes > 0 && minutes <= 24 * 60))
   throw new Error(`--minutes: got '${values.minutes}', expected more than 0`);
+// So that what was started ends with this process.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 let faults = 0;
 for (const { name, soaked, findings } of await runSoak({ forMs: minutes * 60_000 })) {
   const { honest, hostile, peakBytes, samples, handlesBefore, handlesAfter } = soaked;

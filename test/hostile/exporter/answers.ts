@@ -148,7 +148,7 @@ const zipped = (family: AskedFamily, piece: string) =>
 export const PACKING: Category<ExporterFace> = {
   name: 'packed bodies',
   shortForm: 4,
-  hangMs: 120_000,
+  hangMs: 300_000,
   inputs: [
     ...FAMILIES.flatMap((family) => PACKED.map(([name, plan]) => peer(`${family}: ${name}`, plan(family)))),
     ...FAMILIES.flatMap((family) => [

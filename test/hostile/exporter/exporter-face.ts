@@ -46,6 +46,8 @@ export interface ExporterFace extends AsyncDisposable {
   sandbox(job?: JobFile): Promise<Sandbox>;
   /** A sandbox whose lake holds the day already, exported honestly. */
   publishedSandbox(job?: JobFile): Promise<Sandbox>;
+  /** The same with a snapshot of metadata beside it: what `service --data` can serve by name. */
+  servedLake(): Promise<string>;
   /** Run a command in a sandbox. */
   run(sandbox: Sandbox, args: readonly string[], env?: Record<string, string>): Promise<CommandEnd>;
   /** SHA-256 of the day's object as an honest service has it exported. */
@@ -150,6 +152,22 @@ export async function openExporter(): Promise<ExporterFace> {
       const made = await sandbox(job);
       await cp(from.lake, made.lake, { recursive: true });
       return made;
+    },
+    async servedLake() {
+      const { lake, jobs, ...rest } = await sandbox();
+      const served = { lake, jobs, ...rest };
+      await writeFile(
+        join(jobs, 'names.yaml'),
+        stringify({ ...READINGS, dataset: 'metadata', select: ['flat/{vessel}/*'] }),
+      );
+      const exported = [
+        await run(served, ['run', 'readings', ...RUN_ARGS.slice(1)]),
+        await run(served, ['run', 'names', '--from', 'today']),
+      ];
+      const failed = exported.find(({ code }) => code !== 0);
+      if (failed !== undefined)
+        throw new Error(`the lake to serve was not exported: ${failed.stderr.slice(-600)}`);
+      return lake;
     },
     honestDigest: async (job = READINGS) => digestOf((await kept(job)).lake),
     async [Symbol.asyncDispose]() {

@@ -277,7 +277,7 @@ function looked(
 export const LAKES: Category<ExporterFace> = {
   name: 'hostile lake',
   shortForm: 6,
-  hangMs: 90_000,
+  hangMs: 120_000,
   // The commands in turn, so that each meets every kind of change; the damaged object meets all.
   inputs: CHANGES.map(([name, change], index) => {
     const picked = [0, 2, 4].map((step) => LOOKS[(index + step) % LOOKS.length]!);
@@ -303,7 +303,7 @@ function found(name: string, change: Change): HostileInput<ExporterFace> {
       await change(sandbox);
       const end = await face.run(sandbox, ['verify', ...DAYS]);
       if (end.code !== 1) return `exit code ${end.code}: ${shown(end.stdout)}`;
-      return faultOfEnd(face, sandbox, end);
+      return await faultOfEnd(face, sandbox, end);
     },
   };
 }

@@ -1,8 +1,9 @@
 /** Readings and statistics that cannot be, or are not true. */
 import type { Category, HostileInput } from '../input.ts';
 import { rewritten } from './answers.ts';
-import type { ExporterFace, JobFile } from './exporter-face.ts';
+import type { ExporterFace } from './exporter-face.ts';
 import { READINGS } from './exporter-face.ts';
+import type { PeerOptions } from './held.ts';
 import { peer } from './held.ts';
 
 /** JSON text of the first reading's value, and whether a day with it can be right. */
@@ -120,17 +121,22 @@ function many(count: number): string {
 const readings = (
   name: string,
   rewrite: (text: string) => string,
-  job?: JobFile,
-): HostileInput<ExporterFace> =>
-  peer(name, rewritten('measurements', rewrite), job === undefined ? {} : { job });
+  options: PeerOptions = {},
+): HostileInput<ExporterFace> => peer(name, rewritten('measurements', rewrite), options);
+
+/** A value that JSON allows is what the source has: counts and times cannot tell it from another. */
+const ITS_OWN = { isOtherData: true };
 
 export const VALUES_CATEGORY: Category<ExporterFace> = {
   name: 'readings',
   shortForm: 5,
   inputs: [
-    ...VALUES.map((value) => readings(`value ${value}`, firstValue(value))),
+    ...VALUES.map((value) => readings(`value ${value}`, firstValue(value), ITS_OWN)),
     ...VALUES.filter((_, index) => index % 4 === 0).map((value) =>
-      readings(`as JSON, value ${value}`, firstValue(value), { ...READINGS, transport: 'json' }),
+      readings(`as JSON, value ${value}`, firstValue(value), {
+        ...ITS_OWN,
+        job: { ...READINGS, transport: 'json' },
+      }),
     ),
     ...TIMES.map((time) => readings(`time ${time}`, firstTime(time))),
     ...RECORDS.map(([name, rewrite]) => readings(name, rewrite)),

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Target } from '../input.ts';
+import type { Opened, Target } from '../input.ts';
 import type { Measured } from '../measured-process.ts';
 import { measure } from '../measured-process.ts';
 import type { RawAnswer } from '../raw-http.ts';
@@ -16,7 +16,8 @@ export const VESSEL = 'IMO9321483';
 export const FOREIGN = 'IMO9322853';
 /** Resident memory that the service must stay below. */
 export const MAX_SERVICE_BYTES = 600 * 1024 * 1024;
-const HONEST_WAIT_MS = 10_000;
+/** Tells a hang from work, on a machine with a lot to do too. */
+const HONEST_WAIT_MS = 30_000;
 
 export interface Asked {
   readonly method?: string;
@@ -62,9 +63,23 @@ export interface ServiceFace {
   log(): string;
 }
 
-export interface StartedService extends AsyncDisposable {
-  readonly face: ServiceFace;
-  readonly target: Target;
+interface StartedService extends Opened<ServiceFace>, AsyncDisposable {}
+
+/** A service that is started anew where an input has harmed it. */
+export interface RenewedService extends AsyncDisposable {
+  current(): Opened<ServiceFace>;
+}
+
+export async function startRenewedService(options: StartOptions): Promise<RenewedService> {
+  let started = await startServiceProcess(options);
+  const recover = async () => {
+    await started[Symbol.asyncDispose]();
+    started = await startServiceProcess(options);
+  };
+  return {
+    current: () => ({ face: started.face, target: { ...started.target, recover } }),
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
+  };
 }
 
 export interface StartOptions {
@@ -109,7 +124,17 @@ export async function startServiceProcess(options: StartOptions): Promise<Starte
     once(child, 'exit').then(() => Promise.reject(new Error(`the service did not start: ${log}`))),
   ])) as [Buffer];
   const { port } = new URL(JSON.parse(line.toString('utf8')).baseUrl);
-  return faceOf(measure(child), Number(port), { narrow, wide }, () => log);
+  const measured = measure(child);
+  // Whatever ends this process, the service is not left behind.
+  const kill = () => void child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
+  try {
+    return await faceOf(measured, Number(port), { narrow, wide }, () => log);
+  } catch (error) {
+    await measured.end(0);
+    throw error;
+  }
 }
 
 async function faceOf(
