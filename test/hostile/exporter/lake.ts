@@ -160,7 +160,7 @@ const CHANGES: readonly (readonly [string, Change])[] = [
     receipt((known) => ({ ...known, vessel: 'IMO9322853', date: '2020-01-01' })),
   ],
   ['detail: a bomb', put(KEYS.detail, gzipSync(Buffer.alloc(512 * 1024 * 1024, 0x20)))],
-  ['detail: deep JSON', put(KEYS.detail, gzipSync(DEEP))],
+  ['detail: deep JSON, packed', put(KEYS.detail, gzipSync(DEEP))],
   ['detail: a prototype', put(KEYS.detail, gzipSync('{"__proto__":{"ours":{}},"ours":{"__proto__":[1]}}'))],
   [
     'detail: cut',

@@ -1,0 +1,35 @@
+/** The short form of `npm run hostile`: some inputs of every category, at real processes. */
+import { expect, test } from 'vitest';
+import type { Sent } from './input.ts';
+import { NOT_HELD_YET } from './not-held-yet.ts';
+import { listInputs, runHostile } from './run-hostile.ts';
+import { runSoak } from './run-soak.ts';
+
+test('there are at least 600 inputs, and no two of a category have the same name', () => {
+  const listed = listInputs({ isShort: false, only: [] });
+  expect(listed.length).toBeGreaterThanOrEqual(600);
+  const names = listed.map(({ face, category, name }) => `${face} ${category} ${name}`);
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+});
+
+test.each(['service', 'exporter'] as const)(
+  'the %s holds against some inputs of every category',
+  async (face) => {
+    const sent: Sent[] = [];
+    await runHostile({ isShort: true, only: [], face }, (one) => sent.push(one));
+    const notHeld = sent.filter(({ finding }) => finding !== undefined);
+    const isKnown = ({ category, name }: Sent) => NOT_HELD_YET.includes(`${face}, ${category}: ${name}`);
+    expect(notHeld.filter((one) => !isKnown(one))).toEqual([]);
+    expect(sent.length).toBe(listInputs({ isShort: true, only: [], face }).length);
+  },
+);
+
+test('honest clients get right answers beside hostile ones, and leave no handles or files behind', async () => {
+  for (const { name, soaked } of await runSoak({ forMs: 8_000 })) {
+    const { wrong, honest, hostile, handlesBefore, handlesAfter, samples } = soaked;
+    expect({ name, wrong }).toEqual({ name, wrong: [] });
+    expect(Math.min(honest, hostile)).toBeGreaterThan(0);
+    expect(handlesAfter).toBeLessThanOrEqual(handlesBefore + 4);
+    expect(samples.at(-1)!.tempFiles).toBeLessThanOrEqual(samples[0]!.tempFiles + 1);
+  }
+});
