@@ -59,5 +59,5 @@ async function answersOfQuiet(
   options: Parameters<typeof startServiceProcess>[0],
 ): Promise<readonly string[]> {
   await using quiet = await startServiceProcess(options);
-  return expectedAnswers(quiet.face);
+  return await expectedAnswers(quiet.face);
 }

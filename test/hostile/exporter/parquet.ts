@@ -82,15 +82,13 @@ const CUT: readonly (readonly [string, (body: Buffer) => Buffer])[] = [
     (_, i) =>
       [`bits of byte ${i}/12 of the footer flipped`, (body: Buffer) => flippedFooter(body, i / 12)] as const,
   ),
-  ...Array.from(
-    { length: 6 },
-    (_, i) =>
-      [
-        `bits of byte ${i}/6 of the pages flipped`,
-        (body: Buffer) => flippedAt(body, 4 + Math.floor(((body.length - footerLength(body) - 12) * i) / 6)),
-      ] as const,
-  ),
 ];
+
+/** A page has no checksum that must be there: what is flipped may be another value, which is then the source's. */
+const FLIPPED_PAGES = Array.from({ length: 6 }, (_, i): [string, (body: Buffer) => Buffer] => [
+  `bits of byte ${i}/6 of the pages flipped`,
+  (body) => flippedAt(body, 4 + Math.floor(((body.length - footerLength(body) - 12) * i) / 6)),
+]);
 
 const footerLength = (body: Buffer) => body.readUInt32LE(body.length - 8);
 
@@ -170,6 +168,13 @@ export const PARQUET_BODIES: Category<ExporterFace> = {
         name,
         altered('measurements', ({ body }) => ({ body: cut(body) })),
         { job: PARQUET },
+      ),
+    ),
+    ...FLIPPED_PAGES.map(([name, cut]) =>
+      peer(
+        name,
+        altered('measurements', ({ body }) => ({ body: cut(body) })),
+        { job: PARQUET, isOtherData: true },
       ),
     ),
     peer(
