@@ -80,6 +80,7 @@ async function exposition(): Promise<string> {
   metrics.onLooked('measurements');
   metrics.onDiscovered('measurements', 1);
   metrics.onLookedBack('measurements', { changed: 1 });
+  metrics.onBoardLoginFailed('wrong');
   return (await metrics.read()).text;
 }
 

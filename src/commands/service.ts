@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { ConfigError, messageOf } from '../errors.ts';
+import { createLog } from '../log.ts';
 import { systemClock, VESSEL_ID } from '../model/index.ts';
 import type { ServiceClient } from '../service/credentials.ts';
 import { startService } from '../service/service.ts';
+import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
 
@@ -23,11 +25,14 @@ interface ServiceCommandOptions {
   /** Milliseconds. */
   readonly latency?: number;
   readonly tokenTtl: number;
+  readonly maxConnections?: number;
+  readonly maxConnectionsPerAddress?: number;
+  readonly accessLog?: boolean;
 }
 
 /**
  * Start the service and print one JSON line `{baseUrl, authUrl, clientId, clientSecret}` once it listens: its
- * only output on stdout. Ends on the first signal. Throws ConfigError for a wrong clients file.
+ * only output on stdout. The secret is told only where it was made up: nobody else could. Ends on the first signal. Throws ConfigError for a wrong clients file.
  */
 export async function serviceCommand(
   context: CommandContext,
@@ -46,9 +51,24 @@ export async function serviceCommand(
     tokenTtlSeconds: options.tokenTtl,
     clock: systemClock,
     log: commandLog(context, 'info'),
+    // Lines for machines, on a terminal too.
+    ...(options.accessLog && {
+      accessLog: createLog({
+        level: 'info',
+        readable: false,
+        write: (line) => writeText(context.stderr, line),
+      }),
+    }),
+    connectionLimits: {
+      ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
+      ...(options.maxConnectionsPerAddress !== undefined && {
+        maxConnectionsPerAddress: options.maxConnectionsPerAddress,
+      }),
+    },
   });
   const { baseUrl, authUrl, clientId, clientSecret } = service;
-  context.stdout.write(`${JSON.stringify({ baseUrl, authUrl, clientId, clientSecret })}\n`);
+  const secret = options.clients === undefined ? { clientSecret } : {};
+  context.stdout.write(`${JSON.stringify({ baseUrl, authUrl, clientId, ...secret })}\n`);
   await new Promise<void>((stopped) => {
     if (context.signal.aborted) stopped();
     context.signal.addEventListener('abort', () => stopped(), { once: true });

@@ -197,6 +197,9 @@ export const COMMANDS: readonly CommandRow[] = [
       ['--max-concurrency <n>', 'requests at once per credential'],
       ['--latency <ms>', 'wait before each answer, as a service far away does'],
       ['--token-ttl <seconds>', 'lifetime of access tokens', 3_600],
+      ['--max-connections <n>', 'connections at once, of all clients'],
+      ['--max-connections-per-address <n>', 'connections at once from one address'],
+      ['--access-log', 'one line of JSON on stderr for every answer'],
     ],
     examples: [
       'service --port 0',

@@ -5,7 +5,10 @@ import type { Queue } from 'bullmq';
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { ConfigError, messageOf } from '../errors.ts';
-import type { Log } from '../model/index.ts';
+import type { Login } from '../logins.ts';
+import { clientAddress, LoginGuard, readBasic } from '../logins.ts';
+import type { Clock, Log } from '../model/index.ts';
+import { systemClock } from '../model/index.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface OperationsOptions {
@@ -18,6 +21,8 @@ export interface OperationsOptions {
   readonly unready: () => Promise<string | undefined>;
   /** Code of the fault that the queue is on hold for, if any: told where it does not keep this process from working. */
   readonly onHold?: () => Promise<string | undefined>;
+  /** Of lock-outs at the board; absent: the system's. */
+  readonly clock?: Clock;
   /** Shown behind user `admin` and this password; undefined: no board. */
   readonly board?: { readonly queue: Queue; readonly password: string } | undefined;
 }
@@ -50,7 +55,16 @@ export async function startOperationsServer(options: OperationsOptions): Promise
     const { text, contentType } = await metrics.read();
     return reply.header('content-type', contentType).send(text);
   });
-  if (board !== undefined) await addBoard(server, board);
+  if (board !== undefined) {
+    const { clock = systemClock, log } = options;
+    const secrets = [board.password];
+    const onFailure = metrics.onBoardLoginFailed;
+    await addBoard(
+      server,
+      board,
+      new LoginGuard({ where: "the queue's board", clock, log, secrets, onFailure }),
+    );
+  }
   try {
     const port = await listen(server, options);
     return { url: urlOf(options.host, port), close: () => server.close() };
@@ -97,9 +111,14 @@ function urlOf(host: string, port: number): string {
 }
 
 const BOARD_PATH = '/queue';
+const BOARD_USER = 'admin';
 
 /** Loaded only where it is asked for. */
-async function addBoard(server: FastifyInstance, board: { queue: Queue; password: string }): Promise<void> {
+async function addBoard(
+  server: FastifyInstance,
+  board: { queue: Queue; password: string },
+  guard: LoginGuard,
+): Promise<void> {
   const [{ createBullBoard }, { BullMQAdapter }, { FastifyAdapter }] = await Promise.all([
     import('@bull-board/api'),
     import('@bull-board/api/bullMQAdapter'),
@@ -107,12 +126,20 @@ async function addBoard(server: FastifyInstance, board: { queue: Queue; password
   ]);
   const adapter = new FastifyAdapter().setBasePath(BOARD_PATH);
   createBullBoard({ queues: [new BullMQAdapter(board.queue)], serverAdapter: adapter });
-  const expected = digest(`Basic ${Buffer.from(`admin:${board.password}`).toString('base64')}`);
+  const expected = [digest(BOARD_USER), digest(board.password)] as const;
   await server.register(
     async (scope) => {
       scope.addHook('onRequest', async (request, reply) => {
-        if (timingSafeEqual(digest(request.headers.authorization ?? ''), expected)) return;
-        await reply
+        const login = readBasic(request.headers.authorization);
+        const address = clientAddress(request.socket.remoteAddress);
+        const outcome = login && guard.attempt(address, login, () => fits(login, expected));
+        if (outcome?.state === 'accepted') return;
+        if (outcome?.state === 'locked') {
+          const { retryAfterSeconds } = outcome;
+          const error = `too many failed logins; try again in ${retryAfterSeconds} s`;
+          return reply.code(429).header('retry-after', String(retryAfterSeconds)).send({ error });
+        }
+        return reply
           .code(401)
           .header('www-authenticate', 'Basic realm="queue"')
           .send({ error: 'who are you?' });
@@ -121,6 +148,13 @@ async function addBoard(server: FastifyInstance, board: { queue: Queue; password
     },
     { prefix: BOARD_PATH },
   );
+}
+
+/** Both are compared, whichever fits. */
+function fits({ name, secret }: Login, [user, password]: readonly [Buffer, Buffer]): true | undefined {
+  const userFits = timingSafeEqual(digest(name), user);
+  const passwordFits = timingSafeEqual(digest(secret), password);
+  return userFits && passwordFits ? true : undefined;
 }
 
 /** Digests are of equal length, whatever was sent. */

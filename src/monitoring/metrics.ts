@@ -38,6 +38,8 @@ export interface Metrics {
   onPlanningFailed(): void;
   /** Does this process plan? Undefined: it cannot know now. What another plans is that one's to show. */
   onLead(leads: boolean | undefined): void;
+  /** Somebody was not let in to the board: the login was `wrong`, or the address `locked` out. */
+  onBoardLoginFailed(outcome: 'wrong' | 'locked'): void;
   /** What a look-back found: vessel-days by state, those of none too. */
   onLookedBack(job: string, counts: Readonly<Record<string, number>>): void;
 }
@@ -82,6 +84,8 @@ export function createMetrics(sources: MetricSources): Metrics {
     ['job'],
   );
   const failures = counter('planning_failures_total', 'looks of the scheduler at a job that failed');
+  const boardHelp = "logins at the queue's board that were wrong, or not looked at while locked out";
+  const boardFailures = counter('board_login_failures_total', boardHelp, ['outcome']);
   const leader = gauge('scheduler_leader', '1 in the scheduler that plans, 0 in those that stand by');
   // Only schedulers say it.
   leader.remove();
@@ -119,6 +123,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     onDiscovered: (job, troubles) => unsettled.set({ job }, troubles),
     onLooked: (job) => lookedAt.setToCurrentTime({ job }),
     onPlanningFailed: () => failures.inc(),
+    onBoardLoginFailed: (outcome) => boardFailures.inc({ outcome }),
     onLead(leads) {
       leader.set(leads ? 1 : 0);
       if (leads === false) for (const each of [missing, oldest, lookedAt, unsettled, remarked]) each.reset();

@@ -1,7 +1,9 @@
 /** Who may ask for tokens, what tokens say, and who may read what. */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
-import type { Clock } from '../model/index.ts';
+import type { Login } from '../logins.ts';
+import { LoginGuard, readBasic } from '../logins.ts';
+import type { Clock, Log } from '../model/index.ts';
 import { HttpError } from './http-error.ts';
 
 export interface ServiceClient {
@@ -15,6 +17,12 @@ export interface ServiceClient {
 export interface Bearer {
   readonly clientId: string;
   mayRead(vessel: string): boolean;
+}
+
+interface KnownClient {
+  readonly client: ServiceClient;
+  readonly id: Buffer;
+  readonly secret: Buffer;
 }
 
 const ALGORITHM = 'HS256';
@@ -33,36 +41,51 @@ export function randomClient(): ServiceClient {
 
 /** Issues and checks tokens. The key is random and lives as long as the process. */
 export class TokenAuthority {
-  readonly #clients: readonly ServiceClient[];
+  readonly #clients: readonly KnownClient[];
+  readonly #guard: LoginGuard;
+  readonly #digest = keyedDigest();
   readonly #ttlSeconds: number;
   readonly #clock: Clock;
   #key = randomBytes(32);
 
-  constructor(clients: readonly ServiceClient[], ttlSeconds: number, clock: Clock) {
-    this.#clients = clients;
+  constructor(clients: readonly ServiceClient[], ttlSeconds: number, clock: Clock, log: Log) {
+    this.#clients = clients.map((client) => ({
+      client,
+      id: this.#digest(client.clientId),
+      secret: this.#digest(client.clientSecret),
+    }));
+    const secrets = clients.map(({ clientSecret }) => clientSecret);
+    this.#guard = new LoginGuard({ where: 'the token endpoint', clock, log, secrets });
     this.#ttlSeconds = ttlSeconds;
     this.#clock = clock;
   }
 
-  /** The client of an `Authorization: Basic …` header. Throws 401. */
-  authenticate(header: string | undefined): ServiceClient {
-    const refused = new HttpError(401, 'client id and secret were not accepted; send them as HTTP Basic', {
+  /** The client of an `Authorization: Basic …` header. Throws 401, and 429 for an address that has failed too often. */
+  authenticate(header: string | undefined, address: string): ServiceClient {
+    const login = readBasic(header);
+    const outcome = login && this.#guard.attempt(address, login, () => this.#find(login));
+    if (outcome?.state === 'accepted') return outcome.value;
+    if (outcome?.state === 'locked')
+      throw new HttpError(
+        429,
+        `too many failed logins with this client id or from this address; try again in ${outcome.retryAfterSeconds} s`,
+        { 'retry-after': String(outcome.retryAfterSeconds) },
+      );
+    throw new HttpError(401, 'client id and secret were not accepted; send them as HTTP Basic', {
       'www-authenticate': 'Basic realm="token"',
     });
-    const match = /^Basic\s+([A-Za-z0-9+/=_-]+)\s*$/i.exec(header ?? '');
-    if (!match) throw refused;
-    const pair = Buffer.from(match[1]!, 'base64').toString('utf8');
-    const colon = pair.indexOf(':');
-    if (colon < 0) throw refused;
-    let accepted: ServiceClient | undefined;
-    // Every client is compared, whichever fits: the time taken tells nothing.
-    for (const client of this.#clients) {
-      const idFits = sameText(pair.slice(0, colon), client.clientId);
-      const secretFits = sameText(pair.slice(colon + 1), client.clientSecret);
-      if (idFits && secretFits) accepted = client;
+  }
+
+  /** Every client is compared, whichever fits: the time taken tells nothing. */
+  #find(login: Login): ServiceClient | undefined {
+    const [name, tried] = [this.#digest(login.name), this.#digest(login.secret)];
+    let found: ServiceClient | undefined;
+    for (const { client, id, secret } of this.#clients) {
+      const idFits = timingSafeEqual(name, id);
+      const secretFits = timingSafeEqual(tried, secret);
+      if (idFits && secretFits) found = client;
     }
-    if (!accepted) throw refused;
-    return accepted;
+    return found;
   }
 
   async issue(
@@ -119,8 +142,8 @@ function bearerOf(clientId: string, scope: string): Bearer {
   return { clientId, mayRead: (vessel) => vessels.has('*') || vessels.has(vessel) };
 }
 
-/** Compares in a time that depends on neither text. */
-function sameText(a: string, b: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(a), digest(b));
+/** Digests of equal length, to be compared in a time that depends on neither text. */
+function keyedDigest(): (text: string) => Buffer {
+  const key = randomBytes(32);
+  return (text) => createHmac('sha256', key).update(text).digest();
 }

@@ -12,7 +12,7 @@ export interface ServiceHooks {
   /** Called once, with what is served; what it returns is served in its place. */
   watchData?(source: DataSource): DataSource;
   /**
-   * Called for every token request, and for every query that has been authorized and understood. What it returns
+   * Called for every token request and every query that has been authorized and understood. What it returns
    * is sent in place of `exchange.body()`; it may throw HttpError to refuse, and change headers by `exchange.reply`.
    */
   intercept?(exchange: Exchange): Body | Promise<Body>;

@@ -1,46 +1,75 @@
 /** The HTTP server: what every request has in common, above all that each error has the contract's body. */
-import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Fastify from 'fastify';
 import { messageOf } from '../errors.ts';
-import type { Log } from '../model/index.ts';
+import type { Clock, Log } from '../model/index.ts';
+import type { AccessLog } from './access-log.ts';
+import { createAccessLog, loggedPath, requestIdOf } from './access-log.ts';
+import type { ConnectionLimits } from './connections.ts';
+import { Connections, MAX_HEADER_BYTES } from './connections.ts';
 import { errorBody, HttpError } from './http-error.ts';
-import { MAX_BODY_BYTES } from './query-body.ts';
 
-const MAX_HEADER_BYTES = 64 * 1024;
-const STATUS_TEXT: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  431: 'Request Header Fields Too Large',
+/** What node:http gives up on, by its code. */
+const REFUSALS: Readonly<Record<string, readonly [status: number, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, `the headers are over ${MAX_HEADER_BYTES} bytes`],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'the extensions of a chunk are too long'],
+  ERR_HTTP_REQUEST_TIMEOUT: [
+    408,
+    'the request was not there in time; send it whole, or close the connection',
+  ],
 };
 
-export function createHttpServer(log: Log): FastifyInstance {
+interface HttpServerOptions {
+  readonly log: Log;
+  readonly accessLog: Log | undefined;
+  readonly limits: ConnectionLimits;
+  readonly clock: Clock;
+  /** Never to be logged. */
+  readonly secrets: readonly string[];
+}
+
+interface HttpServer {
+  readonly app: FastifyInstance;
+  readonly accessLog: AccessLog;
+}
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { log, limits, clock, secrets } = options;
+  const accessLog = createAccessLog(options.accessLog, clock, secrets);
+  const connections = new Connections({ limits, clock, onRefused: accessLog.refused });
   const app = Fastify({
     logger: false,
-    bodyLimit: MAX_BODY_BYTES,
+    serverFactory: (onRequest) => connections.listener(onRequest),
+    genReqId: (request) => requestIdOf(request, secrets),
     // close() must not wait for keep-alive connections or slow readers.
     forceCloseConnections: true,
     // Paths are matched as they come; levels are decoded by us, once.
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: MAX_HEADER_BYTES },
-    http: { maxHeaderSize: MAX_HEADER_BYTES },
     exposeHeadRoutes: false,
     clientErrorHandler(error, socket) {
-      if (!socket.writable) return;
-      const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
-      const body = errorBody(
-        `the request is not valid HTTP, or its header is over ${MAX_HEADER_BYTES} bytes`,
-      );
-      socket.end(
-        `HTTP/1.1 ${status} ${STATUS_TEXT[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
-          `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-      );
+      const [status, message] = REFUSALS[error.code] ?? [400, 'the request is not valid HTTP'];
+      connections.refuse(socket, status, message);
     },
-    frameworkErrors: (error, _request, reply) => {
+    frameworkErrors: (error, request, reply) => {
+      begin(request as FastifyRequest, reply as FastifyReply);
       sendError(reply as FastifyReply, error.statusCode ?? 400, error.message);
     },
   });
-  // Bodies are read as text; what they may be is decided by the routes.
+  const begin = (request: FastifyRequest, reply: FastifyReply): void => {
+    reply.header('x-request-id', request.id);
+    accessLog.begin(request.raw, reply.raw, request.id);
+  };
+  app.addHook('onRequest', async (request, reply) => {
+    if (!(await connections.turn(request.raw, reply.raw))) return reply.hijack();
+    begin(request, reply);
+    const { httpVersion, headers } = request.raw;
+    if (httpVersion === '1.1' && headers.host === undefined)
+      throw new HttpError(400, 'header host is missing, which HTTP/1.1 demands');
+  });
+  app.addHook('onClose', async () => connections.close());
+  // No body is read before a route asks for it: it knows by then who sends it.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.setNotFoundHandler((request, reply) => {
     const path = request.raw.url!.split('?', 1)[0]!.slice(0, 200);
     sendError(reply, 404, `nothing is served at ${request.method} ${path}`);
@@ -52,10 +81,11 @@ export function createHttpServer(log: Log): FastifyInstance {
     }
     const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500;
     if (status < 500) return sendError(reply, status, error.message);
-    log.error({ url: request.raw.url, error: messageOf(error) }, 'request failed');
+    const fields = { path: loggedPath(request.raw, secrets), requestId: request.id };
+    log.error({ ...fields, error: messageOf(error) }, 'request failed');
     return sendError(reply, 500, 'the service failed to answer; try again, or tell its operator');
   });
-  return app;
+  return { app, accessLog };
 }
 
 function sendError(reply: FastifyReply, status: number, message: string): void {

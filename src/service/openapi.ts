@@ -1,12 +1,14 @@
 /** The OpenAPI 3.1 document, made from the schemas that validate requests. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { clientAddress } from '../logins.ts';
 import type { Family } from '../model/index.ts';
 import { API_VERSIONS } from '../model/index.ts';
 import { CONTENT_TYPES, formatsOf } from './formats.ts';
 import { FAMILIES, PARAMETERS } from './parameters.ts';
 import { querySchema } from './query-body.ts';
 import { RESPONSE_SCHEMAS } from './response-schemas.ts';
+import type { RouteContext } from './routes.ts';
 import { AUTH_SEGMENT } from './token-endpoint.ts';
 
 type Json = Record<string, unknown>;
@@ -37,16 +39,24 @@ const ERRORS: Readonly<Record<number, string>> = {
   401: 'The bearer token is missing or not valid',
   404: 'The domain is not known, or no series that the client may read matches',
   406: 'The format is not offered',
+  408: 'The body did not come in time',
   413: 'The body is too large',
   415: 'The body is not application/json',
-  429: 'The rate limit or the concurrent-request maximum is exceeded',
+  429: 'The rate limit or the concurrent-request maximum is exceeded, or too many logins failed',
   500: 'The service failed',
+  503: 'Too many request bodies are being sent at once',
 };
 
-/** Serve the document at `/openapi.json`, without a token. */
-export function registerOpenApi(app: FastifyInstance, tenant: string): void {
+/** Serve the document at `/openapi.json`, without a token, within the rate limit. */
+export function registerOpenApi(
+  app: FastifyInstance,
+  { tenant, rateLimit, clock }: Pick<RouteContext, 'tenant' | 'rateLimit' | 'clock'>,
+): void {
   const document = JSON.stringify(openApiDocument(tenant));
-  app.get('/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(document));
+  app.get('/openapi.json', async (request, reply) => {
+    rateLimit.take(clientAddress(request.socket.remoteAddress), clock.nowMs());
+    return reply.type('application/json; charset=utf-8').send(document);
+  });
 }
 
 function openApiDocument(tenant: string): Json {
@@ -103,7 +113,7 @@ function postOperation(family: Family): Json {
     summary: `${family} of the series that any of the expressions selects`,
     parameters: commonParameters(family),
     requestBody: { required: true, content: { 'application/json': { schema: jsonSchema(querySchema) } } },
-    responses: responses(family, [400, 401, 404, 406, 413, 415, 429, 500]),
+    responses: responses(family, [400, 401, 404, 406, 408, 413, 415, 429, 500, 503]),
   };
 }
 
@@ -129,7 +139,7 @@ function tokenOperation(): Json {
         description: 'The token',
         content: { 'application/json': { schema: reference('Token') } },
       },
-      ...errorResponses([400, 401, 415]),
+      ...errorResponses([400, 401, 408, 413, 415, 429, 503]),
     },
   };
 }
@@ -149,6 +159,14 @@ function commonParameters(family: Family): Json[] {
       required: false,
       schema: { type: 'string', enum: [...API_VERSIONS] },
     },
+    {
+      name: 'x-request-id',
+      in: 'header',
+      required: false,
+      description:
+        'Comes back in the answer, cut to 64 letters, digits and ._:-; made up where there is none',
+      schema: { type: 'string' },
+    },
     ...inQuery,
   ];
 }
@@ -162,7 +180,10 @@ function responses(family: Family, errors: readonly number[]): Json {
   return {
     200: {
       description: 'The answer',
-      headers: { 'api-version': { schema: { type: 'string' } } },
+      headers: {
+        'api-version': { schema: { type: 'string' } },
+        'x-request-id': { schema: { type: 'string' } },
+      },
       content: Object.fromEntries(content),
     },
     ...errorResponses(errors),

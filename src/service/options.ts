@@ -1,4 +1,5 @@
 import type { Clock, Log } from '../model/index.ts';
+import type { ConnectionLimits } from './connections.ts';
 import type { ServiceClient } from './credentials.ts';
 import type { ServiceHooks } from './hooks.ts';
 
@@ -22,6 +23,10 @@ export interface ServiceOptions {
   readonly tokenTtlSeconds: number;
   readonly clock: Clock;
   readonly log?: Log;
+  /** A line for every answer; absent: none. */
+  readonly accessLog?: Log;
+  /** What is absent is as in CONNECTION_LIMITS. */
+  readonly connectionLimits?: Partial<ConnectionLimits>;
   /** Absent: nothing watches the requests or stands around their answers. */
   readonly hooks?: ServiceHooks;
   /** A range includes its end, by a microsecond: the contract allows either; absent: no. */

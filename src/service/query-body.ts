@@ -13,14 +13,21 @@ export const querySchema = z
   .max(MAX_EXPRESSIONS)
   .describe('Expressions, each <domain>/<expression>; every series is answered once');
 
-/** Throws 415 for another content type than JSON, 400 for another body. */
-export function readExpressions(request: FastifyRequest): string[] {
+/** Throws 415 for another content type than JSON, 400 for another body, and what `read` throws. */
+export async function readExpressions(
+  request: FastifyRequest,
+  read: () => Promise<string>,
+): Promise<string[]> {
   const contentType = request.headers['content-type'];
   if (contentType === undefined || !/^application\/json\s*(;|$)/i.test(contentType.trim()))
-    throw new HttpError(415, `got Content-Type '${contentType ?? ''}', expected application/json`);
+    throw new HttpError(
+      415,
+      `got Content-Type '${(contentType ?? '').slice(0, 200)}', expected application/json`,
+    );
+  const text = await read();
   let body: unknown;
   try {
-    body = JSON.parse(String(request.body ?? ''));
+    body = JSON.parse(text);
   } catch {
     throw new HttpError(400, 'the body is not JSON, expected an array of strings <domain>/<expression>');
   }

@@ -3,7 +3,9 @@ import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { messageOf } from '../errors.ts';
+import { clientAddress } from '../logins.ts';
 import type { Clock, Family, Log } from '../model/index.ts';
+import type { AccessLog } from './access-log.ts';
 import type { AnswerContext, Query } from './answers.ts';
 import { prepareAnswer } from './answers.ts';
 import type { TokenAuthority } from './credentials.ts';
@@ -15,7 +17,8 @@ import { beginRequest, interceptedBody } from './hooks.ts';
 import { HttpError } from './http-error.ts';
 import type { ConcurrencyLimit, RateLimit } from './limits.ts';
 import { FAMILIES, readParameters } from './parameters.ts';
-import { readExpressions } from './query-body.ts';
+import { MAX_BODY_BYTES, readExpressions } from './query-body.ts';
+import type { BodyReader } from './request-body.ts';
 import { chooseVersion } from './versions.ts';
 
 export interface RouteContext {
@@ -24,6 +27,8 @@ export interface RouteContext {
   readonly rateLimit: RateLimit;
   readonly concurrencyLimit: ConcurrencyLimit;
   readonly latencyMs: number;
+  readonly bodies: BodyReader;
+  readonly accessLog: AccessLog;
   readonly hooks: ServiceHooks;
   readonly clock: Clock;
   readonly gzip: boolean;
@@ -36,14 +41,15 @@ export function registerRoutes(app: FastifyInstance, context: RouteContext): voi
   for (const family of FAMILIES) {
     const prefix = `/${context.tenant}/${family}`;
     app.get(`${prefix}/*`, (request, reply) =>
-      serve(context, family, request, reply, () => {
+      serve(context, family, request, reply, async () => {
         const rawPath = request.raw.url!.split('?', 1)[0]!;
         return [parsePath(family, rawPath.slice(prefix.length + 1))];
       }),
     );
     app.post(`${prefix}/query`, (request, reply) =>
-      serve(context, family, request, reply, (seen) => {
-        const expressions = readExpressions(request);
+      serve(context, family, request, reply, async (seen) => {
+        const read = () => context.bodies.read(request, reply, MAX_BODY_BYTES);
+        const expressions = await readExpressions(request, read);
         seen.expressions = expressions;
         return expressions.map(parseQueryExpression);
       }),
@@ -56,14 +62,15 @@ async function serve(
   family: Family,
   request: FastifyRequest,
   reply: FastifyReply,
-  selectors: (seen: ServedRequest) => readonly Selector[],
+  selectors: (seen: ServedRequest) => Promise<readonly Selector[]>,
 ): Promise<FastifyReply> {
   const url = new URL(request.raw.url!, 'http://service');
   const seen = beginRequest(context.hooks, family, url, reply);
   const nowMs = context.clock.nowMs();
-  context.rateLimit.take(request.socket.remoteAddress ?? '', nowMs);
+  context.rateLimit.take(clientAddress(request.socket.remoteAddress), nowMs);
   const bearer = await context.authority.check(request.headers.authorization);
   seen.clientId = bearer.clientId;
+  context.accessLog.identify(request.raw, bearer.clientId);
   reply.raw.once('close', context.concurrencyLimit.enter(bearer.clientId));
   if (context.latencyMs > 0) await context.clock.sleep(context.latencyMs);
 
@@ -72,7 +79,7 @@ async function serve(
   const query: Query = {
     family,
     version,
-    selectors: selectors(seen),
+    selectors: await selectors(seen),
     parameters: readParameters(family, url.searchParams),
     accept: request.headers.accept,
     mayRead: bearer.mayRead,
@@ -118,7 +125,7 @@ async function* logged(
     yield* body;
   } catch (error) {
     if (!request.raw.destroyed)
-      log.error({ url: request.raw.url, error: messageOf(error) }, 'an answer broke off');
+      log.error({ requestId: request.id, error: messageOf(error) }, 'an answer broke off');
     throw error;
   }
 }

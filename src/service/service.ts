@@ -1,8 +1,10 @@
 /**
  * The query service: composition of data, limits, authentication and routes behind one HTTP listener.
  *
- *   http-server     every request: limits on size, error bodies
- *   routes          rate limit → bearer → concurrency → version → expressions → parameters → answer
+ *   http-server     every request: its id, its line in the access log, error bodies
+ *   connections     how many, and how long a client may take over each step
+ *   token-endpoint  rate limit → client id and secret → body → token
+ *   routes          rate limit → bearer → concurrency → version → body → expressions → parameters → answer
  *   answers         what each family answers; measurement-text, metadata-body, statistics(-body)
  *   data/           where series and readings come from: the made-up fleet, or an exported lake
  */
@@ -10,6 +12,7 @@ import type { AddressInfo } from 'node:net';
 import { ConfigError, messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';
 import { silentLog } from '../model/index.ts';
+import { CONNECTION_LIMITS } from './connections.ts';
 import { randomClient, TokenAuthority } from './credentials.ts';
 import type { Engine } from './data/engine.ts';
 import { createEngine } from './data/engine.ts';
@@ -21,6 +24,7 @@ import { ConcurrencyLimit, RateLimit } from './limits.ts';
 import { registerOpenApi } from './openapi.ts';
 import type { RunningService, ServiceOptions } from './options.ts';
 import { createParquetEncoder } from './parquet-body.ts';
+import { BodyReader } from './request-body.ts';
 import { registerRoutes } from './routes.ts';
 import { AUTH_SEGMENT, registerTokenEndpoint } from './token-endpoint.ts';
 
@@ -38,16 +42,21 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     throw error;
   });
   const source = options.hooks?.watchData?.(data) ?? data;
-  const authority = new TokenAuthority(clients, options.tokenTtlSeconds, options.clock);
-  const app = createHttpServer(log);
+  const { clock, accessLog: accessLogTo } = options;
+  const authority = new TokenAuthority(clients, options.tokenTtlSeconds, clock, log);
+  const limits = { ...CONNECTION_LIMITS, ...options.connectionLimits };
+  const secrets = clients.map(({ clientSecret }) => clientSecret);
+  const { app, accessLog } = createHttpServer({ log, accessLog: accessLogTo, limits, clock, secrets });
   const context = {
     tenant: options.tenant,
     authority,
     rateLimit: new RateLimit(options.ratePerMinute),
     concurrencyLimit: new ConcurrencyLimit(options.maxConcurrency),
     latencyMs: options.latencyMs ?? 0,
+    bodies: new BodyReader(limits),
+    accessLog,
     hooks: options.hooks ?? {},
-    clock: options.clock,
+    clock,
     gzip: options.gzip ?? false,
     log,
     answers: {
@@ -57,7 +66,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     },
   };
   registerTokenEndpoint(app, context);
-  registerOpenApi(app, options.tenant);
+  registerOpenApi(app, context);
   registerRoutes(app, context);
   try {
     await app.listen({ host: options.host, port: options.port });
@@ -102,6 +111,8 @@ function checkOptions(options: ServiceOptions): void {
   for (const name of ['ratePerMinute', 'maxConcurrency'] as const)
     if (options[name] !== undefined && !(options[name] >= 1))
       faults.push(`${name}: got ${options[name]}, expected at least 1, or none`);
+  for (const [name, value] of Object.entries(options.connectionLimits ?? {}))
+    if (!(value >= 1)) faults.push(`${name}: got ${value}, expected at least 1`);
   if ('seed' in options.data) {
     const { seed, vessels, readingsPerDay } = options.data;
     if (!Number.isSafeInteger(seed)) faults.push(`seed: got ${seed}, expected a whole number`);

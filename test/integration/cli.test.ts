@@ -504,6 +504,47 @@ test('service prints one line of JSON, serves by it, and ends on SIGTERM', async
   expect(cli.stdout.trim().split('\n')).toHaveLength(1);
 });
 
+test('service --clients prints no secret; --access-log writes a line an answer', async () => {
+  const file = join(scratch.dir, 'clients.json');
+  const client = { clientId: 'reader', clientSecret: 'a secret of the file', vessels: '*' };
+  await writeFile(file, JSON.stringify([client]));
+  const cli = startCli(['service', '--port', '0', '--vessels', '1', '--clients', file, '--access-log']);
+  try {
+    await cli.until('stdout', /\n/);
+    const said = JSON.parse(cli.stdout) as { baseUrl: string; authUrl: string };
+    expect(said).toEqual({
+      baseUrl: expect.any(String),
+      authUrl: expect.any(String),
+      clientId: client.clientId,
+    });
+    const authorization = `Basic ${btoa(`${client.clientId}:${client.clientSecret}`)}`;
+    const body = new URLSearchParams({ grant_type: 'client_credentials' });
+    const ask = (header: string) =>
+      fetch(`${said.authUrl}/oauth2/token`, { method: 'POST', headers: { authorization: header }, body });
+    const token = ((await (await ask(authorization)).json()) as { access_token: string }).access_token;
+    await ask(`Basic ${btoa('reader:what was tried')}`);
+    await fetch(`${said.baseUrl}/metadata/flat/${VESSEL}/Roll`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    await cli.until('stderr', /Roll"/);
+    const lines = cli.stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toMatchObject([
+      { level: 'info', msg: 'request', clientId: 'reader', path: '/auth/oauth2/token', status: 200 },
+      { level: 'warn', msg: 'a login failed at the token endpoint', name: 'reader', address: '127.0.0.1' },
+      { level: 'info', msg: 'request', method: 'POST', path: '/auth/oauth2/token', status: 401 },
+      { level: 'info', msg: 'request', method: 'GET', clientId: 'reader', status: 200 },
+    ]);
+    for (const secret of [client.clientSecret, 'what was tried', token])
+      expect(cli.stdout + cli.stderr).not.toContain(secret);
+  } finally {
+    cli.process.kill('SIGTERM');
+  }
+  expect((await cli.ended).code).toBe(0);
+});
+
 test('demo exports and queries its lake; again, there is nothing to do', async () => {
   const args = ['demo', '--lake', join(scratch.dir, 'demo'), '--readings-per-day', '2000'];
   const today = new Date().toISOString().slice(0, 10);

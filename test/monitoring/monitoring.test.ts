@@ -10,6 +10,7 @@ import type { MetricSources, Metrics } from '../../src/monitoring/metrics.ts';
 import { createMetrics } from '../../src/monitoring/metrics.ts';
 import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
+import { createManualClock } from '../helpers/manual-clock.ts';
 import { redisForTests } from '../helpers/redis.ts';
 
 const SOURCES: MetricSources = {
@@ -230,6 +231,36 @@ describe.skipIf(redisServer === undefined)('the board', () => {
       queues: { name: string; counts: Record<string, number> }[];
     };
     expect(queues).toMatchObject([{ name: 'vessel-days', counts: { waiting: 1 } }]);
+    await connection.close();
+  });
+
+  test('is not guessed: failures lock out, are logged without what was tried, and are counted', async () => {
+    const connection = await openRedis(redisServer!.url);
+    const redis = connection.openForQueue() as Redis;
+    const queue = openVesselDayQueue({ redis, prefix: redisServer!.newPrefix() });
+    const clock = createManualClock();
+    const metrics = createMetrics(SOURCES);
+    const lines: object[] = [];
+    const log = { ...silentLog, warn: (fields: object, msg: string) => void lines.push({ ...fields, msg }) };
+    const { url } = await serve({ board: { queue: queue.bull, password }, clock, metrics, log });
+    const ask = (text: string) => fetch(`${url}/queue/`, { headers: basic(text) });
+    const statuses: number[] = [];
+    for (let i = 0; i < 60; i++) statuses.push((await ask(`admin:guess-${i}`)).status);
+    expect(Map.groupBy(statuses, (status) => status).get(401)).toHaveLength(11);
+    const locked = await ask(`admin:${password}`);
+    expect([locked.status, locked.headers.get('retry-after')]).toEqual([429, '1']);
+    await clock.advance(1_000);
+    expect((await ask(`admin:${password}`)).status).toBe(200);
+    expect(Object.fromEntries(await samplesOf(metrics))).toMatchObject({
+      'vessel_export_board_login_failures_total{outcome="wrong"}': 11,
+      'vessel_export_board_login_failures_total{outcome="locked"}': 50,
+    });
+    expect(lines).toHaveLength(11);
+    expect(lines[10]).toMatchObject({
+      ...{ address: '127.0.0.1', name: 'admin', failures: 11, lockedSeconds: 1 },
+      msg: "a login failed at the queue's board",
+    });
+    expect(JSON.stringify(lines)).not.toMatch(/guess-|a password/);
     await connection.close();
   });
 });

@@ -1,0 +1,200 @@
+/**
+ * Logins with HTTP Basic, and what slows down those who guess: the service's token endpoint and the queue's board.
+ *
+ * Failures are counted by address and name together, by address, and by name:
+ * - Some tries are free; each failure beyond them locks the address out of that name, twice as long as the one before.
+ * - One address that fails under many names is locked out of all, but of those that it has entered before.
+ * - A name that fails from everywhere leaves other addresses one free try instead of several. It is never locked as
+ *   such: who has the right secret gets in from wherever nobody has guessed.
+ * While locked out nothing is compared, so that a right guess tells nothing. A secret that was refused a moment ago and
+ * comes again is no new guess: a client with a wrong setting is told so, as often as it asks.
+ */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import { cleanForeignText } from './errors.ts';
+import type { Clock, Log } from './model/index.ts';
+
+/** A name and a secret, as sent. */
+export interface Login {
+  readonly name: string;
+  readonly secret: string;
+}
+
+type LoginOutcome<T> =
+  | { readonly state: 'accepted'; readonly value: T }
+  | { readonly state: 'wrong' }
+  | { readonly state: 'locked'; readonly retryAfterSeconds: number };
+
+/** How many failures are free, and how long those beyond lock out. */
+const FREE_FAILURES = 10;
+const FREE_FAILURES_OF_ADDRESS = 50;
+/** From so many failures of a name on, over all addresses, one is free. */
+const MANY_FAILURES_OF_NAME = 100;
+const FIRST_LOCK_MS = 1_000;
+const MAX_LOCK_MS = 300_000;
+/** Failures are forgotten so long after the last; who got in is known for longer. */
+const FORGET_MS = 900_000;
+const KNOWN_MS = 86_400_000;
+const MAX_RECORDS = 10_000;
+const MAX_LOGGED_PER_MINUTE = 60;
+const MAX_NAME_CHARS = 64;
+
+interface LoginGuardOptions {
+  /** Where one logs in, for the log. */
+  readonly where: string;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly log: Log;
+  /** Not to be logged, should one of them be sent as a name. */
+  readonly secrets: readonly string[];
+  /** Records kept of each kind; beyond that those that nobody has used for longest go. Absent: 10,000. */
+  readonly maxRecords?: number;
+  /** Called for every login that was not accepted. */
+  readonly onFailure?: (state: 'wrong' | 'locked') => void;
+}
+
+interface LoginRecord {
+  failures: number;
+  lastMs: number;
+  lockedUntilMs: number;
+  /** Keyed digest of the secret that was refused last. */
+  refused?: Buffer;
+  acceptedMs?: number;
+}
+
+/** Compares logins, and slows down who fails. */
+export class LoginGuard {
+  readonly #options: LoginGuardOptions;
+  readonly #key = randomBytes(32);
+  readonly #pairs: Records;
+  readonly #addresses: Records;
+  readonly #names: Records;
+  #failed = 0;
+  #logged = { minute: 0, lines: 0, omitted: 0 };
+
+  constructor(options: LoginGuardOptions) {
+    this.#options = options;
+    const records = () => new Records(options.maxRecords ?? MAX_RECORDS);
+    [this.#pairs, this.#addresses, this.#names] = [records(), records(), records()];
+  }
+
+  /** What `compare` gives is accepted; undefined is a failure. It is not called while the address is locked out. */
+  attempt<T>(address: string, login: Login, compare: () => T | undefined): LoginOutcome<T> {
+    const nowMs = this.#options.clock.monotonicMs();
+    const name = this.#digest(login.name).toString('base64');
+    const pair = `${address} ${name}`;
+    const ofPair = this.#pairs.at(pair, nowMs);
+    const ofAddress = this.#addresses.at(address, nowMs);
+    const lockedUntilMs = Math.max(
+      ofPair.lockedUntilMs,
+      ofPair.acceptedMs === undefined ? ofAddress.lockedUntilMs : 0,
+    );
+    if (lockedUntilMs > nowMs) {
+      this.#failed += 1;
+      this.#options.onFailure?.('locked');
+      return { state: 'locked', retryAfterSeconds: Math.ceil((lockedUntilMs - nowMs) / 1_000) };
+    }
+    const value = compare();
+    if (value !== undefined) {
+      this.#pairs.keep(pair, { failures: 0, lastMs: nowMs, lockedUntilMs: 0, acceptedMs: nowMs });
+      return { state: 'accepted', value };
+    }
+    const refused = this.#digest(login.secret);
+    if (ofPair.refused === undefined || !timingSafeEqual(ofPair.refused, refused)) {
+      ofPair.refused = refused;
+      const ofName = this.#names.at(name, nowMs);
+      punish(ofName, Number.POSITIVE_INFINITY, nowMs);
+      punish(ofPair, ofName.failures > MANY_FAILURES_OF_NAME ? 1 : FREE_FAILURES, nowMs);
+      punish(ofAddress, FREE_FAILURES_OF_ADDRESS, nowMs);
+      this.#names.keep(name, ofName);
+      this.#pairs.keep(pair, ofPair);
+      this.#addresses.keep(address, ofAddress);
+    }
+    this.#failed += 1;
+    this.#options.onFailure?.('wrong');
+    this.#tell(address, login.name, ofPair, nowMs);
+    return { state: 'wrong' };
+  }
+
+  /** One line a failure that was compared, but a bounded number a minute; never what was tried. */
+  #tell(address: string, name: string, { failures, lockedUntilMs }: LoginRecord, nowMs: number): void {
+    const minute = Math.floor(nowMs / 60_000);
+    if (this.#logged.minute !== minute) this.#logged = { ...this.#logged, minute, lines: 0 };
+    if (this.#logged.lines >= MAX_LOGGED_PER_MINUTE) {
+      this.#logged.omitted += 1;
+      return;
+    }
+    const { where, log, secrets } = this.#options;
+    const fields = {
+      address,
+      name: cleanForeignText(name, secrets, MAX_NAME_CHARS),
+      failures,
+      lockedSeconds: Math.max(0, Math.ceil((lockedUntilMs - nowMs) / 1_000)),
+      failuresSinceStart: this.#failed,
+      ...(this.#logged.omitted > 0 && { notLogged: this.#logged.omitted }),
+    };
+    this.#logged.lines += 1;
+    this.#logged.omitted = 0;
+    log.warn(fields, `a login failed at ${where}`);
+  }
+
+  /** Equal lengths, and of no use without this process. */
+  #digest(text: string): Buffer {
+    return createHmac('sha256', this.#key).update(text).digest();
+  }
+}
+
+function punish(record: LoginRecord, free: number, nowMs: number): void {
+  record.failures += 1;
+  record.lastMs = nowMs;
+  const beyond = record.failures - free;
+  if (beyond > 0) record.lockedUntilMs = nowMs + Math.min(MAX_LOCK_MS, FIRST_LOCK_MS * 2 ** (beyond - 1));
+}
+
+/** A bounded number of records; those of long ago begin anew. */
+class Records {
+  readonly #records = new Map<string, LoginRecord>();
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** The record of a key, or a new one that nobody keeps: who is locked out adds none. */
+  at(key: string, nowMs: number): LoginRecord {
+    const record = this.#records.get(key);
+    const isKnown = record?.acceptedMs !== undefined && nowMs - record.acceptedMs <= KNOWN_MS;
+    if (record !== undefined && nowMs - record.lastMs <= FORGET_MS) return record;
+    const anew = { failures: 0, lastMs: nowMs, lockedUntilMs: 0 };
+    return isKnown ? { ...anew, acceptedMs: record.acceptedMs! } : anew;
+  }
+
+  keep(key: string, record: LoginRecord): void {
+    this.#records.delete(key);
+    this.#records.set(key, record);
+    if (this.#records.size > this.#max) this.#records.delete(this.#records.keys().next().value!);
+  }
+}
+
+/** Name and secret of an `Authorization: Basic …` header; undefined where it holds none. */
+export function readBasic(header: string | undefined): Login | undefined {
+  const match = /^Basic\s+([A-Za-z0-9+/=_-]+)\s*$/i.exec(header ?? '');
+  if (!match) return undefined;
+  const pair = Buffer.from(match[1]!, 'base64').toString('utf8');
+  const colon = pair.indexOf(':');
+  return colon < 0 ? undefined : { name: pair.slice(0, colon), secret: pair.slice(colon + 1) };
+}
+
+/**
+ * Whom limits count as one: an IPv4 address, or the 64 bits of an IPv6 address that one customer of a network has
+ * (`2001:db8:0:1::/64`). Empty for a connection that has gone.
+ */
+export function clientAddress(remoteAddress: string | undefined): string {
+  const address = (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
+  if (!isIPv6(address) || address === '::1') return address;
+  const [before = '', after] = address.split('::');
+  const head = before === '' ? [] : before.split(':');
+  const tail = after ? after.split(':') : [];
+  const zeros = after === undefined ? 0 : 8 - head.length - tail.length;
+  const levels = [...head, ...Array<string>(zeros).fill('0'), ...tail];
+  return `${levels.slice(0, 4).join(':')}::/64`;
+}

@@ -1,0 +1,89 @@
+/** Bodies of requests: read only when somebody asks for one, within limits of size, time and memory. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { HttpError } from './http-error.ts';
+
+const FIRST_BUFFER_BYTES = 16 * 1024;
+/** Who is turned away for want of memory may come back so soon. */
+const RETRY_AFTER = { 'retry-after': '1' };
+
+interface BodyLimits {
+  /** A body is whole so long after its reading began. */
+  readonly bodyTimeoutMs: number;
+  /** Of all bodies that are being read. */
+  readonly maxBodyBytesInMemory: number;
+}
+
+export class BodyReader {
+  readonly #limits: BodyLimits;
+  #heldBytes = 0;
+
+  constructor(limits: BodyLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * The body as text; a client that waits for `100 Continue` gets it here. Throws HttpError: 413 over `maxBytes`, 408
+   * when it does not come in time, 503 when other bodies fill the memory, 400 when it breaks off.
+   */
+  async read(request: FastifyRequest, reply: FastifyReply, maxBytes: number): Promise<string> {
+    const { raw } = request;
+    const tooLarge = () => new HttpError(413, `the body is over ${maxBytes} bytes; send less`);
+    if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge();
+    if (/^100-continue$/i.test(raw.headers.expect ?? '')) reply.raw.writeContinue();
+    // Grown by copying: a body that comes in single bytes would leave an object of each.
+    let body: Buffer = Buffer.alloc(0);
+    let sizeBytes = 0;
+    const add = (chunk: Buffer): void => {
+      if (sizeBytes + chunk.length > maxBytes) throw tooLarge();
+      if (sizeBytes + chunk.length > body.length) body = this.#grow(body, sizeBytes + chunk.length, maxBytes);
+      sizeBytes += chunk.copy(body, sizeBytes);
+    };
+    try {
+      await this.#receive(raw, add);
+      return body.toString('utf8', 0, sizeBytes);
+    } finally {
+      this.#heldBytes -= body.length;
+    }
+  }
+
+  #grow(body: Buffer, needed: number, maxBytes: number): Buffer {
+    const lengthBytes = Math.min(maxBytes, Math.max(needed, body.length * 2, FIRST_BUFFER_BYTES));
+    if (this.#heldBytes - body.length + lengthBytes > this.#limits.maxBodyBytesInMemory)
+      throw new HttpError(503, 'too many bodies are being sent at once; try again in 1 s', RETRY_AFTER);
+    const grown = Buffer.allocUnsafe(lengthBytes);
+    body.copy(grown);
+    this.#heldBytes += lengthBytes - body.length;
+    return grown;
+  }
+
+  /** Hand on each chunk until the body ends; what `add` throws ends it. */
+  async #receive(raw: FastifyRequest['raw'], add: (chunk: Buffer) => void): Promise<void> {
+    const { bodyTimeoutMs } = this.#limits;
+    let stop = () => {};
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const late = () =>
+          reject(new HttpError(408, `the body was not there within ${bodyTimeoutMs / 1000} s`));
+        const timer = setTimeout(late, bodyTimeoutMs);
+        const onData = (chunk: Buffer) => {
+          try {
+            add(chunk);
+          } catch (error) {
+            reject(error);
+          }
+        };
+        const brokenOff = () => reject(new HttpError(400, 'the body broke off'));
+        if (raw.destroyed) brokenOff();
+        raw.on('data', onData).once('end', resolve).once('error', brokenOff).once('close', brokenOff);
+        stop = () => {
+          clearTimeout(timer);
+          raw.off('data', onData).off('end', resolve).off('close', brokenOff);
+        };
+      });
+    } finally {
+      stop();
+      // What still comes is thrown away: by whom, and for how long, see connections.ts.
+      raw.resume();
+    }
+  }
+}
