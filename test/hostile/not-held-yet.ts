@@ -1,8 +1,12 @@
+/** Honest requests get no answer while the service works on an expression bomb. */
+export const SOAK_UNANSWERED = 'soak: no answer beside expression bombs';
+
 /**
  * Inputs of the short form that are known not to hold: the test is about all others. `npm run hostile` knows no such
  * list. What is mended is taken out; when nothing is left, so is this file.
  */
 export const NOT_HELD_YET: readonly string[] = [
+  SOAK_UNANSWERED,
   'service, paths and methods: an absolute-form target is its path',
   'service, paths and methods, of a lake: an absolute-form target is its path',
   'service, expression bombs: 9,000 expressions of a thousand alternatives',
