@@ -18,7 +18,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   encode: [],
   plan: [],
   proof: [],
-  service: ['logins.ts'],
+  'temp-folder.ts': ['lake'],
+  service: ['logins.ts', 'temp-folder.ts'],
   redis: [],
   config: ['plan', 'store'],
   queue: ['concurrency.ts'],
@@ -29,7 +30,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   status: ['lake', 'plan', 'store', 'concurrency.ts'],
   estimate: ['source', 'export', 'lake', 'plan', 'fetch', 'decode', 'concurrency.ts'],
   reconcile: ['export', 'run', 'source', 'lake', 'plan', 'proof', 'fetch', 'concurrency.ts'],
-  verify: ['source', 'lake', 'plan', 'proof', 'decode', 'store', 'fetch', 'concurrency.ts'],
+  verify: ['source', 'lake', 'plan', 'proof', 'decode', 'store', 'fetch', 'concurrency.ts', 'temp-folder.ts'],
   monitoring: ['logins.ts'],
   'app.ts': ['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'redis', 'store'],
   fleet: [

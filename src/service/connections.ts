@@ -14,6 +14,7 @@ import type { Socket } from 'node:net';
 import { clientAddress } from '../logins.ts';
 import type { Clock } from '../model/index.ts';
 import { errorBody } from './http-error.ts';
+import { SAFETY_HEADER_LINES } from './safety-headers.ts';
 
 export interface ConnectionLimits {
   readonly maxConnections: number;
@@ -158,7 +159,7 @@ export class Connections {
     }
     const body = errorBody(message);
     const text =
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n${SAFETY_HEADER_LINES}` +
       `${headers}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`;
     this.#lingering.add(socket);
     const timer = setTimeout(() => socket.destroy(), LINGER_MS);

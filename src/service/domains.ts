@@ -12,18 +12,20 @@ export interface Domain {
   readonly openEnd: boolean;
   /** True: levels that begin with `~` are human-readable names, and expressions may leave them in. */
   readonly verbose: boolean;
+  /** True: `{a,b}` in an expression stands for either. */
+  readonly braces: boolean;
 }
 
 export const ID_DOMAIN = 'id';
 
 const DOMAINS: readonly Domain[] = [
-  { name: ID_DOMAIN, namedIn: ID_DOMAIN, levels: 1, openEnd: false, verbose: false },
-  { name: 'jsmea', namedIn: 'jsmea', levels: 8, openEnd: true, verbose: false },
-  { name: 'flat', namedIn: 'flat', levels: 2, openEnd: false, verbose: false },
-  { name: 'vis-3-8a', namedIn: 'vis-3-8a', levels: 'any', openEnd: false, verbose: true },
-  { name: 'maker', namedIn: 'maker', levels: 3, openEnd: false, verbose: false },
+  { name: ID_DOMAIN, namedIn: ID_DOMAIN, levels: 1, openEnd: false, verbose: false, braces: false },
+  { name: 'jsmea', namedIn: 'jsmea', levels: 8, openEnd: true, verbose: false, braces: false },
+  { name: 'flat', namedIn: 'flat', levels: 2, openEnd: false, verbose: false, braces: false },
+  { name: 'vis-3-8a', namedIn: 'vis-3-8a', levels: 'any', openEnd: false, verbose: true, braces: false },
+  { name: 'maker', namedIn: 'maker', levels: 3, openEnd: false, verbose: false, braces: false },
   // Several names of `flat` in one expression: `{a,b}` stands for either.
-  { name: 'parameters', namedIn: 'flat', levels: 2, openEnd: false, verbose: false },
+  { name: 'parameters', namedIn: 'flat', levels: 2, openEnd: false, verbose: false, braces: true },
 ];
 
 const BY_NAME: ReadonlyMap<string, Domain> = new Map(DOMAINS.map((domain) => [domain.name, domain]));

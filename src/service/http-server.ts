@@ -8,6 +8,8 @@ import { createAccessLog, loggedPath, requestIdOf } from './access-log.ts';
 import type { ConnectionLimits } from './connections.ts';
 import { Connections, MAX_HEADER_BYTES } from './connections.ts';
 import { errorBody, HttpError } from './http-error.ts';
+import { originForm } from './request-target.ts';
+import { setSafetyHeaders } from './safety-headers.ts';
 
 /** What node:http gives up on, by its code. */
 const REFUSALS: Readonly<Record<string, readonly [status: number, message: string]>> = {
@@ -46,6 +48,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     // Paths are matched as they come; levels are decoded by us, once.
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: MAX_HEADER_BYTES },
     exposeHeadRoutes: false,
+    rewriteUrl: (request) => originForm(request.url!),
     clientErrorHandler(error, socket) {
       const [status, message] = REFUSALS[error.code] ?? [400, 'the request is not valid HTTP'];
       connections.refuse(socket, status, message);
@@ -55,6 +58,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       sendError(reply as FastifyReply, error.statusCode ?? 400, error.message);
     },
   });
+  app.server.prependListener('request', (_request, response) => setSafetyHeaders(response));
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
     reply.header('x-request-id', request.id);
     accessLog.begin(request.raw, reply.raw, request.id);

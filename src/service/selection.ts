@@ -1,8 +1,12 @@
 /** From selectors to the series of an answer, each once, with the id under which it is answered. */
+import { expandAlternatives } from './alternatives.ts';
 import type { SeriesRecord } from './data/source.ts';
 import type { Domain } from './domains.ts';
 import type { Selector } from './expressions.ts';
 import { HttpError } from './http-error.ts';
+import type { SeriesIndex } from './series-index.ts';
+import { indexSeries } from './series-index.ts';
+import { ComparisonsBudget, FirstMatches, SeriesMatcher } from './series-matcher.ts';
 
 export interface SelectedSeries {
   readonly record: SeriesRecord;
@@ -18,60 +22,77 @@ interface SelectionOptions {
   readonly mayRead: (vessel: string) => boolean;
 }
 
-/** Expressions with wildcards in one request: each is tried on every series. */
-const MAX_WILDCARD_EXPRESSIONS = 500;
+/** Series of one request; one series' readings are another limit's concern. */
+const MAX_SERIES = 250_000;
 
 /**
  * The union of what the selectors match among the series the client may read, by ascending time series id.
  * The id is in the domain of the first selector that matches, or in the output domain; a series without a name
- * there is left out. Throws 404 when nothing matches, 400 for too many wildcards.
+ * there is left out. Throws 404 when nothing matches, 400 for selectors that stand for too much.
  */
 export function selectSeries(
   all: readonly SeriesRecord[],
   selectors: readonly Selector[],
   options: SelectionOptions,
 ): SelectedSeries[] {
-  const find = firstMatch(selectors);
+  const index = indexSeries(all);
+  const first = firstMatches(index, selectors);
   const selected: SelectedSeries[] = [];
+  const readable = index.vessels.map(options.mayRead);
   let matched = 0;
-  for (const record of all) {
-    if (!options.mayRead(record.vessel)) continue;
-    const selector = find(record);
-    if (selector === undefined) continue;
-    matched++;
-    const domain = options.outputDomain ?? selector.domain;
-    const id = answerId(record, domain, options.verbose);
-    if (id !== undefined) selected.push({ record, id, domain: domain.name });
+  let naming: { readonly domain: Domain; readonly ids: readonly (string | undefined)[] } | undefined;
+  for (let at = 0; at < all.length; at++) {
+    const position = first.of(at);
+    if (position === undefined || !readable[index.vesselCodes[at]!]) continue;
+    if (++matched > MAX_SERIES)
+      throw new HttpError(
+        400,
+        `the expressions of this request match more than ${MAX_SERIES.toLocaleString('en')} series; split it, as by vessel`,
+      );
+    const domain = options.outputDomain ?? selectors[position]!.domain;
+    if (naming?.domain !== domain) naming = { domain, ids: index.in(domain).ids };
+    const plainId = naming.ids[at];
+    const id = options.verbose ? (all[at]!.verboseNames.get(domain.namedIn) ?? plainId) : plainId;
+    if (id !== undefined) selected.push({ record: all[at]!, id, domain: domain.name });
   }
   if (matched === 0)
     throw new HttpError(404, 'no time series matches that this client may read; look for ids with /metadata');
   return selected;
 }
 
-/** The first selector that matches a series: exact ids are looked up, only wildcards are tried one by one. */
-function firstMatch(selectors: readonly Selector[]): (record: SeriesRecord) => Selector | undefined {
-  const byExactId = new Map<string, Map<string, number>>();
-  const tried: number[] = [];
-  selectors.forEach(({ domain, exactIds }, index) => {
-    if (exactIds === undefined) tried.push(index);
-    const ids = byExactId.get(domain.namedIn) ?? new Map<string, number>();
-    byExactId.set(domain.namedIn, ids);
-    for (const id of exactIds ?? []) if (!ids.has(id)) ids.set(id, index);
+/** For each series the first selector that matches. What may be compared is counted over all of them. */
+function firstMatches(index: SeriesIndex, selectors: readonly Selector[]): FirstMatches {
+  const expanded = expandAlternatives(
+    selectors.map((selector) => ('levels' in selector && selector.domain.braces ? selector.levels : [])),
+  );
+  const comparisons = new ComparisonsBudget(index.series.length);
+  const matchers = new Map<string, SeriesMatcher>();
+  selectors.forEach((selector, position) => {
+    const { domain } = selector;
+    let matcher = matchers.get(domain.namedIn);
+    if (matcher === undefined) {
+      matcher = new SeriesMatcher(index.in(domain), comparisons);
+      matchers.set(domain.namedIn, matcher);
+    }
+    if ('ids' in selector) for (const id of selector.ids) matcher.addId(id, position);
+    else if ('test' in selector) matcher.addTest(selector.test, position);
+    else
+      for (const levels of domain.braces ? expanded[position]! : [selector.levels])
+        addLevels(matcher, domain, levels, position);
   });
-  if (tried.length > MAX_WILDCARD_EXPRESSIONS)
-    throw new HttpError(
-      400,
-      `${tried.length} expressions with wildcards in one request; at most ${MAX_WILDCARD_EXPRESSIONS}`,
-    );
-  return (record) => {
-    let first = tried.find((index) => selectors[index]!.matches(record)) ?? selectors.length;
-    for (const [domain, ids] of byExactId)
-      first = Math.min(first, ids.get(record.names.get(domain) ?? '') ?? selectors.length);
-    return selectors[first];
-  };
+  const first = new FirstMatches(index.series.length);
+  for (const matcher of matchers.values()) matcher.findAll(first);
+  return first;
 }
 
-function answerId(record: SeriesRecord, domain: Domain, verbose: boolean): string | undefined {
-  const id = record.names.get(domain.namedIn);
-  return verbose ? (record.verboseNames.get(domain.namedIn) ?? id) : id;
+/** A whole id without `*` is looked up. */
+function addLevels(
+  matcher: SeriesMatcher,
+  domain: Domain,
+  levels: readonly string[],
+  position: number,
+): void {
+  const isWhole = domain.levels === 'any' || levels.length === domain.levels;
+  if (isWhole && !levels.some((level) => level.includes('*'))) matcher.addId(levels.join('/'), position);
+  else matcher.addLevels(levels, domain.openEnd, position);
 }

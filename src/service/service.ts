@@ -9,9 +9,11 @@
  *   data/           where series and readings come from: the made-up fleet, or an exported lake
  */
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { ConfigError, messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';
 import { silentLog } from '../model/index.ts';
+import { sweepTempFolders } from '../temp-folder.ts';
 import { CONNECTION_LIMITS } from './connections.ts';
 import { randomClient, TokenAuthority } from './credentials.ts';
 import type { Engine } from './data/engine.ts';
@@ -26,6 +28,7 @@ import type { RunningService, ServiceOptions } from './options.ts';
 import { createParquetEncoder } from './parquet-body.ts';
 import { BodyReader } from './request-body.ts';
 import { registerRoutes } from './routes.ts';
+import { prepareIndex } from './series-index.ts';
 import { AUTH_SEGMENT, registerTokenEndpoint } from './token-endpoint.ts';
 
 /**
@@ -36,12 +39,14 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   checkOptions(options);
   const log = options.log ?? silentLog;
   const clients = options.clients ?? [randomClient()];
+  await sweepTempFolders(tmpdir());
   const engine = createEngine('dataDir' in options.data ? options.data.dataDir : undefined);
   const data = await openData(options, engine, log).catch(async (error: unknown) => {
     await engine.close();
     throw error;
   });
   const source = options.hooks?.watchData?.(data) ?? data;
+  prepareIndex(source.series);
   const { clock, accessLog: accessLogTo } = options;
   const authority = new TokenAuthority(clients, options.tokenTtlSeconds, clock, log);
   const limits = { ...CONNECTION_LIMITS, ...options.connectionLimits };

@@ -67,8 +67,8 @@ async function* tableBody(
     yield batch
       .map(({ startMicros, id, values }) => {
         const known = new Map(values);
-        const cells = aggregations.map((aggregation) => plainText(known.get(aggregation)));
-        return row([microsToIso(startMicros), id, ...cells], 'td');
+        const cells = aggregations.map((aggregation) => plainText(known.get(aggregation), csv));
+        return row([microsToIso(startMicros), csv ? noFormula(id) : id, ...cells], 'td');
       })
       .join('');
   }
@@ -76,19 +76,30 @@ async function* tableBody(
 }
 
 /** JSON strings lose their quotes in a table; everything else is shown as it is. */
-function plainText(json: string | undefined): string {
+function plainText(json: string | undefined, csv: boolean): string {
   if (json === undefined) return '';
-  return json.startsWith('"') ? (JSON.parse(json) as string) : json;
+  if (!json.startsWith('"')) return json;
+  const text = JSON.parse(json) as string;
+  return csv ? noFormula(text) : text;
+}
+
+/** A text that a spreadsheet would take for a formula, with an apostrophe before it. Numbers are no texts. */
+function noFormula(text: string): string {
+  return /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
 }
 
 function csvCell(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /[",\r\n\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
+const HTML_ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
 function htmlText(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
+  return text.replace(/[&<>"']/g, (letter) => HTML_ENTITIES[letter]!);
 }

@@ -2,15 +2,13 @@
  * Objects as files for an engine that reads only files: a local lake's are where they are, others are written to a
  * folder of their own while they are checked, at most as many at once as vessel-days are verified at once.
  */
-import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import { mkdtemp, open, readdir, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, FatalError, messageOf } from '../errors.ts';
-import { isKnownDead, thisProcess } from '../lake/process-id.ts';
-import type { ProcessId } from '../model/index.ts';
 import { writeFully } from '../store/local-files.ts';
+import { openTempFolder } from '../temp-folder.ts';
 
 export interface TempObjects {
   readonly tempDir: string;
@@ -34,38 +32,21 @@ export interface TempObject {
  * ConfigError when it cannot be made.
  */
 export async function openTempObjects(parent: string, lakeUrl: string): Promise<TempObjects> {
-  const self = thisProcess();
-  await sweepDeadFolders(parent, self);
-  const tempDir = await mkdtemp(join(parent, `${namePrefix(self)}${self.pid}-`)).catch((error: unknown) => {
+  const folder = await openTempFolder(parent, 'verify').catch((error: unknown) => {
     throw new ConfigError('temp-dir', `TEMP_DIR: cannot make a folder in '${parent}': ${messageOf(error)}`);
   });
   const localDir = lakeUrl.startsWith('file:') ? fileURLToPath(lakeUrl) : undefined;
   let opened = 0;
   return {
-    tempDir,
+    tempDir: folder.path,
     localDir,
     async open(key) {
       if (localDir !== undefined)
         return { path: join(localDir, key), write: undefined, remove: async () => {} };
-      return createTempObject(join(tempDir, `${opened++}.parquet`));
+      return createTempObject(join(folder.path, `${opened++}.parquet`));
     },
-    close: () => rm(tempDir, { recursive: true, force: true, maxRetries: 3 }),
+    close: () => folder.remove(),
   };
-}
-
-/** What the folders of this host, boot and pid name space begin with. */
-function namePrefix({ host }: ProcessId): string {
-  return `vessel-export-verify-${createHash('sha256').update(host).digest('hex').slice(0, 8)}-`;
-}
-
-/** Only what is certain to be dead: the same host, and no such process. What cannot be removed is in nobody's way. */
-async function sweepDeadFolders(parent: string, self: ProcessId): Promise<void> {
-  const prefix = namePrefix(self);
-  for (const name of await readdir(parent).catch(() => [])) {
-    const pid = name.startsWith(prefix) ? /^(\d+)-/.exec(name.slice(prefix.length))?.[1] : undefined;
-    if (pid !== undefined && isKnownDead({ ...self, pid: Number(pid) }, self))
-      await rm(join(parent, name), { recursive: true, force: true }).catch(() => {});
-  }
 }
 
 async function createTempObject(path: string): Promise<TempObject> {

@@ -1,0 +1,51 @@
+/**
+ * `/statistics/vis-3-8a/{imo_number}/{primary}/sec/{secondary}/meta/{metadata}`, all four optional: a part that
+ * the path stops before, or names without levels (`sec/meta/…`), matches anything; a path with `meta` but
+ * without `sec` matches series without a secondary item.
+ */
+import { compileLevel } from './level-pattern.ts';
+import type { SeriesTest } from './series-matcher.ts';
+
+type Part = (found: readonly string[] | undefined) => boolean;
+
+/** The series that a path's levels select. */
+export function compileVisParts(levels: readonly string[]): SeriesTest {
+  const wanted = partsOf(levels);
+  const vessel = wanted.vessel === undefined ? () => true : compileLevel(wanted.vessel);
+  const [primary, secondary, meta] = [part(wanted.primary), part(wanted.secondary), part(wanted.meta)];
+  const noSecondary = wanted.secondary === undefined && wanted.meta !== undefined;
+  const agree = (found: ReturnType<typeof partsOf>) =>
+    !(noSecondary && found.secondary !== undefined) &&
+    primary(found.primary) &&
+    secondary(found.secondary) &&
+    meta(found.meta);
+  return {
+    firstLevel: (text) => vessel(namesVessel(text) ? text : ''),
+    // Without a vessel before them, `sec` and `meta` are no first level but begin a part.
+    tail: (text, tail) => agree(partsOf([text, ...tail])),
+    isSameForAll: namesVessel,
+  };
+}
+
+function namesVessel(firstLevel: string): boolean {
+  return firstLevel !== 'sec' && firstLevel !== 'meta';
+}
+
+function part(wanted: readonly string[] | undefined): Part {
+  if (wanted === undefined || wanted.length === 0) return () => true;
+  const patterns = wanted.map(compileLevel);
+  return (found) =>
+    found?.length === patterns.length && patterns.every((matches, index) => matches(found[index]!));
+}
+
+function partsOf(levels: readonly string[]) {
+  const metaAt = levels.indexOf('meta');
+  const beforeMeta = metaAt < 0 ? levels : levels.slice(0, metaAt);
+  const secAt = beforeMeta.indexOf('sec');
+  return {
+    vessel: beforeMeta[0] === 'sec' ? undefined : beforeMeta[0],
+    primary: secAt < 0 ? beforeMeta.slice(1) : beforeMeta.slice(1, secAt),
+    secondary: secAt < 0 ? undefined : beforeMeta.slice(secAt + 1),
+    meta: metaAt < 0 ? undefined : levels.slice(metaAt + 1),
+  };
+}

@@ -1,0 +1,46 @@
+/**
+ * Temporary folders that do not outlive their process for long: each is named by the process that made it, and
+ * whoever makes the next one removes those of processes that were killed.
+ */
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isKnownDead, thisProcess } from './lake/process-id.ts';
+
+export interface TempFolder {
+  readonly path: string;
+  /** Remove it with all that is in it. */
+  remove(): Promise<void>;
+}
+
+/** `<what for>-<host>-<pid>-<random>` */
+const NAME = /^vessel-export-[a-z]+-(?<host>[0-9a-f]{8})-(?<pid>\d+)-/;
+
+/**
+ * A new folder in `parent`; `purpose` (lower-case letters) is part of its name. Throws the file system's error when
+ * it cannot be made.
+ */
+export async function openTempFolder(parent: string, purpose: string): Promise<TempFolder> {
+  await sweepTempFolders(parent);
+  const path = await mkdtemp(join(parent, `vessel-export-${purpose}-${hostTag()}-${process.pid}-`));
+  return { path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 3 }) };
+}
+
+/**
+ * Remove the folders in `parent` of processes that are certainly dead: the same host, boot and pid name space, and
+ * no such process. What cannot be removed is in nobody's way.
+ */
+export async function sweepTempFolders(parent: string): Promise<void> {
+  const self = thisProcess();
+  const here = hostTag();
+  for (const name of await readdir(parent).catch(() => [])) {
+    const { host, pid } = NAME.exec(name)?.groups ?? {};
+    if (host === here && isKnownDead({ ...self, pid: Number(pid) }, self))
+      await rm(join(parent, name), { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+/** A file name's worth of this host, boot and pid name space. */
+function hostTag(): string {
+  return createHash('sha256').update(thisProcess().host).digest('hex').slice(0, 8);
+}
