@@ -17,6 +17,7 @@ test('there are at least 600 inputs, and no two of a category have the same name
 
 test.each(['service', 'exporter'] as const)(
   'the %s holds against some inputs of every category',
+  { timeout: HANG_MS },
   async (face) => {
     const sent: Sent[] = [];
     await runHostile({ isShort: true, only: [], face }, (one) => sent.push(one));
