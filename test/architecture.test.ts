@@ -53,8 +53,6 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@bull-board/fastify': ['monitoring'],
   '@smithy/node-http-handler': ['store'],
   '@duckdb/node-api': ['service', 'verify', 'commands/demo-query.ts'],
-  'apache-arrow': ['decode'],
-  'parquet-wasm': ['decode'],
   hyparquet: ['encode', 'verify', 'service'],
   'hyparquet-writer': ['encode', 'verify', 'service'],
   bullmq: ['queue', 'monitoring'],

@@ -20,10 +20,19 @@ export async function readSelectedSeries(
 ): Promise<ReadonlyMap<string, string | null> | undefined> {
   if (receipt.dataset === 'metadata') {
     const object = receipt.object === null ? undefined : await store.get(receipt.object.key);
-    return object && (await readSeriesNames(object.bytes).catch(() => undefined));
+    return object && unlessNoParquet(object.bytes);
   }
   const detail = await unlessDamaged(readDetail(store, receipt));
   if (detail === undefined) return undefined;
   if (detail.series !== undefined) return new Map(Object.entries(detail.series));
   return new Map(Object.keys(detail.ours).map((id) => [id, null]));
+}
+
+/** Whatever is wrong with it: the snapshot cannot be compared with. */
+function unlessNoParquet(bytes: Uint8Array): ReadonlyMap<string, string | null> | undefined {
+  try {
+    return readSeriesNames(bytes);
+  } catch {
+    return undefined;
+  }
 }

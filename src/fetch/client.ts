@@ -55,7 +55,7 @@ interface ClientLimits extends DeadlineLimits {
   readonly retry: RetryLimits;
 }
 
-const CLIENT_LIMITS: ClientLimits = {
+export const CLIENT_LIMITS: ClientLimits = {
   headersTimeoutMs: 120_000,
   idleTimeoutMs: 60_000,
   slowBodyGraceMs: 300_000,

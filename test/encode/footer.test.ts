@@ -16,7 +16,7 @@ import {
 } from '../../src/encode/index.ts';
 import { FatalError } from '../../src/errors.ts';
 import type { Dataset, EncodedRowGroup, SeriesMetadata } from '../../src/model/index.ts';
-import { AGGREGATIONS, createSeriesDictionary } from '../../src/model/index.ts';
+import { AGGREGATIONS, createSeriesDictionary, FORMAT_VERSION } from '../../src/model/index.ts';
 import type { Reader, Reading } from './lake-file.ts';
 import { batchOf, DAY_MICROS, fileOf, openReader, READINGS_SQL, rowOf, sealAll } from './lake-file.ts';
 
@@ -170,7 +170,7 @@ it('names the format version and its writer, and nothing of the run', async () =
   const file = fileOf('measurements', await encodeGroups(readingsOf(2, 4), 4));
   expect(
     await reader.query(file, 'select decode(key), decode(value) from parquet_kv_metadata(FILE)'),
-  ).toEqual([['vessel_export.format_version', '1']]);
+  ).toEqual([['vessel_export.format_version', String(FORMAT_VERSION)]]);
   expect(await reader.query(file, 'select created_by from parquet_file_metadata(FILE)')).toEqual([
     ['vessel-export'],
   ]);

@@ -1,0 +1,70 @@
+/** A child process whose memory, work and open handles are read from /proc, where there is one. */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+
+/** Milliseconds of one tick in /proc/PID/stat: Linux tells user programs 100 a second on every machine. */
+const TICK_MS = 10;
+
+export interface Measured {
+  readonly child: ChildProcess;
+  isAlive(): boolean;
+  /** Most resident memory since the last `forgetPeak`, in bytes; 0 where nobody can know. */
+  peakBytes(): number;
+  /** Begin the peak anew, where the kernel lets us; else it is that of the whole life. */
+  forgetPeak(): void;
+  residentBytes(): number;
+  /** Time that the process has computed, in milliseconds: a loaded machine adds nothing to it. */
+  cpuMs(): number;
+  openHandles(): number;
+  /** SIGTERM, and SIGKILL for who has not ended `graceMs` later. Resolves when it has ended. */
+  end(graceMs?: number): Promise<void>;
+}
+
+export function measure(child: ChildProcess): Measured {
+  const folder = `/proc/${child.pid}`;
+  const read = (name: string): string => {
+    try {
+      return readFileSync(`${folder}/${name}`, 'utf8');
+    } catch {
+      return '';
+    }
+  };
+  const kibibytes = (field: string) =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(read('status'))?.[1] ?? 0) * 1024;
+  const isAlive = () => child.exitCode === null && child.signalCode === null;
+  return {
+    child,
+    isAlive,
+    peakBytes: () => kibibytes('VmHWM'),
+    residentBytes: () => kibibytes('VmRSS'),
+    forgetPeak() {
+      try {
+        writeFileSync(`${folder}/clear_refs`, '5');
+      } catch {
+        // The peak stays that of the whole life, which is stricter.
+      }
+    },
+    cpuMs() {
+      // The name of the program, in brackets, may hold spaces.
+      const [, rest = ''] = read('stat').split(') ');
+      const fields = rest.split(' ');
+      return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * TICK_MS;
+    },
+    openHandles() {
+      try {
+        return readdirSync(`${folder}/fd`).length;
+      } catch {
+        return 0;
+      }
+    },
+    async end(graceMs = 10_000) {
+      if (!isAlive()) return;
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}
