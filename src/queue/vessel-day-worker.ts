@@ -99,6 +99,7 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
   /** By vessel-day, the oldest first. */
   const running = new Map<string, { readonly control: AbortController; readonly startedMs: number }>();
   const loneTurn = createLoneTurn();
+  let isStopping = false;
   /** Jobs that are no vessel-days. */
   const dropped = new WeakSet<Job>();
 
@@ -111,6 +112,11 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
     }
     // From here on nothing of it is used that was not read.
     job.data = read.day;
+    // Who waits for work is given what was just handed back, once more, until its connection is closed.
+    if (isStopping) {
+      await job.moveToWait(token!);
+      throw new WaitingError();
+    }
     if (loneTurn.isTaken) {
       await job.moveToDelayed(clock.nowMs() + Math.min(LONE_DELAY_MS, timings.maxWaitMs), token);
       throw new DelayedError();
@@ -246,6 +252,7 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
     pause: () => pauses.add('asked'),
     resume: () => pauses.delete('asked'),
     async stop() {
+      isStopping = true;
       // Closing comes first, so that nothing new is taken while what runs is handed back.
       const closed = worker.close();
       for (const { control } of running.values()) control.abort(new CancelledError('the worker is stopping'));
