@@ -15,7 +15,7 @@ import { COMMANDS } from './commands/table.ts';
 import { CancelledError, ConfigError, codeOf, messageOf, VesselExportError } from './errors.ts';
 import type { Log } from './model/index.ts';
 import { cleanListing } from './model/index.ts';
-import { ownStderr } from './process-log.ts';
+import { ownStderr } from './process/stderr-log.ts';
 import { openScreen, paint, writeLines, writeText } from './terminal/screen.ts';
 
 /** Run the command that `argv` names, and exit with its code. */

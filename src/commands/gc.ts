@@ -2,9 +2,9 @@
 import { loadLakeConfig } from '../config/config.ts';
 import type { GarbageItem } from '../lake/garbage.ts';
 import { findGarbage } from '../lake/garbage.ts';
-import { thisProcess } from '../lake/process-id.ts';
 import type { Clock } from '../model/index.ts';
 import { systemClock } from '../model/index.ts';
+import { thisProcess } from '../process/process-id.ts';
 import { findDeadTemps } from '../store/local-files.ts';
 import { openStore, parseLakeUrl } from '../store/open-store.ts';
 import { formatTable } from '../terminal/format.ts';

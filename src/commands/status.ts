@@ -2,10 +2,10 @@
 import type { AppOverrides } from '../app.ts';
 import type { JobVessels, VesselTrouble } from '../export/job-vessels.ts';
 import { findVessels } from '../export/job-vessels.ts';
-import { thisProcess } from '../lake/process-id.ts';
 import { describeRemark, howToAccept } from '../lake/remarks.ts';
 import type { Clock, Job } from '../model/index.ts';
 import { lookbackDaysOf, systemClock } from '../model/index.ts';
+import { thisProcess } from '../process/process-id.ts';
 import type { Coverage, CoverageState } from '../status/cells.ts';
 import { summarizeCoverage } from '../status/cells.ts';
 import { readJobStatus } from '../status/job-status.ts';

@@ -1,6 +1,6 @@
 /** Environment → settings; every fault is gathered, none thrown. */
 import { isInClear, maskUrl } from '../model/web-address.ts';
-import { findSecret } from '../secret-file.ts';
+import { findSecret } from '../process/secret-file.ts';
 import { nearestName } from './did-you-mean.ts';
 import type { Settings, Variable, VariableName } from './variables.ts';
 import { VARIABLES } from './variables.ts';

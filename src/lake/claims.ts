@@ -3,11 +3,11 @@
 import { DataError } from '../errors.ts';
 import type { ClaimFile, Clock, ProcessId, Receipt, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
+import { isKnownDead } from '../process/process-id.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import { unlessDamaged } from './json.ts';
 import { claimPrefix, keyPrefix, noteKey, parseClaimKey } from './keys.ts';
 import { readReceipt } from './ledger.ts';
-import { isKnownDead } from './process-id.ts';
 import { CLAIM_FILE, parseFile } from './shapes.ts';
 
 /** A claim whose heartbeat is older than this belongs to nobody any more. */

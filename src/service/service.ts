@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { ConfigError, messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';
 import { silentLog } from '../model/index.ts';
-import { sweepTempFolders } from '../temp-folder.ts';
+import { sweepTempFolders } from '../process/temp-folder.ts';
 import { CONNECTION_LIMITS } from './connections.ts';
 import { randomClient, TokenAuthority } from './credentials.ts';
 import type { Engine } from './data/engine.ts';

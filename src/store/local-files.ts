@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { constants, mkdir, open, readdir, rmdir, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { isAlive } from '../process/process-id.ts';
 import { codeOf, localError, notAFile, unlessMissing } from './local-errors.ts';
 import { walkFiles } from './local-walk.ts';
 
@@ -251,14 +252,4 @@ export async function isDeadTemp(path: string): Promise<boolean> {
 /** A file name's worth of this machine's name. */
 function hostTag(): string {
   return hash('sha256', hostname()).slice(0, 8);
-}
-
-/** False only where it is certain that no process of this host and name space has this id. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return codeOf(error) !== 'ESRCH';
-  }
 }

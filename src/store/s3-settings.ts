@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.ts';
 import { maskUrl, readWebAddress } from '../model/web-address.ts';
-import { findSecret } from '../secret-file.ts';
+import { findSecret } from '../process/secret-file.ts';
 
 /** How to reach a bucket. What is left out is looked up where the AWS SDK looks for it, or has a default. */
 export interface S3Settings {

@@ -7,8 +7,8 @@ import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, FatalError, messageOf } from '../errors.ts';
+import { openTempFolder } from '../process/temp-folder.ts';
 import { writeFully } from '../store/local-files.ts';
-import { openTempFolder } from '../temp-folder.ts';
 
 export interface TempObjects {
   readonly tempDir: string;

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { createWaitingLine } from '../../model/waiting-line.ts';
-import type { TempFolder } from '../../temp-folder.ts';
-import { openTempFolder } from '../../temp-folder.ts';
+import type { TempFolder } from '../../process/temp-folder.ts';
+import { openTempFolder } from '../../process/temp-folder.ts';
 
 /** Above the memory that Node takes: two sorted slices of readings need a fifth of it. */
 const MEMORY_LIMIT = '256MB';

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isKnownDead, thisProcess } from './lake/process-id.ts';
+import { isKnownDead, thisProcess } from './process-id.ts';
 
 export interface TempFolder {
   readonly path: string;

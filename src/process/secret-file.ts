@@ -1,6 +1,6 @@
 /** A setting that may come from a file: the one place that reads what `<NAME>_FILE` names. */
 import { readFileSync, statSync } from 'node:fs';
-import { messageOf } from './errors.ts';
+import { messageOf } from '../errors.ts';
 
 type FoundText =
   /** `text` is '' where the file is empty. */

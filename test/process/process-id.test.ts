@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
-import { isKnownDead, thisProcess } from '../../src/lake/process-id.ts';
+import { isKnownDead, thisProcess } from '../../src/process/process-id.ts';
 
 const self = thisProcess();
 /** The pid of a process that has ended. */

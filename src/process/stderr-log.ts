@@ -3,8 +3,8 @@
  * prints of warnings and of errors that nobody caught, and what libraries write, become lines of the log. Only what the
  * engine writes when it ends itself (its memory is used up) cannot be had.
  */
-import { messageOf } from './errors.ts';
-import type { Log } from './model/index.ts';
+import { messageOf } from '../errors.ts';
+import type { Log } from '../model/index.ts';
 
 /** Longest line of somebody else's that is kept, in characters. */
 const MAX_FOREIGN_CHARS = 8_000;

@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
-import { openService } from './running-service.ts';
+import { openService } from '../service/running-service.ts';
 
-const CHILD = fileURLToPath(new URL('engine-child.ts', import.meta.url));
+const CHILD = fileURLToPath(new URL('../service/engine-child.ts', import.meta.url));
 
 let temp: TempFolder;
 beforeEach(async () => {

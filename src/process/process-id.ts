@@ -1,7 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { ProcessId } from '../model/index.ts';
-import { isAlive } from '../store/local-files.ts';
 
 /**
  * This process. On Linux the host part names the boot and the pid name space too: two containers may share a
@@ -23,4 +22,14 @@ function linuxNames(): string[] {
 /** True only where it is certain: the same host, and no such process. */
 export function isKnownDead(owner: ProcessId, self: ProcessId): boolean {
   return owner.host === self.host && !isAlive(owner.pid);
+}
+
+/** False only where it is certain that no process of this host and name space has this id. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
 }
