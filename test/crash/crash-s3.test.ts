@@ -23,7 +23,7 @@ describe.skipIf(s3 === undefined)('on S3, a day of more than 10 MiB', () => {
   }
 
   beforeAll(async () => {
-    bench = await openCrashBench(3_000_000, {});
+    bench = await openCrashBench(4_200_000, {});
     const lake = await newLake();
     const end = await bench.run(lake);
     expect(end.code, end.output).toBe(0);
