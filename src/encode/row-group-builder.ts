@@ -19,7 +19,8 @@ export interface RowGroupBuilder<Batch> {
   readonly lastTimestampMicros: number | undefined;
   /**
    * Copy rows `[fromRow, toRow)` of a batch. Throws DataError `timestamp-order` when one is older than the row
-   * before it, and what the dataset's values can fail with; none of the batch's rows is kept then.
+   * before it, `too-many-at-once` when one instant has so many that no row group can hold them, and what the dataset's
+   * values can fail with; none of the batch's rows is kept then.
    */
   append(batch: Batch, fromRow: number, toRow: number): void;
   /**
@@ -40,6 +41,9 @@ export interface RowGroupBuilder<Batch> {
   /** Give the memory back. Rows being encoded still come out. */
   close(): Promise<void>;
 }
+
+/** Rows of one instant: a vessel has some thousands of series, and each seldom two rows at once. */
+const MAX_INSTANT_ROWS = 1_048_576;
 
 /** Rows in order of arrival. */
 interface GatheredRows {
@@ -120,6 +124,17 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
         throw orderFault(timestampMicros[row]!, timestampMicros[row - 1]!);
   }
 
+  /** A row group never ends within an instant: one without end would be gathered without end. */
+  function checkInstant(): void {
+    const { timestampMicros, rows } = gathered;
+    const from = rows - MAX_INSTANT_ROWS - 1;
+    if (from < 0 || timestampMicros[from] !== timestampMicros[rows - 1]) return;
+    throw new DataError(
+      'too-many-at-once',
+      `got more than ${MAX_INSTANT_ROWS} rows at ${microsToIso(timestampMicros[from]!)}, expected at most as many; look at what the service answers for that instant, or select fewer series for this job`,
+    );
+  }
+
   /** Swap the first `count` rows out of the gathered ones. */
   function takeOut(count: number): Rows {
     const taken = gathered;
@@ -169,6 +184,7 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
       try {
         store.append(gathered, batch, fromRow, toRow);
         checkOrder(before, last);
+        checkInstant();
       } catch (error) {
         store.truncate(gathered, before);
         throw error;

@@ -73,7 +73,7 @@ function describeMachine(): string {
   return [
     `${cpus().length} × ${cpu?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, load ${load}`,
     `${process.platform} ${process.arch}, Node ${process.versions.node}, DuckDB ${duckdbVersion()}`,
-    `vessel-export ${manifest.version}, parquet-wasm ${manifest.dependencies['parquet-wasm']}`,
+    `vessel-export ${manifest.version}, parquet-wasm ${manifest.devDependencies['parquet-wasm']}`,
   ].join(' · ');
 }
 

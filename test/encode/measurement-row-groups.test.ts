@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Encoder } from '../../src/encode/index.ts';
 import { createEncoder, createMeasurementRowGroups } from '../../src/encode/index.ts';
 import { DataError } from '../../src/errors.ts';
-import { createSeriesDictionary, MICROS_PER_HOUR } from '../../src/model/index.ts';
+import { createColumnBatch, createSeriesDictionary, MICROS_PER_HOUR } from '../../src/model/index.ts';
 import type { Reader, Reading } from './lake-file.ts';
 import { batchOf, DAY_MICROS, fileOf, openReader, READINGS_SQL, rowOf, sealAll } from './lake-file.ts';
 
@@ -261,6 +261,20 @@ describe('gathering', () => {
     );
     expect(rows).toEqual(sorted.map((reading) => rowOf(reading, `IMO1/${reading.series}`)));
   });
+});
+
+it('refuses rows of one instant without end, and keeps those before', () => {
+  const dictionary = createSeriesDictionary(['s']);
+  const builder = createMeasurementRowGroups({ rowGroupRows: 10, dictionary, idOf: (id) => id, encoder });
+  const many = createColumnBatch(262_144);
+  many.rows = 262_144;
+  many.timestampMicros.fill(DAY_MICROS);
+  for (let n = 0; n < 4; n++) builder.append(many, 0, many.rows);
+  expect(() => builder.append(many, 0, 1)).toThrow(/more than 1048576 rows at 2026-01-05T00:00:00.000000Z/);
+  expect(builder.rows).toBe(1_048_576);
+  many.timestampMicros.fill(DAY_MICROS + 1);
+  builder.append(many, 0, 1);
+  expect(builder.sealableRows()).toBe(1_048_576);
 });
 
 describe('runs', () => {
