@@ -119,11 +119,9 @@ export function decideRetry(
   const asked = 'status' in failure ? retryAfterMs(failure.headers, nowMs) : undefined;
   const nth = limited ? trouble.limited : Math.max(trouble.attempts, streak?.failures ?? 0);
   const ceilingMs = Math.min(limits.maxDelayMs, limits.baseDelayMs * 2 ** Math.min(nth - 1, 30));
-  // Who is told when to come back comes a little later, not all at the same moment.
-  const delayMs =
-    asked === undefined
-      ? random() * ceilingMs
-      : Math.min(asked, limits.maxRetryAfterMs) + random() * limits.baseDelayMs;
+  // Who is told when to come back comes a little later, not all at the same moment; and ever later where it is told so
+  // again and again, for "at once" may be what it is told.
+  const delayMs = Math.min(asked ?? 0, limits.maxRetryAfterMs) + random() * ceilingMs;
   const spentMs = limited ? trouble.limitedMs : trouble.spentMs;
   if (spentMs + delayMs > (limited ? limits.maxLimitedMs : limits.maxTotalMs))
     return { giveUp: true, reason: 'time' };

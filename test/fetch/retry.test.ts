@@ -107,6 +107,14 @@ describe('decideRetry', () => {
     expect(decideRetry(status(429, headers), LIMITED, NOW, half)).toEqual({ retry: true, delayMs });
   });
 
+  it('waits ever longer where it is told again and again to come back at once', () => {
+    const atOnce = status(429, { 'retry-after': '0' });
+    const delays = [1, 4, 8, 20].map((limited) =>
+      decideRetry(atOnce, { ...FIRST, limited, limitedMs: 0 }, NOW, half),
+    );
+    expect(delays).toEqual([250, 2_000, 15_000, 15_000].map((delayMs) => ({ retry: true, delayMs })));
+  });
+
   it('obeys Retry-After of a 503 too', () => {
     expect(decideRetry(status(503, { 'retry-after': '3' }), FIRST, NOW, half)).toEqual({
       retry: true,

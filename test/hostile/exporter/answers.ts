@@ -325,7 +325,7 @@ export const HTTP: Category<ExporterFace> = {
       peer(`${FAMILIES[index % 3]}: ${name}`, rawly(FAMILIES[index % 3]!, bytes)),
       ...(index % 2 === 0 ? [peer(`token: ${name}`, rawly('token', bytes), { mustFail: true })] : []),
     ]),
-    ...DATES.map((date) => peer(`Date: ${date}`, dated(date))),
+    ...DATES.map((date) => peer(`Date: ${date}`, dated(date), { mayNotBeDue: true })),
     peer('an error of ESC and BEL', status(400, {}, '\u001b]0;owned\u0007\u001b[2J\u009b31m\u202egnp'), {
       mustFail: true,
     }),

@@ -7,6 +7,7 @@
 import { main } from '../../../src/cli.ts';
 import { CLIENT_LIMITS } from '../../../src/fetch/client.ts';
 import { RETRY_LIMITS } from '../../../src/fetch/retry.ts';
+import { CONCURRENCY_LIMIT_RULES } from '../../../src/model/ports.ts';
 
 export interface Command {
   readonly args: readonly string[];
@@ -23,6 +24,7 @@ export interface CommandEnd {
 const MAX_OUTPUT_CHARS = 4_000_000;
 
 Object.assign(RETRY_LIMITS, { baseDelayMs: 2, maxDelayMs: 20, maxRetryAfterMs: 50, maxLimitedMs: 2_000 });
+Object.assign(CONCURRENCY_LIMIT_RULES, { maxHoldMs: 50 });
 Object.assign(CLIENT_LIMITS, { headersTimeoutMs: 5_000, idleTimeoutMs: 5_000, slowBodyGraceMs: 10_000 });
 
 const OWN_VARIABLES = ['PATH', 'NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE', 'NODE_COMPILE_CACHE'];
