@@ -66,7 +66,9 @@ async function faultOfFolder(face: ExporterFace, { path, lake, temp }: Sandbox):
     if (leak !== undefined) return `${file} shows ${leak}`;
     if (!file.includes('/_notes/')) continue;
     if (bytes.length > MAX_NOTE_BYTES) return `a note of ${bytes.length} bytes`;
-    if (CONTROL.test(text.replaceAll('\t', ' ')) || ESCAPED_CONTROL.test(text))
+    // An escaped backslash begins no escape: who shows it gets `\u0000` as six letters.
+    const unescaped = text.replaceAll('\\\\', '');
+    if (CONTROL.test(text.replaceAll('\t', ' ')) || ESCAPED_CONTROL.test(unescaped))
       return `a note has a control character: ${shown(text, 300)}`;
   }
   return undefined;
