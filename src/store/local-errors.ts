@@ -42,8 +42,9 @@ export function localError(error: unknown, doing: string, path: string): VesselE
         `${what}: permission denied (${code}) for user id ${process.geteuid?.() ?? 'unknown'}. Give this user read and write access to the lake's folder, or set LAKE_URL to another one.`,
         options,
       );
-    // Opening a socket.
+    // Opening a socket, and a link.
     case 'ENXIO':
+    case 'ELOOP':
       return notAFile(path);
     case 'ENOTDIR':
     case 'EISDIR':
@@ -67,7 +68,7 @@ export function localError(error: unknown, doing: string, path: string): VesselE
 export function notAFile(path: string): FatalError {
   return new FatalError(
     'key-conflict',
-    `cannot use ${path}: expected a regular file, but a folder, a pipe, a socket or a device stands there. Look at what is there and move it away.`,
+    `cannot use ${path}: expected a regular file, but a folder, a link, a pipe, a socket or a device stands there. Look at what is there and move it away.`,
   );
 }
 

@@ -84,13 +84,15 @@ export async function writeFully(handle: FileHandle, bytes: Uint8Array, position
 
 /** Opening a pipe would wait for somebody at its other end, for ever and in one of the few threads that there are. */
 const WITHOUT_WAITING = constants.O_NONBLOCK ?? 0;
+/** Our files are no links: one that is leads out of the lake, or to nothing. */
+const WITHOUT_FOLLOWING = constants.O_NOFOLLOW ?? 0;
 
 /**
  * Open a file of the lake, or undefined where there is none. Throws FatalError `key-conflict` for what is no regular
- * file, such as a pipe.
+ * file, such as a pipe or a link.
  */
 export async function openFile(path: string, access = constants.O_RDONLY): Promise<FileHandle | undefined> {
-  const handle = await unlessMissing(open(path, access | WITHOUT_WAITING));
+  const handle = await unlessMissing(open(path, access | WITHOUT_WAITING | WITHOUT_FOLLOWING));
   if (handle === undefined || (await handle.stat()).isFile()) return handle;
   await handle.close();
   throw notAFile(path);

@@ -1,4 +1,4 @@
-import { link, rename, stat, unlink } from 'node:fs/promises';
+import { link, lstat, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { FatalError } from '../errors.ts';
@@ -10,6 +10,7 @@ import { LocalUploads, uploadOfFile } from './local-uploads.ts';
 import type { FoundFileStat } from './local-walk.ts';
 import { versionOf, walkFiles, withStats } from './local-walk.ts';
 import type { ListedObject, ObjectStore, UploadRef, Version } from './store.ts';
+import { MAX_WHOLE_BYTES, tooLargeToRead } from './store.ts';
 
 const MAX_SWEPT_FOLDERS = 10_000;
 
@@ -70,14 +71,17 @@ async function readObject(path: string): Promise<{ bytes: Uint8Array; version: V
   const handle = await openFile(path);
   if (handle === undefined) return undefined;
   try {
-    return { version: versionOf(await handle.stat()), bytes: await handle.readFile() };
+    const info = await handle.stat();
+    if (info.size > MAX_WHOLE_BYTES) throw tooLargeToRead(path, info.size);
+    return { version: versionOf(info), bytes: await handle.readFile() };
   } finally {
     await handle.close();
   }
 }
 
 async function headObject(path: string): Promise<{ sizeBytes: number; version: Version } | undefined> {
-  const info = await unlessMissing(stat(path));
+  // Of a link itself: it is never what we wrote.
+  const info = await unlessMissing(lstat(path));
   return info?.isFile() ? { sizeBytes: info.size, version: versionOf(info) } : undefined;
 }
 

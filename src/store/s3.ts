@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import type { GetObjectCommandInput, GetObjectCommandOutput } from '@aws-sdk/client-s3';
 import {
   DeleteObjectCommand,
@@ -25,6 +26,7 @@ import {
   uploadPart,
 } from './s3-uploads.ts';
 import type { ListedObject, ObjectStore, UploadRef, Version } from './store.ts';
+import { MAX_WHOLE_BYTES, tooLargeToRead } from './store.ts';
 
 const BODY_ATTEMPTS = 3;
 const CONFLICT_ATTEMPTS = 10;
@@ -143,7 +145,7 @@ async function readObject(
   s3: S3Bucket,
   key: string,
 ): Promise<{ bytes: Uint8Array; version: Version } | undefined> {
-  return await readBody(s3, key, {});
+  return await readBody(s3, key, {}, MAX_WHOLE_BYTES);
 }
 
 async function readRange(
@@ -162,6 +164,7 @@ async function readBody(
   s3: S3Bucket,
   key: string,
   extra: Pick<GetObjectCommandInput, 'Range'>,
+  maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<{ bytes: Uint8Array; version: Version } | undefined> {
   const input = { Bucket: s3.bucket, Key: s3.nameOf(key), ...extra };
   return await s3.call('read', key, async () => {
@@ -173,7 +176,11 @@ async function readBody(
       });
       if (answer === 'missing') return undefined;
       if (answer === 'beyond the end') return { bytes: new Uint8Array(0), version: '' };
-      const { Body, ETag } = answer as GetObjectCommandOutput;
+      const { Body, ETag, ContentLength = 0 } = answer as GetObjectCommandOutput;
+      if (ContentLength > maxBytes) {
+        (Body as Readable).destroy();
+        throw tooLargeToRead(key, ContentLength);
+      }
       try {
         // The SDK's retries end where the body begins.
         return { bytes: await Body!.transformToByteArray(), version: ETag ?? '' };

@@ -1,3 +1,15 @@
+import { DataError } from '../errors.ts';
+/** What is read whole is small; the largest are claims of long days with thousands of series. */
+export const MAX_WHOLE_BYTES = 64 << 20;
+
+/** Whoever put it there: it is not what it stands for, and would fill the memory. */
+export function tooLargeToRead(key: string, sizeBytes: number): DataError {
+  return new DataError(
+    'damaged-file',
+    `${key}: found ${sizeBytes} bytes, expected at most ${MAX_WHOLE_BYTES}; look at what is there and move it away`,
+  );
+}
+
 /**
  * The object store port. Keys are `/`-separated relative names without a leading slash, of printable
  * characters, no segment beginning with `.` (rules and limits: key.ts); no key is also a folder of another.
@@ -13,7 +25,10 @@ export interface ObjectStore {
   /** `file:///…` or `s3://bucket/prefix`, without secrets; for messages. */
   readonly url: string;
 
-  /** The object's bytes and their version, or undefined when there is none. For small objects. */
+  /**
+   * The object's bytes and their version, or undefined when there is none. For small objects: throws DataError
+   * `damaged-file` for one of more than MAX_WHOLE_BYTES.
+   */
   get(key: string): Promise<{ bytes: Uint8Array; version: Version } | undefined>;
 
   /** Bytes `[fromByte, toByte)` of an object, as far as it reaches, or undefined when there is none. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { FatalError } from '../../src/errors.ts';
+import { DataError, FatalError } from '../../src/errors.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
+import { MAX_WHOLE_BYTES } from '../../src/store/store.ts';
 import type { StoreSuite } from './store-suite.ts';
 import { bytes, collect, expectFault, keysOf, textOf } from './store-suite.ts';
 
@@ -28,6 +29,14 @@ export function describeObjects(suite: StoreSuite): void {
       await suite.store.put(key, bytes('second'));
       expect(await textOf(suite.open(), key)).toBe('second');
       expect(await suite.store.head(key)).toEqual({ sizeBytes: 6, version: expect.any(String) });
+    });
+
+    test('does not read whole what is far larger than what is read whole', async () => {
+      const key = `${suite.newFolder()}/large`;
+      await suite.store.put(key, new Uint8Array(MAX_WHOLE_BYTES + 1));
+      const fault = await expectFault(() => suite.store.get(key), DataError, 'damaged-file');
+      expect(fault.message).toContain(`${MAX_WHOLE_BYTES + 1} bytes, expected at most ${MAX_WHOLE_BYTES}`);
+      expect(await suite.store.getRange(key, 5, 8)).toHaveLength(3);
     });
 
     test('keeps an empty object', async () => {

@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FatalError } from '../../src/errors.ts';
 import { createLocalStore } from '../../src/store/local.ts';
@@ -114,6 +114,21 @@ describe('a local store', () => {
     await expectFault(() => store.put('b', bytes('x')), FatalError, 'key-conflict');
     expect(await store.head('b')).toBeUndefined();
     expect(await filesBelow(root)).not.toContainEqual(expect.stringMatching(/\.put$/));
+  });
+
+  test('reads, replaces and fills up no link in the place of an object, where it leads or nowhere', async () => {
+    await store.put('object', bytes('x'));
+    await writeFile(`${root}/.outside`, 'another file');
+    await symlink(`${root}/.outside`, `${root}/there`);
+    await symlink('/nonexistent/x', `${root}/nowhere`);
+    for (const key of ['there', 'nowhere']) {
+      await expectFault(() => store.get(key), FatalError, 'key-conflict');
+      await expectFault(() => store.getRange(key, 0, 1), FatalError, 'key-conflict');
+      expect(await store.head(key)).toBeUndefined();
+      for (const expected of [null, 'a version'])
+        await expectFault(() => store.putIf(key, bytes('x'), expected), FatalError, 'key-conflict');
+    }
+    expect(await readFile(`${root}/.outside`, 'utf8')).toBe('another file');
   });
 
   test('passes over hidden files and links of others', async () => {

@@ -38,6 +38,8 @@ export interface Sandbox extends AsyncDisposable {
   readonly lake: string;
   readonly jobs: string;
   readonly temp: string;
+  /** Files of the lake that an input has put there. */
+  planted?: ReadonlyMap<string, Buffer>;
 }
 
 export interface ExporterFace extends AsyncDisposable {

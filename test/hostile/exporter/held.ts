@@ -52,7 +52,10 @@ function secretIn(face: ExporterFace, text: string): string | undefined {
   return undefined;
 }
 
-async function faultOfFolder(face: ExporterFace, { path, lake, temp }: Sandbox): Promise<string | undefined> {
+async function faultOfFolder(
+  face: ExporterFace,
+  { path, lake, temp, planted }: Sandbox,
+): Promise<string | undefined> {
   const beside = (await readdir(path)).sort().join();
   if (beside !== 'canary,jobs,lake,temp') return `files beside the lake: ${beside}`;
   if ((await readFile(join(path, 'canary'), 'utf8')) !== 'sings') return 'a file beside the lake was changed';
@@ -64,7 +67,8 @@ async function faultOfFolder(face: ExporterFace, { path, lake, temp }: Sandbox):
     const text = (file.endsWith('.gz') ? unzipped(bytes) : bytes).toString('utf8');
     const leak = secretIn(face, text);
     if (leak !== undefined) return `${file} shows ${leak}`;
-    if (!file.includes('/_notes/')) continue;
+    // What was put there before is not of the command's writing.
+    if (!file.includes('/_notes/') || planted?.get(file)?.equals(bytes)) continue;
     if (bytes.length > MAX_NOTE_BYTES) return `a note of ${bytes.length} bytes`;
     // An escaped backslash begins no escape: who shows it gets `\u0000` as six letters.
     const unescaped = text.replaceAll('\\\\', '');
@@ -76,7 +80,7 @@ async function faultOfFolder(face: ExporterFace, { path, lake, temp }: Sandbox):
 
 function unzipped(bytes: Buffer): Buffer {
   try {
-    return gunzipSync(bytes);
+    return gunzipSync(bytes, { maxOutputLength: 64 * 1024 * 1024 });
   } catch {
     return bytes;
   }

@@ -100,7 +100,8 @@ const SENDING_MS = 5_000;
 /** Resolves when all that was written has left, or the connection is closed. */
 async function sent(socket: Socket): Promise<void> {
   if (socket.destroyed || socket.writableLength === 0) return;
-  await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
+  // Who is turned away while writing has an error; the close follows.
+  await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => {});
 }
 
 /** Connections that are held open while an honest request is asked (by `Target.ailment`) and memory looked at. */
