@@ -33,8 +33,6 @@ export interface ChunkBody {
   readonly bounds?: Pick<Statistics, 'min_value' | 'max_value'> | undefined;
   /** Whether pages are sorted by their bounds. */
   readonly ascending: boolean;
-  /** Whether zstd is tried. */
-  readonly mayCompress: boolean;
 }
 
 /** The page that tells whether compressing pays: the largest. */
@@ -90,8 +88,7 @@ export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
 const asItIs = (bytes: Uint8Array): Uint8Array => bytes;
 
 /** What each page goes through: zstd where it pays for the largest page and the dictionary together. */
-function packerOf({ mayCompress, pages, dictionary }: ChunkBody): (bytes: Uint8Array) => Uint8Array {
-  if (!mayCompress) return asItIs;
+function packerOf({ pages, dictionary }: ChunkBody): (bytes: Uint8Array) => Uint8Array {
   const probed = [probeOf(pages).bytes, ...(dictionary === undefined ? [] : [dictionary.plain])];
   const packed = new Map(probed.map((bytes) => [bytes, compressed(bytes)]));
   const sum = (all: Iterable<Uint8Array>) => [...all].reduce((total, { length }) => total + length, 0);

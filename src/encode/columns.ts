@@ -35,7 +35,7 @@ export interface Column {
   readonly fieldId: number;
   readonly type: ColumnType;
   readonly required: boolean;
-  readonly statistics: 'none' | 'chunk' | 'page';
+  readonly statistics: 'chunk' | 'page';
   /** Whether a Parquet dictionary is tried. */
   readonly dictionary: boolean;
 }

@@ -124,6 +124,5 @@ export function appendSeriesChunk(file: ByteSink, column: Column, runs: readonly
     pages,
     bounds: column.statistics === 'page' ? { min_value: min_value!, max_value: max_value! } : undefined,
     ascending: column.statistics === 'page',
-    mayCompress: true,
   });
 }

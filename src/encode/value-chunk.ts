@@ -37,7 +37,8 @@ export function appendValueChunk(
   const { file } = scratch;
   const dictionary = column.dictionary ? buildDictionary(values, rows, scratch.dictionary) : undefined;
   scratch.pages.at = 0;
-  const common = { column, ascending: false, mayCompress: true, bounds: boundsOf(rows, values) };
+  const bounds = rows.map((page) => (page.nulls === page.rows ? undefined : values.bounds(page.set)));
+  const common = { column, ascending: false, bounds: widestOf(rows, bounds) };
   if (dictionary !== undefined) {
     const pages = codePages(scratch.pages, column, rows, dictionary);
     if (isSmaller(scratch, column, rows, values, pages, dictionary)) {
@@ -48,7 +49,7 @@ export function appendValueChunk(
   const pages = rows.map((page) =>
     pageOf(scratch.pages, column, page, () => values.put(scratch.pages, page.set)),
   );
-  const indexed = column.statistics === 'page' ? withBounds(pages, rows, values) : pages;
+  const indexed = column.statistics === 'page' ? withBounds(pages, bounds) : pages;
   return appendChunk(file, { ...common, encoding: values.encoding, pages: indexed });
 }
 
@@ -92,11 +93,15 @@ function isSmaller(
   return scale * least(pages[probe]!.bytes) + least(plain) < scale * least(byValues);
 }
 
-function boundsOf(rows: readonly PageRows[], values: ColumnValues): ChunkBody['bounds'] {
+/** Undefined for a page that is all null, and where the values have no bounds. */
+type PageBounds = readonly (Bounds | undefined)[];
+
+/** Of the whole chunk; undefined if a page with values has none. */
+function widestOf(rows: readonly PageRows[], pages: PageBounds): ChunkBody['bounds'] {
   let widest: Bounds | undefined;
-  for (const { set, rows: count, nulls } of rows) {
+  for (const [i, { rows: count, nulls }] of rows.entries()) {
     if (nulls === count) continue;
-    const bounds = values.bounds(set);
+    const bounds = pages[i];
     if (bounds === undefined) return undefined;
     widest = widest === undefined ? bounds : wider(widest, bounds);
   }
@@ -110,12 +115,13 @@ function wider(a: Bounds, b: Bounds): Bounds {
   return { min: isLess(b.min, a.min) ? b.min : a.min, max: isLess(a.max, b.max) ? b.max : a.max };
 }
 
-/** Bounds of each page, of a column of 64-bit integers. */
-function withBounds(pages: readonly PageBody[], rows: readonly PageRows[], values: ColumnValues): PageBody[] {
-  return pages.map((page, i) => {
-    const bounds = values.bounds(rows[i]!.set);
-    return { ...page, min: littleEndian(bounds?.min), max: littleEndian(bounds?.max) };
-  });
+/** As the column index has them, of a column of 64-bit integers. */
+function withBounds(pages: readonly PageBody[], bounds: PageBounds): PageBody[] {
+  return pages.map((page, i) => ({
+    ...page,
+    min: littleEndian(bounds[i]?.min),
+    max: littleEndian(bounds[i]?.max),
+  }));
 }
 
 function littleEndian(value: bigint | number | undefined): Uint8Array | undefined {
