@@ -88,17 +88,33 @@ export class RunReader {
   }
 
   #varint(): number {
-    let value = 0;
-    let scale = 1;
-    for (let count = 0; count < 5; count++) {
-      if (this.#position >= this.#end) break;
-      const byte = this.#bytes[this.#position++]!;
-      value += (byte & 0x7f) * scale;
-      if (byte < 0x80) return value;
-      scale *= 128;
-    }
-    throw new PageFault('fewer levels or indexes than values');
+    const { value, next } = varintAt(
+      this.#bytes,
+      this.#position,
+      this.#end,
+      'fewer levels or indexes than values',
+    );
+    this.#position = next;
+    return value;
   }
+}
+
+/** A LEB128 number of at most five bytes before `end`, and where it ends. Throws PageFault `fault` where there is none. */
+function varintAt(
+  bytes: Uint8Array,
+  position: number,
+  end: number,
+  fault: string,
+): { readonly value: number; readonly next: number } {
+  let value = 0;
+  let scale = 1;
+  for (let next = position; next < Math.min(end, position + 5); ) {
+    const byte = bytes[next++]!;
+    value += (byte & 0x7f) * scale;
+    if (byte < 0x80) return { value, next };
+    scale *= 128;
+  }
+  throw new PageFault(fault);
 }
 
 /** DELTA_BINARY_PACKED: 64-bit numbers as two 32-bit words each, low word first, which wrap as the format has it. */
@@ -245,15 +261,8 @@ export class DeltaReader {
   }
 
   #varint(): number {
-    let value = 0;
-    let scale = 1;
-    for (let count = 0; count < 5; count++) {
-      if (this.#position >= this.#end) break;
-      const byte = this.#bytes[this.#position++]!;
-      value += (byte & 0x7f) * scale;
-      if (byte < 0x80) return value;
-      scale *= 128;
-    }
-    throw new PageFault('deltas that end too soon');
+    const { value, next } = varintAt(this.#bytes, this.#position, this.#end, 'deltas that end too soon');
+    this.#position = next;
+    return value;
   }
 }
