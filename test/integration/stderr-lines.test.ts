@@ -55,24 +55,33 @@ function linesOf({ process, stderr }: Pick<RunningCli, 'process' | 'stderr'>): L
   return lines;
 }
 
+/** Redis, a service, a lake and a job, and the environment of processes in which somebody else writes too. */
+async function openNoisyFleet() {
+  const redis = await startOwnRedis(['--maxmemory-policy', 'noeviction']);
+  onTestFinished(() => redis[Symbol.asyncDispose]());
+  const service = await startTestService();
+  onTestFinished(() => service.close());
+  const lake = await newLake();
+  onTestFinished(() => lake[Symbol.asyncDispose]());
+  const folder = await newTempFolder();
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+  const jobsDir = await writeJobs({ measurements: FEW_SERIES });
+  onTestFinished(() => rm(jobsDir, { recursive: true, force: true }));
+  const noise = join(folder.path, 'noise.mjs');
+  await writeFile(noise, NOISE);
+  const env = {
+    ...exportEnv(service, lake.url, jobsDir),
+    REDIS_URL: redis.url,
+    HTTP_PORT: '0',
+    NODE_OPTIONS: `--import ${pathToFileURL(noise).href}`,
+    TRACEPARENT: `00-${TRACE_ID}-b7ad6b7169203331-01`,
+  };
+  return { redis, service, env };
+}
+
 describe.skipIf(!canStartOwnRedis())('a fleet', () => {
   test('writes lines of JSON and nothing else, which vessel-day, epoch and request join', async () => {
-    await using redis = await startOwnRedis(['--maxmemory-policy', 'noeviction']);
-    const service = await startTestService();
-    onTestFinished(() => service.close());
-    await using lake = await newLake();
-    await using folder = await newTempFolder();
-    const jobsDir = await writeJobs({ measurements: FEW_SERIES });
-    onTestFinished(() => rm(jobsDir, { recursive: true, force: true }));
-    const noise = join(folder.path, 'noise.mjs');
-    await writeFile(noise, NOISE);
-    const env = {
-      ...exportEnv(service, lake.url, jobsDir),
-      REDIS_URL: redis.url,
-      HTTP_PORT: '0',
-      NODE_OPTIONS: `--import ${pathToFileURL(noise).href}`,
-      TRACEPARENT: `00-${TRACE_ID}-b7ad6b7169203331-01`,
-    };
+    const { redis, service, env } = await openNoisyFleet();
     let refused = 0;
     service.faults = ({ family, range }) => {
       if (family !== 'measurements') return undefined;
@@ -128,23 +137,8 @@ describe.skipIf(!canStartOwnRedis())('a fleet', () => {
   }, 120_000);
 
   test('says as such a line what ends it: an error that nobody caught, a wrong setting, a wrong option', async () => {
-    await using redis = await startOwnRedis();
-    const service = await startTestService();
-    onTestFinished(() => service.close());
-    await using lake = await newLake();
-    await using folder = await newTempFolder();
-    const jobsDir = await writeJobs({ measurements: FEW_SERIES });
-    onTestFinished(() => rm(jobsDir, { recursive: true, force: true }));
-    const noise = join(folder.path, 'noise.mjs');
-    await writeFile(noise, NOISE);
-    const env = {
-      ...exportEnv(service, lake.url, jobsDir),
-      REDIS_URL: redis.url,
-      HTTP_PORT: '0',
-      LOG_LEVEL: 'silent',
-      NODE_OPTIONS: `--import ${pathToFileURL(noise).href}`,
-      TRACEPARENT: `00-${TRACE_ID}-b7ad6b7169203331-01`,
-    };
+    const { env: loud } = await openNoisyFleet();
+    const env = { ...loud, LOG_LEVEL: 'silent' };
     const worker = startCli(['worker'], { ...env, LOG_LEVEL: 'info' });
     const [settings, option] = [
       startCli(['schedule'], { ...env, LAKE_URL: '' }),
