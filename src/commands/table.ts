@@ -213,6 +213,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'config',
+    tellsOfEnvFile: true,
     summary: 'show the effective settings, secrets masked, and where each came from',
     options: [['--json', 'print JSON']],
     examples: ['config', 'config --json'],
