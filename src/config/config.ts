@@ -98,7 +98,7 @@ interface ShownSetting {
 }
 
 /** Settings and jobs as far as they can be read, with every fault, for those who go on in spite of it. */
-interface SurveyedConfig {
+export interface SurveyedConfig {
   readonly settings: Partial<Settings>;
   readonly jobs: readonly Job[];
   readonly faults: readonly string[];
@@ -107,7 +107,7 @@ interface SurveyedConfig {
 }
 
 /** What can be read of an environment and of the job files; throws nothing. */
-function surveyConfig(env: Environment, envFile?: EnvFile): SurveyedConfig {
+export function surveyConfig(env: Environment, envFile?: EnvFile): SurveyedConfig {
   const { settings, faults } = readEnvironment(env, new Set(), envFile);
   const jobs = jobsIn(settings.JOBS_DIR);
   const misspelt = misspelledVariables(env).map(
