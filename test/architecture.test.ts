@@ -37,9 +37,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...['app.ts', 'config', 'concurrency.ts', 'monitoring', 'queue', 'redis'],
     ...['encode', 'export', 'fetch', 'lake', 'plan', 'reconcile', 'run', 'source', 'store'],
   ],
-  terminal: ['estimate', 'export', 'fleet', 'plan', 'reconcile', 'run', 'status', 'verify'],
+  check: ['concurrency.ts', 'config', 'fetch', 'process', 'redis', 'source', 'store'],
+  terminal: ['check', 'estimate', 'export', 'fleet', 'plan', 'reconcile', 'run', 'status', 'verify'],
   commands: [
-    ...['app.ts', 'config', 'concurrency.ts', 'log.ts', 'process', 'terminal', 'service'],
+    ...['app.ts', 'check', 'config', 'concurrency.ts', 'log.ts', 'process', 'terminal', 'service'],
     ...['fleet', 'monitoring', 'redis', 'run', 'reconcile', 'status', 'verify', 'estimate'],
     ...['export', 'source', 'plan', 'lake', 'store', 'fetch'],
   ],
