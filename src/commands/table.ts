@@ -195,13 +195,14 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'service',
-    summary: 'serve the query API from a made-up fleet or from an exported lake',
+    summary: 'serve the query API from a made-up fleet, an exported lake or a file of readings',
     options: [
       ['--host <host>', 'address to listen on', '127.0.0.1'],
       ['--port <n>', 'port; 0 takes a free one', 8080],
       ['--tenant <name>', 'tenant segment of the base URL', 'demo'],
       ['--seed <n>', 'seed of the made-up fleet', 1],
       ['--data <folder>', 'serve this lake instead of a made-up fleet'],
+      ['--replay <file>', 'serve these series and readings (NDJSON) instead of a made-up fleet'],
       ['--clients <file>', 'JSON list of { clientId, clientSecret, vessels }; made up at random without it'],
       ['--vessels <n>', 'vessels of the made-up fleet', 3],
       ['--readings-per-day <n>', 'readings per made-up vessel and day', 100_000],
@@ -216,6 +217,7 @@ export const COMMANDS: readonly CommandRow[] = [
     examples: [
       'service --port 0',
       'service --data ./lake --clients clients.json',
+      'service --replay voyage.ndjson',
       'service --rate 600 --latency 80',
     ],
     isLongRunning: true,
