@@ -19,7 +19,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   encode: [],
   plan: [],
   proof: [],
-  service: ['logins.ts', 'process'],
+  duckdb: [],
+  service: ['logins.ts', 'process', 'duckdb'],
   redis: [],
   config: ['plan', 'process', 'store'],
   queue: ['concurrency.ts'],
@@ -30,7 +31,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   status: ['lake', 'plan', 'store', 'concurrency.ts'],
   estimate: ['source', 'export', 'lake', 'plan', 'fetch', 'decode', 'concurrency.ts'],
   reconcile: ['export', 'run', 'source', 'lake', 'plan', 'proof', 'fetch', 'concurrency.ts'],
-  verify: ['source', 'lake', 'plan', 'proof', 'decode', 'store', 'fetch', 'concurrency.ts', 'process'],
+  verify: ['source', 'lake', 'plan', 'proof', 'decode', 'store', 'fetch', 'concurrency.ts', 'process', 'duckdb'],
+  views: ['encode', 'lake'],
+  sql: ['views', 'duckdb', 'lake', 'store', 'process', 'concurrency.ts'],
   monitoring: ['logins.ts'],
   'app.ts': ['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store'],
   fleet: [
@@ -42,7 +45,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   commands: [
     ...['app.ts', 'check', 'config', 'concurrency.ts', 'log.ts', 'process', 'terminal', 'service'],
     ...['fleet', 'monitoring', 'redis', 'run', 'reconcile', 'status', 'verify', 'estimate'],
-    ...['export', 'source', 'plan', 'lake', 'store', 'fetch'],
+    ...['export', 'source', 'plan', 'lake', 'store', 'fetch', 'views', 'sql'],
   ],
 };
 
@@ -52,7 +55,7 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@bull-board/api': ['monitoring'],
   '@bull-board/fastify': ['monitoring'],
   '@smithy/node-http-handler': ['store'],
-  '@duckdb/node-api': ['service', 'verify', 'commands/demo-query.ts'],
+  '@duckdb/node-api': ['duckdb', 'service', 'verify', 'sql', 'commands/demo-query.ts'],
   hyparquet: ['encode', 'verify', 'service'],
   'hyparquet-writer': ['encode', 'verify', 'service'],
   bullmq: ['queue', 'monitoring'],
