@@ -148,7 +148,7 @@ describe('on a disk', () => {
   test('of a new day', async () => {
     const held = await holdEach(newPlace, false);
     expect(held.map((what) => what.split(' ')[0])).toEqual([
-      ...['putIf', 'createUpload', 'uploadPart', 'putIf', 'completeUpload'],
+      ...['putIfAbsent', 'putIf', 'createUpload', 'uploadPart', 'putIf', 'completeUpload'],
       ...['putIf', 'putIf', 'removeAll'],
     ]);
   });
