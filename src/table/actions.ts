@@ -226,6 +226,7 @@ function encodePath(path: string): string {
 }
 
 function decodePath(path: string, where: string): string {
+  if (!path.includes('%')) return path;
   try {
     return decodeURIComponent(path);
   } catch {

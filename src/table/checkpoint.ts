@@ -1,108 +1,21 @@
 /**
- * Checkpoints: what a table is at a version in one Parquet file, so that readers need no entry before it. Written and read
- * a row group at a time, in the classic form that every reader knows.
+ * Writing checkpoints: what a table is at a version in one Parquet file, so that readers need no entry before it. In the
+ * classic form that every reader knows, and a row group at a time, for there may be a million files.
  */
-import { gunzipSync, zstdDecompressSync } from 'node:zlib';
-import type { AsyncBuffer, FileMetaData, SchemaElement } from 'hyparquet';
-import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import { zstdCompressSync } from 'node:zlib';
+import type { SchemaElement } from 'hyparquet';
 import { parquetWriteRows } from 'hyparquet-writer';
-import { CommitFailedError, messageOf, VesselExportError } from '../errors.ts';
+import { CommitFailedError } from '../errors.ts';
 import type { Action, AddFile } from './actions.ts';
-import { damagedLog, parseAction, wireForm } from './actions.ts';
+import { damagedLog, wireForm } from './actions.ts';
 import { createUploadWriter } from './checkpoint-upload.ts';
-import { checkpointKey, checkpointPartKey, lastCheckpointKey } from './log-keys.ts';
-import type { FoundCheckpoint, TableLogPorts } from './table-log.ts';
+import { checkpointKey, lastCheckpointKey } from './log-keys.ts';
+import type { TableLogPorts } from './table-log.ts';
 import { readLastCheckpoint } from './table-log.ts';
 import type { TableState } from './table-state.ts';
 
 /** Files of a row group: some 10 MB while they are encoded. */
-const ROW_GROUP_FILES = 10_000;
-
-/** A footer beyond this is none of a checkpoint. */
-const FOOTER_BYTES = 64 << 10;
-
-/**
- * The actions of a checkpoint. Throws DataError `damaged-log` where it cannot be read, or is not there.
- */
-export async function* readCheckpoint(
-  ports: TableLogPorts,
-  { version, parts }: FoundCheckpoint,
-): AsyncGenerator<Action> {
-  for (let part = 1; part <= parts; part++) {
-    const key =
-      parts === 1
-        ? checkpointKey(ports.prefix, version)
-        : checkpointPartKey(ports.prefix, version, part, parts);
-    yield* readPart(ports, key);
-  }
-}
-
-async function* readPart({ store }: TableLogPorts, key: string): AsyncGenerator<Action> {
-  const found = await store.head(key);
-  if (found === undefined) throw damagedLog(key, 'no file', 'a checkpoint');
-  const file: AsyncBuffer = {
-    byteLength: found.sizeBytes,
-    async slice(from, to = found.sizeBytes) {
-      const bytes = await store.getRange(key, from, to);
-      if (bytes?.length !== to - from) throw damagedLog(key, 'a file that is being replaced', 'a checkpoint');
-      return Uint8Array.from(bytes).buffer;
-    },
-  };
-  const metadata = await onParquet(key, () => parquetMetadataAsync(file, { initialFetchSize: FOOTER_BYTES }));
-  let row = 0;
-  for (const { num_rows: rows } of metadata.row_groups) {
-    const rowEnd = row + Number(rows);
-    const values = await onParquet(key, () => readRows(file, metadata, row, rowEnd));
-    for (const [index, value] of values.entries()) {
-      const action = parseAction(withNumbers(value), `${key}: row ${row + index}`);
-      if (action !== undefined) yield action;
-    }
-    row = rowEnd;
-  }
-}
-
-async function readRows(
-  file: AsyncBuffer,
-  metadata: FileMetaData,
-  rowStart: number,
-  rowEnd: number,
-): Promise<Record<string, unknown>[]> {
-  const there = new Set(metadata.schema.map(({ name }) => name));
-  return await parquetReadObjects({
-    file,
-    metadata,
-    rowStart,
-    rowEnd,
-    columns: ['protocol', 'metaData', 'add', 'remove'].filter((name) => there.has(name)),
-    // Other writers compress otherwise than we do.
-    compressors: { ZSTD: (bytes) => zstdDecompressSync(bytes), GZIP: (bytes) => gunzipSync(bytes) },
-  });
-}
-
-async function onParquet<T>(key: string, read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    // The store's own errors say better what to do.
-    if (error instanceof VesselExportError) throw error;
-    throw damagedLog(key, `no readable Parquet (${messageOf(error)})`, 'a checkpoint');
-  }
-}
-
-/** An action's members with their 64-bit integers as numbers; those that do not fit are found when it is parsed. */
-function withNumbers(row: Record<string, unknown>): Record<string, unknown> {
-  const action: Record<string, unknown> = {};
-  for (const [kind, fields] of Object.entries(row)) {
-    if (typeof fields !== 'object' || fields === null) continue;
-    action[kind] = Object.fromEntries(
-      Object.entries(fields).map(([name, value]) => [
-        name,
-        typeof value === 'bigint' ? Number(value) : value,
-      ]),
-    );
-  }
-  return action;
-}
+const ROW_GROUP_FILES = 5_000;
 
 /** Whether so many versions have come since the newest checkpoint. Asked of the store at every tenth version only. */
 export async function checkpointDue(
@@ -135,8 +48,10 @@ export async function writeCheckpoint(
       rows: checkpointRows(state, files, counts),
       columns: ACTION_KINDS.map((name) => ({ name, offsetIndex: false })),
       schema: CHECKPOINT_SCHEMA,
-      // Readers take checkpoints in whole: bounds would skip nothing.
-      statistics: false,
+      // Their null counts say which row groups hold which actions.
+      statistics: true,
+      codec: 'ZSTD',
+      compressors: { ZSTD: (bytes) => zstdCompressSync(bytes) },
       rowGroupSize: ROW_GROUP_FILES,
       createdBy: 'vessel-export',
     });

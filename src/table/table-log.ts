@@ -18,7 +18,7 @@ const MAX_ENTRY_BYTES = 16 << 20;
 /** Tries of a commit whose answer was lost; each is read before the next is written. */
 const COMMIT_TRIES = 5;
 /** Entries that are asked for at once. */
-const MAX_LANES = 16;
+const MAX_LANES = 4;
 
 export interface TableLogPorts {
   readonly store: ObjectStore;

@@ -19,7 +19,8 @@ export interface Tombstone {
 
 type DayFiles = TableFile | TableFile[];
 
-const PARTITION_PATH = /^vessel=([^/]+)\/date=([^/]+)\//;
+/** Of names that are never encoded: then a partition is the same text as in the path. */
+const PARTITION_PATH = /^vessel=(\w+)\/date=([\d-]+)\//;
 
 export class TableState {
   version: number;
@@ -101,8 +102,13 @@ export class TableState {
   }
 }
 
-/** Of the values where there are any, as the protocol asks; a `remove` may have none, and then the path tells. */
-function partitionOf(path: string, values: PartitionValues | undefined): { vessel: string; date: string } {
+/** The partition that a path of ours names; undefined for any other. */
+export function partitionOfPath(path: string): PartitionValues | undefined {
   const named = PARTITION_PATH.exec(path);
-  return { vessel: values?.vessel ?? named?.[1] ?? '', date: values?.date ?? named?.[2] ?? '' };
+  return named === null ? undefined : { vessel: named[1]!, date: named[2]! };
+}
+
+/** Of the values where there are any, as the protocol asks; a `remove` may have none, and then the path tells. */
+function partitionOf(path: string, values = partitionOfPath(path)): { vessel: string; date: string } {
+  return { vessel: values?.vessel ?? '', date: values?.date ?? '' };
 }

@@ -7,7 +7,8 @@ import { DataError, messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';
 import type { Action, AddFile, Protocol, TableMetadata } from './actions.ts';
 import { damagedLog } from './actions.ts';
-import { checkpointDue, readCheckpoint, writeCheckpoint } from './checkpoint.ts';
+import { checkpointDue, writeCheckpoint } from './checkpoint.ts';
+import { readCheckpoint } from './checkpoint-read.ts';
 import { cleanLog } from './cleanup.ts';
 import { logPrefix } from './log-keys.ts';
 import type { TableContent } from './schema.ts';
@@ -235,7 +236,7 @@ async function loadFromListing(ports: TablePorts): Promise<Loaded> {
 async function loadFrom(ports: TablePorts, base: FoundCheckpoint | undefined): Promise<Loaded> {
   const state = new TableState(base?.version ?? NO_VERSION);
   if (base !== undefined)
-    for await (const action of readCheckpoint(ports, base)) state.apply(action, base.version);
+    for await (const action of readCheckpoint(ports, base, false)) state.apply(action, base.version);
   for await (const entry of entriesAfter(ports, state.version)) applyEntry(state, entry);
   await expectNoGap(ports, state.version);
   if (state.version !== NO_VERSION) checkState(ports, state);
@@ -272,7 +273,7 @@ async function* currentFiles(
   base: FoundCheckpoint | undefined,
 ): AsyncGenerator<AddFile> {
   if (base !== undefined)
-    for await (const action of readCheckpoint(ports, base))
+    for await (const action of readCheckpoint(ports, base, true))
       if ('add' in action && cameBefore(state.addedIn(action.add), base.version)) yield action.add;
   for await (const { version, actions } of entriesAfter(ports, base?.version ?? NO_VERSION)) {
     if (version > state.version) return;
