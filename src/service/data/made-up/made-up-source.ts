@@ -15,6 +15,7 @@ import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from '../s
 import type { FleetOptions, FleetSeries, FleetVessel } from './fleet.ts';
 import { fleetSeries, fleetVessels } from './fleet.ts';
 import { mix, mix2, unit } from './random.ts';
+import { KeySorter } from './sort-keys.ts';
 import { FLEET_EPOCH_MINUTE } from './trip.ts';
 import type { ReadingMaker } from './values.ts';
 import { createReadingMaker } from './values.ts';
@@ -126,6 +127,7 @@ class SliceWriter {
   readonly #work: Work;
   readonly #builder: BatchBuilder;
   readonly #keyFactor: number;
+  readonly #sorter = new KeySorter();
   #keys: Float64Array;
   #count = 0;
 
@@ -173,7 +175,8 @@ class SliceWriter {
       if (this.#work.isDue()) await this.#work.pause();
       if (!this.#need.interleaved) await this.#emit(dayMicros, fromMicros);
     }
-    if (this.#need.interleaved) this.#keys.subarray(0, this.#count).sort();
+    if (this.#need.interleaved)
+      this.#sorter.sort(this.#keys, this.#count, (toMicros - fromMicros) * this.#keyFactor);
     await this.#emit(dayMicros, fromMicros);
     return this.#builder.batch;
   }
