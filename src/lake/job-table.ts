@@ -27,10 +27,7 @@ const MAX_ROUNDS = 100;
 const MAX_UNKNOWN = 3;
 
 /** What `JobTable` needs of a table. */
-type CommittedTable = Pick<
-  Table,
-  'version' | 'filesOf' | 'refresh' | 'commit' | 'preparation' | 'tidy'
->;
+type CommittedTable = Pick<Table, 'version' | 'filesOf' | 'refresh' | 'commit' | 'preparation' | 'tidy'>;
 
 /** One vessel-day's part of an entry. */
 interface DayCommit {
