@@ -221,6 +221,13 @@ export const RESULTS = {
       }),
     },
   },
+  convert: {
+    summary: { converted: z.boolean().describe('false: it was a delta lake already') },
+    lists: {
+      jobs: o({ job, vesselDays, sizeBytes }),
+      days: o({ ...day, message }).describe('published, and not in the table of their job'),
+    },
+  },
   gc: {
     summary: {},
     lists: {

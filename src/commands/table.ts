@@ -145,6 +145,14 @@ export const COMMANDS: readonly CommandRow[] = [
     perform: async (context, _, options) => (await import('./gc.ts')).gcCommand(context, options),
   },
   {
+    name: 'convert',
+    summary:
+      'make a plain lake a Delta table for each job, in place; killed, it goes on when it is run again',
+    options: [['--to <layout>', 'what it becomes: delta'], JSON_RESULT],
+    examples: ['convert --to delta'],
+    perform: async (context, _, options) => (await import('./convert.ts')).convertCommand(context, options),
+  },
+  {
     name: 'backfill',
     summary: 'cover a range through the queue; issued again, it goes on where it is',
     argument: ['<job>', 'name of a job'],

@@ -26,11 +26,11 @@ const LOOKS_AT_ONCE = 16;
 const MAX_ROUNDS = 100;
 const MAX_UNKNOWN = 3;
 
+/** After so long without a commit the log is looked at first: a clean-up may have left holes where versions were. */
+const IDLE_MS = 3_600_000;
+
 /** What `JobTable` needs of a table. */
-type CommittedTable = Pick<
-  Table,
-  'version' | 'filesOf' | 'refresh' | 'commit' | 'preparation' | 'tidy'
->;
+type CommittedTable = Pick<Table, 'version' | 'filesOf' | 'refresh' | 'commit' | 'preparation' | 'tidy'>;
 
 /** One vessel-day's part of an entry. */
 interface DayCommit {
@@ -61,10 +61,13 @@ export class JobTable {
   #committing: Promise<void> | undefined;
   /** When the last entry was begun. */
   #lastMs = Number.NEGATIVE_INFINITY;
+  /** When the log was last known to be as `table` has it, or nearly. */
+  #seenMs: number;
   #tidying: Promise<void> = Promise.resolve();
 
   constructor(ports: JobTablePorts) {
     this.#ports = ports;
+    this.#seenMs = ports.clock.monotonicMs();
   }
 
   /** A version that there is: what is committed from now on has a higher one. */
@@ -146,7 +149,9 @@ export class JobTable {
   }
 
   async #commitGroup(group: readonly Member[]): Promise<void> {
-    const { table } = this.#ports;
+    const { table, clock } = this.#ports;
+    if (clock.monotonicMs() - this.#seenMs > IDLE_MS) await table.refresh();
+    this.#seenMs = clock.monotonicMs();
     let unknown = 0;
     for (let [round, open] = [0, group]; round < MAX_ROUNDS; round++) {
       const base = table.version;

@@ -124,7 +124,7 @@ async function writeFirst(store: ObjectStore, wanted: Layout | undefined): Promi
 }
 
 /** Has anybody exported into it, or begun to, before there was `_lake.json`? */
-async function hasContent(store: ObjectStore): Promise<boolean> {
+export async function hasContent(store: ObjectStore): Promise<boolean> {
   for (const kind of ['receipt', 'claim'] as const)
     for await (const _ of store.list(keyPrefix(kind))) return true;
   return false;

@@ -89,10 +89,7 @@ export async function commitEntry(
 }
 
 /** An entry, or undefined where there is none. Throws DataError `damaged-log`. */
-async function readEntry(
-  { store, prefix }: TableLogPorts,
-  version: number,
-): Promise<LogEntry | undefined> {
+async function readEntry({ store, prefix }: TableLogPorts, version: number): Promise<LogEntry | undefined> {
   const key = entryKey(prefix, version);
   const found = await store.get(key);
   return found && { version, actions: parseActions(found.bytes, key) };
