@@ -33,14 +33,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   reconcile: ['export', 'run', 'source', 'lake', 'plan', 'proof', 'fetch', 'concurrency.ts'],
   verify: ['source', 'lake', 'plan', 'proof', 'decode', 'store', 'fetch', 'concurrency.ts', 'process', 'duckdb'],
   views: ['encode', 'lake'],
-  sql: ['views', 'duckdb', 'lake', 'store', 'process', 'concurrency.ts'],
+  sql: ['views', 'duckdb', 'encode', 'lake', 'store', 'process', 'concurrency.ts'],
   monitoring: ['logins.ts'],
   'app.ts': ['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store'],
   fleet: [
     ...['app.ts', 'config', 'concurrency.ts', 'monitoring', 'queue', 'redis'],
     ...['encode', 'export', 'fetch', 'lake', 'plan', 'reconcile', 'run', 'source', 'store'],
   ],
-  terminal: ['estimate', 'export', 'fleet', 'plan', 'reconcile', 'run', 'status', 'verify'],
+  terminal: ['estimate', 'export', 'fleet', 'plan', 'reconcile', 'run', 'sql', 'status', 'verify'],
   commands: [
     ...['app.ts', 'config', 'concurrency.ts', 'log.ts', 'process', 'terminal', 'service'],
     ...['fleet', 'monitoring', 'redis', 'run', 'reconcile', 'status', 'verify', 'estimate'],
@@ -207,7 +207,7 @@ const GUARDED_WAYS: Readonly<Record<string, { readonly way: RegExp; readonly own
   'what comes from lake, queue and Redis is parsed where it is checked': {
     way: /\bJSON\.parse\(/,
     owners: [
-      ...['lake/json.ts', 'lake/ledger-index.ts', 'queue/queued-day.ts', 'queue/hold.ts'],
+      ...['lake/json.ts', 'lake/ledger-index.ts', 'sql/read-only.ts', 'queue/queued-day.ts', 'queue/hold.ts'],
       ...['redis/shared-limit.ts', 'redis/shared-concurrency-limit.ts'],
     ],
   },
