@@ -67,7 +67,7 @@ function tagsOf(
   if (asked === 'all') return known;
   if (asked === 'shared')
     return known.filter((tag) => new Set(byTag.get(tag)!.map(({ vessel }) => vessel)).size === vessels);
-  const unknown = asked.filter((tag) => !byTag.has(tag));
+  const unknown = asked.filter((tag) => !known.includes(tag));
   if (unknown.length > 0)
     throw new ConfigError(
       'usage',

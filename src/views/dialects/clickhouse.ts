@@ -48,7 +48,8 @@ export const clickhouse: Dialect = {
     // A member that is an object has no text here.
     return `JSONExtractString(${[text, ...path.map(backslashLiteral)].join(', ')})`;
   },
-  micros: (instant) => `toUnixTimestamp64Micro(${instant})`,
+  // Where there is no next one, lead() of what may be null is null, and else 0.
+  micros: (instant) => `toNullable(toUnixTimestamp64Micro(${instant}))`,
   instant: (micros) => `fromUnixTimestamp64Micro(${micros}, 'UTC')`,
   remainder: (dividend, divisor) => `${dividend} % ${divisor}`,
   days: (from, to) => `dateDiff('day', ${from}, ${to})`,

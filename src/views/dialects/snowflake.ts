@@ -59,18 +59,19 @@ export const snowflake: Dialect = {
       ),
     ];
     return [
-      `CREATE EXTERNAL TABLE IF NOT EXISTS ${table} (\n${typed.join(',\n')}\n)\nPARTITION BY ("vessel", "date")\nLOCATION = @vessels/${job}/\nAUTO_REFRESH = FALSE\nFILE_FORMAT = (TYPE = PARQUET USE_LOGICAL_TYPE = TRUE)`,
+      `CREATE EXTERNAL TABLE IF NOT EXISTS ${table} (\n${typed.join(',\n')}\n)\nPARTITION BY ("vessel", "date")\nLOCATION = '@vessels/${job}/'\nAUTO_REFRESH = FALSE\nFILE_FORMAT = (TYPE = PARQUET USE_LOGICAL_TYPE = TRUE)`,
       `ALTER EXTERNAL TABLE ${table} REFRESH`,
     ];
   },
   receipts: (lake) => {
     const table = relation(snowflake, lake, 'receipt_files');
-    const items = RECEIPT_COLUMNS.map(({ name, path, type }): [string, string] => [
-      `value:${path.map(quote).join(':')}::${type === 'timestamp' ? 'timestamp_tz' : types[type]}`,
-      name,
-    ]);
+    const columns = RECEIPT_COLUMNS.map(({ name, path, type }) => {
+      const own = types[type];
+      return `  ${quote(name)} ${own} AS (value:${path.map(quote).join(':')}::${own})`;
+    });
+    const items = RECEIPT_COLUMNS.map(({ name }) => [quote(name), name] as const);
     return [
-      `CREATE EXTERNAL TABLE IF NOT EXISTS ${table}\nLOCATION = @vessels/_ledger/\nAUTO_REFRESH = FALSE\nFILE_FORMAT = (TYPE = JSON)`,
+      `CREATE EXTERNAL TABLE IF NOT EXISTS ${table} (\n${columns.join(',\n')}\n)\nLOCATION = '@vessels/_ledger/'\nAUTO_REFRESH = FALSE\nFILE_FORMAT = (TYPE = JSON)`,
       `ALTER EXTERNAL TABLE ${table} REFRESH`,
       `${snowflake.createView} ${relation(snowflake, lake, 'receipts')} AS\nSELECT\n${selectList(snowflake, items)}\nFROM ${table}`,
     ];
