@@ -4,6 +4,9 @@ import type { TimeRange } from './time.ts';
 export const API_VERSIONS = ['2025-10-31', '2026-09-10', '2026-01-01-beta'] as const;
 export type ApiVersion = (typeof API_VERSIONS)[number];
 
+/** UTC dates after which a version is deactivated; the others have no end that is known. */
+export const API_VERSION_ENDS: Readonly<Partial<Record<ApiVersion, string>>> = { '2025-10-31': '2027-03-10' };
+
 /** The two shapes that the versions give to metadata and statistics. */
 export type WireShape = 'keyed' | 'array';
 
