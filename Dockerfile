@@ -11,7 +11,8 @@ COPY . .
 RUN npm run sbom && npm pack && mkdir /package && tar -xzf vessel-export-*.tgz --strip-components=1 -C /package
 
 FROM node:24.21.0-trixie-slim
-ENV NODE_ENV=production
+# Memory that the C library keeps for each thread: a tenth of what a worker takes, unless it is told not to.
+ENV NODE_ENV=production MALLOC_ARENA_MAX=2
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force && rm -rf /tmp/*
