@@ -11,6 +11,7 @@ import { createQueryClient } from './fetch/client.ts';
 import { createConcurrencyLimit } from './fetch/concurrency-limit.ts';
 import { createRateLimit } from './fetch/rate-limit.ts';
 import { readTraceContext } from './fetch/trace.ts';
+import { withIndexJournal } from './lake/index-journal.ts';
 import { createLastPublished } from './lake/last-published.ts';
 import type { OnStep } from './lake/publish.ts';
 import type { Clock, ConcurrencyLimit, FormatSizes, Log, RateLimit } from './model/index.ts';
@@ -69,7 +70,7 @@ export async function openApp(
   const clock = overrides.clock ?? systemClock;
   const random = Math.random;
   const opened = await openStore(settings.LAKE_URL, env);
-  const store = overrides.wrapStore?.(opened) ?? opened;
+  const store = withIndexJournal(overrides.wrapStore?.(opened) ?? opened, log);
   const limits = await openLimits(settings, clock, log, overrides.redisNow).catch(async (error) => {
     await store.close();
     throw error;

@@ -204,7 +204,13 @@ const GUARDED_WAYS: Readonly<Record<string, { readonly way: RegExp; readonly own
   'what comes from lake, queue and Redis is parsed where it is checked': {
     way: /\bJSON\.parse\(/,
     owners: [
-      ...['lake/json.ts', 'lake/ledger-index.ts', 'queue/queued-day.ts', 'queue/hold.ts'],
+      ...[
+        'lake/json.ts',
+        'lake/index-columns.ts',
+        'lake/index-lines.ts',
+        'queue/queued-day.ts',
+        'queue/hold.ts',
+      ],
       ...['redis/shared-limit.ts', 'redis/shared-concurrency-limit.ts'],
     ],
   },
