@@ -11,6 +11,7 @@ import { createQueryClient } from './fetch/client.ts';
 import { createConcurrencyLimit } from './fetch/concurrency-limit.ts';
 import { createRateLimit } from './fetch/rate-limit.ts';
 import { readTraceContext } from './fetch/trace.ts';
+import { withIndexJournal } from './lake/index-journal.ts';
 import { createLakeTables } from './lake/lake-tables.ts';
 import { createLastPublished } from './lake/last-published.ts';
 import { createLakeLayout } from './lake/layout.ts';
@@ -71,7 +72,7 @@ export async function openApp(
   const clock = overrides.clock ?? systemClock;
   const random = Math.random;
   const opened = await openStore(settings.LAKE_URL, env);
-  const store = overrides.wrapStore?.(opened) ?? opened;
+  const store = withIndexJournal(overrides.wrapStore?.(opened) ?? opened, log);
   const limits = await openLimits(settings, clock, log, overrides.redisNow).catch(async (error) => {
     await store.close();
     throw error;
