@@ -146,7 +146,9 @@ async function readObject(
   s3: S3Bucket,
   key: string,
 ): Promise<{ bytes: Uint8Array; version: Version } | undefined> {
-  return await readBody(s3, key, {}, MAX_WHOLE_BYTES);
+  const read = await s3.smallReads.read(s3.nameOf(key));
+  if (read === 'missing') return undefined;
+  return read ?? (await readBody(s3, key, {}, MAX_WHOLE_BYTES));
 }
 
 async function readRange(
