@@ -47,7 +47,7 @@ export interface RemoveFile {
 }
 
 /** Who wrote an entry; `txnId` tells it from every other. Readers pass over the rest. */
-export interface CommitInfo {
+interface CommitInfo {
   readonly timestampMs: number;
   readonly operation: string;
   readonly txnId?: string;

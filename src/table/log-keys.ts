@@ -35,7 +35,7 @@ export function versionsPrefix(prefix: string, version: number, digits: number):
 }
 
 /** A file of the log by its key; undefined for anything else. */
-export type LogFile =
+type LogFile =
   | { readonly kind: 'entry'; readonly version: number }
   | { readonly kind: 'checkpoint'; readonly version: number; readonly part: number; readonly parts: number };
 

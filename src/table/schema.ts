@@ -8,7 +8,7 @@ import { damagedLog } from './actions.ts';
 /** Every reader can read it; a writer has to know no more than we do. */
 export const PROTOCOL: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };
 
-export const PARTITION_COLUMNS: readonly string[] = ['vessel', 'date'];
+const PARTITION_COLUMNS: readonly string[] = ['vessel', 'date'];
 
 /** A column of a dataset, as its Parquet files have it. */
 export interface DatasetColumn {
@@ -17,7 +17,7 @@ export interface DatasetColumn {
 }
 
 /** A column of a table. */
-export interface TableField {
+interface TableField {
   readonly name: string;
   readonly type: 'timestamp' | 'long' | 'double' | 'string' | 'date';
 }

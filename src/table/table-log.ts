@@ -41,14 +41,14 @@ export interface FoundCheckpoint {
 }
 
 /** What the log has, from a version on. */
-export interface LogListing {
+interface LogListing {
   /** Versions with an entry, ascending. */
   readonly entries: readonly ListedEntry[];
   /** Whole ones, the newest first. */
   readonly checkpoints: readonly FoundCheckpoint[];
 }
 
-export interface ListedEntry {
+interface ListedEntry {
   readonly version: number;
   readonly key: string;
   readonly modifiedMs: number;
@@ -89,10 +89,7 @@ export async function commitEntry(
 }
 
 /** An entry, or undefined where there is none. Throws DataError `damaged-log`. */
-export async function readEntry(
-  { store, prefix }: TableLogPorts,
-  version: number,
-): Promise<LogEntry | undefined> {
+async function readEntry({ store, prefix }: TableLogPorts, version: number): Promise<LogEntry | undefined> {
   const key = entryKey(prefix, version);
   const found = await store.get(key);
   return found && { version, actions: parseActions(found.bytes, key) };
