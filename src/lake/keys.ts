@@ -45,6 +45,11 @@ export function objectPrefix(job: string, vessel?: string): string {
   return vessel === undefined ? `${job}/` : `${job}/vessel=${vessel}/`;
 }
 
+/** The log of a job's table. */
+export function logKeyPrefix(job: string): string {
+  return `${objectPrefix(job)}_delta_log/`;
+}
+
 /** All claims of a vessel-day begin with this. */
 export function claimPrefix(day: VesselDay): string {
   return `${about('claim', day)}/`;

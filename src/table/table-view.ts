@@ -43,7 +43,7 @@ export async function openTableView(ports: TableViewPorts): Promise<TableView> {
 }
 
 /** What a view is about, and its turns: what is decided must not change while it is done. */
-export interface OpenView extends Loaded {
+interface OpenView extends Loaded {
   readonly ports: TableViewPorts;
   /** When the log was last read to its end, by the monotonic clock. */
   readMs: number;
