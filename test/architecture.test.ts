@@ -46,7 +46,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'duckdb',
   ],
   views: ['encode', 'lake'],
-  sql: ['views', 'duckdb', 'lake', 'store', 'process', 'concurrency.ts'],
+  sql: ['views', 'duckdb', 'encode', 'lake', 'store', 'process', 'concurrency.ts'],
   monitoring: ['logins.ts'],
   'app.ts': ['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store'],
   fleet: [
@@ -54,7 +54,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...['encode', 'export', 'fetch', 'lake', 'plan', 'reconcile', 'run', 'source', 'store'],
   ],
   check: ['concurrency.ts', 'config', 'fetch', 'process', 'redis', 'source', 'store'],
-  terminal: ['check', 'estimate', 'export', 'fleet', 'plan', 'reconcile', 'run', 'status', 'verify'],
+  terminal: ['check', 'estimate', 'export', 'fleet', 'plan', 'reconcile', 'run', 'sql', 'status', 'verify'],
   commands: [
     ...['app.ts', 'check', 'config', 'concurrency.ts', 'log.ts', 'process', 'terminal', 'service'],
     ...['fleet', 'monitoring', 'redis', 'run', 'reconcile', 'status', 'verify', 'estimate'],
@@ -221,7 +221,7 @@ const GUARDED_WAYS: Readonly<Record<string, { readonly way: RegExp; readonly own
   'what comes from lake, queue and Redis is parsed where it is checked': {
     way: /\bJSON\.parse\(/,
     owners: [
-      ...['lake/json.ts', 'lake/ledger-index.ts', 'queue/queued-day.ts', 'queue/hold.ts'],
+      ...['lake/json.ts', 'lake/ledger-index.ts', 'sql/read-only.ts', 'queue/queued-day.ts', 'queue/hold.ts'],
       ...['table/actions.ts', 'table/schema.ts', 'table/table-log.ts'],
       ...['redis/shared-limit.ts', 'redis/shared-concurrency-limit.ts'],
     ],
