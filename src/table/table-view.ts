@@ -28,6 +28,7 @@ export interface TableView {
   days(): Iterable<{ readonly vessel: string; readonly date: string; readonly files: readonly TableFile[] }>;
   /** Files that left the table within the retention: readers of older versions may want them. */
   tombstones(): Iterable<Tombstone>;
+  tombstoneOf(path: string): Tombstone | undefined;
   /** Every file with its statistics, read again from the log; keeps none. No commit goes on meanwhile. */
   files(): AsyncGenerator<AddFile>;
   /** Come to the newest version; the entries on the way, in order. One request where there are none. */
@@ -74,6 +75,7 @@ export function viewOf(view: OpenView): TableView {
     filesOf: (vessel, date) => view.state.filesOf(vessel, date),
     days: () => view.state.allDays(),
     tombstones: () => view.state.tombstones.values(),
+    tombstoneOf: (path) => view.state.tombstones.get(path),
     files: () => filesInTurn(view),
     refresh: () => view.alone(() => refresh(view)),
   };
