@@ -39,6 +39,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'proof',
     'decode',
     'store',
+    'table',
     'fetch',
     'concurrency.ts',
     'process',

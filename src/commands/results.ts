@@ -234,7 +234,7 @@ export const RESULTS = {
     summary: {},
     lists: {
       items: o({
-        kind: z.enum(['claim', 'upload', 'note', 'probe', 'temp-file']),
+        kind: z.enum(['claim', 'upload', 'file', 'note', 'probe', 'temp-file']),
         key: text,
         state: z.enum(['removed', 'would-be-removed', 'kept', 'in-use']),
         message,

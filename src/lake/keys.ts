@@ -24,6 +24,7 @@ const DATE = String.raw`date=(?<date>\d{4}-\d{2}-\d{2})`;
 const PATTERNS = {
   object: new RegExp(`^${JOB}/${VESSEL}/${DATE}/${OBJECT_NAME.replace('.', '[.]')}$`),
   tableFile: new RegExp(`^${JOB}/${VESSEL}/${DATE}/[0-9a-f]{16}[.]parquet$`),
+  checkpoint: new RegExp(String.raw`^${JOB}/_delta_log/\d{20}[.]checkpoint[.]parquet$`),
   receipt: new RegExp(`^${FOLDERS.receipt}/${JOB}/${DATE}/${VESSEL}[.]json$`),
   detail: new RegExp(`^${FOLDERS.detail}/${JOB}/${DATE}/${VESSEL}[.]json[.]gz$`),
   note: new RegExp(`^${FOLDERS.note}/${JOB}/${DATE}/${VESSEL}[.]json$`),
@@ -43,6 +44,11 @@ export function keyPrefix(kind: keyof typeof FOLDERS, job?: string, date?: strin
 /** All objects of a job begin with this, or those of one of its vessels. */
 export function objectPrefix(job: string, vessel?: string): string {
   return vessel === undefined ? `${job}/` : `${job}/vessel=${vessel}/`;
+}
+
+/** The log of a job's table. */
+export function logKeyPrefix(job: string): string {
+  return `${objectPrefix(job)}_delta_log/`;
 }
 
 /** All claims of a vessel-day begin with this. */
@@ -121,6 +127,11 @@ export function parseObjectKey(key: string): VesselDay | undefined {
 /** The vessel-day of an object of either layout. */
 export function parseDayFileKey(key: string): VesselDay | undefined {
   return parseDay(PATTERNS.object, key) ?? parseDay(PATTERNS.tableFile, key);
+}
+
+/** Is it a checkpoint of a job's table? */
+export function isCheckpointKey(key: string): boolean {
+  return PATTERNS.checkpoint.test(key);
 }
 
 export function parseReceiptKey(key: string): VesselDay | undefined {
