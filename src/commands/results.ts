@@ -6,6 +6,7 @@
  * fails in between, what was printed is no whole JSON.
  */
 import { z } from 'zod';
+import { VALUE_TYPES } from '../catalogue/entries.ts';
 import { CHECK_STATES, CHECK_SUBJECTS } from '../check/result.ts';
 import { ConfigError } from '../errors.ts';
 import { AGGREGATIONS, cleanMessage, JOB_NAME, VESSEL_ID } from '../model/index.ts';
@@ -38,6 +39,8 @@ const durationMs = z.number().min(0).describe('milliseconds');
 const code = text.describe('stable word that scripts may match');
 const message = text.describe('the same for people');
 const instant = z.iso.datetime();
+const lastTime = instant.nullable();
+const jobNames = z.array(job).readonly().describe('that select it');
 const asMetadataHasIt = text.describe('IMO and seven digits, or the text of metadata that should be');
 const vesselTrouble = o({
   job,
@@ -261,6 +264,42 @@ export const RESULTS = {
   'schedule-once': {
     summary: {},
     lists: { jobs: o({ job, enqueued: vesselDays, ...waiting }) },
+  },
+  vessels: {
+    summary: {},
+    lists: {
+      vessels: o({
+        vessel,
+        name: text.nullable(),
+        series: whole.describe('that the queries for vessels list'),
+        lastTime: lastTime.describe('of its last reading; null: none in the days that were looked at'),
+        readings: readings.nullable().describe('in the days that were looked at; null: none were'),
+        jobs: jobNames,
+      }),
+    },
+  },
+  series: {
+    summary: { listed: whole.describe('before --search') },
+    lists: {
+      series: o({
+        select: text.describe('how a job selects it'),
+        vessel: vessel.nullable(),
+        vesselName: text.nullable(),
+        timeSeriesId: text,
+        names: z.record(text, text).describe('domain: name in it'),
+        name: text.nullable(),
+        description: text.nullable(),
+        source: text.nullable(),
+        unit: text.nullable(),
+        rangeLow: z.number().nullable(),
+        rangeHigh: z.number().nullable(),
+        type: z.enum(VALUE_TYPES).nullable().describe('of its last reading'),
+        lastTime,
+        lastValue: text.nullable().describe('JSON of the last reading'),
+        readings: readings.nullable().describe('in the days that were looked at; null: none were'),
+        jobs: jobNames,
+      }),
+    },
   },
   check: {
     summary: { totals: z.record(z.enum(CHECK_STATES), whole) },
