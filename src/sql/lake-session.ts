@@ -73,6 +73,8 @@ export async function openLakeSession(options: SessionOptions, signal: AbortSign
       memoryLimit: MEMORY_LIMIT,
       maxSpill: MAX_SPILL,
       keepsOrder: true,
+      // It scans files a second time, by their places in the list, and without the conditions that leave some out.
+      withoutOptimizers: 'late_materialization',
     });
     const session = new Session(await instance.connect(), options, folder.path, close);
     await session.open(localDir, signal);
@@ -119,7 +121,7 @@ class Session implements LakeSession {
     if (localDir === undefined) {
       this.remote = await openRemoteFiles(this.connection, sources, { store, dir: this.dir, maxFetchBytes });
       // Until a query asks for them.
-      for (const source of sources) await this.show(source, await this.remote.fetch(source, [], signal));
+      for (const source of sources) await this.show(source, this.remote.fetched(source));
       if (receiptJobs.length > 0) await this.showReceipts([await this.remote.receipts([], signal)]);
     } else {
       for (const source of sources)
@@ -197,8 +199,8 @@ class Session implements LakeSession {
     if (needed.length === 0) return;
     await remote.list(needed, signal);
     for (const source of needed) await this.show(source, remote.placeholders(source));
-    const objects = await remote.plan(query);
-    for (const source of needed) await this.show(source, await remote.fetch(source, objects, signal));
+    await remote.fetch(await remote.plan(query), signal);
+    for (const source of needed) await this.show(source, remote.fetched(source));
   }
 
   private async domains(signal: AbortSignal): Promise<string[]> {

@@ -14,6 +14,11 @@ import { createFetchedObjects } from './fetched-objects.ts';
 import { listLakeObjects } from './lake-files.ts';
 import { OBJECTS_TABLE, planObjects } from './object-plan.ts';
 
+/**
+ * A folder of a job that nobody asks: without it, DuckDB would see that all files are of the job that is asked, and its plan
+ * would not say which job a scan is of.
+ */
+const DECOY_JOB = 'job=.none';
 const LINKS_AT_ONCE = 16;
 const RECEIPTS_AT_ONCE = 32;
 
@@ -24,8 +29,10 @@ export interface RemoteFiles {
   list(sources: readonly Source[], signal: AbortSignal): Promise<void>;
   /** Those of the listed objects that a query over the placeholders may need. */
   plan(query: string): Promise<LakeObject[]>;
-  /** A job's objects of these, fetched. */
-  fetch(source: Source, objects: readonly LakeObject[], signal: AbortSignal): Promise<string>;
+  /** Fetch objects, all that a query needs at once: what is not among them may go. */
+  fetch(objects: readonly LakeObject[], signal: AbortSignal): Promise<void>;
+  /** A job's objects of those that were fetched last. */
+  fetched(source: Source): string;
   /** A file with the receipts of these jobs, one a line. */
   receipts(jobs: readonly string[], signal: AbortSignal): Promise<string>;
 }
@@ -46,15 +53,22 @@ export async function openRemoteFiles(
   const planDir = join(dir, 'plan');
   const templateOf = ({ job }: Source) => join(dir, `${job}.parquet`);
   let listed: LakeObject[] = [];
+  let files: { readonly job: string; readonly path: string }[] = [];
   await connection.run(
     `CREATE TABLE ${OBJECTS_TABLE} (job VARCHAR, vessel VARCHAR, date DATE, place BIGINT)`,
   );
-  for (const source of sources) await writeTemplate(connection, source, templateOf(source));
+  for (const source of sources) {
+    await writeTemplate(connection, source, templateOf(source));
+    const folder = join(planDir, DECOY_JOB, `of-${source.job}`, 'vessel=none', 'date=1970-01-01');
+    await mkdir(folder, { recursive: true });
+    await link(templateOf(source), join(folder, 'empty.parquet'));
+  }
 
   return {
     placeholders: ({ job }) => {
-      const pattern = `${planDir.replace(/[[*?]/g, '[$&]')}/job=${job}/*/*/*.parquet`;
-      return `(SELECT * FROM read_parquet(${sqlText(pattern)}, hive_partitioning = true, hive_types = {'job': VARCHAR, 'vessel': VARCHAR, 'date': DATE}) WHERE job = ${sqlText(job)})`;
+      const patterns = [`job=${job}/*/*/*.parquet`, `${DECOY_JOB}/of-${job}/*/*/*.parquet`];
+      const paths = patterns.map((pattern) => sqlText(`${planDir.replace(/[[*?]/g, '[$&]')}/${pattern}`));
+      return `(SELECT * FROM read_parquet([${paths.join(', ')}], hive_partitioning = true, hive_types = {'job': VARCHAR, 'vessel': VARCHAR, 'date': DATE}) WHERE job = ${sqlText(job)})`;
     },
     async list(wanted, signal) {
       const lists = await Promise.all(wanted.map(({ job }) => listLakeObjects(store, job, signal)));
@@ -67,11 +81,14 @@ export async function openRemoteFiles(
       const places = await planObjects(connection, query);
       return listed.filter((_, place) => places.has(place));
     },
-    async fetch(source, objects, signal) {
-      const own = objects.filter(({ day }) => day.job === source.job);
-      // Of no object at all, the columns: an empty file in a place of its own.
-      if (own.length === 0) return noRows(source);
-      return duckdbObjects(await fetched.fetch(own, signal), source.dataset);
+    async fetch(objects, signal) {
+      const paths = await fetched.fetch(objects, signal);
+      files = objects.map(({ day: { job } }, index) => ({ job, path: paths[index]! }));
+    },
+    fetched(source) {
+      const own = files.filter(({ job }) => job === source.job).map(({ path }) => path);
+      // Of no object at all, the columns.
+      return own.length === 0 ? noRows(source) : duckdbObjects(own, source.dataset);
     },
     async receipts(jobs, signal) {
       const path = join(dir, 'receipts.ndjson');
