@@ -11,7 +11,9 @@ import { createQueryClient } from './fetch/client.ts';
 import { createConcurrencyLimit } from './fetch/concurrency-limit.ts';
 import { createRateLimit } from './fetch/rate-limit.ts';
 import { readTraceContext } from './fetch/trace.ts';
+import { createLakeTables } from './lake/lake-tables.ts';
 import { createLastPublished } from './lake/last-published.ts';
+import { createLakeLayout } from './lake/layout.ts';
 import type { OnStep } from './lake/publish.ts';
 import type { Clock, ConcurrencyLimit, FormatSizes, Log, RateLimit } from './model/index.ts';
 import { FORMAT_SIZES, systemClock } from './model/index.ts';
@@ -93,8 +95,11 @@ export async function openApp(
   });
   const threads = overrides.encoderThreads ?? encoderThreadsFor(availableParallelism());
   const encoder = createEncoder({ threads });
+  const tables = createLakeTables({ store, clock, log });
   const ports: ExportPorts = {
     store,
+    layout: createLakeLayout({ store, clock, wanted: settings.LAKE_LAYOUT }),
+    tables,
     lastPublished: createLastPublished(store, clock),
     client,
     encoder,
@@ -118,6 +123,7 @@ export async function openApp(
     ports,
     redis: limits.redis,
     async close() {
+      await tables.close();
       await encoder.close();
       await client.close();
       await limits.close();

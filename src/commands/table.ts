@@ -56,6 +56,16 @@ export const COMMANDS: readonly CommandRow[] = [
     perform: async (context, _, options) => (await import('./demo.ts')).demoCommand(context, options),
   },
   {
+    name: 'check',
+    summary: 'check everything that an export needs, and say what to do about what does not work',
+    argument: JOBS,
+    options: [JSON_RESULT],
+    tellsOfEnvFile: true,
+    examples: ['check', 'check measurements --json'],
+    perform: async (context, jobs, options) =>
+      (await import('./check.ts')).checkCommand(context, jobs, options),
+  },
+  {
     name: 'run',
     summary: 'export the due vessel-days of all or some jobs in this process',
     argument: JOBS,
@@ -185,6 +195,14 @@ export const COMMANDS: readonly CommandRow[] = [
     perform: async (context, _, options) => (await import('./gc.ts')).gcCommand(context, options),
   },
   {
+    name: 'convert',
+    summary:
+      'make a plain lake a Delta table for each job, in place; killed, it goes on when it is run again',
+    options: [['--to <layout>', 'what it becomes: delta'], JSON_RESULT],
+    examples: ['convert --to delta'],
+    perform: async (context, _, options) => (await import('./convert.ts')).convertCommand(context, options),
+  },
+  {
     name: 'backfill',
     summary: 'cover a range through the queue; issued again, it goes on where it is',
     argument: ['<job>', 'name of a job'],
@@ -235,13 +253,14 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'service',
-    summary: 'serve the query API from a made-up fleet or from an exported lake',
+    summary: 'serve the query API from a made-up fleet, an exported lake or a file of readings',
     options: [
       ['--host <host>', 'address to listen on', '127.0.0.1'],
       ['--port <n>', 'port; 0 takes a free one', 8080],
       ['--tenant <name>', 'tenant segment of the base URL', 'demo'],
       ['--seed <n>', 'seed of the made-up fleet', 1],
       ['--data <folder>', 'serve this lake instead of a made-up fleet'],
+      ['--replay <file>', 'serve these series and readings (NDJSON) instead of a made-up fleet'],
       ['--clients <file>', 'JSON list of { clientId, clientSecret, vessels }; made up at random without it'],
       ['--vessels <n>', 'vessels of the made-up fleet', 3],
       ['--readings-per-day <n>', 'readings per made-up vessel and day', 100_000],
@@ -256,6 +275,7 @@ export const COMMANDS: readonly CommandRow[] = [
     examples: [
       'service --port 0',
       'service --data ./lake --clients clients.json',
+      'service --replay voyage.ndjson',
       'service --rate 600 --latency 80',
     ],
     isLongRunning: true,
@@ -263,6 +283,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'config',
+    tellsOfEnvFile: true,
     summary: 'show the effective settings, secrets masked, and where each came from',
     options: [['--json', 'print JSON']],
     examples: ['config', 'config --json'],

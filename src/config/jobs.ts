@@ -92,6 +92,8 @@ const keysOf = {
 };
 
 function isTimeZone(text: string): boolean {
+  // The usual one, for the first use of a locale takes 40 ms.
+  if (text === 'UTC') return true;
   try {
     new Intl.DateTimeFormat('en', { timeZone: text });
     return true;

@@ -13,7 +13,7 @@ import type { ObjectStore, UploadRef, Version } from '../store/store.ts';
 import type { FoundClaim } from './claims.ts';
 import { claimedDays, findClaims, heartbeatOf, isEnded, isLive } from './claims.ts';
 import { unlessDamaged } from './json.ts';
-import { keyPrefix, noteKey, objectKey, parseNoteKey, parseObjectKey } from './keys.ts';
+import { dayPrefix, keyPrefix, noteKey, parseDayFileKey, parseNoteKey } from './keys.ts';
 import { readNote, readReceipt } from './ledger.ts';
 
 /** Claims and uploads are left alone for so long: whoever stopped an export may go on with it tomorrow. */
@@ -40,7 +40,7 @@ export async function* findGarbage(ports: GarbagePorts): AsyncGenerator<GarbageI
   const kept = new Set<string>();
   for (const day of await claimedDays(ports.store)) {
     for (const item of await claimItems(ports, day)) {
-      if (item.keep) kept.add(objectKey(day));
+      if (item.keep) kept.add(dayPrefix(day));
       yield item;
     }
   }
@@ -112,12 +112,12 @@ async function* uploadItems(
 ): AsyncGenerator<GarbageItem> {
   const uploads: { upload: UploadRef & { startedMs: number }; day: VesselDay }[] = [];
   for await (const upload of store.listUploads('')) {
-    const day = parseObjectKey(upload.key);
+    const day = parseDayFileKey(upload.key);
     if (day !== undefined) uploads.push({ upload, day });
   }
   for (const { upload, day } of uploads) {
     const ageMs = clock.nowMs() - upload.startedMs;
-    const isKept = kept.has(upload.key);
+    const isKept = kept.has(dayPrefix(day));
     const begun = `begun ${describeAge(ageMs)} ago`;
     const keep = isKept || ageMs < GARBAGE_AGE_MS;
     yield {

@@ -50,7 +50,9 @@ export async function noteOf(lakeDir: string, day: VesselDay): Promise<Note | un
 export async function unfinishedFiles(lakeDir: string): Promise<string[]> {
   const keys = [...(await lakeFiles(lakeDir)).keys()];
   return keys.filter(
-    (key) => !/^_(ledger|detail|notes)\//.test(key) && !/\/date=[\d-]+\/data\.parquet$/.test(key),
+    (key) =>
+      !/^_(ledger|detail|notes)\/|^_lake\.json$|\/_delta_log\//.test(key) &&
+      !/\/date=[\d-]+\/(data|[0-9a-f]{16})\.parquet$/.test(key),
   );
 }
 

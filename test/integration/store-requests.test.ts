@@ -68,7 +68,7 @@ describe.skipIf(s3 === undefined)('requests to the store of a small vessel-day',
 /** Not of the day: planning lists the ledger and the claims once a run, and the store is probed once a process. */
 function isOfVesselDay({ url }: SeenRequest): boolean {
   const text = decodeURIComponent(url);
-  if (text.includes('/_probes/')) return false;
+  if (/\/_probes\/|\/_lake\.json/.test(text)) return false;
   return !text.includes('list-type') || text.includes(`date=${DATE}/vessel=${VESSEL}/`);
 }
 

@@ -1,12 +1,12 @@
 /** What `views --for clickhouse` prints, run by ClickHouse and compared with what DuckDB makes of the files. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { clickhouseForTests } from '../helpers/clickhouse.ts';
+import { clickHouseForTests } from '../helpers/clickhouse.ts';
 import { duckRows } from '../helpers/lake.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
 import { newLake } from '../helpers/run.ts';
 import { exportViewLake, startViewService, viewStatementsOf } from './view-lake.ts';
 
-const open = clickhouseForTests();
+const open = clickHouseForTests();
 
 describe.skipIf(open === undefined)('in ClickHouse', () => {
   let service: TestService;
@@ -24,7 +24,7 @@ describe.skipIf(open === undefined)('in ClickHouse', () => {
   async function openViews(options: Parameters<typeof viewStatementsOf>[1] = {}) {
     const clickhouse = open!();
     for (const statement of await viewStatementsOf(lake.url, { for: 'clickhouse', ...options }))
-      clickhouse.run(statement);
+      await clickhouse.run(statement);
     return clickhouse;
   }
   const files = (job: string) =>
@@ -33,8 +33,8 @@ describe.skipIf(open === undefined)('in ClickHouse', () => {
     rows.map((row) => row.map((cell) => (cell === null ? null : String(cell))));
 
   test('readings, windows, series and receipts have the rows that the files have', async () => {
-    using clickhouse = await openViews();
-    const ours = clickhouse.rows(`
+    await using clickhouse = await openViews();
+    const ours = await clickhouse.rows(`
       SELECT vessel, toString(date), tag, unit, toString(count()), toString(count(value)), toString(count(text)),
         toString(min(toUnixTimestamp64Micro(timestamp))), toString(max(toUnixTimestamp64Micro(timestamp)))
       FROM readings GROUP BY vessel, date, tag, unit ORDER BY vessel, date, tag`);
@@ -47,14 +47,14 @@ describe.skipIf(open === undefined)('in ClickHouse', () => {
     expect(ours).toEqual(asTexts(theirs));
     expect(ours.length).toBeGreaterThan(10);
     const counts = async (view: string, sql: string) =>
-      expect(clickhouse.rows(`SELECT toString(count()) FROM ${view}`), view).toEqual(
+      expect(await clickhouse.rows(`SELECT toString(count()) FROM ${view}`), view).toEqual(
         asTexts(await duckRows(sql)),
       );
     await counts('windows', `SELECT count(*) FROM ${files('statistics')}`);
     await counts('series', `SELECT count(DISTINCT time_series_id) FROM ${files('metadata')}`);
     await counts('receipts', `SELECT count(*) FROM read_text('${lake.dir}/_ledger/*/*/*.json')`);
     const sums = `SELECT toString(sum(r.rows)), toString(max(r.finished_at) > toDateTime('2020-01-01')) FROM receipts r WHERE job = 'measurements'`;
-    expect(clickhouse.rows(sums)).toEqual([
+    expect(await clickhouse.rows(sums)).toEqual([
       [String((await duckRows(`SELECT count(*) FROM ${files('measurements')}`))[0]![0]), '1'],
     ]);
   });
@@ -63,8 +63,8 @@ describe.skipIf(open === undefined)('in ClickHouse', () => {
     'wide by %s has the cells that DuckDB makes',
     async (aggregate) => {
       const options = { aggregate, columns: ['Speed Over Ground', 'Shaft Power'], window: '1h' };
-      using clickhouse = await openViews(options);
-      const ours = clickhouse.rows(
+      await using clickhouse = await openViews(options);
+      const ours = await clickhouse.rows(
         `SELECT vessel, toString(toUnixTimestamp64Micro(timestamp)), speed_over_ground, shaft_power FROM wide ORDER BY 1, 2`,
       );
       const statements = await viewStatementsOf(lake.url, { for: 'duckdb', ...options });

@@ -74,19 +74,8 @@ function recordOf(row: Row, vessel: string): SeriesRecord {
   const timeSeriesId = String(row.time_series_id);
   const { domainsJson, others } = splitOthers(text(row.domains_json) ?? '{}');
   const domains = JSON.parse(domainsJson) as Record<string, unknown>;
-  const names = new Map<string, string>([['id', timeSeriesId]]);
-  const verboseNames = new Map<string, string>();
+  const { names, verboseNames } = namesInDomains(timeSeriesId, domains);
   const old = Object.values(domains).some((entry) => typeof entry === 'string');
-  for (const [domain, entry] of Object.entries(domains)) {
-    if (domain === 'id') continue;
-    // Snapshots taken with a version before 2026-09-10 map a domain to the id alone.
-    if (typeof entry === 'string') names.set(domain, entry);
-    else if (entry !== null && typeof entry === 'object') {
-      const { id, verboseId } = entry as { id?: unknown; verboseId?: unknown };
-      if (typeof id === 'string') names.set(domain, id);
-      if (typeof verboseId === 'string') verboseNames.set(domain, verboseId);
-    }
-  }
   return {
     timeSeriesId,
     vessel,
@@ -107,6 +96,23 @@ function recordOf(row: Row, vessel: string): SeriesRecord {
       ...(others && { others }),
     },
   };
+}
+
+/** Ids and verbose ids of a series, by domain, from its `domains`. */
+export function namesInDomains(timeSeriesId: string, domains: Readonly<Record<string, unknown>>) {
+  const names = new Map<string, string>([['id', timeSeriesId]]);
+  const verboseNames = new Map<string, string>();
+  for (const [domain, entry] of Object.entries(domains)) {
+    if (domain === 'id') continue;
+    // Snapshots taken with a version before 2026-09-10 map a domain to the id alone.
+    if (typeof entry === 'string') names.set(domain, entry);
+    else if (entry !== null && typeof entry === 'object') {
+      const { id, verboseId } = entry as { id?: unknown; verboseId?: unknown };
+      if (typeof id === 'string') names.set(domain, id);
+      if (typeof verboseId === 'string') verboseNames.set(domain, verboseId);
+    }
+  }
+  return { names, verboseNames };
 }
 
 /** The domains as they were, verbatim, and what stands behind them: fields that have no column. */
