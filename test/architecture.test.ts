@@ -46,7 +46,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'duckdb',
   ],
   views: ['encode', 'lake'],
-  sql: ['views', 'duckdb', 'encode', 'lake', 'store', 'process', 'concurrency.ts'],
+  sql: ['views', 'duckdb', 'encode', 'lake', 'table', 'store', 'process', 'concurrency.ts'],
   monitoring: ['logins.ts'],
   'app.ts': ['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store'],
   fleet: [
