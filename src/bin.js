@@ -30,12 +30,13 @@ async function keepSmall() {
   if (process.argv.slice(2).some((word) => word === 'reconcile' || word === 'status'))
     setFlagsFromString('--heap-growing-percent=100');
   // Compiled modules, without their types: loading them anew takes a third of a second and 18 MB in each thread.
-  // Not in the system's folder for temporary files: code that other users could write is not run. Where this
-  // folder cannot be written, there is no cache. Worker threads find it by the variable.
-  process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
-    new URL('../node_modules/.cache/compiled', import.meta.url),
-  );
-  enableCompileCache(process.env.NODE_COMPILE_CACHE);
+  // Worker threads find them by the variable.
+  if (process.env.NODE_COMPILE_CACHE !== undefined) return;
+  const beside = fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
+  const isUsable = (folder) => enableCompileCache(folder).directory !== undefined;
+  const folder = isUsable(beside) ? beside : await openUserCache();
+  if (folder !== undefined && (folder === beside || isUsable(folder)))
+    process.env.NODE_COMPILE_CACHE = folder;
 }
 
 /**
@@ -51,4 +52,25 @@ function growYoungGeneration(setFlagsFromString, getHeapSpaceStatistics) {
   setFlagsFromString('--semi-space-growth-factor=1');
   // Threads that begin later.
   setFlagsFromString('--min-semi-space-size=4');
+}
+
+/**
+ * The user's own folder for such things, where the package's cannot be written. Never the system's folder for
+ * temporary files, and none that anybody else may write to: code of theirs would be run. Undefined: no cache.
+ */
+async function openUserCache() {
+  const { lstatSync, mkdirSync } = await import('node:fs');
+  const { homedir } = await import('node:os');
+  const { isAbsolute, join } = await import('node:path');
+  const { XDG_CACHE_HOME: caches = '' } = process.env;
+  const folder = join(isAbsolute(caches) ? caches : join(homedir(), '.cache'), 'vessel-export', 'compiled');
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const found = lstatSync(folder);
+    const isOwn =
+      process.getuid === undefined || (found.uid === process.getuid() && (found.mode & 0o022) === 0);
+    return found.isDirectory() && isOwn ? folder : undefined;
+  } catch {
+    return undefined;
+  }
 }
