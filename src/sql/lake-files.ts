@@ -1,6 +1,8 @@
 /** Where the files of a job are for DuckDB: in the lake's folder, or fetched from a store elsewhere. */
 import { fileURLToPath } from 'node:url';
 import { keyPrefix, objectPrefix, parseObjectKey } from '../lake/keys.ts';
+import { readTableFiles } from '../lake/table-files.ts';
+import type { Layout } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { LakeObject } from './fetched-objects.ts';
 
@@ -19,12 +21,16 @@ export function receiptPattern(folder: string, job: string): string {
   return `${folder.replace(/[[*?]/g, '[$&]')}/${keyPrefix('receipt', job)}*/*.json`;
 }
 
-/** The objects of a job, as the store lists them. */
+/** The objects of a job: as the store lists them, or in a delta lake as its table has them. */
 export async function listLakeObjects(
-  store: Pick<ObjectStore, 'list'>,
+  store: Pick<ObjectStore, 'get' | 'getRange' | 'head' | 'list'>,
+  layout: Layout,
   job: string,
   signal: AbortSignal,
 ): Promise<LakeObject[]> {
+  if (layout === 'delta')
+    // No name is used twice.
+    return (await readTableFiles(store, job)).map((file) => ({ ...file, tag: file.key }));
   const objects: LakeObject[] = [];
   for await (const { key, sizeBytes, tag } of store.list(objectPrefix(job))) {
     signal.throwIfAborted();

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { interruptOnAbort, openLockedDuckDb, sqlText } from '../duckdb/locked.ts';
 import { CancelledError, ConfigError, messageOf } from '../errors.ts';
+import { readLayout } from '../lake/layout.ts';
 import { openTempFolder } from '../process/temp-folder.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { Source, View, ViewedLake } from '../views/dialect.ts';
@@ -16,12 +17,12 @@ import { VIEWS, viewStatements, viewsOf } from '../views/views.ts';
 import type { WideOptions } from '../views/wide.ts';
 import { wideView } from '../views/wide.ts';
 import type { NamedSeries } from '../views/wide-columns.ts';
-import { lakeFolder, objectPattern, receiptPattern } from './lake-files.ts';
+import { lakeFolder, listLakeObjects, objectPattern, receiptPattern } from './lake-files.ts';
 import { queryError } from './query-error.ts';
 import type { ReadStatement } from './read-only.ts';
 import { readStatement } from './read-only.ts';
 import type { RemoteFiles } from './remote-files.ts';
-import { openRemoteFiles } from './remote-files.ts';
+import { noRows, openRemoteFiles } from './remote-files.ts';
 import type { Rows } from './rows.ts';
 import { streamRows } from './rows.ts';
 
@@ -116,19 +117,34 @@ class Session implements LakeSession {
 
   async open(localDir: string | undefined, signal: AbortSignal): Promise<void> {
     const { sources, receiptJobs, store, maxFetchBytes } = this.options;
+    const layout = await readLayout(store);
+    this.lake = { ...this.lake, layout };
     if (localDir === undefined) {
-      this.remote = await openRemoteFiles(this.connection, sources, { store, dir: this.dir, maxFetchBytes });
+      this.remote = await openRemoteFiles(this.connection, sources, {
+        ...{ store, layout, dir: this.dir, maxFetchBytes },
+      });
       // Until a query asks for them.
       for (const source of sources) await this.show(source, await this.remote.fetch(source, [], signal));
       if (receiptJobs.length > 0) await this.showReceipts([await this.remote.receipts([], signal)]);
     } else {
       for (const source of sources)
-        await this.show(source, duckdbObjects(objectPattern(localDir, source.job), source.dataset));
+        await this.show(source, await this.localObjects(localDir, source, signal));
       if (receiptJobs.length > 0)
         await this.showReceipts(receiptJobs.map((job) => receiptPattern(localDir, job)));
     }
     this.lake = { ...this.lake, domains: viewedDomains(await this.domains(signal)) };
     for (const view of viewsOf(duckdb, this.lake, undefined)) await this.make(view);
+  }
+
+  private async localObjects(localDir: string, source: Source, signal: AbortSignal): Promise<string> {
+    if (this.lake.layout === 'plain')
+      return duckdbObjects(objectPattern(localDir, source.job), source.dataset);
+    const files = await listLakeObjects(this.options.store, 'delta', source.job, signal);
+    if (files.length === 0) return noRows(source);
+    return duckdbObjects(
+      files.map(({ key }) => join(localDir, key)),
+      source.dataset,
+    );
   }
 
   query(sql: string, signal: AbortSignal): Promise<Rows> {

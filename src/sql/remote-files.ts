@@ -6,6 +6,7 @@ import { forEachAtOnce } from '../concurrency.ts';
 import { sqlPath, sqlText } from '../duckdb/locked.ts';
 import { jsonBytes } from '../lake/json.ts';
 import { listReceipts, readReceipt } from '../lake/ledger.ts';
+import type { Layout } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { Source } from '../views/dialect.ts';
 import { duckdb, duckdbObjects } from '../views/dialects/duckdb.ts';
@@ -32,6 +33,7 @@ export interface RemoteFiles {
 
 interface RemoteOptions {
   readonly store: ObjectStore;
+  readonly layout: Layout;
   readonly dir: string;
   readonly maxFetchBytes: number;
 }
@@ -40,7 +42,7 @@ interface RemoteOptions {
 export async function openRemoteFiles(
   connection: DuckDBConnection,
   sources: readonly Source[],
-  { store, dir, maxFetchBytes }: RemoteOptions,
+  { store, layout, dir, maxFetchBytes }: RemoteOptions,
 ): Promise<RemoteFiles> {
   const fetched = createFetchedObjects(store, { dir: join(dir, 'objects'), maxBytes: maxFetchBytes });
   const planDir = join(dir, 'plan');
@@ -57,7 +59,7 @@ export async function openRemoteFiles(
       return `(SELECT * FROM read_parquet(${sqlText(pattern)}, hive_partitioning = true, hive_types = {'job': VARCHAR, 'vessel': VARCHAR, 'date': DATE}) WHERE job = ${sqlText(job)})`;
     },
     async list(wanted, signal) {
-      const lists = await Promise.all(wanted.map(({ job }) => listLakeObjects(store, job, signal)));
+      const lists = await Promise.all(wanted.map(({ job }) => listLakeObjects(store, layout, job, signal)));
       listed = lists.flat();
       for (const [index, source] of wanted.entries())
         await placeEmptyFiles(planDir, templateOf(source), source, lists[index]!, signal);
@@ -91,7 +93,8 @@ export async function openRemoteFiles(
   };
 }
 
-function noRows({ columns }: Source): string {
+/** What stands for a job's objects where there are none: its columns. */
+export function noRows({ columns }: Source): string {
   const typed = [
     'NULL::VARCHAR AS vessel',
     'NULL::DATE AS date',

@@ -1,5 +1,5 @@
 import type { Dataset } from '../../model/index.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect, ViewedLake } from '../dialect.ts';
 import { jsonPath, quoteWith, relation, selectList, standardLiteral } from '../dialect.ts';
 import { RECEIPT_COLUMNS } from '../receipt-columns.ts';
 
@@ -20,9 +20,10 @@ function pattern(url: string): string {
   return url.replace(/[[*?]/g, '[$&]');
 }
 
-/** Where a job's objects are. */
-export function objectsPattern(url: string, job: string): string {
-  return `${pattern(url)}/${job}/*/*/*.parquet`;
+/** A job's rows in a lake: its objects, or its table, beside whose files others lie. */
+export function duckdbJob({ url, layout }: ViewedLake, job: string, dataset: Dataset): string {
+  if (layout === 'delta') return `delta_scan(${standardLiteral(`${url}/${job}`)})`;
+  return duckdbObjects(`${pattern(url)}/${job}/*/*/*.parquet`, dataset);
 }
 
 /** Columns of a job, of a relation that has them. */
@@ -55,8 +56,10 @@ export function duckdbReceipts(patterns: readonly string[]): string {
 
 export const duckdb: Dialect = {
   title: 'DuckDB',
-  notes: ({ url }) => [
-    'For DuckDB 1.2 or newer. The tests of vessel-export run these views.',
+  notes: ({ url, layout }) => [
+    layout === 'plain'
+      ? 'For DuckDB 1.2 or newer. The tests of vessel-export run these views.'
+      : 'For DuckDB 1.2 or newer, whose extension reads the tables. As documented; before: INSTALL delta; LOAD delta;',
     ...(url.startsWith('s3:')
       ? ['Before: INSTALL httpfs; LOAD httpfs; CREATE SECRET (TYPE s3, PROVIDER credential_chain);']
       : []),
@@ -79,7 +82,7 @@ export const duckdb: Dialect = {
   createView: 'CREATE OR REPLACE VIEW',
   commentOn: (view, column, text) => `COMMENT ON COLUMN ${view}.${quote(column)} IS ${standardLiteral(text)}`,
   source: (lake, { job, dataset, relation: name, columns }) => [
-    `${duckdb.createView} ${relation(duckdb, lake, name)} AS\n${duckdbColumns(columns, duckdbObjects(objectsPattern(lake.url, job), dataset))}`,
+    `${duckdb.createView} ${relation(duckdb, lake, name)} AS\n${duckdbColumns(columns, duckdbJob(lake, job, dataset))}`,
   ],
   receipts: (lake) => [
     `${duckdb.createView} ${relation(duckdb, lake, 'receipts')} AS\n${duckdbReceipts(lake.receiptJobs.map((job) => `${pattern(lake.url)}/_ledger/${job}/*/*.json`))}`,
