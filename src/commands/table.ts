@@ -58,8 +58,9 @@ export const COMMANDS: readonly CommandRow[] = [
     options: [
       ['--lake <folder>', 'folder of the lake', 'lake'],
       ['--readings-per-day <n>', 'readings per vessel and day', 250_000],
+      ['--layout <layout>', 'how a new lake is read: plain (default) or delta, a table'],
     ],
-    examples: ['demo', 'demo --lake /tmp/lake --readings-per-day 20000'],
+    examples: ['demo', 'demo --layout delta', 'demo --lake /tmp/lake --readings-per-day 20000'],
     perform: async (context, _, options) => (await import('./demo.ts')).demoCommand(context, options),
   },
   {

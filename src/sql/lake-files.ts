@@ -1,10 +1,9 @@
 /** Where the files of a job are for DuckDB: in the lake's folder, or fetched from a store elsewhere. */
 import { fileURLToPath } from 'node:url';
 import { keyPrefix, objectPrefix, parseObjectKey } from '../lake/keys.ts';
+import { readTableFiles } from '../lake/table-files.ts';
 import type { Layout, Log } from '../model/index.ts';
-import { systemClock } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { openTable } from '../table/table.ts';
 import type { LakeObject } from './fetched-objects.ts';
 
 /** Folder of a lake that lies in one; undefined for a lake elsewhere. */
@@ -48,17 +47,7 @@ async function listPlain({ store }: ListedLake, job: string, signal: AbortSignal
   return objects;
 }
 
-/** What a version of the table has, all of it or nothing. */
+/** What a version of the table has, all of it or nothing. A name is never used again: it is its own tag. */
 async function listTable({ store, log }: ListedLake, job: string): Promise<LakeObject[]> {
-  const prefix = objectPrefix(job);
-  const table = await openTable({ store, log, prefix, clock: systemClock });
-  return [...table.days()].flatMap(({ vessel, date, files }) =>
-    // A name is never used again: it is its own tag.
-    files.map(({ path, sizeBytes }) => ({
-      day: { job, vessel, date },
-      key: `${prefix}${path}`,
-      sizeBytes,
-      tag: path,
-    })),
-  );
+  return (await readTableFiles(store, job, log)).map((file) => ({ ...file, tag: file.key }));
 }
