@@ -11,7 +11,10 @@ import { createQueryClient } from './fetch/client.ts';
 import { createConcurrencyLimit } from './fetch/concurrency-limit.ts';
 import { createRateLimit } from './fetch/rate-limit.ts';
 import { readTraceContext } from './fetch/trace.ts';
+import { withIndexJournal } from './lake/index-journal.ts';
+import { createLakeTables } from './lake/lake-tables.ts';
 import { createLastPublished } from './lake/last-published.ts';
+import { createLakeLayout } from './lake/layout.ts';
 import type { OnStep } from './lake/publish.ts';
 import type { Clock, ConcurrencyLimit, FormatSizes, Log, RateLimit } from './model/index.ts';
 import { FORMAT_SIZES, systemClock } from './model/index.ts';
@@ -68,7 +71,7 @@ export async function openApp(
   const { settings } = config;
   const clock = overrides.clock ?? systemClock;
   const opened = await openStore(settings.LAKE_URL, env);
-  const store = overrides.wrapStore?.(opened) ?? opened;
+  const store = withIndexJournal(overrides.wrapStore?.(opened) ?? opened, log);
   const service = await openClient(settings, env, log, overrides).catch(async (error) => {
     await store.close();
     throw error;
@@ -76,8 +79,11 @@ export async function openApp(
   const { client, concurrencyLimit, redis } = service;
   const threads = overrides.encoderThreads ?? encoderThreadsFor(availableParallelism());
   const encoder = createEncoder({ threads });
+  const tables = createLakeTables({ store, clock, log });
   const ports: ExportPorts = {
     store,
+    layout: createLakeLayout({ store, clock, wanted: settings.LAKE_LAYOUT }),
+    tables,
     lastPublished: createLastPublished(store, clock),
     client,
     encoder,
@@ -101,6 +107,7 @@ export async function openApp(
     ports,
     redis,
     async close() {
+      await tables.close();
       await encoder.close();
       await service.close();
       await store.close();

@@ -114,6 +114,9 @@ describe.skipIf(!hasTerminals())('in a terminal', () => {
     const run = await typed(['run', 'first', ...range], []);
     expect(run).toMatchObject({ code: 0 });
     expect(run.seen).toMatch(/1 vessel-day: 1 published/);
+    const sql = await typed(['sql', 'SELECT tag, count(*) AS n FROM readings GROUP BY tag'], []);
+    expect(sql).toMatchObject({ code: 0 });
+    for (const name of names) expect(sql.seen).toContain(name.replace('flat/{vessel}/', ''));
     const rows = await duckRows(
       `SELECT id, count(*) AS n FROM read_parquet('${folder.path}/my lake/first/*/*/*.parquet') GROUP BY id`,
     );
