@@ -1,7 +1,7 @@
 /** What there is to export: vessels and their series, as a person looks for them. */
 import { namesByDomain, type SnapshotSeries } from '../decode/index.ts';
 import { DataError } from '../errors.ts';
-import { MAX_SERIES, vesselOf } from '../model/index.ts';
+import { FLAT_DOMAINS, MAX_SERIES, vesselOf } from '../model/index.ts';
 
 export const VALUE_TYPES = ['number', 'text', 'json'] as const;
 export type ValueType = (typeof VALUE_TYPES)[number];
@@ -77,13 +77,14 @@ export function sortEntries(entries: Iterable<SeriesEntry>): SeriesEntry[] {
     .map(([, entry]) => entry);
 }
 
-/** Domains in whose names people think, the best first; then whatever there is. */
-const PREFERRED = ['flat', 'maker', 'jsmea', 'vis-3-8a'];
+/** Domains of the contract that are chosen last, the best first: whatever else a service has is closer to its people. */
+const LESS_PREFERRED = ['maker', 'jsmea', 'vis-3-8a'];
 
 /** How a job's `select` says this series, whatever the vessel: `flat/{vessel}/Shaft Power`. */
 export function expressionOf({ names, vessel, timeSeriesId }: SeriesEntry): string {
-  const domain = [...PREFERRED, ...names.keys()].find(
-    (one) => names.has(one) && !names.get(one)!.includes('*'),
+  const others = [...names.keys()].filter((one) => !LESS_PREFERRED.includes(one));
+  const domain = [...FLAT_DOMAINS, ...others, ...LESS_PREFERRED].find(
+    (one) => names.get(one)?.includes('*') === false,
   );
   if (domain === undefined) return `id/${timeSeriesId}`;
   const name = names.get(domain)!;

@@ -4,7 +4,7 @@ import { HttpStatusError, RetriableError } from '../errors.ts';
 import type { QueryClient } from '../fetch/client.ts';
 import { createRequestStats } from '../fetch/exchange.ts';
 import type { Clock, Job, Log, TimeRange } from '../model/index.ts';
-import { MAX_SERIES, MICROS_PER_DAY, MICROS_PER_MILLI, vesselOf } from '../model/index.ts';
+import { FLAT_DOMAINS, MAX_SERIES, MICROS_PER_DAY, MICROS_PER_MILLI, vesselOf } from '../model/index.ts';
 import type { LastReading } from '../source/last-readings.ts';
 import { askLastReadings, askNewest } from '../source/last-readings.ts';
 import { askMetadata } from '../source/metadata.ts';
@@ -29,8 +29,12 @@ interface CatalogueOptions {
 }
 
 /** What names every vessel, in the domains of the contract whose ids have a fixed number of levels. */
-const EVERY_SERIES = ['flat/{vessel}/*', 'maker/{vessel}/*/*', 'jsmea/{vessel}/*/*/*/*/*/*/*'];
-const EVERY_VESSEL = 'flat/*/*';
+const EVERY_SERIES = [
+  ...FLAT_DOMAINS.map((domain) => `${domain}/{vessel}/*`),
+  'maker/{vessel}/*/*',
+  'jsmea/{vessel}/*/*/*/*/*/*/*',
+];
+const EVERY_VESSEL = FLAT_DOMAINS.map((domain) => `${domain}/*/*`);
 const ANY_VESSEL = '*';
 
 /**
@@ -56,7 +60,10 @@ export async function listServiceSeries(
     return ids;
   };
   const general = select.length > 0 ? select : EVERY_SERIES;
-  for (const written of general) await ask(expressionFor(written, vessel ?? ANY_VESSEL), select.length > 0);
+  for (const written of general) {
+    if (select.length === 0 && found.size > 0 && isOtherName(written)) continue;
+    await ask(expressionFor(written, vessel ?? ANY_VESSEL), select.length > 0);
+  }
   const jobsOf = new Map<string, Set<string>>();
   for (const { job, vessels } of members) {
     if (vessel !== undefined && !vessels.has(vessel)) continue;
@@ -89,7 +96,8 @@ export async function listServiceVessels(
 ): Promise<VesselEntry[]> {
   const found = new Map<string, { name: string | null; series: number; expression: string }>();
   const discovered = jobs.flatMap(({ vessels }) => ('discover' in vessels ? vessels.discover : []));
-  for (const expression of new Set([EVERY_VESSEL, ...discovered])) {
+  for (const expression of new Set([...EVERY_VESSEL, ...discovered])) {
+    if (found.size > 0 && EVERY_VESSEL.includes(expression) && isOtherName(expression)) continue;
     const counts = new Map<string, number>();
     await ask(ports, expression, false, (element) => {
       const vessel = vesselOf(element.vesselImo() ?? '');
@@ -125,6 +133,11 @@ export async function listServiceVessels(
 
 function askerOf({ client, signal }: CataloguePorts) {
   return { client, signal, stats: createRequestStats() };
+}
+
+/** Is it a query for what is known already, under another name? */
+function isOtherName(expression: string): boolean {
+  return FLAT_DOMAINS.slice(1).some((domain) => expression.startsWith(`${domain}/`));
 }
 
 /** Until the next whole minute: what comes in this moment counts. */

@@ -64,6 +64,33 @@ export const COMMANDS: readonly CommandRow[] = [
     perform: async (context, _, options) => (await import('./demo.ts')).demoCommand(context, options),
   },
   {
+    name: 'init',
+    summary: 'ask for service, credentials and lake, check them, and write .env and a first job',
+    options: [
+      ['--base-url <url>', 'address of the query service, with its tenant segment'],
+      ['--auth-url <url>', 'address that gives access tokens'],
+      ['--client-id <id>', 'client id'],
+      [
+        '--client-secret-file <file>',
+        'file that holds the client secret (or QUERY_CLIENT_SECRET in the environment)',
+      ],
+      ['--lake-url <url>', 'where the lake is to be: a folder, or s3://bucket/prefix'],
+      ['--aws-endpoint <url>', "address of an S3 store other than Amazon's"],
+      ['--aws-region <region>', 'region of the bucket'],
+      ['--aws-access-key-id <id>', 'access key id of the store'],
+      ['--aws-secret-file <file>', 'file that holds the secret access key'],
+      ['--allow-http', 'send credentials in clear to a service on another machine'],
+      ['--job <name>', 'name of the first job', 'first'],
+      ['--overwrite', 'replace files that are there'],
+      ['--no-check', 'write without trying'],
+    ],
+    examples: [
+      'init',
+      'init --base-url https://api.example.com/my-tenant --auth-url https://auth.example.com --client-id me --client-secret-file secret.txt --lake-url ./lake',
+    ],
+    perform: async (context, _, options) => (await import('./init.ts')).initCommand(context, options),
+  },
+  {
     name: 'check',
     summary: 'check everything that an export needs, and say what to do about what does not work',
     argument: JOBS,

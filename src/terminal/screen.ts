@@ -38,7 +38,8 @@ export function paint(screen: Pick<Screen, 'colour'>, style: Style, text: string
 
 /** Columns that a line may take: no bound where nobody looks. */
 export function roomOn({ isTTY, columns }: Screen): number {
-  return isTTY === true ? (columns ?? 80) : Infinity;
+  // A terminal that does not know its size says 0.
+  return isTTY === true ? columns || 80 : Infinity;
 }
 
 /** Write text for people: on a terminal no line is wider than it is. */
@@ -59,6 +60,11 @@ export function writeFields(screen: Screen, fields: readonly string[]): void {
 /** A value as JSON with a line end: exact, and nothing in it steers a terminal. */
 export function writeJson(screen: Screen, value: unknown, indent?: number): void {
   screen.write(`${visibleJson(value, indent)}\n`);
+}
+
+/** How what a person types is shown, with what moves the cursor: for the editor of a line alone. */
+export function echoTo(screen: Screen): (text: string) => void {
+  return (text) => screen.write(text);
 }
 
 /** Our own colours, as `paint` writes them. */
