@@ -22,6 +22,13 @@ const LAKE_JOBS: OptionRow = ['--job <name...>', 'jobs to ask, where several are
 const FETCH: OptionRow = ['--fetch-gb <n>', 'of a lake elsewhere: fetch no more than this for a query', 4];
 const ALLOW_SHRINK: OptionRow = ['--allow-shrink', 'publish a day although series lose readings'];
 
+const CATALOGUE: readonly OptionRow[] = [
+  ['--lake', 'ask the lake alone: its snapshots of metadata, and its receipts'],
+  ['--days <n>', 'look for last readings in so many days before now (0: not at all)', 7],
+  ['--json', 'print the result as JSON'],
+  ['--csv', 'print it as CSV'],
+];
+
 /** `meant`: the dates that are meant without these options. */
 function dateOptions(meant: string): readonly OptionRow[] {
   return [
@@ -64,6 +71,26 @@ export const COMMANDS: readonly CommandRow[] = [
     examples: ['check', 'check measurements --json'],
     perform: async (context, jobs, options) =>
       (await import('./check.ts')).checkCommand(context, jobs, options),
+  },
+  {
+    name: 'vessels',
+    summary: 'list the vessels of the service, with their last reading and the jobs that export them',
+    options: CATALOGUE,
+    examples: ['vessels', 'vessels --lake --csv'],
+    perform: async (context, _, options) => (await import('./vessels.ts')).vesselsCommand(context, options),
+  },
+  {
+    name: 'series',
+    summary: "list the series of a vessel, or of all: names for a job's select, units, ranges, last readings",
+    argument: ['[vessel]', 'such as IMO9321483; all vessels without it'],
+    options: [
+      ['--search <text>', 'only those with this text in a name, description, unit or source'],
+      ['--select <expression...>', 'ask these, such as "flat/{vessel}/*", instead of the usual domains'],
+      ...CATALOGUE,
+    ],
+    examples: ['series', 'series IMO9321483 --search power', 'series --csv > series.csv'],
+    perform: async (context, vessel, options) =>
+      (await import('./series.ts')).seriesCommand(context, vessel, options),
   },
   {
     name: 'run',

@@ -4,6 +4,7 @@
  */
 
 import { forEachAtOnce } from '../concurrency.ts';
+import { receiptKey } from '../lake/keys.ts';
 import type { LedgerView } from '../lake/ledger-view.ts';
 import type { PlanPorts } from '../lake/planned-days.ts';
 import { plannedDays } from '../lake/planned-days.ts';
@@ -59,7 +60,8 @@ export function createCoverage(options: CoverageOptions): Coverage {
 
   async function readReceipts(date: string): Promise<void> {
     const receipts = await ledger.ofDate(job.name, date);
-    const planned = plannedDays(ports, job, { vessels, from: date, to: addDays(date, 1) }, receipts);
+    const ofDate = { get: (day: VesselDay) => receipts.get(receiptKey(day)) };
+    const planned = [...plannedDays(ports, job, { vessels, from: date, to: addDays(date, 1) }, ofDate)];
     dueOf.set(date, planned.filter(({ state }) => state !== 'not-due').length);
     openOf.set(
       date,

@@ -27,7 +27,7 @@ function createRandom(seed: number): (n: number) => number {
   };
 }
 
-describe('a table under many writers', { timeout: 60_000 + DAYS * 10_000 }, () => {
+describe('a table under many writers that are killed', { timeout: 60_000 + DAYS * 10_000 }, () => {
   let bench: CrashBench;
   let series: string;
   let added = 0;
