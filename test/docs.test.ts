@@ -18,7 +18,7 @@ import {
 import { demoOutput, withoutNumbers } from '../docs/tools/picture.ts';
 import * as exitCodes from '../src/commands/context.ts';
 import { firstJobText } from '../src/commands/first-job.ts';
-import { parseJob } from '../src/config/jobs.ts';
+import { parseJob, readJobs } from '../src/config/jobs.ts';
 import type { Variable } from '../src/config/variables.ts';
 import { VARIABLES } from '../src/config/variables.ts';
 import type { Column } from '../src/encode/columns.ts';
@@ -239,6 +239,16 @@ test.for(jobFiles)('the job at $where is one', ({ text }) => {
   const { job, faults } = parseJob(path, basename(path, '.yaml'), text);
   expect(faults).toEqual([]);
   expect(job?.dataset).toBeDefined();
+});
+
+test('the example of a job in jobs/ is one, and none of those that a folder has', () => {
+  const name = 'dashboards.yaml.example';
+  const text = readFileSync(join(ROOT, 'jobs', name), 'utf8');
+  expect(parseJob('jobs/dashboards.yaml', 'dashboards', text)).toMatchObject({
+    faults: [],
+    job: { dataset: 'statistics' },
+  });
+  expect(readJobs(join(ROOT, 'jobs')).jobs.map((job) => job.name)).not.toContain('dashboards');
 });
 
 test('the table of job keys names the keys of a job file', () => {

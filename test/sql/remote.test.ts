@@ -170,6 +170,16 @@ describe.skipIf(s3 === undefined)('on S3', () => {
     for (const one of tableSessions) expect(await rowsOf(one, sql)).toEqual(rows);
   });
 
+  test('conditions on wide reach the objects too', async () => {
+    const fresh = await openSession(store);
+    await rowsOf(fresh, 'SELECT 1');
+    const sql = `SELECT * FROM wide WHERE vessel = '${VESSEL}' AND date = '${NEXT_DATE}' ORDER BY ALL`;
+    read = new Set();
+    expect(await rowsOf(fresh, sql)).toEqual(await rowsOf(here, sql));
+    expect([...read].filter((key) => key.startsWith('measurements/'))).toEqual([day(VESSEL, NEXT_DATE)]);
+    await fresh.close();
+  });
+
   test('what was fetched is kept, what would be too much is refused before anything is fetched', async () => {
     await rowsOf(session, `SELECT count(*) FROM readings WHERE vessel = '${VESSEL}'`);
     read = new Set();

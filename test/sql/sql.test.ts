@@ -2,12 +2,13 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { drawChart } from '../../docs/tools/chart.ts';
 import { sqlCommand } from '../../src/commands/sql.ts';
 import { splitStatements } from '../../src/commands/sql-prompt.ts';
 import { commandRun } from '../commands/command-run.ts';
 import { duckRows } from '../helpers/lake.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
-import { newLake } from '../helpers/run.ts';
+import { newLake, VESSEL } from '../helpers/run.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import { DEFAULTS, exportViewLake, JOBS, startViewService } from '../views/view-lake.ts';
 import { runSql } from './sql-run.ts';
@@ -61,6 +62,27 @@ test('a table is cut to what a person can look at, and says so', async () => {
   expect(lines.at(-1)).toMatch(/^\(\d+ rows, \d of \d\d columns; --csv, --json and --parquet give all\)$/);
   expect((await run('SELECT * FROM range(5000)')).stdout).toContain('(the first 1,000 rows; --csv');
   expect((await run('SELECT 1 AS a WHERE false')).stdout).toBe('a\n(0 rows)\n');
+});
+
+test('the chart of the recipes is drawn of its lines', async () => {
+  const sql = `SELECT timestamp, speed_over_ground AS "speed, kn" FROM wide WHERE vessel = '${VESSEL}' ORDER BY timestamp`;
+  const { stdout } = await run(sql, {
+    json: true,
+    columns: ['Speed Over Ground'],
+    aggregate: 'time-weighted',
+  });
+  const svg = drawChart(
+    'A <title>',
+    stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  );
+  expect(svg).toMatch(
+    /^<svg [\s\S]*A &lt;title&gt;[\s\S]*speed, kn: [\d.]+ to [\d.]+[\s\S]*<polyline [\s\S]*<\/svg>\n$/,
+  );
+  expect(svg).not.toContain('NaN');
+  expect(() => drawChart('x', [])).toThrow(/two lines or more/);
 });
 
 test('queries come from stdin too', async () => {
