@@ -4,6 +4,7 @@
  * `kind` first, and the summary as the last line: without that line the output is not whole.
  */
 import { z } from 'zod';
+import { CHECK_STATES, CHECK_SUBJECTS } from '../check/result.ts';
 import { ConfigError } from '../errors.ts';
 import { AGGREGATIONS, cleanMessage, JOB_NAME, VESSEL_ID } from '../model/index.ts';
 import { COVERAGE_STATES } from '../status/cells.ts';
@@ -251,6 +252,18 @@ export const RESULTS = {
   'schedule-once': {
     summary: {},
     lists: { jobs: o({ job, enqueued: vesselDays, ...waiting }) },
+  },
+  check: {
+    summary: { totals: z.record(z.enum(CHECK_STATES), whole) },
+    lists: {
+      checks: o({
+        subject: z.enum(CHECK_SUBJECTS),
+        check: text.describe('what was checked: a stable word, or the name of a job'),
+        state: z.enum(CHECK_STATES),
+        code: code.optional().describe('of what has failed, or is worth a warning: a stable word'),
+        message,
+      }),
+    },
   },
   config: {
     summary: {},

@@ -44,6 +44,16 @@ export const COMMANDS: readonly CommandRow[] = [
     perform: async (context, _, options) => (await import('./demo.ts')).demoCommand(context, options),
   },
   {
+    name: 'check',
+    summary: 'check everything that an export needs, and say what to do about what does not work',
+    argument: JOBS,
+    options: [JSON_RESULT],
+    tellsOfEnvFile: true,
+    examples: ['check', 'check measurements --json'],
+    perform: async (context, jobs, options) =>
+      (await import('./check.ts')).checkCommand(context, jobs, options),
+  },
+  {
     name: 'run',
     summary: 'export the due vessel-days of all or some jobs in this process',
     argument: JOBS,
@@ -215,6 +225,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'config',
+    tellsOfEnvFile: true,
     summary: 'show the effective settings, secrets masked, and where each came from',
     options: [['--json', 'print JSON']],
     examples: ['config', 'config --json'],

@@ -92,7 +92,7 @@ function askOnce<T>(
         },
       });
       try {
-        for await (const chunk of response.body) decoder.push(chunk);
+        await response.body.read((chunk) => decoder.push(chunk), 'copied');
         decoder.end();
       } catch (error) {
         throw answerFault(error, request, response);

@@ -1,7 +1,8 @@
 /** The series of a lake, from its metadata snapshots and, for vessels without any, from the readings. */
+
+import { sqlText } from '../../duckdb/locked.ts';
 import { OTHER_FIELDS } from '../../model/index.ts';
 import type { EngineConnection } from './engine.ts';
-import { sqlText } from './engine.ts';
 import type { LakeFile } from './lake-files.ts';
 import type { SeriesRecord } from './source.ts';
 
