@@ -48,9 +48,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   views: ['encode', 'lake'],
   sql: ['views', 'duckdb', 'encode', 'lake', 'table', 'store', 'process', 'concurrency.ts'],
   monitoring: ['logins.ts'],
+  notify: ['lake', 'store'],
   'app.ts': ['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store'],
   fleet: [
-    ...['app.ts', 'config', 'concurrency.ts', 'monitoring', 'queue', 'redis'],
+    ...['app.ts', 'config', 'concurrency.ts', 'monitoring', 'notify', 'queue', 'redis'],
     ...['encode', 'export', 'fetch', 'lake', 'plan', 'reconcile', 'run', 'source', 'store'],
   ],
   check: ['concurrency.ts', 'config', 'fetch', 'process', 'redis', 'source', 'store'],
@@ -80,7 +81,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
       'terminal',
       'service',
     ],
-    ...['fleet', 'monitoring', 'redis', 'run', 'reconcile', 'status', 'verify', 'estimate'],
+    ...['fleet', 'monitoring', 'notify', 'redis', 'run', 'reconcile', 'status', 'verify', 'estimate'],
     ...['export', 'source', 'plan', 'lake', 'store', 'fetch', 'views', 'sql'],
   ],
 };

@@ -300,6 +300,13 @@ export const COMMANDS: readonly CommandRow[] = [
     perform: async (context, _, options) => (await import('./schedule.ts')).scheduleCommand(context, options),
   },
   {
+    name: 'notify',
+    summary: 'send a test message to where NOTIFY_URL says',
+    argument: ['<what>', 'what to send', ['test']],
+    examples: ['notify test'],
+    perform: async (context) => (await import('./notify.ts')).notifyCommand(context),
+  },
+  {
     name: 'worker',
     summary: 'export vessel-days from the queue',
     examples: ['worker', 'worker   # as many as there is work for, on as many machines'],

@@ -36,6 +36,13 @@ export interface Coverage {
   readonly due: number;
   /** Those that are to be exported, of a part of the range; oldest first. */
   open(part?: { readonly from?: string; readonly to?: string; readonly newestFirst?: boolean }): OpenDays;
+  /**
+   * Open ones, and those that are over by our clock and not yet by the service's, oldest first: what people miss in the
+   * lake.
+   */
+  unpublished(): Iterable<VesselDay>;
+  /** Dates of those that are not yet over by the service's clock alone. */
+  heldBackDates(): string[];
   /** Dates that have any, oldest first. */
   openDates(): string[];
   isOpen(day: VesselDay): boolean;
@@ -50,6 +57,8 @@ export function createCoverage(options: CoverageOptions): Coverage {
   const all = datesBetween(options.from, options.to);
   /** Vessels by date. */
   const openOf = new Map<string, readonly string[]>();
+  /** Vessels by date, of days that only the service's clock holds back. */
+  const heldBackOf = new Map<string, readonly string[]>();
   const dueOf = new Map<string, number>();
   const openAt = (date: string) => openOf.get(date) ?? [];
 
@@ -67,7 +76,9 @@ export function createCoverage(options: CoverageOptions): Coverage {
     const ofDate = { get: (day: VesselDay) => receipts.get(receiptKey(day)) };
     const range = { vessels: asked, from: date, to: addDays(date, 1) };
     const planned = [...plannedDays(ports, job, range, ofDate)];
-    const due = planned.filter(({ state }) => state !== 'not-due').length;
+    const notDue = planned.filter(({ state }) => state === 'not-due').map(({ day }) => day.vessel);
+    const due = planned.length - notDue.length;
+    heldBackOf.set(date, isDue(job, date, ports.clock.nowMs()) ? notDue : []);
     const open = planned.filter(isToDo).map(({ day }) => day.vessel);
     dueOf.set(date, due + vessels.length - asked.length);
     openOf.set(date, open.length === asked.length ? asked : open);
@@ -87,6 +98,12 @@ export function createCoverage(options: CoverageOptions): Coverage {
         },
       };
     },
+    *unpublished() {
+      for (const date of all)
+        for (const vessel of [...openAt(date), ...(heldBackOf.get(date) ?? [])])
+          yield { job: job.name, vessel, date };
+    },
+    heldBackDates: () => all.filter((date) => (heldBackOf.get(date) ?? []).length > 0),
     openDates: () => all.filter((date) => openAt(date).length > 0),
     isOpen: ({ vessel, date }) => openAt(date).includes(vessel),
     close(days) {

@@ -18,6 +18,9 @@ export const LAKE_KEY = '_lake.json';
 /** Definitions of backfills begin with this. */
 export const BACKFILL_PREFIX = '_backfills/';
 
+/** What a fleet has told of its troubles. */
+export const NOTICES_KEY = '_notices/told.json';
+
 const JOB = `(?<job>${inside(JOB_NAME)})`;
 const VESSEL = `vessel=(?<vessel>${inside(VESSEL_ID)})`;
 const DATE = String.raw`date=(?<date>\d{4}-\d{2}-\d{2})`;
