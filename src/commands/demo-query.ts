@@ -2,12 +2,11 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 
 /** What a fleet engineer would ask first: how far, how fast, at what power, with how much fuel. */
-export const FLEET_QUERY = `
+const FLEET_QUERY = `
   WITH mean AS (
     SELECT vessel, date, split_part(id, '/', 2) AS tag,
            avg(coalesce(double_value, long_value)) AS value
-    FROM read_parquet('{lake}/measurements/*/*/*.parquet',
-                      hive_partitioning = true)
+    FROM {rows}
     GROUP BY ALL
   ), day AS (
     SELECT vessel, date,
@@ -25,13 +24,32 @@ export const FLEET_QUERY = `
            AS kg_per_nm
   FROM day ORDER BY vessel, date`;
 
-/** Heading and rows of the fleet query on a lake folder. */
-export async function queryFleet(lakeDir: string): Promise<(string | number)[][]> {
+/** The query over a relation of readings with their vessel and date. */
+export function fleetQuery(rows: string): string {
+  return FLEET_QUERY.replace('{rows}', () => rows);
+}
+
+/** Every object of a plain lake. */
+export function globbed(lake: string): string {
+  return `read_parquet('${lake.replaceAll("'", "''")}/measurements/*/*/*.parquet',
+                      hive_partitioning = true)`;
+}
+
+function listed(files: readonly string[]): string {
+  const paths = files.map((path) => `'${path.replaceAll("'", "''")}'`);
+  return `read_parquet([${paths.join(', ')}], hive_partitioning = true)`;
+}
+
+/** Heading and rows of the fleet query on a lake folder, or on these files of it. */
+export async function queryFleet(
+  lakeDir: string,
+  files: readonly string[] | undefined,
+): Promise<(string | number)[][]> {
   const { DuckDBInstance } = await import('@duckdb/node-api');
   const instance = await DuckDBInstance.create();
   const connection = await instance.connect();
   try {
-    return await readTable(connection, FLEET_QUERY.replace('{lake}', lakeDir.replaceAll("'", "''")));
+    return await readTable(connection, fleetQuery(files === undefined ? globbed(lakeDir) : listed(files)));
   } finally {
     connection.closeSync();
     instance.closeSync();

@@ -1,13 +1,16 @@
 /** `demo`: a query service with a made-up fleet, an export of it, and a query on the result. */
-import { relative, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { openApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/config.ts';
+import { readLayout } from '../lake/layout.ts';
+import { readTableFiles } from '../lake/table-files.ts';
 import { addDays, microsToDate, systemClock } from '../model/index.ts';
 import { exportJobs } from '../run/run-jobs.ts';
 import type { RunningService } from '../service/options.ts';
 import { startService } from '../service/service.ts';
+import { createLocalStore } from '../store/local.ts';
 import { formatTable } from '../terminal/format.ts';
 import type { ProgressView } from '../terminal/progress-view.ts';
 import { createProgressView } from '../terminal/progress-view.ts';
@@ -15,13 +18,15 @@ import { writeText } from '../terminal/screen.ts';
 import { formatCoverage } from '../terminal/status-view.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
-import { FLEET_QUERY, queryFleet } from './demo-query.ts';
+import { fleetQuery, globbed, queryFleet } from './demo-query.ts';
 import { isBad, summarize } from './run.ts';
 
 interface DemoOptions {
   /** Folder of the lake. */
   readonly lake: string;
   readonly readingsPerDay: number;
+  /** How the lake is read: `plain` or `delta`; absent: as it is, and plain for a new one. */
+  readonly layout?: string;
 }
 
 const VESSELS = 3;
@@ -42,7 +47,7 @@ export async function demoCommand(context: CommandContext, options: DemoOptions)
     clock: systemClock,
   });
   try {
-    const config = demoConfig(context, service, lakeDir);
+    const config = demoConfig(context, service, lakeDir, options.layout);
     writeText(stdout, `Exporting ${DAYS} days of them into ${lakeDir}\n\n`);
     const view = await exportDemo(context, config);
     const ends = [summarize(view.results), view.closingLine(config.settings.LAKE_URL)];
@@ -56,7 +61,12 @@ export async function demoCommand(context: CommandContext, options: DemoOptions)
 }
 
 /** Settings of the demo: the service that was just started, the lake folder, and the jobs of this package. */
-function demoConfig(context: CommandContext, service: RunningService, lakeDir: string): Config {
+function demoConfig(
+  context: CommandContext,
+  service: RunningService,
+  lakeDir: string,
+  layout: string | undefined,
+): Config {
   return loadConfig({
     LOG_LEVEL: context.env.LOG_LEVEL ?? 'warn',
     QUERY_BASE_URL: service.baseUrl,
@@ -64,6 +74,7 @@ function demoConfig(context: CommandContext, service: RunningService, lakeDir: s
     QUERY_CLIENT_ID: service.clientId,
     QUERY_CLIENT_SECRET: service.clientSecret,
     LAKE_URL: pathToFileURL(lakeDir).href,
+    ...(layout !== undefined && { LAKE_LAYOUT: layout }),
     JOBS_DIR: fileURLToPath(new URL('../../jobs', import.meta.url)),
   });
 }
@@ -94,16 +105,29 @@ async function exportDemo(context: CommandContext, config: Config): Promise<Prog
 async function showResult(context: CommandContext, lakeDir: string): Promise<void> {
   const { stdout } = context;
   const lake = relative(process.cwd(), lakeDir) || '.';
-  const sql = `${FLEET_QUERY.replace('{lake}', lake)};`;
+  const store = createLocalStore(lakeDir);
+  const isTable = (await readLayout(store)) === 'delta';
+  const sql = isTable ? fleetQuery(`delta_scan('${lake}/measurements')`) : fleetQuery(globbed(lake));
   const lines = [
     'How to go on:',
-    `  any SQL       duckdb -c "FROM '${lake}/measurements/*/*/*.parquet' LIMIT 5"`,
+    isTable
+      ? `  any SQL       duckdb -c "FROM delta_scan('${lake}/measurements') LIMIT 5"`
+      : `  any SQL       duckdb -c "FROM '${lake}/measurements/*/*/*.parquet' LIMIT 5"`,
     `  the proof     cat ${lake}/_ledger/measurements/*/*.json`,
     '  your vessels  set QUERY_BASE_URL, QUERY_AUTH_URL, QUERY_CLIENT_ID,',
     '                QUERY_CLIENT_SECRET and LAKE_URL, write jobs into ./jobs,',
     "                then 'vessel-export run'",
     "  a service     'vessel-export service' serves this API as long as you like",
   ];
-  const table = formatTable(await queryFleet(lakeDir));
-  writeText(stdout, `DuckDB on the lake:\n${sql}\n\n${table}\n\n${lines.join('\n')}\n`);
+  const files = isTable ? await readTableFiles(store, 'measurements') : undefined;
+  const table = formatTable(
+    await queryFleet(
+      lakeDir,
+      files?.map(({ key }) => join(lakeDir, key)),
+    ),
+  );
+  const what = isTable
+    ? 'DuckDB on the files that the log of the table names; with its delta extension'
+    : 'DuckDB on the lake';
+  writeText(stdout, `${what}:\n${sql};\n\n${table}\n\n${lines.join('\n')}\n`);
 }

@@ -1,13 +1,18 @@
 /** `service`: serve the query API until interrupted. */
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { endsWithin } from '../concurrency.ts';
 import { ConfigError, messageOf } from '../errors.ts';
+import { readLayout } from '../lake/layout.ts';
+import { readTableFiles } from '../lake/table-files.ts';
 import { createLog } from '../log.ts';
-import { systemClock, VESSEL_ID } from '../model/index.ts';
+import type { VesselDay } from '../model/index.ts';
+import { JOB_NAME, systemClock, VESSEL_ID } from '../model/index.ts';
 import type { ServiceClient } from '../service/credentials.ts';
 import { startService } from '../service/service.ts';
+import { createLocalStore } from '../store/local.ts';
 import { writeJson, writeLines } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
@@ -49,7 +54,7 @@ export async function serviceCommand(
     host,
     port,
     tenant,
-    data: dataOf(options),
+    data: await dataOf(options),
     ...(options.clients === undefined ? {} : { clients: readClients(options.clients) }),
     ...(rate === undefined ? {} : { ratePerMinute: rate }),
     ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
@@ -86,12 +91,29 @@ export async function serviceCommand(
 }
 
 /** Throws ConfigError where two things are to be served. */
-function dataOf({ data, replay, seed, vessels, readingsPerDay }: ServiceCommandOptions) {
+async function dataOf({ data, replay, seed, vessels, readingsPerDay }: ServiceCommandOptions) {
   if (data !== undefined && replay !== undefined)
     throw new ConfigError('service-options', 'got both --data and --replay, expected one of them');
-  if (data !== undefined) return { dataDir: resolve(data) };
+  if (data !== undefined) return await lakeData(resolve(data));
   if (replay !== undefined) return { replayFile: resolve(replay) };
   return { seed, vessels, readingsPerDay };
+}
+
+/** A lake of files, or with the files that its tables have: others lie beside them. */
+async function lakeData(dataDir: string) {
+  const store = createLocalStore(dataDir);
+  if ((await readLayout(store)) === 'plain') return { dataDir };
+  const files: ServedFile[] = [];
+  for (const entry of await readdir(dataDir, { withFileTypes: true })) {
+    if (!entry.isDirectory() || !JOB_NAME.test(entry.name)) continue;
+    for (const { day, key } of await readTableFiles(store, entry.name))
+      files.push({ ...day, path: join(dataDir, key) });
+  }
+  return { dataDir, files };
+}
+
+interface ServedFile extends VesselDay {
+  readonly path: string;
 }
 
 const VESSELS_RULE = 'expected "*" or a list such as ["IMO9321483"]';

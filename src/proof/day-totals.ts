@@ -1,6 +1,6 @@
 /** A day's readings of each series in three numbers: what reconcile compares, without hours. Pure. */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { CountsJson, DayCounts, Receipt } from '../model/index.ts';
 import { shortName } from '../model/index.ts';
 
@@ -65,12 +65,12 @@ export function totalReadings(totals: DayTotals): number {
 
 /** SHA-256 (hex) of the totals, whatever their order. Equal digests: equal totals. */
 export function totalsDigest(totals: DayTotals): string {
-  const hash = createHash('sha256');
+  let lines = '';
   for (const id of [...totals.keys()].sort()) {
     const { count, firstMicros, lastMicros } = totals.get(id)!;
-    hash.update(`${JSON.stringify(id)} ${count} ${firstMicros ?? '-'} ${lastMicros ?? '-'}\n`);
+    lines += `${JSON.stringify(id)} ${count} ${firstMicros ?? '-'} ${lastMicros ?? '-'}\n`;
   }
-  return hash.digest('hex');
+  return hash('sha256', lines);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Clock, Log } from '../model/index.ts';
 import type { ConnectionLimits } from './connections.ts';
 import type { ServiceClient } from './credentials.ts';
+import type { LakeFile } from './data/lake-files.ts';
 import type { ServiceHooks } from './hooks.ts';
 
 /** How a query service is started. */
@@ -45,9 +46,11 @@ interface MadeUpData {
   readonly readingsPerDay: number;
 }
 
-interface LakeData {
+export interface LakeData {
   /** Folder of a lake that `vessel-export` wrote. */
   readonly dataDir: string;
+  /** Its files, where not every file of its folders is one; absent: all. */
+  readonly files?: readonly LakeFile[];
 }
 
 interface ReplayData {

@@ -109,7 +109,7 @@ async function openData(
   engine: Engine,
   log: Log,
 ): Promise<DataSource> {
-  if ('dataDir' in data) return openLakeSource(data.dataDir, engine, log, signal);
+  if ('dataDir' in data) return openLakeSource(data, engine, log, signal);
   if ('replayFile' in data) return openReplaySource(data.replayFile, log, signal);
   return createMadeUpSource({ ...data, nowMs: () => clock.nowMs() });
 }

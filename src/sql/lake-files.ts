@@ -1,6 +1,8 @@
 /** Where the files of a job are for DuckDB: in the lake's folder, or fetched from a store elsewhere. */
 import { fileURLToPath } from 'node:url';
 import { keyPrefix, objectPrefix, parseObjectKey } from '../lake/keys.ts';
+import { readTableFiles } from '../lake/table-files.ts';
+import type { Layout, Log } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { LakeObject } from './fetched-objects.ts';
 
@@ -19,12 +21,23 @@ export function receiptPattern(folder: string, job: string): string {
   return `${folder.replace(/[[*?]/g, '[$&]')}/${keyPrefix('receipt', job)}*/*.json`;
 }
 
-/** The objects of a job, as the store lists them. */
+/** A lake whose objects can be listed. */
+export interface ListedLake {
+  readonly store: ObjectStore;
+  readonly layout: Layout;
+  readonly log: Log;
+}
+
+/** The objects of a job: as the store lists them, or as its table's log has them. */
 export async function listLakeObjects(
-  store: Pick<ObjectStore, 'list'>,
+  lake: ListedLake,
   job: string,
   signal: AbortSignal,
 ): Promise<LakeObject[]> {
+  return lake.layout === 'plain' ? await listPlain(lake, job, signal) : await listTable(lake, job);
+}
+
+async function listPlain({ store }: ListedLake, job: string, signal: AbortSignal): Promise<LakeObject[]> {
   const objects: LakeObject[] = [];
   for await (const { key, sizeBytes, tag } of store.list(objectPrefix(job))) {
     signal.throwIfAborted();
@@ -32,4 +45,9 @@ export async function listLakeObjects(
     if (day !== undefined) objects.push({ day, key, sizeBytes, tag });
   }
   return objects;
+}
+
+/** What a version of the table has, all of it or nothing. A name is never used again: it is its own tag. */
+async function listTable({ store, log }: ListedLake, job: string): Promise<LakeObject[]> {
+  return (await readTableFiles(store, job, log)).map((file) => ({ ...file, tag: file.key }));
 }

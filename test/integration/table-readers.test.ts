@@ -2,17 +2,20 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { convertLake } from '../../src/lake/convert.ts';
 import type { Receipt } from '../../src/model/index.ts';
 import { dayRange, silentLog, systemClock } from '../../src/model/index.ts';
+import { thisProcess } from '../../src/process/process-id.ts';
+import { createLocalStore } from '../../src/store/local.ts';
 import { createS3Store } from '../../src/store/s3.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { Table } from '../../src/table/table.ts';
 import { openTable, TABLE_RETENTION } from '../../src/table/table.ts';
 import type { DeltaReader } from '../helpers/clickhouse.ts';
-import { clickHouseForTests, DELTA_READERS, s3Table } from '../helpers/clickhouse.ts';
+import { clickHouseForTests, DELTA_READERS, localTable, s3Table } from '../helpers/clickhouse.ts';
 import { duckRows, serviceNames } from '../helpers/lake.ts';
 import type { RunExportOptions, TestService } from '../helpers/run.ts';
-import { DATE, mustExport, OTHER_VESSEL, startTestService, VESSEL } from '../helpers/run.ts';
+import { DATE, mustExport, newLake, OTHER_VESSEL, startTestService, VESSEL } from '../helpers/run.ts';
 import type { TestBucket } from '../helpers/s3.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import type { TempFolder } from '../helpers/temp.ts';
@@ -243,5 +246,41 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
       [DATE, 1, 1, 0, 0],
       ['2026-01-07', 1, 0, 1, 1],
     ]);
+  });
+
+  test('a lake that was converted in place, in a folder, and exported into since', async () => {
+    await using lake = await newLake();
+    const local = createLocalStore(lake.dir);
+    const run = { service, lakeUrl: lake.url, jobs: { measurements: JOB } };
+    await mustExport({ ...run, args: { from: DATE, to: '2026-01-08' } });
+    const counts = async () => {
+      const rows: [string, string][] = [];
+      for await (const { key } of local.list('_ledger/measurements/')) {
+        const receipt = JSON.parse(Buffer.from((await local.get(key))!.bytes).toString()) as Receipt;
+        if (receipt.rows > 0) rows.push([`${receipt.vessel} ${receipt.date}`, String(receipt.rows)]);
+      }
+      return rows.sort();
+    };
+    const rows = async (reader: DeltaReader, sql: string) =>
+      await clickHouse!.tableRows(localTable(join(lake.dir, 'measurements')), sql, { reader });
+    async function expectSameCounts(): Promise<void> {
+      const days =
+        "SELECT vessel || ' ' || toString(date) AS day, count() FROM TABLE GROUP BY day ORDER BY day";
+      const truth = await counts();
+      expect(await rows('delta-kernel', days)).toEqual(truth);
+      // Its own reader knows no partitions in a folder.
+      const total = truth.reduce((sum, [, count]) => sum + Number(count), 0);
+      expect(await rows("ClickHouse's own reader", 'SELECT count() FROM TABLE')).toEqual([[String(total)]]);
+    }
+    const clock = { ...systemClock, sleep: async () => {} };
+    const ports = { store: local, clock, log: silentLog, self: thisProcess(), say: () => {} };
+    await convertLake({ ...ports, signal: new AbortController().signal });
+    // It ends with a checkpoint: so both can read a folder.
+    await expectSameCounts();
+    service.overlay.addReadings(series, [{ timestampMicros: NOON_MICROS + 3, valueText: '3.5' }]);
+    await mustExport({ ...run, args: { from: DATE, vessel: [VESSEL], force: true } });
+    const [[first]] = (await counts()) as [[string, string]];
+    expect(first).toBe(`${VESSEL} ${DATE}`);
+    await expectSameCounts();
   });
 });

@@ -1,5 +1,6 @@
 /**
- * An exported lake as a data source: `<job>/vessel=…/date=…/data.parquet`, as vessel-export writes it. Jobs are
+ * An exported lake as a data source: `<job>/vessel=…/date=…/data.parquet`, as vessel-export writes it, or the files that
+ * the tables of a delta lake have. Jobs are
  * told apart by their columns. Where several measurement jobs hold the same series on one day, the first job by
  * name gives its readings. Files are listed when the service starts.
  */
@@ -8,6 +9,7 @@ import { sqlText } from '../../duckdb/locked.ts';
 import { ConfigError, messageOf } from '../../errors.ts';
 import type { Log, Micros, TimeRange } from '../../model/index.ts';
 import { dateToMicros, MICROS_PER_DAY, MICROS_PER_SECOND, microsToDate } from '../../model/index.ts';
+import type { LakeData } from '../options.ts';
 import type { Work } from '../turns.ts';
 import { STEPS_PER_LOOK } from '../turns.ts';
 import { BatchBuilder } from './batch-builder.ts';
@@ -25,19 +27,21 @@ const SLICE_READINGS = 262_144;
  * signal's reason when it is aborted.
  */
 export async function openLakeSource(
-  dataDir: string,
+  { dataDir, files: given }: LakeData,
   engine: Engine,
   log: Log,
   signal?: AbortSignal,
 ): Promise<DataSource> {
   try {
     await using connection = await engine.connect(signal);
-    const files = await listLakeFiles(dataDir);
+    const files = given ?? (await listLakeFiles(dataDir));
     const datasets = await classifyJobs(connection, files);
     const measurements = files.filter((file) => datasets.get(file.job) === 'measurements');
     const metadata = files.filter((file) => datasets.get(file.job) === 'metadata');
     if (measurements.length + metadata.length === 0)
-      throw new Error('found no <job>/vessel=IMO…/date=…/data.parquet with measurements or metadata');
+      throw new Error(
+        `found no ${given === undefined ? '<job>/vessel=IMO…/date=…/data.parquet' : 'file of a table'} with measurements or metadata`,
+      );
     const series = await readSeries(connection, metadata, measurements);
     log.info({ dataDir, series: series.length, vesselDays: measurements.length }, 'serving a lake');
     return lakeSource(series, measurements, engine);
