@@ -104,9 +104,9 @@ export function compareCounts(ours: DayCounts, source: DayCounts, options: Compa
 }
 
 /** Hours in which either side has readings, also such as are no hours of the day. */
-function hoursOf(timeSeriesId: string, ...sides: readonly DayCounts[]): number[] {
-  const hours = sides.flatMap((side) => [...(side.bySeries.get(timeSeriesId) ?? []).keys()]);
-  return [...new Set(hours)].sort((a, b) => a - b);
+function hoursOf(timeSeriesId: string, a: DayCounts, b: DayCounts): number[] {
+  const hoursIn = (side: DayCounts) => side.bySeries.get(timeSeriesId)?.length ?? 0;
+  return Array.from({ length: Math.max(hoursIn(a), hoursIn(b)) }, (_, hour) => hour);
 }
 
 function compareOne(

@@ -236,7 +236,7 @@ async function deepen(
     context,
     receipt,
     counts,
-    path: temp.path,
+    object: { path: temp.path, rows: receipt.rows },
     readBack,
     sameSettings: hasSettings(job, receipt),
     onRemark,
