@@ -26,7 +26,8 @@ async function keepSmall() {
   setFlagsFromString('--semi-space-growth-factor=1');
   // These make much garbage, and little of it at a time would have to be looked at so often that it took a fifth more
   // processor time.
-  if (['reconcile', 'status', 'verify'].includes(process.argv[2])) setFlagsFromString('--min-semi-space-size=8');
+  if (['reconcile', 'status', 'verify'].includes(process.argv[2]))
+    setFlagsFromString('--min-semi-space-size=8');
   // These read gigabytes and keep little of it: the old generation is collected when it has doubled, not when it is
   // four times as large. A reconcile of a thousand vessels takes 230 MB so, and 400 MB without; and a fifth more time.
   if (['reconcile', 'status'].includes(process.argv[2])) setFlagsFromString('--heap-growing-percent=100');
