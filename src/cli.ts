@@ -12,6 +12,7 @@ import {
   EXIT_USAGE,
 } from './commands/context.ts';
 import { COMMANDS } from './commands/table.ts';
+import { ENV_FILE, withEnvFile } from './config/env-file.ts';
 import { CancelledError, ConfigError, codeOf, messageOf, VesselExportError } from './errors.ts';
 import type { Log } from './model/index.ts';
 import { cleanListing } from './model/index.ts';
@@ -56,7 +57,7 @@ function sayPlainly(text: string): void {
 }
 
 function isLongRunning(argv: readonly string[]): boolean {
-  const name = argv.slice(2).find((word) => !word.startsWith('-'));
+  const name = argv.slice(2).find((word, at) => !word.startsWith('-') && argv[at + 1] !== '--env-file');
   return COMMANDS.some((row) => row.name === name && row.isLongRunning === true);
 }
 
@@ -188,6 +189,11 @@ function buildProgram(context: CommandContext, log: Log | undefined, done: Done)
     )
     .version(readVersion())
     .option('--no-color', 'write without colours, as NO_COLOR does')
+    .option(
+      '--env-file <file>',
+      `settings that the environment does not have (default: ${ENV_FILE}, if there is one)`,
+    )
+    .option('--no-env-file', 'take settings from the environment alone')
     .exitOverride()
     .showHelpAfterError(`(run 'vessel-export --help' for the commands)`)
     .configureHelp({ styleTitle: (title) => paint(context.stdout, 'bold', title) })
@@ -197,11 +203,48 @@ function buildProgram(context: CommandContext, log: Log | undefined, done: Done)
         log === undefined ? writeLines(context.stderr, text) : log.error({ code: 'usage' }, text.trim()),
     });
   addExamples(program, ['demo', 'run measurements --from 2026-01-01 --to 2026-02-01', 'run --help']);
-  for (const row of COMMANDS) addCommand(program, row, context, done);
+  const settingsOf: SettingsOf = (row) => withSettings(context, program.opts<EnvOptions>(), row, log);
+  for (const row of COMMANDS) addCommand(program, row, context, settingsOf, done);
   return program;
 }
 
-function addCommand(parent: Command, row: CommandRow, context: CommandContext, done: Done): void {
+interface EnvOptions {
+  readonly envFile?: string | false;
+}
+
+type SettingsOf = (row: CommandRow) => CommandContext;
+
+/** The context with what a file of settings adds to the environment, and a word on what is wrong with that. */
+function withSettings(
+  context: CommandContext,
+  { envFile: path }: EnvOptions,
+  row: CommandRow,
+  log: Log | undefined,
+): CommandContext {
+  // Nothing is said in the middle of somebody's typing.
+  if (row.hidden === true) return context;
+  const { env, envFile } = withEnvFile(context.env, path);
+  // The SDK of the store reads these by itself; nothing else of a file becomes known to the whole process.
+  for (const name of envFile?.names ?? []) if (name.startsWith('AWS_')) process.env[name] = env[name];
+  if (row.tellsOfEnvFile !== true && !['error', 'silent'].includes(env.LOG_LEVEL ?? ''))
+    for (const warning of envFile?.warnings ?? [])
+      (log ?? commandLog({ env, stderr: context.stderr }, 'warn')).warn({}, warning);
+  const { stdout, stderr } = context;
+  return {
+    ...{ env, envFile, stdout, stderr },
+    get signal() {
+      return context.signal;
+    },
+  };
+}
+
+function addCommand(
+  parent: Command,
+  row: CommandRow,
+  context: CommandContext,
+  settingsOf: SettingsOf,
+  done: Done,
+): void {
   const {
     name,
     summary,
@@ -220,7 +263,7 @@ function addCommand(parent: Command, row: CommandRow, context: CommandContext, d
   }
   if (secondArgument !== undefined) command.argument(...secondArgument);
   for (const option of options) command.addOption(optionOf(option));
-  for (const subcommand of subcommands) addCommand(command, subcommand, context, done);
+  for (const subcommand of subcommands) addCommand(command, subcommand, context, settingsOf, done);
   if (subcommands.length > 0) {
     // What stands after a subcommand is its own.
     const names = subcommands.map((subcommand) => subcommand.name).join(' | ');
@@ -230,8 +273,9 @@ function addCommand(parent: Command, row: CommandRow, context: CommandContext, d
   addExamples(command, examples);
   command.action(async (...given) => {
     const [first, second, third] = argument === undefined ? [undefined, ...given] : given;
-    if (secondArgument === undefined) done(await row.perform(context, first, second));
-    else done(await row.perform(context, [first, second], third));
+    const own = settingsOf(row);
+    if (secondArgument === undefined) done(await row.perform(own, first, second));
+    else done(await row.perform(own, [first, second], third));
   });
 }
 

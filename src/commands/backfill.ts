@@ -2,7 +2,7 @@
 import type { AppOverrides } from '../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../concurrency.ts';
 import type { Config } from '../config/config.ts';
-import { loadConfig, pickJobs } from '../config/config.ts';
+import { pickJobs } from '../config/config.ts';
 import type { DataError } from '../errors.ts';
 import { CancelledError, ConfigError, messageOf } from '../errors.ts';
 import {
@@ -33,6 +33,7 @@ import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
 import type { AskedDates, RangeOptions } from './dates.ts';
 import { askedDates } from './dates.ts';
+import { readConfig } from './open.ts';
 import type { OutputOptions } from './results.ts';
 import { openOutput } from './results.ts';
 
@@ -56,7 +57,7 @@ export async function backfillCommand(
   followMs: number = FOLLOW_MS,
 ): Promise<number> {
   const asked = askedDates(options, (overrides.clock ?? systemClock).nowMs());
-  const config = loadConfig(context.env);
+  const config = readConfig(context);
   const job = pickJobs(config, [jobName])[0]!;
   if (job.dataset === 'metadata') {
     throw new ConfigError(
@@ -160,7 +161,7 @@ export async function backfillActionCommand(
   overrides: AppOverrides = {},
   options: Pick<OutputOptions, 'json'> = {},
 ): Promise<number> {
-  const config = loadConfig(context.env);
+  const config = readConfig(context);
   return withFleet(context, config, overrides, async (fleet) => {
     if (action === 'list') return await list(context, config, fleet, options);
     if (ids.length === 0) throw new ConfigError('usage', `backfill ${action}: expected the id of a backfill`);

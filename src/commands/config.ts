@@ -10,7 +10,7 @@ import { openOutput } from './results.ts';
 
 /** Print settings and jobs; exit code 2 when any of them is wrong. */
 export function configCommand(context: CommandContext, options: Pick<OutputOptions, 'json'>): number {
-  const { settings, jobs, faults, warnings } = showSettings(context.env);
+  const { settings, jobs, faults, warnings } = showSettings(context.env, context.envFile);
   const { stdout, stderr } = context;
   const output = openOutput(stdout, 'config', options);
   for (const setting of settings) output.add('settings', setting);

@@ -1,3 +1,4 @@
+import type { EnvFile } from '../config/environment.ts';
 import { readTraceContext } from '../fetch/trace.ts';
 import { createLog } from '../log.ts';
 import type { Log } from '../model/index.ts';
@@ -6,7 +7,10 @@ import { paint, writeText } from '../terminal/screen.ts';
 
 /** What a command is given of its process. */
 export interface CommandContext {
+  /** With what a file of settings adds to it. */
   readonly env: NodeJS.ProcessEnv;
+  /** That file, where there is one. */
+  readonly envFile?: EnvFile | undefined;
   readonly stdout: Screen;
   readonly stderr: Screen;
   /**
@@ -54,6 +58,8 @@ export type OptionRow = readonly [flags: string, meaning: string, fallback?: str
 export interface CommandRow {
   readonly name: string;
   readonly summary: string;
+  /** It says itself what is wrong with the file of settings. */
+  readonly tellsOfEnvFile?: boolean;
   /** `<required>`, `[optional]`, `[several...]`. */
   readonly argument?: readonly [name: string, meaning: string, choices?: readonly string[]];
   /** What follows the argument. */

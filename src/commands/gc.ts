@@ -1,5 +1,4 @@
 /** `gc`: what unfinished exports left behind. Shows it; removes it only with `--yes`. */
-import { loadLakeConfig } from '../config/config.ts';
 import type { GarbageItem } from '../lake/garbage.ts';
 import { findGarbage } from '../lake/garbage.ts';
 import type { Clock } from '../model/index.ts';
@@ -11,6 +10,7 @@ import { formatTable } from '../terminal/format.ts';
 import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_OK } from './context.ts';
+import { readLakeConfig } from './open.ts';
 import type { Item, OutputOptions } from './results.ts';
 import { openOutput } from './results.ts';
 
@@ -27,7 +27,7 @@ export async function gcCommand(
   overrides: { readonly clock?: Clock } = {},
 ): Promise<number> {
   const output = openOutput(context.stdout, 'gc', options);
-  const { settings } = loadLakeConfig(context.env);
+  const { settings } = readLakeConfig(context);
   const clock = overrides.clock ?? systemClock;
   const store = await openStore(settings.LAKE_URL, context.env);
   const items: ShownItem[] = [];

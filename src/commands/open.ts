@@ -1,13 +1,23 @@
 /** What commands begin with: settings, the jobs that are named, a log, and the lake or all that an export needs. */
 import type { AppOverrides } from '../app.ts';
 import { openApp } from '../app.ts';
-import type { LakeConfig } from '../config/config.ts';
+import type { Config, LakeConfig } from '../config/config.ts';
 import { loadConfig, loadLakeConfig, pickJobs } from '../config/config.ts';
 import { openStore } from '../store/open-store.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog } from './context.ts';
 
 type WriteLine = (line: string) => void;
+
+/** The effective configuration. Throws ConfigError. */
+export function readConfig({ env, envFile }: Pick<CommandContext, 'env' | 'envFile'>): Config {
+  return loadConfig(env, undefined, envFile);
+}
+
+/** The same, for those who ask nothing of the service. */
+export function readLakeConfig({ env, envFile }: Pick<CommandContext, 'env' | 'envFile'>): LakeConfig {
+  return loadLakeConfig(env, undefined, envFile);
+}
 
 /** A configuration, the jobs of it that are named, and a log. `write` as in `commandLog`. Throws ConfigError. */
 export function configure<C extends LakeConfig>(
@@ -27,7 +37,7 @@ export async function openExport(
   overrides: AppOverrides,
   write?: WriteLine,
 ) {
-  const configured = configure(context, loadConfig(context.env), names, write);
+  const configured = configure(context, readConfig(context), names, write);
   return { ...configured, app: await openApp(configured.config, context.env, configured.log, overrides) };
 }
 
@@ -43,7 +53,7 @@ export async function openLake(
     const { app, ...opened } = await openExport(context, names, { encoderThreads: 0, ...overrides }, write);
     return { ...opened, store: app.store, client: app.client, close: () => app.close() };
   }
-  const configured = configure(context, loadLakeConfig(context.env), names, write);
+  const configured = configure(context, readLakeConfig(context), names, write);
   const store = await openStore(configured.config.settings.LAKE_URL, context.env);
   return { ...configured, store, client: undefined, close: () => store.close() };
 }

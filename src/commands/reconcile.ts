@@ -2,7 +2,6 @@
 import type { App, AppOverrides } from '../app.ts';
 import { openApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
-import { loadConfig } from '../config/config.ts';
 import { ConfigError } from '../errors.ts';
 import type { ExportTask } from '../export/ports.ts';
 import { createRequestStats } from '../fetch/exchange.ts';
@@ -22,7 +21,7 @@ import type { CommandContext } from './context.ts';
 import { EXIT_FAILED, EXIT_OK } from './context.ts';
 import type { Dates } from './dates.ts';
 import { askedDates, datesOr, formatDates } from './dates.ts';
-import { configure } from './open.ts';
+import { configure, readConfig } from './open.ts';
 import type { Item, Output } from './results.ts';
 import { openOutput } from './results.ts';
 import type { RunOptions } from './run.ts';
@@ -47,7 +46,7 @@ export async function reconcileCommand(
   const asked = askedDates(options, nowMs);
   const output = openOutput(context.stdout, 'reconcile', options);
   const view = createProgressView(context.stderr, systemClock);
-  const { config, jobs, log } = configure(context, loadConfig(context.env), jobNames, view.log);
+  const { config, jobs, log } = configure(context, readConfig(context), jobNames, view.log);
   const opened = await openFor(options, config, context.env, log, overrides);
   const { app } = opened;
   try {

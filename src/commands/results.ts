@@ -6,6 +6,8 @@
  * fails in between, what was printed is no whole JSON.
  */
 import { z } from 'zod';
+import { VALUE_TYPES } from '../catalogue/entries.ts';
+import { CHECK_STATES, CHECK_SUBJECTS } from '../check/result.ts';
 import { ConfigError } from '../errors.ts';
 import { AGGREGATIONS, cleanMessage, JOB_NAME, VESSEL_ID } from '../model/index.ts';
 import { COVERAGE_STATES } from '../status/cells.ts';
@@ -37,6 +39,8 @@ const durationMs = z.number().min(0).describe('milliseconds');
 const code = text.describe('stable word that scripts may match');
 const message = text.describe('the same for people');
 const instant = z.iso.datetime();
+const lastTime = instant.nullable();
+const jobNames = z.array(job).readonly().describe('that select it');
 const asMetadataHasIt = text.describe('IMO and seven digits, or the text of metadata that should be');
 const vesselTrouble = o({
   job,
@@ -222,11 +226,18 @@ export const RESULTS = {
       }),
     },
   },
+  convert: {
+    summary: { converted: z.boolean().describe('false: it was a delta lake already') },
+    lists: {
+      jobs: o({ job, vesselDays, sizeBytes }),
+      days: o({ ...day, message }).describe('published, and not in the table of their job'),
+    },
+  },
   gc: {
     summary: {},
     lists: {
       items: o({
-        kind: z.enum(['claim', 'upload', 'note', 'probe', 'temp-file']),
+        kind: z.enum(['claim', 'upload', 'file', 'note', 'probe', 'temp-file']),
         key: text,
         state: z.enum(['removed', 'would-be-removed', 'kept', 'in-use']),
         message,
@@ -253,6 +264,54 @@ export const RESULTS = {
   'schedule-once': {
     summary: {},
     lists: { jobs: o({ job, enqueued: vesselDays, ...waiting }) },
+  },
+  vessels: {
+    summary: {},
+    lists: {
+      vessels: o({
+        vessel,
+        name: text.nullable(),
+        series: whole.describe('that the queries for vessels list'),
+        lastTime: lastTime.describe('of its last reading; null: none in the days that were looked at'),
+        readings: readings.nullable().describe('in the days that were looked at; null: none were'),
+        jobs: jobNames,
+      }),
+    },
+  },
+  series: {
+    summary: { listed: whole.describe('before --search') },
+    lists: {
+      series: o({
+        select: text.describe('how a job selects it'),
+        vessel: vessel.nullable(),
+        vesselName: text.nullable(),
+        timeSeriesId: text,
+        names: z.record(text, text).describe('domain: name in it'),
+        name: text.nullable(),
+        description: text.nullable(),
+        source: text.nullable(),
+        unit: text.nullable(),
+        rangeLow: z.number().nullable(),
+        rangeHigh: z.number().nullable(),
+        type: z.enum(VALUE_TYPES).nullable().describe('of its last reading'),
+        lastTime,
+        lastValue: text.nullable().describe('JSON of the last reading'),
+        readings: readings.nullable().describe('in the days that were looked at; null: none were'),
+        jobs: jobNames,
+      }),
+    },
+  },
+  check: {
+    summary: { totals: z.record(z.enum(CHECK_STATES), whole) },
+    lists: {
+      checks: o({
+        subject: z.enum(CHECK_SUBJECTS),
+        check: text.describe('what was checked: a stable word, or the name of a job'),
+        state: z.enum(CHECK_STATES),
+        code: code.optional().describe('of what has failed, or is worth a warning: a stable word'),
+        message,
+      }),
+    },
   },
   config: {
     summary: {},

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AppOverrides } from '../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../concurrency.ts';
-import { loadConfig } from '../config/config.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { openFleet } from '../fleet/fleet.ts';
 import { runFleetProcess } from '../fleet/fleet-process.ts';
@@ -14,6 +13,7 @@ import { formatTable } from '../terminal/format.ts';
 import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
+import { readConfig } from './open.ts';
 import type { OutputOptions } from './results.ts';
 import { openOutput } from './results.ts';
 
@@ -30,7 +30,7 @@ export async function scheduleCommand(
   intervalMs?: number,
 ): Promise<number> {
   const { env } = context;
-  const config = loadConfig(env);
+  const config = readConfig(context);
   const { signal } = context;
   const log = commandLog(context, config.settings.LOG_LEVEL);
   const open = ({ planning, redis, prefix }: Fleet, metrics?: Metrics) =>
@@ -41,6 +41,7 @@ export async function scheduleCommand(
       ...(metrics && {
         onPlanned: metrics.onPlanned,
         onDiscovered: metrics.onDiscovered,
+        onFailed: (job, { failed, refused }) => metrics.onFailed(job, failed.length, refused.length),
         onRemarked: metrics.onRemarked,
         onLooked: metrics.onLooked,
         onLookedBack: metrics.onLookedBack,

@@ -21,6 +21,7 @@ interface ServiceCommandOptions {
   readonly tenant: string;
   readonly seed: number;
   readonly data?: string;
+  readonly replay?: string;
   readonly clients?: string;
   readonly vessels: number;
   readonly readingsPerDay: number;
@@ -42,13 +43,13 @@ export async function serviceCommand(
   context: CommandContext,
   options: ServiceCommandOptions,
 ): Promise<number> {
-  const { host, port, tenant, seed, vessels, readingsPerDay, rate, maxConcurrency, latency } = options;
+  const { host, port, tenant, rate, maxConcurrency, latency } = options;
   const log = commandLog(context, 'info');
   const service = await startService({
     host,
     port,
     tenant,
-    data: options.data === undefined ? { seed, vessels, readingsPerDay } : { dataDir: resolve(options.data) },
+    data: dataOf(options),
     ...(options.clients === undefined ? {} : { clients: readClients(options.clients) }),
     ...(rate === undefined ? {} : { ratePerMinute: rate }),
     ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
@@ -82,6 +83,15 @@ export async function serviceCommand(
   if (!(await endsWithin(service.close(), STOP_MS, systemClock)))
     log.warn({ afterMs: STOP_MS }, 'some work did not stop; the process ends without it');
   return EXIT_OK;
+}
+
+/** Throws ConfigError where two things are to be served. */
+function dataOf({ data, replay, seed, vessels, readingsPerDay }: ServiceCommandOptions) {
+  if (data !== undefined && replay !== undefined)
+    throw new ConfigError('service-options', 'got both --data and --replay, expected one of them');
+  if (data !== undefined) return { dataDir: resolve(data) };
+  if (replay !== undefined) return { replayFile: resolve(replay) };
+  return { seed, vessels, readingsPerDay };
 }
 
 const VESSELS_RULE = 'expected "*" or a list such as ["IMO9321483"]';

@@ -1,12 +1,12 @@
 /** `worker`: export vessel-days from the queue until told to stop. */
 import type { AppOverrides } from '../app.ts';
 import { endsAfter } from '../concurrency.ts';
-import { loadConfig } from '../config/config.ts';
 import { runFleetProcess } from '../fleet/fleet-process.ts';
 import type { Work, WorkTimes } from '../fleet/work.ts';
 import { startWork } from '../fleet/work.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
+import { readConfig } from './open.ts';
 
 /** Work until the signal, then hand back what is under way; the exit code. `overrides` and `times` are for tests. */
 export async function workerCommand(
@@ -15,7 +15,7 @@ export async function workerCommand(
   times: WorkTimes = {},
 ): Promise<number> {
   const { env } = context;
-  const config = loadConfig(env);
+  const config = readConfig(context);
   const { signal } = context;
   const { LOG_LEVEL, WORKER_CONCURRENCY } = config.settings;
   const log = commandLog(context, LOG_LEVEL);

@@ -3,7 +3,7 @@ import { ConfigError } from '../errors.ts';
 import type { Job } from '../model/index.ts';
 import { cleanMessage } from '../model/index.ts';
 import { didYouMean } from './did-you-mean.ts';
-import type { Environment, Origin } from './environment.ts';
+import type { EnvFile, Environment, Origin } from './environment.ts';
 import { misspelledVariables, readEnvironment, show } from './environment.ts';
 import type { JobDefinition, ReadJobs } from './jobs.ts';
 import { defineJobs, readJobs } from './jobs.ts';
@@ -33,21 +33,41 @@ export interface LakeConfig extends Pick<Config, 'jobs'> {
 export type JobDefinitions = Readonly<Record<string, JobDefinition>>;
 
 /** The effective configuration. Throws ConfigError `configuration` that names every fault at once. */
-export function loadConfig(env: Environment, definitions?: JobDefinitions): Config {
-  return load(env, new Set(), definitions);
+export function loadConfig(env: Environment, definitions?: JobDefinitions, envFile?: EnvFile): Config {
+  return load(env, new Set(), definitions, envFile);
 }
 
 /** The same, for those who ask nothing of the service. */
-export function loadLakeConfig(env: Environment, definitions?: JobDefinitions): LakeConfig {
-  return load(env, new Set(SERVICE_SETTINGS), definitions);
+export function loadLakeConfig(
+  env: Environment,
+  definitions?: JobDefinitions,
+  envFile?: EnvFile,
+): LakeConfig {
+  return load(env, new Set(SERVICE_SETTINGS), definitions, envFile);
+}
+
+/** A Config for asking the service what it has: there may be no lake yet, and no job that is right. */
+interface ServiceConfig {
+  readonly settings: Omit<Settings, 'LAKE_URL'>;
+  readonly jobs: readonly Job[];
+  readonly jobFaults: readonly string[];
+}
+
+/** The same, for those who ask the service alone. Throws ConfigError for faults of settings. */
+export function loadServiceConfig(env: Environment, envFile?: EnvFile): ServiceConfig {
+  const { JOBS_DIR } = readEnvironment(env, new Set(), envFile).settings;
+  const { settings } = load({ ...env, LAKE_URL: undefined }, new Set(['LAKE_URL']), {}, envFile);
+  const { jobs, faults: jobFaults } = jobsIn(JOBS_DIR);
+  return { settings, jobs, jobFaults: cleanFaults(jobFaults) };
 }
 
 function load(
   env: Environment,
   mayBeMissing: ReadonlySet<VariableName>,
   definitions: JobDefinitions | undefined,
+  envFile: EnvFile | undefined,
 ): Config {
-  const { settings, origins, faults } = readEnvironment(env, mayBeMissing);
+  const { settings, origins, faults } = readEnvironment(env, mayBeMissing, envFile);
   const jobs = definitions === undefined ? jobsIn(settings.JOBS_DIR) : defineJobs(definitions);
   const all = cleanFaults([...faults, ...jobs.faults]);
   if (all.length > 0) {
@@ -92,17 +112,36 @@ interface ShownSetting {
   readonly meaning: string;
 }
 
-/**
- * Every variable with its effective value, secrets masked, and where it came from; faults beside them, and as
- * warnings what is probably misspelt.
- */
-export function showSettings(env: Environment): {
-  settings: ShownSetting[];
-  jobs: readonly Job[];
-  faults: string[];
-  warnings: string[];
-} {
-  const { settings, origins, faults, wrong } = readEnvironment(env);
+/** Settings and jobs as far as they can be read, with every fault, for those who go on in spite of it. */
+export interface SurveyedConfig {
+  readonly settings: Partial<Settings>;
+  readonly jobs: readonly Job[];
+  readonly faults: readonly string[];
+  /** What is probably misspelt, and what is wrong with the file of settings. */
+  readonly warnings: readonly string[];
+}
+
+/** What can be read of an environment and of the job files; throws nothing. */
+export function surveyConfig(env: Environment, envFile?: EnvFile): SurveyedConfig {
+  const { settings, faults } = readEnvironment(env, new Set(), envFile);
+  const jobs = jobsIn(settings.JOBS_DIR);
+  const misspelt = misspelledVariables(env).map(
+    ([found, meant]) => `${found} is set and no setting; did you mean ${meant}?`,
+  );
+  return {
+    settings,
+    jobs: jobs.jobs,
+    faults: cleanFaults([...faults, ...jobs.faults]),
+    warnings: cleanFaults([...misspelt, ...(envFile?.warnings ?? [])]),
+  };
+}
+
+/** The same, with every variable as it may be shown: its effective value, secrets masked, and where it came from. */
+export function showSettings(
+  env: Environment,
+  envFile?: EnvFile,
+): Omit<SurveyedConfig, 'settings'> & { readonly settings: readonly ShownSetting[] } {
+  const { settings, origins, wrong } = readEnvironment(env, new Set(), envFile);
   const shown = (VARIABLES as readonly (Variable & { name: VariableName })[]).map((variable) => {
     const bad = wrong[variable.name];
     const value = settings[variable.name];
@@ -115,14 +154,5 @@ export function showSettings(env: Environment): {
       meaning: variable.meaning,
     };
   });
-  const jobs = jobsIn(settings.JOBS_DIR);
-  const warnings = misspelledVariables(env).map(
-    ([found, meant]) => `${found} is set and no setting; did you mean ${meant}?`,
-  );
-  return {
-    settings: shown,
-    jobs: jobs.jobs,
-    faults: cleanFaults([...faults, ...jobs.faults]),
-    warnings: cleanFaults(warnings),
-  };
+  return { ...surveyConfig(env, envFile), settings: shown };
 }

@@ -7,6 +7,15 @@ import { VARIABLES } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** What was taken from a file of settings. */
+export interface EnvFile {
+  readonly path: string;
+  /** The variables that came from there. */
+  readonly names: ReadonlySet<string>;
+  /** What is worth a word, and stops nothing. */
+  readonly warnings: readonly string[];
+}
+
 /** Where an effective setting came from. */
 export type Origin = 'environment' | 'default' | 'demo' | `file ${string}`;
 
@@ -31,6 +40,7 @@ const KNOWN_NAMES = new Set(
 export function readEnvironment(
   env: Environment,
   mayBeMissing: ReadonlySet<VariableName> = new Set(),
+  envFile?: EnvFile,
 ): ReadEnvironment {
   const settings: Record<string, unknown> = {};
   const origins: Partial<Record<VariableName, Origin>> = {};
@@ -38,7 +48,7 @@ export function readEnvironment(
   const faults: string[] = [];
   for (const variable of ALL) {
     if (mayBeMissing.has(variable.name) && !isSet(variable, env)) continue;
-    const found = findText(variable, env);
+    const found = findText(variable, env, envFile);
     if (found === undefined) continue;
     if ('fault' in found) {
       faults.push(found.fault);
@@ -61,7 +71,7 @@ export function readEnvironment(
   const typed = settings as Partial<Settings>;
   for (const [name, fault] of plainHttpFaults(typed)) {
     faults.push(fault);
-    wrong[name] = { origin: 'environment', shown: `'${typed[name]}'` };
+    wrong[name] = { origin: origins[name]!, shown: `'${typed[name]}'` };
   }
   if (typed.REDIS_PASSWORD !== undefined && typed.REDIS_URL && new URL(typed.REDIS_URL).password !== '') {
     faults.push('REDIS_PASSWORD: set, and REDIS_URL holds a password too, expected one of them');
@@ -84,18 +94,20 @@ function isSet({ name }: Variable, env: Environment): boolean {
 
 type Found = { text: string; origin: Origin } | { fault: string; origin?: Origin };
 
-function findText(variable: Variable, env: Environment): Found | undefined {
+function findText(variable: Variable, env: Environment, envFile: EnvFile | undefined): Found | undefined {
   const { name } = variable;
+  const origin = envFile?.names.has(name) ? (`file ${envFile.path}` as const) : 'environment';
   if (variable.fromFile === true) {
     const found = findSecret(name, env);
-    if (found !== undefined && ('fault' in found || found.text !== '')) return found;
+    if (found !== undefined && ('fault' in found || found.text !== ''))
+      return found.origin === 'environment' ? { ...found, origin } : found;
     // An empty file counts as not set, as an empty variable does.
     if (found !== undefined && variable.optional !== true) {
-      const { origin } = found;
-      return { fault: `${name} (${origin}): it is empty, expected ${variable.rule}`, origin };
+      const fault = `${name} (${found.origin}): it is empty, expected ${variable.rule}`;
+      return { fault, origin: found.origin };
     }
   } else if (env[name]) {
-    return { text: env[name], origin: 'environment' };
+    return { text: env[name], origin };
   }
   const fallback = variable.fallback?.();
   if (fallback !== undefined) return { text: fallback, origin: 'default' };
@@ -104,7 +116,7 @@ function findText(variable: Variable, env: Environment): Found | undefined {
   const near = misspelledVariables(env).filter(([, meant]) => meant === name || meant === `${name}_FILE`);
   const hint = near.map(([found]) => `; ${found} is set: is that what was meant?`).join('');
   return {
-    fault: `${name}: not set, expected ${variable.rule}; set ${places} in the environment (${variable.meaning})${hint}`,
+    fault: `${name}: not set, expected ${variable.rule}; set ${places} in the environment or in .env (${variable.meaning})${hint}`,
   };
 }
 
@@ -126,4 +138,13 @@ function plainHttpFaults(
     const fault = `${name}: got plain http to '${new URL(text).host}', which would show the credentials to the network; expected https, or set QUERY_ALLOW_HTTP=1`;
     return [[name, fault]];
   });
+}
+
+/** Secrets that are no settings of ours. */
+const OTHER_SECRETS: readonly string[] = ['AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
+
+/** Is the value of a variable one, or does it have one in it? */
+export function holdsSecret(name: string, value: string): boolean {
+  const isOurs = ALL.some((variable) => variable.name === name && variable.secret === true);
+  return value !== '' && (isOurs || OTHER_SECRETS.includes(name) || maskUrl(value) !== value);
 }

@@ -1,8 +1,9 @@
 /** The text of a job file, and what YAML makes of it: whatever lies in its place, it is read in bounded time and memory. */
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import type { Document } from 'yaml';
 import { isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { messageOf } from '../errors.ts';
+import type { ReadText } from '../process/small-file.ts';
+import { readSmallText } from '../process/small-file.ts';
 
 /** Ten thousand vessels fit into it; the parser takes its time, and all the more the longer a file is. */
 const MAX_FILE_BYTES = 128 << 10;
@@ -12,43 +13,9 @@ const MAX_ALIASES = 100;
 const MAX_BRACKETS = 4_000;
 const NESTED_SIGNS = /(?:[-?:][ \t]+){50}/;
 
-/** The text, or a fault: what lies there and why it is no job. */
-type ReadText = { readonly text: string; readonly fault?: undefined } | { readonly fault: string };
-
-/** Read a file that is one. Nobody waits for whoever should write into a pipe. */
+/** Read a job file: its text, or a fault. */
 export function readJobText(path: string): ReadText {
-  try {
-    // Opening a device may already do something.
-    const fault = kindFault(statSync(path));
-    if (fault !== undefined) return { fault };
-    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      return kindFault(fstatSync(file)) === undefined ? readBounded(file) : { fault: 'it is being replaced' };
-    } finally {
-      closeSync(file);
-    }
-  } catch (error) {
-    return { fault: `cannot be read: ${messageOf(error)}` };
-  }
-}
-
-function kindFault(stats: Stats): string | undefined {
-  if (stats.isDirectory()) return 'it is a folder, expected a file';
-  if (stats.isFIFO()) return 'it is a pipe, expected a file';
-  return stats.isFile() ? undefined : 'it is a device or a socket, expected a file';
-}
-
-function readBounded(file: number): ReadText {
-  const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
-  let length = 0;
-  for (let read = -1; read !== 0 && length < bytes.length; length += read)
-    read = readSync(file, bytes, length, bytes.length - length, null);
-  if (length > MAX_FILE_BYTES) return { fault: `it is longer than ${MAX_FILE_BYTES} bytes, expected a job` };
-  try {
-    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length)) };
-  } catch {
-    return { fault: 'it is not valid UTF-8; save it as UTF-8' };
-  }
+  return readSmallText(path, MAX_FILE_BYTES, 'a job');
 }
 
 /** What YAML stands for, or faults. */

@@ -1,7 +1,9 @@
 import type { SeriesDictionary } from '../model/index.ts';
 import type { BodyWindow } from './body-window.ts';
 import { SpellingTable } from './spelling-table.ts';
+import { UUID_BYTES, UuidTable } from './uuid-table.ts';
 
+const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const QUOTES = 0x22222222;
 const LOW_BITS = 0x01010101;
@@ -22,6 +24,7 @@ export class IdTable {
   /** Position of the closing quote that the last `codeAt` found. */
   quote = 0;
   readonly #dictionary: SeriesDictionary;
+  readonly #uuids = new UuidTable();
   readonly #spellings = new SpellingTable();
 
   constructor(dictionary: SeriesDictionary) {
@@ -30,6 +33,18 @@ export class IdTable {
 
   /** Code of the id whose first byte is at `start`, or UNUSUAL; sets `quote`. The window must be padded. */
   codeAt(window: BodyWindow, start: number): number {
+    if (window.bytes[start + UUID_BYTES] === QUOTE) {
+      const known = this.#uuids.find(window.view, start);
+      if (known !== UNUSUAL) {
+        this.quote = start + UUID_BYTES;
+        return known;
+      }
+    }
+    return this.#codeOfAny(window, start);
+  }
+
+  /** The same for an id of any length. */
+  #codeOfAny(window: BodyWindow, start: number): number {
     const { view } = window;
     let p = start;
     let hash = 0;
@@ -51,7 +66,9 @@ export class IdTable {
     const length = p - start;
     hash ^= (hash >>> 13) ^ length;
     const known = this.#spellings.find(view, start, length, hash);
-    return known === UNUSUAL ? this.#learn(window, start, p, hash) : known;
+    const code = known === UNUSUAL ? this.#learn(window, start, p, hash) : known;
+    if (code !== UNUSUAL && length === UUID_BYTES) this.#uuids.add(view, start, code);
+    return code;
   }
 
   /** Add a spelling that was not seen before. UNUSUAL when it is not whole or not plainly well formed. */

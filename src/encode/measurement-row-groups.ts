@@ -1,6 +1,6 @@
 import { DataError } from '../errors.ts';
 import type { ColumnBatch, SeriesDictionary } from '../model/index.ts';
-import { appendJsonText, createColumnBatch, JSON_TEXT, jsonTextAt, jsonTextBytes } from '../model/index.ts';
+import { appendJsonTexts, createColumnBatch, JSON_TEXT, jsonTextBytes } from '../model/index.ts';
 import type { Encoder } from './encoder.ts';
 import type { RowGroupBuilder, RowGroupSize, RowStore } from './row-group-builder.ts';
 import { createRowGroupBuilder } from './row-group-builder.ts';
@@ -52,26 +52,34 @@ function copyReadings(to: ColumnBatch, from: ColumnBatch, fromRow: number, toRow
   to.kinds.set(from.kinds.subarray(fromRow, toRow), at);
   to.words.set(from.words.subarray(2 * fromRow, 2 * toRow), 2 * at);
   to.rows = at + toRow - fromRow;
-  if (from.jsonText.count === 0) return;
-  for (let row = at; row < to.rows; row++) {
-    if (to.kinds[row] !== JSON_TEXT) continue;
-    to.words[2 * row] = copyJsonText(to, from, to.words[2 * row]!);
-    to.words[2 * row + 1] = 0;
-  }
+  if (from.jsonText.count > 0) copyJsonTexts(to, from, at);
 }
 
 /** Only a single timestamp can come to as much: what the encoder's memory of 4 GiB holds with its copies. */
 const MAX_TEXT_BYTES = 1024 * 1024 * 1024;
 
-/** Copy an entry of `from`'s heap; its number in `to`'s. */
-function copyJsonText(to: ColumnBatch, from: ColumnBatch, entry: number): number {
-  const text = jsonTextAt(from.jsonText, entry);
-  if (jsonTextBytes(to.jsonText) + text.length > MAX_TEXT_BYTES)
+/** The texts of the rows from `at` on, whose cells are still those of `from`'s heap: a run of its entries. */
+function copyJsonTexts(to: ColumnBatch, from: ColumnBatch, at: number): void {
+  const { kinds, words, rows, jsonText } = to;
+  const entry = jsonText.count;
+  let first = -1;
+  let texts = 0;
+  for (let row = at; row < rows; row++) {
+    if (kinds[row] !== JSON_TEXT) continue;
+    const found = words[2 * row]!;
+    if (first === -1) first = found;
+    if (found !== first + texts) throw new RangeError(`got entry ${found}, expected ${first + texts}`);
+    words[2 * row] = entry + texts++;
+    words[2 * row + 1] = 0;
+  }
+  if (texts === 0) return;
+  const textBytes = jsonTextBytes(from.jsonText, first + texts) - jsonTextBytes(from.jsonText, first);
+  if (jsonTextBytes(jsonText) + textBytes > MAX_TEXT_BYTES)
     throw new DataError(
       'json-text-too-large',
       `got more than ${MAX_TEXT_BYTES} bytes of JSON values at one timestamp, in ${to.rows} rows, expected less, for a row group never ends within a timestamp; select fewer series for this job`,
     );
-  return appendJsonText(to.jsonText, text, 0, text.length);
+  appendJsonTexts(jsonText, from.jsonText, first, first + texts);
 }
 
 function rowsOfText({ rows, kinds, words, jsonText }: ColumnBatch, bytes: number): number {

@@ -97,10 +97,10 @@ async function readText(options: ReadingsOptions, response: QueryResponse, sink:
     onBatch: sink.onBatch,
   });
   try {
-    for await (const chunk of response.body) {
+    await response.body.read((chunk) => {
       decoder.push(chunk);
-      await sealReady(options);
-    }
+      if (options.builder.sealableRows() > 0) return sealReady(options);
+    }, 'copied');
   } catch (error) {
     if (error instanceof RetriableError) decoder.flush();
     throw error;

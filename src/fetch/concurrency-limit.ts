@@ -1,6 +1,8 @@
 import type { Clock, ConcurrencyLimit, RateLimit, Slot } from '../model/ports.ts';
 import { CONCURRENCY_LIMIT_RULES } from '../model/ports.ts';
+import type { Body } from '../model/query.ts';
 import { createWaitingLine } from '../model/waiting-line.ts';
+import { bodyOf } from './body.ts';
 import type { Answer, Send } from './exchange.ts';
 import { retryAfterMs } from './retry.ts';
 
@@ -114,10 +116,12 @@ export function withConcurrencyLimit(concurrencyLimit: ConcurrencyLimit, clock: 
   };
 }
 
-async function* releasing(answer: Answer, slot: Slot): AsyncGenerator<Uint8Array> {
-  try {
-    yield* answer.body;
-  } finally {
-    slot.release();
-  }
+function releasing({ body }: Answer, slot: Slot): Body {
+  return bodyOf(async (take, memory) => {
+    try {
+      await body.read(take, memory);
+    } finally {
+      slot.release();
+    }
+  });
 }

@@ -1,5 +1,7 @@
 import { RetriableError } from '../errors.ts';
 import type { Clock } from '../model/ports.ts';
+import type { Body } from '../model/query.ts';
+import { bodyOf } from './body.ts';
 import { linkSignals, type Send } from './exchange.ts';
 
 export interface DeadlineLimits {
@@ -104,33 +106,38 @@ async function untilSilent(
 }
 
 /** Counts how long the peer is waited for; throws RetriableError `too-slow` where that is too long for what has come. */
-async function* inTime(
-  bytes: AsyncIterable<Uint8Array>,
+function inTime(
+  body: Body,
   silence: Silence,
   clock: Clock,
   { slowBodyGraceMs, leastBytesPerSecond, maxBodyMs }: DeadlineLimits,
   what: string,
   endWatches: () => void,
-): AsyncGenerator<Uint8Array> {
-  const body = bytes[Symbol.asyncIterator]();
+): Body {
   let waitedMs = 0;
   let received = 0;
-  try {
-    for (;;) {
-      silence.sinceMs = clock.monotonicMs();
-      const step = await body.next();
-      waitedMs += clock.monotonicMs() - silence.sinceMs;
-      silence.sinceMs = undefined;
-      if (step.done) return;
-      received += step.value.length;
-      if (waitedMs > Math.min(maxBodyMs, slowBodyGraceMs + (received / leastBytesPerSecond) * 1_000)) {
-        const found = `${received} bytes in ${Math.round(waitedMs / 1_000)} s`;
-        throw new RetriableError('too-slow', `${what}: the answer comes too slowly (${found})`);
-      }
-      yield step.value;
+  const wait = () => {
+    silence.sinceMs = clock.monotonicMs();
+  };
+  const arrived = (bytes: number) => {
+    waitedMs += clock.monotonicMs() - silence.sinceMs!;
+    silence.sinceMs = undefined;
+    received += bytes;
+    if (waitedMs <= Math.min(maxBodyMs, slowBodyGraceMs + (received / leastBytesPerSecond) * 1_000)) return;
+    const found = `${received} bytes in ${Math.round(waitedMs / 1_000)} s`;
+    throw new RetriableError('too-slow', `${what}: the answer comes too slowly (${found})`);
+  };
+  return bodyOf(async (take, memory) => {
+    try {
+      wait();
+      await body.read((chunk) => {
+        arrived(chunk.length);
+        const taken = take(chunk);
+        if (taken === undefined) return wait();
+        return taken.then(wait);
+      }, memory);
+    } finally {
+      endWatches();
     }
-  } finally {
-    endWatches();
-    await body.return?.();
-  }
+  });
 }

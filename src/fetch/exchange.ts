@@ -6,6 +6,7 @@
  *
  * The answer's body is read inside `consume`, so that every layer sees when it ends or breaks off.
  */
+import type { Body } from '../model/query.ts';
 import type { RetryScope } from './retry.ts';
 
 /** One HTTP request, ready to be sent. */
@@ -34,7 +35,7 @@ export interface Answer {
   readonly status: number;
   /** Lower-case names; repeated headers are joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly body: Body;
   /** When its request was sent, on the monotonic clock; the meter writes it. */
   readonly sentMs?: number;
 }

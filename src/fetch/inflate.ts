@@ -1,6 +1,7 @@
-import { pipeline, Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import { createGunzip, type Gunzip } from 'node:zlib';
 import { DataError, FatalError, RetriableError, VesselExportError } from '../errors.ts';
+import type { Body } from '../model/query.ts';
+import { bodyOf, readStream, watchedBody } from './body.ts';
 import type { Answer, Send } from './exchange.ts';
 import { faultOf } from './faults.ts';
 
@@ -27,12 +28,12 @@ export function withInflate(next: Send): Send {
   };
 }
 
-function decoded(answer: Answer, what: string): AsyncIterable<Uint8Array> {
+function decoded(answer: Answer, what: string): Body {
   const encoding = (answer.headers['content-encoding'] ?? '').trim().toLowerCase();
   if (encoding === 'gzip' || encoding === 'x-gzip') return gunzipped(answer.body, what);
   if (encoding !== '' && encoding !== 'identity') {
     // Whatever an error body says, its status is what counts.
-    if (answer.status !== 200) return nothing();
+    if (answer.status !== 200) return nothing;
     throw new FatalError(
       'wrong-encoding',
       `${what}: got the content encoding '${encoding.replace(/[^a-z0-9, -]/g, '?').slice(0, 40)}', asked for gzip or none`,
@@ -51,56 +52,64 @@ function decoded(answer: Answer, what: string): AsyncIterable<Uint8Array> {
   return answer.body;
 }
 
-async function* nothing(): AsyncGenerator<Uint8Array> {}
+const nothing = bodyOf(async () => {});
 
-async function* gunzipped(body: AsyncIterable<Uint8Array>, what: string): AsyncGenerator<Uint8Array> {
-  const gunzip = createGunzip({ chunkSize: GUNZIP_CHUNK_BYTES });
-  let inflatedBytes = 0;
-  const worthwhile = whileInflating(body, () => inflatedBytes, what);
-  pipeline(Readable.from(worthwhile, { objectMode: false }), gunzip, () => {});
-  try {
-    for await (const chunk of gunzip) {
+function gunzipped(body: Body, what: string): Body {
+  return bodyOf(async (take) => {
+    const gunzip = createGunzip({ chunkSize: GUNZIP_CHUNK_BYTES });
+    let inflatedBytes = 0;
+    const reasonOf = (error: unknown) =>
+      error instanceof VesselExportError ? error : faultOf(error, 'body', what);
+    fill(gunzip, body, () => inflatedBytes, what).then(
+      () => gunzip.end(),
+      (error) => gunzip.destroy(error),
+    );
+    const takeInflated = (chunk: Uint8Array) => {
       inflatedBytes += chunk.length;
-      yield chunk;
+      return take(chunk);
+    };
+    try {
+      await readStream(gunzip, takeInflated, reasonOf);
+    } finally {
+      gunzip.destroy();
     }
-  } catch (error) {
-    throw error instanceof VesselExportError ? error : faultOf(error, 'body', what);
-  } finally {
-    gunzip.destroy();
-  }
+  });
 }
 
-/** The bytes of a body, until clearly more of them have come than they decode to: empty blocks may come for ever. */
-async function* whileInflating(
-  body: AsyncIterable<Uint8Array>,
-  inflatedBytes: () => number,
-  what: string,
-): AsyncGenerator<Uint8Array> {
+/** Pass a body on to the decoder, until clearly more has come than it decodes to: empty blocks may come for ever. */
+async function fill(gunzip: Gunzip, body: Body, inflatedBytes: () => number, what: string): Promise<void> {
   let received = 0;
-  for await (const chunk of body) {
+  await body.read((chunk) => {
+    // Who reads what is decoded has had enough.
+    if (gunzip.destroyed) throw new Error('the decoder was closed');
     received += chunk.length;
     if (received > MAX_UNINFLATED_BYTES + inflatedBytes() * (1 + GZIP_OVERHEAD))
       throw new RetriableError(
         'body-broken',
         `${what}: the body is gzip of next to nothing: ${received} bytes decode to ${inflatedBytes()}`,
       );
-    yield chunk;
-  }
+    if (!gunzip.write(chunk)) return untilWritable(gunzip);
+  });
 }
 
-async function* bounded(
-  body: AsyncIterable<Uint8Array>,
-  maxBytes: number,
-  what: string,
-): AsyncGenerator<Uint8Array> {
+function untilWritable(gunzip: Gunzip): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      gunzip.off('drain', done).off('close', done);
+      resolve();
+    };
+    gunzip.on('drain', done).on('close', done);
+  });
+}
+
+function bounded(body: Body, maxBytes: number, what: string): Body {
   let bytes = 0;
-  for await (const chunk of body) {
+  return watchedBody(body, (chunk) => {
     bytes += chunk.length;
     if (bytes > maxBytes)
       throw new DataError(
         'page-too-large',
         `${what}: the answer is larger than ${maxBytes} bytes; ask for less at once`,
       );
-    yield chunk;
-  }
+  });
 }

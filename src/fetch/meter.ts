@@ -1,4 +1,6 @@
 import type { Clock } from '../model/ports.ts';
+import type { Body } from '../model/query.ts';
+import { watchedBody } from './body.ts';
 import type { Answer, RequestStats, Send } from './exchange.ts';
 
 export interface RequestReport {
@@ -51,9 +53,8 @@ export function withMeter(
   };
 }
 
-async function* counted(answer: Answer, sinks: readonly RequestStats[]): AsyncGenerator<Uint8Array> {
-  for await (const chunk of answer.body) {
+function counted({ body }: Answer, sinks: readonly RequestStats[]): Body {
+  return watchedBody(body, (chunk) => {
     for (const sink of sinks) sink.bytes += chunk.length;
-    yield chunk;
-  }
+  });
 }

@@ -9,7 +9,7 @@ interface ServerClock {
 }
 
 /** Clocks further apart are worth a warning. */
-const TOLERANCE_MS = 300_000;
+export const CLOCK_TOLERANCE_MS = 300_000;
 /** An older answer says nothing any more: a machine may have been asleep since. */
 const MAX_AGE_MS = 3_600_000;
 /** The API began on this date; a clock that shows an earlier one was never set. */
@@ -22,7 +22,7 @@ export function createServerClock(clock: Clock, log: Log): ServerClock {
 
   function warnOfDistance(serverMs: number): void {
     const ours = clock.nowMs();
-    if (hasWarned || Math.abs(ours - serverMs) <= TOLERANCE_MS) return;
+    if (hasWarned || Math.abs(ours - serverMs) <= CLOCK_TOLERANCE_MS) return;
     hasWarned = true;
     const iso = (ms: number) => new Date(ms).toISOString();
     log.warn(

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { Agent, type Dispatcher } from 'undici';
+import { bodyOf, createChunkFreer, readStream } from './body.ts';
 import { type Answer, type Attempt, abortable } from './exchange.ts';
 import { faultOf, type Phase } from './faults.ts';
 
@@ -33,13 +34,20 @@ export function createTransport(): Transport {
 
   const send = async <T>(attempt: Attempt<T>): Promise<T> => {
     const response = await request(agent, attempt);
-    // Destroying a body emits an error; who reads it gets it from the iterator.
+    // Destroying a body emits an error; who reads it is told.
     response.body.on('error', () => {});
     try {
       return await attempt.consume({
         status: response.statusCode,
         headers: joinHeaders(response.headers),
-        body: readBody(response.body, attempt),
+        body: bodyOf((take, memory) =>
+          readStream(
+            response.body,
+            take,
+            (error) => reasonOf(error, 'body', attempt),
+            memory === 'copied' ? createChunkFreer() : undefined,
+          ),
+        ),
       });
     } finally {
       if (!response.body.readableEnded) response.body.destroy();
@@ -69,17 +77,6 @@ async function request(agent: Agent, attempt: Attempt<unknown>): Promise<Dispatc
     return await abortable(sent, signal);
   } catch (error) {
     throw reasonOf(error, 'headers', attempt);
-  }
-}
-
-async function* readBody(
-  body: AsyncIterable<Uint8Array>,
-  attempt: Attempt<unknown>,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body;
-  } catch (error) {
-    throw reasonOf(error, 'body', attempt);
   }
 }
 

@@ -2,14 +2,18 @@
  * The grammar of keys in a lake: the one place that makes them and takes them apart. Which names of jobs, vessels and
  * dates may stand in a key is the model's rule; a key with any other is none of ours, and parses to undefined.
  */
+import { hash } from 'node:crypto';
 import type { VesselDay } from '../model/index.ts';
-import { isDate, JOB_NAME, VESSEL_ID } from '../model/index.ts';
+import { formatVesselDay, isDate, JOB_NAME, VESSEL_ID } from '../model/index.ts';
 
 /** What is kept about vessel-days: `<folder>/<job>/date=<date>/vessel=<vessel><end>`. */
 const FOLDERS = { receipt: '_ledger', detail: '_detail', note: '_notes', claim: '_checkpoints' } as const;
 
 /** A published object's name: its folders say whose it is. */
 export const OBJECT_NAME = 'data.parquet';
+
+/** What the lake says of itself. */
+export const LAKE_KEY = '_lake.json';
 
 /** Definitions of backfills begin with this. */
 export const BACKFILL_PREFIX = '_backfills/';
@@ -19,6 +23,8 @@ const VESSEL = `vessel=(?<vessel>${inside(VESSEL_ID)})`;
 const DATE = String.raw`date=(?<date>\d{4}-\d{2}-\d{2})`;
 const PATTERNS = {
   object: new RegExp(`^${JOB}/${VESSEL}/${DATE}/${OBJECT_NAME.replace('.', '[.]')}$`),
+  tableFile: new RegExp(`^${JOB}/${VESSEL}/${DATE}/[0-9a-f]{16}[.]parquet$`),
+  checkpoint: new RegExp(String.raw`^${JOB}/_delta_log/\d{20}[.]checkpoint[.]parquet$`),
   receipt: new RegExp(`^${FOLDERS.receipt}/${JOB}/${DATE}/${VESSEL}[.]json$`),
   detail: new RegExp(`^${FOLDERS.detail}/${JOB}/${DATE}/${VESSEL}[.]json[.]gz$`),
   note: new RegExp(`^${FOLDERS.note}/${JOB}/${DATE}/${VESSEL}[.]json$`),
@@ -40,14 +46,33 @@ export function objectPrefix(job: string, vessel?: string): string {
   return vessel === undefined ? `${job}/` : `${job}/vessel=${vessel}/`;
 }
 
+/** The log of a job's table. */
+export function logKeyPrefix(job: string): string {
+  return `${objectPrefix(job)}_delta_log/`;
+}
+
 /** All claims of a vessel-day begin with this. */
 export function claimPrefix(day: VesselDay): string {
   return `${about('claim', day)}/`;
 }
 
-/** The published object of a vessel-day. */
-export function objectKey({ job, vessel, date }: VesselDay): string {
-  return `${job}/vessel=${vessel}/date=${date}/${OBJECT_NAME}`;
+/** All objects of a vessel-day begin with this. */
+export function dayPrefix({ job, vessel, date }: VesselDay): string {
+  return `${job}/vessel=${vessel}/date=${date}/`;
+}
+
+/** The published object of a vessel-day in a plain lake. */
+export function objectKey(day: VesselDay): string {
+  return `${dayPrefix(day)}${OBJECT_NAME}`;
+}
+
+/**
+ * An object of a vessel-day in a delta lake. `unique` tells the uploads of a day apart: no name is ever used again, so
+ * that a file which some version of the table names is that file for ever.
+ */
+export function tableFileKey(day: VesselDay, unique: string): string {
+  const name = hash('sha256', `${formatVesselDay(day)}\n${unique}`).slice(0, 16);
+  return `${dayPrefix(day)}${name}.parquet`;
 }
 
 export function receiptKey(day: VesselDay): string {
@@ -97,6 +122,16 @@ export function backfillKey(id: string): string {
 
 export function parseObjectKey(key: string): VesselDay | undefined {
   return parseDay(PATTERNS.object, key);
+}
+
+/** The vessel-day of an object of either layout. */
+export function parseDayFileKey(key: string): VesselDay | undefined {
+  return parseDay(PATTERNS.object, key) ?? parseDay(PATTERNS.tableFile, key);
+}
+
+/** Is it a checkpoint of a job's table? */
+export function isCheckpointKey(key: string): boolean {
+  return PATTERNS.checkpoint.test(key);
 }
 
 export function parseReceiptKey(key: string): VesselDay | undefined {

@@ -100,10 +100,13 @@ export function isSameReceipt(read: ReceiptVersion, listed: ReceiptVersion | und
   return read.tag !== '' && read.tag === listed?.tag && read.sizeBytes === listed.sizeBytes;
 }
 
+/** A twentieth larger than at the usual level, in two fifths of the time: of a small vessel-day the longest step. */
+const DETAIL_LEVEL = 4;
+
 /** A detail as it is stored, and the digest of its text (of the text, not of the gzip bytes, which vary). */
 export function packDetail(detail: Detail): { gzip: Uint8Array; sha256: string } {
   const text = jsonBytes(detail);
-  return { gzip: gzipSync(text), sha256: hash('sha256', text) };
+  return { gzip: gzipSync(text, { level: DETAIL_LEVEL }), sha256: hash('sha256', text) };
 }
 
 /** A detail is 150 bytes a series and hour at most: this is a hundred times what 1,000 series make. */

@@ -12,20 +12,35 @@ const LOOP_BYTES = 48;
 export function appendJsonText(heap: JsonTextHeap, bytes: Uint8Array, start: number, end: number): number {
   const from = jsonTextBytes(heap);
   const to = from + end - start;
-  if (to > heap.bytes.length) {
-    const wider = new Uint8Array(Math.max(to, heap.bytes.length * 2, 1024));
-    wider.set(heap.bytes.subarray(0, from));
-    heap.bytes = wider;
-  }
-  if (heap.count === heap.ends.length) {
-    const wider = new Int32Array(Math.max(heap.count * 2, 256));
-    wider.set(heap.ends);
-    heap.ends = wider;
-  }
+  reserve(heap, to, heap.count + 1);
   if (end - start > LOOP_BYTES) heap.bytes.set(bytes.subarray(start, end), from);
   else for (let i = start, to = from; i < end; i++) heap.bytes[to++] = bytes[i]!;
   heap.ends[heap.count] = to;
   return heap.count++;
+}
+
+/** Append entries `[first, end)` of another heap. */
+export function appendJsonTexts(heap: JsonTextHeap, from: JsonTextHeap, first: number, end: number): void {
+  const start = jsonTextBytes(from, first);
+  const shift = jsonTextBytes(heap) - start;
+  const to = jsonTextBytes(from, end);
+  reserve(heap, to + shift, heap.count + end - first);
+  heap.bytes.set(from.bytes.subarray(start, to), start + shift);
+  for (let entry = first; entry < end; entry++) heap.ends[heap.count++] = from.ends[entry]! + shift;
+}
+
+/** Make room for so many bytes and entries. */
+function reserve(heap: JsonTextHeap, bytes: number, entries: number): void {
+  if (bytes > heap.bytes.length) {
+    const wider = new Uint8Array(Math.max(bytes, heap.bytes.length * 2, 1024));
+    wider.set(heap.bytes.subarray(0, jsonTextBytes(heap)));
+    heap.bytes = wider;
+  }
+  if (entries > heap.ends.length) {
+    const wider = new Int32Array(Math.max(entries, heap.count * 2, 256));
+    wider.set(heap.ends);
+    heap.ends = wider;
+  }
 }
 
 /** The text of an entry: a view of the heap. */
@@ -33,7 +48,7 @@ export function jsonTextAt({ bytes, ends }: JsonTextHeap, entry: number): Uint8A
   return bytes.subarray(entry === 0 ? 0 : ends[entry - 1]!, ends[entry]!);
 }
 
-/** Bytes of all texts of a heap. */
-export function jsonTextBytes({ count, ends }: JsonTextHeap): number {
-  return count === 0 ? 0 : ends[count - 1]!;
+/** Bytes of the first `entries` texts of a heap, or of all. */
+export function jsonTextBytes({ count, ends }: JsonTextHeap, entries = count): number {
+  return entries === 0 ? 0 : ends[entries - 1]!;
 }

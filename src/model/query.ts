@@ -4,6 +4,9 @@ import type { TimeRange } from './time.ts';
 export const API_VERSIONS = ['2025-10-31', '2026-09-10', '2026-01-01-beta'] as const;
 export type ApiVersion = (typeof API_VERSIONS)[number];
 
+/** UTC dates after which a version is deactivated; the others have no end that is known. */
+export const API_VERSION_ENDS: Readonly<Partial<Record<ApiVersion, string>>> = { '2025-10-31': '2027-03-10' };
+
 /** The two shapes that the versions give to metadata and statistics. */
 export type WireShape = 'keyed' | 'array';
 
@@ -33,6 +36,21 @@ export interface QueryRequest {
   readonly windowEdges?: 'whole' | 'partial';
 }
 
+/** Takes the next bytes of a body; while a promise of it is pending no others come. What it throws ends the body. */
+export type TakeChunk = (chunk: Uint8Array) => void | Promise<void>;
+
+/**
+ * Push a body to `take`, to its end, from where it has been read to. `copied`: `take` has copied what it needs of a
+ * chunk when it is done with it, and the chunk's memory is given back; else (`kept`) chunks may be kept. Throws what
+ * `take` throws, and RetriableError when the body breaks off or stays idle.
+ */
+export type ReadBody = (take: TakeChunk, memory?: 'kept' | 'copied') => Promise<void>;
+
+/** Bytes of an answer. The iterator costs promises for each chunk: for small bodies, and for who may have enough. */
+export interface Body extends AsyncIterable<Uint8Array> {
+  readonly read: ReadBody;
+}
+
 /** An answer whose headers have arrived with status 200. */
 export interface QueryResponse {
   readonly apiVersion: ApiVersion;
@@ -43,5 +61,5 @@ export interface QueryResponse {
    * Decompressed bytes of the body. Reading it holds one slot of the concurrency limit until it ends, throws or is
    * returned early. Throws RetriableError when the body breaks off or stays idle.
    */
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly body: Body;
 }

@@ -187,10 +187,32 @@ async function firstContact(client: Redis, { shown, why }: Address, patienceMs: 
   }
 }
 
-async function checkServer(client: Redis, { shown }: Address, log: Log): Promise<void> {
+/** What a server says of itself. */
+interface RedisServer {
+  readonly version: string;
+  /** What it does when its memory is full; undefined where it does not say. */
+  readonly evictionPolicy: string | undefined;
+  /** 0: no limit. */
+  readonly maxMemoryBytes: number;
+  readonly usedMemoryBytes: number;
+}
+
+/** The policy under which no key of the queue is ever evicted. */
+export const SAFE_EVICTION_POLICY = 'noeviction';
+
+export async function describeRedis(client: Pick<Redis, 'info'>): Promise<RedisServer> {
   const info = await client.info();
   const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
-  const version = value('redis_version') ?? '0';
+  return {
+    version: value('redis_version') ?? '0',
+    evictionPolicy: value('maxmemory_policy'),
+    maxMemoryBytes: Number(value('maxmemory') ?? 0),
+    usedMemoryBytes: Number(value('used_memory') ?? 0),
+  };
+}
+
+async function checkServer(client: Redis, { shown }: Address, log: Log): Promise<void> {
+  const { version, evictionPolicy: policy } = await describeRedis(client);
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major < LEAST_VERSION[0] || (major === LEAST_VERSION[0] && minor < LEAST_VERSION[1])) {
     throw new ConfigError(
@@ -198,8 +220,7 @@ async function checkServer(client: Redis, { shown }: Address, log: Log): Promise
       `REDIS_URL: Redis at ${shown} is version ${cleanForeignText(version)}, expected ${LEAST_VERSION.join('.')} or later`,
     );
   }
-  const policy = value('maxmemory_policy');
-  if (policy !== undefined && policy !== 'noeviction') {
+  if (policy !== undefined && policy !== SAFE_EVICTION_POLICY) {
     log.warn(
       { redis: shown, policy },
       'Redis may evict keys when its memory is full, and the queue with them: set maxmemory-policy noeviction',

@@ -10,8 +10,8 @@ export interface ServiceOptions {
   readonly port: number;
   /** First path segment of the base URL. */
   readonly tenant: string;
-  /** The made-up fleet of this seed, or the lake in a folder. */
-  readonly data: MadeUpData | LakeData;
+  /** The made-up fleet of this seed, the lake in a folder, or the readings of a file. */
+  readonly data: MadeUpData | LakeData | ReplayData;
   /** Absent: one client with random credentials that may read everything. */
   readonly clients?: readonly ServiceClient[];
   /** Requests a minute and client address; absent: no limit. */
@@ -48,6 +48,11 @@ interface MadeUpData {
 interface LakeData {
   /** Folder of a lake that `vessel-export` wrote. */
   readonly dataDir: string;
+}
+
+interface ReplayData {
+  /** NDJSON of series and readings, as docs/service.md describes it. */
+  readonly replayFile: string;
 }
 
 export interface RunningService {

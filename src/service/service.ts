@@ -7,7 +7,7 @@
  *   routes          rate limit → bearer → concurrency → version → body → expressions → parameters → answer
  *   answers         what each family answers; measurement-text, parquet-body, metadata-body, statistics(-body)
  *   turns           how answers share the event loop, and how their work is stopped
- *   data/           where series and readings come from: the made-up fleet, or an exported lake
+ *   data/           where series and readings come from: the made-up fleet, an exported lake, or a file of readings
  */
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -21,6 +21,7 @@ import type { Engine } from './data/engine.ts';
 import { createEngine } from './data/engine.ts';
 import { openLakeSource } from './data/lake.ts';
 import { createMadeUpSource } from './data/made-up/made-up-source.ts';
+import { openReplaySource } from './data/replay/replay-source.ts';
 import type { DataSource } from './data/source.ts';
 import { createHttpServer } from './http-server.ts';
 import { ConcurrencyLimit, RateLimit } from './limits.ts';
@@ -109,6 +110,7 @@ async function openData(
   log: Log,
 ): Promise<DataSource> {
   if ('dataDir' in data) return openLakeSource(data.dataDir, engine, log, signal);
+  if ('replayFile' in data) return openReplaySource(data.replayFile, log, signal);
   return createMadeUpSource({ ...data, nowMs: () => clock.nowMs() });
 }
 

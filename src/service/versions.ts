@@ -1,12 +1,20 @@
 /** Which version answers, and when a version is gone. */
 import type { ApiVersion, WireShape } from '../model/index.ts';
-import { API_VERSIONS, wireShape } from '../model/index.ts';
+import {
+  API_VERSION_ENDS,
+  API_VERSIONS,
+  addDays,
+  dateToMicros,
+  MICROS_PER_MILLI,
+  wireShape,
+} from '../model/index.ts';
 import { HttpError } from './http-error.ts';
 
 const OLD_VERSION: ApiVersion = '2025-10-31';
 const CURRENT_VERSION: ApiVersion = '2026-09-10';
-/** `2025-10-31` is supported until 2027-03-10: gone from the day after. */
-const OLD_VERSION_GONE_MS = Date.UTC(2027, 2, 11);
+/** Gone from the day after. */
+const OLD_VERSION_ENDS = API_VERSION_ENDS[OLD_VERSION]!;
+const OLD_VERSION_GONE_MS = dateToMicros(addDays(OLD_VERSION_ENDS, 1)) / MICROS_PER_MILLI;
 
 interface ChosenVersion {
   /** As asked for; echoed in `api-version`. */
@@ -26,7 +34,7 @@ export function chooseVersion(header: string | undefined, nowMs: number): Chosen
   const name = served.find((version) => version === wanted);
   if (name === undefined) {
     const known = API_VERSIONS.some((version) => version === wanted);
-    const why = known ? 'was deactivated after 2027-03-10' : 'is not known';
+    const why = known ? `was deactivated after ${OLD_VERSION_ENDS}` : 'is not known';
     throw new HttpError(
       400,
       `version '${wanted.slice(0, 40)}' ${why}; x-api-version may be ${served.join(', ')}`,

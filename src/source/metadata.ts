@@ -95,7 +95,7 @@ async function readAnswer<T>(
       throw tooMany(`more than ${MAX_KEPT_BYTES} bytes about ${kept.length} series that are kept`);
   });
   try {
-    for await (const chunk of response.body) decoder.push(chunk);
+    await response.body.read((chunk) => decoder.push(chunk), 'copied');
     decoder.end();
   } catch (error) {
     throw answerFault(error, request, response);

@@ -34,17 +34,17 @@ export async function collectStatistics<T>(
 ): Promise<T> {
   const { range, windowMicros: stepMicros, isDivisible } = question;
   if (stepMicros === undefined)
-    return askOnce(context, question, { streak: context.streak, isDivisible }, begin, add, addCounted);
+    return askStatistics(context, question, { streak: context.streak, isDivisible }, begin, add, addCounted);
   let gathered: T | undefined;
   await askInSlices(context, [range], {
     family: 'statistics',
     stepMicros,
     async ask(part, scope) {
       if (part.fromMicros === range.fromMicros && part.toMicros === range.toMicros) {
-        gathered = await askOnce(context, question, scope, begin, add, addCounted);
+        gathered = await askStatistics(context, question, scope, begin, add, addCounted);
         return;
       }
-      const rows = await askOnce(
+      const rows = await askStatistics(
         context,
         { ...question, range: part },
         scope,
@@ -62,8 +62,9 @@ export async function collectStatistics<T>(
   return gathered as T;
 }
 
-function askOnce<T>(
-  { client, signal, stats }: SourceContext,
+/** Gather the rows of one answer; as `collectStatistics` otherwise. */
+export function askStatistics<T>(
+  { client, signal, stats }: Pick<SourceContext, 'client' | 'signal' | 'stats'>,
   { expressions, range, aggregations, window }: StatisticsQuestion,
   scope: RetryScope,
   begin: () => T,
@@ -102,7 +103,7 @@ function askOnce<T>(
           }),
       });
       try {
-        for await (const chunk of response.body) decoder.push(chunk);
+        await response.body.read((chunk) => decoder.push(chunk), 'copied');
         decoder.end();
       } catch (error) {
         throw answerFault(error, request, response);

@@ -2,8 +2,10 @@
  * Rows of a published object, read back by DuckDB: an engine that had no part in writing them. It may touch the
  * given folders and nothing else, spills into its own, and is loaded when it is first needed.
  */
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance, DuckDBValue } from '@duckdb/node-api';
+import { interruptOnAbort, openLockedDuckDb, sqlPath } from '../duckdb/locked.ts';
 import { CancelledError, messageOf, RetriableError } from '../errors.ts';
 import type { DayCounts, TimeRange, VesselDay } from '../model/index.ts';
 import type { DayRows, WindowRow } from './read-back-rows.ts';
@@ -68,14 +70,13 @@ export function createReadBack(options: ReadBackOptions): ReadBack {
 
   async function query(sql: string, object: ReadObject): Promise<DuckDBValue[][]> {
     const connection = await (await instanceFor(object)).connect();
-    const interrupt = () => connection.interrupt();
-    options.signal.addEventListener('abort', interrupt);
+    const stopInterrupting = interruptOnAbort(connection, options.signal);
     try {
       return await allRows(connection, sql.replaceAll('{file}', fileSql(object.path)));
     } catch (error) {
       throw options.signal.aborted ? new CancelledError('interrupted') : readError(error);
     } finally {
-      options.signal.removeEventListener('abort', interrupt);
+      stopInterrupting();
       connection.closeSync();
     }
   }
@@ -104,25 +105,11 @@ export function createReadBack(options: ReadBackOptions): ReadBack {
 }
 
 async function openInstance({ readableDirs, tempDir }: ReadBackOptions, size: Size): Promise<DuckDBInstance> {
-  const { DuckDBInstance } = await import('@duckdb/node-api');
-  const instance = await DuckDBInstance.create(':memory:', {
-    threads: THREADS[size],
-    memory_limit: MEMORY_LIMIT,
-    temp_directory: join(tempDir, `spill-${size}`),
-    preserve_insertion_order: 'false',
-    autoload_known_extensions: 'false',
-    autoinstall_known_extensions: 'false',
-    allow_community_extensions: 'false',
-  });
-  const connection = await instance.connect();
-  try {
-    await connection.run(`SET allowed_directories = [${[tempDir, ...readableDirs].map(sqlText).join(', ')}]`);
-    await connection.run('SET enable_external_access = false');
-    await connection.run('SET lock_configuration = true');
-  } finally {
-    connection.closeSync();
-  }
-  return instance;
+  const bounds = { threads: THREADS[size], memoryLimit: MEMORY_LIMIT, keepsOrder: false };
+  // Each spills into a folder of its own.
+  const ownDir = join(tempDir, size);
+  await mkdir(ownDir, { recursive: true });
+  return await openLockedDuckDb({ readableDirs: [tempDir, ...readableDirs], tempDir: ownDir, ...bounds });
 }
 
 async function allRows(connection: DuckDBConnection, sql: string): Promise<DuckDBValue[][]> {
@@ -136,11 +123,6 @@ function readError(error: unknown): Error {
   return new RetriableError('read-back-failed', `DuckDB could not read the object back: ${message}`);
 }
 
-function sqlText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
 function fileSql(path: string): string {
-  // A path is a pattern to DuckDB: what stands for itself is put in brackets.
-  return `read_parquet(${sqlText(path.replace(/[[*?]/g, '[$&]'))}, hive_partitioning = false)`;
+  return `read_parquet(${sqlPath(path)}, hive_partitioning = false)`;
 }

@@ -264,13 +264,17 @@ export interface RanCli {
 
 const BIN = resolve(import.meta.dirname, '../../src/bin.js');
 
-/** `vessel-export …` as a child process, with this environment and nothing else but PATH. */
+/** `vessel-export …` as a child process, with this environment and nothing else but PATH: no `.env` of a developer's. */
 export function startCli(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   cwd?: string,
 ): RunningCli {
-  return startProgram([process.execPath, BIN, ...args], env, cwd);
+  return startProgram([process.execPath, BIN, ...withoutEnvFile(args)], env, cwd);
+}
+
+function withoutEnvFile(args: readonly string[]): readonly string[] {
+  return args.includes('--env-file') ? args : ['--no-env-file', ...args];
 }
 
 /** A program and its arguments as a child process, with this environment and nothing else but PATH. */

@@ -4,38 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestService } from './running-service.ts';
 import { openService, VESSEL } from './running-service.ts';
+import { DAYS, NEW, QUERIES } from './same-answers.ts';
 import { createTestLake, readingOfLine } from './test-lake.ts';
-
-const DAYS = [
-  ['2026-01-05', '2026-01-06'],
-  ['2026-01-06', '2026-01-07'],
-] as const;
-const NEW = { 'x-api-version': '2026-09-10' };
-const OLD = { 'x-api-version': '2025-10-31' };
-
-/** Queries of every kind; both services must answer the same bytes. */
-const QUERIES: readonly (readonly [string, Record<string, string>])[] = [
-  [`/measurements/flat/${VESSEL}/*?from=2026-01-05T03:00&to=2026-01-05T09:00&format=ndjson`, NEW],
-  [`/measurements/flat/${VESSEL}/*?year=2026&month=1&day=6&output_domain=id`, NEW],
-  [`/measurements/flat/*/Wind%20Speed?from=2026-01-05&to=2026-01-07`, OLD],
-  [`/measurements/vis-3-8a/${VESSEL}/421.1/C811/meta/*/*/*?from=2026-01-05&to=2026-01-06&verbose=true`, NEW],
-  [`/measurements/maker/${VESSEL}/mac/FQ-1701?from=2026-01-05&to=2026-01-07`, NEW],
-  [`/measurements/parameters/${VESSEL}/%7BHeading,GPS%20Position%7D?from=2026-01-05&to=2026-01-07`, NEW],
-  [`/metadata/flat/${VESSEL}/*`, NEW],
-  [`/metadata/flat/${VESSEL}/*`, OLD],
-  [`/metadata/jsmea/${VESSEL}/jsmea_nav?verbose=true`, NEW],
-  [`/statistics/flat?from=2026-01-05&to=2026-01-07&window=2h&aggregations=count,first_time,last_time`, NEW],
-  [
-    `/statistics/flat/*/*?from=2026-01-05&to=2026-01-07&window=6h&aggregations=avg,count,delta,first_time,first_val,integral,kurtosis,last_time,last_val,max,mean,min,skewness,stddev,sum,var`,
-    NEW,
-  ],
-  [
-    `/statistics/flat/${VESSEL}?from=2026-01-05T01:30&to=2026-01-06T22:10&window=1d&window_edges=partial&aggregations=sum,var`,
-    OLD,
-  ],
-  [`/statistics/id/ID?from=2026-01-05&to=2026-01-07&window=none&aggregations=mean,sum,kurtosis`, OLD],
-  [`/statistics/flat/${VESSEL}/Shaft*?from=2026-01-05&to=2026-01-07&window=12h&format=csv`, NEW],
-];
 
 describe('a lake of what a made-up service answered', () => {
   const dir = mkdtempSync(join(tmpdir(), 'service-lake-test-'));

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FatalError } from '../../src/errors.ts';
 import { createLocalStore } from '../../src/store/local.ts';
+import { mountSmallDisk } from '../helpers/small-disk.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import { bytes, expectFault, textOf } from './store-suite.ts';
@@ -12,25 +13,6 @@ const KEY = 'job/day/data.parquet';
 const CHILD = fileURLToPath(new URL('local-child.ts', import.meta.url));
 const NOBODY = 65534;
 const tooMuch = Buffer.alloc(2 << 20);
-
-/** A file system of 1 MiB, where this process may mount one. */
-async function mountSmallDisk(): Promise<TempFolder | undefined> {
-  const temp = await newTempFolder();
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', temp.path], { stdio: 'pipe' });
-  } catch (error) {
-    process.stderr.write(
-      `\n*** THE TESTS OF A FULL DISK ARE NOT RUN: no tmpfs can be mounted here (${error}) ***\n`,
-    );
-    await temp.remove();
-    return undefined;
-  }
-  const remove = async () => {
-    execFileSync('umount', [temp.path]);
-    await temp.remove();
-  };
-  return { path: temp.path, remove, [Symbol.asyncDispose]: remove };
-}
 
 const smallDisk = await mountSmallDisk();
 afterAll(() => smallDisk?.remove());

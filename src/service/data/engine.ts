@@ -7,8 +7,8 @@
  * signal: it has to, for the process cannot exit before it.
  */
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { interruptOnAbort, openLockedDuckDb } from '../../duckdb/locked.ts';
 import { createWaitingLine } from '../../model/waiting-line.ts';
 import type { TempFolder } from '../../process/temp-folder.ts';
 import { openTempFolder } from '../../process/temp-folder.ts';
@@ -17,8 +17,6 @@ import { openTempFolder } from '../../process/temp-folder.ts';
 const MEMORY_LIMIT = '256MB';
 const MAX_SPILL = '4GB';
 const QUERIES_AT_ONCE = 2;
-/** An interrupt that comes before its query has begun is lost: it is said again and again. */
-const INTERRUPT_EVERY_MS = 20;
 
 export interface Engine {
   /** A connection for the time of some work; its queries end with `signal`. */
@@ -85,45 +83,15 @@ export function createEngine(readableDir: string | undefined): Engine {
   return { connect, close };
 }
 
-/** Returns what ends it. */
-function interruptOnAbort(connection: DuckDBConnection, signal: AbortSignal | undefined): () => void {
-  let again: NodeJS.Timeout | undefined;
-  const interrupt = () => {
-    connection.interrupt();
-    again = setTimeout(interrupt, INTERRUPT_EVERY_MS);
-  };
-  if (signal?.aborted) interrupt();
-  signal?.addEventListener('abort', interrupt, { once: true });
-  return () => {
-    signal?.removeEventListener('abort', interrupt);
-    clearTimeout(again);
-  };
-}
-
 async function openInstance(readableDir: string | undefined) {
-  const { DuckDBInstance } = await import('@duckdb/node-api');
   const scratch = await openTempFolder(tmpdir(), 'service');
-  const instance = await DuckDBInstance.create(':memory:', {
+  const instance = await openLockedDuckDb({
+    readableDirs: readableDir === undefined ? [] : [readableDir],
+    tempDir: scratch.path,
     threads: '1',
-    memory_limit: MEMORY_LIMIT,
-    temp_directory: join(scratch.path, 'spill'),
-    max_temp_directory_size: MAX_SPILL,
-    preserve_insertion_order: 'true',
-    autoload_known_extensions: 'false',
-    autoinstall_known_extensions: 'false',
-    allow_community_extensions: 'false',
+    memoryLimit: MEMORY_LIMIT,
+    maxSpill: MAX_SPILL,
+    keepsOrder: true,
   });
-  const connection = await instance.connect();
-  const allowed = [scratch.path, ...(readableDir === undefined ? [] : [readableDir])];
-  await connection.run(`SET allowed_directories = [${allowed.map(sqlText).join(', ')}]`);
-  await connection.run('SET enable_external_access = false');
-  await connection.run(`SET TimeZone = 'UTC'`).catch(() => undefined);
-  await connection.run('SET lock_configuration = true');
-  connection.closeSync();
   return { instance, scratch };
-}
-
-/** A text as an SQL literal. */
-export function sqlText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }

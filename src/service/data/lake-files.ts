@@ -1,9 +1,9 @@
 /** The files of a lake: what lies where, and which dataset each job holds. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sqlText } from '../../duckdb/locked.ts';
 import { isDate, JOB_NAME, VESSEL_ID } from '../../model/index.ts';
 import type { EngineConnection } from './engine.ts';
-import { sqlText } from './engine.ts';
 
 export interface LakeFile {
   readonly job: string;

@@ -1,7 +1,8 @@
 /** The series of a lake, from its metadata snapshots and, for vessels without any, from the readings. */
+
+import { sqlText } from '../../duckdb/locked.ts';
 import { OTHER_FIELDS } from '../../model/index.ts';
 import type { EngineConnection } from './engine.ts';
-import { sqlText } from './engine.ts';
 import type { LakeFile } from './lake-files.ts';
 import type { SeriesRecord } from './source.ts';
 
@@ -73,19 +74,8 @@ function recordOf(row: Row, vessel: string): SeriesRecord {
   const timeSeriesId = String(row.time_series_id);
   const { domainsJson, others } = splitOthers(text(row.domains_json) ?? '{}');
   const domains = JSON.parse(domainsJson) as Record<string, unknown>;
-  const names = new Map<string, string>([['id', timeSeriesId]]);
-  const verboseNames = new Map<string, string>();
+  const { names, verboseNames } = namesInDomains(timeSeriesId, domains);
   const old = Object.values(domains).some((entry) => typeof entry === 'string');
-  for (const [domain, entry] of Object.entries(domains)) {
-    if (domain === 'id') continue;
-    // Snapshots taken with a version before 2026-09-10 map a domain to the id alone.
-    if (typeof entry === 'string') names.set(domain, entry);
-    else if (entry !== null && typeof entry === 'object') {
-      const { id, verboseId } = entry as { id?: unknown; verboseId?: unknown };
-      if (typeof id === 'string') names.set(domain, id);
-      if (typeof verboseId === 'string') verboseNames.set(domain, verboseId);
-    }
-  }
   return {
     timeSeriesId,
     vessel,
@@ -106,6 +96,23 @@ function recordOf(row: Row, vessel: string): SeriesRecord {
       ...(others && { others }),
     },
   };
+}
+
+/** Ids and verbose ids of a series, by domain, from its `domains`. */
+export function namesInDomains(timeSeriesId: string, domains: Readonly<Record<string, unknown>>) {
+  const names = new Map<string, string>([['id', timeSeriesId]]);
+  const verboseNames = new Map<string, string>();
+  for (const [domain, entry] of Object.entries(domains)) {
+    if (domain === 'id') continue;
+    // Snapshots taken with a version before 2026-09-10 map a domain to the id alone.
+    if (typeof entry === 'string') names.set(domain, entry);
+    else if (entry !== null && typeof entry === 'object') {
+      const { id, verboseId } = entry as { id?: unknown; verboseId?: unknown };
+      if (typeof id === 'string') names.set(domain, id);
+      if (typeof verboseId === 'string') verboseNames.set(domain, verboseId);
+    }
+  }
+  return { names, verboseNames };
 }
 
 /** The domains as they were, verbatim, and what stands behind them: fields that have no column. */

@@ -4,6 +4,7 @@
  * name gives its readings. Files are listed when the service starts.
  */
 import type { DuckDBResult, DuckDBValue } from '@duckdb/node-api';
+import { sqlText } from '../../duckdb/locked.ts';
 import { ConfigError, messageOf } from '../../errors.ts';
 import type { Log, Micros, TimeRange } from '../../model/index.ts';
 import { dateToMicros, MICROS_PER_DAY, MICROS_PER_SECOND, microsToDate } from '../../model/index.ts';
@@ -11,7 +12,6 @@ import type { Work } from '../turns.ts';
 import { STEPS_PER_LOOK } from '../turns.ts';
 import { BatchBuilder } from './batch-builder.ts';
 import type { Engine, EngineConnection } from './engine.ts';
-import { sqlText } from './engine.ts';
 import type { LakeFile } from './lake-files.ts';
 import { classifyJobs, listLakeFiles } from './lake-files.ts';
 import { readSeries } from './lake-series.ts';

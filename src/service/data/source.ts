@@ -1,4 +1,7 @@
-/** The data port: where the service's series and readings come from, the made-up fleet or an exported lake. */
+/**
+ * The data port: where the service's series and readings come from, the made-up fleet, an exported lake or a file of
+ * readings.
+ */
 import type { ColumnBatch, Micros, TimeRange } from '../../model/index.ts';
 import type { Work } from '../turns.ts';
 

@@ -1,0 +1,77 @@
+/**
+ * The one way to open a DuckDB of ours: it may touch the given folders and nothing else, loads and installs no
+ * extension, spills into its own folder, counts in UTC, and nobody can change that any more. Loaded when it is first
+ * needed.
+ */
+import { join } from 'node:path';
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+
+interface LockedOptions {
+  /** Folders with objects. */
+  readonly readableDirs: readonly string[];
+  /** A folder of its own; who made it removes it. */
+  readonly tempDir: string;
+  readonly threads: string;
+  readonly memoryLimit: string;
+  /** Most that is spilled to `tempDir`; absent: what the disk holds. */
+  readonly maxSpill?: string;
+  readonly keepsOrder: boolean;
+  /** Optimizers that are not to run, with a comma between them. */
+  readonly withoutOptimizers?: string;
+}
+
+/** A new database in memory, locked down. Throws DuckDB's error. */
+export async function openLockedDuckDb(options: LockedOptions): Promise<DuckDBInstance> {
+  const { DuckDBInstance } = await import('@duckdb/node-api');
+  const instance = await DuckDBInstance.create(':memory:', {
+    threads: options.threads,
+    memory_limit: options.memoryLimit,
+    temp_directory: join(options.tempDir, 'spill'),
+    ...(options.maxSpill !== undefined && { max_temp_directory_size: options.maxSpill }),
+    preserve_insertion_order: String(options.keepsOrder),
+    autoload_known_extensions: 'false',
+    autoinstall_known_extensions: 'false',
+    allow_community_extensions: 'false',
+  });
+  const connection = await instance.connect();
+  try {
+    const allowed = [options.tempDir, ...options.readableDirs].map(sqlText).join(', ');
+    await connection.run(`SET allowed_directories = [${allowed}]`);
+    await connection.run('SET enable_external_access = false');
+    if (options.withoutOptimizers !== undefined)
+      await connection.run(`SET disabled_optimizers = ${sqlText(options.withoutOptimizers)}`);
+    await connection.run(`SET TimeZone = 'UTC'`).catch(() => undefined);
+    await connection.run('SET lock_configuration = true');
+  } finally {
+    connection.closeSync();
+  }
+  return instance;
+}
+
+/** An interrupt that comes before its query has begun is lost: it is said again and again. */
+const INTERRUPT_EVERY_MS = 20;
+
+/** Stop what a connection does once `signal` is aborted. Returns what ends that. */
+export function interruptOnAbort(connection: DuckDBConnection, signal: AbortSignal | undefined): () => void {
+  let again: NodeJS.Timeout | undefined;
+  const interrupt = () => {
+    connection.interrupt();
+    again = setTimeout(interrupt, INTERRUPT_EVERY_MS);
+  };
+  if (signal?.aborted) interrupt();
+  signal?.addEventListener('abort', interrupt, { once: true });
+  return () => {
+    signal?.removeEventListener('abort', interrupt);
+    clearTimeout(again);
+  };
+}
+
+/** A text as an SQL literal. */
+export function sqlText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** A path as an SQL literal where DuckDB expects a pattern: what stands for itself is put in brackets. */
+export function sqlPath(path: string): string {
+  return sqlText(path.replace(/[[*?]/g, '[$&]'));
+}

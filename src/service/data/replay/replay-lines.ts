@@ -1,0 +1,64 @@
+/** The lines of a file of readings, one at a time and of bounded length, whatever the file holds. */
+import { createReadStream } from 'node:fs';
+
+/** Longer ones are no lines of readings, and are not kept in memory. */
+export const MAX_LINE_BYTES = 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
+const NEWLINE = 0x0a;
+
+/** A line as text; `undefined` where its bytes are no UTF-8, or more than MAX_LINE_BYTES. */
+export interface FileLine {
+  /** From 1. */
+  readonly number: number;
+  readonly text: string | undefined;
+  readonly bytes: number;
+}
+
+/**
+ * Every line that is not blank, a chunk's at once. Throws what the system says of the file, and the signal's reason when it
+ * is aborted.
+ */
+export async function* linesOfFile(path: string, signal?: AbortSignal): AsyncGenerator<FileLine[]> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let number = 0;
+  let rest: Buffer[] = [];
+  let restBytes = 0;
+
+  function lineOf(bytes: Buffer, size: number): FileLine | undefined {
+    number++;
+    const text = size > MAX_LINE_BYTES ? undefined : textOf(decoder, bytes);
+    return text?.trim() === '' ? undefined : { number, text, bytes: size };
+  }
+
+  for await (const chunk of createReadStream(path, {
+    highWaterMark: CHUNK_BYTES,
+    signal,
+  }) as AsyncIterable<Buffer>) {
+    const lines: FileLine[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      const piece = chunk.subarray(start, end);
+      const whole = rest.length === 0 ? piece : Buffer.concat([...rest, piece]);
+      const line = lineOf(whole, restBytes + piece.length);
+      if (line !== undefined) lines.push(line);
+      [rest, restBytes, start] = [[], 0, end + 1];
+    }
+    const tail = chunk.subarray(start);
+    // Of a line that is too long only its length goes on.
+    if (restBytes + tail.length > MAX_LINE_BYTES) rest = [];
+    else if (tail.length > 0) rest.push(Buffer.from(tail));
+    restBytes += tail.length;
+    if (lines.length > 0) yield lines;
+  }
+  if (restBytes === 0) return;
+  const last = lineOf(Buffer.concat(rest), restBytes);
+  if (last !== undefined) yield [last];
+}
+
+function textOf(decoder: InstanceType<typeof TextDecoder>, bytes: Buffer): string | undefined {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,113 @@
+/** A line that describes a series, an object of metadata as version 2026-09-10 answers it, as a record. */
+import { VESSEL_ID, vesselOf } from '../../../model/index.ts';
+import { floatText } from '../../formats.ts';
+import { namesInDomains } from '../lake-series.ts';
+import { uuidFrom } from '../made-up/random.ts';
+import type { SeriesRecord } from '../source.ts';
+import { isObject, numberText, rawNumber } from './json-line.ts';
+import { LineFault } from './line-fault.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const KNOWN = ['id', 'timeSeriesId', 'source', 'dataProvider', 'unitOfMeasure', 'scale', 'vessel', 'domains'];
+
+/**
+ * Throws LineFault. Without `domains` the id is one of `flat`, without `timeSeriesId` one is made of the id: the same
+ * whenever the file is served.
+ */
+export function seriesOfLine(fields: Fields): { readonly id: string; readonly record: SeriesRecord } {
+  const id = requiredText(fields, 'id');
+  const timeSeriesId = optionalText(fields, 'timeSeriesId') ?? uuidFrom(id, 0);
+  if (!UUID.test(timeSeriesId)) throw new LineFault(`timeSeriesId '${timeSeriesId}'`, 'a UUID');
+  const domains = optionalObject(fields, 'domains') ?? {
+    flat: { id, shortName: id.slice(id.indexOf('/') + 1) },
+  };
+  const { names, verboseNames } = namesInDomains(timeSeriesId, domains);
+  const vessel = optionalObject(fields, 'vessel') ?? {};
+  const imo = optionalText(vessel, 'imo');
+  const maker = optionalObject(domains, 'maker') ?? {};
+  const others = without(fields, KNOWN);
+  const vesselOthers = without(vessel, ['name', 'imo']);
+  const identifier = vesselIdentifier(imo, names);
+  if (Object.keys(vesselOthers).length > 0) others.vessel = vesselOthers;
+  return {
+    id,
+    record: {
+      timeSeriesId,
+      vessel: identifier,
+      names,
+      verboseNames,
+      description: {
+        source: optionalText(fields, 'source'),
+        dataProvider: optionalText(fields, 'dataProvider'),
+        unitOfMeasure: optionalText(fields, 'unitOfMeasure'),
+        scale: optionalNumber(fields, 'scale'),
+        vesselName: optionalText(vessel, 'name'),
+        vesselImo: imo ?? identifier.slice('IMO'.length),
+        name: optionalText(maker, 'name'),
+        text: optionalText(maker, 'description'),
+        rangeHigh: optionalNumber(maker, 'rangeHigh'),
+        rangeLow: optionalNumber(maker, 'rangeLow'),
+        domainsJson: JSON.stringify(withFloatRanges(domains)),
+        ...(Object.keys(others).length > 0 && { others }),
+      },
+    },
+  };
+}
+
+/** The contract has ranges as floating point, with a decimal part even when whole. */
+function withFloatRanges(domains: Fields): Fields {
+  const maker = optionalObject(domains, 'maker');
+  if (maker === undefined) return domains;
+  const ranges = ['rangeHigh', 'rangeLow'].flatMap((name) => {
+    const text = numberText(maker[name]);
+    return text === undefined || /[.eE]/.test(text) ? [] : [[name, rawNumber(floatText(Number(text)))]];
+  });
+  return { ...domains, maker: { ...maker, ...Object.fromEntries(ranges) } };
+}
+
+/** By `vessel.imo` or else by the first level of a name. */
+function vesselIdentifier(imo: string | undefined, names: ReadonlyMap<string, string>): string {
+  const expected = 'a vessel: seven digits as vessel.imo, or names such as IMO9321483/Roll';
+  if (imo !== undefined) {
+    const vessel = vesselOf(imo);
+    if (vessel === undefined) throw new LineFault(`vessel.imo '${imo}'`, expected);
+    return vessel;
+  }
+  const firstLevels = [...names.values()].map((name) => name.split('/')[0]!);
+  const vessel = firstLevels.find((level) => VESSEL_ID.test(level));
+  if (vessel === undefined)
+    throw new LineFault('neither vessel.imo nor a name that begins with one', expected);
+  return vessel;
+}
+
+function requiredText(fields: Fields, name: string): string {
+  const text = optionalText(fields, name);
+  if (text === undefined || text === '') throw new LineFault(`no ${name}`, `'${name}' as text`);
+  return text;
+}
+
+function optionalText(fields: Fields, name: string): string | undefined {
+  const value = fields[name] ?? undefined;
+  if (value === undefined || typeof value === 'string') return value;
+  throw new LineFault(`${JSON.stringify(value)} as '${name}'`, 'text, or nothing');
+}
+
+function optionalNumber(fields: Fields, name: string): number | undefined {
+  const value = fields[name] ?? undefined;
+  if (value === undefined) return undefined;
+  const number = Number(numberText(value) ?? Number.NaN);
+  if (Number.isFinite(number)) return number;
+  throw new LineFault(`${JSON.stringify(value)} as '${name}'`, 'a number, or nothing');
+}
+
+function optionalObject(fields: Fields, name: string): Fields | undefined {
+  const value = fields[name] ?? undefined;
+  if (value === undefined || isObject(value)) return value;
+  throw new LineFault(`${JSON.stringify(value)} as '${name}'`, 'an object, or nothing');
+}
+
+function without(fields: Fields, known: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !known.includes(name)));
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { createReadingDecoder } from '../../src/decode/index.ts';
+import { createSeriesDictionary } from '../../src/model/index.ts';
+
+/** The ids of the rows, in order, as the decoder tells them apart. `spelled` are JSON strings without their quotes. */
+function decodedIds(spelled: readonly string[]): string[] {
+  const dictionary = createSeriesDictionary();
+  const ids: string[] = [];
+  const decoder = createReadingDecoder({
+    format: 'ndjson',
+    dictionary,
+    onBatch: ({ rows, seriesCodes }) => {
+      for (let row = 0; row < rows; row++) ids.push(dictionary.ids[seriesCodes[row]!]!);
+    },
+  });
+  for (const id of spelled)
+    decoder.push(Buffer.from(`{"id":"${id}","timestamp":"2026-01-05T00:00:00Z","value":1}\n`));
+  decoder.end();
+  return ids;
+}
+
+const hex = (number: number, digits: number) => number.toString(16).padStart(digits, '0');
+
+describe('ids of 36 bytes', () => {
+  it('are told apart wherever they differ', () => {
+    const first = '00000000-0000-4000-8000-000000000000';
+    const ids = [first];
+    for (let at = 0; at < first.length; at++)
+      if (first[at] !== '-') ids.push(`${first.slice(0, at)}f${first.slice(at + 1)}`);
+    const thrice = [...ids, ...ids, ...ids.toReversed()];
+    expect(decodedIds(thrice)).toEqual(thrice);
+  });
+
+  it('may be more than are remembered, and all alike where they are hashed', () => {
+    const many = Array.from(
+      { length: 9_000 },
+      (_, n) => `0190a1b2-c3d4-7${hex(n, 8).slice(5)}-8000-aaaaaaaaaaaa`,
+    );
+    const spread = Array.from(
+      { length: 9_000 },
+      (_, n) => `${hex(n * 77_777, 8)}-c3d4-4000-8000-${hex(n, 12)}`,
+    );
+    const twice = [...many, ...spread, ...many, ...spread];
+    expect(decodedIds(twice)).toEqual(twice);
+  });
+
+  it('that are no UUIDs, or spelled with escapes, are what they spell', () => {
+    const plain = 'a'.repeat(36);
+    const escaped = `\\u0061${'a'.repeat(30)}`;
+    const quoted = `\\"${'b'.repeat(34)}`;
+    const other = 'é'.repeat(18);
+    const spelled = [plain, escaped, quoted, other, plain, escaped, quoted, other];
+    const meant = ['a'.repeat(36), 'a'.repeat(31), `"${'b'.repeat(34)}`, other];
+    expect(escaped).toHaveLength(36);
+    expect(quoted).toHaveLength(36);
+    expect(decodedIds(spelled)).toEqual([...meant, ...meant]);
+  });
+
+  it('are not taken for longer or shorter ones that begin alike', () => {
+    const id = '0190a1b2-c3d4-7000-8000-aaaaaaaaaaaa';
+    const spelled = [id, `${id}a`, id.slice(0, 35), id, `${id}","x":"`, id.slice(0, 35), `${id}a`];
+    expect(decodedIds(spelled)).toEqual([id, `${id}a`, id.slice(0, 35), id, id, id.slice(0, 35), `${id}a`]);
+  });
+});
