@@ -27,8 +27,8 @@ export async function checkDeep(deep: DeepDay): Promise<Difference[]> {
 }
 
 async function checkMeasurements(deep: DeepDay): Promise<Difference[]> {
-  const { receipt, readBack, path } = deep;
-  const rows = receipt.object === null ? undefined : await readBack.measurements(path, receipt);
+  const { receipt, readBack } = deep;
+  const rows = receipt.object === null ? undefined : await readBack.measurements(deep.object, receipt);
   if (rows !== undefined) {
     const found = compareRows(deep, rows.counts, receipt.rows);
     if (found.length > 0) return found;
@@ -59,9 +59,13 @@ function compareRows(deep: DeepDay, found: DayCounts, expectedRows: number): Dif
 }
 
 async function checkStatistics(deep: DeepDay): Promise<Difference[]> {
-  const { receipt, readBack, path } = deep;
+  const { receipt, readBack } = deep;
   if (receipt.object !== null) {
-    const found = compareRows(deep, await readBack.windowCounts(path, receipt), receipt.source?.rows ?? 0);
+    const found = compareRows(
+      deep,
+      await readBack.windowCounts(deep.object, receipt),
+      receipt.source?.rows ?? 0,
+    );
     if (found.length > 0) return found;
   }
   if (!deep.sameSettings) {
@@ -94,8 +98,8 @@ async function checkStatistics(deep: DeepDay): Promise<Difference[]> {
 
 /** Metadata has no history: what the service says now is no proof of what it said then. */
 async function checkMetadata(deep: DeepDay): Promise<Difference[]> {
-  const { receipt, readBack, path } = deep;
-  const { rows, series } = await readBack.metadata(path);
+  const { receipt, readBack } = deep;
+  const { rows, series } = await readBack.metadata(deep.object);
   if (rows !== receipt.rows || series !== rows)
     return [
       differenceOf(

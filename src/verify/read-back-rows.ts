@@ -17,12 +17,18 @@ export interface WindowRow {
   readonly values: ReadonlyMap<string, bigint | number | string | null>;
 }
 
-/** `count` (an aggregate), first and last time per series and hour of the day. */
+/**
+ * `count` (an aggregate), first and last time per series and hour of the day: the three, and the hours, in one text a
+ * series, for every value that crosses from DuckDB to us costs as much as many rows cost it.
+ */
 function countsSql(day: VesselDay, count: string): string {
   const { fromMicros } = dayRange(day.date);
-  return `SELECT time_series_id, (epoch_us("timestamp") - ${fromMicros}) // ${MICROS_PER_HOUR}, ${count},
-      epoch_us(min("timestamp")), epoch_us(max("timestamp"))
-    FROM {file} GROUP BY ALL`;
+  return `WITH hourly AS (
+      SELECT time_series_id, (epoch_us("timestamp") - ${fromMicros}) // ${MICROS_PER_HOUR} AS hour, ${count} AS readings,
+        epoch_us(min("timestamp")) AS first, epoch_us(max("timestamp")) AS last
+      FROM {file} GROUP BY ALL
+    )
+    SELECT time_series_id, string_agg(concat_ws(' ', readings, first, last), ';') FROM hourly GROUP BY ALL`;
 }
 
 export function rowCountsSql(day: VesselDay): string {
@@ -56,8 +62,12 @@ export const EDGES_SQL = `WITH edge AS (
 
 export function toCounts(day: VesselDay, counted: readonly DuckDBValue[][]): DayCounts {
   const counts = new DayCounts(dayRange(day.date).fromMicros);
-  for (const [id, , count, first, last] of counted)
-    counts.add(String(id), Number(count), Number(first), Number(last));
+  for (const [id, hours] of counted) {
+    for (const hour of String(hours).split(';')) {
+      const [count, first, last] = hour.split(' ').map(Number) as [number, number, number];
+      counts.add(String(id), count, first, last);
+    }
+  }
   return counts;
 }
 

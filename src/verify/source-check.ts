@@ -11,7 +11,7 @@ import { askValues } from '../source/day-values.ts';
 import type { DetailCounts } from './detail-check.ts';
 import type { Difference, Sides } from './findings.ts';
 import { firstFewOf } from './findings.ts';
-import type { ReadBack } from './read-back.ts';
+import type { ReadBack, ReadObject } from './read-back.ts';
 import type { DayRows } from './read-back-rows.ts';
 
 /** A vessel-day whose object is at hand as a file, and what it is held against. */
@@ -20,7 +20,7 @@ export interface DeepDay {
   readonly receipt: Receipt;
   readonly counts: DetailCounts | undefined;
   /** The object as a file. */
-  readonly path: string;
+  readonly object: ReadObject;
   readonly readBack: ReadBack;
   /** False where the receipt has other settings than the job now. */
   readonly sameSettings: boolean;

@@ -263,7 +263,7 @@ async function deepen(
     context,
     receipt,
     counts,
-    path: temp.pathOf(receipt.object?.key ?? objectKey(day)),
+    object: { path: temp.pathOf(receipt.object?.key ?? objectKey(day)), rows: receipt.rows },
     readBack,
     sameSettings: hasSettings(job, receipt),
     onRemark,

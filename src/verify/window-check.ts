@@ -35,7 +35,7 @@ export async function checkWindows(deep: DeepDay, series: ResolvedSeries): Promi
   for (const slice of planWindowSlices(job, day.date, series.idOf.size, COMPARED_WINDOWS)) {
     deep.context.signal.throwIfAborted();
     const now = await askSlice(deep, series, slice);
-    const rows = deep.receipt.object === null ? [] : await deep.readBack.windows(deep.path, slice);
+    const rows = deep.receipt.object === null ? [] : await deep.readBack.windows(deep.object, slice);
     for (const row of rows) {
       const key = `${row.timestampMicros}/${row.timeSeriesId}`;
       compareWindow(
