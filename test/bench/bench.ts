@@ -26,8 +26,10 @@ const USAGE = `npm run bench -- [options]
   --rows N     readings of the vessel-day, 100,000 to 40,000,000 (default: 5,000,000)
   --rounds N   rounds, 0 to 99 (default: 3)
   --memory     also the exporter's peak memory for days of 20 and 40 million readings; --rounds 0 for it alone
-  --fleet      instead: planning 100,000 vessel-days, and status and reconcile of 1,000 vessels x 30 days, on a
-               local lake and on S3; about ten minutes
+  --fleet      instead: status and reconcile of 1,000 vessels x 30 days, on a local lake and on S3; planning 100,000
+               vessel-days, nights of 10,000 vessels, and a backfill of 1,000 vessels x 10 years against an exporter
+               that takes no time; about half an hour
+  --scaling    also how workers share cores, and what their threads take; --rounds 0 for it alone
   --help       this
 `;
 
