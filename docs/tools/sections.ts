@@ -78,6 +78,7 @@ async function exposition(): Promise<string> {
   metrics.onEncoded(1);
   metrics.onUploaded(1, 1);
   metrics.onPlanned('measurements', 1, '2026-01-05');
+  metrics.onFailed('measurements', 1, 1);
   metrics.onRemarked('measurements', 1);
   metrics.onLooked('measurements');
   metrics.onDiscovered('measurements', 1);

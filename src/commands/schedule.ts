@@ -41,6 +41,7 @@ export async function scheduleCommand(
       ...(metrics && {
         onPlanned: metrics.onPlanned,
         onDiscovered: metrics.onDiscovered,
+        onFailed: (job, { failed, refused }) => metrics.onFailed(job, failed.length, refused.length),
         onRemarked: metrics.onRemarked,
         onLooked: metrics.onLooked,
         onLookedBack: metrics.onLookedBack,

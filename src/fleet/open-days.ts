@@ -4,6 +4,7 @@
  */
 
 import { forEachAtOnce } from '../concurrency.ts';
+import { receiptKey } from '../lake/keys.ts';
 import type { LedgerView } from '../lake/ledger-view.ts';
 import type { PlanPorts } from '../lake/planned-days.ts';
 import { plannedDays } from '../lake/planned-days.ts';
@@ -63,7 +64,9 @@ export function createCoverage(options: CoverageOptions): Coverage {
     // What was done stays done, and needs no look: of a date that was due, the open ones alone.
     const asked = dueOf.get(date) === vessels.length ? openAt(date) : vessels;
     const receipts = await ledger.ofDate(job.name, date, { vessels: new Set(asked), isOnce });
-    const planned = plannedDays(ports, job, { vessels: asked, from: date, to: addDays(date, 1) }, receipts);
+    const ofDate = { get: (day: VesselDay) => receipts.get(receiptKey(day)) };
+    const range = { vessels: asked, from: date, to: addDays(date, 1) };
+    const planned = [...plannedDays(ports, job, range, ofDate)];
     const due = planned.filter(({ state }) => state !== 'not-due').length;
     const open = planned.filter(isToDo).map(({ day }) => day.vessel);
     dueOf.set(date, due + vessels.length - asked.length);

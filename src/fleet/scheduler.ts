@@ -13,6 +13,8 @@ import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { BackfillDriver } from './backfill-driver.ts';
 import { createBackfillDriver } from './backfill-driver.ts';
 import { endBackfill, listBackfills } from './backfills.ts';
+import type { FailedDays } from './failed-watch.ts';
+import { createFailedWatch } from './failed-watch.ts';
 import { createLookBacks } from './look-backs.ts';
 import type { NightlyPlan, PlanningPorts } from './nightly.ts';
 import { createNightly } from './nightly.ts';
@@ -24,6 +26,8 @@ interface SchedulerOptions extends PlanningPorts {
   readonly state: ScheduleState;
   /** Told how many vessel-days a look-back found, by state. */
   readonly onLookedBack?: (job: string, found: Readonly<Record<string, number>>) => void;
+  /** Told which vessel-days of a job are in the failed set. */
+  readonly onFailed?: (job: string, days: FailedDays) => void;
   /** Told how many vessels of a job have a remark that nobody has accepted. */
   readonly onRemarked?: (job: string, vessels: number) => void;
   /** Told when a job was planned, or found to be planned. */
@@ -64,6 +68,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const guarded = createGuard(log, options.onFailure);
   const { guard } = guarded;
   const lookBacks = createLookBacks({ ...options, guard });
+  const tellFailed = createFailedWatch({ ...options, clock: ports.clock });
   const tellRemarks = createRemarkWatch({ ...options, clock: ports.clock });
 
   async function topUpBackfills(signal: AbortSignal): Promise<void> {
@@ -110,6 +115,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       });
     }
     await guard('remarks', signal, tellRemarks);
+    await guard('the failed set', signal, tellFailed);
     // The nights come first, and backfills take the room that is left.
     await guard('look-backs', signal, () => lookBacks.step(signal));
     await guard('backfills', signal, () => topUpBackfills(signal));

@@ -24,6 +24,7 @@ const DATE = String.raw`date=(?<date>\d{4}-\d{2}-\d{2})`;
 const PATTERNS = {
   object: new RegExp(`^${JOB}/${VESSEL}/${DATE}/${OBJECT_NAME.replace('.', '[.]')}$`),
   tableFile: new RegExp(`^${JOB}/${VESSEL}/${DATE}/[0-9a-f]{16}[.]parquet$`),
+  checkpoint: new RegExp(String.raw`^${JOB}/_delta_log/\d{20}[.]checkpoint[.]parquet$`),
   receipt: new RegExp(`^${FOLDERS.receipt}/${JOB}/${DATE}/${VESSEL}[.]json$`),
   detail: new RegExp(`^${FOLDERS.detail}/${JOB}/${DATE}/${VESSEL}[.]json[.]gz$`),
   note: new RegExp(`^${FOLDERS.note}/${JOB}/${DATE}/${VESSEL}[.]json$`),
@@ -43,6 +44,11 @@ export function keyPrefix(kind: keyof typeof FOLDERS, job?: string, date?: strin
 /** All objects of a job begin with this, or those of one of its vessels. */
 export function objectPrefix(job: string, vessel?: string): string {
   return vessel === undefined ? `${job}/` : `${job}/vessel=${vessel}/`;
+}
+
+/** The log of a job's table. */
+export function logKeyPrefix(job: string): string {
+  return `${objectPrefix(job)}_delta_log/`;
 }
 
 /** All claims of a vessel-day begin with this. */
@@ -87,7 +93,22 @@ export function claimKey(day: VesselDay, epoch: number): string {
 
 /** What is kept of a job's receipts of a month `YYYY-MM` for faster reading. */
 export function indexKey(job: string, month: string): string {
-  return `_index/${job}/${month}.ndjson.gz`;
+  return `${indexPrefix(job, month)}.columns`;
+}
+
+/** The same as older versions write it. */
+export function indexLinesKey(job: string, month: string): string {
+  return `${indexPrefix(job, month)}.ndjson.gz`;
+}
+
+/** The same of the receipts that one process has written, until a reader has put them into the index. */
+export function indexPieceKey(job: string, month: string, name: string): string {
+  return `${indexPrefix(job, month)}/${name}.columns`;
+}
+
+/** All of these begin with this. */
+export function indexPrefix(job: string, month: string): string {
+  return `_index/${job}/${month}`;
 }
 
 /** What somebody has accepted of a vessel. */
@@ -106,6 +127,11 @@ export function parseObjectKey(key: string): VesselDay | undefined {
 /** The vessel-day of an object of either layout. */
 export function parseDayFileKey(key: string): VesselDay | undefined {
   return parseDay(PATTERNS.object, key) ?? parseDay(PATTERNS.tableFile, key);
+}
+
+/** Is it a checkpoint of a job's table? */
+export function isCheckpointKey(key: string): boolean {
+  return PATTERNS.checkpoint.test(key);
 }
 
 export function parseReceiptKey(key: string): VesselDay | undefined {
@@ -129,6 +155,18 @@ export function parseClaimKey(key: string): { day: VesselDay; epoch: number } | 
 export function parseBackfillKey(key: string): string | undefined {
   return PATTERNS.backfill.exec(key)?.groups?.id;
 }
+
+/** `parseReceiptKey` for the keys of one job and date, of which there are thousands: only the vessel is looked for. */
+export function receiptVesselParser(job: string, date: string): (key: string) => string | undefined {
+  const prefix = keyPrefix('receipt', job, date);
+  return (key) => {
+    const vessel = key.slice(prefix.length + RECEIPT_NAME.before, -RECEIPT_NAME.after);
+    if (!VESSEL_ID.test(vessel)) return undefined;
+    return key === `${prefix}vessel=${vessel}.json` ? vessel : undefined;
+  };
+}
+
+const RECEIPT_NAME = { before: 'vessel='.length, after: '.json'.length };
 
 /** The vessel and the date that the folders of any key name, whatever file lies there. */
 export function parsePartitions(key: string): { readonly vessel?: string; readonly date?: string } {

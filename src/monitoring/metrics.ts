@@ -34,6 +34,8 @@ export interface Metrics {
   onPlanned(job: string, missing: number, oldest: string | undefined): void;
   /** How many vessels the last discovery left out, or named by what is no IMO number. */
   onDiscovered(job: string, troubles: number): void;
+  /** How many vessel-days of a job are in the failed set: those that failed, and those that were refused. */
+  onFailed(job: string, failed: number, refused: number): void;
   /** How many vessels have a remark that nobody has accepted. */
   onRemarked(job: string, vessels: number): void;
   /** A job was planned, or found to be planned. */
@@ -80,6 +82,10 @@ export function createMetrics(sources: MetricSources): Metrics {
   const unsettled = gauge('unsettled_vessels', 'vessels that the last discovery left out or misnamed', [
     'job',
   ]);
+  const failedHelp = 'vessel-days that failed for good and stand in the failed set';
+  const failedDays = gauge('failed_vessel_days', failedHelp, ['job']);
+  const refusedHelp = 'vessel-days in the failed set because they would shrink';
+  const refusedDays = gauge('refused_vessel_days', refusedHelp, ['job']);
   const remarked = gauge('remarked_vessels', 'vessels with a remark that nobody has accepted', ['job']);
   const lookedAt = gauge(
     'planned_timestamp_seconds',
@@ -122,6 +128,10 @@ export function createMetrics(sources: MetricSources): Metrics {
       missing.set({ job }, count);
       oldest.set({ job }, date === undefined ? 0 : Date.parse(`${date}T00:00:00Z`) / 1_000);
     },
+    onFailed(job, failed, refused) {
+      failedDays.set({ job }, failed);
+      refusedDays.set({ job }, refused);
+    },
     onRemarked: (job, vessels) => remarked.set({ job }, vessels),
     onDiscovered: (job, troubles) => unsettled.set({ job }, troubles),
     onLooked: (job) => lookedAt.setToCurrentTime({ job }),
@@ -129,7 +139,9 @@ export function createMetrics(sources: MetricSources): Metrics {
     onBoardLoginFailed: (outcome) => boardFailures.inc({ outcome }),
     onLead(leads) {
       leader.set(leads ? 1 : 0);
-      if (leads === false) for (const each of [missing, oldest, lookedAt, unsettled, remarked]) each.reset();
+      if (leads !== false) return;
+      const shownByTheLeader = [missing, oldest, lookedAt, unsettled, remarked, failedDays, refusedDays];
+      for (const each of shownByTheLeader) each.reset();
     },
     onLookedBack(job, counts) {
       for (const [state, count] of Object.entries(counts)) lookedBack.set({ job, state }, count);

@@ -9,7 +9,7 @@ import { messageOf, VesselExportError } from '../errors.ts';
 import type { Action } from './actions.ts';
 import { damagedLog, parseAction } from './actions.ts';
 import { checkpointKey, checkpointPartKey } from './log-keys.ts';
-import type { FoundCheckpoint, TableLogPorts } from './table-log.ts';
+import type { FoundCheckpoint, TableReadPorts } from './table-log.ts';
 import { partitionOfPath } from './table-state.ts';
 
 /** A larger footer takes a request more. */
@@ -25,7 +25,7 @@ const STATISTICS = ['add.stats', 'add.modificationTime'];
  * `damaged-log` where it cannot be read, or is not there.
  */
 export async function* readCheckpoint(
-  ports: TableLogPorts,
+  ports: TableReadPorts,
   { version, parts }: FoundCheckpoint,
   withStatistics: boolean,
 ): AsyncGenerator<Action> {
@@ -39,7 +39,7 @@ export async function* readCheckpoint(
 }
 
 async function* readPart(
-  { store }: TableLogPorts,
+  { store }: TableReadPorts,
   key: string,
   withStatistics: boolean,
 ): AsyncGenerator<Action> {

@@ -11,7 +11,7 @@ export const PROTOCOL: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };
 const PARTITION_COLUMNS: readonly string[] = ['vessel', 'date'];
 
 /** A column of a dataset, as its Parquet files have it. */
-interface DatasetColumn {
+export interface DatasetColumn {
   readonly name: string;
   readonly type: 'timestamp' | 'long' | 'double' | 'text' | 'series';
 }

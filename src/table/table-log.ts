@@ -20,11 +20,15 @@ const COMMIT_TRIES = 5;
 /** Entries that are asked for at once. */
 const MAX_LANES = 4;
 
-export interface TableLogPorts {
-  readonly store: ObjectStore;
-  readonly clock: Clock;
+export interface TableReadPorts {
+  readonly store: Pick<ObjectStore, 'get' | 'getRange' | 'head' | 'list'>;
   /** All files of the table begin with this: `<job>/`. */
   readonly prefix: string;
+}
+
+export interface TableLogPorts extends TableReadPorts {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
 }
 
 /** A version and what it changed. */
@@ -89,7 +93,7 @@ export async function commitEntry(
 }
 
 /** An entry, or undefined where there is none. Throws DataError `damaged-log`. */
-async function readEntry({ store, prefix }: TableLogPorts, version: number): Promise<LogEntry | undefined> {
+async function readEntry({ store, prefix }: TableReadPorts, version: number): Promise<LogEntry | undefined> {
   const key = entryKey(prefix, version);
   const found = await store.get(key);
   return found && { version, actions: parseActions(found.bytes, key) };
@@ -99,7 +103,7 @@ async function readEntry({ store, prefix }: TableLogPorts, version: number): Pro
  * The entries after a version, in order: one request where there is none. Throws DataError `damaged-log` for an entry
  * that is damaged, or missing while a later one is there.
  */
-export async function* entriesAfter(ports: TableLogPorts, after: number): AsyncGenerator<LogEntry> {
+export async function* entriesAfter(ports: TableReadPorts, after: number): AsyncGenerator<LogEntry> {
   let lanes = 1;
   for (let next = after + 1; ; ) {
     const versions = Array.from({ length: lanes }, (_, lane) => next + lane);
@@ -118,7 +122,7 @@ export async function* entriesAfter(ports: TableLogPorts, after: number): AsyncG
 export async function readLastCheckpoint({
   store,
   prefix,
-}: TableLogPorts): Promise<FoundCheckpoint | undefined> {
+}: TableReadPorts): Promise<FoundCheckpoint | undefined> {
   const found = await store.get(lastCheckpointKey(prefix));
   if (found === undefined) return undefined;
   try {
@@ -134,7 +138,7 @@ export async function readLastCheckpoint({
  * What the log has from version `from` on: a request or two, since versions are asked for by the digits that they begin
  * with, unless checkpoints have been left out for long.
  */
-export async function listLog(ports: TableLogPorts, from = 0): Promise<LogListing> {
+export async function listLog(ports: TableReadPorts, from = 0): Promise<LogListing> {
   const { store, prefix } = ports;
   const entries: ListedEntry[] = [];
   const parts = new Map<string, FoundCheckpoint & { found: number }>();
@@ -159,7 +163,7 @@ export async function listLog(ports: TableLogPorts, from = 0): Promise<LogListin
 }
 
 /** Versions of a hundred after the other, until one has none. */
-async function* versionsFrom({ store, prefix }: TableLogPorts, from: number) {
+async function* versionsFrom({ store, prefix }: TableReadPorts, from: number) {
   for (let hundred = from - (from % 100); ; hundred += 100) {
     let isEmpty = true;
     for await (const object of store.list(versionsPrefix(prefix, hundred, 2))) {

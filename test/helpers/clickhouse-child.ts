@@ -5,14 +5,15 @@
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 
-const { queryAsync } = createRequire(process.argv[2]!)('chdb');
+const { Session } = createRequire(process.argv[2]!)('chdb');
+const session = new Session();
 for await (const line of createInterface({ input: process.stdin })) {
   let answer: object;
   try {
-    const result = await queryAsync(JSON.parse(line), { format: 'JSONCompactEachRow' });
-    answer = { text: result.text() };
+    answer = { text: session.query(JSON.parse(line), 'JSONCompactEachRow') };
   } catch (error) {
     answer = { fault: String(error) };
   }
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }
+session.cleanup();

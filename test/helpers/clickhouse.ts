@@ -14,17 +14,21 @@ import type { S3Address } from './radosgw.ts';
 export const DELTA_READERS = { 'delta-kernel': 1, "ClickHouse's own reader": 0 } as const;
 export type DeltaReader = keyof typeof DELTA_READERS;
 
+/** A process with tables and views of its own. */
 export interface ClickHouse {
+  /** A statement without an answer. */
+  run(sql: string): Promise<void>;
+  rows(sql: string): Promise<unknown[][]>;
   /**
-   * Rows of a query; `TABLE` in it stands for `table` (localTable, s3Table). `version` is an older version of the table,
+   * Rows of a query of a Delta table; `TABLE` in it stands for `table` (localTable, s3Table). `version` is an older version of the table,
    * which delta-kernel alone can read. Integers come as texts where they may be large.
    */
-  rows(
+  tableRows(
     table: string,
     sql: string,
     options: { readonly reader: DeltaReader; readonly version?: number },
   ): Promise<unknown[][]>;
-  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** The version that `.ci/install-chdb` installs, and where. */
@@ -35,8 +39,11 @@ function installedFolder(): string {
   return CHDB_DIR ?? join(XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'vessel-export', `chdb-${version}`);
 }
 
-/** One for a test file, which closes it. Undefined where it is not installed, said loudly; where `CI` is set an error. */
-export function clickHouseForTests(): ClickHouse | undefined {
+/**
+ * How to open one, or undefined where it is not installed: said loudly, and where `CI` is set an error. Call it at the top
+ * of a test file and pass the answer to `describe.skipIf`.
+ */
+export function clickHouseForTests(): (() => ClickHouse) | undefined {
   const folder = installedFolder();
   if (!existsSync(join(folder, 'installed'))) {
     const reason = `no embedded ClickHouse in ${folder} (bash .ci/install-chdb)`;
@@ -45,11 +52,14 @@ export function clickHouseForTests(): ClickHouse | undefined {
     process.stderr.write(`\n*** THE TESTS OF INDEPENDENT READERS WERE NOT RUN: ${reason} ***\n\n`);
     return undefined;
   }
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, 'clickhouse-child.ts'), join(folder, 'package.json')],
-    { cwd: '/', stdio: ['pipe', 'pipe', 'inherit'] },
-  );
+  return () => openClickHouse(join(folder, 'package.json'));
+}
+
+function openClickHouse(packageFile: string): ClickHouse {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'clickhouse-child.ts'), packageFile], {
+    cwd: '/',
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const ended = once(child, 'close');
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   async function ask(sql: string): Promise<string> {
@@ -60,20 +70,25 @@ export function clickHouseForTests(): ClickHouse | undefined {
     if (fault !== undefined) throw new Error(`${fault}\n${sql}`);
     return text;
   }
+  async function rows(sql: string): Promise<unknown[][]> {
+    const text = await ask(sql);
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+  }
   return {
-    async rows(table, sql, { reader, version }) {
+    rows,
+    run: async (sql) => void (await ask(sql)),
+    async tableRows(table, sql, { reader, version }) {
       const settings = [
         `allow_experimental_delta_kernel_rs = ${DELTA_READERS[reader]}`,
         ...['max_threads = 2', 'output_format_json_quote_64bit_integers = 1', "session_timezone = 'UTC'"],
         ...(version === undefined ? [] : [`delta_lake_snapshot_version = ${version}`]),
       ];
-      const text = await ask(`${sql.replaceAll('TABLE', table)} SETTINGS ${settings.join(', ')}`);
-      return text
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => JSON.parse(line));
+      return await rows(`${sql.replaceAll('TABLE', table)} SETTINGS ${settings.join(', ')}`);
     },
-    async close() {
+    async [Symbol.asyncDispose]() {
       child.stdin.end();
       await ended;
     },

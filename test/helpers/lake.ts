@@ -235,7 +235,7 @@ interface MetadataElement {
 export interface ExactDay extends TruthQuery {
   readonly lakeDir: string;
   readonly day: VesselDay;
-  /** The day had rows before: an empty one has an object then, of no rows. */
+  /** The day had rows before: an empty one has an object then, of no rows, in a plain lake. */
   readonly emptied?: boolean;
 }
 
@@ -262,7 +262,7 @@ export async function expectExactDay(
     expect(receipt?.object).toBeNull();
     return [];
   }
-  const { lines, rowGroupRows } = await lakeReadings(join(lakeDir, objectKey(day)));
+  const { lines, rowGroupRows } = await lakeReadings(join(lakeDir, receipt?.object?.key ?? objectKey(day)));
   expect(differences(lines, truth)).toEqual({ missing: [], extra: [] });
   expect(orderFaults(lines, rowGroupRows)).toEqual([]);
   if (truth.length === 0) return [];

@@ -1,15 +1,17 @@
 /** A delta lake as its users meet it: first loads, replaced, unchanged and emptied days, other aggregations, refusals. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { addDays, dayRange } from '../../src/model/index.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { duckRows, receiptOf, serviceNames, unfinishedFiles } from '../helpers/lake.ts';
 import type { RunExportOptions, TestLake, TestService } from '../helpers/run.ts';
-import { DATE, mustExport, newLake, startTestService, VESSEL } from '../helpers/run.ts';
+import { DATE, mustExport, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
 import { expectTableAgrees, replayTable } from '../helpers/table.ts';
 
 const NOON_MICROS = Date.parse(`${DATE}T12:00:00Z`) * 1_000;
 const JOB = { dataset: 'measurements', vessels: [VESSEL], select: ['flat/{vessel}/Shaft Power'] };
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
+const ALWAYS_EMPTY = '2026-02-01';
 const DELTA = { LAKE_LAYOUT: 'delta' };
 
 let service: TestService;
@@ -63,4 +65,29 @@ test('a day is one file under a name of its own, and one entry; replaced in one 
   ];
   expect(Number(count)).toBe(second.rows);
   expect(await unfinishedFiles(lake.dir)).toEqual([]);
+});
+
+test('a day that is emptied leaves the table, and one that always was empty has no file in it', async () => {
+  await mustExport(options());
+  for (const date of [DATE, ALWAYS_EMPTY]) service.overlay.removeReadings(series, dayRange(date));
+  await mustExport(options({ force: true, allowShrink: true }));
+  const receipt = (await expectTableAgrees(store, 'measurements')).get(`vessel=${VESSEL}/date=${DATE}`)!;
+  expect(receipt).toMatchObject({ rows: 0, object: null, table: { version: 2 } });
+  const next = await runExport(options({ from: ALWAYS_EMPTY }));
+  expect([next.code, next.results]).toMatchObject([0, [{ state: 'empty', rows: 0 }]]);
+  expect((await replayTable(store, 'measurements')).operations).toHaveLength(3);
+  await expectTableAgrees(store, 'measurements');
+});
+
+test('vessel-days that wait for their commit hold no place: more share an entry than there are places', async () => {
+  const days = 12;
+  const { code } = await runExport({
+    ...options({ to: addDays(DATE, days) }),
+    env: { ...DELTA, WORKER_CONCURRENCY: '1' },
+  });
+  expect(code).toBe(0);
+  expect((await expectTableAgrees(store, 'measurements')).size).toBe(days);
+  const { operations } = await replayTable(store, 'measurements');
+  // With the place held every entry would have one.
+  expect(operations.length - 1).toBeLessThan(days);
 });

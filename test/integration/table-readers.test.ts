@@ -18,7 +18,8 @@ import { s3ForTests } from '../helpers/s3.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 
-const clickHouse = clickHouseForTests();
+const openClickHouse = clickHouseForTests();
+const clickHouse = openClickHouse?.();
 const s3 = await s3ForTests();
 const READERS = Object.keys(DELTA_READERS) as DeltaReader[];
 const JOB = {
@@ -71,7 +72,7 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
     store = createS3Store({ bucket: bucket.bucket, endpoint, region, credentials, prefix: 'lake' });
   });
   afterAll(async () => {
-    await clickHouse?.close();
+    await clickHouse?.[Symbol.asyncDispose]();
     await service?.close();
     await store?.close();
     await bucket?.drop();
@@ -136,7 +137,7 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
     expected.set(version, truth);
     for (const reader of READERS) {
       expectSame(
-        totalsOf(await clickHouse!.rows(source('measurements'), TOTALS, { reader })),
+        totalsOf(await clickHouse!.tableRows(source('measurements'), TOTALS, { reader })),
         truth,
         `${reader}, ${version}`,
       );
@@ -147,7 +148,7 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
   async function checkOlder(from: number): Promise<void> {
     for (const [version, truth] of expected) {
       if (version < from) continue;
-      const rows = await clickHouse!.rows(source('measurements'), TOTALS, {
+      const rows = await clickHouse!.tableRows(source('measurements'), TOTALS, {
         reader: 'delta-kernel',
         version,
       });
@@ -180,7 +181,7 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
   });
 
   test('bounds skip no row that is asked for', async () => {
-    const [[micros]] = (await clickHouse!.rows(
+    const [[micros]] = (await clickHouse!.tableRows(
       source('measurements'),
       'SELECT toUnixTimestamp64Micro(max(timestamp)) FROM TABLE',
       { reader: 'delta-kernel' },
@@ -191,7 +192,7 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
       const count = async (where: string) =>
         Number(
           (
-            await clickHouse!.rows(source('measurements'), `SELECT count() FROM TABLE WHERE ${where}`, {
+            await clickHouse!.tableRows(source('measurements'), `SELECT count() FROM TABLE WHERE ${where}`, {
               reader,
             })
           )[0]![0],
@@ -204,7 +205,7 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
       expect(await count('double_value >= 1e300'), reader).toBe(1);
     }
     // Its own reader finds no row by a partition, whoever wrote the table.
-    const [[found]] = (await clickHouse!.rows(
+    const [[found]] = (await clickHouse!.tableRows(
       source('measurements'),
       `SELECT count() FROM TABLE WHERE vessel = '${OTHER_VESSEL}' AND date = '${DATE}'`,
       { reader: 'delta-kernel' },
@@ -232,7 +233,7 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
     await run(DATE, ['mean', 'count']);
     await run('2026-01-07', ['max', 'count', 'first_val']);
     // Its own reader refuses a log in which columns come.
-    const rows = await clickHouse!.rows(
+    const rows = await clickHouse!.tableRows(
       source('daily'),
       `SELECT toString(date), sum(count) > 0, count(mean) > 0, count(max) > 0, count(first_val) > 0
        FROM TABLE GROUP BY date ORDER BY date`,

@@ -65,6 +65,7 @@ test('metrics count vessel-days, rows, requests, refusals and times', async () =
   metrics.onPlanned('measurements', 7, '2026-01-05');
   metrics.onPlanned('metadata', 0, undefined);
   metrics.onDiscovered('measurements', 2);
+  metrics.onFailed('measurements', 3, 1);
   metrics.onLookedBack('measurements', { changed: 2, refused: 1 });
   metrics.onLookedBack('measurements', { changed: 0, refused: 1 });
   const samples = await samplesOf(metrics);
@@ -85,6 +86,8 @@ test('metrics count vessel-days, rows, requests, refusals and times', async () =
     'vessel_export_oldest_missing_timestamp_seconds{job="measurements"}': 1_767_571_200,
     'vessel_export_oldest_missing_timestamp_seconds{job="metadata"}': 0,
     'vessel_export_unsettled_vessels{job="measurements"}': 2,
+    'vessel_export_failed_vessel_days{job="measurements"}': 3,
+    'vessel_export_refused_vessel_days{job="measurements"}': 1,
     'vessel_export_look_back_vessel_days{job="measurements",state="changed"}': 0,
     'vessel_export_look_back_vessel_days{job="measurements",state="refused"}': 1,
     'vessel_export_look_back_timestamp_seconds{job="measurements"}': expect.any(Number),
