@@ -31,8 +31,10 @@ const USAGE = `npm run bench -- [options]
   --memory     also the exporter's peak memory for days of 20 and 40 million readings; --rounds 0 for it alone
   --small      instead: CPU per vessel-day of 2,000 readings, in a folder and on S3, beside those who read files
   --columns    also the bytes of each column of the lake that the demo makes
-  --fleet      instead: planning 100,000 vessel-days, and status and reconcile of 1,000 vessels x 30 days, on a
-               local lake and on S3; about ten minutes
+  --fleet      instead: status and reconcile of 1,000 vessels x 30 days, on a local lake and on S3; planning 100,000
+               vessel-days, nights of 10,000 vessels, and a backfill of 1,000 vessels x 10 years against an exporter
+               that takes no time; about half an hour
+  --scaling    also how workers share cores, and what their threads take; --rounds 0 for it alone
   --help       this
 `;
 

@@ -1,4 +1,4 @@
-/** What a fleet costs those who look at it and plan it: `status` and `reconcile` of a month, planning, the queue. */
+/** What a fleet costs those who look at it and plan it: `status` and `reconcile` of a month, planning of ten years, the queue. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatCount } from '../../src/terminal/format.ts';
@@ -20,6 +20,12 @@ const JOB_FILE = `dataset: measurements
 vessels: { discover: "flat/*/*" }
 select: ["flat/{vessel}/*"]
 `;
+
+/** Scripts of their own, which say more. */
+const FAR = [
+  ['far-nights.ts', 'nights of 10,000 vessels and 30 days'],
+  ['far-backfill.ts', 'a backfill of 1,000 vessels and ten years, half of it done, against an instant exporter'],
+] as const;
 
 /** Measure and print: the ledger on each lake, then planning. Throws when a command finds what is not there. */
 export async function measureFleet(dir: string, signal: AbortSignal, voice: Voice): Promise<void> {
@@ -43,6 +49,11 @@ export async function measureFleet(dir: string, signal: AbortSignal, voice: Voic
   voice.progress('planning 100,000 vessel-days');
   const planning = await measureScript(new URL('planning.ts', import.meta.url), [], {}, signal);
   voice.say(`\nplanning: ${planning.stdout.trim()}`);
+  for (const [script, what] of FAR) {
+    voice.progress(what);
+    const { stdout } = await measureScript(new URL(script, import.meta.url), [], {}, signal);
+    voice.say(`\n${what}: ${stdout.trim()}`);
+  }
 }
 
 interface LedgerMeasuring {

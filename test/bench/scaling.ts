@@ -76,10 +76,10 @@ async function compare(
   signal: AbortSignal,
   voice: Voice,
 ): Promise<string> {
-  const table = [['', 'wall s', 'vessel-days/min', 'readings/s', 'times the first']];
+  const table = [['', 'wall s', 'vessel-days/min', 'readings/s', 'times the first', 'CPU s of threads']];
   let first: number | undefined;
   for (const one of cases) {
-    const { seconds, rows } = await runFleet(load, one, join(dir, 'scaling'), signal);
+    const { seconds, rows, threadSeconds } = await runFleet(load, one, join(dir, 'scaling'), signal);
     first ??= seconds;
     table.push([
       one.name,
@@ -87,8 +87,18 @@ async function compare(
       ((60 * load.days.length) / seconds).toFixed(0),
       formatCount(Math.round(rows / seconds)),
       (first / seconds).toFixed(2),
+      sharesOf(threadSeconds),
     ]);
     voice.progress(table.at(-1)!.join('  '));
   }
   return formatTable(table);
+}
+
+/** Threads that matter, the busiest first: `main 7.1, encode 2.4`. */
+function sharesOf(threadSeconds: ReadonlyMap<string, number>): string {
+  return [...threadSeconds]
+    .filter(([, seconds]) => seconds >= 0.05)
+    .sort(([, a], [, b]) => b - a)
+    .map(([name, seconds]) => `${name} ${seconds.toFixed(1)}`)
+    .join(', ');
 }

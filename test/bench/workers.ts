@@ -1,6 +1,7 @@
 /** A queue of vessel-days, and worker processes, as users start them, that empty it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
@@ -41,6 +42,8 @@ export interface FleetLoad {
 export interface FleetRun {
   readonly seconds: number;
   readonly rows: number;
+  /** CPU of all workers by the name of the thread, from the first vessel-day on; empty where there is no `/proc`. */
+  readonly threadSeconds: ReadonlyMap<string, number>;
 }
 
 /**
@@ -70,12 +73,16 @@ export async function runFleet(
   try {
     await Promise.all(workers.map(({ ready }) => ready));
     const queue = openVesselDayQueue({ redis: connection.openForQueue(), prefix: 'vessel-export' });
+    const pids = workers.map(({ pid }) => pid);
+    const before = threadSeconds(pids);
     const startedMs = performance.now();
     await queue.add(load.days.map((day) => ({ ...day, kind: 'backfill' })));
     await untilEmpty(queue, signal);
     const seconds = (performance.now() - startedMs) / 1_000;
+    const after = threadSeconds(pids);
     await queue.close();
-    return { seconds, rows: await countRows(load.days, lakeDir) };
+    const used = [...after].map(([name, cpu]) => [name, cpu - (before.get(name) ?? 0)] as const);
+    return { seconds, rows: await countRows(load.days, lakeDir), threadSeconds: new Map(used) };
   } finally {
     await Promise.all(workers.map((worker) => worker.end()));
     await connection.close();
@@ -110,6 +117,20 @@ async function countRows(days: readonly VesselDay[], lakeDir: string): Promise<n
   return rows;
 }
 
+/** CPU that the threads of some processes have used since they began. */
+function threadSeconds(pids: readonly number[]): Map<string, number> {
+  const seconds = new Map<string, number>();
+  for (const pid of pids) {
+    if (!existsSync(`/proc/${pid}/task`)) continue;
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      const read = (file: string) => readFileSync(`/proc/${pid}/task/${thread}/${file}`, 'utf8');
+      const name = thread === String(pid) ? 'main' : read('comm').trim();
+      seconds.set(name, (seconds.get(name) ?? 0) + Number(read('schedstat').split(' ')[0]) / 1e9);
+    }
+  }
+  return seconds;
+}
+
 /** `vessel-export worker` in a process of its own. */
 function startWorker(cores: string | undefined, env: Readonly<Record<string, string>>, signal: AbortSignal) {
   const command = [process.execPath, new URL('../../src/bin.js', import.meta.url).pathname, 'worker'];
@@ -130,6 +151,8 @@ function startWorker(cores: string | undefined, env: Readonly<Record<string, str
   });
   void ended.then(() => reject(new Error(`a worker ended too early:\n${lines.slice(-5).join('\n')}`)));
   return {
+    // taskset becomes what it starts.
+    pid: child.pid!,
     ready,
     end: async () => {
       child.kill('SIGTERM');
