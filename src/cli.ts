@@ -34,6 +34,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   const colourRefused = argv.includes('--no-color');
   const context: CommandContext = {
     env: process.env,
+    stdin: process.stdin.isTTY === true ? process.stdin : undefined,
     stdout: openScreen(process.stdout, colourRefused),
     stderr: own?.screen ?? openScreen(process.stderr, colourRefused),
     get signal() {
@@ -229,9 +230,9 @@ function withSettings(
   if (row.tellsOfEnvFile !== true && !['error', 'silent'].includes(env.LOG_LEVEL ?? ''))
     for (const warning of envFile?.warnings ?? [])
       (log ?? commandLog({ env, stderr: context.stderr }, 'warn')).warn({}, warning);
-  const { stdout, stderr } = context;
+  const { stdin, stdout, stderr } = context;
   return {
-    ...{ env, envFile, stdout, stderr },
+    ...{ env, envFile, stdin, stdout, stderr },
     get signal() {
       return context.signal;
     },

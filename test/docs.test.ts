@@ -1,6 +1,6 @@
 /** README and docs/ are a promise: links lead somewhere, examples run, tables name what there is. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -17,7 +17,8 @@ import {
 } from '../docs/tools/markdown.ts';
 import { demoOutput, withoutNumbers } from '../docs/tools/picture.ts';
 import * as exitCodes from '../src/commands/context.ts';
-import { parseJob } from '../src/config/jobs.ts';
+import { firstJobText } from '../src/commands/first-job.ts';
+import { parseJob, readJobs } from '../src/config/jobs.ts';
 import type { Variable } from '../src/config/variables.ts';
 import { VARIABLES } from '../src/config/variables.ts';
 import type { Column } from '../src/encode/columns.ts';
@@ -192,11 +193,16 @@ function hasOption(help: string, option: string): boolean {
 }
 
 test('the commands that are safe to run succeed as they stand', async () => {
-  const safe = new Set(['config', 'plan', 'run', 'status', 'verify', 'reconcile', 'gc']);
+  const looking = ['config', 'check', 'vessels', 'series', 'plan', 'status', 'verify', 'gc'];
+  const safe = new Set([...looking, 'run', 'reconcile']);
   const service = await startTestService({ readingsPerDay: 1_000 });
   const lake = await newLake();
+  await using folder = await newTempFolder();
   try {
-    const env = exportEnv(service, lake.url, 'jobs');
+    // The examples, and what `init` adds to them.
+    await cp(join(ROOT, 'jobs'), folder.path, { recursive: true });
+    await writeFile(join(folder.path, 'first.yaml'), firstJobText(undefined));
+    const env = exportEnv(service, lake.url, folder.path);
     for (const { words, where, line } of shellLines.filter(({ words }) => safe.has(words[0]!))) {
       const { code, stderr } = await runCli(words, { ...env, LOG_LEVEL: 'warn' }, ROOT);
       expect(code, `${where}: ${line}\n${stderr}`).toBe(0);
@@ -233,6 +239,16 @@ test.for(jobFiles)('the job at $where is one', ({ text }) => {
   const { job, faults } = parseJob(path, basename(path, '.yaml'), text);
   expect(faults).toEqual([]);
   expect(job?.dataset).toBeDefined();
+});
+
+test('the example of a job in jobs/ is one, and none of those that a folder has', () => {
+  const name = 'dashboards.yaml.example';
+  const text = readFileSync(join(ROOT, 'jobs', name), 'utf8');
+  expect(parseJob('jobs/dashboards.yaml', 'dashboards', text)).toMatchObject({
+    faults: [],
+    job: { dataset: 'statistics' },
+  });
+  expect(readJobs(join(ROOT, 'jobs')).jobs.map((job) => job.name)).not.toContain('dashboards');
 });
 
 test('the table of job keys names the keys of a job file', () => {

@@ -2,6 +2,7 @@
 import type { SurveyedConfig } from '../config/config.ts';
 import type { Settings } from '../config/variables.ts';
 import type { Clock, Job } from '../model/index.ts';
+import { FLAT_DOMAINS } from '../model/index.ts';
 import { expressionFor } from '../source/series.ts';
 import { checkJob } from './jobs.ts';
 import { checkLake } from './lake.ts';
@@ -12,8 +13,8 @@ import type { ServiceSettings } from './service.ts';
 import { checkService, openQuickClient } from './service.ts';
 import { checkSettings } from './settings.ts';
 
-/** A query of metadata that most services have an answer to: everything that has a flat name. */
-const EVERYTHING = 'flat/*/*';
+/** Queries of metadata of which most services have an answer to one: everything that has a flat name. */
+export const EVERYTHING: readonly string[] = FLAT_DOMAINS.map((domain) => `${domain}/*/*`);
 
 interface Checked {
   readonly config: SurveyedConfig;
@@ -88,7 +89,7 @@ function expressionsOf(jobs: readonly Job[]): string[] {
   const selected = jobs.flatMap(({ select, vessels }) =>
     'discover' in vessels ? [] : expressionFor(select[0]!, vessels[0]!),
   );
-  return [...new Set([...discovered.slice(0, 1), EVERYTHING, ...selected.slice(0, 1)])];
+  return [...new Set([...discovered.slice(0, 1), ...EVERYTHING, ...selected.slice(0, 1)])];
 }
 
 function serviceSettingsOf(settings: Partial<Settings>): ServiceSettings | undefined {

@@ -1,6 +1,7 @@
 /** The lake: may we list, write, replace and remove, and what does the store lack. Leaves nothing behind. */
 import { randomUUID } from 'node:crypto';
-import { statfs } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rmdir, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DataError, FatalError } from '../errors.ts';
 import type { Clock } from '../model/index.ts';
@@ -45,6 +46,8 @@ export async function* checkLake(
     yield error('list', thrown);
     return;
   }
+  const place = parseLakeUrl(lakeUrl);
+  const madeFolder = place.kind === 'local' && !existsSync(place.rootDir) ? place.rootDir : undefined;
   const probe = { store, lakeUrl, key: `${PROBE_PREFIX}${randomUUID()}` };
   let inTheWay: string | undefined;
   try {
@@ -64,6 +67,8 @@ export async function* checkLake(
     // Whatever went wrong: most of them are gone already, or never were.
     await inTime(clock, store.url, () => store.removeAll(keysOf(probe))).catch(() => {});
     await store.close();
+    // Of a folder that is not wanted after all nothing is left.
+    if (madeFolder !== undefined) await rmdir(madeFolder).catch(() => {});
   }
 }
 

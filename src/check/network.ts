@@ -3,6 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { cleanForeignText, messageOf } from '../errors.ts';
+import { CERTIFICATE_CODES } from '../fetch/faults.ts';
 import type { Clock } from '../model/index.ts';
 import type { CheckResult } from './result.ts';
 import { inTime, resultsOf } from './result.ts';
@@ -69,8 +70,17 @@ async function checkTls(host: string, port: number, setting: string, clock: Cloc
       });
     });
   } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!CERTIFICATE_CODES.test(code)) {
+      const found = `TLS with port ${port} of ${host} fails (${reasonOf(error)})`;
+      return failed(
+        'tls',
+        `${found}: check ${setting}, and that https is what is spoken there`,
+        'tls-failed',
+      );
+    }
     const advice =
-      (error as NodeJS.ErrnoException).code === 'CERT_HAS_EXPIRED'
+      code === 'CERT_HAS_EXPIRED'
         ? 'tell the operator of the service, and check the clock of this machine'
         : `check the host name in ${setting}, or name the issuing authority in NODE_EXTRA_CA_CERTS`;
     return failed(

@@ -11,6 +11,8 @@ export interface CommandContext {
   readonly env: NodeJS.ProcessEnv;
   /** That file, where there is one. */
   readonly envFile?: EnvFile | undefined;
+  /** Absent where nobody can be asked. */
+  readonly stdin?: NodeJS.ReadStream | undefined;
   readonly stdout: Screen;
   readonly stderr: Screen;
   /**

@@ -45,9 +45,8 @@ export async function convertCommand(
     });
   } catch (error) {
     if (!signal.aborted) throw error;
-    throw new CancelledError(
-      `interrupted; nothing is exported into the lake until the same command has ended: it goes on where it was`,
-    );
+    writeText(context.stderr, 'nothing is exported into the lake until the same command has ended\n');
+    throw new CancelledError();
   } finally {
     await store.close();
   }

@@ -1,6 +1,7 @@
 /** What `views` and `sql` begin with: a session on the lake's views, of the jobs that are meant. */
 import { pickJobs } from '../config/config.ts';
 import { ConfigError } from '../errors.ts';
+import { readLayout } from '../lake/layout.ts';
 import type { LakeSession } from '../sql/lake-session.ts';
 import { openLakeSession } from '../sql/lake-session.ts';
 import { findSources } from '../sql/lake-sources.ts';
@@ -31,6 +32,7 @@ export async function openLakeSql(context: CommandContext, options: LakeSqlOptio
   try {
     const { store, config } = opened;
     const named = names.length === 0 ? [] : pickJobs(config, names);
+    const layout = await readLayout(store);
     const { sources, receiptJobs, empty } = await findSources(store, opened.jobs, named);
     for (const job of empty) warn(`the lake has no objects of the job '${job.name}' yet: no view of it`);
     if (sources.length === 0)
@@ -40,7 +42,10 @@ export async function openLakeSql(context: CommandContext, options: LakeSqlOptio
       );
     const { TEMP_DIR: tempDir } = config.settings;
     const bounds = { tempDir, maxFetchBytes: fetchGb * 1e9 };
-    const session = await openLakeSession({ store, sources, receiptJobs, wide, ...bounds }, context.signal);
+    const session = await openLakeSession(
+      { store, layout, log: opened.log, sources, receiptJobs, wide, ...bounds },
+      context.signal,
+    );
     const close = async () => {
       await session.close();
       await opened.close();

@@ -5,6 +5,8 @@ import { AWAY_STOP_MS, endsAfter } from '../concurrency.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { openFleet } from '../fleet/fleet.ts';
 import { runFleetProcess } from '../fleet/fleet-process.ts';
+import type { NoticeWatch } from '../fleet/notice-watch.ts';
+import { openNoticeWatch } from '../fleet/open-notice-watch.ts';
 import type { Scheduler } from '../fleet/scheduler.ts';
 import { createScheduler } from '../fleet/scheduler.ts';
 import type { Metrics } from '../monitoring/metrics.ts';
@@ -33,21 +35,12 @@ export async function scheduleCommand(
   const config = readConfig(context);
   const { signal } = context;
   const log = commandLog(context, config.settings.LOG_LEVEL);
-  const open = ({ planning, redis, prefix }: Fleet, metrics?: Metrics) =>
+  const open = ({ planning, redis, prefix }: Fleet, metrics?: Metrics, notices?: NoticeWatch) =>
     createScheduler({
       ...planning,
       jobs: config.jobs,
       state: createScheduleState(redis, prefix, randomUUID()),
-      ...(metrics && {
-        onPlanned: metrics.onPlanned,
-        onDiscovered: metrics.onDiscovered,
-        onFailed: (job, { failed, refused }) => metrics.onFailed(job, failed.length, refused.length),
-        onRemarked: metrics.onRemarked,
-        onLooked: metrics.onLooked,
-        onLookedBack: metrics.onLookedBack,
-        onLead: metrics.onLead,
-        onFailure: metrics.onPlanningFailed,
-      }),
+      ...(metrics && telling(metrics, notices)),
       ...(intervalMs === undefined ? {} : { intervalMs }),
     });
   if (options.once === true) {
@@ -61,11 +54,46 @@ export async function scheduleCommand(
       config.jobs.filter((job) => job[key] !== undefined).map(({ name }) => name);
     const fields = { jobs: namesWith('schedule'), reconciled: namesWith('reconcile') };
     log.info({ ...fields, http: url }, 'scheduler is ready');
-    scheduler = open(fleet, metrics);
+    const notices = openNoticeWatch(config, fleet, log, intervalMs);
+    scheduler = open(fleet, metrics, notices);
+    const noticing = notices?.run(signal);
     // It may be waiting for Redis.
     await endsAfter(scheduler.run(signal), signal, AWAY_STOP_MS, fleet.app.ports.clock);
+    await noticing;
   });
   return EXIT_OK;
+}
+
+/** What the scheduler learns is shown as metrics, and people are told of it. */
+function telling(metrics: Metrics, notices: NoticeWatch | undefined) {
+  return {
+    onPlanned: (job, missing, oldest, unpublished) => {
+      metrics.onPlanned(job, missing, oldest);
+      notices?.onPlanned(job, missing, oldest, unpublished);
+    },
+    onDiscovered: metrics.onDiscovered,
+    onFailed: (job, days) => {
+      metrics.onFailed(job, days.failed.length, days.refused.length);
+      notices?.onFailed(job, days);
+    },
+    onRemarked: (job, vessels, open) => {
+      metrics.onRemarked(job, vessels);
+      notices?.onRemarked(job, vessels, open);
+    },
+    onLooked: (job) => {
+      metrics.onLooked(job);
+      notices?.onLooked(job);
+    },
+    onLookedBack: (job, found, look) => {
+      metrics.onLookedBack(job, found);
+      notices?.onLookedBack(job, found, look);
+    },
+    onLead: (leads) => {
+      metrics.onLead(leads);
+      notices?.onLead(leads);
+    },
+    onFailure: metrics.onPlanningFailed,
+  } satisfies Partial<Parameters<typeof createScheduler>[0]>;
 }
 
 async function planOnce(

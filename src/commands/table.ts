@@ -22,6 +22,13 @@ const LAKE_JOBS: OptionRow = ['--job <name...>', 'jobs to ask, where several are
 const FETCH: OptionRow = ['--fetch-gb <n>', 'of a lake elsewhere: fetch no more than this for a query', 4];
 const ALLOW_SHRINK: OptionRow = ['--allow-shrink', 'publish a day although series lose readings'];
 
+const CATALOGUE: readonly OptionRow[] = [
+  ['--lake', 'ask the lake alone: its snapshots of metadata, and its receipts'],
+  ['--days <n>', 'look for last readings in so many days before now (0: not at all)', 7],
+  ['--json', 'print the result as JSON'],
+  ['--csv', 'print it as CSV'],
+];
+
 /** `meant`: the dates that are meant without these options. */
 function dateOptions(meant: string): readonly OptionRow[] {
   return [
@@ -57,6 +64,33 @@ export const COMMANDS: readonly CommandRow[] = [
     perform: async (context, _, options) => (await import('./demo.ts')).demoCommand(context, options),
   },
   {
+    name: 'init',
+    summary: 'ask for service, credentials and lake, check them, and write .env and a first job',
+    options: [
+      ['--base-url <url>', 'address of the query service, with its tenant segment'],
+      ['--auth-url <url>', 'address that gives access tokens'],
+      ['--client-id <id>', 'client id'],
+      [
+        '--client-secret-file <file>',
+        'file that holds the client secret (or QUERY_CLIENT_SECRET in the environment)',
+      ],
+      ['--lake-url <url>', 'where the lake is to be: a folder, or s3://bucket/prefix'],
+      ['--aws-endpoint <url>', "address of an S3 store other than Amazon's"],
+      ['--aws-region <region>', 'region of the bucket'],
+      ['--aws-access-key-id <id>', 'access key id of the store'],
+      ['--aws-secret-file <file>', 'file that holds the secret access key'],
+      ['--allow-http', 'send credentials in clear to a service on another machine'],
+      ['--job <name>', 'name of the first job', 'first'],
+      ['--overwrite', 'replace files that are there'],
+      ['--no-check', 'write without trying'],
+    ],
+    examples: [
+      'init',
+      'init --base-url https://api.example.com/my-tenant --auth-url https://auth.example.com --client-id me --client-secret-file secret.txt --lake-url ./lake',
+    ],
+    perform: async (context, _, options) => (await import('./init.ts')).initCommand(context, options),
+  },
+  {
     name: 'check',
     summary: 'check everything that an export needs, and say what to do about what does not work',
     argument: JOBS,
@@ -65,6 +99,26 @@ export const COMMANDS: readonly CommandRow[] = [
     examples: ['check', 'check measurements --json'],
     perform: async (context, jobs, options) =>
       (await import('./check.ts')).checkCommand(context, jobs, options),
+  },
+  {
+    name: 'vessels',
+    summary: 'list the vessels of the service, with their last reading and the jobs that export them',
+    options: CATALOGUE,
+    examples: ['vessels', 'vessels --lake --csv'],
+    perform: async (context, _, options) => (await import('./vessels.ts')).vesselsCommand(context, options),
+  },
+  {
+    name: 'series',
+    summary: "list the series of a vessel, or of all: names for a job's select, units, ranges, last readings",
+    argument: ['[vessel]', 'such as IMO9321483; all vessels without it'],
+    options: [
+      ['--search <text>', 'only those with this text in a name, description, unit or source'],
+      ['--select <expression...>', 'ask these, such as "flat/{vessel}/*", instead of the usual domains'],
+      ...CATALOGUE,
+    ],
+    examples: ['series', 'series IMO9321483 --search power', 'series --csv > series.csv'],
+    perform: async (context, vessel, options) =>
+      (await import('./series.ts')).seriesCommand(context, vessel, options),
   },
   {
     name: 'run',
@@ -244,6 +298,13 @@ export const COMMANDS: readonly CommandRow[] = [
     examples: ['schedule', 'schedule --once'],
     isLongRunning: true,
     perform: async (context, _, options) => (await import('./schedule.ts')).scheduleCommand(context, options),
+  },
+  {
+    name: 'notify',
+    summary: 'send a test message to where NOTIFY_URL says',
+    argument: ['<what>', 'what to send', ['test']],
+    examples: ['notify test'],
+    perform: async (context) => (await import('./notify.ts')).notifyCommand(context),
   },
   {
     name: 'worker',

@@ -18,7 +18,7 @@ interface ViewsOptions extends LakeSqlOptions {
   readonly schema?: string;
 }
 
-export const ENGINES: readonly string[] = [...Object.keys(DIALECTS), 'dbt'];
+const ENGINES: readonly string[] = [...Object.keys(DIALECTS), 'dbt'];
 
 /** Print the script; the exit code. */
 export async function viewsCommand(context: CommandContext, options: ViewsOptions): Promise<number> {

@@ -16,7 +16,7 @@ import type {
 } from '../model/index.ts';
 import { DayCounts, dayRange, FORMAT_VERSION } from '../model/index.ts';
 import { EXPORT_TARGET_WINDOWS, planTimeSlices, planWindowSlices, slicesFrom } from '../plan/time-slices.ts';
-import { publishedReadings, seriesTotals } from '../proof/day-totals.ts';
+import { publishedReadings, seriesTotals, totalsOf } from '../proof/day-totals.ts';
 import { SeriesValues } from '../proof/series-values.ts';
 import { guardAgainstShrinking } from '../proof/shrink-guard.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
@@ -119,7 +119,7 @@ async function openShrinkGuard(
       day: task.day,
       counted: 'readings',
       published: guarded,
-      candidate: { total: counts.total(), bySeries: seriesTotals(counts.toJson()) },
+      candidate: { total: counts.total(), bySeries: totalsOf(counts) },
       idOf: series.idOf,
       sameSelect: hasSameSelect(task, published),
       totalsSha256: source?.totalsSha256,

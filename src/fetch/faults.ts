@@ -15,7 +15,7 @@ export const TIMEOUT_CODES: readonly string[] = [
 ];
 
 /** Certificates that do not verify: no retry makes them valid, and nothing is sent to such a peer. */
-const CERTIFICATE_CODES =
+export const CERTIFICATE_CODES =
   /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|CRL_|ERROR_IN_CERT_)/;
 
 /** Faults of the call itself: a retry would send the same. */

@@ -11,7 +11,7 @@
 import { RetriableError } from '../errors.ts';
 import type { ExportTask } from '../export/ports.ts';
 import { createRequestStats } from '../fetch/exchange.ts';
-import type { Job, Log } from '../model/index.ts';
+import type { Job, Log, VesselDay } from '../model/index.ts';
 import { addDays, formatVesselDay, microsToDate } from '../model/index.ts';
 import { lastFiringMs } from '../plan/firings.ts';
 import type { FindingState } from '../reconcile/compare-day.ts';
@@ -30,7 +30,15 @@ interface LookBackOptions extends Pick<PlanningPorts, 'ports' | 'queue' | 'log'>
   readonly state: ScheduleState;
   readonly guard: Guard;
   /** Told how many vessel-days a look-back found, by state. */
-  readonly onLookedBack?: (job: string, found: Readonly<Record<string, number>>) => void;
+  readonly onLookedBack?: (job: string, found: Readonly<Record<string, number>>, look: LookBack) => void;
+}
+
+/** The days that a look-back looked at, and those among them that would lose readings. */
+export interface LookBack {
+  /** UTC dates, `to` exclusive. */
+  readonly from: string;
+  readonly to: string;
+  readonly refused: readonly VesselDay[];
 }
 
 interface LookBacks {
@@ -96,7 +104,12 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
     await noteRefusals(ports, findings);
     const byState = countBy(findings.map(({ state }) => state));
     await settle({ ...firing, tasks }, queued);
-    options.onLookedBack?.(job.name, { ...NOTHING, ...byState, 'not-compared': notCompared });
+    const refused = findings.filter(({ state }) => state === 'would-shrink' || state === 'refused');
+    options.onLookedBack?.(
+      job.name,
+      { ...NOTHING, ...byState, 'not-compared': notCompared },
+      { from, to, refused: refused.map(({ day }) => day) },
+    );
     const seconds = Math.round((clock.monotonicMs() - startedMs) / 1_000);
     log.info(
       { ...summaryOf(reconciliation, byState, queued), requests: stats.requests, seconds },

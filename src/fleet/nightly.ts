@@ -35,7 +35,12 @@ export interface PlanningPorts {
   readonly ledger: LedgerView;
   readonly log: Log;
   /** Told what planning found, and what is left of that later. */
-  readonly onPlanned?: (job: string, missing: number, oldest: string | undefined) => void;
+  readonly onPlanned?: (
+    job: string,
+    missing: number,
+    oldest: string | undefined,
+    unpublished: () => Iterable<VesselDay>,
+  ) => void;
   /** Told how many vessels discovery did not settle. */
   readonly onDiscovered?: (job: string, troubles: number) => void;
 }
@@ -118,6 +123,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
     const dates = new Set([
       ...gone.map(({ date }) => date),
       ...coverage.openDates().slice(0, OLDEST_LOOKED_AT),
+      ...coverage.heldBackDates(),
     ]);
     await coverage.refresh(dates);
     // A snapshot that equals the last one leaves no receipt.
@@ -128,7 +134,9 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
   }
 
   function tell({ job, coverage }: Night): void {
-    planning.onPlanned?.(job.name, coverage.open().length, coverage.openDates()[0]);
+    planning.onPlanned?.(job.name, coverage.open().length, coverage.openDates()[0], () =>
+      coverage.unpublished(),
+    );
   }
 
   async function fill(night: Night): Promise<NightlyPlan> {

@@ -4,6 +4,7 @@
  */
 
 import { forEachAtOnce } from '../concurrency.ts';
+import { receiptKey } from '../lake/keys.ts';
 import type { LedgerView } from '../lake/ledger-view.ts';
 import type { PlanPorts } from '../lake/planned-days.ts';
 import { plannedDays } from '../lake/planned-days.ts';
@@ -21,6 +22,8 @@ interface CoverageOptions extends DayRange {
   readonly ledger: LedgerView;
   /** Dates before this are looked at by the ledger's list alone, which shows what is missing and not what is stale. */
   readonly listedBefore?: string;
+  /** True: nobody looks at this range again once it is covered. */
+  readonly isOnce?: boolean;
 }
 
 /** Vessel-days in some order, made when they are asked for: a range may have millions. */
@@ -33,6 +36,13 @@ export interface Coverage {
   readonly due: number;
   /** Those that are to be exported, of a part of the range; oldest first. */
   open(part?: { readonly from?: string; readonly to?: string; readonly newestFirst?: boolean }): OpenDays;
+  /**
+   * Open ones, and those that are over by our clock and not yet by the service's, oldest first: what people miss in the
+   * lake.
+   */
+  unpublished(): Iterable<VesselDay>;
+  /** Dates of those that are not yet over by the service's clock alone. */
+  heldBackDates(): string[];
   /** Dates that have any, oldest first. */
   openDates(): string[];
   isOpen(day: VesselDay): boolean;
@@ -43,10 +53,12 @@ export interface Coverage {
 }
 
 export function createCoverage(options: CoverageOptions): Coverage {
-  const { ports, job, ledger, vessels, listedBefore = '' } = options;
+  const { ports, job, ledger, vessels, listedBefore = '', isOnce = false } = options;
   const all = datesBetween(options.from, options.to);
   /** Vessels by date. */
   const openOf = new Map<string, readonly string[]>();
+  /** Vessels by date, of days that only the service's clock holds back. */
+  const heldBackOf = new Map<string, readonly string[]>();
   const dueOf = new Map<string, number>();
   const openAt = (date: string) => openOf.get(date) ?? [];
 
@@ -58,13 +70,18 @@ export function createCoverage(options: CoverageOptions): Coverage {
   }
 
   async function readReceipts(date: string): Promise<void> {
-    const receipts = await ledger.ofDate(job.name, date);
-    const planned = plannedDays(ports, job, { vessels, from: date, to: addDays(date, 1) }, receipts);
-    dueOf.set(date, planned.filter(({ state }) => state !== 'not-due').length);
-    openOf.set(
-      date,
-      planned.filter(isToDo).map(({ day }) => day.vessel),
-    );
+    // What was done stays done, and needs no look: of a date that was due, the open ones alone.
+    const asked = dueOf.get(date) === vessels.length ? openAt(date) : vessels;
+    const receipts = await ledger.ofDate(job.name, date, { vessels: new Set(asked), isOnce });
+    const ofDate = { get: (day: VesselDay) => receipts.get(receiptKey(day)) };
+    const range = { vessels: asked, from: date, to: addDays(date, 1) };
+    const planned = [...plannedDays(ports, job, range, ofDate)];
+    const notDue = planned.filter(({ state }) => state === 'not-due').map(({ day }) => day.vessel);
+    const due = planned.length - notDue.length;
+    heldBackOf.set(date, isDue(job, date, ports.clock.nowMs()) ? notDue : []);
+    const open = planned.filter(isToDo).map(({ day }) => day.vessel);
+    dueOf.set(date, due + vessels.length - asked.length);
+    openOf.set(date, open.length === asked.length ? asked : open);
   }
 
   return {
@@ -81,14 +98,22 @@ export function createCoverage(options: CoverageOptions): Coverage {
         },
       };
     },
+    *unpublished() {
+      for (const date of all)
+        for (const vessel of [...openAt(date), ...(heldBackOf.get(date) ?? [])])
+          yield { job: job.name, vessel, date };
+    },
+    heldBackDates: () => all.filter((date) => (heldBackOf.get(date) ?? []).length > 0),
     openDates: () => all.filter((date) => openAt(date).length > 0),
     isOpen: ({ vessel, date }) => openAt(date).includes(vessel),
     close(days) {
-      for (const { date, vessel } of days)
+      for (const [date, ofDate] of Map.groupBy(days, ({ date }) => date)) {
+        const closed = new Set(ofDate.map(({ vessel }) => vessel));
         openOf.set(
           date,
-          openAt(date).filter((open) => open !== vessel),
+          openAt(date).filter((vessel) => !closed.has(vessel)),
         );
+      }
     },
     async refresh(dates) {
       const stale = dates === undefined ? all : all.filter((date) => dates.has(date));

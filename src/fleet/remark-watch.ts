@@ -1,5 +1,6 @@
 /** Remarks that stand open, told again and again: nobody may have seen them. */
 import type { LedgerView } from '../lake/ledger-view.ts';
+import type { OpenRemark } from '../lake/remarks.ts';
 import { describeRemark, howToAccept } from '../lake/remarks.ts';
 import type { Clock, Job, Log } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
@@ -10,7 +11,7 @@ interface RemarkWatchOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Told how many vessels of a job have a remark that nobody has accepted. */
-  readonly onRemarked?: (job: string, vessels: number) => void;
+  readonly onRemarked?: (job: string, vessels: number, open: readonly OpenRemark[]) => void;
 }
 
 /** Between looks: each costs a request to the store for every vessel that has a remark. */
@@ -30,7 +31,7 @@ export function createRemarkWatch({ jobs, ledger, clock, log, onRemarked }: Rema
     lookedMs = clock.monotonicMs();
     for (const { name } of jobs) {
       const open = await ledger.openRemarks(name);
-      onRemarked?.(name, open.length);
+      onRemarked?.(name, open.length, open);
       const news = open.filter(({ day }) => !said.has(formatVesselDay(day)));
       for (const { day, remark } of news.slice(0, SAID_AT_MOST))
         log.warn(

@@ -8,6 +8,7 @@
  */
 import type { DataError } from '../errors.ts';
 import { ConfigError } from '../errors.ts';
+import type { OpenRemark } from '../lake/remarks.ts';
 import type { Job } from '../model/index.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { BackfillDriver } from './backfill-driver.ts';
@@ -15,6 +16,7 @@ import { createBackfillDriver } from './backfill-driver.ts';
 import { endBackfill, listBackfills } from './backfills.ts';
 import type { FailedDays } from './failed-watch.ts';
 import { createFailedWatch } from './failed-watch.ts';
+import type { LookBack } from './look-backs.ts';
 import { createLookBacks } from './look-backs.ts';
 import type { NightlyPlan, PlanningPorts } from './nightly.ts';
 import { createNightly } from './nightly.ts';
@@ -25,11 +27,11 @@ interface SchedulerOptions extends PlanningPorts {
   readonly jobs: readonly Job[];
   readonly state: ScheduleState;
   /** Told how many vessel-days a look-back found, by state. */
-  readonly onLookedBack?: (job: string, found: Readonly<Record<string, number>>) => void;
+  readonly onLookedBack?: (job: string, found: Readonly<Record<string, number>>, look: LookBack) => void;
   /** Told which vessel-days of a job are in the failed set. */
   readonly onFailed?: (job: string, days: FailedDays) => void;
   /** Told how many vessels of a job have a remark that nobody has accepted. */
-  readonly onRemarked?: (job: string, vessels: number) => void;
+  readonly onRemarked?: (job: string, vessels: number, open: readonly OpenRemark[]) => void;
   /** Told when a job was planned, or found to be planned. */
   readonly onLooked?: (job: string) => void;
   /** Told of everything that could not be planned. */

@@ -18,6 +18,9 @@ export const LAKE_KEY = '_lake.json';
 /** Definitions of backfills begin with this. */
 export const BACKFILL_PREFIX = '_backfills/';
 
+/** What a fleet has told of its troubles. */
+export const NOTICES_KEY = '_notices/told.json';
+
 const JOB = `(?<job>${inside(JOB_NAME)})`;
 const VESSEL = `vessel=(?<vessel>${inside(VESSEL_ID)})`;
 const DATE = String.raw`date=(?<date>\d{4}-\d{2}-\d{2})`;
@@ -93,7 +96,22 @@ export function claimKey(day: VesselDay, epoch: number): string {
 
 /** What is kept of a job's receipts of a month `YYYY-MM` for faster reading. */
 export function indexKey(job: string, month: string): string {
-  return `_index/${job}/${month}.ndjson.gz`;
+  return `${indexPrefix(job, month)}.columns`;
+}
+
+/** The same as older versions write it. */
+export function indexLinesKey(job: string, month: string): string {
+  return `${indexPrefix(job, month)}.ndjson.gz`;
+}
+
+/** The same of the receipts that one process has written, until a reader has put them into the index. */
+export function indexPieceKey(job: string, month: string, name: string): string {
+  return `${indexPrefix(job, month)}/${name}.columns`;
+}
+
+/** All of these begin with this. */
+export function indexPrefix(job: string, month: string): string {
+  return `_index/${job}/${month}`;
 }
 
 /** What somebody has accepted of a vessel. */
@@ -140,6 +158,18 @@ export function parseClaimKey(key: string): { day: VesselDay; epoch: number } | 
 export function parseBackfillKey(key: string): string | undefined {
   return PATTERNS.backfill.exec(key)?.groups?.id;
 }
+
+/** `parseReceiptKey` for the keys of one job and date, of which there are thousands: only the vessel is looked for. */
+export function receiptVesselParser(job: string, date: string): (key: string) => string | undefined {
+  const prefix = keyPrefix('receipt', job, date);
+  return (key) => {
+    const vessel = key.slice(prefix.length + RECEIPT_NAME.before, -RECEIPT_NAME.after);
+    if (!VESSEL_ID.test(vessel)) return undefined;
+    return key === `${prefix}vessel=${vessel}.json` ? vessel : undefined;
+  };
+}
+
+const RECEIPT_NAME = { before: 'vessel='.length, after: '.json'.length };
 
 /** The vessel and the date that the folders of any key name, whatever file lies there. */
 export function parsePartitions(key: string): { readonly vessel?: string; readonly date?: string } {

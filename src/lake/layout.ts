@@ -11,7 +11,7 @@ import { ConfigError, FencedError, messageOf } from '../errors.ts';
 import type { Clock, Layout } from '../model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import { jsonBytes, parseJson } from './json.ts';
-import { keyPrefix, LAKE_KEY } from './keys.ts';
+import { keyPrefix, LAKE_KEY, objectPrefix, parseClaimKey, parseReceiptKey } from './keys.ts';
 import { checkedFile, isObject, LAKE_FILE, shown } from './shapes.ts';
 
 /** For so long a process may believe what it has read of a plain lake. */
@@ -36,7 +36,9 @@ export async function readLakeFile(
       'unknown-lake-version',
       `${LAKE_KEY}: got lakeVersion ${shown(value.lakeVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
     );
-  const file = undamaged(() => checkedFile<LakeFile>(value, LAKE_KEY, LAKE_FILE));
+  // Of other files members may be missing, not of this one.
+  const whole = isObject(value) ? { layout: null, ...value } : value;
+  const file = undamaged(() => checkedFile<LakeFile>(whole, LAKE_KEY, LAKE_FILE));
   return { file, version: object.version };
 }
 
@@ -65,6 +67,11 @@ export interface LakeLayout {
    * otherwise, and FencedError `lake-converting` while the lake is converted.
    */
   settle(): Promise<Layout>;
+  /**
+   * Throws ConfigError where LAKE_LAYOUT says otherwise than the lake; writes nothing, and what cannot be learned now will
+   * be when a vessel-day begins.
+   */
+  check(): Promise<void>;
   /** After a claim was put: throws what `settle` throws, and FencedError when the layout is not `expected` any more. */
   confirm(expected: Layout): Promise<void>;
 }
@@ -86,11 +93,15 @@ export function createLakeLayout({ store, clock, wanted }: LayoutOptions): LakeL
     (look.layout === 'delta' ||
       (clock.monotonicMs() - look.monotonicMs < LOOK_MS && Math.abs(clock.nowMs() - look.nowMs) < LOOK_MS));
 
+  function expectLayout({ layout }: Pick<LakeFile, 'layout'>): void {
+    if (wanted !== undefined && wanted !== layout) throw otherLayout(store.url, wanted, layout);
+  }
+
   async function lookAgain(): Promise<Layout> {
     const [monotonicMs, nowMs] = [clock.monotonicMs(), clock.nowMs()];
     const { layout, converting } = (await readLakeFile(store))?.file ?? (await writeFirst(store, wanted));
     if (converting !== undefined) throw isConverting();
-    if (wanted !== undefined && wanted !== layout) throw otherLayout(store.url, wanted, layout);
+    expectLayout({ layout });
     look = { layout, monotonicMs, nowMs };
     return layout;
   }
@@ -106,6 +117,14 @@ export function createLakeLayout({ store, clock, wanted }: LayoutOptions): LakeL
 
   return {
     settle,
+    async check() {
+      try {
+        const found = await readLakeFile(store);
+        if (found !== undefined) expectLayout(found.file);
+      } catch (error) {
+        if (error instanceof ConfigError) throw error;
+      }
+    },
     async confirm(expected) {
       if ((await settle()) === expected) return;
       throw new FencedError('lake-converting', 'the lake has been converted meanwhile: run again');
@@ -123,11 +142,28 @@ async function writeFirst(store: ObjectStore, wanted: Layout | undefined): Promi
   return (await readLakeFile(store))?.file ?? file;
 }
 
-/** Has anybody exported into it, or begun to, before there was `_lake.json`? */
+/**
+ * Has anybody exported into it, or begun to, before there was `_lake.json`? Throws ConfigError `damaged-lake-file` where
+ * there is a table: then the file was there, and is gone.
+ */
 export async function hasContent(store: ObjectStore): Promise<boolean> {
-  for (const kind of ['receipt', 'claim'] as const)
-    for await (const _ of store.list(keyPrefix(kind))) return true;
+  for (const [kind, parse] of [['receipt', parseReceiptKey] as const, ['claim', jobOfClaim] as const])
+    for await (const { key } of store.list(keyPrefix(kind))) {
+      const job = parse(key)?.job;
+      if (job !== undefined)
+        for await (const _ of store.list(`${objectPrefix(job)}_delta_log/`)) throw isGone();
+      return true;
+    }
   return false;
+}
+
+const jobOfClaim = (key: string) => parseClaimKey(key)?.day;
+
+function isGone(): ConfigError {
+  return new ConfigError(
+    'damaged-lake-file',
+    `${LAKE_KEY}: it is missing, and the jobs have tables; put back {"lakeVersion":1,"layout":"delta"}`,
+  );
 }
 
 function isConverting(): FencedError {

@@ -140,7 +140,7 @@ export const CLAIM_FILE: Shape = {
 };
 
 export const LAKE_FILE: Shape = {
-  layout: [(value) => value !== undefined && oneOf(LAYOUTS)(value), LAYOUTS.join(' or ')],
+  layout: [oneOf(LAYOUTS), LAYOUTS.join(' or ')],
   converting: [(value) => isObject(value) && value.to === 'delta' && isText(value.by), 'to and by'],
 };
 

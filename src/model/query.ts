@@ -7,6 +7,12 @@ export type ApiVersion = (typeof API_VERSIONS)[number];
 /** UTC dates after which a version is deactivated; the others have no end that is known. */
 export const API_VERSION_ENDS: Readonly<Partial<Record<ApiVersion, string>>> = { '2025-10-31': '2027-03-10' };
 
+/**
+ * Domains of flat names: that of the contract, and a name of its own that some services give it. The first that a service
+ * has names its series.
+ */
+export const FLAT_DOMAINS = ['flat', 'raalabs'] as const;
+
 /** The two shapes that the versions give to metadata and statistics. */
 export type WireShape = 'keyed' | 'array';
 

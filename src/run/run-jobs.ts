@@ -102,6 +102,7 @@ async function openTasks(
   for (const trouble of troubles) observer.onVessel?.(job.name, trouble);
   const range = { vessels, from, to };
   const { days, damaged } = await readPlannedDays(ports, job, range, {
+    members: ['settingsHash', 'proof', 'rows'],
     project: ({ settingsHash, proof, rows }) => ({ settingsHash, proof, rows }),
     writeIndex: true,
   });

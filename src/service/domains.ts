@@ -6,6 +6,8 @@ export interface Domain {
   readonly name: string;
   /** Domain in which the series carry the name that expressions match and answers show. */
   readonly namedIn: string;
+  /** Where no series has a name there: the domain whose names these are, under another name. */
+  readonly elseNamedIn?: string;
   /** Levels of an id: a number when fixed (the last level keeps further slashes), else as many as it has. */
   readonly levels: number | 'any';
   /** True: an expression may stop early, and what is left out matches anything. */
@@ -22,6 +24,11 @@ const DOMAINS: readonly Domain[] = [
   { name: ID_DOMAIN, namedIn: ID_DOMAIN, levels: 1, openEnd: false, verbose: false, braces: false },
   { name: 'jsmea', namedIn: 'jsmea', levels: 8, openEnd: true, verbose: false, braces: false },
   { name: 'flat', namedIn: 'flat', levels: 2, openEnd: false, verbose: false, braces: false },
+  // As some services call their flat names.
+  {
+    ...{ name: 'raalabs', namedIn: 'raalabs', elseNamedIn: 'flat' },
+    ...{ levels: 2, openEnd: false, verbose: false, braces: false },
+  },
   { name: 'vis-3-8a', namedIn: 'vis-3-8a', levels: 'any', openEnd: false, verbose: true, braces: false },
   { name: 'maker', namedIn: 'maker', levels: 3, openEnd: false, verbose: false, braces: false },
   // Several names of `flat` in one expression: `{a,b}` stands for either.

@@ -70,7 +70,9 @@ function createIndex(series: readonly SeriesRecord[]): SeriesIndex {
     series,
     vessels: [...codes.keys()],
     vesselCodes,
-    in({ namedIn }) {
+    in({ namedIn: own, elseNamedIn }) {
+      const isOwn = elseNamedIn === undefined || series.some(({ names }) => names.has(own));
+      const namedIn = isOwn ? own : elseNamedIn;
       let naming = byDomain.get(namedIn);
       if (naming === undefined) {
         naming = createNaming(series, findDomain(namedIn)!);

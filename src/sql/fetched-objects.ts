@@ -20,7 +20,7 @@ const AT_ONCE = 8;
 const RANGE_BYTES = 8 << 20;
 const TRIES = 3;
 
-export interface FetchedObjects {
+interface FetchedObjects {
   /** Files with the objects, in their order. Throws ConfigError `too-much` before anything is fetched. */
   fetch(objects: readonly LakeObject[], signal: AbortSignal): Promise<string[]>;
 }

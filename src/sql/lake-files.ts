@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { keyPrefix, objectPrefix, parseObjectKey } from '../lake/keys.ts';
 import { readTableFiles } from '../lake/table-files.ts';
-import type { Layout } from '../model/index.ts';
+import type { Layout, Log } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { LakeObject } from './fetched-objects.ts';
 
@@ -21,16 +21,23 @@ export function receiptPattern(folder: string, job: string): string {
   return `${folder.replace(/[[*?]/g, '[$&]')}/${keyPrefix('receipt', job)}*/*.json`;
 }
 
-/** The objects of a job: as the store lists them, or in a delta lake as its table has them. */
+/** A lake whose objects can be listed. */
+export interface ListedLake {
+  readonly store: ObjectStore;
+  readonly layout: Layout;
+  readonly log: Log;
+}
+
+/** The objects of a job: as the store lists them, or as its table's log has them. */
 export async function listLakeObjects(
-  store: Pick<ObjectStore, 'get' | 'getRange' | 'head' | 'list'>,
-  layout: Layout,
+  lake: ListedLake,
   job: string,
   signal: AbortSignal,
 ): Promise<LakeObject[]> {
-  if (layout === 'delta')
-    // No name is used twice.
-    return (await readTableFiles(store, job)).map((file) => ({ ...file, tag: file.key }));
+  return lake.layout === 'plain' ? await listPlain(lake, job, signal) : await listTable(lake, job);
+}
+
+async function listPlain({ store }: ListedLake, job: string, signal: AbortSignal): Promise<LakeObject[]> {
   const objects: LakeObject[] = [];
   for await (const { key, sizeBytes, tag } of store.list(objectPrefix(job))) {
     signal.throwIfAborted();
@@ -38,4 +45,9 @@ export async function listLakeObjects(
     if (day !== undefined) objects.push({ day, key, sizeBytes, tag });
   }
   return objects;
+}
+
+/** What a version of the table has, all of it or nothing. A name is never used again: it is its own tag. */
+async function listTable({ store, log }: ListedLake, job: string): Promise<LakeObject[]> {
+  return (await readTableFiles(store, job, log)).map((file) => ({ ...file, tag: file.key }));
 }

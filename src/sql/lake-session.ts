@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { interruptOnAbort, openLockedDuckDb, sqlText } from '../duckdb/locked.ts';
 import { CancelledError, ConfigError, messageOf } from '../errors.ts';
-import { readLayout } from '../lake/layout.ts';
+import type { Layout, Log } from '../model/index.ts';
 import { openTempFolder } from '../process/temp-folder.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { Source, View, ViewedLake } from '../views/dialect.ts';
@@ -17,12 +17,12 @@ import { VIEWS, viewStatements, viewsOf } from '../views/views.ts';
 import type { WideOptions } from '../views/wide.ts';
 import { wideView } from '../views/wide.ts';
 import type { NamedSeries } from '../views/wide-columns.ts';
-import { lakeFolder, listLakeObjects, objectPattern, receiptPattern } from './lake-files.ts';
+import { lakeFolder, objectPattern, receiptPattern } from './lake-files.ts';
+import type { PlannedFiles } from './planned-files.ts';
+import { openPlannedFiles } from './planned-files.ts';
 import { queryError } from './query-error.ts';
 import type { ReadStatement } from './read-only.ts';
 import { readStatement } from './read-only.ts';
-import type { RemoteFiles } from './remote-files.ts';
-import { noRows, openRemoteFiles } from './remote-files.ts';
 import type { Rows } from './rows.ts';
 import { streamRows } from './rows.ts';
 
@@ -32,6 +32,8 @@ const MAX_THREADS = 4;
 
 interface SessionOptions {
   readonly store: ObjectStore;
+  readonly layout: Layout;
+  readonly log: Log;
   readonly sources: readonly Source[];
   readonly receiptJobs: readonly string[];
   /** TEMP_DIR. */
@@ -74,6 +76,8 @@ export async function openLakeSession(options: SessionOptions, signal: AbortSign
       memoryLimit: MEMORY_LIMIT,
       maxSpill: MAX_SPILL,
       keepsOrder: true,
+      // It scans files a second time, by their places in the list, and without the conditions that leave some out.
+      withoutOptimizers: 'late_materialization',
     });
     const session = new Session(await instance.connect(), options, folder.path, close);
     await session.open(localDir, signal);
@@ -98,7 +102,7 @@ class Session implements LakeSession {
   private readonly options: SessionOptions;
   private readonly dir: string;
   private readonly closeAll: () => Promise<void>;
-  private remote: RemoteFiles | undefined;
+  private planned: PlannedFiles | undefined;
   private hasWide = false;
 
   constructor(
@@ -111,40 +115,30 @@ class Session implements LakeSession {
     this.options = options;
     this.dir = dir;
     this.closeAll = close;
-    const { store, sources, receiptJobs } = options;
-    this.lake = { url: store.url, layout: 'plain', sources, receiptJobs, domains: [], schema: undefined };
+    const { store, layout, sources, receiptJobs } = options;
+    this.lake = { url: store.url, layout, sources, receiptJobs, domains: [], schema: undefined };
   }
 
   async open(localDir: string | undefined, signal: AbortSignal): Promise<void> {
-    const { sources, receiptJobs, store, maxFetchBytes } = this.options;
-    const layout = await readLayout(store);
-    this.lake = { ...this.lake, layout };
-    if (localDir === undefined) {
-      this.remote = await openRemoteFiles(this.connection, sources, {
-        ...{ store, layout, dir: this.dir, maxFetchBytes },
-      });
-      // Until a query asks for them.
-      for (const source of sources) await this.show(source, await this.remote.fetch(source, [], signal));
-      if (receiptJobs.length > 0) await this.showReceipts([await this.remote.receipts([], signal)]);
-    } else {
+    const { sources, receiptJobs, store, layout, log, maxFetchBytes } = this.options;
+    if (localDir !== undefined && layout === 'plain') {
       for (const source of sources)
-        await this.show(source, await this.localObjects(localDir, source, signal));
-      if (receiptJobs.length > 0)
-        await this.showReceipts(receiptJobs.map((job) => receiptPattern(localDir, job)));
+        await this.show(source, duckdbObjects(objectPattern(localDir, source.job), source.dataset));
+    } else {
+      const lake = { store, layout, log };
+      const where = { lake, localDir, dir: this.dir, maxFetchBytes };
+      this.planned = await openPlannedFiles(this.connection, sources, where);
+      // Until a query asks for them.
+      for (const source of sources) await this.show(source, this.planned.fetched(source));
     }
+    if (receiptJobs.length > 0)
+      await this.showReceipts(
+        localDir === undefined
+          ? [await this.planned!.receipts([], signal)]
+          : receiptJobs.map((job) => receiptPattern(localDir, job)),
+      );
     this.lake = { ...this.lake, domains: viewedDomains(await this.domains(signal)) };
     for (const view of viewsOf(duckdb, this.lake, undefined)) await this.make(view);
-  }
-
-  private async localObjects(localDir: string, source: Source, signal: AbortSignal): Promise<string> {
-    if (this.lake.layout === 'plain')
-      return duckdbObjects(objectPattern(localDir, source.job), source.dataset);
-    const files = await listLakeObjects(this.options.store, 'delta', source.job, signal);
-    if (files.length === 0) return noRows(source);
-    return duckdbObjects(
-      files.map(({ key }) => join(localDir, key)),
-      source.dataset,
-    );
   }
 
   query(sql: string, signal: AbortSignal): Promise<Rows> {
@@ -202,19 +196,20 @@ class Session implements LakeSession {
       await this.make(wideView(duckdb, this.lake, this.options.wide(await this.series(signal))));
       this.hasWide = true;
     }
-    const { remote } = this;
-    if (remote === undefined) return;
-    if (receiptJobs.length > 0 && (relations.has('receipts') || relations.has('coverage')))
-      await this.showReceipts([await remote.receipts(receiptJobs, signal)]);
+    const { planned } = this;
+    if (planned === undefined) return;
+    const isElsewhere = lakeFolder(this.options.store.url) === undefined;
+    if (isElsewhere && receiptJobs.length > 0 && (relations.has('receipts') || relations.has('coverage')))
+      await this.showReceipts([await planned.receipts(receiptJobs, signal)]);
     const datasets = new Set([...relations].flatMap((name) => DATASETS_OF[name] ?? []));
     const needed = sources.filter(
       ({ dataset, relation }) => datasets.has(dataset) || relations.has(relation),
     );
     if (needed.length === 0) return;
-    await remote.list(needed, signal);
-    for (const source of needed) await this.show(source, remote.placeholders(source));
-    const objects = await remote.plan(query);
-    for (const source of needed) await this.show(source, await remote.fetch(source, objects, signal));
+    await planned.list(needed, signal);
+    for (const source of needed) await this.show(source, planned.placeholders(source));
+    await planned.fetch(await planned.plan(query), signal);
+    for (const source of needed) await this.show(source, planned.fetched(source));
   }
 
   private async domains(signal: AbortSignal): Promise<string[]> {

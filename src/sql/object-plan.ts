@@ -54,7 +54,7 @@ function scansIn(plan: unknown): Scan[] {
     const children = (node.children ?? []) as readonly Node[];
     if (/PARQUET/.test(`${node.name} ${String(info.Function)}`))
       scans.push({
-        fileFilters: texts(info['File Filters']),
+        fileFilters: texts(info['File Filters']).flatMap(inParentheses),
         scanning: typeof info['Scanning Files'] === 'string' ? info['Scanning Files'] : undefined,
         rowFilters: [...above, ...texts(info.Filters)],
       });
@@ -64,6 +64,21 @@ function scansIn(plan: unknown): Scan[] {
   };
   for (const node of plan as readonly Node[]) walk(node, []);
   return scans;
+}
+
+/** `(a = 1)suffix(b, 'x)')` → its two conditions: DuckDB writes them one after the other, and all of them hold. */
+function inParentheses(text: string): string[] {
+  const groups: string[] = [];
+  let depth = 0;
+  let from = 0;
+  for (const { 0: token, index } of text.matchAll(/'(?:[^']|'')*'|"(?:[^"]|"")*"|[()]/g)) {
+    if (token === '(') depth++;
+    if (token !== ')' || --depth > 0) continue;
+    groups.push(text.slice(from, index + 1));
+    from = index + 1;
+  }
+  // What is not made so is one condition, or none that can be asked.
+  return groups.join('') === text ? groups : [text];
 }
 
 function texts(value: unknown): string[] {

@@ -1,5 +1,6 @@
 /** Rows of a query: as a table that fits a terminal, as CSV, as JSON. */
 import type { Cell, Rows } from '../sql/rows.ts';
+import { csvLine } from './csv.ts';
 import { formatCount, formatTable, widthOf } from './format.ts';
 import type { Screen } from './screen.ts';
 import { paint, roomOn, writeJson, writeLines } from './screen.ts';
@@ -72,17 +73,9 @@ function alignRight(lines: readonly (readonly string[])[], numeric: readonly boo
 /** By RFC 4180: null is nothing, an empty text is "". */
 export async function writeCsvRows(screen: Screen, { columns, rows }: Rows): Promise<void> {
   const write = batches((lines) => writeLines(screen, lines.join('')));
-  write.add(`${columns.map(csvCell).join(',')}\n`);
-  for await (const row of rows) write.add(`${row.map(csvCell).join(',')}\n`);
+  write.add(`${csvLine(columns)}\n`);
+  for await (const row of rows) write.add(`${csvLine(row)}\n`);
   write.end();
-}
-
-function csvCell(cell: Cell): string {
-  if (cell === null) return '';
-  const text = String(cell);
-  return typeof cell === 'string' && (text === '' || /[",\r\n]/.test(text))
-    ? `"${text.replaceAll('"', '""')}"`
-    : text;
 }
 
 /** An object a line, as NDJSON. */

@@ -38,7 +38,8 @@ export function paint(screen: Pick<Screen, 'colour'>, style: Style, text: string
 
 /** Columns that a line may take: no bound where nobody looks. */
 export function roomOn({ isTTY, columns }: Screen): number {
-  return isTTY === true ? (columns ?? 80) : Infinity;
+  // A terminal that does not know its size says 0.
+  return isTTY === true ? columns || 80 : Infinity;
 }
 
 /** Write text for people: on a terminal no line is wider than it is. */
@@ -61,6 +62,11 @@ export function writeJson(screen: Screen, value: unknown, indent?: number): void
   screen.write(`${visibleJson(value, indent)}\n`);
 }
 
+/** How what a person types is shown, with what moves the cursor: for the editor of a line alone. */
+export function echoTo(screen: Screen): (text: string) => void {
+  return (text) => screen.write(text);
+}
+
 /** Our own colours, as `paint` writes them. */
 const COLOUR = new RegExp(
   `(\u001b\\[(?:${[...new Set(STYLES.flatMap((style) => inspect.colors[style] ?? []))].join('|')})m)`,
@@ -72,6 +78,42 @@ function cleanFor(screen: Pick<Screen, 'colour'>, text: string): string {
   // Every second part is a colour.
   const parts = text.split(COLOUR);
   return parts.map((part, index) => (index % 2 === 1 ? part : cleanLines(part))).join('');
+}
+
+/** JSON that is written piece by piece. */
+export interface JsonPage {
+  /** A value as `writeJson` writes it. */
+  line(value: unknown, indent?: number): void;
+  /** A value as JSON, without a line end. */
+  value(value: unknown, indent?: number): void;
+  /** The members of an object that stand behind others which are written already, and its end. */
+  rest(object: object, indent: number): void;
+  /** What stands between values. */
+  between(punctuation: string): void;
+  /** Write what has been kept. */
+  end(): void;
+}
+
+const KEPT_CHARS = 64 << 10;
+
+/** `keeps`: many pieces are written at once, for those who make hundreds of thousands of them. */
+export function createJsonPage(screen: Screen, keeps: boolean): JsonPage {
+  let kept = '';
+  const end = () => {
+    if (kept !== '') screen.write(kept);
+    kept = '';
+  };
+  const add = (text: string) => {
+    kept += text;
+    if (!keeps || kept.length >= KEPT_CHARS) end();
+  };
+  return {
+    line: (value, indent) => add(`${visibleJson(value, indent)}\n`),
+    value: (value, indent) => add(visibleJson(value, indent)),
+    rest: (object, indent) => add(`${visibleJson(object, indent).slice(1)}\n`),
+    between: (punctuation) => add(cleanLines(punctuation)),
+    end,
+  };
 }
 
 /** One line that is drawn again and again at the foot of a terminal; nothing elsewhere. */

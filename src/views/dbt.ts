@@ -1,7 +1,7 @@
 /** `sources.yml` and models for dbt on DuckDB: the same views, whose sources dbt knows. */
 import type { Source, View, ViewedLake } from './dialect.ts';
 import { relation } from './dialect.ts';
-import { duckdb, duckdbJob } from './dialects/duckdb.ts';
+import { duckdb, jobRows } from './dialects/duckdb.ts';
 import { VIEWS, viewsOf } from './views.ts';
 import type { WideOptions } from './wide.ts';
 
@@ -35,7 +35,7 @@ function sourcesYaml(lake: ViewedLake): string[] {
       `        description: ${JSON.stringify(`job ${source.job}: ${source.dataset}`)}`,
       '        config:',
       '          meta:',
-      `            external_location: ${JSON.stringify(duckdbJob(lake, source.job, source.dataset))}`,
+      `            external_location: ${JSON.stringify(jobRows(lake, source.job, source.dataset))}`,
     ]),
   ];
 }

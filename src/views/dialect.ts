@@ -3,10 +3,7 @@
  * the views. Nothing here reads a lake: a view is a text.
  */
 import type { Column } from '../encode/columns.ts';
-import type { Dataset } from '../model/index.ts';
-
-/** How a lake is read: Hive Parquet, or a table whose log says which file is the day. */
-export type Layout = 'plain' | 'delta';
+import type { Dataset, Layout } from '../model/index.ts';
 
 /** The relation that holds the rows of a job: `vessel`, `date` and the columns of its dataset. */
 export interface Source {

@@ -21,11 +21,3 @@ export const RECEIPT_COLUMNS: readonly ReceiptColumn[] = [
   { name: 'remark', path: ['remark', 'kind'], type: 'text' },
   { name: 'finished_at', path: ['finishedAt'], type: 'timestamp' },
 ];
-
-/** Members at the top of a receipt that the columns need: those with members of their own, and the others. */
-export function receiptMembers(): { name: string; type?: ReceiptColumn['type']; inner?: ReceiptColumn }[] {
-  return RECEIPT_COLUMNS.map((column) => {
-    const [name, inner] = column.path;
-    return inner === undefined ? { name, type: column.type } : { name, inner: column };
-  });
-}

@@ -23,9 +23,9 @@ export interface WideColumn {
 }
 
 /** `shared`: what every vessel has; `all`: what any has; else the names themselves. */
-export type AskedColumns = 'shared' | 'all' | readonly string[];
+type AskedColumns = 'shared' | 'all' | readonly string[];
 
-export interface WideChoice {
+interface WideChoice {
   readonly columns: readonly WideColumn[];
   /** What is odd about them, for people. */
   readonly warnings: readonly string[];

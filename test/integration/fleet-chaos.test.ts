@@ -105,7 +105,7 @@ describe.skipIf(!canStartOwnRedis())('a fleet of three workers', { timeout: 180_
       expect(happened.refusedRequests > 0).toBe(CHAOS.has('busy-service'));
       expect(happened.illAnswers > 0).toBe(CHAOS.has('ill-service'));
       await bench.expectExact([VESSEL, OTHER_VESSEL], FROM, to);
-      if (layout === 'delta') return bench.expectTable();
+      if (layout === 'delta') await bench.expectTable();
       const { code, stdout } = await bench.verify();
       expect({ code, stdout }).toEqual({
         code: 0,

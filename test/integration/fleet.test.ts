@@ -6,6 +6,7 @@ import { addDays, microsToDate } from '../../src/model/index.ts';
 import { serviceNames } from '../helpers/lake.ts';
 import { canStartOwnRedis } from '../helpers/redis.ts';
 import { OTHER_VESSEL, VESSEL } from '../helpers/run.ts';
+import { startWebhookListener } from '../helpers/webhook-listener.ts';
 import type { FleetBench, FleetOptions } from './fleet-bench.ts';
 import { JOB, metricOf, openFleetBench, publishedBy, readinessOf } from './fleet-bench.ts';
 
@@ -176,6 +177,40 @@ describe.skipIf(!canStartOwnRedis())('a fleet', { timeout: 180_000 }, () => {
     const standby = bench.start({ command: 'schedule' });
     await standby.until(/scheduler is ready/);
     await expect.poll(() => metricOf(standby, 'vessel_export_scheduler_leader')).toBe(0);
+  });
+
+  test('people are told once by schedulers that take over from each other, and when Redis is flushed', async () => {
+    await using listener = await startWebhookListener();
+    const env = { NOTIFY_URL: listener.url, QUERY_CLIENT_SECRET: 'a-secret-that-was-regenerated' };
+    const job = {
+      vessels: [VESSEL],
+      schedule: { cron: '0 0 1 1 *' },
+      reconcile: { cron: '0 0 1 1 *', lookback: '1d' },
+    };
+    await open({ job });
+    const worker = bench.start({ command: 'worker' }, env);
+    await bench.queue.add([{ job: JOB, vessel: VESSEL, date: '2026-01-05', kind: 'nightly' }]);
+    await worker.until(/the queue is on hold, no vessel-day is lost/);
+    const news: string[] = [];
+    const told = () => {
+      news.push(...listener.news());
+      return news;
+    };
+    const first = bench.start({ command: 'schedule' }, env);
+    await first.until(/"msg":"told"/);
+    expect(told()).toContain('begun hold');
+    const second = bench.start({ command: 'schedule' }, env);
+    await second.until(/scheduler is ready/);
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toEqual({ code: 0, signal: null });
+    await expect.poll(() => metricOf(second, 'vessel_export_scheduler_leader')).toBe(1);
+    worker.child.kill('SIGKILL');
+    await worker.ended;
+    // The hold goes with the flush, and so does who leads.
+    await bench.redis.command('flushall');
+    await second.until(/"msg":"told"/);
+    await expect.poll(told, { timeout: 30_000 }).toContain('over hold');
+    expect(news.filter((line) => line.endsWith(' hold'))).toEqual(['begun hold', 'over hold']);
   });
 
   test('late readings are found by the scheduler, and exported by a worker', async () => {

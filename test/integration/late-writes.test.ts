@@ -92,7 +92,6 @@ async function expectVerified({ lakeUrl, env }: HoldingPlace, what: string): Pro
   if (env.LAKE_LAYOUT === 'delta') {
     const store = await openStore(lakeUrl, env);
     await expectTableAgrees(store, DAY.job).finally(() => store.close());
-    return;
   }
   const verified = await runVerify({ service, lakeUrl, env, jobs: JOBS, deep: true });
   expect([verified.code, verified.found], what).toEqual([0, []]);

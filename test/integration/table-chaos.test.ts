@@ -9,12 +9,14 @@ import { DATE, DAY, leftovers, openCrashBench, VESSEL } from '../crash/crash-lak
 import { serviceNames } from '../helpers/lake.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import { expectTableAgrees, replayTable } from '../helpers/table.ts';
+import { runVerify } from '../verify/audit-lake.ts';
 
 const s3 = await s3ForTests();
 const isLong = process.env.CHAOS_DAYS !== undefined;
 const PROCESSES = isLong ? 8 : 4;
 const DAYS = isLong ? 2 * Number(process.env.CHAOS_DAYS) : 8;
-const KILLS = isLong ? 40 : 5;
+const KILLS = isLong ? 40 : 4;
+const JOB = { dataset: 'measurements', vessels: [VESSEL], select: ['flat/{vessel}/*'] };
 const TO = addDays(DATE, DAYS);
 const DATES = datesBetween(DATE, TO);
 
@@ -27,7 +29,7 @@ function createRandom(seed: number): (n: number) => number {
   };
 }
 
-describe('a table under many writers', { timeout: 60_000 + DAYS * 10_000 }, () => {
+describe('a table under many writers that are killed', { timeout: 60_000 + DAYS * 10_000 }, () => {
   let bench: CrashBench;
   let series: string;
   let added = 0;
@@ -95,6 +97,9 @@ describe('a table under many writers', { timeout: 60_000 + DAYS * 10_000 }, () =
     for (const { proof, table } of receipts.values())
       expect([proof, table]).toEqual(['exact', { version: expect.any(Number) }]);
     expect(await leftovers(lake)).toEqual([]);
+    const { url: lakeUrl, env } = lake;
+    const verified = await runVerify({ lakeUrl, env, jobs: { measurements: JOB } });
+    expect([verified.code, verified.found]).toEqual([0, []]);
     const { versions, operations } = await replayTable(lake.store, DAY.job);
     expect(operations[0]).toBe('CREATE TABLE');
     expect(versions).toBeGreaterThan(2);

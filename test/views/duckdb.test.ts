@@ -1,30 +1,40 @@
 /** What `views --for duckdb` prints, run by a DuckDB of the test's own and compared with queries that share nothing with it. */
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openStore } from '../../src/store/open-store.ts';
 import { WIDE_AGGREGATES } from '../../src/views/wide.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
 import { DATE, newLake, VESSEL } from '../helpers/run.ts';
+import { replayTable } from '../helpers/table.ts';
 import { exportViewLake, runViews, startViewService, viewStatementsOf } from './view-lake.ts';
 
 let service: TestService;
 let lake: TestLake;
+let table: TestLake;
 beforeAll(async () => {
   service = await startViewService();
   lake = await newLake();
+  table = await newLake();
   await exportViewLake(service, lake.url);
+  await exportViewLake(service, table.url, { LAKE_LAYOUT: 'delta' });
 });
 afterAll(async () => {
   await service.close();
   await lake[Symbol.asyncDispose]();
+  await table[Symbol.asyncDispose]();
 });
 
 /** A new database with the printed views, and rows of queries on it. */
-async function openViews(options: Parameters<typeof viewStatementsOf>[1] = {}) {
+async function openViews(
+  options: Parameters<typeof viewStatementsOf>[1] = {},
+  { url }: Pick<TestLake, 'url'> = lake,
+  edit: (sql: string) => string = (sql) => sql,
+) {
   const instance = await DuckDBInstance.create(':memory:', { threads: '2' });
   const connection = await instance.connect();
   await connection.run(`SET TimeZone = 'UTC'`);
-  for (const statement of await viewStatementsOf(lake.url, { for: 'duckdb', ...options }))
-    await connection.run(statement);
+  for (const statement of await viewStatementsOf(url, { for: 'duckdb', ...options }))
+    await connection.run(edit(statement));
   return {
     rows: async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJson(),
     [Symbol.dispose]() {
@@ -56,6 +66,33 @@ test('readings are every row of the lake, with name, unit, number or text', asyn
       (SELECT count(*) FROM ours WHERE text IS NOT NULL), (SELECT count(unit) FROM ours)`);
   expect(difference!.slice(0, 2)).toEqual(['0', '0']);
   for (const count of difference!.slice(2)) expect(Number(count)).toBeGreaterThan(10);
+});
+
+test('of a delta lake they are the same, where delta_scan is what the log says', async () => {
+  const store = await openStore(table.url, {});
+  const lists = new Map<string, string>();
+  for (const job of ['measurements', 'statistics', 'metadata']) {
+    const { view } = await replayTable(store, job);
+    const paths = [...view.values()].flat().map(({ path }) => `'${table.dir}/${job}/${path}'`);
+    lists.set(job, `read_parquet([${paths.join(', ')}], hive_partitioning = true, union_by_name = true)`);
+  }
+  let scans = 0;
+  const edit = (sql: string) =>
+    sql.replace(/delta_scan\('([^']*)\/(\w+)'\)/g, (_, folder, job) => {
+      expect(folder).toBe(table.dir);
+      scans++;
+      return lists.get(job)!;
+    });
+  const columns = ['Speed Over Ground', 'Shaft Power'];
+  using views = await openViews({ aggregate: 'time-weighted', columns }, table, edit);
+  using plain = await openViews({ aggregate: 'time-weighted', columns });
+  expect(scans).toBe(3);
+  for (const view of ['series', 'readings', 'windows', 'wide']) {
+    const sql = `SELECT * FROM ${view} ORDER BY ALL`;
+    const rows = await views.rows(sql);
+    expect(rows.length).toBeGreaterThan(5);
+    expect(rows).toEqual(await plain.rows(sql));
+  }
 });
 
 test('windows are every row of the statistics', async () => {

@@ -20,12 +20,6 @@ function pattern(url: string): string {
   return url.replace(/[[*?]/g, '[$&]');
 }
 
-/** A job's rows in a lake: its objects, or its table, beside whose files others lie. */
-export function duckdbJob({ url, layout }: ViewedLake, job: string, dataset: Dataset): string {
-  if (layout === 'delta') return `delta_scan(${standardLiteral(`${url}/${job}`)})`;
-  return duckdbObjects(`${pattern(url)}/${job}/*/*/*.parquet`, dataset);
-}
-
 /** Columns of a job, of a relation that has them. */
 export function duckdbColumns(columns: readonly { readonly name: string }[], from: string): string {
   const names = ['vessel', 'date', ...columns.map(({ name }) => name)];
@@ -39,6 +33,12 @@ export function duckdbObjects(paths: string | readonly string[], dataset: Datase
   // Other aggregations are other columns; to look for them, DuckDB opens every file.
   const union = dataset === 'statistics' ? ', union_by_name = true' : '';
   return `read_parquet(${given}, ${HIVE}${union})`;
+}
+
+/** A job's rows: of its objects, or as its table's log says, which takes the extension. */
+export function jobRows({ url, layout }: ViewedLake, job: string, dataset: Dataset): string {
+  if (layout === 'delta') return `delta_scan(${standardLiteral(`${url}/${job}`)})`;
+  return duckdbObjects(`${pattern(url)}/${job}/*/*/*.parquet`, dataset);
 }
 
 /** The receipts that a pattern finds, or that stand in the files. */
@@ -57,9 +57,10 @@ export function duckdbReceipts(patterns: readonly string[]): string {
 export const duckdb: Dialect = {
   title: 'DuckDB',
   notes: ({ url, layout }) => [
-    layout === 'plain'
-      ? 'For DuckDB 1.2 or newer. The tests of vessel-export run these views.'
-      : 'For DuckDB 1.2 or newer, whose extension reads the tables. As documented; before: INSTALL delta; LOAD delta;',
+    'For DuckDB 1.2 or newer. The tests of vessel-export run these views.',
+    ...(layout === 'delta'
+      ? ['Before: INSTALL delta; LOAD delta; (the tests put lists of files in the place of delta_scan)']
+      : []),
     ...(url.startsWith('s3:')
       ? ['Before: INSTALL httpfs; LOAD httpfs; CREATE SECRET (TYPE s3, PROVIDER credential_chain);']
       : []),
@@ -82,7 +83,7 @@ export const duckdb: Dialect = {
   createView: 'CREATE OR REPLACE VIEW',
   commentOn: (view, column, text) => `COMMENT ON COLUMN ${view}.${quote(column)} IS ${standardLiteral(text)}`,
   source: (lake, { job, dataset, relation: name, columns }) => [
-    `${duckdb.createView} ${relation(duckdb, lake, name)} AS\n${duckdbColumns(columns, duckdbJob(lake, job, dataset))}`,
+    `${duckdb.createView} ${relation(duckdb, lake, name)} AS\n${duckdbColumns(columns, jobRows(lake, job, dataset))}`,
   ],
   receipts: (lake) => [
     `${duckdb.createView} ${relation(duckdb, lake, 'receipts')} AS\n${duckdbReceipts(lake.receiptJobs.map((job) => `${pattern(lake.url)}/_ledger/${job}/*/*.json`))}`,

@@ -1,0 +1,37 @@
+/** The notices of a scheduler process, by its settings. */
+import type { Config } from '../config/config.ts';
+import { webhookSettings } from '../config/webhook-settings.ts';
+import type { Log } from '../model/index.ts';
+import { createTeller } from '../notify/notices.ts';
+import { createWebhook } from '../notify/webhook.ts';
+import { createQueueHold } from '../queue/hold.ts';
+import type { Fleet } from './fleet.ts';
+import type { NoticeWatch } from './notice-watch.ts';
+import { createNoticeWatch } from './notice-watch.ts';
+
+/** Undefined where nobody is to be told. `intervalMs` is for tests. */
+export function openNoticeWatch(
+  config: Config,
+  fleet: Fleet,
+  log: Log,
+  intervalMs?: number,
+): NoticeWatch | undefined {
+  const { settings, jobs } = config;
+  const webhook = webhookSettings(settings);
+  if (webhook === undefined) return undefined;
+  const { clock, store } = fleet.app.ports;
+  const hold = createQueueHold(fleet.redis, fleet.queue.bull);
+  // Commands of the queue wait for Redis, and notices must not.
+  const isConnected = () => fleet.connection.client.status === 'ready';
+  return createNoticeWatch({
+    jobs,
+    teller: createTeller({ store, webhook: createWebhook(webhook, clock), clock, log }),
+    store,
+    clock,
+    log,
+    readHold: async () => (isConnected() ? ((await hold.read()) ?? null) : undefined),
+    nightByMs: settings.NOTIFY_NIGHT_BY,
+    lateDays: settings.NOTIFY_LATE_DAYS,
+    ...(intervalMs === undefined ? {} : { intervalMs }),
+  });
+}

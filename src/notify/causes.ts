@@ -1,0 +1,127 @@
+/**
+ * Causes for which somebody is told, and what of them is new. Pure: what was told before goes in, and what is to be told
+ * now comes out.
+ */
+
+/** `hold`, `night`, …; with the job that it is about, if it is about one. */
+interface CauseName {
+  readonly kind: CauseKind;
+  readonly job?: string;
+}
+
+export const CAUSE_KINDS = [
+  'hold',
+  'not-planned',
+  'night',
+  'failed',
+  'refused',
+  'fewer-series',
+  'late-data',
+] as const;
+type CauseKind = (typeof CAUSE_KINDS)[number];
+
+/** Something that lasts, and that somebody has to know of. */
+export interface Cause extends CauseName {
+  /** What it consists of: vessel-days, dates, vessels. One that was not told before is news. */
+  readonly members: readonly string[];
+  /** One line for people. */
+  readonly text: string;
+}
+
+/** What was told of a cause, until it is over. */
+export interface ToldCause extends CauseName {
+  /** Every member that was told, up to MOST_MEMBERS. */
+  readonly members: readonly string[];
+  /** How many there were at most: beyond MOST_MEMBERS only more of them is news. */
+  readonly count: number;
+  readonly sinceMs: number;
+}
+
+export interface Change extends CauseName {
+  readonly what: 'begun' | 'more' | 'over';
+  readonly text: string;
+  /** Those that are new. */
+  readonly members: readonly string[];
+}
+
+export const MOST_MEMBERS = 2_000;
+
+export function causeKey({ kind, job }: CauseName): string {
+  return job === undefined ? kind : `${kind}/${job}`;
+}
+
+/**
+ * What is to be told, and what then will have been told. `now` has each cause that is known about by its key: the cause, or
+ * null where there is none any more. What is not in it stays as it was told.
+ */
+export function compareCauses(
+  told: readonly ToldCause[],
+  now: ReadonlyMap<string, Cause | null>,
+  nowMs: number,
+): { readonly changes: Change[]; readonly told: ToldCause[] } {
+  const changes: Change[] = [];
+  const next: ToldCause[] = [];
+  const before = new Map(told.map((one) => [causeKey(one), one]));
+  for (const [key, one] of before) {
+    const cause = now.get(key);
+    if (cause === undefined) next.push(one);
+    else if (cause === null)
+      changes.push({ ...nameOf(one), what: 'over', text: describeEnd(one), members: [] });
+  }
+  for (const [key, cause] of now) {
+    if (cause === null) continue;
+    const known = before.get(key);
+    const fresh = freshMembers(known, cause);
+    if (known === undefined || fresh.length > 0)
+      changes.push({
+        ...nameOf(cause),
+        what: known === undefined ? 'begun' : 'more',
+        text: cause.text,
+        members: fresh,
+      });
+    next.push(remember(known, cause, fresh, nowMs));
+  }
+  return { changes, told: next };
+}
+
+function freshMembers(known: ToldCause | undefined, { members }: Cause): readonly string[] {
+  if (known === undefined) return members;
+  // Not all that was told is remembered.
+  if (known.count > MOST_MEMBERS) return members.length > known.count ? members.slice(known.count) : [];
+  const old = new Set(known.members);
+  return members.filter((member) => !old.has(member));
+}
+
+/** A member that goes and comes back while the cause lasts was told. */
+function remember(
+  known: ToldCause | undefined,
+  cause: Cause,
+  fresh: readonly string[],
+  nowMs: number,
+): ToldCause {
+  const before = known?.members ?? [];
+  return {
+    ...nameOf(cause),
+    members: [...before, ...fresh].slice(0, MOST_MEMBERS),
+    count: Math.max(known?.count ?? 0, before.length + fresh.length, cause.members.length),
+    sinceMs: known?.sinceMs ?? nowMs,
+  };
+}
+
+function nameOf({ kind, job }: CauseName): CauseName {
+  return job === undefined ? { kind } : { kind, job };
+}
+
+const ENDS: Readonly<Record<CauseKind, string>> = {
+  hold: 'the queue goes on',
+  'not-planned': 'it is planned again',
+  night: 'the nights are whole',
+  failed: 'no vessel-day is failed any more',
+  refused: 'no vessel-day is refused any more',
+  'fewer-series': 'no vessel has fewer series any more that nobody has accepted',
+  'late-data': 'the last look-back found no more late data than usual',
+};
+
+function describeEnd({ kind, job }: CauseName): string {
+  return job === undefined ? ENDS[kind] : `${job}: ${ENDS[kind]}`;
+}

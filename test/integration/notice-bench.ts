@@ -1,0 +1,166 @@
+/** A scheduler, a worker and somebody who is told, in this process: real service, lake, Redis and listener; the test owns the time. */
+import { cp, rm } from 'node:fs/promises';
+import type { Redis } from 'ioredis';
+import { expect } from 'vitest';
+import { loadConfig } from '../../src/config/config.ts';
+import type { Fleet } from '../../src/fleet/fleet.ts';
+import { openFleet } from '../../src/fleet/fleet.ts';
+import type { NoticeWatch } from '../../src/fleet/notice-watch.ts';
+import { openNoticeWatch } from '../../src/fleet/open-notice-watch.ts';
+import type { Scheduler } from '../../src/fleet/scheduler.ts';
+import { createScheduler } from '../../src/fleet/scheduler.ts';
+import { startWork } from '../../src/fleet/work.ts';
+import type { Log } from '../../src/model/index.ts';
+import { systemClock } from '../../src/model/index.ts';
+import { createMetrics } from '../../src/monitoring/metrics.ts';
+import { createScheduleState } from '../../src/redis/schedule-state.ts';
+import type { TestRedis } from '../helpers/redis.ts';
+import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
+import { exportEnv, newLake, QUICK_LIMITS, writeJobs } from '../helpers/run.ts';
+import type { WebhookListener } from '../helpers/webhook-listener.ts';
+import { startWebhookListener } from '../helpers/webhook-listener.ts';
+
+export interface NoticeBenchOptions {
+  readonly service: TestService;
+  /** A lake to begin with; it is copied. */
+  readonly lakeDir: string;
+  readonly job: JobFile;
+  readonly redis: Pick<TestRedis, 'url'>;
+  /** Of the keys in Redis. The limits of a new one make requests wait for two seconds: it may be used again. */
+  readonly prefix: string;
+  readonly startMs: number;
+  /** Further settings. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface NoticeBench extends AsyncDisposable {
+  readonly lake: TestLake;
+  readonly fleet: Fleet;
+  readonly env: Readonly<Record<string, string>>;
+  readonly listener: WebhookListener;
+  nowMs(): number;
+  advance(ms: number): void;
+  /** One look of the scheduler, and what people are told then; twice, as nothing may be told twice. */
+  look(): Promise<string[]>;
+  /** Scheduler and notices begin anew, as after a restart or with another leader. */
+  restart(): Promise<void>;
+  /** Run a worker until the answer is called. */
+  work(): () => Promise<void>;
+  depth(): ReturnType<Fleet['queue']['depth']>;
+  /** Log lines with this text so far. */
+  said(msg: string): number;
+}
+
+const never = new AbortController().signal;
+const JOB = 'measurements';
+
+export async function openNoticeBench(options: NoticeBenchOptions): Promise<NoticeBench> {
+  const { service, redis, prefix, startMs } = options;
+  const lake = await newLake();
+  await cp(options.lakeDir, lake.dir, { recursive: true });
+  const jobsDir = await writeJobs({ [JOB]: options.job });
+  const listener = await startWebhookListener();
+  const env = {
+    ...exportEnv(service, lake.url, jobsDir),
+    REDIS_URL: redis.url,
+    REDIS_PREFIX: prefix,
+    WORKER_CONCURRENCY: '1',
+    NOTIFY_URL: listener.url,
+    NOTIFY_LATE_DAYS: '0',
+    ...options.env,
+  };
+  const config = loadConfig(env);
+  const lines: string[] = [];
+  const keep = (_: object, msg: string) => void lines.push(msg);
+  const log: Log = { debug() {}, info: keep, warn: keep, error: keep };
+  let shiftMs = 0;
+  const nowMs = () => startMs + shiftMs;
+  const clock = { ...systemClock, nowMs, monotonicMs: () => systemClock.monotonicMs() + shiftMs };
+  const overrides = { clock, encoderThreads: 0 as const, clientLimits: QUICK_LIMITS };
+  const fleet = await openFleet(config, env, log, overrides);
+  const ends: (() => Promise<void>)[] = [];
+  let schedulers = 0;
+  let scheduler: Scheduler;
+  let notices: NoticeWatch;
+
+  function begin(): void {
+    const watch = openNoticeWatch(config, fleet, log)!;
+    notices = watch;
+    scheduler = createScheduler({
+      ...fleet.planning,
+      ...watch,
+      jobs: config.jobs,
+      state: createScheduleState(fleet.redis as Redis, prefix, `scheduler ${schedulers++}`),
+    });
+    watch.onLead(true);
+  }
+  begin();
+
+  return {
+    lake,
+    fleet,
+    env,
+    listener,
+    nowMs,
+    advance(ms) {
+      shiftMs += ms;
+    },
+    async look() {
+      await scheduler.look(never);
+      await notices.look(never);
+      await notices.look(never);
+      return listener.news();
+    },
+    async restart() {
+      await scheduler.stop();
+      begin();
+    },
+    work() {
+      const metrics = createMetrics({
+        concurrencyLimit: () => 1,
+        depth: () => fleet.queue.depth(),
+        active: () => 0,
+        oldestVesselDayMs: () => 0,
+        oldestRequestMs: () => 0,
+        isHeld: async () => false,
+      });
+      const { worker, hold } = startWork(config, fleet, log, metrics, {
+        worker: { countAgainDelaysMs: [5, 5, 5], backoffMs: () => 5, maxWaitMs: 20 },
+        hold: { pollMs: 20, probeMs: [20, 100] },
+      });
+      const stop = new AbortController();
+      const watching = hold.watch(stop.signal);
+      let ended: Promise<unknown> | undefined;
+      const end = async () => {
+        stop.abort();
+        ended ??= Promise.all([worker.stop(), watching]);
+        await ended;
+      };
+      ends.push(end);
+      return end;
+    },
+    depth: () => fleet.queue.depth(),
+    said: (msg) => lines.filter((line) => line === msg).length,
+    async [Symbol.asyncDispose]() {
+      await scheduler.stop();
+      for (const end of ends) await end();
+      for (const kind of ['vessel-days', 'schedule']) {
+        const keys = await fleet.redis.keys(`${prefix}:${kind}:*`);
+        if (keys.length > 0) await fleet.redis.del(...keys);
+      }
+      await fleet.close();
+      await listener[Symbol.asyncDispose]();
+      await lake[Symbol.asyncDispose]();
+      await rm(jobsDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Resolves when nothing waits and nothing is under way. */
+export async function idle({ depth }: NoticeBench): Promise<void> {
+  const inQueue = async () => {
+    const { waiting, prioritized, active, delayed } = await depth();
+    return waiting + prioritized + active + delayed;
+  };
+  await expect.poll(inQueue).toBe(0);
+}

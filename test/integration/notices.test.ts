@@ -1,0 +1,349 @@
+/**
+ * Every failure of the table "What becomes of a vessel-day that fails" (docs/operating.md) is made to happen, and gives
+ * exactly one message and one recovery.
+ */
+import { mkdir, rm, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { acceptCommand } from '../../src/commands/accept.ts';
+import { claimKey } from '../../src/lake/keys.ts';
+import type { VesselDay } from '../../src/model/index.ts';
+import { dayRange, formatVesselDay, systemClock } from '../../src/model/index.ts';
+import type { Fault } from '../helpers/faulty-service/faults.ts';
+import { noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
+import { redisForTests } from '../helpers/redis.ts';
+import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
+import {
+  FEW_EXPRESSIONS,
+  FEW_SERIES,
+  mustExport,
+  newLake,
+  startTestService,
+  VESSEL,
+} from '../helpers/run.ts';
+import type { NoticeBench } from './notice-bench.ts';
+import { idle, openNoticeBench } from './notice-bench.ts';
+
+const redis = await redisForTests();
+const prefix = redis?.newPrefix() ?? '';
+const JOB: JobFile = {
+  ...FEW_SERIES,
+  since: '2026-01-05',
+  schedule: { cron: '15 6 * * *', settle: '6h' },
+};
+const LOOKING_BACK: JobFile = { ...JOB, reconcile: { cron: '45 7 * * *', lookback: '4d' } };
+/** Half past six: last night has just become due. */
+const START_MS = Date.parse('2026-01-08T06:30:00Z');
+const PUBLISHED: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-06' };
+const NIGHT: VesselDay = { ...PUBLISHED, date: '2026-01-07' };
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** One look-back at that time, and what people are told from then on. */
+async function lookBack(bench: NoticeBench, at: string): Promise<string[]> {
+  bench.advance(Date.parse(at) - bench.nowMs());
+  const before = bench.said('looked back');
+  const news = await bench.look();
+  await expect.poll(() => bench.said('looked back'), { timeout: 60_000 }).toBe(before + 1);
+  bench.advance(MINUTE_MS);
+  return [...news, ...(await bench.look())];
+}
+
+describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, () => {
+  let base: TestLake;
+  let service: TestService;
+  let bench: NoticeBench;
+  let series: string[];
+
+  beforeAll(async () => {
+    base = await newLake();
+    service = await startTestService({ readingsPerDay: 1_000 });
+    series = [...(await serviceNames(service, FEW_EXPRESSIONS)).keys()].sort();
+    const clock = { ...systemClock, nowMs: () => Date.parse('2026-01-07T07:00:00Z') };
+    const jobs = { measurements: JOB };
+    const args = { from: '2026-01-05', to: '2026-01-07' };
+    await mustExport({ service, lakeUrl: base.url, jobs, args, overrides: { clock } });
+  });
+  afterAll(async () => {
+    await service.close();
+    await base[Symbol.asyncDispose]();
+    await redis!.stop();
+  });
+  const open = (job: JobFile, env = {}) =>
+    openNoticeBench({ env, service, lakeDir: base.dir, job, redis: redis!, prefix, startMs: START_MS });
+  beforeEach(async () => {
+    bench = await open(JOB);
+  });
+  afterEach(async () => {
+    service.faults = undefined;
+    service.hiddenSeries.clear();
+    await bench[Symbol.asyncDispose]();
+  });
+
+  /** The service answers so to everything that is asked of readings and counts. */
+  function answer(fault: Fault, families: readonly string[] = ['measurements', 'statistics']): void {
+    service.faults = ({ family }) => (families.includes(family) ? fault : undefined);
+  }
+  const failures = () => expect.poll(() => bench.fleet.queue.deadLetters(), { timeout: 60_000 });
+  const published = () =>
+    expect.poll(() => receiptOf(bench.lake.dir, NIGHT), { timeout: 60_000 }).toBeDefined();
+  /** Later looks, a restart, another leader: nothing more is told. */
+  async function expectSilence(): Promise<void> {
+    for (const ms of [MINUTE_MS, 6 * MINUTE_MS]) {
+      bench.advance(ms);
+      expect(await bench.look()).toEqual([]);
+    }
+    await bench.restart();
+    expect(await bench.look()).toEqual([]);
+    bench.advance(6 * MINUTE_MS);
+    expect(await bench.look()).toEqual([]);
+  }
+  /** The vessel-day has failed for good: told once. */
+  async function expectFailure(cause: string): Promise<void> {
+    await failures().toHaveLength(1);
+    bench.advance(MINUTE_MS);
+    expect(await bench.look()).toEqual([`begun ${cause}`]);
+    await expectSilence();
+  }
+  /** Noon has come and the vessel-day is not there: told once. */
+  async function expectLateNight(): Promise<void> {
+    bench.advance(5 * HOUR_MS);
+    await bench.look();
+    bench.advance(3 * MINUTE_MS);
+    expect(await bench.look()).toEqual([]);
+    bench.advance(30 * MINUTE_MS);
+    await bench.look();
+    bench.advance(3 * MINUTE_MS);
+    const news = await bench.look();
+    expect([...news, ...bench.listener.news()]).toEqual(['begun night/measurements']);
+    await expectSilence();
+  }
+  async function expectRecovery(cause: string): Promise<void> {
+    await published();
+    bench.advance(6 * MINUTE_MS);
+    expect(await bench.look()).toEqual([`over ${cause}`]);
+    await expectSilence();
+  }
+  /** The next firing tries what may have passed. */
+  async function nextFiring(): Promise<void> {
+    bench.advance(Date.parse('2026-01-09T06:20:00Z') - bench.nowMs());
+    await bench.look();
+  }
+
+  test.for<[what: string, fault: Fault, families?: string[]]>([
+    ['5xx', { kind: 'status', status: 500 }],
+    ['404', { kind: 'status', status: 404 }],
+    ['a page that is no JSON', { kind: 'garbage', body: '<html>', contentType: 'text/html' }],
+    ['counts that disagree', { kind: 'statistics-counts', offset: 1 }, ['statistics']],
+  ])('of a vessel-day that fails by %s, and recovers with the next firing', async ([, fault, families]) => {
+    answer(fault, families);
+    bench.work();
+    expect(await bench.look()).toEqual([]);
+    await expectFailure('failed/measurements');
+    service.faults = undefined;
+    bench.listener.news();
+    await nextFiring();
+    await expectRecovery('failed/measurements');
+  });
+
+  test('nothing of a vessel-day that was told to have failed, and fails again with the next firing', async () => {
+    answer({ kind: 'status', status: 500 });
+    bench.work();
+    await bench.look();
+    await expectFailure('failed/measurements');
+    bench.advance(Date.parse('2026-01-09T05:00:00Z') - bench.nowMs());
+    service.faults = ({ range }) =>
+      range !== undefined && range.fromMicros < dayRange(NIGHT.date).toMicros
+        ? { kind: 'status', status: 500 }
+        : undefined;
+    await nextFiring();
+    await failures().toHaveLength(1);
+    bench.advance(MINUTE_MS);
+    expect(await bench.look()).toEqual([]);
+    await expectSilence();
+  });
+
+  test('of statistics that always lack values', async () => {
+    await bench[Symbol.asyncDispose]();
+    const aggregations = ['count', 'mean', 'min', 'max'];
+    const select = ['flat/{vessel}/Shaft Power'];
+    const more: JobFile = { dataset: 'statistics', select, window: '1h', aggregations, transport: 'json' };
+    // An element a value: an answer that ends sooner looks whole. Those that confirm are shorter, and are left.
+    bench = await open({ ...JOB, ...more, since: NIGHT.date }, { QUERY_API_VERSION: '2025-10-31' });
+    let longest = 0;
+    const rewrite = (body: string) => {
+      const values: unknown[] = JSON.parse(body);
+      longest = Math.max(longest, values.length);
+      return values.length === longest ? JSON.stringify(values.slice(0, -1)) : body;
+    };
+    service.faults = ({ family, url }) =>
+      family === 'statistics' && url.includes('mean') ? { kind: 'rewrite', rewrite } : undefined;
+    bench.work();
+    await bench.look();
+    await expectFailure('failed/measurements');
+    expect(await noteOf(bench.lake.dir, NIGHT)).toMatchObject({ code: 'answer-cut' });
+    service.faults = undefined;
+    await nextFiring();
+    await expectRecovery('failed/measurements');
+  });
+
+  test.for<[what: string, fault: Fault]>([
+    ['a question that the service calls wrong', { kind: 'status', status: 400 }],
+    [
+      'a record that breaks the contract',
+      { kind: 'garbage', body: '{"id":"x"}\n', contentType: 'application/x-ndjson' },
+    ],
+  ])('of %s, and that it is mended, once somebody tries it again', async ([, fault]) => {
+    answer(fault, ['measurements']);
+    bench.work();
+    await bench.look();
+    await expectFailure('failed/measurements');
+    service.faults = undefined;
+    // As `backfill --failed` does.
+    await bench.fleet.queue.remove(NIGHT);
+    await bench.fleet.queue.add([{ ...NIGHT, kind: 'backfill' }]);
+    await expectRecovery('failed/measurements');
+  });
+
+  test('of a vessel-day that another process owns only where the night is not whole by noon', async () => {
+    const owner = { host: 'elsewhere', pid: 1 };
+    const claim = { epoch: 1, attempt: 'a', owner, settingsHash: 'x', heartbeatMs: START_MS };
+    const key = claimKey(NIGHT, 1);
+    await bench.fleet.app.store.put(
+      key,
+      Buffer.from(JSON.stringify({ ...claim, checkpoint: null, sealed: null })),
+    );
+    const stop = bench.work();
+    await bench.look();
+    await expect.poll(() => bench.said('waiting')).toBeGreaterThan(0);
+    // The owner's heart goes on, which the clock of the test does not show.
+    await stop();
+    await expectLateNight();
+    await bench.fleet.app.store.remove(key);
+    bench.work();
+    await expectRecovery('night/measurements');
+  });
+
+  test("of a day that is not over by the service's clock only where the night is not whole by noon", async () => {
+    service.faults = () => ({ kind: 'date', value: 'Wed, 07 Jan 2026 12:00:00 GMT' });
+    bench.work();
+    await bench.look();
+    await expect.poll(() => bench.said('waiting')).toBeGreaterThan(0);
+    await expectLateNight();
+    service.faults = undefined;
+    // What it said of the time is believed for an hour.
+    bench.advance(HOUR_MS + MINUTE_MS);
+    await expectRecovery('night/measurements');
+  });
+
+  test('of a vessel with fewer series once its day is published without them, until it is accepted', async () => {
+    for (const id of series.slice(2)) service.hiddenSeries.add(id);
+    bench.work();
+    await bench.look();
+    await expect.poll(() => noteOf(bench.lake.dir, NIGHT)).toMatchObject({ state: 'waiting' });
+    bench.advance(2 * MINUTE_MS);
+    expect(await bench.look()).toEqual([]);
+    bench.advance(2 * HOUR_MS + 40 * MINUTE_MS);
+    await published();
+    await idle(bench);
+    expect(await bench.look()).toEqual(['begun fewer-series/measurements']);
+    await expectSilence();
+    const screen = { write() {} };
+    const context = { env: bench.env, stdout: screen, stderr: screen, signal: new AbortController().signal };
+    const clock = { ...systemClock, nowMs: bench.nowMs };
+    expect(await acceptCommand(context, 'measurements', [VESSEL], {}, { clock })).toBe(0);
+    await expectRecovery('fewer-series/measurements');
+  });
+
+  test('of readings that the source has lost, which look-backs refuse, and that they are back', async () => {
+    await bench[Symbol.asyncDispose]();
+    bench = await open(LOOKING_BACK);
+    bench.work();
+    expect(await lookBack(bench, '2026-01-08T06:31:00Z')).toEqual([]);
+    await published();
+    answer({ kind: 'statistics-counts', scale: 0.5 }, ['statistics']);
+    expect(await lookBack(bench, '2026-01-08T07:50:00Z')).toEqual(['begun refused/measurements']);
+    await expectSilence();
+    service.faults = undefined;
+    expect(await lookBack(bench, '2026-01-09T07:50:00Z')).toEqual(['over refused/measurements']);
+    await expectSilence();
+  });
+
+  test('of late data beyond the usual, until a look-back finds no more', async () => {
+    await bench[Symbol.asyncDispose]();
+    bench = await open(LOOKING_BACK);
+    bench.work();
+    expect(await lookBack(bench, '2026-01-08T06:31:00Z')).toEqual([]);
+    await published();
+    await idle(bench);
+    const timestampMicros = dayRange(PUBLISHED.date).fromMicros + 3_600_000_000;
+    service.overlay.addReadings(series[0]!, [{ timestampMicros, valueText: '4711' }]);
+    expect(await lookBack(bench, '2026-01-08T07:50:00Z')).toEqual(['begun late-data/measurements']);
+    await idle(bench);
+    await expectSilence();
+    expect(await lookBack(bench, '2026-01-09T07:50:00Z')).toEqual(['over late-data/measurements']);
+    await expectSilence();
+  });
+
+  test('of a fault that everybody meets, which holds the queue, and that it goes on', async () => {
+    answer({ kind: 'status', status: 401 }, ['token']);
+    service.revokeTokens();
+    bench.work();
+    await bench.look();
+    await expect.poll(() => bench.fleet.queue.bull.isPaused(), { timeout: 60_000 }).toBe(true);
+    expect(await bench.look()).toEqual(['begun hold']);
+    // Past noon, too: that the night is not whole has this cause.
+    bench.advance(6 * HOUR_MS);
+    await expectSilence();
+    service.faults = undefined;
+    await expectRecovery('hold');
+  });
+
+  test('of a folder that is closed, while others go on', async () => {
+    const folder = join(bench.lake.dir, NIGHT.job, `vessel=${VESSEL}`, `date=${NIGHT.date}`);
+    await mkdir(dirname(folder), { recursive: true });
+    // Root, too, may not write there.
+    await symlink('/sys/fs', folder);
+    bench.work();
+    await bench.look();
+    await expectFailure('failed/measurements');
+    await rm(folder);
+    await nextFiring();
+    await expectRecovery('failed/measurements');
+  });
+
+  test('of a vessel-day with which three workers have died', async () => {
+    await bench.look();
+    // What BullMQ counts when a worker has died.
+    const { bull } = bench.fleet.queue;
+    await bench.fleet.redis.hset(bull.toKey(formatVesselDay(NIGHT)), 'stc', 3);
+    bench.work();
+    await expectFailure('failed/measurements');
+    await nextFiring();
+    await expectRecovery('failed/measurements');
+  });
+
+  test('nothing of a worker that is told to stop and hands its vessel-day back', async () => {
+    answer({ kind: 'stall', at: 'headers' }, ['measurements']);
+    const stop = bench.work();
+    await bench.look();
+    await expect.poll(async () => (await bench.depth()).active).toBe(1);
+    await stop();
+    expect(await bench.look()).toEqual([]);
+    service.faults = undefined;
+    bench.work();
+    await published();
+    await expectSilence();
+  });
+
+  // The last one: what it does to the limits is seen by those after it.
+  test('of a rate limit only where the night is not whole by noon', async () => {
+    answer({ kind: 'status', status: 429, retryAfter: '1' });
+    bench.work();
+    await bench.look();
+    await expect.poll(() => bench.fleet.app.concurrencyLimit.current).toBe(1);
+    await expectLateNight();
+    service.faults = undefined;
+    await expectRecovery('night/measurements');
+  });
+});
