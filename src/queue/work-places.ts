@@ -11,7 +11,7 @@ const MAX_MORE_JOBS = 96;
 /** How long ago `lately` is, at the least. */
 const WINDOW_MS = 2_000;
 
-export interface WorkPlaces {
+interface WorkPlaces {
   /** Perform `work` in a place of its own, once there is one. `leave`: it only waits from now on. */
   within<T>(signal: AbortSignal, work: (leave: () => void) => Promise<T>): Promise<T>;
 }
