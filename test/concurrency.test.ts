@@ -74,3 +74,31 @@ test('cancelling aborts what runs and begins nothing more', async () => {
   expect(begun).toEqual([0, 1]);
   expect(settled).toHaveLength(2);
 });
+
+test('a task that only waits gives its place to the next one, and is waited for in the end', async () => {
+  const begun: number[] = [];
+  const gates = [0, 1, 2].map(() => Promise.withResolvers<string>());
+  const settled: number[] = [];
+  let isOver = false;
+  const ended = runInline([0, 1, 2], {
+    concurrency: 1,
+    signal: new AbortController().signal,
+    perform: (task, _, leave) => {
+      begun.push(task);
+      if (task === 0) leave();
+      return gates[task]!.promise;
+    },
+    onSettled: (task) => settled.push(task),
+  }).then(() => {
+    isOver = true;
+  });
+  await turn();
+  expect(begun).toEqual([0, 1]);
+  gates[1]!.resolve('b');
+  gates[2]!.resolve('c');
+  await turn();
+  expect([begun, settled, isOver]).toEqual([[0, 1, 2], [1, 2], false]);
+  gates[0]!.resolve('a');
+  await ended;
+  expect(settled).toEqual([1, 2, 0]);
+});

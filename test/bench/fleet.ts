@@ -14,6 +14,7 @@ import {
   writeFleetLedger,
 } from './fleet-lake.ts';
 import { type BenchLake, openLocalLake, openS3Lake } from './lakes.ts';
+import { measureTable } from './table.ts';
 
 const CLI = new URL('../../src/bin.js', import.meta.url);
 const JOB_FILE = `dataset: measurements
@@ -49,6 +50,7 @@ export async function measureFleet(dir: string, signal: AbortSignal, voice: Voic
   voice.progress('planning 100,000 vessel-days');
   const planning = await measureScript(new URL('planning.ts', import.meta.url), [], {}, signal);
   voice.say(`\nplanning: ${planning.stdout.trim()}`);
+  await measureTable(dir, signal, voice);
   for (const [script, what] of FAR) {
     voice.progress(what);
     const { stdout } = await measureScript(new URL(script, import.meta.url), [], {}, signal);
