@@ -67,10 +67,7 @@ export interface LakeLayout {
    * otherwise, and FencedError `lake-converting` while the lake is converted.
    */
   settle(): Promise<Layout>;
-  /**
-   * Throws ConfigError where LAKE_LAYOUT says otherwise than the lake; writes nothing, and what cannot be learned now will
-   * be when a vessel-day begins.
-   */
+  /** Throws what `settle` throws of a lake that says how it is read; writes nothing. */
   check(): Promise<void>;
   /** After a claim was put: throws what `settle` throws, and FencedError when the layout is not `expected` any more. */
   confirm(expected: Layout): Promise<void>;
@@ -93,15 +90,16 @@ export function createLakeLayout({ store, clock, wanted }: LayoutOptions): LakeL
     (look.layout === 'delta' ||
       (clock.monotonicMs() - look.monotonicMs < LOOK_MS && Math.abs(clock.nowMs() - look.nowMs) < LOOK_MS));
 
-  function expectLayout({ layout }: Pick<LakeFile, 'layout'>): void {
+  function expectUsable({ layout, converting }: LakeFile): void {
+    if (converting !== undefined) throw isConverting();
     if (wanted !== undefined && wanted !== layout) throw otherLayout(store.url, wanted, layout);
   }
 
   async function lookAgain(): Promise<Layout> {
     const [monotonicMs, nowMs] = [clock.monotonicMs(), clock.nowMs()];
-    const { layout, converting } = (await readLakeFile(store))?.file ?? (await writeFirst(store, wanted));
-    if (converting !== undefined) throw isConverting();
-    expectLayout({ layout });
+    const file = (await readLakeFile(store))?.file ?? (await writeFirst(store, wanted));
+    expectUsable(file);
+    const { layout } = file;
     look = { layout, monotonicMs, nowMs };
     return layout;
   }
@@ -118,12 +116,8 @@ export function createLakeLayout({ store, clock, wanted }: LayoutOptions): LakeL
   return {
     settle,
     async check() {
-      try {
-        const found = await readLakeFile(store);
-        if (found !== undefined) expectLayout(found.file);
-      } catch (error) {
-        if (error instanceof ConfigError) throw error;
-      }
+      const found = await readLakeFile(store);
+      if (found !== undefined) expectUsable(found.file);
     },
     async confirm(expected) {
       if ((await settle()) === expected) return;

@@ -50,7 +50,7 @@ export async function exportJobs(
   signal: AbortSignal,
 ): Promise<void> {
   // A process that is set up for another kind of lake asks the service nothing.
-  await ports.layout.settle();
+  await ports.layout.check();
   const tasks: ExportTask[] = [];
   for (const job of request.jobs) {
     for (const task of await openTasks(ports, job, request, observer, signal)) tasks.push(task);

@@ -214,7 +214,7 @@ for (const verify of ['exact', 'at-least', 'off']) {
       expect(allowed).toMatchObject({ code: 0, results: [{ state: 'empty', rows: 0 }] });
       await expectExactDay(emptied, { ...EXACT, lakeDir: lake.dir, emptied: true });
       expect(
-        [...(await lakeFiles(lake.dir)).keys()].filter((key) => !/^_(ledger|detail)\//.test(key)),
+        [...(await lakeFiles(lake.dir)).keys()].filter((key) => !/^_(lake|ledger|detail)\b/.test(key)),
       ).toEqual([objectKey(DAY)]);
     } finally {
       await emptied.close();

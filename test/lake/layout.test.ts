@@ -109,5 +109,5 @@ test('check says what cannot go well, and writes nothing', async () => {
   await open('plain').layout.settle();
   await expect(open('delta').layout.check()).rejects.toMatchObject({ code: 'lake-layout' });
   await say(CONVERTING);
-  await open('plain').layout.check();
+  await expect(open('plain').layout.check()).rejects.toMatchObject({ code: 'lake-converting' });
 });
