@@ -19,6 +19,14 @@ COPY --from=package /package /build/sbom.cdx.json ./
 # A volume that is mounted at /lake for a local lake takes over its owner.
 RUN ln -s /app/src/bin.js /usr/local/bin/vessel-export && install -d -o node -g node /lake
 
+# Compiled modules, without which every start takes longer: kept by user, so made by the one who will run them; then
+# root's, so that nobody can change what is run.
+RUN install -d -o node -g node node_modules/.cache
+USER node
+RUN vessel-export demo --lake /tmp/demo --readings-per-day 2000 >/dev/null && rm -rf /tmp/demo
+USER root
+RUN chown -R root:root node_modules/.cache
+
 USER node
 ENTRYPOINT ["vessel-export"]
 CMD ["--help"]

@@ -11,7 +11,10 @@ import { createQueryClient } from './fetch/client.ts';
 import { createConcurrencyLimit } from './fetch/concurrency-limit.ts';
 import { createRateLimit } from './fetch/rate-limit.ts';
 import { readTraceContext } from './fetch/trace.ts';
+import { withIndexJournal } from './lake/index-journal.ts';
+import { createLakeTables } from './lake/lake-tables.ts';
 import { createLastPublished } from './lake/last-published.ts';
+import { createLakeLayout } from './lake/layout.ts';
 import type { OnStep } from './lake/publish.ts';
 import type { Clock, ConcurrencyLimit, FormatSizes, Log, RateLimit } from './model/index.ts';
 import { FORMAT_SIZES, systemClock } from './model/index.ts';
@@ -67,34 +70,20 @@ export async function openApp(
 ): Promise<App> {
   const { settings } = config;
   const clock = overrides.clock ?? systemClock;
-  const random = Math.random;
   const opened = await openStore(settings.LAKE_URL, env);
-  const store = overrides.wrapStore?.(opened) ?? opened;
-  const limits = await openLimits(settings, clock, log, overrides.redisNow).catch(async (error) => {
+  const store = withIndexJournal(overrides.wrapStore?.(opened) ?? opened, log);
+  const service = await openClient(settings, env, log, overrides).catch(async (error) => {
     await store.close();
     throw error;
   });
-  const { concurrencyLimit, rateLimit } = limits;
-  const client = createQueryClient({
-    baseUrl: settings.QUERY_BASE_URL,
-    authUrl: settings.QUERY_AUTH_URL,
-    clientId: settings.QUERY_CLIENT_ID,
-    clientSecret: settings.QUERY_CLIENT_SECRET,
-    apiVersion: settings.QUERY_API_VERSION,
-    concurrencyLimit,
-    rateLimit,
-    clock,
-    random,
-    log,
-    failFast: overrides.waitForService !== true,
-    trace: readTraceContext(env),
-    ...(overrides.clientLimits === undefined ? {} : { limits: overrides.clientLimits }),
-    ...(overrides.onRequest === undefined ? {} : { onRequest: overrides.onRequest }),
-  });
+  const { client, concurrencyLimit, redis } = service;
   const threads = overrides.encoderThreads ?? encoderThreadsFor(availableParallelism());
   const encoder = createEncoder({ threads });
+  const tables = createLakeTables({ store, clock, log });
   const ports: ExportPorts = {
     store,
+    layout: createLakeLayout({ store, clock, wanted: settings.LAKE_LAYOUT }),
+    tables,
     lastPublished: createLastPublished(store, clock),
     client,
     encoder,
@@ -116,12 +105,50 @@ export async function openApp(
     concurrencyLimit,
     encoder,
     ports,
-    redis: limits.redis,
+    redis,
     async close() {
+      await tables.close();
       await encoder.close();
+      await service.close();
+      await store.close();
+    },
+  };
+}
+
+/** What is needed to ask the service. */
+type ClientSettings = Omit<Config['settings'], 'LAKE_URL'>;
+
+/** A client of the query service, and what limits its requests together with those of others. */
+export async function openClient(
+  settings: ClientSettings,
+  env: NodeJS.ProcessEnv,
+  log: Log,
+  overrides: AppOverrides = {},
+): Promise<Pick<App, 'client' | 'concurrencyLimit' | 'redis' | 'close'>> {
+  const clock = overrides.clock ?? systemClock;
+  const limits = await openLimits(settings, clock, log, overrides.redisNow);
+  const { concurrencyLimit, rateLimit, redis } = limits;
+  const client = createQueryClient({
+    baseUrl: settings.QUERY_BASE_URL,
+    authUrl: settings.QUERY_AUTH_URL,
+    clientId: settings.QUERY_CLIENT_ID,
+    clientSecret: settings.QUERY_CLIENT_SECRET,
+    apiVersion: settings.QUERY_API_VERSION,
+    concurrencyLimit,
+    rateLimit,
+    clock,
+    random: Math.random,
+    log,
+    failFast: overrides.waitForService !== true,
+    trace: readTraceContext(env),
+    ...(overrides.clientLimits === undefined ? {} : { limits: overrides.clientLimits }),
+    ...(overrides.onRequest === undefined ? {} : { onRequest: overrides.onRequest }),
+  });
+  return {
+    ...{ client, concurrencyLimit, redis },
+    async close() {
       await client.close();
       await limits.close();
-      await store.close();
     },
   };
 }
@@ -136,7 +163,7 @@ interface Limits {
 
 /** Shared through Redis by all processes where REDIS_URL is set; of this process alone where it is not. */
 async function openLimits(
-  settings: Config['settings'],
+  settings: ClientSettings,
   clock: Clock,
   log: Log,
   redisNow: string | undefined,

@@ -20,19 +20,57 @@ if (major < 24) {
 async function keepSmall() {
   const { enableCompileCache } = await import('node:module');
   const { fileURLToPath } = await import('node:url');
-  const { setFlagsFromString } = await import('node:v8');
-  // The young generation of the heap stays at its first size, 1 MB. It would grow to 64 MB, and hold as much again of
-  // socket buffers that nobody uses any more, for they are freed when it is collected.
-  setFlagsFromString('--semi-space-growth-factor=1');
+  const { getHeapSpaceStatistics, setFlagsFromString } = await import('node:v8');
+  // The young generation of the heap grows once, from 1 MB to 4. At 1 MB a small vessel-day is interrupted a dozen
+  // times, and much outlives it that will soon be garbage; at 64 MB, where it would grow to, hundreds of megabytes
+  // of buffers that nobody uses any more are held until it is collected.
+  growYoungGeneration(setFlagsFromString, getHeapSpaceStatistics);
   // These read gigabytes and keep little of it: the old generation is collected when it has doubled, not when it is
   // four times as large. A reconcile of a thousand vessels takes 230 MB so, and 400 MB without; and a fifth more time.
   if (process.argv.slice(2).some((word) => word === 'reconcile' || word === 'status'))
     setFlagsFromString('--heap-growing-percent=100');
   // Compiled modules, without their types: loading them anew takes a third of a second and 18 MB in each thread.
-  // Not in the system's folder for temporary files: code that other users could write is not run. Where this
-  // folder cannot be written, there is no cache. Worker threads find it by the variable.
-  process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
-    new URL('../node_modules/.cache/compiled', import.meta.url),
-  );
-  enableCompileCache(process.env.NODE_COMPILE_CACHE);
+  // Worker threads find them by the variable.
+  if (process.env.NODE_COMPILE_CACHE !== undefined) return;
+  const beside = fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
+  const isUsable = (folder) => enableCompileCache(folder).directory !== undefined;
+  const folder = isUsable(beside) ? beside : await openUserCache();
+  if (folder !== undefined && (folder === beside || isUsable(folder)))
+    process.env.NODE_COMPILE_CACHE = folder;
+}
+
+/**
+ * It grows when what survives is more than it holds, by a factor that is read then: so a few megabytes survive here
+ * for a moment. Its size itself can only be given on the command line, and nobody types that.
+ */
+function growYoungGeneration(setFlagsFromString, getHeapSpaceStatistics) {
+  const isGrown = () =>
+    getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size > 2 ** 20;
+  setFlagsFromString('--semi-space-growth-factor=4');
+  const surviving = [];
+  while (surviving.length < 64 && !isGrown()) surviving.push(new Array(16_384).fill(surviving));
+  setFlagsFromString('--semi-space-growth-factor=1');
+  // Threads that begin later.
+  setFlagsFromString('--min-semi-space-size=4');
+}
+
+/**
+ * The user's own folder for such things, where the package's cannot be written. Never the system's folder for
+ * temporary files, and none that anybody else may write to: code of theirs would be run. Undefined: no cache.
+ */
+async function openUserCache() {
+  const { lstatSync, mkdirSync } = await import('node:fs');
+  const { homedir } = await import('node:os');
+  const { isAbsolute, join } = await import('node:path');
+  const { XDG_CACHE_HOME: caches = '' } = process.env;
+  const folder = join(isAbsolute(caches) ? caches : join(homedir(), '.cache'), 'vessel-export', 'compiled');
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const found = lstatSync(folder);
+    const isOwn =
+      process.getuid === undefined || (found.uid === process.getuid() && (found.mode & 0o022) === 0);
+    return found.isDirectory() && isOwn ? folder : undefined;
+  } catch {
+    return undefined;
+  }
 }

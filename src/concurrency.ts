@@ -31,12 +31,16 @@ interface RunnerOptions<Task, Outcome> {
   /** Tasks at once. */
   readonly concurrency: number;
   readonly signal: AbortSignal;
-  readonly perform: (task: Task, signal: AbortSignal) => Promise<Outcome>;
+  /** `leave`: the task only waits from now on, and another one may begin in its place. */
+  readonly perform: (task: Task, signal: AbortSignal, leave: () => void) => Promise<Outcome>;
   /** Called once per task that was begun, in order of completion. */
   readonly onSettled: (task: Task, result: TaskResult<Outcome>) => void;
 }
 
 export type TaskResult<Outcome> = { readonly outcome: Outcome } | { readonly error: unknown };
+
+/** Tasks that only wait, beside those that are at work: each holds what it has learned of its day. */
+const MAX_OUTSIDE = 512;
 
 /**
  * Perform tasks in order, `concurrency` at once. A task's failure does not stop the others, except a FatalError
@@ -49,15 +53,26 @@ export async function runInline<Task, Outcome>(
 ): Promise<void> {
   const stop = new AbortController();
   const signal = AbortSignal.any([cancelled, stop.signal]);
-  await forEachAtOnce(tasks, concurrency, async (task) => {
-    if (signal.aborted) return;
+  const outside = new Set<Promise<void>>();
+  const performOne = async (task: Task, leave: () => void) => {
     try {
-      onSettled(task, { outcome: await perform(task, signal) });
+      onSettled(task, { outcome: await perform(task, signal, leave) });
     } catch (error) {
       onSettled(task, { error });
       if (stopsAll(error) && !signal.aborted) stop.abort(error);
     }
+  };
+  await forEachAtOnce(tasks, concurrency, async (task) => {
+    if (signal.aborted) return;
+    const { promise: left, resolve } = Promise.withResolvers<void>();
+    const leave = () => {
+      if (outside.size < MAX_OUTSIDE) resolve();
+    };
+    const ended = performOne(task, leave).finally(() => outside.delete(ended));
+    outside.add(ended);
+    await Promise.race([ended, left]);
   });
+  await Promise.all(outside);
   if (cancelled.aborted) throw new CancelledError('interrupted');
   if (stop.signal.aborted) throw stop.signal.reason;
 }

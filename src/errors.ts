@@ -94,7 +94,7 @@ export class HttpStatusError extends FatalError {
   }
 }
 
-/** Codes of FatalErrors that every other vessel-day would meet too. */
+/** Codes of errors that every other vessel-day would meet too. */
 const CONCERNS_ALL = new Set([
   // the service
   ...[
@@ -106,13 +106,14 @@ const CONCERNS_ALL = new Set([
   ],
   ...['redirect-refused', 'certificate-refused'],
   // the lake
+  'lake-layout',
   ...['disk-full', 'read-only', 'no-permission', 'no-hard-links', 'no-bucket', 'no-region', 'wrong-region'],
   ...['bad-credentials', 'bad-certificate', 'clock-skew', 'unsupported-store'],
 ]);
 
 /** Would every other vessel-day end like this one? */
 export function stopsAll(error: unknown): boolean {
-  return error instanceof FatalError && CONCERNS_ALL.has(error.code);
+  return (error instanceof FatalError || error instanceof ConfigError) && CONCERNS_ALL.has(error.code);
 }
 
 /** Statuses about the question itself, which is the same tomorrow; any other may come from a service that is ill. */

@@ -162,7 +162,8 @@ export async function statusOfVesselDays(options: VesselDayOptions): Promise<Cov
     for (const job of jobs) {
       stop.signal.throwIfAborted();
       const vessels = options.vessels ?? ('discover' in job.vessels ? undefined : job.vessels);
-      cells = cells.concat((await readJobStatus(ports, job, { from, to, vessels })).cells);
+      const status = await readJobStatus(ports, job, { from, to, vessels });
+      cells = cells.concat([...status.cells]);
     }
     return cells;
   } finally {

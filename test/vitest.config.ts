@@ -6,6 +6,8 @@ export default defineConfig({
     globalSetup: ['test/helpers/s3-global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
+    // Its modules name each other without their endings.
+    server: { deps: { inline: ['dt-sql-parser'] } },
     // Bounds on what hangs, not on what is slow: machines are shared.
     testTimeout: 240_000,
     hookTimeout: 240_000,

@@ -4,7 +4,13 @@ import { unlessDamaged } from '../lake/json.ts';
 import { keyPrefix, parseNoteKey } from '../lake/keys.ts';
 import { listReceipts, readNote } from '../lake/ledger.ts';
 import { readLedger } from '../lake/ledger-index.ts';
-import { createRemarks, isAccepted, readAcceptance, writeAcceptance } from '../lake/remarks.ts';
+import {
+  createRemarks,
+  isAccepted,
+  REMARK_MEMBERS,
+  readAcceptance,
+  writeAcceptance,
+} from '../lake/remarks.ts';
 import type { Clock, ComparedSeries, Log } from '../model/index.ts';
 import { systemClock, VESSEL_ID } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
@@ -100,7 +106,7 @@ async function publishedLoss({ store, log }: Lake, job: string, vessel: string):
   for await (const { day } of listReceipts(store, job)) if (day.vessel === vessel) dates.push(day.date);
   const remarks = createRemarks();
   const question = { store, job, dates, vessels: new Set([vessel]), writeIndex: false, log };
-  await readLedger({ ...question, project: (receipt) => remarks.add(receipt) });
+  await readLedger({ ...question, members: REMARK_MEMBERS, project: (receipt) => remarks.add(receipt) });
   return remarks.newest().map(({ remark, selectedSeries }) => ({
     waits: false,
     selected: selectedSeries,

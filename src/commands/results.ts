@@ -1,15 +1,18 @@
 /**
  * What commands print for machines: one vocabulary over all of them, and one source of the JSON Schemas in `schemas/`.
  * A result is a summary and some lists. `--json` prints it as one object, `--ndjson` an item a line as it comes, its
- * `kind` first, and the summary as the last line: without that line the output is not whole.
+ * `kind` first, and the summary as the last line: without that line the output is not whole. A list that may have
+ * hundreds of thousands of items (STREAMED) stands first in the object and is written as it is made: where the command
+ * fails in between, what was printed is no whole JSON.
  */
 import { z } from 'zod';
+import { VALUE_TYPES } from '../catalogue/entries.ts';
 import { CHECK_STATES, CHECK_SUBJECTS } from '../check/result.ts';
 import { ConfigError } from '../errors.ts';
 import { AGGREGATIONS, cleanMessage, JOB_NAME, VESSEL_ID } from '../model/index.ts';
 import { COVERAGE_STATES } from '../status/cells.ts';
-import type { Screen } from '../terminal/screen.ts';
-import { writeJson } from '../terminal/screen.ts';
+import type { JsonPage, Screen } from '../terminal/screen.ts';
+import { createJsonPage } from '../terminal/screen.ts';
 import type { FindingName } from '../verify/findings.ts';
 import { FINDINGS } from '../verify/findings.ts';
 
@@ -36,6 +39,8 @@ const durationMs = z.number().min(0).describe('milliseconds');
 const code = text.describe('stable word that scripts may match');
 const message = text.describe('the same for people');
 const instant = z.iso.datetime();
+const lastTime = instant.nullable();
+const jobNames = z.array(job).readonly().describe('that select it');
 const asMetadataHasIt = text.describe('IMO and seven digits, or the text of metadata that should be');
 const vesselTrouble = o({
   job,
@@ -221,11 +226,18 @@ export const RESULTS = {
       }),
     },
   },
+  convert: {
+    summary: { converted: z.boolean().describe('false: it was a delta lake already') },
+    lists: {
+      jobs: o({ job, vesselDays, sizeBytes }),
+      days: o({ ...day, message }).describe('published, and not in the table of their job'),
+    },
+  },
   gc: {
     summary: {},
     lists: {
       items: o({
-        kind: z.enum(['claim', 'upload', 'note', 'probe', 'temp-file']),
+        kind: z.enum(['claim', 'upload', 'file', 'note', 'probe', 'temp-file']),
         key: text,
         state: z.enum(['removed', 'would-be-removed', 'kept', 'in-use']),
         message,
@@ -252,6 +264,42 @@ export const RESULTS = {
   'schedule-once': {
     summary: {},
     lists: { jobs: o({ job, enqueued: vesselDays, ...waiting }) },
+  },
+  vessels: {
+    summary: {},
+    lists: {
+      vessels: o({
+        vessel,
+        name: text.nullable(),
+        series: whole.describe('that the queries for vessels list'),
+        lastTime: lastTime.describe('of its last reading; null: none in the days that were looked at'),
+        readings: readings.nullable().describe('in the days that were looked at; null: none were'),
+        jobs: jobNames,
+      }),
+    },
+  },
+  series: {
+    summary: { listed: whole.describe('before --search') },
+    lists: {
+      series: o({
+        select: text.describe('how a job selects it'),
+        vessel: vessel.nullable(),
+        vesselName: text.nullable(),
+        timeSeriesId: text,
+        names: z.record(text, text).describe('domain: name in it'),
+        name: text.nullable(),
+        description: text.nullable(),
+        source: text.nullable(),
+        unit: text.nullable(),
+        rangeLow: z.number().nullable(),
+        rangeHigh: z.number().nullable(),
+        type: z.enum(VALUE_TYPES).nullable().describe('of its last reading'),
+        lastTime,
+        lastValue: text.nullable().describe('JSON of the last reading'),
+        readings: readings.nullable().describe('in the days that were looked at; null: none were'),
+        jobs: jobNames,
+      }),
+    },
   },
   check: {
     summary: { totals: z.record(z.enum(CHECK_STATES), whole) },
@@ -305,25 +353,54 @@ export interface Output<K extends ResultName> {
   end(summary: Summary<K>): void;
 }
 
-/** What the options ask for. Holds the items of a `--json` only. Throws ConfigError `usage`. */
+/** Lists that are written as they are made. */
+const STREAMED: Partial<Record<ResultName, string>> = { status: 'days' };
+
+/** What the options ask for. Holds the items of a `--json` only, and those of a streamed list not. Throws ConfigError `usage`. */
 export function openOutput<K extends ResultName>(screen: Screen, name: K, options: OutputOptions): Output<K> {
   const { json = false, ndjson = false } = options;
   if (json && ndjson)
     throw new ConfigError('usage', '--ndjson: given together with --json, expected one of them');
   const lists: Record<string, unknown[]> = {};
   for (const list of Object.keys(RESULTS[name].lists)) lists[list] = [];
-  const line = (kind: string, more: object) => writeJson(screen, { kind, ...more });
+  const page = createJsonPage(screen, STREAMED[name] !== undefined);
+  const streamed = openStreamed(page, STREAMED[name]);
   return {
     isText: !json && !ndjson,
     add(list, item) {
       const shown = typeof item === 'object' ? withBoundedTexts(item as object) : item;
-      if (ndjson) line(LINE_KINDS[list as keyof typeof LINE_KINDS], shown as object);
+      if (ndjson) page.line({ kind: LINE_KINDS[list as keyof typeof LINE_KINDS], ...(shown as object) });
+      else if (json && list === STREAMED[name]) streamed.add(shown);
       else if (json) lists[list as string]!.push(shown);
     },
     end(summary) {
       const versioned = { schemaVersion: SCHEMA_VERSION, ...summary };
-      if (ndjson) line('summary', versioned);
-      else if (json) writeJson(screen, { ...versioned, ...lists }, 2);
+      if (ndjson) page.line({ kind: 'summary', ...versioned });
+      else if (json) streamed.end(versioned, lists);
+      page.end();
+    },
+  };
+}
+
+interface StreamedList {
+  add(item: unknown): void;
+  /** What stands behind it: the object's other members. */
+  end(summary: object, lists: Record<string, unknown[]>): void;
+}
+
+/** The object of a `--json`; an item a line in the list `name`, where it got any. */
+function openStreamed(page: JsonPage, name: string | undefined): StreamedList {
+  let items = 0;
+  return {
+    add(item) {
+      page.between(items++ === 0 ? `{\n  "${name}": [\n    ` : ',\n    ');
+      page.value(item);
+    },
+    end(summary, { ...lists }) {
+      if (items === 0) return page.line({ ...summary, ...lists }, 2);
+      delete lists[name!];
+      page.between('\n  ],');
+      page.rest({ ...summary, ...lists }, 2);
     },
   };
 }
@@ -332,6 +409,10 @@ export function openOutput<K extends ResultName>(screen: Screen, name: K, option
 const TEXTS: ReadonlySet<string> = new Set(['message', 'found', 'expected', 'next', 'remark']);
 
 function withBoundedTexts(item: object): object {
+  // Most items have none, and there may be hundreds of thousands.
+  let hasTexts = false;
+  for (const name of TEXTS) hasTexts ||= Object.hasOwn(item, name);
+  if (!hasTexts) return item;
   const bounded = ([name, value]: [string, unknown]) => [
     name,
     TEXTS.has(name) && typeof value === 'string' ? cleanMessage(value) : value,

@@ -7,7 +7,7 @@ import type { Clock, Job } from '../model/index.ts';
 import { lookbackDaysOf, systemClock } from '../model/index.ts';
 import { thisProcess } from '../process/process-id.ts';
 import type { Coverage, CoverageState } from '../status/cells.ts';
-import { summarizeCoverage } from '../status/cells.ts';
+import { createCoverageSum } from '../status/cells.ts';
 import { readJobStatus } from '../status/job-status.ts';
 import { paint, writeText } from '../terminal/screen.ts';
 import { formatStatus } from '../terminal/status-view.ts';
@@ -57,12 +57,20 @@ export async function statusCommand(
         context.signal,
       );
       const status = await readJobStatus(ports, job, { from, to, vessels: known.vessels });
-      const troubles = known.troubles ?? unlistedBy(status.cells);
+      // Of a grid for people only: a year of a fleet is told to a machine as it is made.
+      const cells = output.isText ? [...status.cells] : status.cells;
+      const sum = createCoverageSum();
+      const newest = new Map<string, Coverage>();
+      for (const cell of cells) {
+        sum.add(cell);
+        if (!UNTRIED.has(cell.state)) newest.set(cell.day.vessel, cell);
+        if (!output.isText) output.add('days', toDay(cell));
+      }
+      const summary = sum.end();
+      const troubles = known.troubles ?? unlistedBy(newest);
       for (const trouble of troubles) output.add('vessels', { job: job.name, ...trouble });
-      const summary = summarizeCoverage(status.cells);
       all.vesselDays += summary.vesselDays;
       all.rows += summary.rows;
-      for (const { day, ...cell } of status.cells) output.add('days', { ...day, ...cell });
       for (const { day, remark } of status.remarks)
         output.add('remarks', { ...day, code: remark.kind, message: describeRemark(remark) });
       output.add('jobs', {
@@ -87,7 +95,7 @@ export async function statusCommand(
       ];
       const remark = remarks.filter((line) => line !== '').join('\n');
       blocks.push(
-        formatStatus({ job: job.name, cells: status.cells, summary, remark }, columns, context.stdout),
+        formatStatus({ job: job.name, cells: [...cells], summary, remark }, columns, context.stdout),
       );
     }
     output.end(all);
@@ -96,6 +104,11 @@ export async function statusCommand(
   } finally {
     await lake.close();
   }
+}
+
+function toDay({ day, ...cell }: Coverage): Item<'status', 'days'> {
+  const { job, vessel, date } = day;
+  return { job, vessel, date, ...cell };
 }
 
 type VesselsFrom = Item<'status', 'jobs'>['vesselsFrom'];
@@ -121,10 +134,8 @@ async function vesselsToShow(
 
 const UNTRIED: ReadonlySet<CoverageState> = new Set(['not-due', 'missing', 'running']);
 
-/** Where the service is not asked: vessels that it did not list, or had no series of, when their newest day was tried. */
-function unlistedBy(cells: readonly Coverage[]): VesselTrouble[] {
-  const newest = new Map<string, Coverage>();
-  for (const cell of cells) if (!UNTRIED.has(cell.state)) newest.set(cell.day.vessel, cell);
+/** Where the service is not asked: vessels that it did not list, or had no series of, when their newest day was tried, which is given. */
+function unlistedBy(newest: ReadonlyMap<string, Coverage>): VesselTrouble[] {
   return [...newest].flatMap(([vessel, { day, unlisted, code, message = '' }]) => {
     if (code === 'no-series') return [{ vessel, code: 'unlisted' as const, message }];
     if (unlisted !== true) return [];

@@ -8,7 +8,26 @@ const EXPORT_DATES = dateOptions('yesterday and today');
 const LOOK_DATES = dateOptions("the job's look-back, or 14 days, and today");
 const JSON_RESULT: OptionRow = ['--json', 'print the result as JSON'];
 const NDJSON_RESULT: OptionRow = ['--ndjson', 'print it as lines of JSON, as they come'];
+const WIDE_OPTIONS: readonly OptionRow[] = [
+  [
+    '--columns <name...>',
+    'of `wide`: names of series; all: every one; without it those that every vessel has',
+  ],
+  ['--vessel <id...>', 'of `wide`: the vessels whose series are meant, such as those of one type'],
+  ['--window <duration>', 'of `wide`: minutes, hours or 1d that divide a day', '10m'],
+  ['--aggregate <name>', 'of `wide`: mean, last, min, max, time-weighted', 'mean'],
+  ['--hold <duration>', 'of `wide`, time-weighted: a reading stands no longer than this', '1h'],
+];
+const LAKE_JOBS: OptionRow = ['--job <name...>', 'jobs to ask, where several are of one dataset'];
+const FETCH: OptionRow = ['--fetch-gb <n>', 'of a lake elsewhere: fetch no more than this for a query', 4];
 const ALLOW_SHRINK: OptionRow = ['--allow-shrink', 'publish a day although series lose readings'];
+
+const CATALOGUE: readonly OptionRow[] = [
+  ['--lake', 'ask the lake alone: its snapshots of metadata, and its receipts'],
+  ['--days <n>', 'look for last readings in so many days before now (0: not at all)', 7],
+  ['--json', 'print the result as JSON'],
+  ['--csv', 'print it as CSV'],
+];
 
 /** `meant`: the dates that are meant without these options. */
 function dateOptions(meant: string): readonly OptionRow[] {
@@ -52,6 +71,26 @@ export const COMMANDS: readonly CommandRow[] = [
     examples: ['check', 'check measurements --json'],
     perform: async (context, jobs, options) =>
       (await import('./check.ts')).checkCommand(context, jobs, options),
+  },
+  {
+    name: 'vessels',
+    summary: 'list the vessels of the service, with their last reading and the jobs that export them',
+    options: CATALOGUE,
+    examples: ['vessels', 'vessels --lake --csv'],
+    perform: async (context, _, options) => (await import('./vessels.ts')).vesselsCommand(context, options),
+  },
+  {
+    name: 'series',
+    summary: "list the series of a vessel, or of all: names for a job's select, units, ranges, last readings",
+    argument: ['[vessel]', 'such as IMO9321483; all vessels without it'],
+    options: [
+      ['--search <text>', 'only those with this text in a name, description, unit or source'],
+      ['--select <expression...>', 'ask these, such as "flat/{vessel}/*", instead of the usual domains'],
+      ...CATALOGUE,
+    ],
+    examples: ['series', 'series IMO9321483 --search power', 'series --csv > series.csv'],
+    perform: async (context, vessel, options) =>
+      (await import('./series.ts')).seriesCommand(context, vessel, options),
   },
   {
     name: 'run',
@@ -138,11 +177,57 @@ export const COMMANDS: readonly CommandRow[] = [
       (await import('./accept.ts')).acceptCommand(context, job, vessels, options),
   },
   {
+    name: 'sql',
+    summary: "ask DuckDB about the lake's views; without a query: those on stdin, or a prompt",
+    argument: ['[query]', "such as 'SELECT * FROM coverage'"],
+    options: [
+      ['--csv', 'print every row as CSV'],
+      ['--json', 'print every row as a line of JSON'],
+      ['--parquet <file>', 'write every row to a Parquet file'],
+      LAKE_JOBS,
+      ...WIDE_OPTIONS,
+      FETCH,
+    ],
+    examples: [
+      'sql "SHOW TABLES"',
+      `sql "SELECT * FROM readings WHERE date = '2026-01-05' AND tag = 'Shaft Power'" --csv`,
+      "sql 'FROM wide' --columns 'Shaft Power' 'Speed Over Ground' --window 1h --parquet hourly.parquet",
+      'sql < queries.sql',
+    ],
+    perform: async (...given) => (await import('./sql.ts')).sqlCommand(...given),
+  },
+  {
+    name: 'views',
+    summary: 'print SQL that makes views of this lake in a warehouse: series, readings, receipts, wide, …',
+    options: [
+      ['--for <engine>', 'duckdb, athena, snowflake, bigquery, spark, trino, clickhouse, fabric or dbt'],
+      ['--location <address>', 'where the engine finds the lake, or a copy of it; without it LAKE_URL'],
+      ['--schema <name>', 'schema, dataset or database of the views'],
+      LAKE_JOBS,
+      ...WIDE_OPTIONS,
+      FETCH,
+    ],
+    examples: [
+      'views --for duckdb > lake.sql',
+      'views --for athena --schema vessels',
+      "views --for clickhouse --columns 'Shaft Power' --aggregate time-weighted",
+    ],
+    perform: async (context, _, options) => (await import('./views.ts')).viewsCommand(context, options),
+  },
+  {
     name: 'gc',
     summary: 'find what unfinished exports left behind for more than a day',
     options: [['--yes', 'remove it; without this nothing is touched'], JSON_RESULT],
     examples: ['gc', 'gc --yes'],
     perform: async (context, _, options) => (await import('./gc.ts')).gcCommand(context, options),
+  },
+  {
+    name: 'convert',
+    summary:
+      'make a plain lake a Delta table for each job, in place; killed, it goes on when it is run again',
+    options: [['--to <layout>', 'what it becomes: delta'], JSON_RESULT],
+    examples: ['convert --to delta'],
+    perform: async (context, _, options) => (await import('./convert.ts')).convertCommand(context, options),
   },
   {
     name: 'backfill',

@@ -25,6 +25,7 @@ export async function workerCommand(
   const held = () => work?.hold.code;
   const options = { config, env, log, overrides, signal, active, oldestMs, held };
   await runFleetProcess(options, async (fleet, metrics, url) => {
+    await fleet.app.ports.layout.check();
     work = startWork(config, fleet, log, metrics, times);
     log.info({ vesselDaysAtOnce: WORKER_CONCURRENCY, http: url }, 'worker is ready');
     // It may be waiting for Redis, which does not have to come back for this process to end.

@@ -46,6 +46,21 @@ export function loadLakeConfig(
   return load(env, new Set(SERVICE_SETTINGS), definitions, envFile);
 }
 
+/** A Config for asking the service what it has: there may be no lake yet, and no job that is right. */
+interface ServiceConfig {
+  readonly settings: Omit<Settings, 'LAKE_URL'>;
+  readonly jobs: readonly Job[];
+  readonly jobFaults: readonly string[];
+}
+
+/** The same, for those who ask the service alone. Throws ConfigError for faults of settings. */
+export function loadServiceConfig(env: Environment, envFile?: EnvFile): ServiceConfig {
+  const { JOBS_DIR } = readEnvironment(env, new Set(), envFile).settings;
+  const { settings } = load({ ...env, LAKE_URL: undefined }, new Set(['LAKE_URL']), {}, envFile);
+  const { jobs, faults: jobFaults } = jobsIn(JOBS_DIR);
+  return { settings, jobs, jobFaults: cleanFaults(jobFaults) };
+}
+
 function load(
   env: Environment,
   mayBeMissing: ReadonlySet<VariableName>,

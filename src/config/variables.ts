@@ -1,7 +1,7 @@
 /** The environment variables: name, meaning, rule and default of each, as one table. */
 import { availableParallelism, tmpdir } from 'node:os';
 import { z } from 'zod';
-import { API_VERSIONS, isRedisUrl, REDIS_URL_RULE } from '../model/index.ts';
+import { API_VERSIONS, isRedisUrl, LAYOUTS, REDIS_URL_RULE } from '../model/index.ts';
 import { readWebAddress } from '../model/web-address.ts';
 import { LAKE_URL_RULE, readLakeUrl } from '../store/open-store.ts';
 
@@ -111,6 +111,14 @@ export const VARIABLES = [
       const read = readLakeUrl(text);
       return 'advice' in read ? read.advice : undefined;
     },
+  },
+  {
+    name: 'LAKE_LAYOUT',
+    meaning:
+      'how a new lake is laid out: files to be read as they lie there, or a Delta table for each job (not set: as the lake is, plain for a new one)',
+    rule: `one of ${LAYOUTS.join(', ')}`,
+    schema: z.enum(LAYOUTS),
+    optional: true,
   },
   {
     name: 'REDIS_URL',

@@ -1,5 +1,6 @@
 /** Bytes → values, pure: nothing here does I/O. */
 export type { BodyFormat } from './body-scanner.ts';
+export { namesByDomain } from './domain-names.ts';
 export { createMetadataDecoder, type MetadataElement } from './metadata.ts';
 export { parseInt64Text } from './number-lexeme.ts';
 export { decodeParquetReadings } from './parquet-readings.ts';
@@ -7,7 +8,7 @@ export {
   createReadingDecoder,
   type ReadingDecoderOptions,
 } from './reading-decoder.ts';
-export { readSeriesNames } from './series-names.ts';
+export { readSeriesNames, readSnapshot, type SnapshotSeries } from './series-names.ts';
 export {
   createStatisticsDecoder,
   parseTimestampText,

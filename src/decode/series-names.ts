@@ -1,47 +1,60 @@
 /** A metadata snapshot of ours → its series. */
-import { ColumnReader, createPageBudget } from './column-reader.ts';
-import { MAX_PARQUET_ROWS, readParquetFooter } from './parquet-footer.ts';
-import type { ColumnQuestion } from './parquet-schema.ts';
-import { textOf } from './parquet-texts.ts';
+import { readParquetRows } from './parquet-rows.ts';
 
-const COLUMNS = [
+const NAMES = [
   { name: 'time_series_id', kind: 'text' },
   { name: 'id', kind: 'text' },
-] as const satisfies readonly ColumnQuestion[];
-/** Rows that are read of both columns at a time. */
-const STEP_ROWS = 4_096;
+] as const;
 
-/**
- * Time series id → name of every row of an object of metadata, in the same bounded memory as the service's Parquet: the
- * lake may have been written by anybody. Throws DataError `bad-parquet` and `page-too-large`, and TextTroubleError.
- */
+/** Time series id → name of every row of an object of metadata. Throws as `readParquetRows`. */
 export function readSeriesNames(parquet: Uint8Array): Map<string, string | null> {
-  const footer = readParquetFooter(parquet, COLUMNS, { maxRows: MAX_PARQUET_ROWS });
-  const budget = createPageBudget();
-  const readers = footer.columns.map((column) => new ColumnReader(parquet, column, STEP_ROWS, budget));
   const series = new Map<string, string | null>();
-  for (const [number, group] of footer.groups.entries()) {
-    for (const [index, reader] of readers.entries())
-      reader.openChunk(group.chunks[index]!, group.rows, number);
-    for (let left = group.rows; left > 0; ) {
-      for (const reader of readers) reader.openPage();
-      const step = Math.min(left, STEP_ROWS, ...readers.map(({ rowsLeft }) => rowsLeft));
-      for (const reader of readers) reader.take(step);
-      addRows(series, readers as [ColumnReader, ColumnReader], step);
-      left -= step;
-    }
-  }
+  readParquetRows(parquet, NAMES, ([id, name]) => void series.set(String(id ?? ''), name as string | null));
   return series;
 }
 
-function addRows(
-  series: Map<string, string | null>,
-  [ids, names]: readonly [ColumnReader, ColumnReader],
-  rows: number,
-): void {
-  let [id, name] = [0, 0];
-  for (let row = 0; row < rows; row++) {
-    const own = ids.present[row] === 1 ? textOf(ids, id++) : '';
-    series.set(own, names.present[row] === 1 ? textOf(names, name++) : null);
-  }
+const DESCRIPTION = [
+  ...NAMES,
+  { name: 'source', kind: 'text' },
+  { name: 'unit_of_measure', kind: 'text' },
+  { name: 'vessel_name', kind: 'text' },
+  { name: 'vessel_imo', kind: 'text' },
+  { name: 'maker_name', kind: 'text' },
+  { name: 'maker_description', kind: 'text' },
+  { name: 'maker_range_high', kind: 'double' },
+  { name: 'maker_range_low', kind: 'double' },
+  { name: 'domains_json', kind: 'text' },
+] as const;
+
+/** What a snapshot says of a series, as far as people look for it. */
+export interface SnapshotSeries {
+  readonly timeSeriesId: string;
+  readonly source: string | null;
+  readonly unitOfMeasure: string | null;
+  readonly vesselName: string | null;
+  readonly vesselImo: string | null;
+  readonly maker: {
+    readonly name: string | null;
+    readonly description: string | null;
+    readonly rangeHigh: number | null;
+    readonly rangeLow: number | null;
+  };
+  readonly domainsJson: string;
+}
+
+/** Every series of an object of metadata, in its order. Throws as `readParquetRows`. */
+export function readSnapshot(parquet: Uint8Array, onSeries: (series: SnapshotSeries) => void): void {
+  readParquetRows(parquet, DESCRIPTION, (cells) => {
+    const [id, , source, unitOfMeasure, vesselName, vesselImo, name, description] = cells as (
+      | string
+      | null
+    )[];
+    const [rangeHigh, rangeLow] = cells.slice(8, 10) as (number | null)[];
+    onSeries({
+      ...{ timeSeriesId: id ?? '', source: source!, unitOfMeasure: unitOfMeasure! },
+      ...{ vesselName: vesselName!, vesselImo: vesselImo! },
+      maker: { name: name!, description: description!, rangeHigh: rangeHigh!, rangeLow: rangeLow! },
+      domainsJson: String(cells[10] ?? '{}'),
+    });
+  });
 }

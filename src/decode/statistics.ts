@@ -1,8 +1,9 @@
 import { cleanForeignText, DataError } from '../errors.ts';
-import type { Micros, StatisticsRow, WireShape } from '../model/index.ts';
-import { AGGREGATIONS, timestampMicros } from '../model/index.ts';
+import type { CountedRow, Micros, SeriesDictionary, StatisticsRow, WireShape } from '../model/index.ts';
+import { AGGREGATIONS, createSeriesDictionary, timestampMicros } from '../model/index.ts';
 import { type BodyFormat, BodyScanner } from './body-scanner.ts';
 import { INCOMPLETE } from './body-window.ts';
+import { CountedRowReader, OTHER_ROW } from './counted-row.ts';
 import { ObjectFields } from './object-fields.ts';
 
 export interface StatisticsDecoderOptions {
@@ -10,6 +11,13 @@ export interface StatisticsDecoderOptions {
   readonly format: BodyFormat;
   /** Takes each row as it is decoded; rows may be kept. */
   readonly onRow: (row: StatisticsRow) => void;
+  /**
+   * Takes rows of count, first and last time instead, as far as they are spelled as the contract spells them: whoever
+   * gives it takes the others by `onRow` all the same. Its row is used again.
+   */
+  readonly onCounted?: ((row: CountedRow) => void) | undefined;
+  /** Learns the ids of counted rows. */
+  readonly dictionary?: SeriesDictionary;
   /** For tests: how many bytes are gathered before they are parsed. */
   readonly slabBytes?: number;
 }
@@ -33,13 +41,19 @@ const AGGREGATION_NAMES: ReadonlySet<string> = new Set(AGGREGATIONS);
  * `body-truncated`; RetriableError: `error-in-body`.
  */
 export function createStatisticsDecoder(options: StatisticsDecoderOptions): StatisticsDecoder {
-  const { shape, format, onRow, slabBytes } = options;
+  const { shape, format, onRow, onCounted, slabBytes, dictionary = createSeriesDictionary() } = options;
   const readRow = shape === 'keyed' ? keyedRow : arrayRow;
   const fields = new ObjectFields();
+  const counted = shape === 'array' && onCounted ? new CountedRowReader(dictionary) : undefined;
   const scanner = new BodyScanner(
     format,
     {
       parseRecord(window, start) {
+        const countedEnd = counted?.read(window, start) ?? OTHER_ROW;
+        if (countedEnd !== OTHER_ROW) {
+          onCounted!(counted!.row);
+          return countedEnd;
+        }
         const end = fields.read(window, start);
         if (end !== INCOMPLETE) onRow(readRow(fields));
         return end;

@@ -16,6 +16,8 @@ interface LockedOptions {
   /** Most that is spilled to `tempDir`; absent: what the disk holds. */
   readonly maxSpill?: string;
   readonly keepsOrder: boolean;
+  /** Optimizers that are not to run, with a comma between them. */
+  readonly withoutOptimizers?: string;
 }
 
 /** A new database in memory, locked down. Throws DuckDB's error. */
@@ -36,6 +38,8 @@ export async function openLockedDuckDb(options: LockedOptions): Promise<DuckDBIn
     const allowed = [options.tempDir, ...options.readableDirs].map(sqlText).join(', ');
     await connection.run(`SET allowed_directories = [${allowed}]`);
     await connection.run('SET enable_external_access = false');
+    if (options.withoutOptimizers !== undefined)
+      await connection.run(`SET disabled_optimizers = ${sqlText(options.withoutOptimizers)}`);
     await connection.run(`SET TimeZone = 'UTC'`).catch(() => undefined);
     await connection.run('SET lock_configuration = true');
   } finally {

@@ -1,4 +1,4 @@
-import type { Aggregation } from '../model/index.ts';
+import type { Aggregation, Dataset } from '../model/index.ts';
 import { AGGREGATIONS, aggregationColumns } from '../model/index.ts';
 
 /**
@@ -111,4 +111,17 @@ export function statisticsColumns(aggregations: readonly Aggregation[]): readonl
   return [TIMESTAMP, ...SERIES_COLUMNS.map(({ name }) => name), ...own].map(
     (name) => STATISTICS_BY_NAME.get(name)!,
   );
+}
+
+/** The columns of what a job exports, in the order of its files. */
+export function datasetColumns({
+  dataset,
+  aggregations,
+}: {
+  readonly dataset: Dataset;
+  /** Statistics only. */
+  readonly aggregations?: readonly Aggregation[] | undefined;
+}): readonly Column[] {
+  if (dataset === 'measurements') return MEASUREMENT_COLUMNS;
+  return dataset === 'statistics' ? statisticsColumns(aggregations ?? []) : METADATA_COLUMNS;
 }

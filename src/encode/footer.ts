@@ -4,10 +4,9 @@ import { ByteWriter } from 'hyparquet-writer';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
 import { FatalError } from '../errors.ts';
-import type { Aggregation, Dataset, SplicedRowGroup } from '../model/index.ts';
+import type { Dataset, SplicedRowGroup } from '../model/index.ts';
 import { FORMAT_VERSION } from '../model/index.ts';
-import type { Column } from './columns.ts';
-import { CREATED_BY, MEASUREMENT_COLUMNS, METADATA_COLUMNS, statisticsColumns } from './columns.ts';
+import { CREATED_BY, datasetColumns } from './columns.ts';
 import { MAGIC_BYTES, PARQUET_MAGIC, readMetadata } from './parquet-tail.ts';
 import { rootElement, schemaElement } from './schema.ts';
 
@@ -140,20 +139,8 @@ export function parquetFooter(dataset: Dataset, groups: readonly SplicedRowGroup
 }
 
 /** The end of a file without rows: columns as any other day's, and no row group. Follows `PARQUET_MAGIC`. */
-export function emptyParquetFooter({
-  dataset,
-  aggregations,
-}: {
-  readonly dataset: Dataset;
-  /** Statistics only. */
-  readonly aggregations?: readonly Aggregation[];
-}): Uint8Array {
-  const columns: readonly Column[] =
-    dataset === 'measurements'
-      ? MEASUREMENT_COLUMNS
-      : dataset === 'statistics'
-        ? statisticsColumns(aggregations ?? [])
-        : METADATA_COLUMNS;
+export function emptyParquetFooter(of: Parameters<typeof datasetColumns>[0]): Uint8Array {
+  const columns = datasetColumns(of);
   const schema = [rootElement(columns), ...columns.map(schemaElement)];
   const footer = finishFooter(new ByteWriter(), { version: 1, schema }, []);
   // The writer knows no type of an empty list: strict readers expect the struct of a row group.

@@ -1,3 +1,4 @@
+export { datasetColumns } from './columns.ts';
 export { createEncoder, type Encoder, encoderThreadsFor } from './encoder.ts';
 export { emptyParquetFooter, parquetFooter } from './footer.ts';
 export { createMeasurementRowGroups } from './measurement-row-groups.ts';

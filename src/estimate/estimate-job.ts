@@ -102,10 +102,11 @@ interface Workload {
 
 async function readWorkload(ports: ExportPorts, job: Job, range: DayRange): Promise<Workload> {
   const today = microsToDate(ports.clock.nowMs() * 1_000);
-  const { days, receipts, damaged } = await readPlannedDays<KnownReceipt>(ports, job, range, {
-    project: ({ settingsHash, proof, rows, startedAt, finishedAt, object }) => ({
+  const { days, receipts, damaged } = await readPlannedDays(ports, job, range, {
+    members: ['settingsHash', 'proof', 'rows', 'startedAt', 'finishedAt', 'objectBytes'],
+    project: ({ settingsHash, proof, rows, startedAt, finishedAt, objectBytes }): KnownReceipt => ({
       ...{ settingsHash, proof, rows, startedAt, finishedAt },
-      sizeBytes: object?.sizeBytes ?? 0,
+      sizeBytes: objectBytes,
     }),
     writeIndex: false,
     moreDates: datesBetween(addDays(today, -EXPERIENCE_DAYS), today),

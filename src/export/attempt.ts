@@ -16,7 +16,7 @@ import type {
 } from '../model/index.ts';
 import { DayCounts, dayRange, FORMAT_VERSION } from '../model/index.ts';
 import { EXPORT_TARGET_WINDOWS, planTimeSlices, planWindowSlices, slicesFrom } from '../plan/time-slices.ts';
-import { publishedReadings, seriesTotals } from '../proof/day-totals.ts';
+import { publishedReadings, seriesTotals, totalsOf } from '../proof/day-totals.ts';
 import { SeriesValues } from '../proof/series-values.ts';
 import { guardAgainstShrinking } from '../proof/shrink-guard.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
@@ -28,6 +28,7 @@ import { openStages } from './dataset.ts';
 import { draftReceipt } from './draft.ts';
 import { checkDue } from './due.ts';
 import { hasSameSelect, remarkOnSeries } from './fewer-series.ts';
+import { finishUpload } from './finish-upload.ts';
 import { guardOptional } from './optional-series.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
 import type { ResumePoint } from './resume.ts';
@@ -51,6 +52,7 @@ interface DayAttempt {
   readonly tally: FetchTally;
   readonly startedAt: string;
   readonly before: Tally | undefined;
+  readonly published: Receipt | undefined;
 }
 
 /**
@@ -117,7 +119,7 @@ async function openShrinkGuard(
       day: task.day,
       counted: 'readings',
       published: guarded,
-      candidate: { total: counts.total(), bySeries: seriesTotals(counts.toJson()) },
+      candidate: { total: counts.total(), bySeries: totalsOf(counts) },
       idOf: series.idOf,
       sameSelect: hasSameSelect(task, published),
       totalsSha256: source?.totalsSha256,
@@ -144,6 +146,7 @@ async function beginAttempt(
     day: task.day,
     sizes: ports.sizes,
     nonce: ports.nonce,
+    layout: claim.table === undefined ? 'plain' : 'delta',
     ...(resume === undefined ? {} : { resume }),
   });
   return {
@@ -160,6 +163,7 @@ async function beginAttempt(
     tally: { slices: 0, clippedRows: 0 },
     startedAt,
     before: resume?.checkpoint.tally,
+    published,
   };
 }
 
@@ -236,12 +240,18 @@ function tallyOf(attempt: DayAttempt): Tally {
   };
 }
 
-/** Step 8: the last part, and the draft that the receipt will be. A day that was emptied becomes an object of no rows. */
+/**
+ * Step 8: the last part, and the draft that the receipt will be. In a plain lake a day that was emptied becomes an object
+ * of no rows.
+ */
 async function sealDay(attempt: DayAttempt, source: SourceCounts | undefined): Promise<SealedDay> {
-  const { parts, task, counts, series, claim } = attempt;
+  const { parts, task, counts, series, claim, published } = attempt;
   const rows = parts.groups.reduce((sum, group) => sum + group.rows, 0);
-  if (rows > 0) await parts.finish(parquetFooter(task.job.dataset, parts.groups));
-  else if (claim.objectVersion) await parts.finish(emptyParquetFooter(task.job));
+  const { kept, ...destination } = await finishUpload(attempt.ports, {
+    ...{ claim, parts, published },
+    footer: rows === 0 ? undefined : parquetFooter(task.job.dataset, parts.groups),
+    emptyFooter: () => emptyParquetFooter(task.job),
+  });
   await attempt.ports.onStep('uploaded');
   const detail = packDetail({
     ours: counts.toJson(),
@@ -250,8 +260,7 @@ async function sealDay(attempt: DayAttempt, source: SourceCounts | undefined): P
   });
   const proof: Proof = source === undefined || task.job.verify === 'off' ? 'unproven' : task.job.verify;
   return {
-    upload: parts.upload ?? null,
-    parts: [...parts.parts],
+    ...destination,
     detail: Buffer.from(detail.gzip).toString('base64'),
     draft: draftReceipt(attempt.ports, task, {
       rows,
@@ -260,8 +269,9 @@ async function sealDay(attempt: DayAttempt, source: SourceCounts | undefined): P
       remark: attempt.remark,
       counts,
       proof,
-      upload: parts.upload,
-      parts: parts.parts,
+      upload: destination.upload ?? undefined,
+      parts: destination.parts,
+      kept,
       detailSha256: detail.sha256,
       source:
         source === undefined

@@ -1,4 +1,4 @@
-import { detailKey, objectKey } from '../lake/keys.ts';
+import { detailKey } from '../lake/keys.ts';
 import type { DayCounts, Proof, Receipt, ReceiptDraft, SeriesRemark, Tally } from '../model/index.ts';
 import { FORMAT_VERSION, microsToIso } from '../model/index.ts';
 import { selectHash } from '../plan/settings-hash.ts';
@@ -16,6 +16,8 @@ interface DraftFacts {
   readonly proof: Proof;
   readonly upload: UploadRef | undefined;
   readonly parts: readonly PartRef[];
+  /** What the published receipt says, of a day whose object stays. */
+  readonly kept?: Pick<Receipt, 'object' | 'table'> | undefined;
   readonly detailSha256: string | null;
   readonly source: Receipt['source'];
   readonly tally: Tally;
@@ -44,13 +46,14 @@ export function draftReceipt(ports: ExportPorts, task: ExportTask, facts: DraftF
     lastTimestamp: span === undefined ? null : microsToIso(span.lastMicros),
     object:
       facts.upload === undefined
-        ? null
+        ? (facts.kept?.object ?? null)
         : {
-            key: objectKey(day),
+            key: facts.upload.key,
             sizeBytes: facts.parts.reduce((sum, part) => sum + part.sizeBytes, 0),
             upload: facts.upload.nonce,
             parts: facts.parts.map(({ sizeBytes, sha256 }) => ({ sizeBytes, sha256 })),
           },
+    ...(facts.kept?.table && { table: facts.kept.table }),
     detail: facts.detailSha256 === null ? null : { key: detailKey(day), sha256: facts.detailSha256 },
     source: facts.source,
     ...(facts.remark && { remark: facts.remark }),

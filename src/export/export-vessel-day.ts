@@ -3,6 +3,7 @@
  * What a crash after each step leads to stands in lake/publish.ts.
  */
 
+import { datasetColumns } from '../encode/index.ts';
 import {
   CancelledError,
   CommitFailedError,
@@ -23,7 +24,7 @@ import { readNote, writeNote } from '../lake/ledger.ts';
 import { acknowledgePublished, publishSealed } from '../lake/publish.ts';
 import type { Inheritance } from '../lake/take-claim.ts';
 import { takeClaim } from '../lake/take-claim.ts';
-import type { Note, Receipt } from '../model/index.ts';
+import type { Job, Note, Receipt } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import { addLogFields } from '../model/log-context.ts';
 import { isAsAsked, isProven } from '../plan/due.ts';
@@ -32,6 +33,7 @@ import { UnknownSeriesError } from '../source/answer-faults.ts';
 import { attemptDay } from './attempt.ts';
 import { takeSnapshot } from './metadata-snapshot.ts';
 import type { ExportOutcome, ExportPorts, ExportTask } from './ports.ts';
+import { publishPorts } from './ports.ts';
 import type { ResumePoint } from './resume.ts';
 import { findResumePoint } from './resume.ts';
 
@@ -44,7 +46,10 @@ export async function exportVesselDay(
   task: ExportTask,
   signal: AbortSignal,
 ): Promise<ExportOutcome> {
-  const { claim, inheritance } = await takeClaim(ports, task.day, task);
+  const layout = await ports.layout.settle();
+  const table = layout === 'plain' ? undefined : await ports.tables.open(tableContent(task.job));
+  const onClaimed = () => ports.layout.confirm(layout);
+  const { claim, inheritance } = await takeClaim({ ...ports, table }, task.day, { ...task, onClaimed });
   addLogFields({ epoch: claim.epoch });
   await ports.onStep('claimed');
   claim.startHeartbeat();
@@ -57,6 +62,11 @@ export async function exportVesselDay(
     await endAttempt(ports, claim, reason);
     throw reason;
   }
+}
+
+/** What the job's table is to hold. */
+function tableContent(job: Job) {
+  return { job: job.name, dataset: job.dataset, columns: datasetColumns(job) };
 }
 
 function abortReason(signal: AbortSignal, fenced: AbortSignal): unknown {
@@ -86,7 +96,7 @@ async function finishDay(
     return { status: 'done', receipt };
   }
   if (isWanted && predecessor.sealed) {
-    const published = await publishInherited(ports, claim, predecessor.sealed);
+    const published = await publishInherited(ports, task, claim, predecessor.sealed);
     if (published !== undefined) return { status: 'published', receipt: published, resumed: true };
   }
   if (task.giveUp !== undefined) throw task.giveUp;
@@ -106,12 +116,13 @@ function isForced({ force, compared }: ExportTask, receipt: Receipt | undefined)
 /** Steps 9 and 10 of a day that a predecessor sealed; undefined when its upload is lost. */
 async function publishInherited(
   ports: ExportPorts,
+  task: ExportTask,
   claim: Claim,
   sealed: NonNullable<Inheritance['predecessor']>['sealed'] & object,
 ): Promise<Receipt | undefined> {
   await claim.inherit({ checkpoint: null, sealed });
   try {
-    return await publishSealed(ports, claim, sealed);
+    return await publishSealed(publishPorts(ports, task), claim, sealed, { isInherited: true });
   } catch (error) {
     if (!(error instanceof CommitFailedError)) throw error;
     ports.log.warn({ vesselDay: formatVesselDay(claim.day) }, 'sealed upload is lost: starting clean');
@@ -149,7 +160,7 @@ async function exportReadings(
     if (from === undefined) await claim.startClean();
     try {
       const sealed = await attemptDay(ports, task, claim, published, from, signal);
-      const written = await publishSealed(ports, claim, sealed);
+      const written = await publishSealed(publishPorts(ports, task), claim, sealed);
       return { status: 'published', receipt: written, resumed: from !== undefined };
     } catch (error) {
       if (!isMendedByCleanStart(error) || cleanStarts === 1 || signal.aborted) throw error;

@@ -16,8 +16,10 @@ import { resolveSeries } from '../source/series.ts';
 import { draftReceipt } from './draft.ts';
 import { checkDue } from './due.ts';
 import { remarkOnSeries } from './fewer-series.ts';
+import { finishUpload } from './finish-upload.ts';
 import { guardOptional } from './optional-series.ts';
 import type { ExportOutcome, ExportPorts, ExportTask } from './ports.ts';
+import { publishPorts } from './ports.ts';
 
 /** Capture, compare with the last snapshot, publish if it differs. */
 export async function takeSnapshot(
@@ -52,13 +54,16 @@ export async function takeSnapshot(
     await claim.finish();
     return { status: 'unchanged' };
   }
-  const parts = createPartUpload({ ...ports, day });
+  const layout = claim.table === undefined ? 'plain' : 'delta';
+  const parts = createPartUpload({ ...ports, day, layout });
   await parts.append(group);
-  await parts.finish(footer);
+  const { kept, ...destination } = await finishUpload(ports, {
+    ...{ claim, parts, published, footer },
+    emptyFooter: () => footer,
+  });
   await ports.onStep('uploaded');
   const sealed: SealedDay = {
-    upload: parts.upload!,
-    parts: [...parts.parts],
+    ...destination,
     detail: null,
     draft: draftReceipt(ports, task, {
       rows,
@@ -67,8 +72,9 @@ export async function takeSnapshot(
       remark,
       counts: undefined,
       proof: 'exact',
-      upload: parts.upload,
-      parts: parts.parts,
+      upload: destination.upload ?? undefined,
+      parts: destination.parts,
+      kept,
       detailSha256: null,
       source: { rows, askedAt },
       tally: { startedAt, pages: 1, requests: stats.requests, retries: stats.retries, clippedRows: 0 },
@@ -76,7 +82,11 @@ export async function takeSnapshot(
   };
   await claim.writeSealed(sealed);
   await ports.onStep('sealed');
-  return { status: 'published', receipt: await publishSealed(ports, claim, sealed), resumed: false };
+  return {
+    status: 'published',
+    receipt: await publishSealed(publishPorts(ports, task), claim, sealed),
+    resumed: false,
+  };
 }
 
 /** The same data gives the same bytes, so equal digests mean an equal snapshot. */

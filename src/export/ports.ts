@@ -1,7 +1,9 @@
 import type { Encoder } from '../encode/encoder.ts';
 import type { VesselExportError } from '../errors.ts';
 import type { QueryClient } from '../fetch/client.ts';
+import type { LakeTables } from '../lake/lake-tables.ts';
 import type { LastPublished } from '../lake/last-published.ts';
+import type { LakeLayout } from '../lake/layout.ts';
 import type { OnStep } from '../lake/publish.ts';
 import type {
   ApiVersion,
@@ -20,6 +22,9 @@ import type { ObjectStore } from '../store/store.ts';
 /** What a vessel-day's export needs of the world. */
 export interface ExportPorts {
   readonly store: ObjectStore;
+  readonly layout: LakeLayout;
+  /** The tables of a delta lake. */
+  readonly tables: LakeTables;
   readonly lastPublished: LastPublished;
   readonly client: QueryClient;
   readonly encoder: Encoder;
@@ -61,6 +66,13 @@ export interface ExportTask {
   /** Why the day is not to be attempted: thrown, and noted, unless it turns out to be done or sealed. */
   readonly giveUp?: VesselExportError;
   readonly onProgress?: (progress: Progress) => void;
+  /** Told when all work is done but a commit that other vessel-days join: the next one may begin. */
+  readonly onWaiting?: () => void;
+}
+
+/** What publishing needs of both. */
+export function publishPorts(ports: ExportPorts, { onWaiting }: ExportTask) {
+  return { ...ports, onWaiting };
 }
 
 /** Rows fetched so far, of the rows that the source counted (undefined where it counts something else, or was not asked). */

@@ -43,7 +43,7 @@ export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill
   async function look(signal: AbortSignal): Promise<Coverage> {
     const { from, to } = backfill;
     found ??= await findVessels(ports, job, backfill, signal);
-    coverage ??= createCoverage({ ports, job, vessels: found.vessels, from, to, ledger });
+    coverage ??= createCoverage({ ports, job, vessels: found.vessels, from, to, ledger, isOnce: true });
     await coverage.refresh(watched && new Set(watched.map(({ date }) => date)));
     return coverage;
   }

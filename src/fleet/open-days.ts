@@ -4,6 +4,7 @@
  */
 
 import { forEachAtOnce } from '../concurrency.ts';
+import { receiptKey } from '../lake/keys.ts';
 import type { LedgerView } from '../lake/ledger-view.ts';
 import type { PlanPorts } from '../lake/planned-days.ts';
 import { plannedDays } from '../lake/planned-days.ts';
@@ -21,6 +22,8 @@ interface CoverageOptions extends DayRange {
   readonly ledger: LedgerView;
   /** Dates before this are looked at by the ledger's list alone, which shows what is missing and not what is stale. */
   readonly listedBefore?: string;
+  /** True: nobody looks at this range again once it is covered. */
+  readonly isOnce?: boolean;
 }
 
 /** Vessel-days in some order, made when they are asked for: a range may have millions. */
@@ -50,7 +53,7 @@ export interface Coverage {
 }
 
 export function createCoverage(options: CoverageOptions): Coverage {
-  const { ports, job, ledger, vessels, listedBefore = '' } = options;
+  const { ports, job, ledger, vessels, listedBefore = '', isOnce = false } = options;
   const all = datesBetween(options.from, options.to);
   /** Vessels by date. */
   const openOf = new Map<string, readonly string[]>();
@@ -67,17 +70,21 @@ export function createCoverage(options: CoverageOptions): Coverage {
   }
 
   async function readReceipts(date: string): Promise<void> {
-    const receipts = await ledger.ofDate(job.name, date);
-    const planned = plannedDays(ports, job, { vessels, from: date, to: addDays(date, 1) }, receipts);
-    dueOf.set(date, planned.filter(({ state }) => state !== 'not-due').length);
+    // What was done stays done, and needs no look: of a date that was due, the open ones alone.
+    const asked = dueOf.get(date) === vessels.length ? openAt(date) : vessels;
+    const receipts = await ledger.ofDate(job.name, date, { vessels: new Set(asked), isOnce });
+    const ofDate = { get: (day: VesselDay) => receipts.get(receiptKey(day)) };
+    const range = { vessels: asked, from: date, to: addDays(date, 1) };
+    const planned = [...plannedDays(ports, job, range, ofDate)];
+    const due = planned.filter(({ state }) => state !== 'not-due').length;
+    const open = planned.filter(isToDo).map(({ day }) => day.vessel);
+    dueOf.set(date, due + vessels.length - asked.length);
+    openOf.set(date, open.length === asked.length ? asked : open);
     const isOver = isDue(job, date, ports.clock.nowMs());
+    const heldBack = planned.filter(({ state }) => isOver && state === 'not-due');
     heldBackOf.set(
       date,
-      planned.filter(({ state }) => isOver && state === 'not-due').map(({ day }) => day.vessel),
-    );
-    openOf.set(
-      date,
-      planned.filter(isToDo).map(({ day }) => day.vessel),
+      heldBack.map(({ day }) => day.vessel),
     );
   }
 
@@ -104,11 +111,13 @@ export function createCoverage(options: CoverageOptions): Coverage {
     openDates: () => all.filter((date) => openAt(date).length > 0),
     isOpen: ({ vessel, date }) => openAt(date).includes(vessel),
     close(days) {
-      for (const { date, vessel } of days)
+      for (const [date, ofDate] of Map.groupBy(days, ({ date }) => date)) {
+        const closed = new Set(ofDate.map(({ vessel }) => vessel));
         openOf.set(
           date,
-          openAt(date).filter((open) => open !== vessel),
+          openAt(date).filter((vessel) => !closed.has(vessel)),
         );
+      }
     },
     async refresh(dates) {
       const stale = dates === undefined ? all : all.filter((date) => dates.has(date));

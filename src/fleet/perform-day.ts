@@ -12,11 +12,12 @@ import type { QueuedDay } from '../queue/vessel-day-queue.ts';
 import type { DayResult } from '../run/perform-task.ts';
 import { failedResult, performTask } from '../run/perform-task.ts';
 
-/** `giveUp`: why the day is not to be attempted. */
+/** `giveUp`: why the day is not to be attempted. `onWaiting`: to be told when it only waits for a commit. */
 export type PerformDay = (
   day: QueuedDay,
   signal: AbortSignal,
   giveUp?: VesselExportError,
+  onWaiting?: () => void,
 ) => Promise<DayResult>;
 
 /**
@@ -25,7 +26,7 @@ export type PerformDay = (
  */
 export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): PerformDay {
   const snapshots = createSnapshotCache(ports);
-  return async (queued, signal, giveUp) => {
+  return async (queued, signal, giveUp, onWaiting) => {
     const {
       job: name,
       vessel,
@@ -56,6 +57,7 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): Perf
       unlisted,
       ...(compared === undefined ? {} : { compared }),
       ...(giveUp === undefined ? {} : { giveUp }),
+      ...(onWaiting === undefined ? {} : { onWaiting }),
       ...(lastSnapshot === undefined ? {} : { lastSnapshot }),
     };
     try {

@@ -27,8 +27,9 @@ export async function probeService(
   }
 }
 
-/** Write a small object and remove it. Rejects with what a vessel-day would meet. */
-export async function probeLake(ports: Pick<ExportPorts, 'store' | 'nonce'>): Promise<void> {
+/** Look at its layout, write a small object and remove it. Rejects with what a vessel-day would meet. */
+export async function probeLake(ports: Pick<ExportPorts, 'store' | 'nonce' | 'layout'>): Promise<void> {
+  await ports.layout.settle();
   const key = `${PROBE_PREFIX}${ports.nonce()}`;
   await ports.store.put(key, Buffer.from('{}\n'));
   await ports.store.remove(key);

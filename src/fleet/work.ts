@@ -47,9 +47,14 @@ export function startWork(
   const performDay = createPerformDay(ports, config.jobs);
   const jobNames = new Set(config.jobs.map(({ name }) => name));
 
-  async function perform(queued: QueuedDay, signal: AbortSignal, giveUp?: VesselExportError): Promise<void> {
+  async function perform(
+    queued: QueuedDay,
+    signal: AbortSignal,
+    giveUp: VesselExportError | undefined,
+    onWaiting: () => void,
+  ): Promise<void> {
     const startedMs = ports.clock.monotonicMs();
-    const result = await performDay(queued, signal, giveUp);
+    const result = await performDay(queued, signal, giveUp, onWaiting);
     hold.onSuccess();
     const seconds = (ports.clock.monotonicMs() - startedMs) / 1_000;
     metrics.onVesselDay(queued, result.status, { rows: result.rows, seconds });

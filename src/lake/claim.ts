@@ -18,12 +18,14 @@ import type {
   ProcessId,
   Receipt,
   SealedDay,
+  TableChange,
   VesselDay,
 } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import type { ListedClaim } from './claims.ts';
 import { isEnded } from './claims.ts';
+import type { JobTable } from './job-table.ts';
 import { jsonBytes } from './json.ts';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from './keys.ts';
 import type { Detail } from './ledger.ts';
@@ -38,6 +40,8 @@ export interface ClaimPorts {
   readonly clock: Clock;
   readonly self: ProcessId;
   readonly log: Log;
+  /** The job's table, in a delta lake. */
+  readonly table?: JobTable | undefined;
 }
 
 /** Ownership of one vessel-day, from `takeClaim` (take-claim.ts) until `finish`, `handBack` or `abandon`. */
@@ -48,10 +52,12 @@ export class Claim {
   /** What this attempt may replace, as it was when it was read under this claim; null: there was none. */
   #replaces: {
     object: Version | null | undefined;
+    files: TableChange['remove'];
     receipt: Version | null;
     detail?: Version | null | undefined;
   } = {
     object: null,
+    files: [],
     receipt: null,
   };
   #file: ClaimFile;
@@ -105,22 +111,33 @@ export class Claim {
    * the never-shrink guard compares with. Throws FencedError when another attempt has finished the day.
    */
   async lookAgain(): Promise<Receipt | undefined> {
-    const { store } = this.#ports;
+    const { store, table } = this.#ports;
+    if (table !== undefined) return this.#lookAtTable(table);
     // The receipt last: whoever publishes in between has changed the object that we may replace.
     const object = await store.head(objectKey(this.day));
     const found = await findReceipt(store, this.day);
     if (isEnded(this, found?.receipt)) throw this.#fenced(`attempt ${found?.receipt.epoch} has published`);
-    this.#replaces = { object: object?.version ?? null, receipt: found?.version ?? null };
+    this.#replaces = { object: object?.version ?? null, files: [], receipt: found?.version ?? null };
+    return found?.receipt;
+  }
+
+  /** The table says what may be replaced; the receipt first, for it names what the table must have by then. */
+  async #lookAtTable(table: JobTable): Promise<Receipt | undefined> {
+    const found = await findReceipt(this.#ports.store, this.day);
+    if (isEnded(this, found?.receipt)) throw this.#fenced(`attempt ${found?.receipt.epoch} has published`);
+    const files = await table.filesOf(this.day, found?.receipt.object?.key);
+    this.#replaces = { object: undefined, files, receipt: found?.version ?? null };
     return found?.receipt;
   }
 
   /** The same for a day that had no receipt before our claim and has no other claim: then it needs no look at the object. */
   async lookAtNew(): Promise<Receipt | undefined> {
-    const { store } = this.#ports;
+    const { store, table } = this.#ports;
+    if (table !== undefined) return this.#lookAtTable(table);
     if ((await findReceipt(store, this.day)) !== undefined) return this.lookAgain();
     // Where completing cannot be conditional it would cost one: whoever published has written a receipt.
     const { conditionalComplete } = await store.capabilities();
-    this.#replaces = { object: conditionalComplete ? null : undefined, receipt: null };
+    this.#replaces = { object: conditionalComplete ? null : undefined, files: [], receipt: null };
     return undefined;
   }
 
@@ -134,6 +151,16 @@ export class Claim {
   /** The object that this attempt may replace; null: there is none; undefined: whatever is there. */
   get objectVersion(): Version | null | undefined {
     return this.#replaces.object;
+  }
+
+  /** The job's table, in a delta lake. */
+  get table(): JobTable | undefined {
+    return this.#ports.table;
+  }
+
+  /** The files that this attempt may replace in the table. */
+  get replacedFiles(): TableChange['remove'] {
+    return this.#replaces.files;
   }
 
   /** Write the detail in place of the one that was read. Throws FencedError. */
@@ -161,11 +188,24 @@ export class Claim {
     }
   }
 
-  /** Throws FencedError when another attempt owns the vessel-day, or has finished it. */
-  async checkFence(): Promise<void> {
+  /**
+   * Throws FencedError unless our claim stands in the lake: nobody has taken over, and nobody has published since. One
+   * request, where it does.
+   */
+  async checkStanding(): Promise<void> {
+    const file = await this.#readOwn();
+    if (file?.fencedBy !== undefined || file?.attempt !== this.#file.attempt) await this.checkFence();
+  }
+
+  async #readOwn(): Promise<ClaimFile | undefined> {
     const key = claimKey(this.day, this.epoch);
     const object = await this.#ports.store.get(key);
-    const file = object && parseFile<ClaimFile>(object.bytes, key, CLAIM_FILE);
+    return object && parseFile<ClaimFile>(object.bytes, key, CLAIM_FILE);
+  }
+
+  /** Throws FencedError when another attempt owns the vessel-day, or has finished it. */
+  async checkFence(): Promise<void> {
+    const file = await this.#readOwn();
     if (file?.fencedBy !== undefined) throw this.#fenced(`attempt ${file.fencedBy} has taken over`);
     // After the claim: a receipt is written before the claim that it ends goes.
     const receipt = await readReceipt(this.#ports.store, this.day);
@@ -190,7 +230,7 @@ export class Claim {
     if (this.hasProgress) await this.#update({ checkpoint: null, sealed: null });
     if (upload) await this.#ports.store.abortUpload(upload);
     if (this.#older.length === 0) return;
-    await abortUploads(this.#ports.store, objectKey(this.day));
+    await abortUploads(this.#ports.store, this.day);
     await this.#removeOlder();
   }
 

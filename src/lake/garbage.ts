@@ -13,8 +13,10 @@ import type { ObjectStore, UploadRef, Version } from '../store/store.ts';
 import type { FoundClaim } from './claims.ts';
 import { claimedDays, findClaims, heartbeatOf, isEnded, isLive } from './claims.ts';
 import { unlessDamaged } from './json.ts';
-import { keyPrefix, noteKey, objectKey, parseNoteKey, parseObjectKey } from './keys.ts';
+import { dayPrefix, isCheckpointKey, keyPrefix, noteKey, parseDayFileKey, parseNoteKey } from './keys.ts';
+import { readLayout } from './layout.ts';
 import { readNote, readReceipt } from './ledger.ts';
+import { findTableGarbage } from './table-garbage.ts';
 
 /** Claims and uploads are left alone for so long: whoever stopped an export may go on with it tomorrow. */
 const GARBAGE_AGE_MS = 24 * 3_600_000;
@@ -27,7 +29,7 @@ interface GarbagePorts {
 
 /** One thing that can go, or that is kept although it looks like it. */
 export interface GarbageItem {
-  readonly kind: 'claim' | 'upload' | 'note' | 'probe';
+  readonly kind: 'claim' | 'upload' | 'file' | 'note' | 'probe';
   readonly key: string;
   readonly why: string;
   readonly keep: boolean;
@@ -40,11 +42,12 @@ export async function* findGarbage(ports: GarbagePorts): AsyncGenerator<GarbageI
   const kept = new Set<string>();
   for (const day of await claimedDays(ports.store)) {
     for (const item of await claimItems(ports, day)) {
-      if (item.keep) kept.add(objectKey(day));
+      if (item.keep) kept.add(dayPrefix(day));
       yield item;
     }
   }
   yield* uploadItems(ports, kept);
+  yield* fileItems(ports);
   yield* noteItems(ports);
   yield* probeItems(ports);
 }
@@ -110,14 +113,14 @@ async function* uploadItems(
   { store, clock }: GarbagePorts,
   kept: ReadonlySet<string>,
 ): AsyncGenerator<GarbageItem> {
-  const uploads: { upload: UploadRef & { startedMs: number }; day: VesselDay }[] = [];
+  const uploads: { upload: UploadRef & { startedMs: number }; day: VesselDay | undefined }[] = [];
   for await (const upload of store.listUploads('')) {
-    const day = parseObjectKey(upload.key);
-    if (day !== undefined) uploads.push({ upload, day });
+    const day = parseDayFileKey(upload.key);
+    if (day !== undefined || isCheckpointKey(upload.key)) uploads.push({ upload, day });
   }
   for (const { upload, day } of uploads) {
     const ageMs = clock.nowMs() - upload.startedMs;
-    const isKept = kept.has(upload.key);
+    const isKept = day !== undefined && kept.has(dayPrefix(day));
     const begun = `begun ${describeAge(ageMs)} ago`;
     const keep = isKept || ageMs < GARBAGE_AGE_MS;
     yield {
@@ -126,12 +129,18 @@ async function* uploadItems(
       why: isKept ? 'a claim may go on with it' : keep ? begun : `${begun}, and no claim goes on with it`,
       keep,
       async remove() {
-        if (keep || (await findClaims(store, day)).length > 0) return false;
+        if (keep || (day !== undefined && (await findClaims(store, day)).length > 0)) return false;
         await store.abortUpload(upload);
         return true;
       },
     };
   }
+}
+
+/** Files that a delta lake's tables need no more. */
+async function* fileItems(ports: GarbagePorts): AsyncGenerator<GarbageItem> {
+  if ((await readLayout(ports.store)) === 'plain') return;
+  for await (const file of findTableGarbage(ports, GARBAGE_AGE_MS)) yield { kind: 'file', ...file };
 }
 
 /** What a process left that was killed while it tried what it may; nobody else uses these names. */

@@ -2,14 +2,18 @@
  * The grammar of keys in a lake: the one place that makes them and takes them apart. Which names of jobs, vessels and
  * dates may stand in a key is the model's rule; a key with any other is none of ours, and parses to undefined.
  */
+import { hash } from 'node:crypto';
 import type { VesselDay } from '../model/index.ts';
-import { isDate, JOB_NAME, VESSEL_ID } from '../model/index.ts';
+import { formatVesselDay, isDate, JOB_NAME, VESSEL_ID } from '../model/index.ts';
 
 /** What is kept about vessel-days: `<folder>/<job>/date=<date>/vessel=<vessel><end>`. */
 const FOLDERS = { receipt: '_ledger', detail: '_detail', note: '_notes', claim: '_checkpoints' } as const;
 
 /** A published object's name: its folders say whose it is. */
 export const OBJECT_NAME = 'data.parquet';
+
+/** What the lake says of itself. */
+export const LAKE_KEY = '_lake.json';
 
 /** Definitions of backfills begin with this. */
 export const BACKFILL_PREFIX = '_backfills/';
@@ -22,6 +26,8 @@ const VESSEL = `vessel=(?<vessel>${inside(VESSEL_ID)})`;
 const DATE = String.raw`date=(?<date>\d{4}-\d{2}-\d{2})`;
 const PATTERNS = {
   object: new RegExp(`^${JOB}/${VESSEL}/${DATE}/${OBJECT_NAME.replace('.', '[.]')}$`),
+  tableFile: new RegExp(`^${JOB}/${VESSEL}/${DATE}/[0-9a-f]{16}[.]parquet$`),
+  checkpoint: new RegExp(String.raw`^${JOB}/_delta_log/\d{20}[.]checkpoint[.]parquet$`),
   receipt: new RegExp(`^${FOLDERS.receipt}/${JOB}/${DATE}/${VESSEL}[.]json$`),
   detail: new RegExp(`^${FOLDERS.detail}/${JOB}/${DATE}/${VESSEL}[.]json[.]gz$`),
   note: new RegExp(`^${FOLDERS.note}/${JOB}/${DATE}/${VESSEL}[.]json$`),
@@ -43,14 +49,33 @@ export function objectPrefix(job: string, vessel?: string): string {
   return vessel === undefined ? `${job}/` : `${job}/vessel=${vessel}/`;
 }
 
+/** The log of a job's table. */
+export function logKeyPrefix(job: string): string {
+  return `${objectPrefix(job)}_delta_log/`;
+}
+
 /** All claims of a vessel-day begin with this. */
 export function claimPrefix(day: VesselDay): string {
   return `${about('claim', day)}/`;
 }
 
-/** The published object of a vessel-day. */
-export function objectKey({ job, vessel, date }: VesselDay): string {
-  return `${job}/vessel=${vessel}/date=${date}/${OBJECT_NAME}`;
+/** All objects of a vessel-day begin with this. */
+export function dayPrefix({ job, vessel, date }: VesselDay): string {
+  return `${job}/vessel=${vessel}/date=${date}/`;
+}
+
+/** The published object of a vessel-day in a plain lake. */
+export function objectKey(day: VesselDay): string {
+  return `${dayPrefix(day)}${OBJECT_NAME}`;
+}
+
+/**
+ * An object of a vessel-day in a delta lake. `unique` tells the uploads of a day apart: no name is ever used again, so
+ * that a file which some version of the table names is that file for ever.
+ */
+export function tableFileKey(day: VesselDay, unique: string): string {
+  const name = hash('sha256', `${formatVesselDay(day)}\n${unique}`).slice(0, 16);
+  return `${dayPrefix(day)}${name}.parquet`;
 }
 
 export function receiptKey(day: VesselDay): string {
@@ -71,7 +96,22 @@ export function claimKey(day: VesselDay, epoch: number): string {
 
 /** What is kept of a job's receipts of a month `YYYY-MM` for faster reading. */
 export function indexKey(job: string, month: string): string {
-  return `_index/${job}/${month}.ndjson.gz`;
+  return `${indexPrefix(job, month)}.columns`;
+}
+
+/** The same as older versions write it. */
+export function indexLinesKey(job: string, month: string): string {
+  return `${indexPrefix(job, month)}.ndjson.gz`;
+}
+
+/** The same of the receipts that one process has written, until a reader has put them into the index. */
+export function indexPieceKey(job: string, month: string, name: string): string {
+  return `${indexPrefix(job, month)}/${name}.columns`;
+}
+
+/** All of these begin with this. */
+export function indexPrefix(job: string, month: string): string {
+  return `_index/${job}/${month}`;
 }
 
 /** What somebody has accepted of a vessel. */
@@ -85,6 +125,16 @@ export function backfillKey(id: string): string {
 
 export function parseObjectKey(key: string): VesselDay | undefined {
   return parseDay(PATTERNS.object, key);
+}
+
+/** The vessel-day of an object of either layout. */
+export function parseDayFileKey(key: string): VesselDay | undefined {
+  return parseDay(PATTERNS.object, key) ?? parseDay(PATTERNS.tableFile, key);
+}
+
+/** Is it a checkpoint of a job's table? */
+export function isCheckpointKey(key: string): boolean {
+  return PATTERNS.checkpoint.test(key);
 }
 
 export function parseReceiptKey(key: string): VesselDay | undefined {
@@ -108,6 +158,18 @@ export function parseClaimKey(key: string): { day: VesselDay; epoch: number } | 
 export function parseBackfillKey(key: string): string | undefined {
   return PATTERNS.backfill.exec(key)?.groups?.id;
 }
+
+/** `parseReceiptKey` for the keys of one job and date, of which there are thousands: only the vessel is looked for. */
+export function receiptVesselParser(job: string, date: string): (key: string) => string | undefined {
+  const prefix = keyPrefix('receipt', job, date);
+  return (key) => {
+    const vessel = key.slice(prefix.length + RECEIPT_NAME.before, -RECEIPT_NAME.after);
+    if (!VESSEL_ID.test(vessel)) return undefined;
+    return key === `${prefix}vessel=${vessel}.json` ? vessel : undefined;
+  };
+}
+
+const RECEIPT_NAME = { before: 'vessel='.length, after: '.json'.length };
 
 /** The vessel and the date that the folders of any key name, whatever file lies there. */
 export function parsePartitions(key: string): { readonly vessel?: string; readonly date?: string } {

@@ -13,9 +13,17 @@ import { createRemarks } from './remarks.ts';
 
 type Known = Pick<Receipt, 'settingsHash' | 'proof' | 'epoch'>;
 
+/** What a look at a date is for. */
+interface DateLook {
+  /** Receipts of other vessels are not read. They may be in the answer. Absent: every vessel's matters. */
+  readonly vessels?: ReadonlySet<string>;
+  /** True: nobody looks at these receipts again. They are not remembered, so that years of them take no memory. */
+  readonly isOnce?: boolean;
+}
+
 export interface LedgerView {
   /** Receipts of one date, by receipt key. */
-  ofDate(job: string, date: string): Promise<ReadonlyMap<string, Known>>;
+  ofDate(job: string, date: string, look?: DateLook): Promise<ReadonlyMap<string, Known>>;
   /** What stands open, by the receipts that were read so far. */
   openRemarks(job: string): Promise<OpenRemark[]>;
   /**
@@ -27,9 +35,11 @@ export interface LedgerView {
   firstDate(job: string): Promise<string | undefined>;
 }
 
-/** Dates that are remembered; older looks are forgotten. */
-const MOST_DATES = 100;
+/** Receipts that are remembered, at some 200 bytes each; what was looked at longest ago is forgotten first. */
+const MOST_RECEIPTS = 400_000;
 const GETS_AT_ONCE = 32;
+/** Whatever stands in receipts. */
+const MOST_HASHES = 1_000;
 const COMPLETE_FOR_MS = (7 * MICROS_PER_DAY) / MICROS_PER_MILLI;
 
 export function createLedgerView(
@@ -39,9 +49,37 @@ export function createLedgerView(
   /** Dates on which none of these vessels was missing, and when that was seen. */
   const complete = new Map<string, { readonly vessels: readonly string[]; readonly untilMs: number }>();
   const looks = new Map<string, Map<string, Known & ReceiptVersion>>();
+  let remembered = 0;
   const remarks = new Map<string, Remarks>();
+  /** Thousands of receipts have the same few settings. */
+  const hashes = new Map<string, string>();
+
+  function forget(name: string): void {
+    remembered -= looks.get(name)?.size ?? 0;
+    looks.delete(name);
+  }
+
+  function remember(name: string, look: Map<string, Known & ReceiptVersion>): void {
+    forget(name);
+    looks.set(name, look);
+    remembered += look.size;
+    while (remembered > MOST_RECEIPTS && looks.size > 1) forget(looks.keys().next().value!);
+  }
+
+  async function readKnown({ day, sizeBytes, tag }: ListedReceipt) {
+    const receipt = await readReceipt(store, day);
+    if (receipt === undefined) return undefined;
+    const { settingsHash, proof, epoch } = receipt;
+    const ofJob = remarks.get(day.job) ?? createRemarks();
+    remarks.set(day.job, ofJob);
+    ofJob.add(receipt);
+    const hash = hashes.get(settingsHash) ?? settingsHash;
+    if (hashes.size < MOST_HASHES) hashes.set(hash, hash);
+    return { settingsHash: hash, proof, epoch, sizeBytes, tag };
+  }
+
   return {
-    async ofDate(job, date) {
+    async ofDate(job, date, { vessels, isOnce = false } = {}) {
       const name = `${job}/${date}`;
       const before = looks.get(name);
       const now = new Map<string, Known & ReceiptVersion>();
@@ -49,20 +87,13 @@ export function createLedgerView(
       for await (const listed of listReceipts(store, job, date)) {
         const known = before?.get(listed.key);
         if (known !== undefined && isSameReceipt(known, listed)) now.set(listed.key, known);
-        else unread.push(listed);
+        else if (vessels?.has(listed.day.vessel) !== false) unread.push(listed);
       }
-      await forEachAtOnce(unread, GETS_AT_ONCE, async ({ key, day, sizeBytes, tag }) => {
-        const receipt = await readReceipt(store, day);
-        if (receipt === undefined) return;
-        const { settingsHash, proof, epoch } = receipt;
-        const ofJob = remarks.get(job) ?? createRemarks();
-        remarks.set(job, ofJob);
-        ofJob.add(receipt);
-        now.set(key, { settingsHash, proof, epoch, sizeBytes, tag });
+      await forEachAtOnce(unread, GETS_AT_ONCE, async (listed) => {
+        const known = await readKnown(listed);
+        if (known !== undefined) now.set(listed.key, known);
       });
-      looks.delete(name);
-      looks.set(name, now);
-      if (looks.size > MOST_DATES) looks.delete(looks.keys().next().value!);
+      if (!isOnce) remember(name, now);
       return now;
     },
     openRemarks: async (job) => (await remarks.get(job)?.open(store)) ?? [],

@@ -2,9 +2,16 @@
  * Row groups → parts of one open upload. Memory: the pending row groups, at most one part and one row group. Nothing
  * needs a fence here: an upload is visible to nobody, and only a claim that stands can seal and publish it.
  */
-import type { Checkpoint, EncodedRowGroup, FormatSizes, SplicedRowGroup, VesselDay } from '../model/index.ts';
+import type {
+  Checkpoint,
+  EncodedRowGroup,
+  FormatSizes,
+  Layout,
+  SplicedRowGroup,
+  VesselDay,
+} from '../model/index.ts';
 import type { ObjectStore, PartRef, UploadRef } from '../store/store.ts';
-import { objectKey } from './keys.ts';
+import { dayPrefix, objectKey, parseDayFileKey, tableFileKey } from './keys.ts';
 
 const MAGIC = new TextEncoder().encode('PAR1');
 
@@ -27,6 +34,7 @@ interface PartUploadOptions {
   readonly sizes: FormatSizes;
   /** Makes the id that the upload's object will carry. */
   readonly nonce: () => string;
+  readonly layout: Layout;
   /** An adopted upload to go on with. */
   readonly resume?: { readonly upload: UploadRef; readonly checkpoint: Checkpoint };
 }
@@ -34,7 +42,6 @@ interface PartUploadOptions {
 /** A part upload for one vessel-day; nothing is asked of the store before the first part is full. */
 export function createPartUpload(options: PartUploadOptions): PartUpload {
   const { store, sizes } = options;
-  const key = objectKey(options.day);
   let upload = options.resume?.upload;
   const parts: PartRef[] = [...(options.resume?.checkpoint.parts ?? [])];
   const groups: SplicedRowGroup[] = (options.resume?.checkpoint.rowGroups ?? []).map(
@@ -47,9 +54,15 @@ export function createPartUpload(options: PartUploadOptions): PartUpload {
   let pending: Uint8Array[] = parts.length === 0 ? [MAGIC] : [];
   let pendingBytes = parts.length === 0 ? MAGIC.length : 0;
 
+  async function create(): Promise<UploadRef> {
+    const nonce = options.nonce();
+    const key = options.layout === 'delta' ? tableFileKey(options.day, nonce) : objectKey(options.day);
+    return await store.createUpload(key, nonce);
+  }
+
   async function send(): Promise<void> {
     const bytes = Buffer.concat(pending, pendingBytes);
-    upload ??= await store.createUpload(key, options.nonce());
+    upload ??= await create();
     const part = await store.uploadPart(upload, parts.length + 1, bytes);
     parts.push(part);
     pending = [];
@@ -81,9 +94,8 @@ export function createPartUpload(options: PartUploadOptions): PartUpload {
   };
 }
 
-/** I6: at most one live upload per key. What predecessors left open under it goes before a new one is made. */
-export async function abortUploads(store: ObjectStore, key: string): Promise<void> {
-  for await (const upload of store.listUploads(key)) {
-    if (upload.key === key) await store.abortUpload(upload);
-  }
+/** I6: at most one live upload per vessel-day. What predecessors left open goes before a new one is made. */
+export async function abortUploads(store: ObjectStore, day: VesselDay): Promise<void> {
+  for await (const upload of store.listUploads(dayPrefix(day)))
+    if (parseDayFileKey(upload.key) !== undefined) await store.abortUpload(upload);
 }

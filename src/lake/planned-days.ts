@@ -1,11 +1,11 @@
 /** What the ledger says of a job's vessel-days: which are done, and which are to be exported. */
-import type { ApiVersion, Clock, Job, Log, Receipt } from '../model/index.ts';
+import type { ApiVersion, Clock, Job, Log, VesselDay } from '../model/index.ts';
 import { datesBetween } from '../model/index.ts';
 import type { DayRange, PlannedDay, ReceiptSettings } from '../plan/due.ts';
 import { planVesselDays } from '../plan/due.ts';
 import { settingsHash } from '../plan/settings-hash.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { receiptKey } from './keys.ts';
+import type { IndexedMember, IndexedPart } from './indexed-receipt.ts';
 import type { LedgerAnswer } from './ledger-index.ts';
 import { readLedger } from './ledger-index.ts';
 
@@ -17,13 +17,13 @@ export interface PlanPorts {
   readonly client?: { serverNowMs(): number | undefined };
 }
 
-/** Every vessel-day of a range with its state, by date and then vessel. `receipts`: by receipt key. */
+/** Every vessel-day of a range with its state, by date and then vessel. */
 export function plannedDays<T extends ReceiptSettings>(
   { clock, apiVersion, client }: PlanPorts,
   job: Job,
   { from, to, vessels }: DayRange,
-  receipts: ReadonlyMap<string, T>,
-): PlannedDay<T>[] {
+  receipts: { get(day: VesselDay): T | undefined },
+): Generator<PlannedDay<T>> {
   return planVesselDays({
     job,
     from,
@@ -32,13 +32,14 @@ export function plannedDays<T extends ReceiptSettings>(
     nowMs: clock.nowMs(),
     serverNowMs: client?.serverNowMs(),
     settingsHash: settingsHash(job, apiVersion),
-    receiptOf: (day) => receipts.get(receiptKey(day)),
+    receiptOf: (day) => receipts.get(day),
   });
 }
 
-interface PlannedDaysOptions<T> {
-  /** What is kept of each receipt. */
-  readonly project: (receipt: Receipt) => T;
+interface PlannedDaysOptions<M extends IndexedMember, T> {
+  /** What is asked of each receipt, and what is kept of it. */
+  readonly members: readonly M[];
+  readonly project: (receipt: IndexedPart<M>) => T;
   /** False for callers that promise to write nothing. */
   readonly writeIndex: boolean;
   /** Dates whose receipts are read besides. */
@@ -46,20 +47,21 @@ interface PlannedDaysOptions<T> {
 }
 
 /** The vessel-days of a range, by the ledger as it is now. Throws what the store throws. */
-export async function readPlannedDays<T extends ReceiptSettings>(
+export async function readPlannedDays<M extends IndexedMember, T extends ReceiptSettings>(
   ports: PlanPorts & { readonly store: ObjectStore; readonly log: Log },
   job: Job,
   range: DayRange,
-  { project, writeIndex, moreDates = [] }: PlannedDaysOptions<T>,
+  { members, project, writeIndex, moreDates = [] }: PlannedDaysOptions<M, T>,
 ): Promise<{ readonly days: PlannedDay<T>[] } & Pick<LedgerAnswer<T>, 'receipts' | 'damaged'>> {
   const { receipts, damaged } = await readLedger({
     store: ports.store,
     job: job.name,
     dates: [...new Set([...datesBetween(range.from, range.to), ...moreDates])].sort(),
     vessels: new Set(range.vessels),
+    members,
     project,
     writeIndex,
     log: ports.log,
   });
-  return { days: plannedDays(ports, job, range, receipts), receipts, damaged };
+  return { days: [...plannedDays(ports, job, range, receipts)], receipts, damaged };
 }

@@ -61,6 +61,9 @@ export interface OpenRemark {
   readonly selectedSeries: number;
 }
 
+/** What is asked of receipts for remarks. */
+export const REMARK_MEMBERS = ['startedAt', 'selectedSeries', 'remark'] as const;
+
 export interface Remarks {
   add(receipt: RemarkedReceipt): void;
   /** The remarks of the vessels' newest receipts, accepted or not. */
@@ -71,18 +74,26 @@ export interface Remarks {
 
 /** Gathers receipts, in any order; keeps one of each vessel. */
 export function createRemarks(): Remarks {
-  const receipts = new Map<string, RemarkedReceipt>();
+  /** By job and vessel. */
+  const receipts = new Map<string, Map<string, RemarkedReceipt>>();
   const newest = () =>
-    [...receipts.keys()].sort().flatMap((key): OpenRemark[] => {
-      const { job, vessel, date, remark, selectedSeries = 0 } = receipts.get(key)!;
-      return remark === undefined ? [] : [{ day: { job, vessel, date }, remark, selectedSeries }];
-    });
+    [...receipts.values()]
+      .flatMap((ofJob) => [...ofJob.values()])
+      .sort(inOrder)
+      .flatMap((receipt): OpenRemark[] => {
+        const { job, vessel, date, remark, selectedSeries = 0 } = receipt;
+        return remark === undefined ? [] : [{ day: { job, vessel, date }, remark, selectedSeries }];
+      });
   return {
     add({ job, vessel, date, startedAt, selectedSeries, remark }) {
-      const key = `${job}/${vessel}`;
-      if (startedAt < (receipts.get(key)?.startedAt ?? '')) return;
+      let ofJob = receipts.get(job);
+      if (ofJob === undefined) {
+        ofJob = new Map();
+        receipts.set(job, ofJob);
+      }
+      if (startedAt < (ofJob.get(vessel)?.startedAt ?? '')) return;
       const said = { ...(selectedSeries !== undefined && { selectedSeries }), ...(remark && { remark }) };
-      receipts.set(key, { job, vessel, date, startedAt, ...said });
+      ofJob.set(vessel, { job, vessel, date, startedAt, ...said });
     },
     newest,
     async open(store) {
@@ -95,6 +106,10 @@ export function createRemarks(): Remarks {
       return open;
     },
   };
+}
+
+function inOrder(a: RemarkedReceipt, b: RemarkedReceipt): number {
+  return `${a.job}/${a.vessel}` < `${b.job}/${b.vessel}` ? -1 : 1;
 }
 
 /** More names than a remark has. */

@@ -4,7 +4,15 @@
  */
 import { DataError } from '../errors.ts';
 import type { Note, VesselDay } from '../model/index.ts';
-import { API_VERSIONS, isDate, JOB_NAME, parseTimestamp, shortName, VESSEL_ID } from '../model/index.ts';
+import {
+  API_VERSIONS,
+  isDate,
+  JOB_NAME,
+  LAYOUTS,
+  parseTimestamp,
+  shortName,
+  VESSEL_ID,
+} from '../model/index.ts';
 import { parseJson } from './json.ts';
 
 /** By member: is it right, and what it should be. */
@@ -84,6 +92,7 @@ export const RECEIPT_ADDED: Shape = {
   selectHash: [isText, 'a hash'],
   unmatchedExpressions: [isListOf(isCount), 'numbers'],
   unlisted: [isFlag, 'true or false'],
+  table: [(value) => isObject(value) && isCount(value.version), 'a version'],
   remark: [
     (value) =>
       isObject(value) &&
@@ -128,6 +137,11 @@ export const CLAIM_FILE: Shape = {
   checkpoint: [orNull(isObject), 'an object or null'],
   sealed: [orNull(isObject), 'an object or null'],
   fencedBy: [isCount, 'a number'],
+};
+
+export const LAKE_FILE: Shape = {
+  layout: [oneOf(LAYOUTS), LAYOUTS.join(' or ')],
+  converting: [(value) => isObject(value) && value.to === 'delta' && isText(value.by), 'to and by'],
 };
 
 export const ACCEPTANCE_FILE: Shape = { series: [isCount, 'a number'], at: [isText, 'an instant'] };

@@ -13,6 +13,8 @@ import { claimKey } from './keys.ts';
 import { readReceipt } from './ledger.ts';
 
 interface ClaimOptions {
+  /** Told once our claim is there to be seen, before anything builds on it; what it throws withdraws the claim. */
+  readonly onClaimed?: (() => Promise<void>) | undefined;
   readonly settingsHash: string;
   /** Take a vessel-day even from an owner that seems to live. */
   readonly takeover: boolean;
@@ -58,6 +60,7 @@ export async function takeClaim(
         await withdraw();
         continue;
       }
+      await options.onClaimed?.();
       const open = others.filter((claim) => !isEnded(claim, before));
       const fenced = await fenceAll(ports, day, options, open, file.epoch);
       const claim = new Claim(ports, day, { file, version, older: others });
@@ -67,7 +70,7 @@ export async function takeClaim(
     } catch (error) {
       await withdraw();
       // Someone finished the day between our look and our put: we look again.
-      if (!(error instanceof FencedError) || error.code === 'running-elsewhere') throw error;
+      if (!(error instanceof FencedError) || error.code !== 'fenced') throw error;
     }
   }
   throw new FencedError(

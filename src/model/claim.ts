@@ -46,14 +46,32 @@ export interface Tally {
   readonly clippedRows: number;
 }
 
+/** What publishing a day changes in its job's table, in a delta lake. */
+export interface TableChange {
+  /** The files that the table has of the day: one mostly, none for a new day. */
+  readonly remove: readonly { readonly key: string; readonly sizeBytes: number }[];
+  /** The file that takes their place; null: the day has no rows. */
+  readonly add: {
+    readonly key: string;
+    readonly sizeBytes: number;
+    readonly modifiedMs: number;
+    /** Statistics of its columns, as JSON text. */
+    readonly stats: string;
+  } | null;
+  /** A version that there was when the change was decided. */
+  readonly since: number;
+}
+
 /** A finished, verified, not yet published day: from here on only publish and receipt remain. */
 export interface SealedDay {
-  /** Null for a day that is empty and has no object in the lake. */
+  /** Null for a day that is empty and has no object in the lake; in a delta lake for one that is empty, or unchanged. */
   readonly upload: Checkpoint['upload'] | null;
   readonly parts: Checkpoint['parts'];
   readonly draft: ReceiptDraft;
   /** The detail object's JSON text, gzipped, base64. */
   readonly detail: string | null;
+  /** In a delta lake; null where the table has the day already as it is to be. */
+  readonly table?: TableChange | null;
 }
 
 /**

@@ -78,7 +78,12 @@ export class DayCounts {
   /** First and last reading of one series, or undefined where it has none. */
   seriesSpan(timeSeriesId: string): TimeSpan | undefined {
     let span: TimeSpan | undefined;
-    for (const hour of this.bySeries.get(timeSeriesId) ?? []) span = spanOfBoth(span, hour);
+    for (const hour of this.bySeries.get(timeSeriesId) ?? []) {
+      if (hour === undefined) continue;
+      span ??= { firstMicros: hour.firstMicros, lastMicros: hour.lastMicros };
+      if (hour.firstMicros < span.firstMicros) span.firstMicros = hour.firstMicros;
+      if (hour.lastMicros > span.lastMicros) span.lastMicros = hour.lastMicros;
+    }
     return span;
   }
 
@@ -106,7 +111,9 @@ export class DayCounts {
     const json: Record<string, [number, number, number, number][]> = {};
     for (const id of [...this.bySeries.keys()].sort()) {
       const rows: [number, number, number, number][] = [];
-      for (const [hour, known] of (this.bySeries.get(id) ?? []).entries()) {
+      const hours = this.bySeries.get(id)!;
+      for (let hour = 0; hour < hours.length; hour++) {
+        const known = hours[hour];
         if (known === undefined) continue;
         const { count, firstMicros, lastMicros } = known;
         rows.push([hour, count, firstMicros - this.dayFromMicros, lastMicros - this.dayFromMicros]);

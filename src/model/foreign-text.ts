@@ -13,6 +13,9 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]
 /** The same within lines. */
 const UNSEEN_IN_LINE = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
+/** Lines in which nothing else is than can be seen. */
+const PLAIN = /^[\x20-\x7e\n]*$/;
+
 /** One name within a sentence. */
 const MAX_NAME_CHARS = 100;
 /** One message: what, where, what was found, what was expected, what to do next. */
@@ -70,8 +73,11 @@ function cleanField(key: string, value: unknown, depth: number): unknown {
 
 /** JSON of a value, which stays exact: what steers a terminal or cannot be seen is escaped. */
 export function visibleJson(value: unknown, indent?: number): string {
+  const json = JSON.stringify(value, null, indent);
+  // Most of it is plain, and there may be hundreds of thousands.
+  if (PLAIN.test(json)) return json;
   // Line ends stand between values only: those in texts are escaped already.
-  return JSON.stringify(value, null, indent).replace(UNSEEN_IN_LINE, (char) =>
+  return json.replace(UNSEEN_IN_LINE, (char) =>
     Array.from({ length: char.length }, (_, at) => escaped(char.charCodeAt(at))).join(''),
   );
 }

@@ -9,6 +9,7 @@ export * from './counts.ts';
 export * from './foreign-text.ts';
 export * from './job.ts';
 export * from './json-text-heap.ts';
+export * from './layout.ts';
 export * from './ports.ts';
 export * from './query.ts';
 export * from './receipt.ts';

@@ -38,6 +38,8 @@ export interface Receipt {
     readonly upload: string;
     readonly parts: readonly { readonly sizeBytes: number; readonly sha256: string }[];
   } | null;
+  /** In a delta lake: the version of the job's table that brought the day as it is; absent where it was always empty. */
+  readonly table?: { readonly version: number };
   readonly detail: { readonly key: string; readonly sha256: string } | null;
   /** The source's total for the day, and when it was asked; null where `verify: off` asked nothing. */
   readonly source: {

@@ -52,6 +52,16 @@ export interface StatisticsRow {
   readonly values: ReadonlyMap<string, string>;
 }
 
+/** A row that holds count, first and last time and nothing else. Its reader uses it again for the next row. */
+export interface CountedRow {
+  id: string;
+  /** Start of the window. */
+  timestampMicros: number;
+  count: number;
+  firstMicros: number;
+  lastMicros: number;
+}
+
 /** The sixteen aggregations of the contract. */
 export const AGGREGATIONS = [
   'avg',

@@ -15,9 +15,10 @@ const DATE_SHAPE = /^(\d{4})-(\d{2})-(\d{2})$/;
 export function isDate(text: string): boolean {
   const match = DATE_SHAPE.exec(text);
   if (!match) return false;
-  const year = Number(match[1]);
-  const millis = Date.UTC(year, Number(match[2]) - 1, Number(match[3]));
-  return year >= 1970 && year <= 2199 && new Date(millis).toISOString().slice(0, 10) === text;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  if (year < 1970 || year > 2199 || month < 1 || month > 12 || day < 1) return false;
+  // Every month has so many; the others are looked up.
+  return day <= 28 || new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
 }
 
 /** First microsecond of a UTC date `YYYY-MM-DD`. Throws RangeError on anything else. */

@@ -1,5 +1,5 @@
 /** The one reader of timestamps in texts: in the contract's own shape, fast, and in any that ISO 8601 allows. */
-import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from './time.ts';
+import { MICROS_PER_DAY, MICROS_PER_MILLI, MICROS_PER_SECOND, type Micros } from './time.ts';
 
 const ZERO = 0x30;
 const PLUS = 0x2b;
@@ -53,9 +53,17 @@ export function parseTimestamp(text: string): Micros | undefined {
 
 const PLAIN_LENGTH = 'YYYY-MM-DDTHH:MM:SS.ffffffZ'.length;
 
-/** Micros of a text in exactly the shape that the contract promises, or NaN: answers hold millions of them. */
+/** As a Date says it, and so the files of a lake. */
+const MILLIS_LENGTH = 'YYYY-MM-DDTHH:MM:SS.fffZ'.length;
+
+/**
+ * Micros of a text in exactly the shape that the contract promises, or with three digits, or NaN: answers and ledgers
+ * hold millions of them.
+ */
 function plainMicros(text: string): Micros {
-  if (text.length !== PLAIN_LENGTH) return Number.NaN;
+  const isMillis = text.length === MILLIS_LENGTH;
+  if (text.length !== PLAIN_LENGTH && !isMillis) return Number.NaN;
+  const last = text.length - 1;
   const isPunctuated =
     text.charCodeAt(4) === DASH &&
     text.charCodeAt(7) === DASH &&
@@ -63,12 +71,12 @@ function plainMicros(text: string): Micros {
     text.charCodeAt(13) === COLON &&
     text.charCodeAt(16) === COLON &&
     text.charCodeAt(19) === DOT &&
-    text.charCodeAt(26) === UPPER_Z;
+    text.charCodeAt(last) === UPPER_Z;
   const [hour, minute, second] = [digitsOf(text, 11, 13), digitsOf(text, 14, 16), digitsOf(text, 17, 19)];
   if (!isPunctuated || !(hour <= 23) || !(minute <= 59) || !(second <= 59)) return Number.NaN;
   const days = daysOfDate(digitsOf(text, 0, 4), digitsOf(text, 5, 7), digitsOf(text, 8, 10));
   const seconds = days * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second;
-  const micros = seconds * MICROS_PER_SECOND + digitsOf(text, 20, 26);
+  const micros = seconds * MICROS_PER_SECOND + digitsOf(text, 20, last) * (isMillis ? MICROS_PER_MILLI : 1);
   return isWithinYears(micros) ? micros : Number.NaN;
 }
 

@@ -51,23 +51,24 @@ interface PlanInput<T> extends DayRange {
   readonly receiptOf: (day: VesselDay) => T | undefined;
 }
 
-/** Every vessel-day of the range with its receipt and state, by date and then vessel. */
-export function planVesselDays<T extends ReceiptSettings>(input: PlanInput<T>): PlannedDay<T>[] {
-  return datesBetween(input.from, input.to).flatMap((date) =>
-    input.vessels.map((vessel) => {
-      const day = { job: input.job.name, vessel, date };
+/** Every vessel-day of the range with its receipt and state, by date and then vessel; made as they are taken. */
+export function* planVesselDays<T extends ReceiptSettings>(input: PlanInput<T>): Generator<PlannedDay<T>> {
+  const { job, nowMs, serverNowMs } = input;
+  for (const date of datesBetween(input.from, input.to)) {
+    const due = isDue(job, date, nowMs, serverNowMs);
+    for (const vessel of input.vessels) {
+      const day = { job: job.name, vessel, date };
       const receipt = input.receiptOf(day);
-      return { day, receipt, state: stateOf(input, date, receipt) };
-    }),
-  );
+      yield { day, receipt, state: stateOf(input, due, receipt) };
+    }
+  }
 }
 
 function stateOf(
-  { job, nowMs, serverNowMs, settingsHash }: Omit<PlanInput<never>, 'receiptOf'>,
-  date: string,
+  { job, settingsHash }: Pick<PlanInput<never>, 'job' | 'settingsHash'>,
+  due: boolean,
   receipt: ReceiptSettings | undefined,
 ): DayState {
-  const due = isDue(job, date, nowMs, serverNowMs);
   if (receipt === undefined) return due ? 'missing' : 'not-due';
   // A snapshot of a day that is over can't be taken again, whatever the settings say now.
   if (!due && job.dataset === 'metadata') return 'done';

@@ -103,11 +103,14 @@ export function compareCounts(ours: DayCounts, source: DayCounts, options: Compa
   return disagreements;
 }
 
-/** Hours in which either side has readings, also such as are no hours of the day. */
-function hoursOf(timeSeriesId: string, ...sides: readonly DayCounts[]): number[] {
-  const hours = sides.flatMap((side) => [...(side.bySeries.get(timeSeriesId) ?? []).keys()]);
-  return [...new Set(hours)].sort((a, b) => a - b);
+/** Hours in which either side may have readings, also such as are no hours of the day. */
+function hoursOf(timeSeriesId: string, ours: DayCounts, source: DayCounts): readonly number[] {
+  const lengthOf = (side: DayCounts) => side.bySeries.get(timeSeriesId)?.length ?? 0;
+  const hours = Math.max(lengthOf(ours), lengthOf(source));
+  return hours === HOURS_OF_DAY.length ? HOURS_OF_DAY : Array.from({ length: hours }, (_, hour) => hour);
 }
+
+const HOURS_OF_DAY: readonly number[] = Array.from({ length: 24 }, (_, hour) => hour);
 
 function compareOne(
   a: HourCount | undefined,

@@ -1,7 +1,7 @@
 /** A day's readings of each series in three numbers: what reconcile compares, without hours. Pure. */
 
-import { createHash } from 'node:crypto';
-import type { CountsJson, Receipt } from '../model/index.ts';
+import { hash } from 'node:crypto';
+import type { CountsJson, DayCounts, Receipt } from '../model/index.ts';
 import { shortName } from '../model/index.ts';
 
 /** Readings of one series in one day. */
@@ -15,19 +15,39 @@ export interface SeriesTotal {
 /** By time series id; only series with readings. */
 export type DayTotals = ReadonlyMap<string, SeriesTotal>;
 
-/** Totals of a day's counts per hour. */
+/** Adds up the hours of one series. */
+class HoursTotal implements SeriesTotal {
+  count = 0;
+  firstMicros = Number.POSITIVE_INFINITY;
+  lastMicros = Number.NEGATIVE_INFINITY;
+
+  add(count: number, firstMicros: number, lastMicros: number): void {
+    this.count += count;
+    if (firstMicros < this.firstMicros) this.firstMicros = firstMicros;
+    if (lastMicros > this.lastMicros) this.lastMicros = lastMicros;
+  }
+}
+
+/** Totals of a day's counts per hour, as they lie in its detail. */
 export function seriesTotals(counts: CountsJson): DayTotals {
   const totals = new Map<string, SeriesTotal>();
   for (const [id, hours] of Object.entries(counts)) {
-    let count = 0;
-    let firstMicros = Number.POSITIVE_INFINITY;
-    let lastMicros = Number.NEGATIVE_INFINITY;
-    for (const [, readings, first, last] of hours) {
-      count += readings;
-      firstMicros = Math.min(firstMicros, first);
-      lastMicros = Math.max(lastMicros, last);
-    }
-    if (count > 0) totals.set(id, { count, firstMicros, lastMicros });
+    const total = new HoursTotal();
+    for (const [, count, first, last] of hours) total.add(count, first, last);
+    if (total.count > 0) totals.set(id, total);
+  }
+  return totals;
+}
+
+/** The same of counts at hand. */
+export function totalsOf({ bySeries, dayFromMicros }: DayCounts): DayTotals {
+  const totals = new Map<string, SeriesTotal>();
+  for (const [id, hours] of bySeries) {
+    const total = new HoursTotal();
+    for (const hour of hours)
+      if (hour !== undefined)
+        total.add(hour.count, hour.firstMicros - dayFromMicros, hour.lastMicros - dayFromMicros);
+    if (total.count > 0) totals.set(id, total);
   }
   return totals;
 }
@@ -45,12 +65,12 @@ export function totalReadings(totals: DayTotals): number {
 
 /** SHA-256 (hex) of the totals, whatever their order. Equal digests: equal totals. */
 export function totalsDigest(totals: DayTotals): string {
-  const hash = createHash('sha256');
+  let lines = '';
   for (const id of [...totals.keys()].sort()) {
     const { count, firstMicros, lastMicros } = totals.get(id)!;
-    hash.update(`${JSON.stringify(id)} ${count} ${firstMicros ?? '-'} ${lastMicros ?? '-'}\n`);
+    lines += `${JSON.stringify(id)} ${count} ${firstMicros ?? '-'} ${lastMicros ?? '-'}\n`;
   }
-  return hash.digest('hex');
+  return hash('sha256', lines);
 }
 
 /**

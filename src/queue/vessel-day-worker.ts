@@ -23,6 +23,7 @@ import type { QueuedDay } from './queued-day.ts';
 import { readQueuedDay } from './queued-day.ts';
 import { NOT_A_DAY } from './read-queue.ts';
 import { QUEUE_NAME } from './vessel-day-queue.ts';
+import { createWorkPlaces } from './work-places.ts';
 
 /** Times that tests shorten. */
 export interface WorkerTimings {
@@ -60,7 +61,7 @@ const LONE_DELAY_MS = 10_000;
 export interface WorkerOptions {
   readonly redis: Redis;
   readonly prefix: string;
-  /** Vessel-days at once. */
+  /** Vessel-days at work at once. */
   readonly concurrency: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -68,9 +69,15 @@ export interface WorkerOptions {
   readonly timings?: Partial<WorkerTimings>;
   /**
    * Export one vessel-day. `signal` aborts with a CancelledError. `giveUp`: too many workers have died of it; it is not
-   * to be tried, but noted, and thrown unless the day turns out to be done.
+   * to be tried, but noted, and thrown unless the day turns out to be done. `onWaiting`: to be told when nothing is left
+   * but to wait for what others do, so that the next one may begin.
    */
-  readonly perform: (day: QueuedDay, signal: AbortSignal, giveUp?: VesselExportError) => Promise<void>;
+  readonly perform: (
+    day: QueuedDay,
+    signal: AbortSignal,
+    giveUp: VesselExportError | undefined,
+    onWaiting: () => void,
+  ) => Promise<void>;
   /**
    * Told of a fault that every vessel-day may meet, before the job goes back into the queue. True: the queue is on
    * hold. False: the fault is the vessel-day's own, and the try counts.
@@ -126,7 +133,7 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
     try {
       await withinVesselDay(job.id!, async () => {
         try {
-          await performHandedOn(job, control.signal);
+          await places.within(control.signal, (leave) => performHandedOn(job, control.signal, leave));
         } catch (error) {
           await settle(job, token!, error, control.signal);
         }
@@ -138,11 +145,11 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
   }
 
   /** As often as a worker may die of it. */
-  async function performHandedOn(job: Job<QueuedDay>, signal: AbortSignal): Promise<void> {
+  async function performHandedOn(job: Job<QueuedDay>, signal: AbortSignal, leave: () => void): Promise<void> {
     const died = job.stalledCounter;
     if (died === MAX_HANDED_ON) await performAlone(job, signal);
-    else if (died < MAX_HANDED_ON) await perform(job.data, signal);
-    else await perform(job.data, signal, workersDied(job.data, died));
+    else
+      await perform(job.data, signal, died < MAX_HANDED_ON ? undefined : workersDied(job.data, died), leave);
   }
 
   /** Others end first, and none begins meanwhile. */
@@ -152,7 +159,7 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
     try {
       await pauses.add('lone');
       await turn;
-      await perform(job.data, signal);
+      await perform(job.data, signal, undefined, () => {});
     } finally {
       // Without a listener of its own when the pause fails.
       turn.catch(() => {});
@@ -231,6 +238,13 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
     settings: { backoffStrategy: (attemptsMade) => timings.backoffMs(attemptsMade, options.random) },
   });
   const pauses = createPauses(worker);
+  const places = createWorkPlaces({
+    places: concurrency,
+    clock,
+    holdJobs: (jobs) => {
+      worker.concurrency = jobs;
+    },
+  });
   worker.on('completed', (job) => {
     // What it says of itself may keep it in Redis.
     if (dropped.has(job)) job.remove().catch(() => {});

@@ -11,6 +11,7 @@ import {
   publishedReadings,
   seriesTotals,
   totalReadings,
+  totalsOf,
 } from '../proof/day-totals.ts';
 import { lossesAmong } from '../proof/shrink-guard.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
@@ -92,7 +93,7 @@ export async function findDifference(
   }
   // A second look, as an export would take it: by the hour.
   const byHour = await askDayCounts(context, series).then(
-    (counts) => seriesTotals(counts.toJson()),
+    (counts) => totalsOf(counts),
     (error: unknown) => {
       if (error instanceof CountsDisagreeError) return error;
       throw error;

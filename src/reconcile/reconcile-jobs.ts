@@ -107,8 +107,9 @@ interface LedgerFindings {
 }
 
 async function readToCompare(ports: ExportPorts, job: Job, range: DayRange): Promise<LedgerFindings> {
-  const { days, damaged } = await readPlannedDays<ReconciledReceipt>(ports, job, range, {
-    project: ({ settingsHash, rows, epoch, proof, finishedAt, source, detail }) => ({
+  const { days, damaged } = await readPlannedDays(ports, job, range, {
+    members: ['settingsHash', 'rows', 'epoch', 'proof', 'finishedAt', 'source', 'detail'],
+    project: ({ settingsHash, rows, epoch, proof, finishedAt, source, detail }): ReconciledReceipt => ({
       ...{ settingsHash, rows, epoch, proof, finishedAt, source, detail },
     }),
     writeIndex: true,

@@ -49,6 +49,8 @@ export async function exportJobs(
   observer: ExportObserver,
   signal: AbortSignal,
 ): Promise<void> {
+  // A process that is set up for another kind of lake asks the service nothing.
+  await ports.layout.settle();
   const tasks: ExportTask[] = [];
   for (const job of request.jobs) {
     for (const task of await openTasks(ports, job, request, observer, signal)) tasks.push(task);
@@ -70,9 +72,9 @@ export async function performTasks(
     await runInline(tasks, {
       concurrency,
       signal,
-      perform: (task, scope) => {
+      perform: (task, scope, onWaiting) => {
         waiting.delete(task);
-        return performTask(ports, task, scope);
+        return performTask(ports, { ...task, onWaiting }, scope);
       },
       onSettled: (task, settled) =>
         observer.onResult(
@@ -100,6 +102,7 @@ async function openTasks(
   for (const trouble of troubles) observer.onVessel?.(job.name, trouble);
   const range = { vessels, from, to };
   const { days, damaged } = await readPlannedDays(ports, job, range, {
+    members: ['settingsHash', 'proof', 'rows'],
     project: ({ settingsHash, proof, rows }) => ({ settingsHash, proof, rows }),
     writeIndex: true,
   });

@@ -30,12 +30,31 @@ export function needTimesOnly(aggregations: readonly Aggregation[]): boolean {
   return aggregations.every((aggregation) => TIME_ONLY.has(aggregation));
 }
 
-/** One window's readings of one series (or of series that share an id), gathered one by one. */
-export class WindowAccumulator {
-  readonly #moments: boolean;
+/** When one window of one series (or of series that share an id) has its readings: all that times tell. */
+export class WindowTimes {
   count = 0;
-  #firstMicros = 0;
-  #lastMicros = 0;
+  firstMicros = 0;
+  lastMicros = 0;
+
+  /** A reading of which only the time is known; readings must come in order. */
+  addTime(micros: number): void {
+    if (this.count++ === 0) this.firstMicros = micros;
+    this.lastMicros = micros;
+  }
+
+  /** The aggregation's value as JSON text, or undefined where it is not defined. */
+  value(aggregation: Aggregation): string | undefined {
+    if (this.count === 0) return undefined;
+    if (aggregation === 'count') return String(this.count);
+    if (aggregation === 'first_time') return `"${microsToIso(this.firstMicros)}"`;
+    if (aggregation === 'last_time') return `"${microsToIso(this.lastMicros)}"`;
+    return undefined;
+  }
+}
+
+/** The same window with its values, gathered one by one. */
+export class WindowAccumulator extends WindowTimes {
+  readonly #moments: boolean;
   #firstText = '';
   #lastText = '';
   #hasJson = false;
@@ -61,13 +80,8 @@ export class WindowAccumulator {
   #m4 = 0;
 
   constructor(aggregations: readonly Aggregation[]) {
+    super();
     this.#moments = aggregations.some((aggregation) => MOMENTS.has(aggregation));
-  }
-
-  /** A reading of which only the time is known. */
-  addTime(micros: number): void {
-    if (this.count++ === 0) this.#firstMicros = micros;
-    this.#lastMicros = micros;
   }
 
   /** Row `row` of a batch; rows must come in order. */
@@ -79,20 +93,16 @@ export class WindowAccumulator {
       this.#noteText(kind === LONG ? batch.longs[row]!.toString() : floatText(batch.doubles[row]!));
     else if (kind === DOUBLE) this.#addDouble(micros, batch.doubles[row]!);
     else this.#addLong(micros, batch.longs[row]!);
-    if (this.count++ === 0) this.#firstMicros = micros;
-    this.#lastMicros = micros;
+    this.addTime(micros);
   }
 
-  /** The aggregation's value as JSON text, or undefined where it is not defined. */
-  value(aggregation: Aggregation): string | undefined {
+  override value(aggregation: Aggregation): string | undefined {
     if (this.count === 0) return undefined;
     switch (aggregation) {
       case 'count':
-        return String(this.count);
       case 'first_time':
-        return `"${microsToIso(this.#firstMicros)}"`;
       case 'last_time':
-        return `"${microsToIso(this.#lastMicros)}"`;
+        return super.value(aggregation);
       case 'first_val':
         return this.#firstValue();
       case 'last_val':
@@ -133,7 +143,7 @@ export class WindowAccumulator {
       case 'integral':
         return this.#integral;
       case 'avg':
-        return this.#integral / ((this.#lastMicros - this.#firstMicros) / MICROS_PER_SECOND);
+        return this.#integral / ((this.lastMicros - this.firstMicros) / MICROS_PER_SECOND);
       case 'var':
         return m2 / (n - 1);
       case 'stddev':
@@ -180,7 +190,7 @@ export class WindowAccumulator {
   /** `offset` is the value less the shift: what the central moments are made of. */
   #addNumber(micros: number, value: number, offset: number): void {
     if (this.count === 0) this.#first = value;
-    else this.#integral += ((this.#last + value) / 2) * ((micros - this.#lastMicros) / MICROS_PER_SECOND);
+    else this.#integral += ((this.#last + value) / 2) * ((micros - this.lastMicros) / MICROS_PER_SECOND);
     this.#last = value;
     if (value < this.#min) this.#min = value;
     if (value > this.#max) this.#max = value;

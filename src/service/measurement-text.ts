@@ -3,17 +3,11 @@
  * memory is bounded by that buffer.
  */
 import type { ColumnBatch } from '../model/index.ts';
-import { DOUBLE, JSON_TEXT, jsonTextAt, LONG, MICROS_PER_SECOND, microsToIso } from '../model/index.ts';
-import { floatText } from './formats.ts';
+import { DOUBLE, JSON_TEXT, jsonTextAt, LONG } from '../model/index.ts';
+import { NUMBER_BYTES, TimeWriter, writeAscii, writeDouble, writeSmallInteger } from './text-bytes.ts';
 
-const SECOND_CHARS = 'YYYY-MM-DDTHH:MM:SS.'.length;
-const MICROS_CHARS = 6;
 /** A line's beginning is copied whole, then the time is written into it. */
-const BLANK_TIME = Buffer.from('YYYY-MM-DDTHH:MM:SS.ffffffZ","value":');
-/** Longest text of a number. */
-const NUMBER_BYTES = 32;
-const ZERO = 48;
-const encoder = new TextEncoder();
+const BLANK_TIME = 'YYYY-MM-DDTHH:MM:SS.ffffffZ","value":';
 
 /** Writes batches as objects `{"id":…,"timestamp":…,"value":…}`, each followed by a newline or led by a comma. */
 export class MeasurementTextWriter {
@@ -22,9 +16,8 @@ export class MeasurementTextWriter {
   readonly #heads: (Uint8Array | undefined)[];
   readonly #timeAt: Int32Array;
   readonly #separator: 'newline' | 'comma';
+  readonly #time = new TimeWriter();
   #first = true;
-  #second = Number.NaN;
-  readonly #secondText = new Uint8Array(SECOND_CHARS);
 
   /** `ids[code]` is how the series of that code is answered. */
   constructor(ids: readonly string[], separator: 'newline' | 'comma') {
@@ -51,7 +44,7 @@ export class MeasurementTextWriter {
       const code = seriesCodes[row]!;
       const head = this.#heads[code]!;
       out.set(head, at);
-      this.#writeTime(out, at + this.#timeAt[code]!, timestampMicros[row]!);
+      this.#time.write(out, at + this.#timeAt[code]!, timestampMicros[row]!);
       at += head.length;
       const kind = kinds[row]!;
       if (kind === DOUBLE) at = writeDouble(out, at, batch.doubles[row]!);
@@ -78,22 +71,10 @@ export class MeasurementTextWriter {
   }
 
   #makeHead(code: number): Uint8Array {
-    const start = encoder.encode(`{"id":${JSON.stringify(this.#ids[code])},"timestamp":"`);
-    const head = Buffer.concat([start, BLANK_TIME]);
+    const head = Buffer.from(`{"id":${JSON.stringify(this.#ids[code])},"timestamp":"${BLANK_TIME}`);
     this.#heads[code] = head;
-    this.#timeAt[code] = start.length;
+    this.#timeAt[code] = head.length - BLANK_TIME.length;
     return head;
-  }
-
-  #writeTime(out: Uint8Array, at: number, micros: number): void {
-    const second = Math.floor(micros / MICROS_PER_SECOND);
-    const text = this.#secondText;
-    if (second !== this.#second) {
-      encoder.encodeInto(microsToIso(second * MICROS_PER_SECOND), text);
-      this.#second = second;
-    }
-    for (let i = 0; i < SECOND_CHARS; i++) out[at + i] = text[i]!;
-    writeDigits(out, at + SECOND_CHARS, micros - second * MICROS_PER_SECOND, MICROS_CHARS);
   }
 }
 
@@ -108,65 +89,9 @@ function jsonBytesOf({ kinds, words, jsonText }: ColumnBatch, from: number, to: 
   return bytes;
 }
 
-function writeAscii(out: Uint8Array, at: number, text: string): number {
-  for (let i = 0; i < text.length; i++) out[at + i] = text.charCodeAt(i);
-  return at + text.length;
-}
-
-/** `value` (an integer below 2^31) as exactly `digits` digits. */
-function writeDigits(out: Uint8Array, at: number, value: number, digits: number): void {
-  let rest = value | 0;
-  for (let i = at + digits - 1; i >= at; i--) {
-    const next = (rest / 10) | 0;
-    out[i] = ZERO + (rest - next * 10);
-    rest = next;
-  }
-}
-
-function digitsOf(value: number): number {
-  let digits = 1;
-  for (let bound = 10; value >= bound && digits < 10; bound *= 10) digits++;
-  return digits;
-}
-
-/**
- * Shortest text that reads back as the same double, with a decimal point. What has at most three decimals and
- * six digits before them, nearly every sensor value, goes without making a string.
- */
-function writeDouble(out: Uint8Array, at: number, value: number): number {
-  const thousandths = Math.round(value * 1000);
-  if (Math.abs(thousandths) >= 1e9 || thousandths / 1000 !== value || (thousandths === 0 && 1 / value < 0))
-    return writeAscii(out, at, floatText(value));
-  let rest = thousandths;
-  if (rest < 0) {
-    out[at++] = 0x2d;
-    rest = -rest;
-  }
-  const whole = (rest / 1000) | 0;
-  const digits = digitsOf(whole);
-  writeDigits(out, at, whole, digits);
-  at += digits;
-  out[at++] = 0x2e;
-  let fraction = rest - whole * 1000;
-  let places = 3;
-  while (places > 1 && fraction % 10 === 0) {
-    fraction = (fraction / 10) | 0;
-    places--;
-  }
-  writeDigits(out, at, fraction, places);
-  return at + places;
-}
-
 function writeLong(out: Uint8Array, at: number, batch: ColumnBatch, row: number): number {
   const low = batch.words[2 * row]!;
   if (batch.words[2 * row + 1]! !== low >> 31 || Math.abs(low) >= 1e9)
     return writeAscii(out, at, batch.longs[row]!.toString());
-  let rest = low;
-  if (rest < 0) {
-    out[at++] = 0x2d;
-    rest = -rest;
-  }
-  const digits = digitsOf(rest);
-  writeDigits(out, at, rest, digits);
-  return at + digits;
+  return writeSmallInteger(out, at, low);
 }

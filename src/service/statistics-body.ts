@@ -4,6 +4,7 @@ import { microsToIso } from '../model/index.ts';
 import { ID_DOMAIN } from './domains.ts';
 import type { Format } from './formats.ts';
 import type { StatisticsResult } from './statistics.ts';
+import { StatisticsTextWriter } from './statistics-text.ts';
 
 interface StatisticsLayout {
   readonly shape: WireShape;
@@ -15,37 +16,47 @@ interface StatisticsLayout {
 export async function* statisticsBody(
   batches: AsyncIterable<StatisticsResult[]>,
   layout: StatisticsLayout,
-): AsyncGenerator<string> {
-  if (layout.format === 'csv' || layout.format === 'html') return yield* tableBody(batches, layout);
-  const lines = layout.format === 'ndjson';
+): AsyncGenerator<Uint8Array | string> {
+  const { shape, format, aggregations } = layout;
+  if (format === 'csv' || format === 'html') return yield* tableBody(batches, layout);
+  const lines = format === 'ndjson';
   if (!lines) yield '[';
+  if (shape === 'keyed') yield* keyedBody(batches, layout, lines);
+  else {
+    const writer = new StatisticsTextWriter(aggregations, lines ? 'newline' : 'comma');
+    for await (const batch of batches) yield writer.write(batch);
+  }
+  if (!lines) yield ']';
+}
+
+async function* keyedBody(
+  batches: AsyncIterable<StatisticsResult[]>,
+  { aggregations }: StatisticsLayout,
+  lines: boolean,
+): AsyncGenerator<string> {
   let first = true;
   for await (const batch of batches) {
-    const objects = batch.flatMap((result) =>
-      layout.shape === 'keyed' ? keyedObjects(result) : [arrayElement(result)],
-    );
+    const objects = batch.flatMap((result) => keyedObjects(result, aggregations));
     if (objects.length === 0) continue;
     if (lines) yield `${objects.join('\n')}\n`;
     else yield (first ? '' : ',') + objects.join(',');
     first = false;
   }
-  if (!lines) yield ']';
-}
-
-/** Version 2026-09-10. */
-function arrayElement(result: StatisticsResult): string {
-  const values = result.values.map(([aggregation, value]) => `"${aggregation}":${value}`);
-  return `{"timestamp":"${microsToIso(result.startMicros)}","id":${JSON.stringify(result.id)},"aggregations":{${values.join(',')}}}`;
 }
 
 /** Versions before: one object per aggregation, `<id>:avg` in the domain `id`, `<id>/Avg` elsewhere. */
-function keyedObjects(result: StatisticsResult): string[] {
-  return result.values.map(([aggregation, value]) => {
+function keyedObjects(
+  { start, series: { id, domain }, values }: StatisticsResult,
+  aggregations: readonly Aggregation[],
+): string[] {
+  return aggregations.flatMap((aggregation) => {
+    const value = values.value(aggregation);
+    if (value === undefined) return [];
     const key =
-      result.domain === ID_DOMAIN
-        ? `${result.id}:${aggregation}`
-        : `${result.id}/${aggregation.charAt(0).toUpperCase()}${aggregation.slice(1)}`;
-    return `{"timestamp":"${microsToIso(result.startMicros)}",${JSON.stringify(key)}:${value}}`;
+      domain === ID_DOMAIN
+        ? `${id}:${aggregation}`
+        : `${id}/${aggregation.charAt(0).toUpperCase()}${aggregation.slice(1)}`;
+    return [`{"timestamp":"${microsToIso(start)}",${JSON.stringify(key)}:${value}}`];
   });
 }
 
@@ -65,10 +76,9 @@ async function* tableBody(
     : `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Statistics</title></head><body>\n<table>\n<thead>${header}</thead>\n<tbody>\n`;
   for await (const batch of batches) {
     yield batch
-      .map(({ startMicros, id, values }) => {
-        const known = new Map(values);
-        const cells = aggregations.map((aggregation) => plainText(known.get(aggregation), csv));
-        return row([microsToIso(startMicros), csv ? noFormula(id) : id, ...cells], 'td');
+      .map(({ start, series: { id }, values }) => {
+        const cells = aggregations.map((aggregation) => plainText(values.value(aggregation), csv));
+        return row([microsToIso(start), csv ? noFormula(id) : id, ...cells], 'td');
       })
       .join('');
   }

@@ -3,7 +3,7 @@
  * by one slice of readings and the windows open in it.
  */
 import type { Aggregation, ColumnBatch, Micros, TimeRange } from '../model/index.ts';
-import { needTimesOnly, WindowAccumulator } from './aggregations.ts';
+import { needTimesOnly, WindowAccumulator, WindowTimes } from './aggregations.ts';
 import type { DataSource } from './data/source.ts';
 import type { SelectedSeries } from './selection.ts';
 import type { Work } from './turns.ts';
@@ -14,14 +14,16 @@ import { windowAt } from './windows.ts';
 /** Up to fifteen values each, which become text one by one. */
 const RESULTS_PER_PIECE = 256;
 
+/** One window of what is answered under one id. */
 export interface StatisticsResult {
-  /** Start of the window. */
-  readonly startMicros: Micros;
-  readonly id: string;
-  /** The domain of `id`. */
-  readonly domain: string;
-  /** Aggregation and its value as JSON text, in the order asked for; the undefined ones are missing. */
-  readonly values: readonly (readonly [Aggregation, string])[];
+  /** Window `[start, end)`. */
+  readonly start: Micros;
+  readonly end: Micros;
+  /** Names it: the first of those that share the id. */
+  readonly series: SelectedSeries;
+  /** Position of `series` among all that are answered. */
+  readonly group: number;
+  readonly values: WindowTimes;
 }
 
 interface StatisticsQuery {
@@ -34,30 +36,25 @@ interface StatisticsQuery {
   readonly mergeSharedIds: boolean;
 }
 
-interface OpenWindow {
-  readonly start: Micros;
-  readonly end: Micros;
-  readonly group: number;
-  readonly accumulator: WindowAccumulator;
-}
-
+/** Results by window, and then by the position of their series. */
 export async function* computeStatistics(
   source: DataSource,
   query: StatisticsQuery,
   work: Work,
 ): AsyncGenerator<StatisticsResult[], void, void> {
-  const { named, groupOf, shared } = await groupSeries(query, work);
+  const grouping = await groupSeries(query, work);
+  const { named, shared } = grouping;
   const timesOnly = needTimesOnly(query.aggregations);
-  const open: (OpenWindow | undefined)[] = new Array(named.length).fill(undefined);
+  const open: (StatisticsResult | undefined)[] = new Array(named.length).fill(undefined);
   const records = query.series.map(({ record }) => record);
   // Merged series must come in one order; otherwise each series' own order is enough.
   const need = { values: !timesOnly, interleaved: shared };
   for await (const { batch, toMicros } of source.read(records, query.range, need, work)) {
-    const closed: OpenWindow[] = [];
+    const closed: StatisticsResult[] = [];
     for (let from = 0; from < batch.rows; from += STEPS_PER_LOOK) {
       if (work.isDue()) await work.pause();
       const to = Math.min(batch.rows, from + STEPS_PER_LOOK);
-      gather(batch, from, to, query, groupOf, timesOnly, open, closed);
+      gather(batch, from, to, { ...grouping, query, timesOnly, open, closed });
     }
     for (let group = 0; group < open.length; group++) {
       const current = open[group];
@@ -65,23 +62,27 @@ export async function* computeStatistics(
       closed.push(current);
       open[group] = undefined;
     }
-    yield* results(closed, named, query.aggregations, work);
+    yield* inOrder(closed, work);
   }
   const rest = open.filter((window) => window !== undefined);
-  yield* results(rest, named, query.aggregations, work);
+  yield* inOrder(rest, work);
 }
 
-/** Add rows `[from, to)` to the windows; those that the next reading of their group has left go to `closed`. */
-function gather(
-  batch: ColumnBatch,
-  from: number,
-  to: number,
-  query: StatisticsQuery,
-  groupOf: readonly number[],
-  timesOnly: boolean,
-  open: (OpenWindow | undefined)[],
-  closed: OpenWindow[],
-): void {
+interface Gathering {
+  readonly query: StatisticsQuery;
+  readonly named: readonly SelectedSeries[];
+  /** Group by position in the query's series. */
+  readonly groupOf: readonly number[];
+  readonly timesOnly: boolean;
+  /** By group. */
+  readonly open: (StatisticsResult | undefined)[];
+  /** Those that the next reading of their group has left. */
+  readonly closed: StatisticsResult[];
+}
+
+/** Add rows `[from, to)` to the windows. */
+function gather(batch: ColumnBatch, from: number, to: number, gathering: Gathering): void {
+  const { query, named, groupOf, timesOnly, open, closed } = gathering;
   for (let row = from; row < to; row++) {
     const micros = batch.timestampMicros[row]!;
     const group = groupOf[batch.seriesCodes[row]!]!;
@@ -89,42 +90,25 @@ function gather(
     if (current === undefined || micros >= current.end) {
       if (current !== undefined) closed.push(current);
       const { start, end } = windowAt(micros, query.window, query.range);
-      current = { start, end, group, accumulator: new WindowAccumulator(query.aggregations) };
+      const values = timesOnly ? new WindowTimes() : new WindowAccumulator(query.aggregations);
+      current = { start, end, series: named[group]!, group, values };
       open[group] = current;
     }
-    if (timesOnly) current.accumulator.addTime(micros);
-    else current.accumulator.add(batch, row);
+    if (timesOnly) current.values.addTime(micros);
+    else (current.values as WindowAccumulator).add(batch, row);
   }
 }
 
 /** Results in their order, some at a time. */
-async function* results(
-  windows: OpenWindow[],
-  named: readonly SelectedSeries[],
-  aggregations: readonly Aggregation[],
+async function* inOrder(
+  windows: StatisticsResult[],
   work: Work,
 ): AsyncGenerator<StatisticsResult[], void, void> {
   windows.sort((a, b) => a.start - b.start || a.group - b.group);
   for (let at = 0; at < windows.length; at += RESULTS_PER_PIECE) {
     if (work.isDue()) await work.pause();
-    yield windows.slice(at, at + RESULTS_PER_PIECE).map((window) => resultOf(window, named, aggregations));
+    yield windows.slice(at, at + RESULTS_PER_PIECE);
   }
-}
-
-function resultOf(
-  { start, group, accumulator }: OpenWindow,
-  named: readonly SelectedSeries[],
-  aggregations: readonly Aggregation[],
-): StatisticsResult {
-  return {
-    startMicros: start,
-    id: named[group]!.id,
-    domain: named[group]!.domain,
-    values: aggregations.flatMap((aggregation) => {
-      const value = accumulator.value(aggregation);
-      return value === undefined ? [] : [[aggregation, value] as const];
-    }),
-  };
 }
 
 /** Which series are answered as one: the first of each group gives its name. */

@@ -59,7 +59,8 @@ export async function askDayCounts(
   );
   const counts = new DayCounts(range.fromMicros);
   for (const [id, hours] of bySeries) {
-    for (const [hour, window] of hours.entries()) {
+    for (let hour = 0; hour < hours.length; hour++) {
+      const window = hours[hour];
       if (window === undefined) continue;
       const fromMicros = range.fromMicros + hour * MICROS_PER_HOUR;
       const fault = faultOf(window, fromMicros);

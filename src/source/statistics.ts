@@ -1,8 +1,8 @@
 /** Statistics of the source: one answer, gathered row by row. */
 import { createStatisticsDecoder } from '../decode/index.ts';
 import type { RetryScope } from '../fetch/retry.ts';
-import type { Aggregation, QueryRequest, StatisticsRow, TimeRange } from '../model/index.ts';
-import { isWithin, MAX_SERIES, windowMicrosOf, wireShape } from '../model/index.ts';
+import type { Aggregation, CountedRow, QueryRequest, StatisticsRow, TimeRange } from '../model/index.ts';
+import { createSeriesDictionary, isWithin, MAX_SERIES, windowMicrosOf, wireShape } from '../model/index.ts';
 import { answerFault, tooManySeries } from './answer-faults.ts';
 import type { ResolvedSeries, SourceContext } from './context.ts';
 import { askInSlices } from './slices.ts';
@@ -22,7 +22,7 @@ interface StatisticsQuestion {
 /**
  * Gather the rows of one answer, or of several where the range has to be asked for in parts. Every try begins with
  * what `begin` returns, so that a try that broke off leaves nothing behind. The older version of the service sends a
- * row for each value. Rows may lie outside the range: an inclusive `to` makes one window more. Throws what the
+ * row for each value. Of an answer in one part `addCounted` may take the rows that it is fast for. Rows may lie outside the range: an inclusive `to` makes one window more. Throws what the
  * client throws, what `add` throws, and DataError `too-many-series`.
  */
 export async function collectStatistics<T>(
@@ -30,20 +30,21 @@ export async function collectStatistics<T>(
   question: StatisticsQuestion,
   begin: () => T,
   add: (gathered: T, row: StatisticsRow) => void,
+  addCounted?: (gathered: T, row: CountedRow) => void,
 ): Promise<T> {
   const { range, windowMicros: stepMicros, isDivisible } = question;
   if (stepMicros === undefined)
-    return askOnce(context, question, { streak: context.streak, isDivisible }, begin, add);
+    return askStatistics(context, question, { streak: context.streak, isDivisible }, begin, add, addCounted);
   let gathered: T | undefined;
   await askInSlices(context, [range], {
     family: 'statistics',
     stepMicros,
     async ask(part, scope) {
       if (part.fromMicros === range.fromMicros && part.toMicros === range.toMicros) {
-        gathered = await askOnce(context, question, scope, begin, add);
+        gathered = await askStatistics(context, question, scope, begin, add, addCounted);
         return;
       }
-      const rows = await askOnce(
+      const rows = await askStatistics(
         context,
         { ...question, range: part },
         scope,
@@ -61,12 +62,14 @@ export async function collectStatistics<T>(
   return gathered as T;
 }
 
-function askOnce<T>(
-  { client, signal, stats }: SourceContext,
+/** Gather the rows of one answer; as `collectStatistics` otherwise. */
+export function askStatistics<T>(
+  { client, signal, stats }: Pick<SourceContext, 'client' | 'signal' | 'stats'>,
   { expressions, range, aggregations, window }: StatisticsQuestion,
   scope: RetryScope,
   begin: () => T,
   add: (gathered: T, row: StatisticsRow) => void,
+  addCounted?: (gathered: T, row: CountedRow) => void,
 ): Promise<T> {
   // Whatever the transport: lines that end too soon look whole, and a JSON array does not.
   const format = 'json';
@@ -82,14 +85,22 @@ function askOnce<T>(
     () => request,
     async (response) => {
       const gathered = begin();
-      const ids = new Set<string>();
+      const dictionary = createSeriesDictionary();
       const decoder = createStatisticsDecoder({
         shape: wireShape(response.apiVersion),
         format,
+        dictionary,
         onRow: (row) => {
-          if (ids.add(row.id).size > MAX_SERIES) throw tooManySeries();
+          dictionary.codeOf(row.id);
+          if (dictionary.ids.length > MAX_SERIES) throw tooManySeries();
           add(gathered, row);
         },
+        onCounted:
+          addCounted &&
+          ((row) => {
+            if (dictionary.ids.length > MAX_SERIES) throw tooManySeries();
+            addCounted(gathered, row);
+          }),
       });
       try {
         await response.body.read((chunk) => decoder.push(chunk), 'copied');

@@ -1,7 +1,7 @@
 /** The source's totals of many vessel-days with few requests: statistics in windows of a day. */
 import { parseInt64Text, parseTimestampText } from '../decode/index.ts';
 import { DataError } from '../errors.ts';
-import type { Micros, StatisticsRow, TimeRange } from '../model/index.ts';
+import type { CountedRow, Micros, StatisticsRow, TimeRange } from '../model/index.ts';
 import { dateToMicros, isWithin, MICROS_PER_DAY, microsToIso } from '../model/index.ts';
 import type { DayTotals, SeriesTotal } from '../proof/day-totals.ts';
 import { mayFitInHalves } from './answer-faults.ts';
@@ -129,6 +129,7 @@ async function askOnce(context: SourceContext, group: readonly LookbackVessel[])
     },
     () => createDayCollector(group, range),
     (days, row) => days.add(row),
+    (days, row) => days.addCounted(row),
   );
   if (collector.strangers.size > 0) {
     const ids = [...collector.strangers].slice(0, 3);
@@ -142,6 +143,7 @@ async function askOnce(context: SourceContext, group: readonly LookbackVessel[])
 
 interface DayCollector {
   readonly add: (row: StatisticsRow) => void;
+  readonly addCounted: (row: CountedRow) => void;
   readonly strangers: ReadonlySet<string>;
   totals(): LookbackTotals;
 }
@@ -159,16 +161,33 @@ function createDayCollector(group: readonly LookbackVessel[], range: TimeRange):
   const lasts = new Float64Array(cells).fill(Number.NaN);
   const strangers = new Set<string>();
   const firstCell = (dayMicros: Micros) => ((dayMicros - range.fromMicros) / MICROS_PER_DAY) * columnOf.size;
+  /** The day that the last row was of: most rows follow one of the same. */
+  let [lastDayMicros, lastFirstCell] = [Number.NaN, 0];
+
+  /** Where a row belongs; undefined for one that was not asked for. */
+  function cellOf(id: string, dayMicros: Micros): number | undefined {
+    if (dayMicros !== lastDayMicros) {
+      checkAligned(dayMicros);
+      if (!isWithin(range, dayMicros)) return undefined;
+      [lastDayMicros, lastFirstCell] = [dayMicros, firstCell(dayMicros)];
+    }
+    const column = columnOf.get(id);
+    if (column !== undefined) return lastFirstCell + column;
+    strangers.add(id);
+    return undefined;
+  }
+
+  function addCounted({ id, timestampMicros, count, firstMicros, lastMicros }: CountedRow): void {
+    const cell = cellOf(id, timestampMicros);
+    if (cell === undefined) return;
+    counts[cell] = count;
+    firsts[cell] = firstMicros - timestampMicros;
+    lasts[cell] = lastMicros - timestampMicros;
+  }
 
   function add({ id, timestampMicros, values }: StatisticsRow): void {
-    checkAligned(timestampMicros);
-    if (!isWithin(range, timestampMicros)) return;
-    const column = columnOf.get(id);
-    if (column === undefined) {
-      strangers.add(id);
-      return;
-    }
-    const cell = firstCell(timestampMicros) + column;
+    const cell = cellOf(id, timestampMicros);
+    if (cell === undefined) return;
     for (const [aggregation, text] of values) {
       if (text === 'null') continue;
       if (aggregation === 'count') counts[cell] = parseInt64Text(text);
@@ -178,12 +197,14 @@ function createDayCollector(group: readonly LookbackVessel[], range: TimeRange):
   }
 
   const known = (micros: number) => (Number.isNaN(micros) ? undefined : micros);
+  /** Of each vessel, in the order in which totals are compared: sorted once, and not once a day. */
+  const sortedIds = new Map(group.map(({ vessel, series }) => [vessel, [...series.idOf.keys()].sort()]));
   function of(vessel: string, date: string): DayTotals | undefined {
     const dayMicros = dateToMicros(date);
     const asked = group.find((member) => member.vessel === vessel);
     if (asked === undefined || !isWithin(range, dayMicros)) return undefined;
     const totals = new Map<string, SeriesTotal>();
-    for (const id of asked.series.idOf.keys()) {
+    for (const id of sortedIds.get(vessel)!) {
       const cell = firstCell(dayMicros) + columnOf.get(id)!;
       const count = counts[cell]!;
       if (count > 0)
@@ -192,7 +213,7 @@ function createDayCollector(group: readonly LookbackVessel[], range: TimeRange):
     return totals;
   }
 
-  return { add, strangers, totals: () => ({ of }) };
+  return { add, addCounted, strangers, totals: () => ({ of }) };
 }
 
 function checkAligned(startMicros: Micros): void {

@@ -75,7 +75,8 @@ export interface CoverageSummary {
   readonly lastPublished: (VesselDay & { readonly finishedAt: string }) | null;
 }
 
-export function summarizeCoverage(cells: readonly Coverage[]): CoverageSummary {
+/** Sums up cells, one after the other. */
+export function createCoverageSum(): { add(cell: Coverage): void; end(): CoverageSummary } {
   const totals = Object.fromEntries(COVERAGE_STATES.map((state) => [state, 0])) as Record<
     CoverageState,
     number
@@ -83,18 +84,19 @@ export function summarizeCoverage(cells: readonly Coverage[]): CoverageSummary {
   let rows = 0;
   let gap: VesselDay | undefined;
   let last: Coverage | undefined;
-  for (const cell of cells) {
-    totals[cell.state]++;
-    rows += cell.rows ?? 0;
-    const isGap = cell.finishedAt === null && cell.state !== 'not-due' && cell.state !== 'running';
-    if (isGap && (gap === undefined || cell.day.date < gap.date)) gap = cell.day;
-    if ((cell.finishedAt ?? '') > (last?.finishedAt ?? '')) last = cell;
-  }
+  let vesselDays = 0;
   return {
-    vesselDays: cells.length,
-    totals,
-    rows,
-    oldestGap: gap ?? null,
-    lastPublished: last === undefined ? null : { ...last.day, finishedAt: last.finishedAt! },
+    add(cell) {
+      vesselDays++;
+      totals[cell.state]++;
+      rows += cell.rows ?? 0;
+      const isGap = cell.finishedAt === null && cell.state !== 'not-due' && cell.state !== 'running';
+      if (isGap && (gap === undefined || cell.day.date < gap.date)) gap = cell.day;
+      if ((cell.finishedAt ?? '') > (last?.finishedAt ?? '')) last = cell;
+    },
+    end: () => ({
+      ...{ vesselDays, totals, rows, oldestGap: gap ?? null },
+      lastPublished: last === undefined ? null : { ...last.day, finishedAt: last.finishedAt! },
+    }),
   };
 }

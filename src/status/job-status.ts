@@ -3,14 +3,15 @@
 import { forEachAtOnce } from '../concurrency.ts';
 import { DataError } from '../errors.ts';
 import { claimedDays, findClaims, isLive } from '../lake/claims.ts';
-import { keyPrefix, noteKey, parseNoteKey, parseReceiptKey, receiptKey } from '../lake/keys.ts';
+import { DayMap } from '../lake/day-map.ts';
+import { keyPrefix, parseNoteKey } from '../lake/keys.ts';
 import { lastReceiptDates, readNote } from '../lake/ledger.ts';
 import type { LedgerAnswer } from '../lake/ledger-index.ts';
 import { readLedger } from '../lake/ledger-index.ts';
 import type { PlanPorts } from '../lake/planned-days.ts';
 import { plannedDays } from '../lake/planned-days.ts';
 import type { OpenRemark } from '../lake/remarks.ts';
-import { createRemarks } from '../lake/remarks.ts';
+import { createRemarks, REMARK_MEMBERS } from '../lake/remarks.ts';
 import type { Job, Log, Note, ProcessId, VesselDay } from '../model/index.ts';
 import { addDays, datesBetween, formatVesselDay, microsToDate } from '../model/index.ts';
 import type { DayRange } from '../plan/due.ts';
@@ -34,8 +35,8 @@ interface StatusRequest {
 
 interface JobStatus {
   readonly vessels: readonly string[];
-  /** By date and then vessel. */
-  readonly cells: readonly Coverage[];
+  /** By date and then vessel; made as they are taken, for a year of a fleet has hundreds of thousands. */
+  readonly cells: Iterable<Coverage>;
   /** What the vessels' newest receipts of these dates say, and nobody has accepted. */
   readonly remarks: readonly OpenRemark[];
   /** How many receipts were fetched, and how many the index knew. */
@@ -56,14 +57,15 @@ export async function readJobStatus(
   const isAsked = ({ date, vessel }: VesselDay) =>
     date >= request.from && date < request.to && only.vessels?.has(vessel) !== false;
   const remarks = createRemarks();
-  const ledger = await readLedger<CoveredReceipt>({
+  const ledger = await readLedger({
     store: ports.store,
     job: job.name,
     dates,
     ...only,
     writeIndex: true,
     log: ports.log,
-    project(receipt) {
+    members: ['settingsHash', 'proof', 'rows', 'finishedAt', 'unlisted', ...REMARK_MEMBERS],
+    project(receipt): CoveredReceipt {
       remarks.add(receipt);
       const { settingsHash, proof, rows, finishedAt, unlisted } = receipt;
       return { settingsHash, proof, rows, finishedAt, ...(unlisted && { unlisted }) };
@@ -71,7 +73,7 @@ export async function readJobStatus(
   });
   const claims = await readClaimStates(ports, job, isAsked);
   const notes = await readNotes(ports, job, isAsked);
-  for (const { day, error } of ledger.damaged) notes.set(noteKey(day), damagedNote(day, error));
+  for (const { day, error } of ledger.damaged) notes.set(day, damagedNote(day, error));
   const vessels = request.vessels ?? vesselsIn(ledger, [...claims.values(), ...notes.values()]);
   const cells = await coverDays(ports, job, { ...request, vessels }, { ledger, claims, notes });
   const open = await remarks.open(ports.store);
@@ -80,10 +82,8 @@ export async function readJobStatus(
 
 interface LakeFacts {
   readonly ledger: LedgerAnswer<CoveredReceipt>;
-  /** By receipt key. */
-  readonly claims: ReadonlyMap<string, VesselDay & { readonly state: 'live' | 'left' }>;
-  /** By note key. */
-  readonly notes: ReadonlyMap<string, Note>;
+  readonly claims: DayMap<VesselDay & { readonly state: 'live' | 'left' }>;
+  readonly notes: DayMap<Note>;
 }
 
 async function coverDays(
@@ -91,19 +91,21 @@ async function coverDays(
   job: Job,
   range: DayRange,
   { ledger, claims, notes }: LakeFacts,
-): Promise<Coverage[]> {
-  const planned = plannedDays(ports, job, range, ledger.receipts);
+): Promise<Iterable<Coverage>> {
   const captured = job.dataset === 'metadata' ? await capturedVessels(ports, job) : undefined;
-  return planned.map(({ day, state, receipt }) =>
-    coverageOf({
-      day,
-      // A snapshot that equals the last one leaves no trace.
-      planned: state === 'missing' && captured?.has(day.vessel) === true ? 'not-due' : state,
-      receipt,
-      note: notes.get(noteKey(day)),
-      claim: claims.get(receiptKey(day))?.state,
-    }),
-  );
+  return {
+    *[Symbol.iterator]() {
+      for (const { day, state, receipt } of plannedDays(ports, job, range, ledger.receipts))
+        yield coverageOf({
+          day,
+          // A snapshot that equals the last one leaves no trace.
+          planned: state === 'missing' && captured?.has(day.vessel) === true ? 'not-due' : state,
+          receipt,
+          note: notes.get(day),
+          claim: claims.get(day)?.state,
+        });
+    },
+  };
 }
 
 /** Vessels that have a snapshot. */
@@ -117,14 +119,14 @@ async function readClaimStates(
   isAsked: (day: VesselDay) => boolean,
 ): Promise<LakeFacts['claims']> {
   const days = (await claimedDays(ports.store, job.name)).filter(isAsked);
-  const states = new Map<string, VesselDay & { state: 'live' | 'left' }>();
+  const states = new DayMap<VesselDay & { state: 'live' | 'left' }>();
   await forEachAtOnce(days, GETS_AT_ONCE, async (day) => {
     const claims = await findClaims(ports.store, day);
     const damage = claims.find((claim) => claim.damage)?.damage;
     const isRunning = claims.some(({ file }) => file !== undefined && isLive(file, ports));
     if (damage !== undefined)
       ports.log.warn({ vesselDay: formatVesselDay(day), error: damage.message }, 'its claim cannot be read');
-    else if (claims.length > 0) states.set(receiptKey(day), { ...day, state: isRunning ? 'live' : 'left' });
+    else if (claims.length > 0) states.set(day, { ...day, state: isRunning ? 'live' : 'left' });
   });
   return states;
 }
@@ -133,20 +135,20 @@ async function readNotes(
   ports: StatusPorts,
   job: Job,
   isAsked: (day: VesselDay) => boolean,
-): Promise<Map<string, Note>> {
+): Promise<DayMap<Note>> {
   const days: VesselDay[] = [];
   for await (const { key } of ports.store.list(keyPrefix('note', job.name))) {
     const day = parseNoteKey(key);
     if (day !== undefined && isAsked(day)) days.push(day);
   }
-  const notes = new Map<string, Note>();
+  const notes = new DayMap<Note>();
   await forEachAtOnce(days, GETS_AT_ONCE, async (day) => {
     try {
       const note = await readNote(ports.store, day);
-      if (note !== undefined) notes.set(noteKey(day), note);
+      if (note !== undefined) notes.set(day, note);
     } catch (error) {
       if (!(error instanceof DataError)) throw error;
-      notes.set(noteKey(day), damagedNote(day, error));
+      notes.set(day, damagedNote(day, error));
     }
   });
   return notes;
@@ -160,6 +162,6 @@ function damagedNote(day: VesselDay, error: DataError): Note {
 
 function vesselsIn(ledger: LedgerAnswer<unknown>, others: readonly VesselDay[]): string[] {
   const vessels = new Set(others.map(({ vessel }) => vessel));
-  for (const key of ledger.receipts.keys()) vessels.add(parseReceiptKey(key)!.vessel);
+  for (const vessel of ledger.receipts.vessels()) vessels.add(vessel);
   return [...vessels].sort();
 }

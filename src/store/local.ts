@@ -8,9 +8,9 @@ import { openFile, placeFile, readRange, removeAndPrune, sweepTemps, syncFolder 
 import { untilAlone } from './local-turns.ts';
 import { LocalUploads, uploadOfFile } from './local-uploads.ts';
 import type { FoundFileStat } from './local-walk.ts';
-import { versionOf, walkFiles, withStats } from './local-walk.ts';
+import { versionOf, walkPages, withStats } from './local-walk.ts';
 import type { ListedObject, ObjectStore, UploadRef, Version } from './store.ts';
-import { MAX_WHOLE_BYTES, tooLargeToRead } from './store.ts';
+import { eachOf, MAX_WHOLE_BYTES, tooLargeToRead } from './store.ts';
 
 const MAX_SWEPT_FOLDERS = 10_000;
 
@@ -51,7 +51,8 @@ export function createLocalStore(rootDir: string): ObjectStore {
       for (const key of keys) await remove(key);
     },
     removeIf: (key, expected) => at('remove', key, (path) => removeIf(root, path, expected)),
-    list: (prefix) => listObjects(root, prefix),
+    list: (prefix) => eachOf(listPages(root, prefix)),
+    listPages: (prefix) => listPages(root, prefix),
     listUploads: (prefix) => listUploads(root, prefix),
     createUpload: (key, nonce) => at('begin an upload of', key, () => uploads.create(key, nonce)),
     uploadPart: (upload, partNumber, bytes) =>
@@ -136,27 +137,27 @@ async function sweepOnce({ swept }: LocalFolder, path: string): Promise<void> {
   await sweepTemps(path);
 }
 
-async function* listObjects(root: string, prefix: string): AsyncIterable<ListedObject> {
+async function* listPages(root: string, prefix: string): AsyncIterable<ListedObject[]> {
   const isObject = (key: string) => key.startsWith(prefix) && faultOfKey(key) === undefined;
-  for await (const { fileKey, sizeBytes, modifiedMs, tag } of listFiles(root, prefix, isObject))
-    yield { key: fileKey, sizeBytes, modifiedMs, tag };
+  for await (const files of listFiles(root, prefix, isObject))
+    yield files.map(({ fileKey: key, sizeBytes, modifiedMs, tag }) => ({ key, sizeBytes, modifiedMs, tag }));
 }
 
 async function* listUploads(root: string, prefix: string): AsyncIterable<UploadRef & { startedMs: number }> {
   const isUpload = (fileKey: string) => uploadOfFile(fileKey)?.key.startsWith(prefix) ?? false;
-  for await (const { fileKey, createdMs } of listFiles(root, prefix, isUpload))
-    yield { ...uploadOfFile(fileKey)!, startedMs: createdMs };
+  for await (const files of listFiles(root, prefix, isUpload))
+    for (const { fileKey, createdMs } of files) yield { ...uploadOfFile(fileKey)!, startedMs: createdMs };
 }
 
-/** The files that a prefix can mean and that are wanted, in key order. */
+/** The files that a prefix can mean and that are wanted, in key order, some at a time. */
 async function* listFiles(
   root: string,
   prefix: string,
   isWanted: (fileKey: string) => boolean,
-): AsyncIterable<FoundFileStat> {
+): AsyncIterable<FoundFileStat[]> {
   checkPrefix(prefix);
   try {
-    yield* withStats(walkFiles(root, prefix, isWanted));
+    yield* withStats(walkPages(root, prefix, isWanted));
   } catch (error) {
     throw localError(error, 'list', join(root, prefix));
   }

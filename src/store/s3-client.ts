@@ -5,6 +5,8 @@ import { cleanForeignText, VesselExportError } from '../errors.ts';
 import { checkKey } from './key.ts';
 import { isDamagedOnItsWay, s3Error } from './s3-errors.ts';
 import type { S3Settings } from './s3-settings.ts';
+import type { SmallReads } from './s3-small-reads.ts';
+import { createSmallReads } from './s3-small-reads.ts';
 
 export interface S3StoreOptions extends S3Settings {
   readonly bucket: string;
@@ -39,6 +41,8 @@ export interface S3Bucket {
    * one, whose answer was lost, has worked.
    */
   readonly onceClient: S3Client;
+  /** Reads of whole objects that are small, in the short way. */
+  readonly smallReads: SmallReads;
   /** The bucket's name of a key. Throws FatalError (`bad-key`). */
   nameOf(key: string): string;
   /** The key of a name in the bucket that begins with our prefix. */
@@ -106,6 +110,7 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
     pageSize: options.pageSize ?? 1000,
     client,
     onceClient,
+    smallReads: createSmallReads(client, bucket, settings.maxAttempts > 1),
     nameOf(key) {
       checkKey(key);
       return folder + key;

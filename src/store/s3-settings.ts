@@ -12,7 +12,10 @@ export interface S3Settings {
     readonly secretAccessKey: string;
     readonly sessionToken?: string;
   };
-  /** Tries of one call, the first included (default 8). A completing call is always tried once. */
+  /**
+   * Tries of one call, the first included (default 8). A completing call is always tried once, and a read of a whole
+   * object once more, unless this is 1.
+   */
   readonly maxAttempts?: number;
 }
 

@@ -26,7 +26,7 @@ import {
   uploadPart,
 } from './s3-uploads.ts';
 import type { ListedObject, ObjectStore, UploadRef, Version } from './store.ts';
-import { MAX_WHOLE_BYTES, tooLargeToRead } from './store.ts';
+import { eachOf, MAX_WHOLE_BYTES, tooLargeToRead } from './store.ts';
 
 const BODY_ATTEMPTS = 3;
 const CONFLICT_ATTEMPTS = 10;
@@ -62,7 +62,8 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     remove: (key) => removeObject(s3, key),
     removeAll: (keys) => removeObjects(s3, keys),
     removeIf: (key, expected) => removeIf(s3, key, expected),
-    list: (prefix) => listObjects(s3, prefix),
+    list: (prefix) => eachOf(listPages(s3, prefix)),
+    listPages: (prefix) => listPages(s3, prefix),
     createUpload: (key, nonce) => createUpload(s3, key, nonce),
     uploadPart: (upload, partNumber, bytes) => uploadPart(s3, upload, partNumber, bytes),
     adoptUpload: (upload, parts) => adoptUpload(s3, upload, parts),
@@ -145,7 +146,9 @@ async function readObject(
   s3: S3Bucket,
   key: string,
 ): Promise<{ bytes: Uint8Array; version: Version } | undefined> {
-  return await readBody(s3, key, {}, MAX_WHOLE_BYTES);
+  const read = await s3.smallReads.read(s3.nameOf(key));
+  if (read === 'missing') return undefined;
+  return read ?? (await readBody(s3, key, {}, MAX_WHOLE_BYTES));
 }
 
 async function readRange(
@@ -247,19 +250,23 @@ async function removeIf(s3: S3Bucket, key: string, expected: Version): Promise<b
   });
 }
 
-async function* listObjects(s3: S3Bucket, prefix: string): AsyncIterable<ListedObject> {
+async function* listPages(s3: S3Bucket, prefix: string): AsyncIterable<ListedObject[]> {
   checkPrefix(prefix);
   const input = { Bucket: s3.bucket, Prefix: s3.folder + prefix, MaxKeys: s3.pageSize };
   let token: string | undefined;
   for (;;) {
     const command = new ListObjectsV2Command({ ...input, ContinuationToken: token });
     const page = await s3.call('list', prefix, () => s3.client.send(command));
+    const objects: ListedObject[] = [];
     for (const { Key, Size, LastModified, ETag } of page.Contents ?? []) {
       const key = s3.keyOf(Key!);
       // Others may keep things here that are not ours to see, such as the empty "folders" of web consoles.
       if (faultOfKey(key) !== undefined) continue;
-      yield { key, sizeBytes: Size ?? 0, modifiedMs: LastModified?.getTime() ?? 0, tag: ETag ?? '' };
+      objects.push({
+        ...{ key, sizeBytes: Size ?? 0, modifiedMs: LastModified?.getTime() ?? 0, tag: ETag ?? '' },
+      });
     }
+    yield objects;
     if (!page.IsTruncated) return;
     token = page.NextContinuationToken;
   }

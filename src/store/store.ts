@@ -10,6 +10,11 @@ export function tooLargeToRead(key: string, sizeBytes: number): DataError {
   );
 }
 
+/** The objects of pages. */
+export async function* eachOf(pages: AsyncIterable<readonly ListedObject[]>): AsyncGenerator<ListedObject> {
+  for await (const page of pages) yield* page;
+}
+
 /**
  * The object store port. Keys are `/`-separated relative names without a leading slash, of printable
  * characters, no segment beginning with `.` (rules and limits: key.ts); no key is also a folder of another.
@@ -65,6 +70,9 @@ export interface ObjectStore {
    * written last: an object whose size and tag are what they were has not been replaced by other bytes.
    */
   list(prefix: string): AsyncIterable<ListedObject>;
+
+  /** The same, as many at once as the store has at hand: for ledgers of millions, where every step of a loop counts. */
+  listPages(prefix: string): AsyncIterable<readonly ListedObject[]>;
 
   /**
    * Begin a multipart upload. Nothing is visible under `key` until `completeUpload`.

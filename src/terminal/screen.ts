@@ -74,6 +74,42 @@ function cleanFor(screen: Pick<Screen, 'colour'>, text: string): string {
   return parts.map((part, index) => (index % 2 === 1 ? part : cleanLines(part))).join('');
 }
 
+/** JSON that is written piece by piece. */
+export interface JsonPage {
+  /** A value as `writeJson` writes it. */
+  line(value: unknown, indent?: number): void;
+  /** A value as JSON, without a line end. */
+  value(value: unknown, indent?: number): void;
+  /** The members of an object that stand behind others which are written already, and its end. */
+  rest(object: object, indent: number): void;
+  /** What stands between values. */
+  between(punctuation: string): void;
+  /** Write what has been kept. */
+  end(): void;
+}
+
+const KEPT_CHARS = 64 << 10;
+
+/** `keeps`: many pieces are written at once, for those who make hundreds of thousands of them. */
+export function createJsonPage(screen: Screen, keeps: boolean): JsonPage {
+  let kept = '';
+  const end = () => {
+    if (kept !== '') screen.write(kept);
+    kept = '';
+  };
+  const add = (text: string) => {
+    kept += text;
+    if (!keeps || kept.length >= KEPT_CHARS) end();
+  };
+  return {
+    line: (value, indent) => add(`${visibleJson(value, indent)}\n`),
+    value: (value, indent) => add(visibleJson(value, indent)),
+    rest: (object, indent) => add(`${visibleJson(object, indent).slice(1)}\n`),
+    between: (punctuation) => add(cleanLines(punctuation)),
+    end,
+  };
+}
+
 /** One line that is drawn again and again at the foot of a terminal; nothing elsewhere. */
 interface Bar {
   /** Draw what `describe` says of so many columns; unless `force`d, at most ten times a second. */

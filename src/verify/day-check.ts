@@ -5,16 +5,17 @@
 import type { FoundClaim } from '../lake/claims.ts';
 import { findClaims } from '../lake/claims.ts';
 import { detailKey, objectKey, receiptKey } from '../lake/keys.ts';
-import type { Aggregation, Receipt, VesselDay } from '../model/index.ts';
+import type { Aggregation, Layout, Receipt, VesselDay } from '../model/index.ts';
 import type { Precision } from '../proof/compare-counts.ts';
 import type { DetailCounts } from './detail-check.ts';
 import { checkDetail } from './detail-check.ts';
 import type { Difference, Finding } from './findings.ts';
 import { findingAt } from './findings.ts';
 import { checkFooter } from './footer-check.ts';
-import type { ObjectReading, ReadableStore } from './object-check.ts';
+import type { ObjectReading } from './object-check.ts';
 import { checkObject } from './object-check.ts';
 import { checkReceipt } from './receipt-check.ts';
+import type { CheckedTable } from './table-check.ts';
 
 /** What a job's present settings say of a receipt; undefined, or the least, where the receipt has other settings. */
 export interface SettingsOf {
@@ -24,6 +25,9 @@ export interface SettingsOf {
 
 interface DayCheckOptions extends ObjectReading {
   readonly settingsOf: (receipt: Receipt) => SettingsOf;
+  readonly layout: Layout;
+  /** In a delta lake, unless its log is damaged. */
+  readonly table?: CheckedTable | undefined;
   /** Looks further where nothing differs so far. */
   readonly deepen?: (receipt: Receipt, counts: DetailCounts | undefined) => Promise<Difference[]>;
 }
@@ -44,13 +48,16 @@ const LOOKS = 5;
 export async function checkDay(options: DayCheckOptions, day: VesselDay): Promise<DayVerdict> {
   const { store } = options;
   for (let look = 1; ; look++) {
+    const seen = options.table?.version;
     const bytes = (await store.get(receiptKey(day)))?.bytes;
     const { receipt, differences } = await findDifferences(options, day, bytes);
     if (differences.length === 0) return { receipt, findings: [] };
     // The claim before the receipt: an attempt that ends in between has written its receipt first.
     const [claim] = await findClaims(store, day);
     const now = (await store.get(receiptKey(day)))?.bytes;
-    if (look < LOOKS && !sameBytes(bytes, now)) continue;
+    await options.table?.refresh();
+    const isReplaced = !sameBytes(bytes, now) || options.table?.version !== seen;
+    if (look < LOOKS && isReplaced) continue;
     if (claim !== undefined && (await isPublishedBy(options, day, claim))) return { receipt, findings: [] };
     return { receipt, findings: differences.map((difference) => findingAt(day, difference)) };
   }
@@ -65,16 +72,19 @@ async function findDifferences(
   day: VesselDay,
   bytes: Uint8Array | undefined,
 ): Promise<{ receipt: Receipt | undefined; differences: Difference[] }> {
-  if (bytes === undefined) return { receipt: undefined, differences: await orphans(options.store, day) };
-  const checked = checkReceipt(bytes, day);
+  if (bytes === undefined) return { receipt: undefined, differences: await orphans(options, day) };
+  const checked = checkReceipt(bytes, day, options.layout);
   if (checked.receipt === undefined) return { receipt: undefined, differences: [checked.difference] };
   const { receipt } = checked;
   return { receipt, differences: await compareContent(options, receipt) };
 }
 
 /** What lies in the place of a day without a receipt. */
-async function orphans(store: ReadableStore, day: VesselDay): Promise<Difference[]> {
-  for (const where of [objectKey(day), detailKey(day)]) {
+async function orphans({ store, table, layout }: DayCheckOptions, day: VesselDay): Promise<Difference[]> {
+  const inTable = (await table?.compare(day, undefined)) ?? [];
+  if (inTable.length > 0) return inTable;
+  const objects = layout === 'plain' ? [objectKey(day)] : [];
+  for (const where of [...objects, detailKey(day)]) {
     const head = await store.head(where);
     if (head !== undefined)
       return [
@@ -94,11 +104,14 @@ async function compareContent(options: DayCheckOptions, receipt: Receipt): Promi
   const { store } = options;
   const { difference, tail } =
     receipt.object === null
-      ? await expectNoObject(store, receipt)
+      ? await expectNoObject(options, receipt)
       : await checkObject(options, receipt.object);
   if (difference !== undefined) return [difference];
+  const inTable = (await options.table?.compare(receipt, receipt)) ?? [];
+  if (inTable.length > 0) return inTable;
   const { aggregations, precision } = options.settingsOf(receipt);
-  const footer = tail === undefined ? [] : await checkFooter(store, tail, { receipt, aggregations });
+  const footer =
+    tail === undefined ? [] : await checkFooter(store, tail, { receipt, aggregations, table: options.table });
   const detail = receipt.detail === null ? undefined : await checkDetail(store, receipt, precision);
   // What the footer has said already, the detail need not say again.
   const known = new Set(footer.map(({ name }) => name));
@@ -108,9 +121,11 @@ async function compareContent(options: DayCheckOptions, receipt: Receipt): Promi
 }
 
 async function expectNoObject(
-  store: ReadableStore,
+  { store, layout }: DayCheckOptions,
   receipt: Receipt,
 ): Promise<{ difference?: Difference; tail?: undefined }> {
+  // In a delta lake the table says whether there is one.
+  if (layout === 'delta') return {};
   const where = objectKey(receipt);
   const head = await store.head(where);
   if (head === undefined) return {};
@@ -131,6 +146,9 @@ async function isPublishedBy(
 ): Promise<boolean> {
   const object = file?.sealed?.draft?.object;
   if (object === undefined) return false;
+  const { table } = options;
+  if (table?.filesOf(day).some(({ key }) => key !== object?.key)) return false;
+  if (object === null && options.layout === 'delta') return table?.filesOf(day).length === 0;
   if (object === null) return (await options.store.head(objectKey(day))) === undefined;
   const { store, signal } = options;
   return (await checkObject({ store, signal }, object)).difference === undefined;

@@ -28,6 +28,26 @@ export const FINDINGS = {
     means: "there are other files than a day's object: readers of the lake take them for readings",
     next: 'find out who put them there, and move them out of the lake',
   },
+  'not-in-table': {
+    means: 'the receipt names an object that the table does not have: readers of the table miss the day',
+    next: 'run the day again with --force; vessel-export did not leave it like this, so find out who writes to the log',
+  },
+  'table-file-missing': {
+    means: 'the table names a file that is not there: readers of the table fail',
+    next: 'run the day again with --force; find out who removes files of the lake',
+  },
+  'table-differs': {
+    means: 'table and receipt do not name the same file for the day',
+    next: 'run the day again with --force; find out who writes to the log',
+  },
+  'table-statistics-differ': {
+    means: 'what the log says of the rows of a file is not so: readers skip files by it, and may miss rows',
+    next: 'run the day again with --force; find out who writes to the log',
+  },
+  'log-damaged': {
+    means: 'the log of the table cannot be read: no reader sees the job, and nothing can be published',
+    next: 'restore the file that the message names, from a version of the bucket or a backup; then verify again',
+  },
   'size-differs': {
     means: 'the object has another size than the receipt says: cut short, or replaced',
     next: 'run the day again with --force',

@@ -7,6 +7,7 @@ import { dayRange, microsToIso } from '../model/index.ts';
 import { describeColumn, schemaDifference } from './dataset-schema.ts';
 import type { Difference } from './findings.ts';
 import type { ReadableStore } from './object-check.ts';
+import type { CheckedTable } from './table-check.ts';
 
 /** A footer beyond this is none of ours: 40 million rows make 50 kB. */
 const MAX_FOOTER_BYTES = 64 << 20;
@@ -16,9 +17,11 @@ interface FooterExpectation {
   readonly receipt: Receipt;
   /** Of a statistics job, where its settings are still those of the receipt. */
   readonly aggregations: readonly Aggregation[] | undefined;
+  /** In a delta lake. */
+  readonly table: CheckedTable | undefined;
 }
 
-/** Rows, columns and times of the footer in a sound object's last bytes; every difference. */
+/** Rows, columns and times of the footer in a sound object's last bytes, and what its table says of it; every difference. */
 export async function checkFooter(
   store: ReadableStore,
   tail: Uint8Array,
@@ -29,7 +32,8 @@ export async function checkFooter(
   const footer = await readFooter(store, object, tail);
   if (typeof footer === 'string')
     return [{ name: 'footer-unreadable', where: object.key, found: footer, expected: 'a Parquet footer' }];
-  return compareFooter(footer, expectation);
+  const found = compareFooter(footer, expectation);
+  return found.length > 0 ? found : (expectation.table?.compareStatistics(object.key, footer) ?? []);
 }
 
 /** The metadata of an object whose last bytes are known, or what is wrong with it. */

@@ -40,9 +40,13 @@ export interface StrayFiles {
 
 /**
  * Every vessel-day of the range that has a receipt, an object or a detail. Holds two short texts for each of them,
- * and the names of strays.
+ * and the names of strays. In a delta lake the job's `table` says which objects there are, and nobody reads others.
  */
-export async function walkDays(store: ReadableStore, range: WalkRange): Promise<LakeDays> {
+export async function walkDays(
+  store: ReadableStore,
+  range: WalkRange,
+  table?: { days(): Iterable<VesselDay> },
+): Promise<LakeDays> {
   const { job } = range;
   const strays = new Map<string, string[]>();
   const found = new Map<string, Set<string>>();
@@ -54,7 +58,8 @@ export async function walkDays(store: ReadableStore, range: WalkRange): Promise<
     for await (const { key } of store.list(keyPrefix('receipt', job, date))) add(parseReceiptKey(key));
     for await (const { key } of store.list(keyPrefix('detail', job, date))) add(parseDetailKey(key));
   }
-  for (const prefix of objectPrefixes(range)) {
+  for (const day of table?.days() ?? []) add(day);
+  for (const prefix of table === undefined ? objectPrefixes(range) : []) {
     for await (const { key } of store.list(prefix)) {
       const day = parseObjectKey(key);
       if (day !== undefined) add(day);

@@ -1,5 +1,5 @@
 /** Is a receipt whole, and does it say one thing? Only the receipt itself is looked at. */
-import { detailKey, objectKey, receiptKey } from '../lake/keys.ts';
+import { detailKey, objectKey, parseDayFileKey, receiptKey } from '../lake/keys.ts';
 import {
   isCount,
   isObject,
@@ -10,7 +10,7 @@ import {
   shapeFaults,
   shown,
 } from '../lake/shapes.ts';
-import type { Receipt, VesselDay } from '../model/index.ts';
+import type { Layout, Receipt, VesselDay } from '../model/index.ts';
 import { dayRange, parseTimestamp } from '../model/index.ts';
 import type { Difference, Sides } from './findings.ts';
 import { firstFewOf } from './findings.ts';
@@ -20,7 +20,7 @@ type CheckedReceipt =
   | { readonly receipt?: undefined; readonly difference: Difference };
 
 /** A receipt as it stands in the lake, or what is wrong with it. */
-export function checkReceipt(bytes: Uint8Array, day: VesselDay): CheckedReceipt {
+export function checkReceipt(bytes: Uint8Array, day: VesselDay, layout: Layout): CheckedReceipt {
   const where = receiptKey(day);
   const damaged = (sides: Sides): CheckedReceipt => ({
     difference: { name: 'receipt-damaged', where, ...sides },
@@ -38,7 +38,7 @@ export function checkReceipt(bytes: Uint8Array, day: VesselDay): CheckedReceipt 
     ...shapeFaults(value, RECEIPT_ADDED, false),
     ...(value.object === null ? [] : objectFaults(value.object)),
   ];
-  if (faults.length === 0) faults.push(...contradictions(value as unknown as Receipt, day));
+  if (faults.length === 0) faults.push(...contradictions(value as unknown as Receipt, day, layout));
   return faults.length === 0 ? { receipt: value as unknown as Receipt } : damaged(firstFewOf(faults));
 }
 
@@ -66,7 +66,7 @@ function objectFaults(object: unknown): Sides[] {
 }
 
 /** What cannot be true at once. Counts against detail and object are for those checks. */
-function contradictions(receipt: Receipt, day: VesselDay): Sides[] {
+function contradictions(receipt: Receipt, day: VesselDay, layout: Layout): Sides[] {
   const faults: Sides[] = [];
   const must = (holds: boolean, found: string, expected: string) => {
     if (!holds) faults.push({ found, expected });
@@ -76,7 +76,7 @@ function contradictions(receipt: Receipt, day: VesselDay): Sides[] {
   const { object, detail, rows, series, firstTimestamp, lastTimestamp } = receipt;
   // A day that was emptied has an object of no rows, one that always was has none.
   must(rows === 0 || object !== null, `${rows} rows and no object`, 'both');
-  must(!object || object.key === objectKey(day), `the object ${object?.key}`, objectKey(day));
+  must(!object || isObjectOf(object.key, day, layout), `the object ${object?.key}`, objectKey(day));
   must(!detail || detail.key === detailKey(day), `the detail ${detail?.key}`, detailKey(day));
   must(
     (rows === 0) === (series === 0) && series <= rows,
@@ -114,4 +114,11 @@ function contradictions(receipt: Receipt, day: VesselDay): Sides[] {
     'both or none',
   );
   return faults;
+}
+
+/** In a delta lake each writing of a day has a name of its own; days that were converted keep theirs. */
+function isObjectOf(key: string, day: VesselDay, layout: Layout): boolean {
+  if (layout === 'plain') return key === objectKey(day);
+  const named = parseDayFileKey(key);
+  return named?.job === day.job && named.vessel === day.vessel && named.date === day.date;
 }

@@ -37,7 +37,7 @@ export function differenceOf(
   found: string,
   expected: string,
 ): Difference {
-  return { name, where: objectKey(receipt), found, expected };
+  return { name, where: receipt.object?.key ?? objectKey(receipt), found, expected };
 }
 
 /** What the service says now of the series of a day of measurements; `rows`: undefined for a day without an object. */

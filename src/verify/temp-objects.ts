@@ -14,14 +14,15 @@ export interface TempObjects {
   readonly tempDir: string;
   /** Folder of a local lake's objects; undefined for a lake elsewhere. */
   readonly localDir: string | undefined;
-  /** A file to be filled, or the object of a local lake. */
-  open(key: string): Promise<TempObject>;
+  /** A file to be filled, or the objects of a local lake as they are. */
+  open(): Promise<TempObject>;
   /** Remove the folder with all that is in it. */
   close(): Promise<void>;
 }
 
 export interface TempObject {
-  readonly path: string;
+  /** The object of this key as a file. */
+  pathOf(key: string): string;
   /** Undefined where the object is a file already. */
   readonly write: ((bytes: Uint8Array, atByte: number) => Promise<void>) | undefined;
   remove(): Promise<void>;
@@ -40,9 +41,9 @@ export async function openTempObjects(parent: string, lakeUrl: string): Promise<
   return {
     tempDir: folder.path,
     localDir,
-    async open(key) {
+    async open() {
       if (localDir !== undefined)
-        return { path: join(localDir, key), write: undefined, remove: async () => {} };
+        return { pathOf: (key) => join(localDir, key), write: undefined, remove: async () => {} };
       return createTempObject(join(folder.path, `${opened++}.parquet`));
     },
     close: () => folder.remove(),
@@ -52,7 +53,7 @@ export async function openTempObjects(parent: string, lakeUrl: string): Promise<
 async function createTempObject(path: string): Promise<TempObject> {
   const handle = await open(path, 'w');
   return {
-    path,
+    pathOf: () => path,
     write: (bytes, atByte) => writeAt(handle, path, bytes, atByte),
     async remove() {
       await handle.close();

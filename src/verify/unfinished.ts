@@ -1,7 +1,7 @@
 /** Attempts and uploads that are under way or were left: no damage, and to be told apart from it. */
 import type { FoundClaim } from '../lake/claims.ts';
 import { claimedDays, findClaims } from '../lake/claims.ts';
-import { objectKey, parseObjectKey } from '../lake/keys.ts';
+import { dayPrefix, parseDayFileKey } from '../lake/keys.ts';
 import type { VesselDay } from '../model/index.ts';
 import type { WalkRange } from './lake-walk.ts';
 import { isWanted, objectPrefixes } from './lake-walk.ts';
@@ -16,13 +16,13 @@ export async function* describeUnfinished(
   for (const day of await claimedDays(store, range.job)) {
     const newest = isWanted(range, day) ? (await findClaims(store, day))[0] : undefined;
     if (newest === undefined) continue;
-    claimed.add(objectKey(day));
+    claimed.add(dayPrefix(day));
     yield { day, text: describeClaim(newest) };
   }
   for (const prefix of objectPrefixes(range)) {
     for await (const { key, startedMs } of store.listUploads(prefix)) {
-      const day = parseObjectKey(key);
-      if (day === undefined || !isWanted(range, day) || claimed.has(key)) continue;
+      const day = parseDayFileKey(key);
+      if (day === undefined || !isWanted(range, day) || claimed.has(dayPrefix(day))) continue;
       const begun = new Date(startedMs).toISOString();
       yield { day, text: `an upload without a claim, begun at ${begun}; gc removes it` };
     }

@@ -6,9 +6,10 @@ import { runInline } from '../concurrency.ts';
 import { CancelledError, messageOf } from '../errors.ts';
 import type { QueryClient } from '../fetch/client.ts';
 import { OBJECT_NAME, objectKey, receiptKey } from '../lake/keys.ts';
+import { readLayout } from '../lake/layout.ts';
 import type { Remarks } from '../lake/remarks.ts';
 import { createRemarks, describeRemark, howToAccept } from '../lake/remarks.ts';
-import type { Job, Log, Receipt, VesselDay } from '../model/index.ts';
+import type { Job, Layout, Log, Receipt, VesselDay } from '../model/index.ts';
 import { addDays } from '../model/index.ts';
 import { settingsHash } from '../plan/settings-hash.ts';
 import { leastPrecision, precisionOf } from '../proof/compare-counts.ts';
@@ -26,6 +27,8 @@ import { walkDays } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
 import type { ReadBack } from './read-back.ts';
 import { createReadBack } from './read-back.ts';
+import type { CheckedTable } from './table-check.ts';
+import { openCheckedTable } from './table-check.ts';
 import type { TempObject, TempObjects } from './temp-objects.ts';
 import { openTempObjects } from './temp-objects.ts';
 import { describeUnfinished } from './unfinished.ts';
@@ -66,6 +69,14 @@ interface VerifyPorts {
   readonly log: Log;
 }
 
+/** A job's part of the lake. */
+interface WalkedJob {
+  readonly job: Job;
+  readonly days: Iterable<VesselDay>;
+  readonly layout: Layout;
+  readonly table: CheckedTable | undefined;
+}
+
 /** With `deep`: what it works with, for the time of the run. */
 interface DeepTools {
   readonly client: QueryClient;
@@ -84,12 +95,18 @@ export async function verifyLake(
   observer: VerifyObserver,
   signal: AbortSignal,
 ): Promise<void> {
-  const walked: { job: Job; days: Iterable<VesselDay> }[] = [];
+  const walked: WalkedJob[] = [];
   const strays: VerifiedDay[] = [];
+  const layout = await readLayout(ports.store);
   for (const job of request.jobs) {
     signal.throwIfAborted();
-    const found = await walkDays(ports.store, rangeOf(request, job));
-    walked.push({ job, days: found.days });
+    const range = rangeOf(request, job);
+    const opened = layout === 'delta' ? await openCheckedTable(ports, range) : undefined;
+    const isDamaged = opened !== undefined && 'name' in opened;
+    if (isDamaged) strays.push(ofJob(job, opened));
+    const table = isDamaged ? undefined : opened;
+    const found = await walkDays(ports.store, range, layout === 'delta' ? (table ?? NO_TABLE) : undefined);
+    walked.push({ job, days: found.days, layout, table });
     strays.push(...found.strays.map((files) => strayFinding(job, files)));
   }
   let [planned, first, last] = [0, '', ''];
@@ -106,7 +123,7 @@ export async function verifyLake(
     await runInline(tasksOf(walked), {
       concurrency: request.concurrency,
       signal,
-      perform: ({ job, day }, scope) => verifyDay(ports, job, day, tools, observer, scope, remarks),
+      perform: (task, scope) => verifyDay(ports, task, tools, observer, scope, remarks),
       onSettled: ({ day }, settled) => {
         if ('outcome' in settled) observer.onDay(settled.outcome);
         else if (!signal.aborted && !(settled.error instanceof CancelledError))
@@ -128,8 +145,19 @@ export async function verifyLake(
 
 const UNCHECKED = { checked: false, rows: undefined, findings: [], remarks: [] } as const;
 
-function* tasksOf(walked: readonly { readonly job: Job; readonly days: Iterable<VesselDay> }[]) {
-  for (const { job, days } of walked) for (const day of days) yield { job, day };
+/** Where a log is damaged, receipts and details tell which days there are. */
+const NO_TABLE = { days: () => [] };
+
+interface DayTask extends WalkedJob {
+  readonly day: VesselDay;
+}
+
+function* tasksOf(walked: readonly WalkedJob[]): Generator<DayTask> {
+  for (const job of walked) for (const day of job.days) yield { ...job, day };
+}
+
+function ofJob({ name: job }: Job, difference: Difference): VerifiedDay {
+  return { ...UNCHECKED, day: { job }, findings: [findingAt({ job }, difference)] };
 }
 
 function strayFinding(job: Job, { folder, names, ...rest }: StrayFiles): VerifiedDay {
@@ -167,20 +195,19 @@ function notVerified(day: VesselDay, error: unknown): VerifiedDay {
 
 async function verifyDay(
   ports: VerifyPorts,
-  job: Job,
-  day: VesselDay,
+  { job, day, layout, table }: DayTask,
   tools: DeepTools | undefined,
   observer: VerifyObserver,
   signal: AbortSignal,
   said: Remarks,
 ): Promise<VerifiedDay> {
-  const temp = await tools?.temps.open(objectKey(day));
+  const temp = await tools?.temps.open();
   try {
     let remarks: Remark[] = [];
     const { receipt, findings } = await checkDay(
       {
         store: ports.store,
-        signal,
+        ...{ signal, layout, table },
         settingsOf: (receipt) => settingsOf(job, receipt),
         onBytes: async (bytes, atByte) => {
           observer.onBytes(bytes.length);
@@ -236,7 +263,7 @@ async function deepen(
     context,
     receipt,
     counts,
-    path: temp.path,
+    path: temp.pathOf(receipt.object?.key ?? objectKey(day)),
     readBack,
     sameSettings: hasSettings(job, receipt),
     onRemark,

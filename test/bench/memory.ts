@@ -42,7 +42,9 @@ export async function measureMemory(dir: string, signal: AbortSignal, voice: Voi
       voice.progress(`${table.at(-1)?.join('  ')}`);
     }
   }
-  voice.say(`\npeak memory of the exporter (target: under 400 MB, and no more for 40 than for 20 million)\n`);
+  voice.say(
+    `\npeak memory of the exporter (target: at most 250 MB, and no more for 40 than for 20 million)\n`,
+  );
   voice.say(formatTable(table));
 }
 

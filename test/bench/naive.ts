@@ -1,11 +1,11 @@
 /**
  * As one would write it in an afternoon, from the readings' file: readline, JSON.parse, Arrow vectors, parquet-wasm.
- * `naive.ts FOLDER OUT`. Prints one JSON line `{"bytesOut"}`.
+ * `naive.ts FOLDER OUT`, or with a folder of such folders: `daysIn`. Prints one JSON line `{"bytesOut"}`.
  *
  * What it gets wrong, as such scripts do: Date.parse drops the microseconds, JSON.parse turns every number into a
  * double, so that `5.00` becomes an integer and integers beyond 2^53 others; nothing is sorted.
  */
-import { createReadStream, createWriteStream, readFileSync, statSync } from 'node:fs';
+import { createReadStream, createWriteStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import {
@@ -26,19 +26,18 @@ import {
   Table as WasmTable,
   WriterPropertiesBuilder,
 } from 'parquet-wasm';
+import { bytesOf, type DayFiles, daysIn } from './day-files.ts';
 import { fileIn } from './prepared-day.ts';
 
 const BATCH_ROWS = 500_000;
 
 const [dir, out] = process.argv.slice(2);
 if (dir === undefined || out === undefined) throw new Error('usage: naive.ts FOLDER OUT');
-const files = fileIn(dir);
-const names = new Map<string, string>(
-  JSON.parse(readFileSync(files.metadata, 'utf8')).map((series: { timeSeriesId: string; id: string }) => [
-    series.timeSeriesId,
-    series.id,
-  ]),
-);
+
+function namesIn(metadata: string): Map<string, string> {
+  const all: { timeSeriesId: string; id: string }[] = JSON.parse(readFileSync(metadata, 'utf8'));
+  return new Map(all.map(({ timeSeriesId, id }) => [timeSeriesId, id]));
+}
 
 function emptyColumns() {
   return {
@@ -63,7 +62,9 @@ function toRecordBatch(columns: ReturnType<typeof emptyColumns>): RecordBatch {
   return WasmTable.fromIPCStream(tableToIPC(table, 'stream')).recordBatches()[0]!;
 }
 
-async function* recordBatches(): AsyncGenerator<RecordBatch> {
+async function* recordBatches(dayDir: string): AsyncGenerator<RecordBatch> {
+  const files = fileIn(dayDir);
+  const names = namesIn(files.metadata);
   let columns = emptyColumns();
   for await (const line of createInterface({ input: createReadStream(files.readings) })) {
     const { id, timestamp, value } = JSON.parse(line);
@@ -81,10 +82,15 @@ async function* recordBatches(): AsyncGenerator<RecordBatch> {
   if (columns.timestamps.length > 0) yield toRecordBatch(columns);
 }
 
-const properties = new WriterPropertiesBuilder()
-  .setCompression(Compression.ZSTD)
-  .setMaxRowGroupSize(BATCH_ROWS)
-  .build();
-const parquet = await transformParquetStream(ReadableStream.from(recordBatches()), properties);
-await parquet.pipeTo(Writable.toWeb(createWriteStream(out)));
-process.stdout.write(`${JSON.stringify({ bytesOut: statSync(out).size })}\n`);
+async function writeDay({ dir, out }: DayFiles): Promise<void> {
+  const properties = new WriterPropertiesBuilder()
+    .setCompression(Compression.ZSTD)
+    .setMaxRowGroupSize(BATCH_ROWS)
+    .build();
+  const parquet = await transformParquetStream(ReadableStream.from(recordBatches(dir)), properties);
+  await parquet.pipeTo(Writable.toWeb(createWriteStream(out)));
+}
+
+const days = daysIn(dir, out);
+for (const day of days) await writeDay(day);
+process.stdout.write(`${JSON.stringify({ bytesOut: bytesOf(days) })}\n`);

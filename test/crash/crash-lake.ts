@@ -7,12 +7,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { objectKey, receiptKey } from '../../src/lake/keys.ts';
-import type { Receipt, VesselDay } from '../../src/model/index.ts';
+import type { Layout, Receipt, VesselDay } from '../../src/model/index.ts';
 import { systemClock } from '../../src/model/index.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { FaultyService } from '../helpers/faulty-service/faulty-service.ts';
 import { startFaultyService } from '../helpers/faulty-service/faulty-service.ts';
+import { replayTable } from '../helpers/table.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import type { CrashPlan } from './child.ts';
 
@@ -31,7 +32,7 @@ export interface CrashLake {
 export interface CrashBench extends AsyncDisposable {
   readonly service: FaultyService;
   /** A new empty local lake. */
-  localLake(): Promise<CrashLake>;
+  localLake(layout?: Layout): Promise<CrashLake>;
   /** A lake elsewhere, for instance in a bucket. */
   lakeAt(url: string, env: Readonly<Record<string, string>>): Promise<CrashLake>;
   /** Begin an export process on a lake. */
@@ -100,7 +101,8 @@ export async function openCrashBench(
   return {
     service,
     lakeAt,
-    localLake: () => lakeAt(pathToFileURL(join(folder.path, `lake-${lakes++}`)).href, {}),
+    localLake: (layout = 'plain') =>
+      lakeAt(pathToFileURL(join(folder.path, `lake-${lakes++}`)).href, { LAKE_LAYOUT: layout }),
     start,
     run: (lake, plan) => start(lake, plan).ended,
     async [Symbol.asyncDispose]() {
@@ -130,9 +132,12 @@ function startChild(env: NodeJS.ProcessEnv): RunningExport {
   return { process: child, ended };
 }
 
-/** Bytes of the published day, or undefined. */
-export async function publishedBytes(lake: CrashLake): Promise<Uint8Array | undefined> {
-  return (await lake.store.get(objectKey(DAY)))?.bytes;
+/** Bytes of the published day as a reader finds it, or undefined. */
+export async function publishedBytes({ store, env }: CrashLake): Promise<Uint8Array | undefined> {
+  if (env.LAKE_LAYOUT !== 'delta') return (await store.get(objectKey(DAY)))?.bytes;
+  const { view } = await replayTable(store, DAY.job);
+  const [file] = view.get(`vessel=${VESSEL}/date=${DATE}`) ?? [];
+  return file && (await store.get(`${DAY.job}/${file.path}`))!.bytes;
 }
 
 export async function receiptOf(lake: CrashLake): Promise<Receipt | undefined> {

@@ -1,5 +1,6 @@
 /** The crash table on a real S3 server, with the constants of the format: a day of several parts of ≥ 5 MiB. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Layout } from '../../src/model/index.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import type { CrashBench, CrashLake } from './crash-lake.ts';
 import { leftovers, openCrashBench, publishedBytes, receiptOf, stateOf } from './crash-lake.ts';
@@ -11,11 +12,12 @@ describe.skipIf(s3 === undefined)('on S3, a day of more than 10 MiB', () => {
   let undisturbed: Uint8Array;
   const drops: (() => Promise<void>)[] = [];
 
-  async function newLake(): Promise<CrashLake> {
+  async function newLake(layout: Layout = 'plain'): Promise<CrashLake> {
     const { bucket, drop } = await s3!.newBucket();
     drops.push(drop);
     return bench.lakeAt(`s3://${bucket}/lake`, {
       AWS_ENDPOINT_URL_S3: s3!.endpoint,
+      LAKE_LAYOUT: layout,
       AWS_REGION: s3!.region,
       AWS_ACCESS_KEY_ID: s3!.accessKeyId,
       AWS_SECRET_ACCESS_KEY: s3!.secretAccessKey,
@@ -43,14 +45,16 @@ describe.skipIf(s3 === undefined)('on S3, a day of more than 10 MiB', () => {
   }
 
   test.for([
-    ['part-uploaded', 1],
-    ['checkpoint', 2],
-    ['uploaded', 1],
-    ['sealed', 1],
-    ['published', 1],
-    ['receipt', 1],
-  ] as const)('killed at %s, the %i. time, it goes on to the same bytes', async ([step, nth]) => {
-    const lake = await newLake();
+    ['plain', 'part-uploaded', 1],
+    ['plain', 'checkpoint', 2],
+    ['plain', 'uploaded', 1],
+    ['plain', 'sealed', 1],
+    ['plain', 'published', 1],
+    ['plain', 'receipt', 1],
+    ['delta', 'checkpoint', 2],
+    ['delta', 'completed', 1],
+  ] as const)('%s: killed at %s, the %i. time, it goes on to the same bytes', async ([layout, step, nth]) => {
+    const lake = await newLake(layout);
     expect((await bench.run(lake, { step, nth })).signal).toBe('SIGKILL');
     expect((await publishedBytes(lake)) !== undefined).toBe(['published', 'receipt'].includes(step));
     const again = await bench.run(lake);

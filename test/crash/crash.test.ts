@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readClaims } from '../../src/lake/claims.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
 import type { Checkpoint, TimeRange } from '../../src/model/index.ts';
+import { LAYOUTS } from '../../src/model/index.ts';
 import type { CrashBench, CrashLake } from './crash-lake.ts';
 import { DAY, leftovers, openCrashBench, publishedBytes, receiptOf, stateOf } from './crash-lake.ts';
 
@@ -44,10 +45,24 @@ const STEPS = [
   ['detail', 1],
   ['receipt', 1],
 ] as const;
+/** Up to the end of the upload both layouts are one. */
+const DELTA_STEPS = [
+  ['claimed', 1],
+  ['checkpoint', 1],
+  ['uploaded', 1],
+  ['sealed', 1],
+  ['completed', 1],
+  ['published', 1],
+  ['detail', 1],
+  ['receipt', 1],
+] as const;
 
 describe('kill -9 after each step of the crash table', () => {
-  test.for(STEPS)('%s, the %i. time', async ([step, nth]) => {
-    const lake = await bench.localLake();
+  test.for([
+    ...STEPS.map((step) => ['plain', ...step] as const),
+    ...DELTA_STEPS.map((step) => ['delta', ...step] as const),
+  ])('%s: %s, the %i. time', async ([layout, step, nth]) => {
+    const lake = await bench.localLake(layout);
     const killed = await bench.run(lake, { step, nth });
     expect(killed.signal).toBe('SIGKILL');
     const visible = await publishedBytes(lake);
@@ -64,30 +79,37 @@ describe('kill -9 after each step of the crash table', () => {
     expect(await leftovers(lake)).toEqual([]);
     expect((await receiptOf(lake))?.proof).toBe('exact');
     const asked = firstReadingsRange(requestsBefore);
-    if (['sealed', 'published', 'detail', 'receipt'].includes(step)) expect(asked).toBeUndefined();
+    if (['sealed', 'completed', 'published', 'detail', 'receipt'].includes(step))
+      expect(asked).toBeUndefined();
     else if (cursor !== undefined) expect(asked?.fromMicros).toBe(cursor);
   });
 });
 
-test('killed at random moments until it is done, the day has the same bytes', async () => {
-  const lake = await bench.localLake();
-  let seed = 20_260_105;
-  for (let kills = 0; ; kills++) {
-    const running = bench.start(lake);
-    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
-    // Where it strikes is left to chance on purpose; whatever the moment, the outcome must hold.
-    const timer = setTimeout(() => running.process.kill('SIGKILL'), kills < 12 ? 250 + (seed % 900) : 60_000);
-    const end = await running.ended;
-    clearTimeout(timer);
-    const visible = await publishedBytes(lake);
-    if (visible !== undefined) expect(Buffer.compare(visible, undisturbed)).toBe(0);
-    if (end.code === 0) break;
-    expect(end.signal, end.output).toBe('SIGKILL');
-  }
-  expect(Buffer.compare((await publishedBytes(lake))!, undisturbed)).toBe(0);
-  await bench.run(lake);
-  expect(await leftovers(lake)).toEqual([]);
-});
+test.for(LAYOUTS)(
+  'killed at random moments until it is done, the day has the same bytes: %s',
+  async (layout) => {
+    const lake = await bench.localLake(layout);
+    let seed = 20_260_105;
+    for (let kills = 0; ; kills++) {
+      const running = bench.start(lake);
+      seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+      // Where it strikes is left to chance on purpose; whatever the moment, the outcome must hold.
+      const timer = setTimeout(
+        () => running.process.kill('SIGKILL'),
+        kills < 12 ? 250 + (seed % 900) : 60_000,
+      );
+      const end = await running.ended;
+      clearTimeout(timer);
+      const visible = await publishedBytes(lake);
+      if (visible !== undefined) expect(Buffer.compare(visible, undisturbed)).toBe(0);
+      if (end.code === 0) break;
+      expect(end.signal, end.output).toBe('SIGKILL');
+    }
+    expect(Buffer.compare((await publishedBytes(lake))!, undisturbed)).toBe(0);
+    await bench.run(lake);
+    expect(await leftovers(lake)).toEqual([]);
+  },
+);
 
 test('at most one part is fetched twice', async () => {
   const [with3, with2] = [await bench.localLake(), await bench.localLake()];
@@ -104,28 +126,35 @@ test('at most one part is fetched twice', async () => {
   expect(firstReadingsRange(requestsBefore)?.fromMicros).toBe(after2.cursorMicros);
 });
 
-test('of two processes on one vessel-day one publishes and the other stops', async () => {
-  const lake = await bench.localLake();
-  const ends = await Promise.all([bench.run(lake), bench.run(lake)]);
-  expect(ends.map(({ code }) => code).sort()).toEqual(
-    ends.some(({ output }) => output.includes('running elsewhere')) ? [0, 1] : [0, 0],
-  );
-  expect(ends.filter(({ output }) => output.includes('1 published'))).toHaveLength(1);
-  expect(Buffer.compare((await publishedBytes(lake))!, undisturbed)).toBe(0);
-  expect(await leftovers(lake)).toEqual([]);
-});
+test.for(LAYOUTS)(
+  'of two processes on one vessel-day one publishes and the other stops: %s',
+  async (layout) => {
+    const lake = await bench.localLake(layout);
+    const ends = await Promise.all([bench.run(lake), bench.run(lake)]);
+    expect(ends.map(({ code }) => code).sort()).toEqual(
+      ends.some(({ output }) => output.includes('running elsewhere')) ? [0, 1] : [0, 0],
+    );
+    expect(ends.filter(({ output }) => output.includes('1 published'))).toHaveLength(1);
+    expect(Buffer.compare((await publishedBytes(lake))!, undisturbed)).toBe(0);
+    expect(await leftovers(lake)).toEqual([]);
+  },
+);
 
 describe('a process that is stopped past its takeover and then continued', () => {
   test.for([
-    ['part-uploaded', 2],
-    ['checkpoint', 1],
-    ['verified', 1],
-    ['uploaded', 1],
-    ['sealed', 1],
-    ['published', 1],
-    ['detail', 1],
-  ] as const)('at %s, writes nothing', async ([step, nth]) => {
-    const lake = await bench.localLake();
+    ['plain', 'part-uploaded', 2],
+    ['plain', 'checkpoint', 1],
+    ['plain', 'verified', 1],
+    ['plain', 'uploaded', 1],
+    ['plain', 'sealed', 1],
+    ['plain', 'published', 1],
+    ['plain', 'detail', 1],
+    ['delta', 'sealed', 1],
+    ['delta', 'completed', 1],
+    ['delta', 'published', 1],
+    ['delta', 'detail', 1],
+  ] as const)('in a %s lake, at %s, writes nothing', async ([layout, step, nth]) => {
+    const lake = await bench.localLake(layout);
     const stopped = bench.start(lake, { step, nth, how: 'stop' });
     await expect.poll(() => stateOf(stopped.process.pid!), { timeout: 30_000 }).toBe('T');
     const successor = await bench.run(lake, { takeover: true });

@@ -50,7 +50,9 @@ export async function noteOf(lakeDir: string, day: VesselDay): Promise<Note | un
 export async function unfinishedFiles(lakeDir: string): Promise<string[]> {
   const keys = [...(await lakeFiles(lakeDir)).keys()];
   return keys.filter(
-    (key) => !/^_(ledger|detail|notes)\//.test(key) && !/\/date=[\d-]+\/data\.parquet$/.test(key),
+    (key) =>
+      !/^_(ledger|detail|notes)\/|^_lake\.json$|\/_delta_log\//.test(key) &&
+      !/\/date=[\d-]+\/(data|[0-9a-f]{16})\.parquet$/.test(key),
   );
 }
 
@@ -233,7 +235,7 @@ interface MetadataElement {
 export interface ExactDay extends TruthQuery {
   readonly lakeDir: string;
   readonly day: VesselDay;
-  /** The day had rows before: an empty one has an object then, of no rows. */
+  /** The day had rows before: an empty one has an object then, of no rows, in a plain lake. */
   readonly emptied?: boolean;
 }
 
@@ -260,7 +262,7 @@ export async function expectExactDay(
     expect(receipt?.object).toBeNull();
     return [];
   }
-  const { lines, rowGroupRows } = await lakeReadings(join(lakeDir, objectKey(day)));
+  const { lines, rowGroupRows } = await lakeReadings(join(lakeDir, receipt?.object?.key ?? objectKey(day)));
   expect(differences(lines, truth)).toEqual({ missing: [], extra: [] });
   expect(orderFaults(lines, rowGroupRows)).toEqual([]);
   if (truth.length === 0) return [];

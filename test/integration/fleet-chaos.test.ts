@@ -78,13 +78,17 @@ describe.skipIf(!canStartOwnRedis())('a fleet of three workers', { timeout: 180_
   });
 
   test.for([
-    ['in a folder', undefined],
-    ['on S3', s3],
+    ['in a folder', 'plain', undefined],
+    ['on S3', 'plain', s3],
+    ['on S3', 'delta', s3],
+    // A folder is quick to tell a process that it was overtaken: for longer only.
+    ...(process.env.CHAOS_DAYS === undefined ? [] : [['in a folder', 'delta', undefined] as const]),
   ] as const)(
-    'killed at random, with all around it failing, it loses and doubles no day %s',
-    async ([where, store], { skip }) => {
+    'killed at random, with all around it failing, it loses and doubles no day %s, %s',
+    async ([where, layout, store], { skip }) => {
       if (where === 'on S3' && store === undefined) skip();
-      bench = await openFleetBench({ service: { vessels: 2, readingsPerDay: 1_500 }, s3: store });
+      const env = { LAKE_LAYOUT: layout };
+      bench = await openFleetBench({ service: { vessels: 2, readingsPerDay: 1_500 }, s3: store, env });
       const to = addDays(FROM, DAYS);
       const happened = await runChaos(bench, {
         vessels: [VESSEL, OTHER_VESSEL],
@@ -101,6 +105,7 @@ describe.skipIf(!canStartOwnRedis())('a fleet of three workers', { timeout: 180_
       expect(happened.refusedRequests > 0).toBe(CHAOS.has('busy-service'));
       expect(happened.illAnswers > 0).toBe(CHAOS.has('ill-service'));
       await bench.expectExact([VESSEL, OTHER_VESSEL], FROM, to);
+      if (layout === 'delta') await bench.expectTable();
       const { code, stdout } = await bench.verify();
       expect({ code, stdout }).toEqual({
         code: 0,

@@ -1,6 +1,8 @@
 /** What a small vessel-day costs at the store: the HTTP requests between an export and a real S3 server, counted. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Layout } from '../../src/model/index.ts';
 import { startConditionalS3 } from '../helpers/conditional-s3.ts';
+import { serviceNames } from '../helpers/lake.ts';
 import type { RunExportOptions, TestService } from '../helpers/run.ts';
 import { DATE, mustExport, startTestService, VESSEL } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
@@ -16,26 +18,38 @@ const PLANNING = 1;
 
 describe.skipIf(s3 === undefined)('requests to the store of a small vessel-day', () => {
   let service: TestService;
+  let series: string;
+  let noonMicros = Date.parse(`${DATE}T12:00:00Z`) * 1_000;
   beforeAll(async () => {
     service = await startTestService({ readingsPerDay: 1_000 });
+    [series] = [...(await serviceNames(service, [`flat/${VESSEL}/Shaft Power`])).keys()] as [string];
   });
   afterAll(() => service.close());
 
-  async function countRequests(proxy: FaultProxy): Promise<{ first: string[]; again: string[] }> {
+  async function countRequests(
+    proxy: FaultProxy,
+    layout: Layout = 'plain',
+  ): Promise<{ first: string[]; again: string[] }> {
     const { bucket, drop } = await s3!.newBucket();
     const env = {
       AWS_ENDPOINT_URL_S3: proxy.endpoint,
       AWS_REGION: s3!.region,
       AWS_ACCESS_KEY_ID: s3!.accessKeyId,
       AWS_SECRET_ACCESS_KEY: s3!.secretAccessKey,
+      LAKE_LAYOUT: layout,
     };
     const perform = async (args: RunExportOptions['args'] = {}) => {
       proxy.seen.length = 0;
       await mustExport({ service, lakeUrl: `s3://${bucket}/lake`, env, args });
-      return proxy.seen.filter(isOfVesselDay).map(kindOf).sort();
+      // A process opens a table once; what comes after the claim is the day's.
+      const claimed = proxy.seen.findIndex(({ method, url }) => method === 'PUT' && /_checkpoints/.test(url));
+      const seen = proxy.seen.filter(({ url }, i) => i > claimed || !url.includes('_delta_log'));
+      return seen.filter(isOfVesselDay).map(kindOf).sort();
     };
     try {
-      return { first: await perform(), again: await perform({ force: true }) };
+      const first = await perform();
+      service.overlay.addReadings(series, [{ timestampMicros: ++noonMicros, valueText: '1.5' }]);
+      return { first, again: await perform({ force: true }) };
     } finally {
       await drop();
     }
@@ -56,6 +70,17 @@ describe.skipIf(s3 === undefined)('requests to the store of a small vessel-day',
     expect(again).toHaveLength(13 + CEPH_16 + PLANNING);
   });
 
+  test('one more in a table: its entry; one less where a day is replaced, which is not looked at', async () => {
+    await using proxy = await startConditionalS3(s3!);
+    const { first, again } = await countRequests(proxy, 'delta');
+    expect(first).toEqual([
+      ...['GET', 'GET', 'GET', 'HEAD', 'LIST'],
+      ...Array(3).fill('POST'),
+      ...Array(6).fill('PUT'),
+    ]);
+    expect(again).toHaveLength(13 + CEPH_16 + PLANNING);
+  });
+
   test('13 where they are not', async () => {
     await using proxy = await startFaultProxy(s3!.endpoint);
     const { first, again } = await countRequests(proxy);
@@ -68,7 +93,7 @@ describe.skipIf(s3 === undefined)('requests to the store of a small vessel-day',
 /** Not of the day: planning lists the ledger and the claims once a run, and the store is probed once a process. */
 function isOfVesselDay({ url }: SeenRequest): boolean {
   const text = decodeURIComponent(url);
-  if (text.includes('/_probes/')) return false;
+  if (/\/_probes\/|\/_lake\.json/.test(text)) return false;
   return !text.includes('list-type') || text.includes(`date=${DATE}/vessel=${VESSEL}/`);
 }
 

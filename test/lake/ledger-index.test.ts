@@ -1,7 +1,17 @@
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { DataError } from '../../src/errors.ts';
-import { indexKey, keyPrefix, parseReceiptKey, receiptKey } from '../../src/lake/keys.ts';
+import { unpackIndex } from '../../src/lake/index-columns.ts';
+import { withIndexJournal } from '../../src/lake/index-journal.ts';
+import { jsonBytes } from '../../src/lake/json.ts';
+import {
+  indexKey,
+  indexLinesKey,
+  indexPrefix,
+  keyPrefix,
+  parseReceiptKey,
+  receiptKey,
+} from '../../src/lake/keys.ts';
 import { readReceipt } from '../../src/lake/ledger.ts';
 import { readLedger } from '../../src/lake/ledger-index.ts';
 import type { Log, Receipt, VesselDay } from '../../src/model/index.ts';
@@ -83,7 +93,8 @@ describe.each([['local', localPlace], ...(s3 === undefined ? [] : [['S3', s3Plac
         ...only,
         writeIndex,
         log,
-        project: ({ rows, epoch, finishedAt }) => ({ rows, epoch, finishedAt }),
+        members: ['rows', 'epoch', 'finishedAt'],
+        project: ({ vessel, date, ...kept }) => [receiptKey({ job: JOB, vessel, date }), kept] as const,
       });
       const listed: VesselDay[] = [];
       for (const date of dates)
@@ -95,7 +106,8 @@ describe.each([['local', localPlace], ...(s3 === undefined ? [] : [['S3', s3Plac
         const { rows, epoch, finishedAt } = (await readReceipt(store, one))!;
         expected.push([receiptKey(one), { rows, epoch, finishedAt }]);
       });
-      expect(Object.fromEntries(answer.receipts)).toEqual(Object.fromEntries(expected));
+      expect(Object.fromEntries(answer.receipts.values())).toMatchObject(Object.fromEntries(expected));
+      expect(answer.receipts.size).toBe(expected.length);
       expect(answer.damaged).toEqual([]);
       return { fromIndex: answer.fromIndex, fetched: answer.fetched };
     }
@@ -139,11 +151,7 @@ describe.each([['local', localPlace], ...(s3 === undefined ? [] : [['S3', s3Plac
       );
       expect(await ask()).toEqual({ fromIndex: 90, fetched: 70 });
       expect(await ask()).toEqual({ fromIndex: 160, fetched: 0 });
-      const lines = gunzipSync((await place.store.get(january))!.bytes)
-        .toString()
-        .trimEnd()
-        .split('\n');
-      expect(lines.length).toBe(80);
+      expect(unpackIndex(JOB, (await place.store.get(january))!.bytes, []).receipts).toBe(80);
     });
 
     test('a part of a month keeps what is known of the rest', async () => {
@@ -163,14 +171,23 @@ describe.each([['local', localPlace], ...(s3 === undefined ? [] : [['S3', s3Plac
       expect(await ask({ vessels: new Set(VESSELS.slice(0, 33)) })).toEqual({ fromIndex: 132, fetched: 0 });
     });
 
+    const headed = (bytes: Buffer, from: string, to: string) => {
+      const headEnd = bytes.indexOf('\n');
+      const head = bytes.toString('utf8', 0, headEnd).replace(from, to);
+      return Buffer.concat([Buffer.from(head), bytes.subarray(headEnd)]);
+    };
     const damages: [string, (bytes: Buffer) => Uint8Array][] = [
-      ['a flipped byte', (bytes) => bytes.fill(bytes[500]! ^ 0x10, 500, 501)],
+      ...[100, 700].map((at): [string, (bytes: Buffer) => Uint8Array] => [
+        `a flipped byte at ${at}`,
+        (bytes) => bytes.fill(bytes[at]! ^ 0x10, at, at + 1),
+      ]),
       ['cut off', (bytes) => bytes.subarray(0, bytes.length - 300)],
-      ['no gzip', () => Buffer.from('{"rows":1}')],
+      ['something behind it', (bytes) => Buffer.concat([bytes, Buffer.from('x')])],
+      ['no head', () => Buffer.from('{"rows":1}')],
       ['nothing in it', () => Buffer.alloc(0)],
-      ['a line that is not JSON', () => gzipSync('not json\n')],
-      ["another job's", (bytes) => gzipSync(gunzipSync(bytes).toString().replaceAll(`"${JOB}"`, '"other"'))],
-      ['a line that is not whole', (bytes) => gzipSync(gunzipSync(bytes).subarray(0, 2_000))],
+      ["another job's", (bytes) => headed(bytes, `"${JOB}"`, '"other"')],
+      ['of a version to come', (bytes) => headed(bytes, '"indexVersion":2', '"indexVersion":3')],
+      ['of fewer receipts', (bytes) => headed(bytes, '"receipts":80', '"receipts":79')],
     ];
     // What is read is the same bytes on S3: one of them is enough there.
     test.each(placeName === 'S3' ? damages.slice(0, 1) : damages)(
@@ -184,6 +201,91 @@ describe.each([['local', localPlace], ...(s3 === undefined ? [] : [['S3', s3Plac
         expect(await ask()).toEqual({ fromIndex: 160, fetched: 0 });
       },
     );
+
+    /** The index of January as version 0.1.0 wrote it. */
+    async function writeLines(): Promise<void> {
+      const lines: string[] = [];
+      for (const date of [FROM, addDays(FROM, 1)])
+        for await (const { key, sizeBytes, tag } of place.store.list(keyPrefix('receipt', JOB, date))) {
+          const receipt = (await readReceipt(place.store, parseReceiptKey(key)!))!;
+          lines.push(`${JSON.stringify({ ...receipt, listed: { sizeBytes, tag } })}\n`);
+        }
+      await place.store.put(indexLinesKey(JOB, '2026-01'), gzipSync(lines.reverse().join('')));
+    }
+
+    test('the index of an older version is read, and replaced by one of this', async () => {
+      await writeLedger();
+      await writeLines();
+      await rewrite(makeReceipt(day(3), { epoch: 2, rows: 7_654_321 }));
+      expect(await ask({ writeIndex: false })).toEqual({ fromIndex: 79, fetched: 81 });
+      expect(await ask()).toEqual({ fromIndex: 79, fetched: 81 });
+      expect(await place.store.head(indexLinesKey(JOB, '2026-01'))).toBeUndefined();
+      expect(await ask()).toEqual({ fromIndex: 160, fetched: 0 });
+      // A process of the older version goes on beside us.
+      await writeLines();
+      expect(await ask()).toEqual({ fromIndex: 160, fetched: 0 });
+    });
+
+    const filesOf = async (month: string) => {
+      const keys: string[] = [];
+      for await (const { key } of place.store.list(indexPrefix(JOB, month))) keys.push(key);
+      return keys;
+    };
+    const publish = (store: ObjectStore, receipts: readonly Receipt[]) =>
+      inParallel(receipts, 16, async (receipt) => {
+        await store.putIf(receiptKey(receipt), jsonBytes(receipt), null);
+      });
+
+    test('what was published is read without fetching it, and put into the index once', async () => {
+      const { store } = place;
+      const journal = withIndexJournal({ ...store, close: async () => {} }, silentLog);
+      const dates = [FROM, addDays(FROM, 1)];
+      const receipts = dates.flatMap((date) =>
+        VESSELS.map((vessel) => makeReceipt({ job: JOB, vessel, date })),
+      );
+      await publish(journal, receipts);
+      expect(await filesOf('2026-01')).toEqual([]);
+      await journal.close();
+      const [piece] = await filesOf('2026-01');
+      expect(piece).toMatch(/^_index\/measurements\/2026-01\/.+[.]columns$/);
+      // Replaced by somebody else since.
+      await rewrite(makeReceipt(day(3), { epoch: 2, rows: 7_654_321 }));
+      expect(await ask({ writeIndex: false })).toEqual({ fromIndex: 79, fetched: 1 });
+      expect(await filesOf('2026-01')).toEqual([piece]);
+      expect(await ask()).toEqual({ fromIndex: 79, fetched: 1 });
+      expect(await filesOf('2026-01')).toEqual([january]);
+      expect(await ask()).toEqual({ fromIndex: 80, fetched: 0 });
+    });
+
+    test('few receipts are no piece of an index, and one that cannot be written is no failure', async () => {
+      const { store } = place;
+      const quiet = { ...store, close: async () => {} };
+      const journal = withIndexJournal(quiet, silentLog);
+      await publish(
+        journal,
+        VESSELS.map((vessel) => makeReceipt({ job: JOB, vessel, date: FROM })),
+      );
+      await journal.close();
+      expect(await filesOf('2026-01')).toEqual([]);
+      const fails = { ...quiet, put: () => Promise.reject(new DataError('no', 'read only')) };
+      const failing = withIndexJournal(fails, silentLog);
+      const dates = datesBetween('2026-01-01', '2026-01-15');
+      await publish(
+        failing,
+        dates.flatMap((date) => VESSELS.map((vessel) => makeReceipt({ job: JOB, vessel, date }))),
+      );
+      await failing.close();
+      expect(await filesOf('2026-01')).toEqual([]);
+      expect(await ask({ days: 1 })).toEqual({ fromIndex: 0, fetched: 40 });
+    });
+
+    test('a receipt that lacks something is read itself every time', async () => {
+      await writeLedger();
+      const { startedAt: _, ...receipt } = makeReceipt(day(7));
+      await place.store.put(receiptKey(day(7)), jsonBytes(receipt));
+      await ask();
+      expect(await ask()).toEqual({ fromIndex: 159, fetched: 1 });
+    });
 
     test('an index that cannot be written is no failure', async () => {
       await writeLedger();
@@ -203,6 +305,7 @@ describe.each([['local', localPlace], ...(s3 === undefined ? [] : [['S3', s3Plac
         dates: datesBetween(FROM, addDays(FROM, 4)),
         writeIndex: true,
         log: silentLog,
+        members: [],
         project: () => true,
       });
       expect(answer.receipts.size).toBe(158);

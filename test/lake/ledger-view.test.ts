@@ -70,3 +70,34 @@ test('the first date is that of the oldest receipt', async () => {
   expect(await view.firstDate(JOB)).toBe('2024-12-31');
   expect(await view.firstDate('statistics')).toBeUndefined();
 });
+
+test('receipts are read once, and only those of the vessels that matter', async () => {
+  await using ledger = await openLedger();
+  const { view, calls, publish } = ledger;
+  const date = '2026-01-05';
+  const some = { vessels: new Set(VESSELS.slice(0, 1)) };
+  await publish(date, VESSELS);
+  expect((await view.ofDate(JOB, date, some)).size).toBe(1);
+  expect(calls.gets).toBe(1);
+  expect((await view.ofDate(JOB, date)).size).toBe(3);
+  expect(calls.gets).toBe(3);
+  // What is remembered is answered, whoever is asked for.
+  expect((await view.ofDate(JOB, date, some)).size).toBe(3);
+  expect(calls.gets).toBe(3);
+  await publish(date, VESSELS.slice(1, 2));
+  expect((await view.ofDate(JOB, date, some)).size).toBe(2);
+  expect(calls.gets).toBe(3);
+});
+
+test('a look for once leaves what others remember, and nothing of its own', async () => {
+  await using ledger = await openLedger();
+  const { view, calls, publish } = ledger;
+  const [known, unknown] = ['2026-01-05', '2026-01-06'] as const;
+  for (const date of [known, unknown]) await publish(date, VESSELS);
+  await view.ofDate(JOB, known);
+  for (const _ of [1, 2]) {
+    expect((await view.ofDate(JOB, known, { isOnce: true })).size).toBe(3);
+    expect((await view.ofDate(JOB, unknown, { isOnce: true })).size).toBe(3);
+  }
+  expect(calls.gets).toBe(3 + 2 * 3);
+});

@@ -25,7 +25,7 @@ afterEach(async () => {
 function open(over: Partial<Parameters<typeof createPartUpload>[0]> = {}) {
   const sizes = { rowGroupRows: 10, partBytes: 100 };
   const nonce = () => `nonce-${nonces++}`;
-  return createPartUpload({ store, day, sizes, nonce, ...over });
+  return createPartUpload({ store, day, sizes, nonce, layout: 'plain', ...over });
 }
 
 function group(bytes: number, letter: string): EncodedRowGroup {

@@ -28,16 +28,18 @@ test('a metadata snapshot is due on its own day only', () => {
 
 test('vessel-days are done, stale, missing or not due by the ledger and the clock', () => {
   const hashes: Record<string, string> = { '2026-01-03': 'now', '2026-01-04': 'before' };
-  const planned = planVesselDays({
-    job,
-    vessels: ['IMO9321483'],
-    from: '2026-01-03',
-    to: '2026-01-07',
-    nowMs: at('2026-01-06T12:00:00Z'),
-    settingsHash: 'now',
-    receiptOf: ({ date }) =>
-      hashes[date] === undefined ? undefined : { settingsHash: hashes[date], proof: 'exact' },
-  });
+  const planned = [
+    ...planVesselDays({
+      job,
+      vessels: ['IMO9321483'],
+      from: '2026-01-03',
+      to: '2026-01-07',
+      nowMs: at('2026-01-06T12:00:00Z'),
+      settingsHash: 'now',
+      receiptOf: ({ date }) =>
+        hashes[date] === undefined ? undefined : { settingsHash: hashes[date], proof: 'exact' },
+    }),
+  ];
   expect(planned.map(({ day, state }) => [day.date, state])).toEqual([
     ['2026-01-03', 'done'],
     ['2026-01-04', 'stale'],
@@ -59,15 +61,18 @@ test.for<[asked: Job['verify'], done: Proof[]]>([
 });
 
 test('a snapshot of a day that is over stays, whatever the settings say now', () => {
-  const planned = planVesselDays({
-    job: { ...job, name: 'metadata', dataset: 'metadata' },
-    vessels: ['IMO9321483'],
-    from: '2026-01-03',
-    to: '2026-01-05',
-    nowMs: at('2026-01-06T12:00:00Z'),
-    settingsHash: 'now',
-    receiptOf: ({ date }) => (date === '2026-01-03' ? { settingsHash: 'before', proof: 'exact' } : undefined),
-  });
+  const planned = [
+    ...planVesselDays({
+      job: { ...job, name: 'metadata', dataset: 'metadata' },
+      vessels: ['IMO9321483'],
+      from: '2026-01-03',
+      to: '2026-01-05',
+      nowMs: at('2026-01-06T12:00:00Z'),
+      settingsHash: 'now',
+      receiptOf: ({ date }) =>
+        date === '2026-01-03' ? { settingsHash: 'before', proof: 'exact' } : undefined,
+    }),
+  ];
   expect(planned.map(({ state }) => state)).toEqual(['done', 'not-due']);
 });
 

@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { DayCounts } from '../../src/model/index.ts';
 import type { DayTotals, SeriesTotal } from '../../src/proof/day-totals.ts';
-import { describeChanges, findChanges, seriesTotals, totalsDigest } from '../../src/proof/day-totals.ts';
+import {
+  describeChanges,
+  findChanges,
+  seriesTotals,
+  totalsDigest,
+  totalsOf,
+} from '../../src/proof/day-totals.ts';
 
 const total = (count: number, firstMicros?: number, lastMicros?: number): SeriesTotal => ({
   count,
@@ -21,6 +28,18 @@ test('hours add up to the day', () => {
     b: [[0, 0, 0, 0]],
   });
   expect([...day]).toEqual([['a', total(7, 30, 200)]]);
+});
+
+test('counts at hand have the totals of their detail', () => {
+  const counts = new DayCounts(1_000_000);
+  counts.addHour('a', 3, { count: 5, firstMicros: 1_000_100, lastMicros: 1_000_200 });
+  counts.addHour('a', 1, { count: 2, firstMicros: 1_000_030, lastMicros: 1_000_040 });
+  counts.addHour('b', 23, { count: 1, firstMicros: 1_000_000, lastMicros: 1_000_000 });
+  expect([...totalsOf(counts)]).toEqual([
+    ['a', total(7, 30, 200)],
+    ['b', total(1, 0, 0)],
+  ]);
+  expect(totalsOf(counts)).toEqual(seriesTotals(counts.toJson()));
 });
 
 test('what changed, by series', () => {

@@ -1,13 +1,18 @@
-/** Tables of statistics: what a spreadsheet or a browser would run is text. */
+/** Statistics as text: JSON written byte by byte, and tables in which what a spreadsheet or a browser would run is text. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { MICROS_PER_DAY, microsToIso } from '../../src/model/index.ts';
 import { statisticsBody } from '../../src/service/statistics-body.ts';
+import { TIME_BYTES, TimeWriter } from '../../src/service/text-bytes.ts';
 
 /** One row: an id, a last value as JSON, and a minimum. */
 async function table(format: 'csv' | 'html', id: string, json: string, min = '-5.5'): Promise<string> {
   async function* batches() {
-    const values = [['last_val', json] as const, ['min', min] as const];
-    yield [{ startMicros: 0, id, domain: 'flat', values: [...values] }];
+    const values = new Map([
+      ['last_val', json],
+      ['min', min],
+    ]);
+    yield [{ start: 0, series: { id }, values: { value: (aggregation: string) => values.get(aggregation) } }];
   }
   const layout = { shape: 'array', format, aggregations: ['last_val', 'min'] } as const;
   let body = '';
@@ -65,5 +70,59 @@ describe('html', () => {
     expect(body).toContain(`<td>${escaped}</td><td>${escaped}</td><td>-5.5</td>`);
     const object = await table('html', 'a', JSON.stringify({ '<b>': "'" }));
     expect(object).toContain('<td>{&quot;&lt;b&gt;&quot;:&quot;&#39;&quot;}</td>');
+  });
+});
+
+describe('json', () => {
+  test('is what JSON.stringify writes, whatever the texts and how long they are', async () => {
+    const text = fc.string({ unit: 'binary', maxLength: 300 });
+    const result = fc.record({ id: text, last: fc.option(text, { nil: undefined }), count: fc.nat() });
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(result)), async (batches) => {
+        async function* results() {
+          for (const batch of batches)
+            yield batch.map(({ id, last, count }) => {
+              const json = new Map([['count', String(count)]]);
+              if (last !== undefined) json.set('last_val', JSON.stringify(last));
+              const values = {
+                firstMicros: count,
+                lastMicros: 2 * count,
+                value: (name: string) => json.get(name),
+              };
+              return { start: count, series: { id }, values };
+            });
+        }
+        const aggregations = ['last_val', 'count', 'first_time', 'last_time'] as const;
+        let body = '';
+        const layout = { shape: 'array', format: 'json', aggregations } as const;
+        for await (const piece of statisticsBody(results() as never, layout))
+          body += Buffer.from(piece as Uint8Array).toString();
+        const expected = batches.flat().map(({ id, last, count }) => ({
+          timestamp: microsToIso(count),
+          id,
+          aggregations: {
+            ...(last === undefined ? {} : { last_val: last }),
+            ...{ count, first_time: microsToIso(count), last_time: microsToIso(2 * count) },
+          },
+        }));
+        expect(body).toBe(JSON.stringify(expected));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test('times are written as they are elsewhere, in any order', () => {
+    const anyTime = fc.integer({ min: 0, max: 80_000 * MICROS_PER_DAY });
+    const near = fc.tuple(anyTime, fc.array(fc.integer({ min: -200_000_000, max: 200_000_000 })));
+    fc.assert(
+      fc.property(near, ([first, steps]) => {
+        const writer = new TimeWriter();
+        const out = Buffer.alloc(TIME_BYTES);
+        for (const micros of [first, ...steps.map((step) => Math.abs(first + step))]) {
+          writer.write(out, 0, micros);
+          expect(`${out}Z`).toBe(microsToIso(micros));
+        }
+      }),
+    );
   });
 });

@@ -75,15 +75,17 @@ async function* scaledCounts(
 ): AsyncGenerator<Chunk> {
   const told = (count: string) => Math.max(0, Math.round(Number(count) * scale + offset));
   for await (const chunk of body)
-    yield String(chunk).replace(
-      /([":/]count":)(\d+)(?:,"first_time":("[^"]*"),"last_time":("[^"]*"))?/gi,
-      (_, key: string, count: string, first?: string, last?: string) => {
-        const lie = told(count);
-        if (first === undefined) return `${key}${lie}`;
-        const [from, to] = lie === 0 ? ['null', 'null'] : [first, lie === 1 ? first : last];
-        return `${key}${lie},"first_time":${from},"last_time":${to}`;
-      },
-    );
+    yield Buffer.from(chunk as Uint8Array)
+      .toString()
+      .replace(
+        /([":/]count":)(\d+)(?:,"first_time":("[^"]*"),"last_time":("[^"]*"))?/gi,
+        (_, key: string, count: string, first?: string, last?: string) => {
+          const lie = told(count);
+          if (first === undefined) return `${key}${lie}`;
+          const [from, to] = lie === 0 ? ['null', 'null'] : [first, lie === 1 ? first : last];
+          return `${key}${lie},"first_time":${from},"last_time":${to}`;
+        },
+      );
 }
 
 /** The first `bytes` bytes. */

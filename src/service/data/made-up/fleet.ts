@@ -4,7 +4,7 @@ import type { SeriesRecord } from '../source.ts';
 import { hashText, mix2, uuidFrom } from './random.ts';
 import type { Cadence, SeriesTemplate } from './template.ts';
 import { vesselTemplates } from './templates.ts';
-import type { VesselParticulars } from './voyage.ts';
+import type { VesselParticulars } from './trip.ts';
 import { vesselParticulars } from './voyage.ts';
 
 export interface FleetOptions {

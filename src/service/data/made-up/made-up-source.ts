@@ -15,9 +15,11 @@ import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from '../s
 import type { FleetOptions, FleetSeries, FleetVessel } from './fleet.ts';
 import { fleetSeries, fleetVessels } from './fleet.ts';
 import { mix, mix2, unit } from './random.ts';
+import { KeySorter } from './sort-keys.ts';
+import { FLEET_EPOCH_MINUTE } from './trip.ts';
 import type { ReadingMaker } from './values.ts';
 import { createReadingMaker } from './values.ts';
-import { FLEET_EPOCH_MINUTE, Voyage } from './voyage.ts';
+import { Voyage } from './voyage.ts';
 
 /** Readings aimed at in one slice. */
 const SLICE_READINGS = 32_768;
@@ -62,8 +64,10 @@ export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
     const toMicros = Math.min(range.toMicros, options.nowMs() * MICROS_PER_MILLI);
     let fromMicros = Math.max(range.fromMicros, FLEET_EPOCH_MINUTE * 60 * MICROS_PER_MILLI * 1000);
     const { selected, makers } = await resolve(records, byId, voyages, work);
-    const sliceMicros = sliceLength(selected);
-    const writer = new SliceWriter(selected, makers, isSilent, need, work);
+    const perMicro = readingsPerMicro(selected);
+    const sliceMicros = sliceLength(perMicro, selected.length);
+    const readings = Math.ceil(perMicro * Math.min(sliceMicros, Math.max(0, toMicros - fromMicros)));
+    const writer = new SliceWriter(selected, makers, isSilent, need, work, readings);
     while (fromMicros < toMicros) {
       if (work.isDue()) await work.pause();
       // Slices do not cross midnight: slots are counted from there.
@@ -95,11 +99,16 @@ async function resolve(
   return { selected, makers };
 }
 
-function sliceLength(selected: readonly FleetSeries[]): number {
+/** As many as there are at most, but for timestamps that come twice. */
+function readingsPerMicro(selected: readonly FleetSeries[]): number {
   let perMicro = 0;
   for (const series of selected) perMicro += 1 / series.slotMicros;
+  return perMicro;
+}
+
+function sliceLength(perMicro: number, seriesCount: number): number {
   if (perMicro === 0) return MICROS_PER_DAY;
-  const longest = Math.min(MICROS_PER_DAY, Math.floor(Number.MAX_SAFE_INTEGER / keyFactor(selected.length)));
+  const longest = Math.min(MICROS_PER_DAY, Math.floor(Number.MAX_SAFE_INTEGER / keyFactor(seriesCount)));
   return Math.max(1_000, Math.min(longest, Math.round(SLICE_READINGS / perMicro)));
 }
 
@@ -116,9 +125,10 @@ class SliceWriter {
   readonly #isSilent: (vessel: string, date: string) => boolean;
   readonly #need: ReadingsNeed;
   readonly #work: Work;
-  readonly #builder = new BatchBuilder(SLICE_READINGS + 4096);
+  readonly #builder: BatchBuilder;
   readonly #keyFactor: number;
-  #keys = new Float64Array(SLICE_READINGS + 4096);
+  readonly #sorter = new KeySorter();
+  #keys: Float64Array;
   #count = 0;
 
   constructor(
@@ -127,7 +137,13 @@ class SliceWriter {
     isSilent: (vessel: string, date: string) => boolean,
     need: ReadingsNeed,
     work: Work,
+    /** That a slice has, about. */
+    readings: number,
   ) {
+    // Some more of each, for a series may have one reading more in a slice than another.
+    const room = Math.ceil(readings * 1.05) + 2 * series.length;
+    this.#builder = new BatchBuilder(room);
+    this.#keys = new Float64Array(room);
     this.#series = series;
     this.#makers = makers;
     this.#work = work;
@@ -159,7 +175,8 @@ class SliceWriter {
       if (this.#work.isDue()) await this.#work.pause();
       if (!this.#need.interleaved) await this.#emit(dayMicros, fromMicros);
     }
-    if (this.#need.interleaved) this.#keys.subarray(0, this.#count).sort();
+    if (this.#need.interleaved)
+      this.#sorter.sort(this.#keys, this.#count, (toMicros - fromMicros) * this.#keyFactor);
     await this.#emit(dayMicros, fromMicros);
     return this.#builder.batch;
   }

@@ -4,14 +4,9 @@ import type { BatchBuilder } from '../batch-builder.ts';
 import type { FleetSeries } from './fleet.ts';
 import { mix, mix2, unit } from './random.ts';
 import type { CounterRule, JsonRule, NumberRule } from './template.ts';
-import type { Driver, Voyage } from './voyage.ts';
-import { DRIVERS } from './voyage.ts';
+import type { DriverLine, Voyage } from './voyage.ts';
 
-const MICROS_PER_MINUTE = 60_000_000;
 const HALF_HOUR = MICROS_PER_HOUR / 2;
-/** What would turn by interpolation across north is taken at the minute mark. */
-const STEPPED: ReadonlySet<Driver> = new Set(['heading', 'windDirection', 'atSea']);
-
 /**
  * Makes the readings of one series: pure in series and time. `hash` belongs to the slot; `copy` is 1 for the
  * second reading of the same instant, whose value is the same or a step higher.
@@ -27,38 +22,6 @@ export function createReadingMaker(series: FleetSeries, voyage: Voyage): Reading
   return new JsonMaker(series, rule, voyage);
 }
 
-/** One driver over time, with the hour at hand kept: readings come in order. */
-class DriverLine {
-  readonly #voyage: Voyage;
-  readonly #index: number;
-  readonly #stepped: boolean;
-  #hour = Number.NaN;
-  #hourMicros = 0;
-  #table: Float64Array = new Float64Array(0);
-
-  constructor(voyage: Voyage, driver: Driver) {
-    this.#voyage = voyage;
-    this.#index = DRIVERS.indexOf(driver);
-    this.#stepped = STEPPED.has(driver);
-  }
-
-  /** Between minute marks on a straight line. */
-  at(micros: Micros): number {
-    const hour = Math.floor(micros / MICROS_PER_HOUR);
-    if (hour !== this.#hour) {
-      this.#hour = hour;
-      this.#hourMicros = hour * MICROS_PER_HOUR;
-      this.#table = this.#voyage.hour(hour);
-    }
-    const minutes = (micros - this.#hourMicros) / MICROS_PER_MINUTE;
-    const minute = minutes | 0;
-    const at = minute * DRIVERS.length + this.#index;
-    const value = this.#table[at]!;
-    if (this.#stepped) return value;
-    return value + (this.#table[at + DRIVERS.length]! - value) * (minutes - minute);
-  }
-}
-
 class NumberMaker implements ReadingMaker {
   readonly #line: DriverLine;
   readonly #rule: NumberRule;
@@ -67,7 +30,7 @@ class NumberMaker implements ReadingMaker {
   readonly #scale: number;
 
   constructor(series: FleetSeries, rule: NumberRule, voyage: Voyage) {
-    this.#line = new DriverLine(voyage, rule.driver);
+    this.#line = voyage.line(rule.driver);
     this.#rule = rule;
     this.#low = series.template.low ?? Number.NEGATIVE_INFINITY;
     this.#high = series.template.high ?? Number.POSITIVE_INFINITY;
@@ -95,7 +58,7 @@ class CounterMaker implements ReadingMaker {
   readonly #rule: CounterRule;
 
   constructor(rule: CounterRule, voyage: Voyage) {
-    this.#line = new DriverLine(voyage, rule.driver);
+    this.#line = voyage.line(rule.driver);
     this.#rule = rule;
   }
 
@@ -115,8 +78,8 @@ class JsonMaker implements ReadingMaker {
     this.#seed = series.seed;
     this.#rule = rule;
     const driver = rule.kind === 'position' ? 'latitude' : (rule.driver ?? 'constant');
-    this.#line = new DriverLine(voyage, driver);
-    this.#secondLine = new DriverLine(voyage, 'longitude');
+    this.#line = voyage.line(driver);
+    this.#secondLine = voyage.line('longitude');
   }
 
   append(builder: BatchBuilder, micros: Micros, code: number, hash: number): void {

@@ -1,0 +1,67 @@
+/** The last part of a day's upload, and what publishing it will change in the job's table. */
+import type { Claim } from '../lake/claim.ts';
+import type { PartUpload } from '../lake/parts.ts';
+import type { Receipt, SealedDay, TableChange } from '../model/index.ts';
+import { fileStatistics } from '../table/statistics.ts';
+import type { ExportPorts } from './ports.ts';
+
+/** Where the day goes: part of a sealed day. */
+type Destination = Pick<SealedDay, 'upload' | 'parts' | 'table'> & {
+  /** An unchanged day keeps what its receipt says of object and table. */
+  readonly kept?: Pick<Receipt, 'object' | 'table'>;
+};
+
+interface FinishOptions {
+  readonly claim: Claim;
+  readonly parts: PartUpload;
+  readonly published: Receipt | undefined;
+  /** Undefined: the day has no rows. */
+  readonly footer: Uint8Array | undefined;
+  /** The end of a file without rows, which a plain lake puts in the place of one with rows. */
+  readonly emptyFooter: () => Uint8Array;
+}
+
+/** Upload what is pending. In a delta lake a day without rows has no file, and one that has not changed no new one. */
+export async function finishUpload(ports: ExportPorts, options: FinishOptions): Promise<Destination> {
+  const { claim, parts, footer, emptyFooter } = options;
+  if (claim.table !== undefined) return await finishTableFile(ports, options, claim.table.version);
+  if (footer !== undefined) await parts.finish(footer);
+  else if (claim.objectVersion) await parts.finish(emptyFooter());
+  return { upload: parts.upload ?? null, parts: [...parts.parts] };
+}
+
+async function finishTableFile(
+  { clock }: ExportPorts,
+  { claim, parts, published, footer }: FinishOptions,
+  since: number,
+): Promise<Destination> {
+  const remove = claim.replacedFiles;
+  if (footer === undefined)
+    return { upload: null, parts: [], table: remove.length === 0 ? null : { remove, add: null, since } };
+  await parts.finish(footer);
+  const upload = parts.upload!;
+  if (published !== undefined && isUnchanged(published, remove, parts)) {
+    await parts.abort();
+    const { object, table } = published;
+    return { upload: null, parts: [], table: null, kept: { object, ...(table && { table }) } };
+  }
+  const sizeBytes = parts.parts.reduce((sum, part) => sum + part.sizeBytes, 0);
+  const stats = fileStatistics(footer, upload.key);
+  const add = { key: upload.key, sizeBytes, modifiedMs: clock.nowMs(), stats };
+  return { upload, parts: [...parts.parts], table: { remove, add, since } };
+}
+
+/** The same bytes are in the table, under the name that the receipt has. */
+function isUnchanged(
+  { object }: Receipt,
+  files: TableChange['remove'],
+  { parts }: Pick<PartUpload, 'parts'>,
+): boolean {
+  return (
+    object !== null &&
+    files.length === 1 &&
+    files[0]!.key === object.key &&
+    parts.length === object.parts.length &&
+    parts.every(({ sha256 }, i) => sha256 === object.parts[i]!.sha256)
+  );
+}

@@ -1,0 +1,95 @@
+/** What the index keeps of each receipt, and the columns that it is kept in. */
+import type { Receipt } from '../model/index.ts';
+import { detailKey } from './keys.ts';
+import type { ReceiptVersion } from './ledger.ts';
+import { isCount, isSha256, isText, RECEIPT, RECEIPT_ADDED } from './shapes.ts';
+
+/** What the index keeps of a receipt. */
+type IndexedReceipt = Pick<
+  Receipt,
+  | ('job' | 'vessel' | 'date' | 'epoch' | 'settingsHash' | 'proof' | 'rows' | 'startedAt' | 'finishedAt')
+  | ('source' | 'detail' | 'selectedSeries' | 'remark' | 'unlisted')
+> & {
+  /** Of the published object; 0 where there is none. */
+  readonly objectBytes: number;
+};
+export type IndexedMember = Exclude<keyof IndexedReceipt, 'job' | 'vessel' | 'date'>;
+
+/** A receipt in the index, and what it was listed as when it was read. */
+export type IndexRow = IndexedReceipt & { readonly listed: ReceiptVersion };
+
+export function toIndexRow(receipt: Receipt, listed: ReceiptVersion): IndexRow {
+  const { job, vessel, date, epoch, settingsHash, proof, rows, startedAt, finishedAt } = receipt;
+  const { source, detail, selectedSeries, remark, unlisted, object } = receipt;
+  return {
+    ...{ job, vessel, date, epoch, settingsHash, proof, rows, startedAt, finishedAt, source, detail },
+    ...(selectedSeries !== undefined && { selectedSeries }),
+    ...(remark !== undefined && { remark }),
+    ...(unlisted !== undefined && { unlisted }),
+    objectBytes: object?.sizeBytes ?? 0,
+    listed: { sizeBytes: listed.sizeBytes, tag: listed.tag },
+  };
+}
+
+export interface Column {
+  readonly of: (row: IndexRow) => unknown;
+  readonly isRight: (value: unknown) => boolean;
+  /** Has few different values: they are written once. */
+  readonly isRepeated?: boolean;
+  /** May have no value; null stands for it. */
+  readonly isOptional?: boolean;
+}
+
+const right = (member: string) => (RECEIPT[member] ?? RECEIPT_ADDED[member])![0];
+
+export const COLUMNS = {
+  vessel: { of: ({ vessel }) => vessel, isRight: right('vessel'), isRepeated: true },
+  date: { of: ({ date }) => date, isRight: right('date'), isRepeated: true },
+  listedBytes: { of: ({ listed }) => listed.sizeBytes, isRight: isCount },
+  tag: { of: ({ listed }) => listed.tag, isRight: isText },
+  epoch: { of: ({ epoch }) => epoch, isRight: right('epoch') },
+  settingsHash: { of: ({ settingsHash }) => settingsHash, isRight: right('settingsHash'), isRepeated: true },
+  proof: { of: ({ proof }) => proof, isRight: right('proof'), isRepeated: true },
+  rows: { of: ({ rows }) => rows, isRight: right('rows') },
+  objectBytes: { of: ({ objectBytes }) => objectBytes, isRight: isCount },
+  startedAt: { of: ({ startedAt }) => startedAt, isRight: right('startedAt') },
+  finishedAt: { of: ({ finishedAt }) => finishedAt, isRight: right('finishedAt') },
+  selectedSeries: {
+    of: ({ selectedSeries }) => selectedSeries,
+    isRight: right('selectedSeries'),
+    isOptional: true,
+  },
+  unlisted: { of: ({ unlisted }) => unlisted, isRight: right('unlisted'), isOptional: true },
+  remark: { of: ({ remark }) => remark, isRight: right('remark'), isOptional: true },
+  sourceRows: { of: ({ source }) => source?.rows, isRight: isCount, isOptional: true },
+  askedAt: { of: ({ source }) => source?.askedAt, isRight: right('finishedAt'), isOptional: true },
+  totalsSha256: { of: ({ source }) => source?.totalsSha256, isRight: isSha256, isOptional: true },
+  detailSha256: { of: ({ detail }) => detail?.sha256, isRight: isSha256, isOptional: true },
+  /** Where it is not the usual one. */
+  detailKey: {
+    of: (row) => (row.detail?.key === detailKey(row) ? undefined : row.detail?.key),
+    isRight: isText,
+    isOptional: true,
+  },
+} as const satisfies Record<string, Column>;
+export type ColumnName = keyof typeof COLUMNS;
+
+/** The columns that a member is put together from, beside those that every reader needs. */
+const COLUMNS_OF: Readonly<Record<IndexedMember, readonly ColumnName[]>> = {
+  epoch: ['epoch'],
+  settingsHash: ['settingsHash'],
+  proof: ['proof'],
+  rows: ['rows'],
+  objectBytes: ['objectBytes'],
+  startedAt: ['startedAt'],
+  finishedAt: ['finishedAt'],
+  selectedSeries: ['selectedSeries'],
+  unlisted: ['unlisted'],
+  remark: ['remark'],
+  source: ['sourceRows', 'askedAt', 'totalsSha256'],
+  detail: ['detailSha256', 'detailKey'],
+};
+export const ALL_MEMBERS = Object.keys(COLUMNS_OF) as IndexedMember[];
+
+/** The rows of an index, with those members alone that were asked for. */
+export type IndexedPart<M extends IndexedMember> = Pick<IndexedReceipt, M | 'job' | 'vessel' | 'date'>;

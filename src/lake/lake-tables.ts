@@ -1,0 +1,49 @@
+/** The tables of a delta lake: one for each job, opened when its first vessel-day begins. */
+import type { Clock, Log } from '../model/index.ts';
+import type { ObjectStore } from '../store/store.ts';
+import type { TableContent } from '../table/schema.ts';
+import { openTable } from '../table/table.ts';
+import { JobTable } from './job-table.ts';
+import { objectPrefix } from './keys.ts';
+
+export interface LakeTables {
+  /**
+   * A job's table, made or given more columns where that is needed. Throws RefusedError `table-schema` where it cannot
+   * take what the job exports now, and what the store throws.
+   */
+  open(content: TableContent): Promise<JobTable>;
+  /** Whatever was begun has ended. */
+  close(): Promise<void>;
+}
+
+interface LakeTablesPorts {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function createLakeTables(ports: LakeTablesPorts): LakeTables {
+  const opened = new Map<string, Promise<JobTable>>();
+
+  async function open(content: TableContent): Promise<JobTable> {
+    const prefix = objectPrefix(content.job);
+    const table = new JobTable({ ...ports, prefix, table: await openTable({ ...ports, prefix }) });
+    await table.prepare(content);
+    return table;
+  }
+
+  return {
+    async open(content) {
+      let table = opened.get(content.job);
+      if (table === undefined) {
+        table = open(content);
+        opened.set(content.job, table);
+        table.catch(() => opened.delete(content.job));
+      }
+      return await table;
+    },
+    async close() {
+      for (const table of opened.values()) await (await table.catch(() => undefined))?.close();
+    },
+  };
+}

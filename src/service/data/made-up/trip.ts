@@ -1,0 +1,108 @@
+/** One round trip of a made-up vessel, minute by minute: how fast it is, and what has summed up since it began. */
+import { mix2, unit } from './random.ts';
+
+/** No made-up reading is older. */
+export const FLEET_EPOCH_MINUTE = Date.UTC(2020, 0, 1) / 60_000;
+/** Minutes from port to full speed, and back. */
+const RAMP = 90;
+/** Sums are kept for every so many minutes, and added up from there: whole fleets would fill the memory otherwise. */
+const MARK_MINUTES = 64;
+
+/** Size and trade of one vessel. */
+export interface VesselParticulars {
+  readonly ratedPowerKw: number;
+  readonly ratedRpm: number;
+  readonly serviceSpeedKnots: number;
+  /** Latitude and longitude of both ports. */
+  readonly route: readonly [number, number, number, number];
+  readonly seed: number;
+}
+
+/** What sums up on a trip: nautical miles, kg of fuel, revolutions, and running hours. */
+export type Sum = 'distance' | 'fuel' | 'revolutions' | 'hours';
+
+/** Of one minute at a speed. */
+const PER_MINUTE: Readonly<Record<Sum, (vessel: VesselParticulars, knots: number) => number>> = {
+  distance: (_, knots) => knots / 60,
+  fuel: (vessel, knots) => fuelRateAt(vessel, knots) / 60,
+  revolutions: (vessel, knots) => vessel.ratedRpm * (knots / vessel.serviceSpeedKnots) * 0.95,
+  hours: (_, knots) => (knots > 0.1 ? 1 / 60 : 0),
+};
+
+/** Out and back, with a stay in both ports. */
+export class Trip {
+  readonly minutes: number;
+  /** When a trip began, counted from 1970. */
+  readonly startMinute: number;
+  readonly #vessel: VesselParticulars;
+  readonly #portMinutes: readonly [number, number];
+  readonly #seaMinutes: number;
+  readonly #marks = new Map<Sum, Float64Array>();
+
+  constructor(vessel: VesselParticulars) {
+    const [fromLat, fromLon, toLat, toLon] = vessel.route;
+    const northMiles = (toLat - fromLat) * 60;
+    const eastMiles = (toLon - fromLon) * 60 * Math.cos((((fromLat + toLat) / 2) * Math.PI) / 180);
+    const legMiles = Math.hypot(northMiles, eastMiles);
+    const portMinutes = (n: number) => Math.round(60 * (9 + 22 * unit(mix2(vessel.seed, 31 + n))));
+    this.#vessel = vessel;
+    this.#seaMinutes = Math.max(60, Math.round((legMiles / vessel.serviceSpeedKnots) * 60) - RAMP);
+    this.#portMinutes = [portMinutes(0), portMinutes(1)];
+    this.minutes = this.#portMinutes[0] + this.#portMinutes[1] + 2 * (this.#seaMinutes + 2 * RAMP);
+    this.startMinute = FLEET_EPOCH_MINUTE - Math.round(this.minutes * unit(mix2(vessel.seed, 33)));
+  }
+
+  /** Knots in a minute of the trip. */
+  speed(minute: number): number {
+    const knots = this.#vessel.serviceSpeedKnots;
+    const [outPort, backPort] = this.#portMinutes;
+    const legMinutes = this.#seaMinutes + 2 * RAMP;
+    const isOut = minute < outPort + legMinutes;
+    const underWay = isOut ? minute - outPort : minute - outPort - legMinutes - backPort;
+    if (underWay < 0) return 0;
+    if (underWay < RAMP) return (knots * (underWay + 1)) / (RAMP + 1);
+    const afterSea = underWay - RAMP - this.#seaMinutes;
+    return afterSea < 0 ? knots : (knots * (RAMP - afterSea)) / (RAMP + 1);
+  }
+
+  /** Up to the start of a minute of the trip; up to its end for `minutes`. */
+  sum(sum: Sum, minute: number): number {
+    let marks = this.#marks.get(sum);
+    if (marks === undefined) {
+      marks = this.#mark(sum);
+      this.#marks.set(sum, marks);
+    }
+    const mark = Math.floor(minute / MARK_MINUTES);
+    return this.#add(sum, marks[mark]!, mark * MARK_MINUTES, minute);
+  }
+
+  #mark(sum: Sum): Float64Array {
+    const marks = new Float64Array(Math.floor(this.minutes / MARK_MINUTES) + 1);
+    for (let mark = 1; mark < marks.length; mark++)
+      marks[mark] = this.#add(sum, marks[mark - 1]!, (mark - 1) * MARK_MINUTES, mark * MARK_MINUTES);
+    return marks;
+  }
+
+  /** Minute after minute in one order, so that it is the same sum from whichever mark. */
+  #add(sum: Sum, before: number, from: number, to: number): number {
+    const perMinute = PER_MINUTE[sum];
+    let after = before;
+    for (let minute = from; minute < to; minute++) after += perMinute(this.#vessel, this.speed(minute));
+    return after;
+  }
+}
+
+/** Shaft power in kW: the propeller law, 82 % of the rating at service speed. */
+export function powerAt(vessel: VesselParticulars, knots: number): number {
+  return 0.82 * vessel.ratedPowerKw * (knots / vessel.serviceSpeedKnots) ** 3;
+}
+
+/** g/kWh: best near 75 % load. */
+export function specificFuel(loadPercent: number): number {
+  return 168 + 30 * (loadPercent / 100 - 0.75) ** 2;
+}
+
+function fuelRateAt(vessel: VesselParticulars, knots: number): number {
+  const power = powerAt(vessel, knots);
+  return (power * specificFuel((100 * power) / vessel.ratedPowerKw)) / 1000;
+}

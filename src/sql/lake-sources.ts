@@ -1,0 +1,68 @@
+/** Which jobs of a lake are asked, and what their relations are called. */
+
+import { MEASUREMENT_COLUMNS, METADATA_COLUMNS, statisticsColumns } from '../encode/columns.ts';
+import { ConfigError } from '../errors.ts';
+import { keyPrefix, objectPrefix } from '../lake/keys.ts';
+import type { Dataset, Job } from '../model/index.ts';
+import type { ObjectStore } from '../store/store.ts';
+import { columnName } from '../views/column-names.ts';
+import type { Source } from '../views/dialect.ts';
+import { VIEWS } from '../views/views.ts';
+
+const DATASETS: readonly Dataset[] = ['metadata', 'measurements', 'statistics'];
+
+interface LakeSources {
+  readonly sources: readonly Source[];
+  readonly receiptJobs: readonly string[];
+  /** Jobs that were left out for want of objects. */
+  readonly empty: readonly Job[];
+}
+
+/**
+ * One job per dataset: the one that is named, the only one, or the one that is called like its dataset. `named` is part
+ * of `jobs`. Throws ConfigError `usage` where that does not decide.
+ */
+export async function findSources(
+  store: Pick<ObjectStore, 'list'>,
+  jobs: readonly Job[],
+  named: readonly Job[],
+): Promise<LakeSources> {
+  const chosen = DATASETS.flatMap((dataset) => choose(dataset, jobs, named));
+  const found = await Promise.all(chosen.map(({ name }) => hasAny(store, objectPrefix(name))));
+  const receipts = await Promise.all(jobs.map(({ name }) => hasAny(store, keyPrefix('receipt', name))));
+  return {
+    sources: chosen.filter((_, index) => found[index]).map(sourceOf),
+    receiptJobs: jobs.filter((_, index) => receipts[index]).map(({ name }) => name),
+    empty: chosen.filter((_, index) => !found[index]),
+  };
+}
+
+function choose(dataset: Dataset, jobs: readonly Job[], named: readonly Job[]): Job[] {
+  const own = named.filter((job) => job.dataset === dataset);
+  const candidates = own.length > 0 ? own : jobs.filter((job) => job.dataset === dataset);
+  if (candidates.length < 2) return candidates;
+  const namesake = candidates.find(({ name }) => name === dataset);
+  if (own.length === 0 && namesake !== undefined) return [namesake];
+  const names = candidates.map(({ name }) => name).join(', ');
+  throw new ConfigError(
+    'usage',
+    `--job: several jobs are of dataset ${dataset}: ${names}; name the one to ask: --job ${candidates[0]!.name}`,
+  );
+}
+
+function sourceOf(job: Job): Source {
+  const name = columnName(job.name) || 'job';
+  // A job may be called like a view.
+  const relation = VIEWS[name] === undefined ? name : `${name}_job`;
+  const columns = {
+    measurements: () => MEASUREMENT_COLUMNS,
+    metadata: () => METADATA_COLUMNS,
+    statistics: () => statisticsColumns(job.aggregations ?? []),
+  }[job.dataset]();
+  return { job: job.name, dataset: job.dataset, relation, columns };
+}
+
+async function hasAny(store: Pick<ObjectStore, 'list'>, prefix: string): Promise<boolean> {
+  for await (const _ of store.list(prefix)) return true;
+  return false;
+}

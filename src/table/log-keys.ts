@@ -1,0 +1,61 @@
+/** The names in a table's log: the one place that makes them and takes them apart. */
+
+const VERSION_DIGITS = 20;
+const ENTRY = /^(\d{20})\.json$/;
+const CHECKPOINT = /^(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet$/;
+
+/** All files of the log of a table whose files begin with `prefix` (`<job>/`). */
+export function logPrefix(prefix: string): string {
+  return `${prefix}_delta_log/`;
+}
+
+export function entryKey(prefix: string, version: number): string {
+  return `${logPrefix(prefix)}${versionText(version)}.json`;
+}
+
+/** A checkpoint in one file. */
+export function checkpointKey(prefix: string, version: number): string {
+  return `${logPrefix(prefix)}${versionText(version)}.checkpoint.parquet`;
+}
+
+/** Part `part` of `parts`, counted from 1, as other writers make them. */
+export function checkpointPartKey(prefix: string, version: number, part: number, parts: number): string {
+  const number = (count: number) => String(count).padStart(10, '0');
+  return `${logPrefix(prefix)}${versionText(version)}.checkpoint.${number(part)}.${number(parts)}.parquet`;
+}
+
+/** Names the newest checkpoint, or one that was it a moment ago. */
+export function lastCheckpointKey(prefix: string): string {
+  return `${logPrefix(prefix)}_last_checkpoint`;
+}
+
+/** Entries and checkpoints of so many versions from `version` on, a power of ten of them, begin with this. */
+export function versionsPrefix(prefix: string, version: number, digits: number): string {
+  return `${logPrefix(prefix)}${versionText(version).slice(0, VERSION_DIGITS - digits)}`;
+}
+
+/** A file of the log by its key; undefined for anything else. */
+type LogFile =
+  | { readonly kind: 'entry'; readonly version: number }
+  | { readonly kind: 'checkpoint'; readonly version: number; readonly part: number; readonly parts: number };
+
+export function parseLogKey(prefix: string, key: string): LogFile | undefined {
+  const name = key.slice(logPrefix(prefix).length);
+  const entry = ENTRY.exec(name);
+  if (entry !== null) return versioned(entry[1]!, (version) => ({ kind: 'entry', version }));
+  const checkpoint = CHECKPOINT.exec(name);
+  if (checkpoint === null) return undefined;
+  const [, text, part = '1', parts = '1'] = checkpoint;
+  const numbers = { part: Number(part), parts: Number(parts) };
+  return versioned(text!, (version) => ({ kind: 'checkpoint', version, ...numbers }));
+}
+
+/** A version beyond what a number holds is none that we or anyone else ever came to. */
+function versioned<T>(text: string, make: (version: number) => T): T | undefined {
+  const version = Number(text);
+  return Number.isSafeInteger(version) ? make(version) : undefined;
+}
+
+function versionText(version: number): string {
+  return String(version).padStart(VERSION_DIGITS, '0');
+}

@@ -1,0 +1,114 @@
+/** What a table is at one version, as far as writers and checks must know it: held small, for there may be a million files. */
+import type { Action, AddFile, PartitionValues, Protocol, RemoveFile, TableMetadata } from './actions.ts';
+
+/** A file of the table. */
+export interface TableFile {
+  readonly path: string;
+  readonly sizeBytes: number;
+  /** Of the entry that added it; that of the checkpoint where it was read from one. */
+  readonly addedIn: number;
+}
+
+/** A file that is not of the table any more, and is kept for readers of older versions. */
+export interface Tombstone {
+  readonly path: string;
+  readonly deletedMs: number;
+  readonly sizeBytes: number | undefined;
+  readonly partitionValues: PartitionValues | undefined;
+}
+
+type DayFiles = TableFile | TableFile[];
+
+/** Of names that are never encoded: then a partition is the same text as in the path. */
+const PARTITION_PATH = /^vessel=(\w+)\/date=([\d-]+)\//;
+
+export class TableState {
+  version: number;
+  protocol: Protocol | undefined;
+  metadata: TableMetadata | undefined;
+  fileCount = 0;
+  readonly tombstones = new Map<string, Tombstone>();
+  /** By vessel and date. Dates are few: each is kept once. */
+  private readonly days = new Map<string, Map<string, DayFiles>>();
+  private readonly dates = new Map<string, string>();
+
+  constructor(version: number) {
+    this.version = version;
+  }
+
+  /** Files of a vessel-day: one, unless something is wrong or files were compacted. */
+  filesOf(vessel: string, date: string): readonly TableFile[] {
+    const files = this.days.get(vessel)?.get(date);
+    return files === undefined ? [] : Array.isArray(files) ? files : [files];
+  }
+
+  /** Vessel-days with files. */
+  *allDays(): Generator<{ vessel: string; date: string; files: readonly TableFile[] }> {
+    for (const [vessel, dates] of this.days)
+      for (const date of dates.keys()) yield { vessel, date, files: this.filesOf(vessel, date) };
+  }
+
+  /** Version of the entry or checkpoint by which a file has come; undefined where it is none of the table's. */
+  addedIn({ path, partitionValues }: AddFile): number | undefined {
+    const { vessel, date } = partitionOf(path, partitionValues);
+    return this.filesOf(vessel, date).find((file) => file.path === path)?.addedIn;
+  }
+
+  apply(action: Action, version: number): void {
+    if ('add' in action) this.add(action.add, version);
+    else if ('remove' in action) this.remove(action.remove);
+    else if ('metaData' in action) this.metadata = action.metaData;
+    else if ('protocol' in action) this.protocol = action.protocol;
+  }
+
+  /** Forget tombstones older than what is kept for readers. */
+  dropTombstones(beforeMs: number): void {
+    for (const [path, { deletedMs }] of this.tombstones)
+      if (deletedMs < beforeMs) this.tombstones.delete(path);
+  }
+
+  private add({ path, partitionValues, sizeBytes }: AddFile, version: number): void {
+    this.tombstones.delete(path);
+    const { vessel, date } = partitionOf(path, partitionValues);
+    const others = this.filesOf(vessel, date).filter((file) => file.path !== path);
+    this.setFiles(vessel, date, [...others, { path, sizeBytes, addedIn: version }]);
+  }
+
+  private remove({ path, deletedMs, sizeBytes, partitionValues }: RemoveFile): void {
+    this.tombstones.set(path, { path, deletedMs, sizeBytes, partitionValues });
+    const { vessel, date } = partitionOf(path, partitionValues);
+    const files = this.filesOf(vessel, date);
+    const kept = files.filter((file) => file.path !== path);
+    if (kept.length < files.length) this.setFiles(vessel, date, kept);
+  }
+
+  private setFiles(vessel: string, date: string, files: TableFile[]): void {
+    let dates = this.days.get(vessel);
+    if (dates === undefined) {
+      dates = new Map();
+      this.days.set(vessel, dates);
+    }
+    this.fileCount += files.length - this.filesOf(vessel, date).length;
+    if (files.length === 0) dates.delete(date);
+    else dates.set(this.oneOf(date), files.length === 1 ? files[0]! : files);
+    if (dates.size === 0) this.days.delete(vessel);
+  }
+
+  private oneOf(date: string): string {
+    const known = this.dates.get(date);
+    if (known !== undefined) return known;
+    this.dates.set(date, date);
+    return date;
+  }
+}
+
+/** The partition that a path of ours names; undefined for any other. */
+export function partitionOfPath(path: string): PartitionValues | undefined {
+  const named = PARTITION_PATH.exec(path);
+  return named === null ? undefined : { vessel: named[1]!, date: named[2]! };
+}
+
+/** Of the values where there are any, as the protocol asks; a `remove` may have none, and then the path tells. */
+function partitionOf(path: string, values = partitionOfPath(path)): { vessel: string; date: string } {
+  return { vessel: values?.vessel ?? '', date: values?.date ?? '' };
+}

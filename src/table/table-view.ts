@@ -1,0 +1,205 @@
+/** What a table holds at a version, read from its log: for those who only read, and for those who commit (table.ts). */
+import { DataError, messageOf } from '../errors.ts';
+import type { Clock, Log } from '../model/index.ts';
+import type { AddFile, TableMetadata } from './actions.ts';
+import { damagedLog } from './actions.ts';
+import { readCheckpoint } from './checkpoint-read.ts';
+import { logPrefix } from './log-keys.ts';
+import { checkTable } from './schema.ts';
+import type { FoundCheckpoint, LogEntry, TableReadPorts } from './table-log.ts';
+import { entriesAfter, listLog, missingEntry, NO_VERSION, readLastCheckpoint } from './table-log.ts';
+import type { TableFile, Tombstone } from './table-state.ts';
+import { TableState } from './table-state.ts';
+
+interface TableViewPorts extends TableReadPorts {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A table for those who only read. */
+export interface TableView {
+  /** The version that this view has come to; NO_VERSION (-1) where there is no table yet. */
+  readonly version: number;
+  readonly metadata: TableMetadata | undefined;
+  readonly fileCount: number;
+  /** Files of a vessel-day, at `version`: one at most, unless something is wrong or files were compacted. */
+  filesOf(vessel: string, date: string): readonly TableFile[];
+  /** Vessel-days with files, at `version`. */
+  days(): Iterable<{ readonly vessel: string; readonly date: string; readonly files: readonly TableFile[] }>;
+  /** Files that left the table within the retention: readers of older versions may want them. */
+  tombstones(): Iterable<Tombstone>;
+  tombstoneOf(path: string): Tombstone | undefined;
+  /** Every file with its statistics, read again from the log; keeps none. No commit goes on meanwhile. */
+  files(): AsyncGenerator<AddFile>;
+  /** Come to the newest version; the entries on the way, in order. One request where there are none. */
+  refresh(): Promise<readonly LogEntry[]>;
+}
+
+/** A view longer out of use begins anew: entries that it would go on from may be gone. */
+const MAX_IDLE_MS = 24 * 3_600_000;
+
+/** The same for those who only read: nothing is written. */
+export async function openTableView(ports: TableViewPorts): Promise<TableView> {
+  return viewOf(await openView(ports));
+}
+
+/** What a view is about, and its turns: what is decided must not change while it is done. */
+interface OpenView extends Loaded {
+  readonly ports: TableViewPorts;
+  /** When the log was last read to its end, by the monotonic clock. */
+  readMs: number;
+  alone<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export async function openView(ports: TableViewPorts): Promise<OpenView> {
+  let turn: Promise<unknown> = Promise.resolve();
+  const alone = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = turn.then(work);
+    turn = result.catch(() => {});
+    return result;
+  };
+  return { ...(await load(ports)), ports, readMs: ports.clock.monotonicMs(), alone };
+}
+
+export function viewOf(view: OpenView): TableView {
+  return {
+    get version() {
+      return view.state.version;
+    },
+    get metadata() {
+      return view.state.metadata;
+    },
+    get fileCount() {
+      return view.state.fileCount;
+    },
+    filesOf: (vessel, date) => view.state.filesOf(vessel, date),
+    days: () => view.state.allDays(),
+    tombstones: () => view.state.tombstones.values(),
+    tombstoneOf: (path) => view.state.tombstones.get(path),
+    files: () => filesInTurn(view),
+    refresh: () => view.alone(() => refresh(view)),
+  };
+}
+
+async function refresh(view: OpenView): Promise<readonly LogEntry[]> {
+  const { ports } = view;
+  if (ports.clock.monotonicMs() - view.readMs > MAX_IDLE_MS) Object.assign(view, await load(ports));
+  const found: LogEntry[] = [];
+  for await (const entry of entriesAfter(ports, view.state.version)) {
+    applyEntry(view.state, entry);
+    found.push(entry);
+  }
+  if (found.length > 0) checkState(ports, view.state);
+  view.readMs = ports.clock.monotonicMs();
+  return found;
+}
+
+/** Nothing else is done with the view until the last file is taken. */
+async function* filesInTurn(view: OpenView): AsyncGenerator<AddFile> {
+  const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const held = view.alone(() => {
+    begun.resolve();
+    return over.promise;
+  });
+  await begun.promise;
+  try {
+    yield* currentFiles(view.ports, view.state, view.base);
+  } finally {
+    over.resolve();
+    await held;
+  }
+}
+
+interface Loaded {
+  state: TableState;
+  /** A checkpoint that the state goes on from. */
+  base: FoundCheckpoint | undefined;
+}
+
+/** By what `_last_checkpoint` says, and where that does not hold by what the log has. */
+async function load(ports: TableViewPorts): Promise<Loaded> {
+  const named = await readLastCheckpoint(ports);
+  if (named !== undefined) {
+    try {
+      return await loadFrom(ports, named);
+    } catch (error) {
+      if (!(error instanceof DataError)) throw error;
+      ports.log.warn(
+        { table: ports.prefix, version: named.version, error: messageOf(error) },
+        'the last checkpoint is damaged: reading the log without it',
+      );
+    }
+  }
+  return await loadFromListing(ports);
+}
+
+/** The newest checkpoint that can be read, or the first entry. */
+async function loadFromListing(ports: TableViewPorts): Promise<Loaded> {
+  const { entries, checkpoints } = await listLog(ports);
+  let fault: unknown;
+  for (const checkpoint of checkpoints) {
+    try {
+      return await loadFrom(ports, checkpoint);
+    } catch (error) {
+      if (!(error instanceof DataError)) throw error;
+      fault ??= error;
+    }
+  }
+  const first = entries[0];
+  if (first !== undefined && first.version > 0) throw fault ?? missingEntry(ports.prefix, 0, first.version);
+  return await loadFrom(ports, undefined);
+}
+
+async function loadFrom(ports: TableViewPorts, base: FoundCheckpoint | undefined): Promise<Loaded> {
+  const state = new TableState(base?.version ?? NO_VERSION);
+  if (base !== undefined)
+    for await (const action of readCheckpoint(ports, base, false)) state.apply(action, base.version);
+  for await (const entry of entriesAfter(ports, state.version)) applyEntry(state, entry);
+  await expectNoGap(ports, state.version);
+  if (state.version !== NO_VERSION) checkState(ports, state);
+  return { state, base };
+}
+
+/** An entry that was taken away would be written anew, under those that are there. */
+async function expectNoGap(ports: TableViewPorts, version: number): Promise<void> {
+  const { entries } = await listLog(ports, version + 1);
+  const beyond = entries.find((entry) => entry.version > version + 1);
+  const next = entries.some((entry) => entry.version === version + 1);
+  if (beyond !== undefined && !next) throw missingEntry(ports.prefix, version + 1, beyond.version);
+}
+
+export function applyEntry(state: TableState, { version, actions }: LogEntry): void {
+  for (const action of actions) state.apply(action, version);
+  state.version = version;
+}
+
+function checkState({ prefix }: TableViewPorts, { protocol, metadata, version }: TableState): void {
+  if (protocol === undefined || metadata === undefined)
+    throw damagedLog(
+      logPrefix(prefix),
+      `no ${protocol === undefined ? 'protocol' : 'metaData'} up to version ${version}`,
+      'both in the first entry',
+    );
+  checkTable(prefix.slice(0, -1), protocol, metadata);
+}
+
+/** The files of a state with their statistics, out of the checkpoint that it began with and the entries since. */
+export async function* currentFiles(
+  ports: TableViewPorts,
+  state: TableState,
+  base: FoundCheckpoint | undefined,
+): AsyncGenerator<AddFile> {
+  if (base !== undefined)
+    for await (const action of readCheckpoint(ports, base, true))
+      if ('add' in action && cameBefore(state.addedIn(action.add), base.version)) yield action.add;
+  for await (const { version, actions } of entriesAfter(ports, base?.version ?? NO_VERSION)) {
+    if (version > state.version) return;
+    for (const action of actions)
+      if ('add' in action && state.addedIn(action.add) === version) yield action.add;
+  }
+}
+
+/** Is a file of a checkpoint still the same? One that left and came again is in an entry after it. */
+function cameBefore(addedIn: number | undefined, version: number): boolean {
+  return addedIn !== undefined && addedIn <= version;
+}

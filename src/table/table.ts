@@ -1,0 +1,116 @@
+/**
+ * A job's data as a Delta table: what it holds at a version, and the one way to change it. An instance is one view, of
+ * one process; what it is asked is done one after the other. Any number of processes may commit to the same table:
+ * of those that write the same version one wins, and the others learn what it did before they try again.
+ */
+import { messageOf } from '../errors.ts';
+import type { Log } from '../model/index.ts';
+import type { Action } from './actions.ts';
+import { checkpointDue, writeCheckpoint } from './checkpoint.ts';
+import { cleanLog } from './cleanup.ts';
+import type { TableContent } from './schema.ts';
+import { checkTable, extendedMetadata, newTableMetadata, PROTOCOL } from './schema.ts';
+import type { TableLogPorts } from './table-log.ts';
+import { commitEntry, NO_VERSION, readLastCheckpoint } from './table-log.ts';
+import type { TableView } from './table-view.ts';
+import { applyEntry, currentFiles, openView, viewOf } from './table-view.ts';
+
+/** How long files and entries are kept for readers of older versions, and how often a checkpoint is written. */
+export interface TableRetention {
+  /** A file that was removed from the table stays so long. */
+  readonly filesMs: number;
+  /** Entries stay so long, even where a checkpoint has what they say. */
+  readonly entriesMs: number;
+  /** Versions from one checkpoint to the next. */
+  readonly checkpointVersions: number;
+}
+
+const DAY_MS = 24 * 3_600_000;
+export const TABLE_RETENTION: TableRetention = {
+  filesMs: 7 * DAY_MS,
+  entriesMs: 30 * DAY_MS,
+  checkpointVersions: 100,
+};
+
+export interface TablePorts extends TableLogPorts {
+  readonly log: Log;
+  /** Only tests have another. */
+  readonly retention?: TableRetention;
+}
+
+export interface Table extends TableView {
+  /**
+   * What must be committed before, or with, files of `content`: protocol and columns of a new table, or the columns
+   * that are missing, or nothing. Throws RefusedError `table-schema`, FatalError `unsupported-table`.
+   */
+  preparation(content: TableContent): Action[];
+  /**
+   * Commit the version after `afterVersion`, which is what the actions were decided upon. True: it is committed, and
+   * this view has come to it. False: someone else's version is there: `refresh`, and decide again. Throws
+   * CommitUnknownError when the outcome could not be learned: `refresh` tells.
+   */
+  commit(afterVersion: number, operation: string, actions: readonly Action[]): Promise<boolean>;
+  /** Checkpoint and cleanup, where they are due. Never throws: a table is right without. */
+  tidy(): Promise<void>;
+  /** A checkpoint at this version, due or not; throws what goes wrong. */
+  checkpoint(): Promise<void>;
+}
+
+/**
+ * The table at its newest version. Throws DataError `damaged-log` where its log does not say what the table is,
+ * FatalError `unsupported-table` where it needs more than we know.
+ */
+export async function openTable(ports: TablePorts): Promise<Table> {
+  const { clock, log, prefix, retention = TABLE_RETENTION } = ports;
+  const view = await openView(ports);
+  const { alone } = view;
+
+  async function commit(
+    afterVersion: number,
+    operation: string,
+    actions: readonly Action[],
+  ): Promise<boolean> {
+    const { state } = view;
+    if (afterVersion !== state.version) return false;
+    const version = afterVersion + 1;
+    if (!(await commitEntry(ports, version, operation, actions))) return false;
+    applyEntry(state, { version, actions });
+    return true;
+  }
+
+  async function checkpoint(): Promise<void> {
+    const { state } = view;
+    if (state.version === NO_VERSION) return;
+    state.dropTombstones(clock.nowMs() - retention.filesMs);
+    // The one that this view began with may have been cleaned away since.
+    const newest = await readLastCheckpoint(ports);
+    if (newest !== undefined && newest.version <= state.version) view.base = newest;
+    await writeCheckpoint(ports, state, currentFiles(ports, state, view.base));
+  }
+
+  async function tidy(): Promise<void> {
+    const { version } = view.state;
+    try {
+      if (!(await checkpointDue(ports, version, retention.checkpointVersions))) return;
+      await checkpoint();
+      await cleanLog(ports, retention.entriesMs);
+    } catch (error) {
+      log.warn({ table: prefix, version, error: messageOf(error) }, 'no checkpoint could be written');
+    }
+  }
+
+  return Object.assign(viewOf(view), {
+    preparation(content: TableContent): Action[] {
+      const { protocol, metadata } = view.state;
+      if (protocol === undefined || metadata === undefined)
+        return [{ protocol: PROTOCOL }, { metaData: newTableMetadata(content, clock.nowMs()) }];
+      checkTable(content.job, protocol, metadata);
+      const metaData = extendedMetadata(metadata, content);
+      return metaData === undefined ? [] : [{ metaData }];
+    },
+    commit: (afterVersion: number, operation: string, actions: readonly Action[]) =>
+      alone(() => commit(afterVersion, operation, actions)),
+    tidy: () => alone(tidy),
+    checkpoint: () => alone(checkpoint),
+  });
+}

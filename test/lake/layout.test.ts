@@ -1,0 +1,113 @@
+/** How a lake is read: first use, lakes from before, and how long a look at a plain one is believed. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { LAKE_KEY } from '../../src/lake/keys.ts';
+import { createLakeLayout, LOOK_MS, readLayout } from '../../src/lake/layout.ts';
+import type { Layout } from '../../src/model/index.ts';
+import { createLocalStore } from '../../src/store/local.ts';
+import type { ObjectStore } from '../../src/store/store.ts';
+import { createManualClock } from '../helpers/manual-clock.ts';
+import type { TempFolder } from '../helpers/temp.ts';
+import { newTempFolder } from '../helpers/temp.ts';
+
+const RECEIPT = '_ledger/measurements/date=2026-01-05/vessel=IMO9321483.json';
+const CONVERTING = '{"lakeVersion":1,"layout":"plain","converting":{"to":"delta","by":"x"}}';
+let folder: TempFolder;
+let store: ObjectStore;
+let looks = 0;
+
+beforeEach(async () => {
+  folder = await newTempFolder();
+  const local = createLocalStore(folder.path);
+  looks = 0;
+  store = {
+    ...local,
+    get: (key) => {
+      if (key === LAKE_KEY) looks++;
+      return local.get(key);
+    },
+  };
+});
+afterEach(async () => {
+  await store.close();
+  await folder.remove();
+});
+
+function open(wanted?: Layout) {
+  const clock = createManualClock();
+  return { clock, layout: createLakeLayout({ store, clock, wanted }) };
+}
+
+const say = (text: string) => store.put(LAKE_KEY, Buffer.from(text));
+
+test.each([
+  [undefined, 'plain'],
+  ['plain', 'plain'],
+  ['delta', 'delta'],
+] as const)('a new lake, with LAKE_LAYOUT %s, is %s', async (wanted, expected) => {
+  expect(await open(wanted).layout.settle()).toBe(expected);
+  expect(await readLayout(store)).toBe(expected);
+  const { bytes } = (await store.get(LAKE_KEY))!;
+  expect(JSON.parse(Buffer.from(bytes).toString())).toEqual({ lakeVersion: 1, layout: expected });
+});
+
+test('of processes that race for a new lake all find the same, or are refused', async () => {
+  const found = await Promise.allSettled(
+    (['plain', 'delta', 'plain', 'delta', undefined] as const).map((wanted) => open(wanted).layout.settle()),
+  );
+  const layout = await readLayout(store);
+  for (const one of found)
+    if (one.status === 'fulfilled') expect(one.value).toBe(layout);
+    else expect(one.reason).toMatchObject({ code: 'lake-layout' });
+  expect(found.filter(({ status }) => status === 'rejected')).toHaveLength(2);
+});
+
+test('a lake with receipts and without the file is plain, unless it has tables', async () => {
+  await store.put(RECEIPT, Buffer.from('{}'));
+  await expect(open('delta').layout.settle()).rejects.toMatchObject({ code: 'lake-layout' });
+  expect(await readLayout(store)).toBe('plain');
+  await store.put('measurements/_delta_log/00000000000000000000.json', Buffer.from('{}\n'));
+  await expect(open().layout.settle()).rejects.toMatchObject({ code: 'damaged-lake-file' });
+  expect(await store.get(LAKE_KEY)).toBeUndefined();
+});
+
+test.each([
+  ['{', 'damaged-lake-file'],
+  ['{"lakeVersion":1,"layout":"iceberg"}', 'damaged-lake-file'],
+  ['{"lakeVersion":1}', 'damaged-lake-file'],
+  ['{"lakeVersion":2,"layout":"plain"}', 'unknown-lake-version'],
+  [CONVERTING, 'lake-converting'],
+])('%s is no lake to export into', async (text, code) => {
+  await say(text);
+  await expect(open().layout.settle()).rejects.toMatchObject({ code });
+});
+
+test('a plain lake is looked at again when the look is old by either clock, a delta lake never', async () => {
+  const { clock, layout } = open();
+  await layout.settle();
+  looks = 0;
+  await clock.advance(LOOK_MS - 1);
+  await layout.confirm('plain');
+  expect(looks).toBe(0);
+  await clock.advance(1);
+  await layout.confirm('plain');
+  expect(looks).toBe(1);
+  await say(CONVERTING);
+  await clock.advance(LOOK_MS);
+  await expect(layout.confirm('plain')).rejects.toMatchObject({ code: 'lake-converting' });
+  await say('{"lakeVersion":1,"layout":"delta"}');
+  await expect(layout.confirm('plain')).rejects.toMatchObject({ code: 'lake-converting' });
+  expect(await layout.settle()).toBe('delta');
+  looks = 0;
+  await clock.advance(10 * LOOK_MS);
+  await layout.confirm('delta');
+  expect(looks).toBe(0);
+});
+
+test('check says what cannot go well, and writes nothing', async () => {
+  await open('delta').layout.check();
+  expect(await store.get(LAKE_KEY)).toBeUndefined();
+  await open('plain').layout.settle();
+  await expect(open('delta').layout.check()).rejects.toMatchObject({ code: 'lake-layout' });
+  await say(CONVERTING);
+  await open('plain').layout.check();
+});

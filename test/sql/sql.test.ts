@@ -1,0 +1,129 @@
+/** `sql` as its users meet it: results in every form, errors that can be read, a query that is stopped. */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sqlCommand } from '../../src/commands/sql.ts';
+import { splitStatements } from '../../src/commands/sql-prompt.ts';
+import { commandRun } from '../commands/command-run.ts';
+import { duckRows } from '../helpers/lake.ts';
+import type { TestLake, TestService } from '../helpers/run.ts';
+import { newLake } from '../helpers/run.ts';
+import { newTempFolder } from '../helpers/temp.ts';
+import { DEFAULTS, exportViewLake, JOBS, startViewService } from '../views/view-lake.ts';
+import { runSql } from './sql-run.ts';
+
+let service: TestService;
+let lake: TestLake;
+beforeAll(async () => {
+  service = await startViewService();
+  lake = await newLake();
+  await exportViewLake(service, lake.url);
+});
+afterAll(async () => {
+  await service.close();
+  await lake[Symbol.asyncDispose]();
+});
+const run = (sql: string | undefined, options = {}, input = '') =>
+  runSql({ lakeUrl: lake.url }, sql, options, input);
+
+const VALUES = `SELECT 1 AS a, 9007199254740993 AS big, 0.5 AS half, 'a,"b"' AS text, '' AS empty, NULL AS nothing,
+  true AS yes, DATE '2026-01-05' AS day, TIMESTAMPTZ '2026-01-05 01:02:03.000004+01' AS at, 'nan'::DOUBLE AS odd`;
+
+test('every row comes as CSV, as JSON and as Parquet', async () => {
+  const csv = await run(VALUES, { csv: true });
+  expect(csv.stdout).toBe(
+    'a,big,half,text,empty,nothing,yes,day,at,odd\n1,9007199254740993,0.5,"a,""b""","",,true,2026-01-05,2026-01-05T00:02:03.000004Z,NaN\n',
+  );
+  const json = await run(VALUES, { json: true });
+  expect(JSON.parse(json.stdout)).toEqual({
+    ...{ a: 1, big: '9007199254740993', half: '0.5', text: 'a,"b"', empty: '', nothing: null, yes: true },
+    ...{ day: '2026-01-05', at: '2026-01-05T00:02:03.000004Z', odd: 'NaN' },
+  });
+  await using folder = await newTempFolder();
+  const file = join(folder.path, 'out.parquet');
+  expect(await run('SELECT * FROM readings', { parquet: file })).toMatchObject({ code: 0, stdout: '' });
+  const [row] = await duckRows(`SELECT count(*), count(value) FROM read_parquet('${file}')`);
+  const all = await duckRows(`SELECT count(*) FROM read_parquet('${lake.dir}/measurements/*/*/*.parquet')`);
+  expect(row![0]).toBe(all[0]![0]);
+  expect(await readdir(folder.path)).toEqual(['out.parquet']);
+  const many = await run('SELECT * FROM range(12345)', { csv: true });
+  expect(many.stdout.split('\n')).toHaveLength(12_347);
+});
+
+test('a table is cut to what a person can look at, and says so', async () => {
+  const wide = await commandRun({ lakeUrl: lake.url, jobs: JOBS, columns: 80 }, (context) => {
+    const seen = { ...context, stdout: { ...context.stdout, isTTY: true, columns: 80 } };
+    return sqlCommand(seen, 'SELECT * FROM series', DEFAULTS);
+  });
+  const lines = wide.stdout.trimEnd().split('\n');
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(120);
+  expect(lines.slice(0, -1).every((line) => line.length <= 80)).toBe(true);
+  expect(lines.at(-1)).toMatch(/^\(\d+ rows, \d of \d\d columns; --csv, --json and --parquet give all\)$/);
+  expect((await run('SELECT * FROM range(5000)')).stdout).toContain('(the first 1,000 rows; --csv');
+  expect((await run('SELECT 1 AS a WHERE false')).stdout).toBe('a\n(0 rows)\n');
+});
+
+test('queries come from stdin too', async () => {
+  const ran = await run(undefined, {}, "SELECT 'a;b' AS x; -- one; two\nSELECT $$;$$ AS y;\n");
+  expect(ran).toMatchObject({ code: 0, stdout: 'x\na;b\n(1 row)\ny\n;\n(1 row)\n' });
+  expect(splitStatements(`/* ; */ SELECT ";" ; ;; SELECT ';''' -- ;`)).toEqual([
+    `/* ; */ SELECT ";"`,
+    `SELECT ';''' -- ;`,
+  ]);
+  expect((await run(undefined)).stderr).toContain('no query');
+  expect((await run(undefined, { csv: true }, 'SELECT 1; SELECT 2')).stderr).toContain(
+    'got 2 queries, expected one',
+  );
+});
+
+test.for([
+  ['SELEC 1', 'not SQL that DuckDB reads: syntax error at or near "SELEC"'],
+  ['SELECT * FROM reedings', 'There are: series, readings, windows'],
+  ['SELECT nothing FROM readings', 'Referenced column "nothing" not found'],
+  ["SELECT 'x'::INTEGER", "Could not convert string 'x'"],
+  ['SELECT list(a) FROM range(400000000) t(a)', 'ask for fewer days, series or columns'],
+])('%s ends with an error that can be read', async ([sql, text]) => {
+  const ran = await run(sql);
+  expect(ran.code).not.toBe(0);
+  expect(ran.stdout).toBe('');
+  expect(ran.stderr).toContain(text);
+  expect(ran.stderr).not.toContain('internal error');
+});
+
+test('a query ends soon after it is told to, and leaves nothing in the temporary folder', async () => {
+  await using temp = await newTempFolder();
+  const stop = new AbortController();
+  const env = { TEMP_DIR: temp.path };
+  const ran = commandRun({ lakeUrl: lake.url, jobs: JOBS, env }, (context) =>
+    sqlCommand(
+      { ...context, signal: stop.signal },
+      'SELECT sum(a * b) FROM range(10000000000) t(a), range(1000) u(b)',
+      DEFAULTS,
+    ),
+  );
+  await expect.poll(() => readdir(temp.path)).toHaveLength(1);
+  stop.abort();
+  expect(await ran).toMatchObject({ code: 130, stdout: '' });
+  expect(await readdir(temp.path)).toEqual([]);
+});
+
+test('settings and options that are wrong are said', async () => {
+  await using empty = await newLake();
+  expect((await runSql({ lakeUrl: empty.url }, 'SELECT 1')).stderr).toContain(
+    'look at LAKE_URL and JOBS_DIR',
+  );
+  expect((await run('SELECT 1', { csv: true, json: true })).stderr).toContain(
+    '--json: given together with --csv',
+  );
+  expect((await run('SELECT 1', { job: ['nothing'] })).stderr).toContain("no job 'nothing'");
+  const two = { ...JOBS, other: JOBS.measurements!, third: JOBS.measurements! };
+  const without = Object.fromEntries(Object.entries(two).filter(([name]) => name !== 'measurements'));
+  const ran = await runSql({ lakeUrl: lake.url, jobs: without }, 'SELECT 1');
+  expect(ran).toMatchObject({ code: 2 });
+  expect(ran.stderr).toContain('--job: several jobs are of dataset measurements: other, third');
+  const named = await runSql({ lakeUrl: lake.url, jobs: two }, 'SELECT count(*) FROM measurements');
+  expect(named.code).toBe(0);
+  expect((await run('SELECT 1', { parquet: '/nowhere/x.parquet' })).stderr).toContain(
+    "cannot write '/nowhere/x.parquet'",
+  );
+});

@@ -1,0 +1,49 @@
+/** A lake of two vessels and two days with all three datasets, for what asks it in SQL. */
+import { splitStatements } from '../../src/commands/sql-prompt.ts';
+import { viewsCommand } from '../../src/commands/views.ts';
+import { addDays, systemClock } from '../../src/model/index.ts';
+import type { CommandRun } from '../commands/command-run.ts';
+import { commandRun } from '../commands/command-run.ts';
+import type { JobFile, TestService } from '../helpers/run.ts';
+import { DATE, mustExport, OTHER_VESSEL, startTestService, VESSEL } from '../helpers/run.ts';
+
+export const NEXT_DATE = addDays(DATE, 1);
+const vessels = [VESSEL, OTHER_VESSEL];
+const select = ['flat/{vessel}/S*'];
+export const JOBS: Readonly<Record<string, JobFile>> = {
+  measurements: { dataset: 'measurements', vessels, select },
+  statistics: { dataset: 'statistics', vessels, select, window: '10m', aggregations: ['mean', 'max'] },
+  metadata: { dataset: 'metadata', vessels, select },
+};
+
+export function startViewService(): Promise<TestService> {
+  return startTestService({ vessels: 2, readingsPerDay: 3_000 });
+}
+
+export async function exportViewLake(
+  service: TestService,
+  lakeUrl: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const { metadata, ...days } = JOBS;
+  const args = { from: DATE, to: addDays(DATE, 2) };
+  await mustExport({ service, lakeUrl, env, jobs: days, args });
+  const clock = { ...systemClock, nowMs: () => Date.parse(`${DATE}T12:00:00Z`) };
+  await mustExport({ service, lakeUrl, env, jobs: { metadata: metadata! }, overrides: { clock } });
+}
+
+/** What the options of `views` and `sql` are without any. */
+export const DEFAULTS = { window: '10m', aggregate: 'mean', hold: '1h', fetchGb: 4 } as const;
+
+export type ViewsOptions = Parameters<typeof viewsCommand>[1];
+
+export function runViews(lakeUrl: string, options: Partial<ViewsOptions>): Promise<CommandRun> {
+  return commandRun({ lakeUrl, jobs: JOBS }, (context) => viewsCommand(context, { ...DEFAULTS, ...options }));
+}
+
+/** The statements of a script that must be printed. */
+export async function viewStatementsOf(lakeUrl: string, options: Partial<ViewsOptions>): Promise<string[]> {
+  const { code, stdout, stderr } = await runViews(lakeUrl, options);
+  if (code !== 0) throw new Error(`views ended with ${code}: ${stderr}`);
+  return splitStatements(stdout);
+}
