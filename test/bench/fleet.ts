@@ -24,7 +24,10 @@ select: ["flat/{vessel}/*"]
 /** Scripts of their own, which say more. */
 const FAR = [
   ['far-nights.ts', 'nights of 10,000 vessels and 30 days'],
-  ['far-backfill.ts', 'a backfill of 1,000 vessels and ten years, half of it done, against an instant exporter'],
+  [
+    'far-backfill.ts',
+    'a backfill of 1,000 vessels and ten years, half of it done, against an instant exporter',
+  ],
 ] as const;
 
 /** Measure and print: the ledger on each lake, then planning. Throws when a command finds what is not there. */
