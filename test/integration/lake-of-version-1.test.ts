@@ -59,7 +59,8 @@ async function changedFiles(): Promise<string[]> {
   return [...keys].filter(
     (key) =>
       !key.startsWith('_index/') &&
-      key !== '_lake.json' && !now.get(key)?.equals(before.get(key) ?? Buffer.alloc(0)),
+      key !== '_lake.json' &&
+      !now.get(key)?.equals(before.get(key) ?? Buffer.alloc(0)),
   );
 }
 
