@@ -39,7 +39,10 @@ export async function sqlCommand(
     );
   if (statements.length > 1 && formats.length > 0)
     throw new ConfigError('usage', `--${formats[0]}: got ${statements.length} queries, expected one`);
-  const { session, close } = await openLakeSql(context, options);
+  const { session, close } = await openLakeSql(context, options, {
+    ofJob: 'its views have no rows',
+    ofLake: undefined,
+  });
   try {
     if (isPrompt) await askQueries(context, session, input);
     for (const statement of statements) await answer(context, session, statement, options);

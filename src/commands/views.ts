@@ -32,7 +32,12 @@ export async function viewsCommand(context: CommandContext, options: ViewsOption
     throw new ConfigError('usage', `--schema: got '${schema}', expected a name of letters, digits and _`);
   // dbt's models are written for DuckDB.
   const dialect = DIALECTS[(engine === 'dbt' ? 'duckdb' : engine) as DialectName];
-  const { session, wide, close } = await openLakeSql(context, options);
+  const opened = await openLakeSql(context, options, {
+    ofJob: 'no view of it',
+    ofLake:
+      'these are the views of what the jobs will export; engines that look at the files when a view is made take them after the first run',
+  });
+  const { session, wide, close } = opened;
   try {
     const url = location?.replace(/\/+$/, '') ?? lakeFolder(session.lake.url) ?? session.lake.url;
     const fault = dialect.urlFault(url);
@@ -41,8 +46,9 @@ export async function viewsCommand(context: CommandContext, options: ViewsOption
         'usage',
         `${dialect.title} does not read ${location === undefined ? 'the lake at' : '--location'} ${url}: expected ${fault}; say with --location where it finds the lake, or a copy of it`,
       );
-    const lake: ViewedLake = { ...session.lake, url, schema: schema ?? dialect.defaultSchema };
-    const has = (dataset: string) => lake.sources.some((source) => source.dataset === dataset);
+    const lake: ViewedLake = { ...opened.lake, url, schema: schema ?? dialect.defaultSchema };
+    // Without objects nobody knows the series.
+    const has = (dataset: string) => session.lake.sources.some((source) => source.dataset === dataset);
     const options_ =
       has('measurements') && has('metadata') ? wide(await session.series(context.signal)) : undefined;
     writeLines(

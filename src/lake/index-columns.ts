@@ -12,7 +12,7 @@ import { detailKey } from './keys.ts';
 import type { ReceiptVersion } from './ledger.ts';
 import { isCount } from './shapes.ts';
 
-const INDEX_VERSION = 2;
+const INDEX_VERSION = 3;
 const LINE_FEED = 0x0a;
 const LONGEST_HEAD_BYTES = 10_000;
 /** A column of a million receipts has some 80 MB. */

@@ -8,8 +8,11 @@ import { isCount, isSha256, isText, RECEIPT, RECEIPT_ADDED } from './shapes.ts';
 type IndexedReceipt = Pick<
   Receipt,
   | ('job' | 'vessel' | 'date' | 'epoch' | 'settingsHash' | 'proof' | 'rows' | 'startedAt' | 'finishedAt')
-  | ('source' | 'detail' | 'selectedSeries' | 'remark' | 'unlisted')
+  | ('dataset' | 'series' | 'source' | 'detail' | 'selectedSeries' | 'remark' | 'unlisted')
 > & {
+  /** Absent where there are no rows. */
+  readonly firstTimestamp?: string;
+  readonly lastTimestamp?: string;
   /** Of the published object; 0 where there is none. */
   readonly objectBytes: number;
 };
@@ -21,8 +24,12 @@ export type IndexRow = IndexedReceipt & { readonly listed: ReceiptVersion };
 export function toIndexRow(receipt: Receipt, listed: ReceiptVersion): IndexRow {
   const { job, vessel, date, epoch, settingsHash, proof, rows, startedAt, finishedAt } = receipt;
   const { source, detail, selectedSeries, remark, unlisted, object } = receipt;
+  const { dataset, series, firstTimestamp, lastTimestamp } = receipt;
   return {
     ...{ job, vessel, date, epoch, settingsHash, proof, rows, startedAt, finishedAt, source, detail },
+    ...{ dataset, series },
+    ...(firstTimestamp !== null && { firstTimestamp }),
+    ...(lastTimestamp !== null && { lastTimestamp }),
     ...(selectedSeries !== undefined && { selectedSeries }),
     ...(remark !== undefined && { remark }),
     ...(unlisted !== undefined && { unlisted }),
@@ -54,6 +61,18 @@ export const COLUMNS = {
   objectBytes: { of: ({ objectBytes }) => objectBytes, isRight: isCount },
   startedAt: { of: ({ startedAt }) => startedAt, isRight: right('startedAt') },
   finishedAt: { of: ({ finishedAt }) => finishedAt, isRight: right('finishedAt') },
+  dataset: { of: ({ dataset }) => dataset, isRight: right('dataset'), isRepeated: true },
+  series: { of: ({ series }) => series, isRight: right('series') },
+  firstTimestamp: {
+    of: ({ firstTimestamp }) => firstTimestamp,
+    isRight: right('firstTimestamp'),
+    isOptional: true,
+  },
+  lastTimestamp: {
+    of: ({ lastTimestamp }) => lastTimestamp,
+    isRight: right('lastTimestamp'),
+    isOptional: true,
+  },
   selectedSeries: {
     of: ({ selectedSeries }) => selectedSeries,
     isRight: right('selectedSeries'),
@@ -83,6 +102,10 @@ const COLUMNS_OF: Readonly<Record<IndexedMember, readonly ColumnName[]>> = {
   objectBytes: ['objectBytes'],
   startedAt: ['startedAt'],
   finishedAt: ['finishedAt'],
+  dataset: ['dataset'],
+  series: ['series'],
+  firstTimestamp: ['firstTimestamp'],
+  lastTimestamp: ['lastTimestamp'],
   selectedSeries: ['selectedSeries'],
   unlisted: ['unlisted'],
   remark: ['remark'],

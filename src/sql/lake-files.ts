@@ -11,14 +11,19 @@ export function lakeFolder(url: string): string | undefined {
   return url.startsWith('file:') ? fileURLToPath(url) : undefined;
 }
 
+/** A folder as the beginning of a pattern. */
+export function asPattern(folder: string): string {
+  return folder.replace(/[[*?]/g, '[$&]');
+}
+
 /** A pattern of the paths of a job's objects in a lake's folder. */
 export function objectPattern(folder: string, job: string): string {
-  return `${folder.replace(/[[*?]/g, '[$&]')}/${job}/*/*/*.parquet`;
+  return `${asPattern(folder)}/${job}/*/*/*.parquet`;
 }
 
 /** The same of its receipts. */
 export function receiptPattern(folder: string, job: string): string {
-  return `${folder.replace(/[[*?]/g, '[$&]')}/${keyPrefix('receipt', job)}*/*.json`;
+  return `${asPattern(folder)}/${keyPrefix('receipt', job)}*/*.json`;
 }
 
 /** A lake whose objects can be listed. */

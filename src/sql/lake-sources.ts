@@ -12,10 +12,11 @@ import { VIEWS } from '../views/views.ts';
 const DATASETS: readonly Dataset[] = ['metadata', 'measurements', 'statistics'];
 
 interface LakeSources {
+  /** Jobs with objects. */
   readonly sources: readonly Source[];
+  /** Jobs that were never published. */
+  readonly emptySources: readonly Source[];
   readonly receiptJobs: readonly string[];
-  /** Jobs that were left out for want of objects. */
-  readonly empty: readonly Job[];
 }
 
 /**
@@ -28,12 +29,14 @@ export async function findSources(
   named: readonly Job[],
 ): Promise<LakeSources> {
   const chosen = DATASETS.flatMap((dataset) => choose(dataset, jobs, named));
-  const found = await Promise.all(chosen.map(({ name }) => hasAny(store, objectPrefix(name))));
-  const receipts = await Promise.all(jobs.map(({ name }) => hasAny(store, keyPrefix('receipt', name))));
+  const found = await Promise.all(chosen.map(({ name }) => hasAny(store, objectPrefix(name), '.parquet')));
+  const receipts = await Promise.all(
+    jobs.map(({ name }) => hasAny(store, keyPrefix('receipt', name), '.json')),
+  );
   return {
     sources: chosen.filter((_, index) => found[index]).map(sourceOf),
+    emptySources: chosen.filter((_, index) => !found[index]).map(sourceOf),
     receiptJobs: jobs.filter((_, index) => receipts[index]).map(({ name }) => name),
-    empty: chosen.filter((_, index) => !found[index]),
   };
 }
 
@@ -62,7 +65,7 @@ function sourceOf(job: Job): Source {
   return { job: job.name, dataset: job.dataset, relation, columns };
 }
 
-async function hasAny(store: Pick<ObjectStore, 'list'>, prefix: string): Promise<boolean> {
-  for await (const _ of store.list(prefix)) return true;
+async function hasAny(store: Pick<ObjectStore, 'list'>, prefix: string, ending: string): Promise<boolean> {
+  for await (const { key } of store.list(prefix)) if (key.endsWith(ending)) return true;
   return false;
 }

@@ -5,25 +5,22 @@
 import { link, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { forEachAtOnce } from '../concurrency.ts';
 import { sqlPath, sqlText } from '../duckdb/locked.ts';
-import { jsonBytes } from '../lake/json.ts';
-import { listReceipts, readReceipt } from '../lake/ledger.ts';
 import type { Source } from '../views/dialect.ts';
 import { duckdb, duckdbObjects } from '../views/dialects/duckdb.ts';
+import { createEmptyFiles } from './empty-files.ts';
 import type { LakeObject } from './fetched-objects.ts';
 import { createFetchedObjects } from './fetched-objects.ts';
 import type { ListedLake } from './lake-files.ts';
-import { listLakeObjects } from './lake-files.ts';
+import { asPattern, listLakeObjects } from './lake-files.ts';
 import { OBJECTS_TABLE, planObjects } from './object-plan.ts';
+import { writeReceiptLines } from './receipt-lines.ts';
 
 /**
  * A folder of a job that nobody asks: without it, DuckDB would see that all files are of the job that is asked, and its plan
  * would not say which job a scan is of.
  */
 const DECOY_JOB = 'job=.none';
-const LINKS_AT_ONCE = 16;
-const RECEIPTS_AT_ONCE = 32;
 
 export interface PlannedFiles {
   /** What stands for a job's objects while a query is planned. */
@@ -56,8 +53,11 @@ export async function openPlannedFiles(
   { lake, localDir, dir, maxFetchBytes }: PlannedOptions,
 ): Promise<PlannedFiles> {
   const fetched = createFetchedObjects(lake.store, { dir: join(dir, 'objects'), maxBytes: maxFetchBytes });
-  const planDir = join(dir, 'plan');
+  const decoyDir = join(dir, 'decoy');
   const templateOf = ({ job }: Source) => join(dir, `${job}.parquet`);
+  const templates = new Map(sources.map((source) => [source.job, templateOf(source)]));
+  const emptyFiles = createEmptyFiles(join(dir, 'places'), templates);
+  let planDir: string;
   let listed: LakeObject[] = [];
   let files: { readonly job: string; readonly path: string }[] = [];
   await connection.run(
@@ -65,22 +65,27 @@ export async function openPlannedFiles(
   );
   for (const source of sources) {
     await writeTemplate(connection, source, templateOf(source));
-    const folder = join(planDir, DECOY_JOB, `of-${source.job}`, 'vessel=none', 'date=1970-01-01');
+    const folder = join(decoyDir, DECOY_JOB, `of-${source.job}`, 'vessel=none', 'date=1970-01-01');
     await mkdir(folder, { recursive: true });
     await link(templateOf(source), join(folder, 'empty.parquet'));
   }
 
   return {
-    placeholders: ({ job }) => {
-      const patterns = [`job=${job}/*/*/*.parquet`, `${DECOY_JOB}/of-${job}/*/*/*.parquet`];
-      const paths = patterns.map((pattern) => sqlText(`${planDir.replace(/[[*?]/g, '[$&]')}/${pattern}`));
+    placeholders: (source) => {
+      const { job } = source;
+      // A pattern that finds no file is an error.
+      if (!listed.some(({ day }) => day.job === job)) return noRows(source);
+      const paths = [
+        sqlText(`${asPattern(planDir)}/job=${job}/*/*/*.parquet`),
+        sqlText(`${asPattern(decoyDir)}/${DECOY_JOB}/of-${job}/*/*/*.parquet`),
+      ];
       return `(SELECT * FROM read_parquet([${paths.join(', ')}], hive_partitioning = true, hive_types = {'job': VARCHAR, 'vessel': VARCHAR, 'date': DATE}) WHERE job = ${sqlText(job)})`;
     },
     async list(wanted, signal) {
       const lists = await Promise.all(wanted.map(({ job }) => listLakeObjects(lake, job, signal)));
       listed = lists.flat();
-      for (const [index, source] of wanted.entries())
-        await placeEmptyFiles(planDir, templateOf(source), source, lists[index]!, signal);
+      const days = listed.map(({ day }) => day);
+      planDir = await emptyFiles.place(days, signal);
       await fillTable(connection, dir, listed);
     },
     async plan(query) {
@@ -99,25 +104,12 @@ export async function openPlannedFiles(
       // Of no object at all, the columns.
       return own.length === 0 ? noRows(source) : duckdbObjects(own, source.dataset);
     },
-    async receipts(jobs, signal) {
-      const path = join(dir, 'receipts.ndjson');
-      const lines: Uint8Array[] = [];
-      for (const job of jobs) {
-        const days = [];
-        for await (const { day } of listReceipts(lake.store, job)) days.push(day);
-        await forEachAtOnce(days, RECEIPTS_AT_ONCE, async (day) => {
-          signal.throwIfAborted();
-          const receipt = await readReceipt(lake.store, day);
-          if (receipt !== undefined) lines.push(jsonBytes(receipt));
-        });
-      }
-      await writeFile(path, Buffer.concat(lines));
-      return path;
-    },
+    receipts: (jobs, signal) => writeReceiptLines(join(dir, 'receipts.ndjson'), lake, jobs, signal),
   };
 }
 
-function noRows({ columns }: Source): string {
+/** A relation with the columns of a job and no row. */
+export function noRows({ columns }: Source): string {
   const typed = [
     'NULL::VARCHAR AS vessel',
     'NULL::DATE AS date',
@@ -132,26 +124,6 @@ async function writeTemplate(connection: DuckDBConnection, source: Source, path:
   await connection.run(
     `COPY (SELECT ${columns} FROM ${noRows(source)}) TO ${sqlText(path)} (FORMAT parquet)`,
   );
-}
-
-/** One in the place of each object; those of objects that are gone do no harm. */
-async function placeEmptyFiles(
-  planDir: string,
-  template: string,
-  { job }: Source,
-  objects: readonly LakeObject[],
-  signal: AbortSignal,
-): Promise<void> {
-  await forEachAtOnce(objects, LINKS_AT_ONCE, async ({ day: { vessel, date } }) => {
-    signal.throwIfAborted();
-    const folder = join(planDir, `job=${job}`, `vessel=${vessel}`, `date=${date}`);
-    await mkdir(folder, { recursive: true });
-    await link(template, join(folder, 'empty.parquet')).catch(unlessThere);
-  });
-}
-
-function unlessThere(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EEXIST') throw error;
 }
 
 async function fillTable(

@@ -11,7 +11,7 @@ import { findSources } from '../../src/sql/lake-sources.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { chooseColumns } from '../../src/views/wide-columns.ts';
-import type { TestLake, TestService } from '../helpers/run.ts';
+import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
 import { DATE, newLake, OTHER_VESSEL, VESSEL } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import type { TempFolder } from '../helpers/temp.ts';
@@ -39,16 +39,20 @@ describe.skipIf(s3 === undefined)('on S3', () => {
   /** Objects that were read since they were last looked at. */
   let read = new Set<string>();
 
-  async function openSession(on: ObjectStore, maxFetchBytes = 1e9): Promise<LakeSession> {
-    const { jobs } = defineJobs(JOBS as never);
-    const { sources, receiptJobs } = await findSources(on, jobs, []);
+  async function openSession(
+    on: ObjectStore,
+    maxFetchBytes = 1e9,
+    files: Readonly<Record<string, JobFile>> = JOBS,
+  ): Promise<LakeSession> {
+    const { jobs } = defineJobs(files as never);
+    const found = await findSources(on, jobs, []);
     const wide = (series: Parameters<typeof chooseColumns>[0]) => ({
       ...{ windowMicros: 600e6, aggregate: 'mean' as const, holdMicros: 3_600e6 },
       columns: chooseColumns(series, 'shared').columns,
     });
     const bounds = { tempDir: temp.path, maxFetchBytes };
     const lake = { store: on, layout: await readLayout(on), log: silentLog };
-    return openLakeSession({ ...lake, sources, receiptJobs, ...bounds, wide }, signal);
+    return openLakeSession({ ...lake, ...found, ...bounds, wide }, signal);
   }
 
   beforeAll(async () => {
@@ -180,6 +184,34 @@ describe.skipIf(s3 === undefined)('on S3', () => {
     await fresh.close();
   });
 
+  test('aggregations that no day was exported with, and jobs that never ran, are null and no rows', async () => {
+    const other = { ...JOBS.statistics, aggregations: ['mean', 'min'] };
+    const sql = `SELECT count(*) > 0, count(mean) > 0, count(min), typeof(any_value(min)) FROM windows WHERE date = '${DATE}'`;
+    for (const on of [store, local, ...tableStores]) {
+      const changed = await openSession(on, 1e9, { ...JOBS, statistics: other });
+      read = new Set();
+      expect(await rowsOf(changed, sql)).toEqual([[true, true, 0, 'DOUBLE']]);
+      // Nor does that make it read the other day.
+      const days = [...read].filter((key) => key.startsWith('statistics/')).map((key) => key.includes(DATE));
+      expect(days).toEqual(on === store ? [true, true] : []);
+      await changed.close();
+      const { metadata, statistics } = JOBS;
+      const never = await openSession(on, 1e9, {
+        metadata: metadata!,
+        statistics: statistics!,
+        raw: JOBS.measurements!,
+      });
+      expect(
+        await rowsOf(
+          never,
+          'SELECT (SELECT count(*) FROM readings), (SELECT count(*) FROM raw), (SELECT count(*) FROM wide)',
+        ),
+      ).toEqual([[0, 0, 0]]);
+      expect((await rowsOf(never, 'SELECT * FROM series')).length).toBeGreaterThan(0);
+      await never.close();
+    }
+  });
+
   test('what was fetched is kept, what would be too much is refused before anything is fetched', async () => {
     await rowsOf(session, `SELECT count(*) FROM readings WHERE vessel = '${VESSEL}'`);
     read = new Set();
@@ -190,7 +222,11 @@ describe.skipIf(s3 === undefined)('on S3', () => {
     await expect(rowsOf(small, `SELECT count(*) FROM readings WHERE tag LIKE '%e%'`)).rejects.toThrow(
       /at most 0\.0000135 GB are fetched/,
     );
-    expect([...read]).toEqual([]);
+    // What is found while it runs comes too late; and it says how to write it.
+    await expect(
+      rowsOf(small, 'SELECT count(*) FROM readings WHERE date = (SELECT max(last_date) FROM coverage)'),
+    ).rejects.toThrow(/needs \d+ objects.*written out: what a query only finds while it runs/);
+    expect([...read].filter((key) => key.startsWith('measurements/'))).toEqual([]);
     await small.close();
   });
 

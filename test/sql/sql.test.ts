@@ -1,5 +1,5 @@
 /** `sql` as its users meet it: results in every form, errors that can be read, a query that is stopped. */
-import { readdir } from 'node:fs/promises';
+import { cp, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { drawChart } from '../../docs/tools/chart.ts';
@@ -8,7 +8,7 @@ import { splitStatements } from '../../src/commands/sql-prompt.ts';
 import { commandRun } from '../commands/command-run.ts';
 import { duckRows } from '../helpers/lake.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
-import { newLake, VESSEL } from '../helpers/run.ts';
+import { DATE, newLake, VESSEL } from '../helpers/run.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import { DEFAULTS, exportViewLake, JOBS, startViewService } from '../views/view-lake.ts';
 import { runSql } from './sql-run.ts';
@@ -85,6 +85,34 @@ test('the chart of the recipes is drawn of its lines', async () => {
   expect(() => drawChart('x', [])).toThrow(/two lines or more/);
 });
 
+test('a job that was changed or never ran stops nobody', async () => {
+  const statistics = { ...JOBS.statistics, aggregations: ['mean', 'min'] };
+  const { measurements, ...others } = JOBS;
+  const jobs = { ...others, statistics, raw: measurements! };
+  const sql = `SELECT count(*) > 0 AS rows, count(mean) > 0 AS mean, count(min) AS min, (SELECT count(*) FROM readings) AS readings FROM windows`;
+  const ran = await runSql({ lakeUrl: lake.url, jobs }, sql, { csv: true });
+  expect(ran).toMatchObject({ code: 0, stdout: 'rows,mean,min,readings\ntrue,true,0,0\n' });
+  expect(ran.stderr).toContain("no objects of the job 'raw' yet: its views have no rows");
+  // One of the days has it, under a name that comes last.
+  await using mixed = await newLake();
+  await cp(lake.dir, mixed.dir, { recursive: true });
+  const from = `${mixed.dir}/statistics/vessel=${VESSEL}/date=${DATE}/*.parquet`;
+  await mkdir(join(mixed.dir, `statistics/vessel=${VESSEL}/date=2026-02-01`));
+  await duckRows(
+    `COPY (SELECT * EXCLUDE (vessel, date), 7.5::DOUBLE AS min FROM read_parquet('${from}', hive_partitioning = true)) TO '${mixed.dir}/statistics/vessel=${VESSEL}/date=2026-02-01/data.parquet' (FORMAT parquet)`,
+  );
+  const some = await runSql(
+    { lakeUrl: mixed.url, jobs: { ...JOBS, statistics } },
+    'SELECT date, min(min) AS min FROM windows GROUP BY date ORDER BY date',
+    { csv: true },
+  );
+  expect(some).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: 'date,min\n2026-01-05,\n2026-01-06,\n2026-02-01,7.5\n',
+  });
+});
+
 test('queries come from stdin too', async () => {
   const ran = await run(undefined, {}, "SELECT 'a;b' AS x; -- one; two\nSELECT $$;$$ AS y;\n");
   expect(ran).toMatchObject({ code: 0, stdout: 'x\na;b\n(1 row)\ny\n;\n(1 row)\n' });
@@ -131,9 +159,9 @@ test('a query ends soon after it is told to, and leaves nothing in the temporary
 
 test('settings and options that are wrong are said', async () => {
   await using empty = await newLake();
-  expect((await runSql({ lakeUrl: empty.url }, 'SELECT 1')).stderr).toContain(
-    'look at LAKE_URL and JOBS_DIR',
-  );
+  const refused = await runSql({ lakeUrl: empty.url }, 'SELECT count(*) FROM readings');
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  expect(refused.stderr).toContain('look at LAKE_URL and JOBS_DIR');
   expect((await run('SELECT 1', { csv: true, json: true })).stderr).toContain(
     '--json: given together with --csv',
   );

@@ -6,7 +6,7 @@ import { WIDE_AGGREGATES } from '../../src/views/wide.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
 import { DATE, newLake, VESSEL } from '../helpers/run.ts';
 import { replayTable } from '../helpers/table.ts';
-import { exportViewLake, runViews, startViewService, viewStatementsOf } from './view-lake.ts';
+import { exportViewLake, JOBS, runViews, startViewService, viewStatementsOf } from './view-lake.ts';
 
 let service: TestService;
 let lake: TestLake;
@@ -29,11 +29,12 @@ async function openViews(
   options: Parameters<typeof viewStatementsOf>[1] = {},
   { url }: Pick<TestLake, 'url'> = lake,
   edit: (sql: string) => string = (sql) => sql,
+  jobs = JOBS,
 ) {
   const instance = await DuckDBInstance.create(':memory:', { threads: '2' });
   const connection = await instance.connect();
   await connection.run(`SET TimeZone = 'UTC'`);
-  for (const statement of await viewStatementsOf(url, { for: 'duckdb', ...options }))
+  for (const statement of await viewStatementsOf(url, { for: 'duckdb', ...options }, jobs))
     await connection.run(edit(statement));
   return {
     rows: async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJson(),
@@ -246,6 +247,25 @@ describe('wide', () => {
     const elsewhere = await runViews(lake.url, { for: 'athena' });
     expect(elsewhere.stderr).toContain('say with --location where it finds the lake');
   });
+});
+
+test('a lake without objects yet, and one whose job has other aggregations since, have their views', async () => {
+  await using empty = await newLake();
+  for (const engine of ['duckdb', 'dbt']) {
+    const { code, stdout, stderr } = await runViews(empty.url, { for: engine });
+    expect(code).toBe(0);
+    expect(stdout).toContain(`${empty.dir}/measurements`);
+    expect(stderr).toContain(
+      'has no objects of any job yet: these are the views of what the jobs will export',
+    );
+  }
+  const statistics = { ...JOBS.statistics, aggregations: ['mean', 'min'] };
+  using views = await openViews({}, lake, undefined, { ...JOBS, statistics });
+  const [row] = await views.rows(
+    'SELECT count(*), count(mean), count(min), typeof(any_value(min)) FROM windows',
+  );
+  expect(Number(row![1])).toBeGreaterThan(0);
+  expect(row!.slice(2)).toEqual(['0', 'DOUBLE']);
 });
 
 test('the models for dbt are the same views', async () => {

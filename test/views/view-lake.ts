@@ -37,13 +37,17 @@ export const DEFAULTS = { window: '10m', aggregate: 'mean', hold: '1h', fetchGb:
 
 export type ViewsOptions = Parameters<typeof viewsCommand>[1];
 
-export function runViews(lakeUrl: string, options: Partial<ViewsOptions>): Promise<CommandRun> {
-  return commandRun({ lakeUrl, jobs: JOBS }, (context) => viewsCommand(context, { ...DEFAULTS, ...options }));
+export function runViews(lakeUrl: string, options: Partial<ViewsOptions>, jobs = JOBS): Promise<CommandRun> {
+  return commandRun({ lakeUrl, jobs }, (context) => viewsCommand(context, { ...DEFAULTS, ...options }));
 }
 
 /** The statements of a script that must be printed. */
-export async function viewStatementsOf(lakeUrl: string, options: Partial<ViewsOptions>): Promise<string[]> {
-  const { code, stdout, stderr } = await runViews(lakeUrl, options);
+export async function viewStatementsOf(
+  lakeUrl: string,
+  options: Partial<ViewsOptions>,
+  jobs = JOBS,
+): Promise<string[]> {
+  const { code, stdout, stderr } = await runViews(lakeUrl, options, jobs);
   if (code !== 0) throw new Error(`views ended with ${code}: ${stderr}`);
   return splitStatements(stdout);
 }

@@ -1,5 +1,5 @@
 import type { Dataset } from '../../model/index.ts';
-import type { Dialect, ViewedLake } from '../dialect.ts';
+import type { Dialect, Source, ViewedLake } from '../dialect.ts';
 import { jsonPath, quoteWith, relation, selectList, standardLiteral } from '../dialect.ts';
 import { RECEIPT_COLUMNS } from '../receipt-columns.ts';
 
@@ -20,10 +20,17 @@ function pattern(url: string): string {
   return url.replace(/[[*?]/g, '[$&]');
 }
 
-/** Columns of a job, of a relation that has them. */
-export function duckdbColumns(columns: readonly { readonly name: string }[], from: string): string {
+/** Columns of a job, of a relation that has them, or, of statistics, lacks some: those are null. */
+export function duckdbColumns(
+  { dataset, columns }: Pick<Source, 'dataset' | 'columns'>,
+  from: string,
+): string {
   const names = ['vessel', 'date', ...columns.map(({ name }) => name)];
-  return `SELECT ${names.map(quote).join(', ')}\nFROM ${from}`;
+  const select = `SELECT ${names.map(quote).join(', ')}\nFROM`;
+  if (dataset !== 'statistics') return `${select} ${from}`;
+  // The job's aggregations may have changed since its days were exported.
+  const typed = columns.map(({ name, type }) => `CAST(NULL AS ${types[type]}) AS ${quote(name)}`);
+  return `${select} (\n  SELECT * FROM ${from}\n  UNION ALL BY NAME\n  SELECT ${typed.join(', ')} WHERE false\n)`;
 }
 
 /** The objects of a job: a pattern, or the paths themselves. */
@@ -82,8 +89,8 @@ export const duckdb: Dialect = {
   afterJoin: '',
   createView: 'CREATE OR REPLACE VIEW',
   commentOn: (view, column, text) => `COMMENT ON COLUMN ${view}.${quote(column)} IS ${standardLiteral(text)}`,
-  source: (lake, { job, dataset, relation: name, columns }) => [
-    `${duckdb.createView} ${relation(duckdb, lake, name)} AS\n${duckdbColumns(columns, jobRows(lake, job, dataset))}`,
+  source: (lake, source) => [
+    `${duckdb.createView} ${relation(duckdb, lake, source.relation)} AS\n${duckdbColumns(source, jobRows(lake, source.job, source.dataset))}`,
   ],
   receipts: (lake) => [
     `${duckdb.createView} ${relation(duckdb, lake, 'receipts')} AS\n${duckdbReceipts(lake.receiptJobs.map((job) => `${pattern(lake.url)}/_ledger/${job}/*/*.json`))}`,
