@@ -86,7 +86,7 @@ export const COMMANDS: readonly CommandRow[] = [
     ],
     examples: [
       'init',
-      'init --base-url https://api.example.com/my-tenant --lake-url ./lake',
+      'init --base-url https://api.example.com/acme --lake-url ./lake',
     ],
     perform: async (context, _, options) => (await import('./init.ts')).initCommand(context, options),
   },
@@ -219,7 +219,7 @@ export const COMMANDS: readonly CommandRow[] = [
     examples: [
       'sql "SHOW TABLES"',
       `sql "SELECT * FROM readings WHERE date = '2026-01-05'" --csv`,
-      "sql 'FROM wide' --columns 'Shaft Power' --window 1h --parquet h.parquet",
+      "sql 'FROM wide' --columns 'Shaft Power' --window 1h --csv",
       'sql < queries.sql',
     ],
     perform: async (...given) => (await import('./sql.ts')).sqlCommand(...given),

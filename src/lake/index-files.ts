@@ -88,7 +88,7 @@ async function openIndex<M extends IndexedMember>(
       row: (at) => rows[at]!,
     };
   } catch (error) {
-    log.warn({ key, error: messageOf(error) }, 'the index is damaged: reading the receipts themselves');
+    log.warn({ key, error: messageOf(error) }, 'the index is not used: reading the receipts themselves');
     return undefined;
   }
 }
