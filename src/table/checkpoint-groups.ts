@@ -1,6 +1,6 @@
 /**
  * The row groups of a checkpoint. Files have groups of their own: of all other columns these have nothing but nulls, which
- * are encoded once and copied into each group, for they would take as long as the files themselves.
+ * are encoded once and copied into each group: there are more of them than of a file's own.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { zstdCompressSync } from 'node:zlib';
@@ -11,7 +11,7 @@ import { wireForm } from './actions.ts';
 import { ACTION_KINDS, CHECKPOINT_SCHEMA } from './checkpoint-schema.ts';
 import type { UploadWriter } from './checkpoint-upload.ts';
 
-/** Files of a row group: some 10 MB and a twentieth of a second while they are encoded. */
+/** Files of a row group: some 10 MB and a tenth of a second while they are encoded. */
 export const ROW_GROUP_FILES = 5_000;
 
 const FORMAT = {
@@ -51,7 +51,7 @@ export function createGroupWriter(writer: UploadWriter): GroupWriter {
     // In a checkpoint nothing changes.
     const data = files.map((file) => parquetForm({ add: { ...file, dataChange: false } }).add);
     const before = copyNulls(writer, nulls.before);
-    // Nobody looks for a file by the bounds of a row group; they would take a fourth of the time.
+    // Nobody looks for a file by the bounds of a row group, and they cost time.
     const add = { name: 'add', data, offsetIndex: false, statistics: false };
     await parquet.write({ columnData: [add], rowGroupSize: rows });
     const group = parquet.row_groups.at(-1)!;
