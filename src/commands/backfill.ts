@@ -66,6 +66,7 @@ export async function backfillCommand(
     );
   }
   return withFleet(context, config, overrides, async (fleet) => {
+    await fleet.app.ports.layout.check();
     const request = await requestOf(fleet, jobName, asked, options);
     const released = options.failed === true ? await releaseFailed(fleet.queue, request) : [];
     if (released.length > 0)
@@ -165,6 +166,7 @@ export async function backfillActionCommand(
   return withFleet(context, config, overrides, async (fleet) => {
     if (action === 'list') return await list(context, config, fleet, options);
     if (ids.length === 0) throw new ConfigError('usage', `backfill ${action}: expected the id of a backfill`);
+    if (action === 'resume') await fleet.app.ports.layout.check();
     for (const id of ids) await act(context, fleet, action, id);
     return EXIT_OK;
   });

@@ -50,6 +50,8 @@ export async function reconcileCommand(
   const opened = await openFor(options, config, context.env, log, overrides);
   const { app } = opened;
   try {
+    const mends = options.run === true || options.enqueue === true;
+    if (mends) await app.ports.layout.check();
     const stats = createRequestStats();
     const concurrency = config.settings.QUERY_MAX_CONCURRENCY;
     const found: Found[] = [];
@@ -60,7 +62,6 @@ export async function reconcileCommand(
       found.push({ ...result, dates });
       tell(output, result);
     }
-    const mends = options.run === true || options.enqueue === true;
     const tasks = mends ? await toRepair(app, jobs, found, options) : [];
     const queued = await opened.enqueue?.(tasks);
     for (const one of queued ?? []) output.add('days', toQueuedDay(one));

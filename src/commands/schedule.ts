@@ -45,7 +45,12 @@ export async function scheduleCommand(
     });
   if (options.once === true) {
     const fleet = await openFleet(config, env, log, overrides);
-    return planOnce(context, open(fleet), options).finally(fleet.close);
+    try {
+      await fleet.app.ports.layout.check();
+      return await planOnce(context, open(fleet), options);
+    } finally {
+      await fleet.close();
+    }
   }
   let scheduler: Scheduler | undefined;
   const trouble = () => scheduler?.trouble;

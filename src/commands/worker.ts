@@ -2,7 +2,6 @@
 
 import type { AppOverrides } from '../app.ts';
 import { endsAfter } from '../concurrency.ts';
-import { ConfigError } from '../errors.ts';
 import { runFleetProcess } from '../fleet/fleet-process.ts';
 import type { Work, WorkTimes } from '../fleet/work.ts';
 import { startWork } from '../fleet/work.ts';
@@ -27,10 +26,6 @@ export async function workerCommand(
   const held = () => work?.hold.code;
   const options = { config, env, log, overrides, signal, active, oldestMs, held };
   await runFleetProcess(options, async (fleet, metrics, url) => {
-    // A lake that is out of reach, or converted, may be right when a vessel-day begins.
-    await fleet.app.ports.layout.check().catch((error: unknown) => {
-      if (error instanceof ConfigError) throw error;
-    });
     work = startWork(config, fleet, log, metrics, times);
     log.info({ vesselDaysAtOnce: WORKER_CONCURRENCY, http: url }, 'worker is ready');
     // It may be waiting for Redis, which does not have to come back for this process to end.

@@ -1,6 +1,7 @@
 /** A process of the fleet that runs until it is told to stop: its metrics, health and readiness. */
 import type { AppOverrides } from '../app.ts';
 import type { Config } from '../config/config.ts';
+import { ConfigError } from '../errors.ts';
 import type { Log } from '../model/index.ts';
 import { startOperationsServer } from '../monitoring/http-server.ts';
 import type { Metrics } from '../monitoring/metrics.ts';
@@ -64,6 +65,10 @@ export async function runFleetProcess(
     const board = password === undefined ? undefined : { queue: fleet.queue.bull, password };
     const operations = await startOperationsServer({ host, port, log, metrics, unready, onHold, board });
     try {
+      // A lake that is out of reach, or converted, may be right when a vessel-day begins.
+      await fleet.app.ports.layout.check().catch((error: unknown) => {
+        if (error instanceof ConfigError) throw error;
+      });
       await run(fleet, metrics, operations.url);
     } finally {
       await operations.close();

@@ -21,14 +21,14 @@ const PARTITIONS = 'add.partitionValues';
 const STATISTICS = ['add.stats', 'add.modificationTime'];
 
 /**
- * The actions of a checkpoint; files come without statistics and time unless they are asked for. Throws DataError
+ * The actions of a checkpoint, a row group at a time; files come without statistics and time unless they are asked for. Throws DataError
  * `damaged-log` where it cannot be read, or is not there.
  */
 export async function* readCheckpoint(
   ports: TableReadPorts,
   { version, parts }: FoundCheckpoint,
   withStatistics: boolean,
-): AsyncGenerator<Action> {
+): AsyncGenerator<Action[]> {
   for (let part = 1; part <= parts; part++) {
     const key =
       parts === 1
@@ -42,7 +42,7 @@ async function* readPart(
   { store }: TableReadPorts,
   key: string,
   withStatistics: boolean,
-): AsyncGenerator<Action> {
+): AsyncGenerator<Action[]> {
   const found = await store.head(key);
   if (found === undefined) throw damagedLog(key, 'no file', 'a checkpoint');
   const { sizeBytes } = found;
@@ -66,7 +66,7 @@ async function* readGroup(
   group: RowGroup,
   unread: readonly string[],
   where: string,
-): AsyncGenerator<Action> {
+): AsyncGenerator<Action[]> {
   const kinds = KINDS.filter((kind) => holds(group, kind));
   if (kinds.length === 0) return;
   const read = (without: readonly string[]) =>
@@ -75,13 +75,15 @@ async function* readGroup(
   // Another writer may have given its files names of their own.
   if (rows.some(({ add }) => add?.path && partitionOfPath(String(add.path)) === undefined))
     rows = await read(unread);
+  const actions: Action[] = [];
   for (const row of rows) {
     const { add } = row;
     if (add && add.partitionValues === undefined) add.partitionValues = partitionOfPath(String(add.path));
     if (add && add.modificationTime === undefined) add.modificationTime = 0;
     const action = parseAction(withNumbers(row), where);
-    if (action !== undefined) yield action;
+    if (action !== undefined) actions.push(action);
   }
+  yield actions;
 }
 
 type Row = Record<string, Record<string, unknown> | null | undefined>;

@@ -7,7 +7,7 @@ import type { ObjectStore, PartRef } from '../store/store.ts';
 const PART_BYTES = 8 << 20;
 
 /** Where hyparquet-writer writes to. */
-interface UploadWriter extends ByteWriter {
+export interface UploadWriter extends ByteWriter {
   /** Called by it after each row group. */
   flush(): Promise<void>;
   /** Send what is left and make the file visible, where there is none. Throws as `completeUpload`. */

@@ -61,6 +61,16 @@ export class TableState {
     else if ('protocol' in action) this.protocol = action.protocol;
   }
 
+  /** The same, which does not change when this one does; files themselves never change. */
+  copy(): TableState {
+    const copy = new TableState(this.version);
+    const { protocol, metadata, fileCount } = this;
+    Object.assign(copy, { protocol, metadata, fileCount });
+    for (const [path, tombstone] of this.tombstones) copy.tombstones.set(path, tombstone);
+    for (const [vessel, dates] of this.days) copy.days.set(vessel, new Map(dates));
+    return copy;
+  }
+
   /** Forget tombstones older than what is kept for readers. */
   dropTombstones(beforeMs: number): void {
     for (const [path, { deletedMs }] of this.tombstones)

@@ -1,7 +1,7 @@
 /** What a table holds at a version, read from its log: for those who only read, and for those who commit (table.ts). */
 import { DataError, messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/index.ts';
-import type { AddFile, TableMetadata } from './actions.ts';
+import type { Action, AddFile, TableMetadata } from './actions.ts';
 import { damagedLog } from './actions.ts';
 import { readCheckpoint } from './checkpoint-read.ts';
 import { logPrefix } from './log-keys.ts';
@@ -103,7 +103,7 @@ async function* filesInTurn(view: OpenView): AsyncGenerator<AddFile> {
   });
   await begun.promise;
   try {
-    yield* currentFiles(view.ports, view.state, view.base);
+    for await (const files of currentFiles(view.ports, view.state, view.base)) yield* files;
   } finally {
     over.resolve();
     await held;
@@ -153,7 +153,8 @@ async function loadFromListing(ports: TableViewPorts): Promise<Loaded> {
 async function loadFrom(ports: TableViewPorts, base: FoundCheckpoint | undefined): Promise<Loaded> {
   const state = new TableState(base?.version ?? NO_VERSION);
   if (base !== undefined)
-    for await (const action of readCheckpoint(ports, base, false)) state.apply(action, base.version);
+    for await (const actions of readCheckpoint(ports, base, false))
+      for (const action of actions) state.apply(action, base.version);
   for await (const entry of entriesAfter(ports, state.version)) applyEntry(state, entry);
   await expectNoGap(ports, state.version);
   if (state.version !== NO_VERSION) checkState(ports, state);
@@ -183,19 +184,25 @@ function checkState({ prefix }: TableViewPorts, { protocol, metadata, version }:
   checkTable(prefix.slice(0, -1), protocol, metadata);
 }
 
-/** The files of a state with their statistics, out of the checkpoint that it began with and the entries since. */
+/**
+ * The files of a state with their statistics, out of the checkpoint that it began with and the entries since: those of a
+ * row group or an entry at a time.
+ */
 export async function* currentFiles(
   ports: TableViewPorts,
   state: TableState,
   base: FoundCheckpoint | undefined,
-): AsyncGenerator<AddFile> {
+): AsyncGenerator<AddFile[]> {
+  const filesWhere = (actions: readonly Action[], isCurrent: (addedIn: number | undefined) => boolean) =>
+    actions.flatMap((action) =>
+      'add' in action && isCurrent(state.addedIn(action.add)) ? [action.add] : [],
+    );
   if (base !== undefined)
-    for await (const action of readCheckpoint(ports, base, true))
-      if ('add' in action && cameBefore(state.addedIn(action.add), base.version)) yield action.add;
+    for await (const actions of readCheckpoint(ports, base, true))
+      yield filesWhere(actions, (addedIn) => cameBefore(addedIn, base.version));
   for await (const { version, actions } of entriesAfter(ports, base?.version ?? NO_VERSION)) {
     if (version > state.version) return;
-    for (const action of actions)
-      if ('add' in action && state.addedIn(action.add) === version) yield action.add;
+    yield filesWhere(actions, (addedIn) => addedIn === version);
   }
 }
 

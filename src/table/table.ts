@@ -50,7 +50,7 @@ export interface Table extends TableView {
    * CommitUnknownError when the outcome could not be learned: `refresh` tells.
    */
   commit(afterVersion: number, operation: string, actions: readonly Action[]): Promise<boolean>;
-  /** Checkpoint and cleanup, where they are due. Never throws: a table is right without. */
+  /** Checkpoint and cleanup, where they are due. Never throws: a table is right without. Commits go on meanwhile. */
   tidy(): Promise<void>;
   /** A checkpoint at this version, due or not; throws what goes wrong. */
   checkpoint(): Promise<void>;
@@ -78,14 +78,17 @@ export async function openTable(ports: TablePorts): Promise<Table> {
     return true;
   }
 
+  /** Of the table as it is at one moment: whoever commits does not wait for it to be written. */
   async function checkpoint(): Promise<void> {
-    const { state } = view;
-    if (state.version === NO_VERSION) return;
-    state.dropTombstones(clock.nowMs() - retention.filesMs);
-    // The one that this view began with may have been cleaned away since.
     const newest = await readLastCheckpoint(ports);
-    if (newest !== undefined && newest.version <= state.version) view.base = newest;
-    await writeCheckpoint(ports, state, currentFiles(ports, state, view.base));
+    const { state, base } = await alone(async () => {
+      view.state.dropTombstones(clock.nowMs() - retention.filesMs);
+      // The one that this view began with may have been cleaned away since.
+      if (newest !== undefined && newest.version <= view.state.version) view.base = newest;
+      return { state: view.state.copy(), base: view.base };
+    });
+    if (state.version === NO_VERSION) return;
+    await writeCheckpoint(ports, state, currentFiles(ports, state, base));
   }
 
   async function tidy(): Promise<void> {
@@ -110,7 +113,7 @@ export async function openTable(ports: TablePorts): Promise<Table> {
     },
     commit: (afterVersion: number, operation: string, actions: readonly Action[]) =>
       alone(() => commit(afterVersion, operation, actions)),
-    tidy: () => alone(tidy),
-    checkpoint: () => alone(checkpoint),
+    tidy,
+    checkpoint,
   });
 }

@@ -1,9 +1,10 @@
 /** What reads a lake reads a delta lake by its tables: files that were replaced lie beside the others, and count for nothing. */
 import { rm } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import { serviceNames } from '../helpers/lake.ts';
+import { redisForTests } from '../helpers/redis.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
 import {
   DATE,
@@ -18,6 +19,7 @@ import {
 } from '../helpers/run.ts';
 import { expectTableAgrees } from '../helpers/table.ts';
 
+const redis = await redisForTests();
 const SELECT = [`flat/${VESSEL}/S*`];
 const JOBS = {
   measurements: { dataset: 'measurements', vessels: [VESSEL], select: SELECT },
@@ -52,6 +54,7 @@ beforeAll(async () => {
   rows = results[0]!.rows!;
 });
 afterAll(async () => {
+  await redis?.stop();
   await service.close();
   await rm(jobsDir, { recursive: true });
   await lake[Symbol.asyncDispose]();
@@ -112,4 +115,37 @@ test('reconcile finds late data, and brings them into the table', async () => {
   const store = createLocalStore(lake.dir);
   const receipts = await expectTableAgrees(store, 'measurements');
   expect([...receipts.values()].map((receipt) => receipt.rows)).toEqual([rows + 1]);
+});
+
+/** Asked to work on a plain lake. */
+const runAsPlain = (args: readonly string[]) =>
+  runCli(args, {
+    ...env,
+    ...{ LAKE_LAYOUT: 'plain', HTTP_PORT: '0' },
+    ...(redis && { REDIS_URL: redis.url, REDIS_PREFIX: redis.newPrefix() }),
+  });
+
+test.for([[['run', ...RANGE]], [['reconcile', ...RANGE, '--run']]])(
+  'a lake of another layout is refused by %j',
+  async ([args]) => {
+    const { code, stderr } = await runAsPlain(args!);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("LAKE_LAYOUT is 'plain'") });
+  },
+);
+
+test('reconcile that mends nothing only looks, whatever LAKE_LAYOUT says', async () => {
+  expect(await runAsPlain(['reconcile', ...RANGE])).toMatchObject({ code: 0 });
+});
+
+describe.skipIf(redis === undefined)('with a queue', () => {
+  test.for([
+    [['worker']],
+    [['schedule']],
+    [['schedule', '--once']],
+    [['backfill', ...RANGE]],
+    [['reconcile', ...RANGE, '--enqueue']],
+  ])('a lake of another layout is refused by %j', async ([args]) => {
+    const { code, stderr } = await runAsPlain(args!);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("LAKE_LAYOUT is 'plain'") });
+  });
 });

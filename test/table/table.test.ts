@@ -232,6 +232,28 @@ test('a table that another writer has changed is left alone', async () => {
   await expectFault(() => openTable(place), DataError, 'damaged-log');
 });
 
+test('commits go on while a checkpoint is written, which is of the version that it began with', async () => {
+  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const createUpload: ObjectStore['createUpload'] = async (...upload) => {
+    begun.resolve();
+    await held.promise;
+    return await store.createUpload(...upload);
+  };
+  const place = placeOf(store);
+  const table = await newTable({ ...place, store: { ...store, createUpload } });
+  const early = addOf('early', DATE);
+  await append(table, early);
+  const written = table.checkpoint();
+  await begun.promise;
+  await append(table, removeOf(early, place.clock.nowMs()), addOf('late', DATE));
+  held.resolve();
+  await written;
+  expect(await checkpoints()).toEqual([`${LOG_FOLDER}${versionName(1)}.checkpoint.parquet`]);
+  expect(await namesIn(place)).toEqual(['late.parquet {"numRecords":1}']);
+  await rm(entryPath(2));
+  expect(await namesIn(place)).toEqual(['early.parquet {"numRecords":1}']);
+});
+
 test('a checkpoint that cannot be written is logged, and harms nothing', async () => {
   const place = placeOf(store, { checkpointVersions: 1 });
   const refusing = { ...store, createUpload: () => Promise.reject(new FatalError('disk-full', 'no room')) };
@@ -293,6 +315,17 @@ test('a checkpoint has row groups of bounded size', async () => {
   const { row_groups: groups, num_rows: rows } = parquetMetadata(bytes);
   expect(Number(rows)).toBe(12_002);
   expect(groups.every((group) => Number(group.num_rows) <= 5_000)).toBe(true);
+  // As the format has them: one behind the other, from the first to the footer's begin.
+  let end = 4n;
+  for (const { columns, total_compressed_size: groupBytes } of groups) {
+    const begin = end;
+    for (const { meta_data: meta } of columns) {
+      expect(meta!.dictionary_page_offset ?? meta!.data_page_offset).toBe(end);
+      end += meta!.total_compressed_size;
+    }
+    expect(groupBytes).toBe(end - begin);
+  }
+  expect(new Set(groups.map(({ columns }) => columns.length)).size).toBe(1);
   expect(await namesIn(place)).toHaveLength(12_000);
   const last = JSON.parse(Buffer.from((await store.get(`${LOG_FOLDER}_last_checkpoint`))!.bytes).toString());
   expect(last).toEqual({
