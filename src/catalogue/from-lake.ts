@@ -2,6 +2,7 @@
 import { parseTimestampText, readSnapshot } from '../decode/index.ts';
 import { ConfigError, DataError, messageOf, RetriableError } from '../errors.ts';
 import { unlessDamaged } from '../lake/json.ts';
+import { knownDays } from '../lake/known-vessels.ts';
 import { lastReceiptDates, readReceipt } from '../lake/ledger.ts';
 import type { Clock, Job, Log, VesselDay } from '../model/index.ts';
 import { addDays, MAX_SERIES, microsToDate } from '../model/index.ts';
@@ -9,6 +10,7 @@ import { expressionFor } from '../source/series.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { SeriesEntry, VesselEntry } from './entries.ts';
 import { entryOf, sortEntries, tooManyEntries } from './entries.ts';
+import { lastLakeReadings } from './lake-readings.ts';
 
 interface LakePorts {
   readonly store: ObjectStore;
@@ -16,11 +18,13 @@ interface LakePorts {
   readonly log: Log;
 }
 
-/** Every series of the newest snapshots. Throws ConfigError `no-metadata-job`, RetriableError `no-series`. */
+/**
+ * Every series of the newest snapshots, with its last reading unless `days` is 0. Throws ConfigError `no-metadata-job`, RetriableError `no-series`.
+ */
 export async function listLakeSeries(
   ports: LakePorts,
   vessel: string | undefined,
-  jobs: readonly Job[],
+  { days, jobs }: { readonly days: number; readonly jobs: readonly Job[] },
 ): Promise<SeriesEntry[]> {
   const metadataJobs = jobs.filter(({ dataset }) => dataset === 'metadata');
   if (metadataJobs.length === 0)
@@ -29,8 +33,10 @@ export async function listLakeSeries(
       'no job has dataset: metadata, and what series there are stands in its snapshots; add one, or leave out --lake to ask the service',
     );
   const found = new Map<string, { readonly entry: SeriesEntry; readonly date: string }>();
+  const dates = new Map<Job, Map<string, string>>();
+  for (const job of jobs) dates.set(job, await lastDates(ports, job.name));
   for (const job of metadataJobs) {
-    for (const [of, date] of await lastDates(ports, job.name)) {
+    for (const [of, date] of dates.get(job)!) {
       if (vessel !== undefined && of !== vessel) continue;
       await readSeriesOf(ports, { job: job.name, vessel: of, date }, (entry) => {
         const known = found.get(entry.timeSeriesId);
@@ -46,10 +52,13 @@ export async function listLakeSeries(
       `${ports.store.url} has no snapshot${vessel === undefined ? '' : ` of ${vessel}`} of ${names}; 'vessel-export run ${names}' takes one`,
     );
   }
+  const last = days > 0 ? await lastLakeReadings(ports, dates, vessel) : undefined;
+  const members = jobs.map((job) => ({ job, vessels: membersOf(job, dates.get(job)!) }));
   return sortEntries(
     [...found.values()].map(({ entry }) => ({
       ...entry,
-      jobs: jobs.filter((job) => selects(job, entry)).map(({ name }) => name),
+      ...last?.get(entry.timeSeriesId),
+      jobs: members.filter((one) => selects(one, entry)).map(({ job }) => job.name),
     })),
   );
 }
@@ -124,10 +133,27 @@ async function readSeriesOf(
   }
 }
 
+/**
+ * Whose series a job exports. Of one that discovers its vessels: those that the ledger knows, but for those that had
+ * left when the job last published. Snapshots are written only when something has changed: there every vessel stays.
+ */
+function membersOf({ dataset, vessels }: Job, lastDates: ReadonlyMap<string, string>): ReadonlySet<string> {
+  if (!('discover' in vessels)) return new Set(vessels);
+  if (dataset === 'metadata' || lastDates.size === 0) return new Set(lastDates.keys());
+  const newest = [...lastDates.values()].sort().at(-1)!;
+  const since = addDays(newest, -knownDays(dataset));
+  return new Set([...lastDates].filter(([, date]) => date > since).map(([vessel]) => vessel));
+}
+
+interface JobMembers {
+  readonly job: Job;
+  readonly vessels: ReadonlySet<string>;
+}
+
 /** Does a job select a series, by its names? Without the service, expressions of a syntax of their own select nothing. */
-function selects({ vessels, select }: Job, entry: SeriesEntry): boolean {
+function selects({ job: { select }, vessels }: JobMembers, entry: SeriesEntry): boolean {
   const { vessel } = entry;
-  if (vessel === null || (!('discover' in vessels) && !vessels.includes(vessel))) return false;
+  if (vessel === null || !vessels.has(vessel)) return false;
   return select.some((written) => matches(expressionFor(written, vessel), entry));
 }
 

@@ -32,7 +32,7 @@ export async function seriesCommand(
   const { days, search, select = [] } = options;
   const all = await askCatalogue(context, options, overrides, {
     fromService: (ports, jobs) => listServiceSeries(ports, vessel, { days, jobs, select }),
-    fromLake: (ports, jobs) => listLakeSeries(ports, vessel, jobs),
+    fromLake: (ports, jobs) => listLakeSeries(ports, vessel, { days, jobs }),
   });
   const entries = search === undefined ? all : all.filter((entry) => isAbout(entry, search));
   const { stdout, stderr } = context;

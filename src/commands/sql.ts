@@ -1,7 +1,8 @@
 /** `sql`: DuckDB on the lake's views; one query, those of stdin, or a prompt. */
-import { copyFile, rename, rm } from 'node:fs/promises';
+import { copyFile, rename, rm, writeFile } from 'node:fs/promises';
 import { ConfigError, FatalError, messageOf } from '../errors.ts';
 import type { LakeSession } from '../sql/lake-session.ts';
+import { drawChart } from '../terminal/chart-svg.ts';
 import { writeCsvRows, writeJsonRows, writeRowTable } from '../terminal/query-view.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_OK } from './context.ts';
@@ -13,6 +14,9 @@ export interface SqlOptions extends LakeSqlOptions {
   readonly csv?: boolean;
   readonly json?: boolean;
   readonly parquet?: string;
+  readonly svg?: string;
+  /** Of the chart. */
+  readonly title?: string;
 }
 
 /** Ask, and print; the exit code. `input` is stdin. */
@@ -22,12 +26,14 @@ export async function sqlCommand(
   options: SqlOptions,
   input: NodeJS.ReadStream = process.stdin,
 ): Promise<number> {
-  const formats = (['csv', 'json', 'parquet'] as const).filter((name) => options[name] !== undefined);
+  const formats = (['csv', 'json', 'parquet', 'svg'] as const).filter((name) => options[name] !== undefined);
   if (formats.length > 1)
     throw new ConfigError(
       'usage',
       `--${formats[1]}: given together with --${formats[0]}, expected one of them`,
     );
+  if (options.title !== undefined && options.svg === undefined)
+    throw new ConfigError('usage', '--title: given without --svg, whose chart it is of');
   const isPrompt = sql === undefined && input.isTTY === true;
   if (isPrompt && formats.length > 0)
     throw new ConfigError('usage', `--${formats[0]}: without a query, expected one as argument or on stdin`);
@@ -62,27 +68,35 @@ async function answer(
   context: CommandContext,
   session: LakeSession,
   sql: string,
-  { csv, json, parquet }: SqlOptions,
+  { csv, json, parquet, svg, title }: SqlOptions,
 ): Promise<void> {
   const { signal, stdout } = context;
   if (parquet !== undefined) {
-    await moveTo(await session.writeParquet(sql, signal), parquet);
+    const from = await session.writeParquet(sql, signal);
+    await writeWhole('--parquet', parquet, (beside) => copyFile(from, beside));
     return;
   }
   const rows = await session.query(sql, signal);
-  if (csv === true) await writeCsvRows(stdout, rows);
+  if (svg !== undefined) {
+    const chart = await drawChart(rows, title);
+    await writeWhole('--svg', svg, (beside) => writeFile(beside, chart));
+  } else if (csv === true) await writeCsvRows(stdout, rows);
   else if (json === true) await writeJsonRows(stdout, rows);
   else await writeRowTable(stdout, rows);
 }
 
 /** Whole or not at all. */
-async function moveTo(from: string, to: string): Promise<void> {
+async function writeWhole(
+  option: string,
+  to: string,
+  write: (beside: string) => Promise<void>,
+): Promise<void> {
   const beside = `${to}.${process.pid}.part`;
   try {
-    await copyFile(from, beside);
+    await write(beside);
     await rename(beside, to);
   } catch (error) {
     await rm(beside, { force: true });
-    throw new FatalError('cannot-write', `--parquet: cannot write '${to}': ${messageOf(error)}`);
+    throw new FatalError('cannot-write', `${option}: cannot write '${to}': ${messageOf(error)}`);
   }
 }

@@ -84,10 +84,7 @@ export const COMMANDS: readonly CommandRow[] = [
       ['--overwrite', 'replace files that are there'],
       ['--no-check', 'write without trying'],
     ],
-    examples: [
-      'init',
-      'init --base-url https://api.example.com/acme --lake-url ./lake',
-    ],
+    examples: ['init', 'init --base-url https://api.example.com/acme --lake-url ./lake'],
     perform: async (context, _, options) => (await import('./init.ts')).initCommand(context, options),
   },
   {
@@ -212,6 +209,8 @@ export const COMMANDS: readonly CommandRow[] = [
       ['--csv', 'print every row as CSV'],
       ['--json', 'print every row as a line of JSON'],
       ['--parquet <file>', 'write every row to a Parquet file'],
+      ['--svg <file>', 'draw a chart: the first column is time, each other one a line'],
+      ['--title <text>', 'with --svg: what stands above the chart'],
       LAKE_JOBS,
       ...WIDE_OPTIONS,
       FETCH,
@@ -220,6 +219,7 @@ export const COMMANDS: readonly CommandRow[] = [
       'sql "SHOW TABLES"',
       `sql "SELECT * FROM readings WHERE date = '2026-01-05'" --csv`,
       "sql 'FROM wide' --columns 'Shaft Power' --window 1h --csv",
+      `sql "SELECT timestamp, value FROM readings LIMIT 9999" --svg line.svg`,
       'sql < queries.sql',
     ],
     perform: async (...given) => (await import('./sql.ts')).sqlCommand(...given),

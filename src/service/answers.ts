@@ -2,7 +2,7 @@
 import type { ApiVersion, Family, TimeRange, WireShape } from '../model/index.ts';
 import { MICROS_PER_MILLI } from '../model/index.ts';
 import type { DataSource } from './data/source.ts';
-import type { Selector } from './expressions.ts';
+import type { FindDomain, Selector } from './expressions.ts';
 import type { Format } from './formats.ts';
 import { chooseFormat } from './formats.ts';
 import { MeasurementTextWriter } from './measurement-text.ts';
@@ -28,6 +28,7 @@ export interface Query {
   readonly parameters: RawParameters;
   readonly accept: string | undefined;
   readonly mayRead: (vessel: string) => boolean;
+  readonly findDomain: FindDomain;
 }
 
 export interface AnswerContext {
@@ -56,7 +57,7 @@ export async function prepareAnswer(query: Query, context: AnswerContext): Promi
   const { shape } = query.version;
   const nowMicros = context.nowMs * MICROS_PER_MILLI;
   const format = chooseFormat(family, shape, parameters.format, query.accept);
-  const naming = parseNaming(parameters);
+  const naming = parseNaming(parameters, query.findDomain);
   const statistics = family === 'statistics' ? parseStatistics(parameters, shape, nowMicros) : undefined;
   const range = readingsRange(query, statistics, context);
   const options = { ...naming, mayRead: query.mayRead };

@@ -1,6 +1,6 @@
 /**
  * The naming domains: how an id of each splits into levels, and which have an expression syntax of their own.
- * A new domain is one entry here.
+ * A new domain is one entry here. Those that only the series' metadata name are in other-domains.ts.
  */
 export interface Domain {
   readonly name: string;

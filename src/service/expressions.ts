@@ -10,6 +10,9 @@ import { HttpError } from './http-error.ts';
 import type { SeriesTest } from './series-matcher.ts';
 import { compileVisParts } from './vis-parts.ts';
 
+/** Domain of a name; undefined for one that does not exist, or of which the client may read nothing. */
+export type FindDomain = (name: string) => Domain | undefined;
+
 /** What one expression selects: ids, levels (with `*`, and the braces of `parameters`), or what passes a test. */
 export type Selector = { readonly domain: Domain } & (
   | { readonly ids: readonly string[] }
@@ -20,14 +23,14 @@ export type Selector = { readonly domain: Domain } & (
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Selector of one string of a POST body. Throws 400, or 404 for a domain that does not exist. */
-export function parseQueryExpression(text: string): Selector {
+export function parseQueryExpression(text: string, find: FindDomain = findDomain): Selector {
   const slash = text.indexOf('/');
   if (slash <= 0)
     throw new HttpError(
       400,
       `got '${text.slice(0, 200)}', expected <domain>/<expression>, as flat/IMO9321483/*`,
     );
-  const domain = requireDomain(text.slice(0, slash));
+  const domain = requireDomain(text.slice(0, slash), find);
   const expression = text.slice(slash + 1);
   if (domain.name === ID_DOMAIN) return selectIds(domain, expression);
   return selectLevels(domain, plainLevels(domain, foldLevels(domain, expression.split('/'))));
@@ -37,9 +40,9 @@ export function parseQueryExpression(text: string): Selector {
  * Selector of the path of a GET after `/<family>/`, still percent-encoded: levels are told apart before they
  * are decoded, so `%2F` stays inside its level. Throws 400 or 404.
  */
-export function parsePath(family: Family, rawPath: string): Selector {
+export function parsePath(family: Family, rawPath: string, find: FindDomain = findDomain): Selector {
   const [name = '', ...levels] = rawPath.split('/').map(decodeLevel);
-  const domain = requireDomain(name);
+  const domain = requireDomain(name, find);
   if (levels.some((level) => level === ''))
     throw new HttpError(
       400,
@@ -56,8 +59,8 @@ export function parsePath(family: Family, rawPath: string): Selector {
   return selectLevels(domain, plainLevels(domain, foldLevels(domain, levels)));
 }
 
-function requireDomain(name: string): Domain {
-  const domain = findDomain(name);
+function requireDomain(name: string, find: FindDomain): Domain {
+  const domain = find(name);
   if (domain === undefined)
     throw new HttpError(404, `no domain '${name.slice(0, 80)}'; there are ${DOMAIN_NAMES.join(', ')}`);
   return domain;

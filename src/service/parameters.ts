@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { Aggregation, Family, Micros, TimeRange, WireShape } from '../model/index.ts';
 import { AGGREGATIONS } from '../model/index.ts';
 import type { Domain } from './domains.ts';
-import { DOMAIN_NAMES, findDomain } from './domains.ts';
+import { DOMAIN_NAMES } from './domains.ts';
+import type { FindDomain } from './expressions.ts';
 import { badParameter, HttpError } from './http-error.ts';
 import { lastFullWindow, lastHour, parseTimeRange } from './time-range.ts';
 import type { Window, WindowEdges } from './windows.ts';
@@ -29,7 +30,7 @@ const timeSchema = z.object({
 
 const namingSchema = z.object({
   verbose: text('true: verbose ids where the domain has them; default false'),
-  output_domain: text(`Return ids in this domain: ${DOMAIN_NAMES.join(', ')}`),
+  output_domain: text(`Return ids in this domain: ${DOMAIN_NAMES.join(', ')}, or one that metadata name`),
 });
 
 const statisticsSchema = z.object({
@@ -74,11 +75,14 @@ export function readParameters(family: Family, query: URLSearchParams): RawParam
   return parsed.data;
 }
 
-export function parseNaming(raw: RawParameters): { outputDomain: Domain | undefined; verbose: boolean } {
+export function parseNaming(
+  raw: RawParameters,
+  find: FindDomain,
+): { outputDomain: Domain | undefined; verbose: boolean } {
   const { verbose, output_domain } = raw;
   if (verbose !== undefined && verbose !== 'true' && verbose !== 'false')
     throw badParameter('verbose', verbose, 'true or false');
-  const outputDomain = output_domain === undefined ? undefined : findDomain(output_domain);
+  const outputDomain = output_domain === undefined ? undefined : find(output_domain);
   if (output_domain !== undefined && outputDomain === undefined)
     throw badParameter('output_domain', output_domain, `one of ${DOMAIN_NAMES.join(', ')}`);
   return { outputDomain, verbose: verbose === 'true' };

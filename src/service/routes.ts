@@ -9,7 +9,8 @@ import type { AccessLog } from './access-log.ts';
 import type { AnswerContext, Query } from './answers.ts';
 import { prepareAnswer } from './answers.ts';
 import type { TokenAuthority } from './credentials.ts';
-import type { Selector } from './expressions.ts';
+import { findDomain } from './domains.ts';
+import type { FindDomain, Selector } from './expressions.ts';
 import { parsePath, parseQueryExpression } from './expressions.ts';
 import { CONTENT_TYPES } from './formats.ts';
 import type { ServedRequest, ServiceHooks } from './hooks.ts';
@@ -19,6 +20,7 @@ import type { ConcurrencyLimit, RateLimit } from './limits.ts';
 import { FAMILIES, readParameters } from './parameters.ts';
 import { MAX_BODY_BYTES, readExpressions } from './query-body.ts';
 import type { BodyReader } from './request-body.ts';
+import { indexSeries } from './series-index.ts';
 import type { Turns, Work } from './turns.ts';
 import { chooseVersion } from './versions.ts';
 
@@ -43,17 +45,17 @@ export function registerRoutes(app: FastifyInstance, context: RouteContext): voi
   for (const family of FAMILIES) {
     const prefix = `/${context.tenant}/${family}`;
     app.get(`${prefix}/*`, (request, reply) =>
-      serve(context, family, request, reply, async () => {
+      serve(context, family, request, reply, async (_, find) => {
         const rawPath = request.raw.url!.split('?', 1)[0]!;
-        return [parsePath(family, rawPath.slice(prefix.length + 1))];
+        return [parsePath(family, rawPath.slice(prefix.length + 1), find)];
       }),
     );
     app.post(`${prefix}/query`, (request, reply) =>
-      serve(context, family, request, reply, async (seen) => {
+      serve(context, family, request, reply, async (seen, find) => {
         const read = () => context.bodies.read(request, reply, MAX_BODY_BYTES);
         const expressions = await readExpressions(request, read);
         seen.expressions = expressions;
-        return expressions.map(parseQueryExpression);
+        return expressions.map((text) => parseQueryExpression(text, find));
       }),
     );
   }
@@ -64,7 +66,7 @@ async function serve(
   family: Family,
   request: FastifyRequest,
   reply: FastifyReply,
-  selectors: (seen: ServedRequest) => Promise<readonly Selector[]>,
+  selectors: (seen: ServedRequest, find: FindDomain) => Promise<readonly Selector[]>,
 ): Promise<FastifyReply> {
   const url = new URL(request.raw.url!, 'http://service');
   const seen = beginRequest(context.hooks, family, url, reply);
@@ -84,13 +86,16 @@ async function serve(
 
   const version = chooseVersion(headerText(request, 'x-api-version'), nowMs);
   reply.header('api-version', version.name);
+  const { otherDomains } = indexSeries(context.answers.source.series);
+  const find = (name: string) => findDomain(name) ?? otherDomains.find(name, bearer.mayRead);
   const query: Query = {
     family,
     version,
-    selectors: await selectors(seen),
+    selectors: await selectors(seen, find),
     parameters: readParameters(family, url.searchParams),
     accept: request.headers.accept,
     mayRead: bearer.mayRead,
+    findDomain: find,
   };
   const answer = await prepareAnswer(query, { ...context.answers, nowMs, work }).catch((error: unknown) => {
     if (!work.signal.aborted) throw error;

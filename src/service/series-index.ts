@@ -6,6 +6,7 @@
 import type { SeriesRecord } from './data/source.ts';
 import type { Domain } from './domains.ts';
 import { DOMAIN_NAMES, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
+import { OtherDomains } from './other-domains.ts';
 
 /** What follows the first level. Series are named by their position. */
 export interface Tail {
@@ -36,6 +37,8 @@ export interface SeriesIndex {
   /** Every vessel once, and the place of each series' vessel among them. */
   readonly vessels: readonly string[];
   readonly vesselCodes: Uint32Array;
+  /** Those that only the metadata of these series name. */
+  readonly otherDomains: OtherDomains;
   /** Names in the domain that a domain's series are named in. */
   in(domain: Domain): NamingIndex;
 }
@@ -53,9 +56,11 @@ export function indexSeries(series: readonly SeriesRecord[]): SeriesIndex {
 }
 
 /** Make the index of all domains now, so that no request has to wait for it. */
-export function prepareIndex(series: readonly SeriesRecord[]): void {
+export function prepareIndex(series: readonly SeriesRecord[]): SeriesIndex {
   const index = indexSeries(series);
   for (const name of DOMAIN_NAMES) index.in(findDomain(name)!);
+  for (const domain of index.otherDomains.all) index.in(domain);
+  return index;
 }
 
 function createIndex(series: readonly SeriesRecord[]): SeriesIndex {
@@ -70,12 +75,14 @@ function createIndex(series: readonly SeriesRecord[]): SeriesIndex {
     series,
     vessels: [...codes.keys()],
     vesselCodes,
-    in({ namedIn: own, elseNamedIn }) {
+    otherDomains: new OtherDomains(series),
+    in(domain) {
+      const { namedIn: own, elseNamedIn } = domain;
       const isOwn = elseNamedIn === undefined || series.some(({ names }) => names.has(own));
       const namedIn = isOwn ? own : elseNamedIn;
       let naming = byDomain.get(namedIn);
       if (naming === undefined) {
-        naming = createNaming(series, findDomain(namedIn)!);
+        naming = createNaming(series, findDomain(namedIn) ?? domain);
         byDomain.set(namedIn, naming);
       }
       return naming;

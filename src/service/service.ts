@@ -48,7 +48,12 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     throw error;
   });
   const source = options.hooks?.watchData?.(data) ?? data;
-  prepareIndex(source.series);
+  const { otherDomains } = prepareIndex(source.series);
+  if (otherDomains.left > 0)
+    log.warn(
+      { domains: otherDomains.all.length, left: otherDomains.left },
+      'the metadata name more domains than are served: those with the fewest series cannot be asked for',
+    );
   const { clock, accessLog: accessLogTo } = options;
   const authority = new TokenAuthority(clients, options.tokenTtlSeconds, clock, log);
   const limits = { ...CONNECTION_LIMITS, ...options.connectionLimits };

@@ -1,10 +1,11 @@
 /** `vessels` and `series`: what the service has, in the words of a job, and the same from the lake alone. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { seriesCommand } from '../../src/commands/series.ts';
 import { vesselsCommand } from '../../src/commands/vessels.ts';
+import { detailKey } from '../../src/lake/keys.ts';
 import { systemClock } from '../../src/model/index.ts';
 import { commandRun } from '../commands/command-run.ts';
 import { SCHEMAS_DIR } from '../commands/schemas.ts';
@@ -84,7 +85,10 @@ const listSeries =
     seriesCommand(context, vessel, { days: 1, json: true, ...options }, overrides);
 
 /** The day's readings of the vessel up to noon, asked of the service another way. */
-async function readingsOf(id: string): Promise<{ timestamp: string; value: unknown }[]> {
+async function readingsOf(
+  id: string,
+  range = 'from=2026-01-04T12:00:00Z&to=2026-01-05T12:00:00Z',
+): Promise<{ timestamp: string; value: unknown }[]> {
   const { baseUrl, authUrl, clientId, clientSecret } = service;
   const token = await fetch(`${authUrl}/oauth2/token`, {
     method: 'POST',
@@ -92,7 +96,6 @@ async function readingsOf(id: string): Promise<{ timestamp: string; value: unkno
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   });
   const { access_token } = (await token.json()) as { access_token: string };
-  const range = 'from=2026-01-04T12:00:00Z&to=2026-01-05T12:00:00Z';
   const answer = await fetch(`${baseUrl}/measurements/id/${id}?${range}`, {
     headers: { authorization: `Bearer ${access_token}` },
   });
@@ -210,9 +213,12 @@ test('vessels, with their last reading', async () => {
   }
 });
 
-test('from the lake alone, the same but for readings', async () => {
+test('from the lake alone, the same but for readings, and for a job that has discovered nothing yet', async () => {
   service.faults = () => ({ kind: 'status', status: 500 });
-  const noReadings = ({ type, lastTime, lastValue, readings, ...entry }: Listed) => entry;
+  const noReadings = ({ type, lastTime, lastValue, readings, ...entry }: Listed) => ({
+    ...entry,
+    jobs: (entry.jobs as string[]).filter((name) => name !== 'aggregates'),
+  });
   const fromLake = await printed('series', listSeries(VESSEL, { lake: true }));
   const vessels = await printed('vessels', (context) =>
     vesselsCommand(context, { days: 1, json: true, lake: true }, overrides),
@@ -220,11 +226,60 @@ test('from the lake alone, the same but for readings', async () => {
   service.faults = undefined;
   const fromService = await printed('series', listSeries(VESSEL, { select: ['flat/{vessel}/*'] }));
   expect(fromLake.map(noReadings)).toEqual(fromService.map(noReadings));
+  expect(fromLake.flatMap(({ jobs }) => jobs)).not.toContain('aggregates');
   expect(vessels).toMatchObject([
     { vessel: VESSEL, name: 'Nordlys', jobs: ['metadata', 'power'], series: fromLake.length },
     { vessel: OTHER_VESSEL, lastTime: null, jobs: ['metadata'] },
   ]);
   expect(vessels[0]!.lastTime).toMatch(/^2026-01-04T/);
+});
+
+test('from the lake, last readings are those of the newest exported day', async () => {
+  const all = await printed('series', listSeries(VESSEL, { lake: true }));
+  const power = all.find(({ select }) => select === 'flat/{vessel}/Shaft Power')!;
+  const readings = await readingsOf(String(power.timeSeriesId), 'from=2026-01-04&to=2026-01-05');
+  expect(readings.length).toBeGreaterThan(0);
+  expect(power).toMatchObject({ lastTime: readings.at(-1)!.timestamp, readings: readings.length });
+  // What no job exports, and what was not looked for, is not known.
+  const unknown = { lastTime: null, readings: null };
+  expect(all.find(({ select }) => select === 'flat/{vessel}/Roll')).toMatchObject(unknown);
+  const [none] = await printed('series', listSeries(VESSEL, { lake: true, days: 0, search: 'JE-6001' }));
+  expect(none).toMatchObject(unknown);
+  // A damaged detail is said, and hides no series.
+  const detail = join(lake.dir, detailKey({ job: 'power', vessel: VESSEL, date: '2026-01-04' }));
+  const bytes = readFileSync(detail);
+  writeFileSync(detail, 'no gzip');
+  const ran = await run(listSeries(VESSEL, { lake: true }), { env: { LOG_LEVEL: 'warn' } });
+  writeFileSync(detail, bytes);
+  expect(ran.stderr).toContain('the last readings are not known: the detail is not that of the receipt');
+  expect(JSON.parse(ran.stdout).series).toHaveLength(all.length);
+});
+
+test('from the lake, a job that discovers its vessels has those that it has published lately', async () => {
+  await using other = await newLake();
+  const { metadata } = JOBS;
+  const found: JobFile = { ...metadata!, dataset: 'measurements', select: ['flat/{vessel}/*Power'] };
+  const jobs = { metadata: metadata!, found };
+  const place = { service, lakeUrl: other.url };
+  await mustExport({ ...place, jobs: { metadata: metadata! }, overrides: { clock } });
+  const jobsOf = async () => {
+    const all = await printed('series', listSeries(undefined, { lake: true, search: 'JE-6001' }), {
+      ...{ lakeUrl: other.url, jobs },
+    });
+    return all.map((one) => [one.vessel, one.jobs]);
+  };
+  const exported = async (vessels: string[], from: string, to: string) =>
+    mustExport({ ...place, jobs: { found: { ...found, vessels } }, args: { from, to } });
+  await exported([VESSEL, OTHER_VESSEL], '2025-12-20', '2025-12-21');
+  expect(await jobsOf()).toEqual([
+    [VESSEL, ['found', 'metadata']],
+    [OTHER_VESSEL, ['found', 'metadata']],
+  ]);
+  await exported([VESSEL], '2026-01-03', '2026-01-04');
+  expect(await jobsOf()).toEqual([
+    [VESSEL, ['found', 'metadata']],
+    [OTHER_VESSEL, ['metadata']],
+  ]);
 });
 
 test('a job file that is wrong does not keep anybody from looking for names', async () => {

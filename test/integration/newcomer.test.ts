@@ -1,4 +1,4 @@
-/** The newcomer's path, typed into a real terminal: init against a running service, check, series, plan, run. */
+/** The newcomer's path, typed into a real terminal: init against a running service, check, series, plan, run, sql with a chart. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
@@ -117,6 +117,13 @@ describe.skipIf(!hasTerminals())('in a terminal', () => {
     const sql = await typed(['sql', 'SELECT tag, count(*) AS n FROM readings GROUP BY tag'], []);
     expect(sql).toMatchObject({ code: 0 });
     for (const name of names) expect(sql.seen).toContain(name.replace('flat/{vessel}/', ''));
+    const tag = names[0]!.replace('flat/{vessel}/', '');
+    const query = `SELECT timestamp, value AS "${tag}" FROM readings WHERE tag = $$${tag}$$`;
+    const chart = await typed(['sql', query, '--svg', 'first chart.svg'], []);
+    expect(chart).toMatchObject({ code: 0 });
+    const svg = await readFile(join(folder.path, 'first chart.svg'), 'utf8');
+    expect(svg).toMatch(/<text [^>]*>2026-01-05 0\d:\d\d UTC</);
+    expect(svg).toMatch(/<polyline class="line0" points="[\d.]+,[\d.]+ [\d.]+,[\d.]+ /);
     const rows = await duckRows(
       `SELECT id, count(*) AS n FROM read_parquet('${folder.path}/my lake/first/*/*/*.parquet') GROUP BY id`,
     );

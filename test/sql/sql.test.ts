@@ -1,8 +1,7 @@
 /** `sql` as its users meet it: results in every form, errors that can be read, a query that is stopped. */
-import { cp, mkdir, readdir } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { drawChart } from '../../docs/tools/chart.ts';
 import { sqlCommand } from '../../src/commands/sql.ts';
 import { splitStatements } from '../../src/commands/sql-prompt.ts';
 import { commandRun } from '../commands/command-run.ts';
@@ -64,25 +63,26 @@ test('a table is cut to what a person can look at, and says so', async () => {
   expect((await run('SELECT 1 AS a WHERE false')).stdout).toBe('a\n(0 rows)\n');
 });
 
-test('the chart of the recipes is drawn of its lines', async () => {
-  const sql = `SELECT timestamp, speed_over_ground AS "speed, kn" FROM wide WHERE vessel = '${VESSEL}' ORDER BY timestamp`;
-  const { stdout } = await run(sql, {
-    json: true,
-    columns: ['Speed Over Ground'],
-    aggregate: 'time-weighted',
-  });
-  const svg = drawChart(
-    'A <title>',
-    stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line)),
-  );
-  expect(svg).toMatch(
+test('a chart is drawn of a time and numbers, and what is none says so', async () => {
+  await using folder = await newTempFolder();
+  const svg = join(folder.path, 'chart.svg');
+  const sql = `SELECT timestamp, speed_over_ground AS "speed, kn" FROM wide WHERE vessel = '${VESSEL}'`;
+  const wide = { columns: ['Speed Over Ground'], aggregate: 'time-weighted' };
+  expect(await run(sql, { svg, title: 'A <title>', ...wide })).toMatchObject({ code: 0, stdout: '' });
+  const drawn = await readFile(svg, 'utf8');
+  expect(drawn).toMatch(
     /^<svg [\s\S]*A &lt;title&gt;[\s\S]*speed, kn: [\d.]+ to [\d.]+[\s\S]*<polyline [\s\S]*<\/svg>\n$/,
   );
-  expect(svg).not.toContain('NaN');
-  expect(() => drawChart('x', [])).toThrow(/two lines or more/);
+  const failed = await run('SELECT timestamp, tag FROM readings', { svg });
+  expect(failed).toMatchObject({ code: 2, stdout: '' });
+  expect(failed.stderr).toMatch(/--svg: the column 'tag' has '.*' in row 1, expected a number/);
+  // What was drawn before stays, and nothing lies beside it.
+  expect(await readFile(svg, 'utf8')).toBe(drawn);
+  expect(await readdir(folder.path)).toEqual(['chart.svg']);
+  expect((await run(sql, { svg: join(folder.path, 'none/x.svg'), ...wide })).stderr).toContain(
+    '--svg: cannot write',
+  );
+  expect((await run(sql, { title: 'x' })).stderr).toContain('--title: given without --svg');
 });
 
 test('a job that was changed or never ran stops nobody', async () => {
