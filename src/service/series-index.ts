@@ -70,12 +70,12 @@ function createIndex(series: readonly SeriesRecord[]): SeriesIndex {
     series,
     vessels: [...codes.keys()],
     vesselCodes,
-    in({ namedIn: own, elseNamedIn }) {
-      const isOwn = elseNamedIn === undefined || series.some(({ names }) => names.has(own));
-      const namedIn = isOwn ? own : elseNamedIn;
+    in({ namedIn, elseNamedIn }) {
       let naming = byDomain.get(namedIn);
       if (naming === undefined) {
-        naming = createNaming(series, findDomain(namedIn)!);
+        const isOwn = elseNamedIn === undefined || series.some(({ names }) => names.has(namedIn));
+        const domain = findDomain(isOwn ? namedIn : elseNamedIn)!;
+        naming = isOwn ? createNaming(series, domain) : this.in(domain);
         byDomain.set(namedIn, naming);
       }
       return naming;
