@@ -41,13 +41,19 @@ export async function selectSeries(
   const index = indexSeries(all);
   const first = firstMatches(index, selectors);
   const selected: SelectedSeries[] = [];
-  const readable = index.vessels.map(options.mayRead);
+  /** By vessel, once it is known. */
+  const readable: (boolean | undefined)[] = new Array(index.vessels.length);
+  const candidates = first.candidates();
   let matched = 0;
   let naming: { readonly domain: Domain; readonly ids: readonly (string | undefined)[] } | undefined;
-  for (let at = 0; at < all.length; at++) {
-    if (at % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
+  for (let step = 0; step < candidates.length; step++) {
+    if (step % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
+    const at = candidates[step]!;
     const position = first.of(at);
-    if (position === undefined || !readable[index.vesselCodes[at]!]) continue;
+    if (position === undefined) continue;
+    const vessel = index.vesselCodes[at]!;
+    readable[vessel] ??= options.mayRead(index.vessels[vessel]!);
+    if (!readable[vessel]) continue;
     if (++matched > MAX_SERIES)
       throw new HttpError(
         400,

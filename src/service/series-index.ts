@@ -77,12 +77,12 @@ function createIndex(series: readonly SeriesRecord[]): SeriesIndex {
     vesselCodes,
     otherDomains: new OtherDomains(series),
     in(domain) {
-      const { namedIn: own, elseNamedIn } = domain;
-      const isOwn = elseNamedIn === undefined || series.some(({ names }) => names.has(own));
-      const namedIn = isOwn ? own : elseNamedIn;
+      const { namedIn, elseNamedIn } = domain;
       let naming = byDomain.get(namedIn);
       if (naming === undefined) {
-        naming = createNaming(series, findDomain(namedIn) ?? domain);
+        const isOwn = elseNamedIn === undefined || series.some(({ names }) => names.has(namedIn));
+        const named = findDomain(isOwn ? namedIn : elseNamedIn) ?? domain;
+        naming = isOwn ? createNaming(series, named) : this.in(named);
         byDomain.set(namedIn, naming);
       }
       return naming;

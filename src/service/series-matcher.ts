@@ -17,6 +17,8 @@ const DOWN = 1 / 2;
 const ADD = 1 / 4;
 /** And more: a level of an expression that no other has had. */
 const NEW_LEVEL = 5;
+/** Of all series: up to so many matches are few. */
+const FEW = 1 / 32;
 const NONE = Number.POSITIVE_INFINITY;
 
 /** A level that expressions have in common, and those that go on behind it. */
@@ -59,24 +61,48 @@ export class ComparisonsBudget {
   }
 }
 
-/** For each series the position of the first expression that matches it. */
+/**
+ * For each series the position of the first expression that matches it. Few matches are kept one by one, so that a
+ * request for one vessel costs the same in any fleet; many are kept as a table of all series.
+ */
 export class FirstMatches {
-  /** Position + 1 by series; 0: none. */
-  readonly #positions: Uint32Array;
+  readonly #few = new Map<number, number>();
+  readonly #series: number;
+  readonly #mostFew: number;
+  /** Position + 1 by series, 0: none; once there are many. */
+  #many: Uint32Array | undefined;
 
   constructor(series: number) {
-    this.#positions = new Uint32Array(series);
+    this.#series = series;
+    this.#mostFew = series * FEW;
   }
 
   add(series: number, position: number): void {
-    const known = this.#positions[series]!;
-    if (known === 0 || position + 1 < known) this.#positions[series] = position + 1;
+    const known = this.of(series);
+    if (known !== undefined && known <= position) return;
+    if (this.#many !== undefined) this.#many[series] = position + 1;
+    else if (this.#few.set(series, position).size > this.#mostFew) this.#toMany();
   }
 
   /** Undefined where nothing matches. */
   of(series: number): number | undefined {
-    const known = this.#positions[series]!;
+    if (this.#many === undefined) return this.#few.get(series);
+    const known = this.#many[series]!;
     return known === 0 ? undefined : known - 1;
+  }
+
+  /** The series to ask `of` about, ascending: those that match, or all where they are many. */
+  candidates(): ArrayLike<number> {
+    if (this.#many === undefined) return Uint32Array.from(this.#few.keys()).sort();
+    const all = new Uint32Array(this.#series);
+    for (let at = 0; at < all.length; at++) all[at] = at;
+    return all;
+  }
+
+  #toMany(): void {
+    this.#many = new Uint32Array(this.#series);
+    for (const [series, position] of this.#few) this.#many[series] = position + 1;
+    this.#few.clear();
   }
 }
 

@@ -17,7 +17,7 @@ let faults = 0;
 for (const { name, soaked, findings } of await runSoak({ forMs: minutes * 60_000 })) {
   const { honest, hostile, peakBytes, samples, handlesBefore, handlesAfter } = soaked;
   console.log(
-    `${name}: ${honest} honest requests, ${soaked.wrong.length} of them wrong, beside ${hostile} hostile inputs; most memory ${Math.round(peakBytes / 2 ** 20)} MB; handles ${handlesBefore} before, ${Math.max(...samples.map(({ handles }) => handles))} at most, ${handlesAfter} after; temporary files ${samples.at(-1)?.tempFiles}`,
+    `${name}: ${honest} honest requests, ${soaked.wrong.length} of them wrong, beside ${hostile} hostile inputs; most memory ${Math.round(peakBytes / 2 ** 20)} MB; handles ${handlesBefore} before, ${Math.max(...samples.map(({ handles }) => handles))} at most, ${handlesAfter} after; temporary files and folders ${samples[0]?.tempFiles} at first, ${samples.at(-1)?.tempFiles} at the end`,
   );
   for (const finding of findings.slice(0, 20)) console.log(`  not held: ${finding}`);
   faults += findings.length;

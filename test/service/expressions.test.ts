@@ -78,9 +78,13 @@ function selectByReference(
   });
 }
 
-async function select(series: readonly SeriesRecord[], selectors: readonly Selector[]) {
+async function select(
+  series: readonly SeriesRecord[],
+  selectors: readonly Selector[],
+  mayRead: (vessel: string) => boolean = () => true,
+) {
   try {
-    const options = { outputDomain: undefined, verbose: false, mayRead: () => true };
+    const options = { outputDomain: undefined, verbose: false, mayRead };
     const selected = await selectSeries(series, selectors, options, neverDue);
     return selected.map(({ record, domain }) => [record.timeSeriesId, domain]);
   } catch (error) {
@@ -105,10 +109,10 @@ const someSeries = fc
   })
   .map((all) => all.map((names, at) => record(at, names as Record<string, string>)));
 
-function record(at: number, names: Record<string, string>): SeriesRecord {
+function record(at: number, names: Record<string, string>, vessel = ''): SeriesRecord {
   const timeSeriesId = uuid(at);
   const all = new Map([['id', timeSeriesId], ...Object.entries(names)]);
-  return { timeSeriesId, vessel: '', names: all, verboseNames: new Map() } as unknown as SeriesRecord;
+  return { timeSeriesId, vessel, names: all, verboseNames: new Map() } as unknown as SeriesRecord;
 }
 
 const anExpression = fc.oneof(
@@ -170,6 +174,52 @@ describe('expressions of a body', () => {
       }),
     );
   });
+});
+
+test('expressions of one vessel or of all select what the reference selects in a fleet', async () => {
+  const [vessels, tags] = [40, 8];
+  // The series of a vessel do not lie together, as those of a real fleet do not.
+  const fleet = Array.from({ length: vessels * tags }, (_, at) => {
+    const [vessel, tag] = [`IMO${at % vessels}`, `tag${Math.floor(at / vessels)}`];
+    return record(at, { flat: `${vessel}/${tag}`, maker: `${vessel}/plc/${tag}` }, vessel);
+  });
+  const level = (prefix: string, count: number) =>
+    fc.oneof(
+      fc.nat(count).map((at) => `${prefix}${at}`),
+      fc.constantFrom('*', `${prefix}1*`),
+    );
+  const byName = fc
+    .tuple(fc.constantFrom('flat', 'maker'), level('IMO', vessels), level('tag', tags))
+    .map(([domain, ...levels]) => ({
+      domain,
+      levels: domain === 'maker' ? levels.toSpliced(1, 0, '*') : levels,
+    }));
+  const byId = fc.array(fc.nat(fleet.length), { minLength: 1, maxLength: 15 });
+  const query = fc.array(fc.oneof(byName, byId), { minLength: 1, maxLength: 4 });
+  const counts = { few: 0, many: 0 };
+  await fc.assert(
+    fc.asyncProperty(query, fc.subarray(fleet.slice(0, vessels)), async (wanted, denied) => {
+      const hidden = new Set(denied.map(({ vessel }) => vessel));
+      const mayRead = (vessel: string) => !hidden.has(vessel);
+      const selectors = wanted.map((one) =>
+        parseQueryExpression(
+          'domain' in one ? `${one.domain}/${one.levels.join('/')}` : `id/${one.map(uuid).join()}`,
+        ),
+      );
+      const tests = wanted.map((one) =>
+        'domain' in one
+          ? { domain: one.domain, test: reference(one.domain, one.levels, false)! }
+          : { domain: 'id', test: (series: SeriesRecord) => one.map(uuid).includes(series.timeSeriesId) },
+      );
+      const found = await select(fleet, selectors, mayRead);
+      const readable = fleet.filter(({ vessel }) => mayRead(vessel));
+      expect(found).toEqual(selectByReference(readable, tests));
+      counts[found.length > fleet.length / 10 ? 'many' : 'few'] += found.length;
+    }),
+    { numRuns: 500 },
+  );
+  expect(counts.few).toBeGreaterThan(200);
+  expect(counts.many).toBeGreaterThan(200);
 });
 
 describe('expressions of a path', () => {
