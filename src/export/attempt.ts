@@ -253,9 +253,10 @@ async function sealDay(attempt: DayAttempt, source: SourceCounts | undefined): P
     emptyFooter: () => emptyParquetFooter(task.job),
   });
   await attempt.ports.onStep('uploaded');
+  const ours = counts.toJson();
   const detail = packDetail({
-    ours: counts.toJson(),
-    source: source?.counts.toJson() ?? null,
+    ours,
+    source: source === undefined ? null : counts.equals(source.counts) ? ours : source.counts.toJson(),
     series: Object.fromEntries([...series.idOf].sort()),
   });
   const proof: Proof = source === undefined || task.job.verify === 'off' ? 'unproven' : task.job.verify;

@@ -269,7 +269,8 @@ export class Claim {
     await this.#stop();
     const older = this.#older.map(({ key }) => key);
     const own = claimKey(this.day, this.epoch);
-    if (published) return this.#ports.store.removeAll([noteKey(this.day), ...older, own]);
+    // A claim that comes back is over, for the receipt is durable and names its epoch.
+    if (published) return this.#ports.store.removeAll([noteKey(this.day), ...older], [own]);
     await this.#ports.store.removeAll(older);
     // Without a receipt an epoch may come again: then what is there is another's.
     await this.#ports.store.removeIf(own, this.#version);

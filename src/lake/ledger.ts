@@ -1,12 +1,13 @@
 /** Receipts, details and notes: what the lake says of its own vessel-days. */
 
-import { hash } from 'node:crypto';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { createHash, hash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
 import { forEachAtOnce } from '../concurrency.ts';
 import { DataError } from '../errors.ts';
 import type { CountsJson, Note, Receipt, VesselDay } from '../model/index.ts';
 import { cleanMessage, shortName } from '../model/index.ts';
 import type { ListedObject, ObjectStore, Version } from '../store/store.ts';
+import { gzipPieces } from './gzip-pieces.ts';
 import { jsonBytes, parseJson } from './json.ts';
 import { keyPrefix, noteKey, parseReceiptKey, receiptKey, receiptVesselParser } from './keys.ts';
 import { checkedFile, isObject, NOTE_FILE, parseFile, RECEIPT, RECEIPT_ADDED, shown } from './shapes.ts';
@@ -103,10 +104,24 @@ export function isSameReceipt(read: ReceiptVersion, listed: ReceiptVersion | und
 /** A twentieth larger than at the usual level, in two fifths of the time: of a small vessel-day the longest step. */
 const DETAIL_LEVEL = 4;
 
-/** A detail as it is stored, and the digest of its text (of the text, not of the gzip bytes, which vary). */
+/**
+ * A detail as it is stored, and the digest of its text (of the text, not of the gzip bytes, which vary). Where `source` is
+ * the very value that `ours` is, as of nearly every day, it is made and compressed once.
+ */
 export function packDetail(detail: Detail): { gzip: Uint8Array; sha256: string } {
-  const text = jsonBytes(detail);
-  return { gzip: gzipSync(text, { level: DETAIL_LEVEL }), sha256: hash('sha256', text) };
+  const pieces = detailPieces(detail);
+  const sha256 = createHash('sha256');
+  for (const piece of pieces) sha256.update(piece);
+  return { gzip: gzipPieces(pieces, DETAIL_LEVEL), sha256: sha256.digest('hex') };
+}
+
+function detailPieces(detail: Detail): Uint8Array[] {
+  const { ours, source, ...rest } = detail;
+  if (ours !== source) return [jsonBytes(detail)];
+  const text = Buffer.from(JSON.stringify(ours));
+  const others = `${JSON.stringify(rest)}\n`.slice(1);
+  const end = others.startsWith('}') ? others : `,${others}`;
+  return [Buffer.from('{"ours":'), text, Buffer.from(',"source":'), text, Buffer.from(end)];
 }
 
 /** A detail is 150 bytes a series and hour at most: this is a hundred times what 1,000 series make. */

@@ -20,6 +20,11 @@ function spanOfBoth(a: TimeSpan | undefined, b: TimeSpan | undefined): TimeSpan 
   };
 }
 
+function isSameHour(a: HourCount | undefined, b: HourCount | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return a.count === b.count && a.firstMicros === b.firstMicros && a.lastMicros === b.lastMicros;
+}
+
 /** Readings of one series within one UTC hour (statistics: the sum of the `count` column of its windows). */
 export interface SeriesRun {
   readonly timeSeriesId: string;
@@ -104,6 +109,18 @@ export class DayCounts {
     let span: TimeSpan | undefined;
     for (const id of this.bySeries.keys()) span = spanOfBoth(span, this.seriesSpan(id));
     return span;
+  }
+
+  /** The same counts and times in the same hours. */
+  equals({ bySeries }: DayCounts): boolean {
+    if (bySeries.size !== this.bySeries.size) return false;
+    for (const [id, hours] of this.bySeries) {
+      const others = bySeries.get(id);
+      if (others?.length !== hours.length) return false;
+      for (let hour = 0; hour < hours.length; hour++)
+        if (!isSameHour(hours[hour], others[hour])) return false;
+    }
+    return true;
   }
 
   /** A plain value for JSON, in a fixed order; instants as microseconds of the day. */

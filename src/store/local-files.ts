@@ -168,10 +168,22 @@ export async function syncFolder(folder: string): Promise<void> {
 /** Remove a file and the folders above it (below `rootDir`) that are empty then. */
 export async function removeAndPrune(rootDir: string, path: string): Promise<void> {
   await unlessMissing(unlink(path));
+  await unlessMissing(syncFolder(await pruneAbove(rootDir, path)));
+}
+
+/** The same where there is a file, and nothing where there is none; `isDurable` false: it may be back after a power cut. */
+export async function removeFound(rootDir: string, path: string, isDurable: boolean): Promise<void> {
+  if (!(await unlessMissing(unlink(path).then(() => true)))) return;
+  const folder = await pruneAbove(rootDir, path);
+  if (isDurable) await unlessMissing(syncFolder(folder));
+}
+
+/** Remove the folders above a file that are empty; the first one that stays. */
+async function pruneAbove(rootDir: string, path: string): Promise<string> {
   let folder = dirname(path);
   await sweepTemps(folder);
   while (folder !== rootDir && (await removeEmptyFolder(folder))) folder = dirname(folder);
-  await unlessMissing(syncFolder(folder));
+  return folder;
 }
 
 async function removeEmptyFolder(folder: string): Promise<boolean> {

@@ -4,7 +4,15 @@ import { pathToFileURL } from 'node:url';
 import { FatalError } from '../errors.ts';
 import { checkKey, checkPrefix, faultOfKey } from './key.ts';
 import { codeOf, localError, onDisk, unlessMissing } from './local-errors.ts';
-import { openFile, placeFile, readRange, removeAndPrune, sweepTemps, syncFolder } from './local-files.ts';
+import {
+  openFile,
+  placeFile,
+  readRange,
+  removeAndPrune,
+  removeFound,
+  sweepTemps,
+  syncFolder,
+} from './local-files.ts';
 import { untilAlone } from './local-turns.ts';
 import { LocalUploads, uploadOfFile } from './local-uploads.ts';
 import type { FoundFileStat } from './local-walk.ts';
@@ -30,7 +38,6 @@ export function createLocalStore(rootDir: string): ObjectStore {
   const root = resolve(rootDir);
   const folder: LocalFolder = { root, swept: new Set() };
   const uploads = new LocalUploads(root);
-  const remove = (key: string) => at('remove', key, (path) => removeAndPrune(root, path));
   /** Check a key, and work on its file. */
   async function at<T>(doing: string, key: string, work: (path: string) => Promise<T>): Promise<T> {
     checkKey(key);
@@ -46,9 +53,10 @@ export function createLocalStore(rootDir: string): ObjectStore {
     putIf: (key, bytes, expected) => at('write', key, (path) => putIf(folder, path, bytes, expected)),
     putIfAbsent: (key, bytes) =>
       at('write', key, async (path) => (await putIf(folder, path, bytes, null)) !== undefined),
-    remove,
-    removeAll: async (keys) => {
-      for (const key of keys) await remove(key);
+    remove: (key) => at('remove', key, (path) => removeAndPrune(root, path)),
+    removeAll: async (keys, mayReturn = []) => {
+      for (const key of keys) await at('remove', key, (path) => removeFound(root, path, true));
+      for (const key of mayReturn) await at('remove', key, (path) => removeFound(root, path, false));
     },
     removeIf: (key, expected) => at('remove', key, (path) => removeIf(root, path, expected)),
     list: (prefix) => eachOf(listPages(root, prefix)),

@@ -60,7 +60,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     putIf,
     putIfAbsent: async (key, bytes) => (await putIf(key, bytes, null)) !== undefined,
     remove: (key) => removeObject(s3, key),
-    removeAll: (keys) => removeObjects(s3, keys),
+    removeAll: (keys, mayReturn = []) => removeObjects(s3, [...keys, ...mayReturn]),
     removeIf: (key, expected) => removeIf(s3, key, expected),
     list: (prefix) => eachOf(listPages(s3, prefix)),
     listPages: (prefix) => listPages(s3, prefix),

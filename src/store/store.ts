@@ -59,8 +59,11 @@ export interface ObjectStore {
   /** Remove an object, durably; no error when there is none. Folders that are empty then go too. */
   remove(key: string): Promise<void>;
 
-  /** Remove several objects, in one request where the store can. */
-  removeAll(keys: readonly string[]): Promise<void>;
+  /**
+   * Remove several objects, in one request where the store can. What somebody else has just removed is durable when that
+   * one's call returns. `mayReturn` go last, and may be there again after a power cut.
+   */
+  removeAll(keys: readonly string[], mayReturn?: readonly string[]): Promise<void>;
 
   /** Remove an object if it is still that version. False: another is there, or none. */
   removeIf(key: string, expected: Version): Promise<boolean>;

@@ -96,6 +96,7 @@ export function describeObjects(suite: StoreSuite): void {
           () => suite.store.putIf(key, bytes('x'), 'some version'),
           () => suite.store.remove(key),
           () => suite.store.removeAll([key, 'another']),
+          () => suite.store.removeAll([], [key]),
           () => suite.store.removeIf(key, 'some version'),
           () => suite.store.createUpload(key, randomUUID()),
           () => suite.store.uploadPart(upload, 1, bytes('x')),
@@ -249,7 +250,8 @@ export function describeObjects(suite: StoreSuite): void {
       await suite.store.put(keys[3]!, bytes('newer'));
       expect(await suite.store.removeIf(keys[3]!, version)).toBe(false);
       expect(await suite.store.removeIf(`${folder}/none`, version)).toBe(false);
-      await suite.open().removeAll([...keys.slice(0, 3), `${folder}/none`]);
+      await suite.open().removeAll([keys[0]!, `${folder}/none`, `${folder}/no/one`], keys.slice(1, 3));
+      await suite.store.removeAll([], [`${folder}/none`, keys[1]!]);
       await suite.store.removeAll([]);
       expect(await keysOf(suite.store, folder)).toEqual([keys[3]]);
       expect(await suite.store.removeIf(keys[3]!, (await suite.store.head(keys[3]!))!.version)).toBe(true);
