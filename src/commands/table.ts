@@ -219,7 +219,7 @@ export const COMMANDS: readonly CommandRow[] = [
       'sql "SHOW TABLES"',
       `sql "SELECT * FROM readings WHERE date = '2026-01-05'" --csv`,
       "sql 'FROM wide' --columns 'Shaft Power' --window 1h --csv",
-      `sql "SELECT timestamp, value FROM readings LIMIT 9999" --svg line.svg`,
+      `sql "SELECT timestamp, value FROM readings LIMIT 9999" --svg x.svg`,
       'sql < queries.sql',
     ],
     perform: async (...given) => (await import('./sql.ts')).sqlCommand(...given),
@@ -238,7 +238,7 @@ export const COMMANDS: readonly CommandRow[] = [
     examples: [
       'views --for duckdb > lake.sql',
       'views --for athena --schema vessels',
-      "views --for clickhouse --columns 'Shaft Power' --aggregate time-weighted",
+      "views --for clickhouse --columns Draft --aggregate time-weighted",
     ],
     perform: async (context, _, options) => (await import('./views.ts')).viewsCommand(context, options),
   },
