@@ -219,7 +219,7 @@ export const COMMANDS: readonly CommandRow[] = [
       'sql "SHOW TABLES"',
       `sql "SELECT * FROM readings WHERE date = '2026-01-05'" --csv`,
       "sql 'FROM wide' --columns 'Shaft Power' --window 1h --csv",
-      `sql "SELECT timestamp, value FROM readings LIMIT 9999" --svg x.svg`,
+      `sql "SELECT timestamp, value FROM readings LIMIT 99" --svg x.svg`,
       'sql < queries.sql',
     ],
     perform: async (...given) => (await import('./sql.ts')).sqlCommand(...given),
