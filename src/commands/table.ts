@@ -238,7 +238,7 @@ export const COMMANDS: readonly CommandRow[] = [
     examples: [
       'views --for duckdb > lake.sql',
       'views --for athena --schema vessels',
-      "views --for clickhouse --columns Draft --aggregate time-weighted",
+      'views --for clickhouse --columns Draft --aggregate time-weighted',
     ],
     perform: async (context, _, options) => (await import('./views.ts')).viewsCommand(context, options),
   },
