@@ -19,11 +19,13 @@ import type { Clock, Log, ProcessId, Receipt, VesselDay } from '../model/index.t
 import type { ObjectStore, Version } from '../store/store.ts';
 import type { AddFile } from '../table/actions.ts';
 import { fileColumns } from '../table/file-columns.ts';
+import { prepareTable } from '../table/prepare.ts';
 import type { DatasetColumn } from '../table/schema.ts';
 import { fileStatistics } from '../table/statistics.ts';
 import type { Table } from '../table/table.ts';
 import { openTable } from '../table/table.ts';
 import { claimedDays } from './claims.ts';
+import { footerLength } from './footer-length.ts';
 import { jsonBytes } from './json.ts';
 import { keyPrefix, LAKE_KEY, objectPrefix, parseReceiptKey } from './keys.ts';
 import type { LakeFile } from './layout.ts';
@@ -247,9 +249,13 @@ async function readFooter(store: ObjectStore, key: string, sizeBytes: number): P
     return found;
   };
   const end = await read(FOOTER_BYTES);
-  const footerBytes =
-    new DataView(end.buffer, end.byteOffset, end.byteLength).getUint32(end.length - 8, true) + 8;
-  return footerBytes <= end.length || footerBytes > sizeBytes ? end : await read(footerBytes);
+  const footerBytes = footerLength(end, sizeBytes);
+  if (typeof footerBytes === 'string')
+    throw new DataError(
+      'damaged-file',
+      `${key}: found ${footerBytes}, expected a Parquet footer; verify, and export the day again`,
+    );
+  return footerBytes <= end.length ? end : await read(footerBytes);
 }
 
 /** Step 3 for some vessel-days. Those whose columns do not fit the table's are left out. */
@@ -287,12 +293,7 @@ async function prepare(
   content: Parameters<Table['preparation']>[0],
 ): Promise<string | undefined> {
   try {
-    for (let actions = table.preparation(content); actions.length > 0; actions = table.preparation(content)) {
-      const { version } = table;
-      await expectOurs(store, own);
-      if (!(await table.commit(version, version < 0 ? 'CREATE TABLE' : 'ADD COLUMNS', actions)))
-        await table.refresh();
-    }
+    await prepareTable(table, content, { beforeCommit: () => expectOurs(store, own) });
     return undefined;
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;

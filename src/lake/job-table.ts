@@ -13,6 +13,7 @@ import { CommitFailedError, CommitUnknownError, messageOf } from '../errors.ts';
 import type { Clock, Log, TableChange, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { Action } from '../table/actions.ts';
+import { prepareTable } from '../table/prepare.ts';
 import type { TableContent } from '../table/schema.ts';
 import type { Table } from '../table/table.ts';
 
@@ -77,14 +78,8 @@ export class JobTable {
 
   /** The table is there and can take files of `content`. Throws RefusedError `table-schema`, FatalError. */
   async prepare(content: TableContent): Promise<void> {
-    const { table } = this.#ports;
-    for (let round = 0; ; round++) {
-      const actions = table.preparation(content);
-      if (actions.length === 0) return;
-      if (round === MAX_ROUNDS) throw this.#contended();
-      const operation = table.version < 0 ? 'CREATE TABLE' : 'ADD COLUMNS';
-      if (!(await table.commit(table.version, operation, actions))) await table.refresh();
-    }
+    const isReady = await prepareTable(this.#ports.table, content, { maxRounds: MAX_ROUNDS });
+    if (!isReady) throw this.#contended();
   }
 
   /**

@@ -2,16 +2,13 @@
 import type { FileMetaData, RowGroup } from 'hyparquet';
 import { parquetMetadata } from 'hyparquet';
 import { messageOf } from '../errors.ts';
+import { footerLength } from '../lake/footer-length.ts';
 import type { Aggregation, Receipt } from '../model/index.ts';
 import { dayRange, microsToIso } from '../model/index.ts';
 import { describeColumn, schemaDifference } from './dataset-schema.ts';
 import type { Difference } from './findings.ts';
 import type { ReadableStore } from './object-check.ts';
 import type { CheckedTable } from './table-check.ts';
-
-/** A footer beyond this is none of ours: 40 million rows make 50 kB. */
-const MAX_FOOTER_BYTES = 64 << 20;
-const END_BYTES = 8;
 
 interface FooterExpectation {
   readonly receipt: Receipt;
@@ -42,11 +39,8 @@ async function readFooter(
   { key, sizeBytes }: NonNullable<Receipt['object']>,
   tail: Uint8Array,
 ): Promise<FileMetaData | string> {
-  if (tail.length < END_BYTES + 4) return `${tail.length} bytes`;
-  const end = Buffer.from(tail.buffer, tail.byteOffset, tail.byteLength).subarray(-END_BYTES);
-  if (end.toString('latin1', 4) !== 'PAR1') return `'${end.toString('hex', 4)}' (hex) at its end`;
-  const footerBytes = end.readUInt32LE(0) + END_BYTES;
-  if (footerBytes > Math.min(sizeBytes, MAX_FOOTER_BYTES)) return `a footer of ${footerBytes} bytes`;
+  const footerBytes = footerLength(tail, sizeBytes);
+  if (typeof footerBytes === 'string') return footerBytes;
   const footer =
     footerBytes <= tail.length ? tail : await store.getRange(key, sizeBytes - footerBytes, sizeBytes);
   if (footer?.length !== Math.max(footerBytes, tail.length)) return 'an end that is being replaced';
