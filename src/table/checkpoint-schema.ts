@@ -17,29 +17,22 @@ const struct = (name: string, ...members: SchemaElement[][]): SchemaElement[] =>
   { name, repetition_type: 'OPTIONAL', num_children: members.length },
   ...members.flat(),
 ];
-const texts = (name: string): SchemaElement[] => [
+const repeated = (
+  name: string,
+  kind: 'LIST' | 'MAP',
+  item: string,
+  ...members: SchemaElement[][]
+): SchemaElement[] => [
   {
-    name,
-    repetition_type: 'OPTIONAL',
-    num_children: 1,
-    converted_type: 'LIST',
-    logical_type: { type: 'LIST' },
+    ...{ name, repetition_type: 'OPTIONAL', num_children: 1 },
+    ...{ converted_type: kind, logical_type: { type: kind } },
   },
-  { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
-  ...text('element'),
+  { name: item, repetition_type: 'REPEATED', num_children: members.length },
+  ...members.flat(),
 ];
-const textMap = (name: string): SchemaElement[] => [
-  {
-    name,
-    repetition_type: 'OPTIONAL',
-    num_children: 1,
-    converted_type: 'MAP',
-    logical_type: { type: 'MAP' },
-  },
-  { name: 'key_value', repetition_type: 'REPEATED', num_children: 2 },
-  ...text('key', 'REQUIRED'),
-  ...text('value'),
-];
+const texts = (name: string): SchemaElement[] => repeated(name, 'LIST', 'list', text('element'));
+const textMap = (name: string): SchemaElement[] =>
+  repeated(name, 'MAP', 'key_value', text('key', 'REQUIRED'), text('value'));
 
 /** All columns that the protocol has for 1/2, those that we do not use too: some readers ask for each. */
 export const CHECKPOINT_SCHEMA: SchemaElement[] = [

@@ -1,17 +1,10 @@
 import type { Dialect } from '../dialect.ts';
 import { quoteWith, standardLiteral } from '../dialect.ts';
-import { receiptsOfTables, receiptTableColumns, trinoCommon } from './trino.ts';
+import { receiptsOfTables, receiptTableColumns, trinoCommon, trinoTypes } from './trino.ts';
 
 /** Tables are made in the words of Hive, views in those of Trino. */
 const hive = quoteWith('`');
-const types = {
-  timestamp: 'timestamp',
-  long: 'bigint',
-  double: 'double',
-  text: 'varchar',
-  series: 'varchar',
-  date: 'date',
-} as const;
+const types = { ...trinoTypes, timestamp: 'timestamp' } as const;
 const HIVE_TYPES = { ...types, text: 'string', series: 'string' } as const;
 const RECEIPTS = 'receipt_files';
 

@@ -3,7 +3,7 @@ import { quoteWith, relation, selectList, standardLiteral } from '../dialect.ts'
 import { RECEIPT_COLUMNS } from '../receipt-columns.ts';
 
 const quote = quoteWith('"');
-const types = {
+export const trinoTypes = {
   timestamp: 'timestamp(6)',
   long: 'bigint',
   double: 'double',
@@ -75,7 +75,7 @@ export const trino: Dialect = {
       ? 'For a catalog with the Hive connector: USE hive.vessels; again for new days: the CALLs.'
       : 'For a catalog with the Delta Lake connector, and a Hive one for the receipts: USE delta.vessels;',
   ],
-  types,
+  types: trinoTypes,
   source: (lake, source) => (lake.layout === 'plain' ? hiveTable(lake, source) : deltaTable(lake, source)),
   receipts: (lake) => [
     ...lake.receiptJobs.flatMap((job) => {
@@ -102,7 +102,7 @@ export const trino: Dialect = {
 
 function hiveTable(lake: ViewedLake, { job, relation: name, columns }: Source): string[] {
   const typed = [
-    ...columns.map((column) => `  ${quote(column.name)} ${types[column.type]}`),
+    ...columns.map((column) => `  ${quote(column.name)} ${trinoTypes[column.type]}`),
     '  "vessel" varchar',
     '  "date" date',
   ];
