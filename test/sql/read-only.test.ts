@@ -3,25 +3,20 @@ import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { lakeFiles } from '../helpers/lake.ts';
-import type { TestLake, TestService } from '../helpers/run.ts';
-import { newLake } from '../helpers/run.ts';
+import type { TestLake } from '../helpers/run.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
-import { exportViewLake, startViewService } from '../views/view-lake.ts';
+import { openViewLakes } from '../views/view-lake.ts';
 import { runSql } from './sql-run.ts';
 
-let service: TestService;
 let lake: TestLake;
 let outside: TempFolder;
 beforeAll(async () => {
-  service = await startViewService();
-  lake = await newLake();
-  await exportViewLake(service, lake.url);
+  lake = (await openViewLakes('plain')).lakes.plain;
   outside = await newTempFolder();
   await writeFile(join(outside.path, 'secret.csv'), 'word\nhidden-treasure\n');
 });
 afterAll(async () => {
-  await service.close();
   await lake[Symbol.asyncDispose]();
   await outside.remove();
 });

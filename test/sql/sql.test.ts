@@ -6,23 +6,17 @@ import { sqlCommand } from '../../src/commands/sql.ts';
 import { splitStatements } from '../../src/commands/sql-prompt.ts';
 import { commandRun } from '../commands/command-run.ts';
 import { duckRows } from '../helpers/lake.ts';
-import type { TestLake, TestService } from '../helpers/run.ts';
+import type { TestLake } from '../helpers/run.ts';
 import { DATE, newLake, VESSEL } from '../helpers/run.ts';
 import { newTempFolder } from '../helpers/temp.ts';
-import { DEFAULTS, exportViewLake, JOBS, startViewService } from '../views/view-lake.ts';
+import { DEFAULTS, JOBS, openViewLakes } from '../views/view-lake.ts';
 import { runSql } from './sql-run.ts';
 
-let service: TestService;
 let lake: TestLake;
 beforeAll(async () => {
-  service = await startViewService();
-  lake = await newLake();
-  await exportViewLake(service, lake.url);
+  lake = (await openViewLakes('plain')).lakes.plain;
 });
-afterAll(async () => {
-  await service.close();
-  await lake[Symbol.asyncDispose]();
-});
+afterAll(() => lake?.[Symbol.asyncDispose]());
 const run = (sql: string | undefined, options = {}, input = '') =>
   runSql({ lakeUrl: lake.url }, sql, options, input);
 

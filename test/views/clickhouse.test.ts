@@ -4,32 +4,23 @@ import type { Layout } from '../../src/model/index.ts';
 import { LAYOUTS } from '../../src/model/index.ts';
 import { clickHouseForTests } from '../helpers/clickhouse.ts';
 import { duckRows } from '../helpers/lake.ts';
-import type { TestLake, TestService } from '../helpers/run.ts';
-import { newLake } from '../helpers/run.ts';
-import { exportViewLake, startViewService, viewStatementsOf } from './view-lake.ts';
+import type { TestLake } from '../helpers/run.ts';
+import { openViewLakes, viewStatementsOf } from './view-lake.ts';
 
 const open = clickHouseForTests();
 
 describe.skipIf(open === undefined)('in ClickHouse', () => {
-  let service: TestService;
+  let opened: Awaited<ReturnType<typeof openViewLakes<Layout>>>;
   let lake: TestLake;
-  let table: TestLake;
   beforeAll(async () => {
-    service = await startViewService();
-    lake = await newLake();
-    table = await newLake();
-    await exportViewLake(service, lake.url);
-    await exportViewLake(service, table.url, { LAKE_LAYOUT: 'delta' });
+    opened = await openViewLakes('plain', 'delta');
+    lake = opened.lakes.plain;
   });
-  afterAll(async () => {
-    await service.close();
-    await lake[Symbol.asyncDispose]();
-    await table[Symbol.asyncDispose]();
-  });
+  afterAll(() => opened?.[Symbol.asyncDispose]());
 
   async function openViews(layout: Layout, options: Parameters<typeof viewStatementsOf>[1] = {}) {
     const clickhouse = open!();
-    const { url } = layout === 'plain' ? lake : table;
+    const { url } = opened.lakes[layout];
     for (const statement of await viewStatementsOf(url, { for: 'clickhouse', ...options }))
       await clickhouse.run(statement);
     return clickhouse;

@@ -3,26 +3,20 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
 import { WIDE_AGGREGATES } from '../../src/views/wide.ts';
-import type { TestLake, TestService } from '../helpers/run.ts';
+import type { TestLake } from '../helpers/run.ts';
 import { DATE, newLake, VESSEL } from '../helpers/run.ts';
 import { replayTable } from '../helpers/table.ts';
-import { exportViewLake, JOBS, runViews, startViewService, viewStatementsOf } from './view-lake.ts';
+import { JOBS, openViewLakes, runViews, viewStatementsOf } from './view-lake.ts';
 
-let service: TestService;
+let opened: AsyncDisposable;
 let lake: TestLake;
 let table: TestLake;
 beforeAll(async () => {
-  service = await startViewService();
-  lake = await newLake();
-  table = await newLake();
-  await exportViewLake(service, lake.url);
-  await exportViewLake(service, table.url, { LAKE_LAYOUT: 'delta' });
+  const both = await openViewLakes('plain', 'delta');
+  opened = both;
+  ({ plain: lake, delta: table } = both.lakes);
 });
-afterAll(async () => {
-  await service.close();
-  await lake[Symbol.asyncDispose]();
-  await table[Symbol.asyncDispose]();
-});
+afterAll(() => opened?.[Symbol.asyncDispose]());
 
 /** A new database with the printed views, and rows of queries on it. */
 async function openViews(

@@ -1,11 +1,12 @@
 /** A lake of two vessels and two days with all three datasets, for what asks it in SQL. */
 import { splitStatements } from '../../src/commands/sql-prompt.ts';
 import { viewsCommand } from '../../src/commands/views.ts';
+import type { Layout } from '../../src/model/index.ts';
 import { addDays, systemClock } from '../../src/model/index.ts';
 import type { CommandRun } from '../commands/command-run.ts';
 import { commandRun } from '../commands/command-run.ts';
-import type { JobFile, TestService } from '../helpers/run.ts';
-import { DATE, mustExport, OTHER_VESSEL, startTestService, VESSEL } from '../helpers/run.ts';
+import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
+import { DATE, mustExport, newLake, OTHER_VESSEL, startTestService, VESSEL } from '../helpers/run.ts';
 
 export const NEXT_DATE = addDays(DATE, 1);
 const vessels = [VESSEL, OTHER_VESSEL];
@@ -30,6 +31,27 @@ export async function exportViewLake(
   await mustExport({ service, lakeUrl, env, jobs: days, args });
   const clock = { ...systemClock, nowMs: () => Date.parse(`${DATE}T12:00:00Z`) };
   await mustExport({ service, lakeUrl, env, jobs: { metadata: metadata! }, overrides: { clock } });
+}
+
+interface ViewLakes<L extends Layout> extends AsyncDisposable {
+  readonly lakes: Readonly<Record<L, TestLake>>;
+}
+
+/** The same lake in each of these layouts, in folders. */
+export async function openViewLakes<L extends Layout>(...layouts: readonly L[]): Promise<ViewLakes<L>> {
+  const service = await startViewService();
+  const lakes = {} as Record<L, TestLake>;
+  for (const layout of layouts) {
+    lakes[layout] = await newLake();
+    await exportViewLake(service, lakes[layout].url, { LAKE_LAYOUT: layout });
+  }
+  await service.close();
+  return {
+    lakes,
+    async [Symbol.asyncDispose]() {
+      for (const layout of layouts) await lakes[layout][Symbol.asyncDispose]();
+    },
+  };
 }
 
 /** What the options of `views` and `sql` are without any. */
