@@ -1,0 +1,266 @@
+/**
+ * What the page is told: the shape of every answer below `/api`. The server's modules make them, the page's modules
+ * (`page/`, plain JavaScript checked against these types) read them. Dates are UTC `YYYY-MM-DD`, `to` is exclusive.
+ */
+
+import type { Dataset, Layout, Note, Receipt } from '../model/index.ts';
+import type { CoverageState } from '../status/cells.ts';
+
+/** Every answer that is no success: HTTP status 4xx or 5xx. The message is cleaned of control characters and secrets. */
+export interface ErrorAnswer {
+  readonly error: { readonly code: string; readonly message: string };
+}
+
+/** `GET /api/session`: open to everyone. */
+export interface SessionAnswer {
+  /** Who has signed in; null where nobody has. `name` is what the log calls them. */
+  readonly user: { readonly name: string } | null;
+  readonly mayRead: boolean;
+  readonly mayAct: boolean;
+  /** Is there a password to sign in with, for reading or for acting? */
+  readonly canSignIn: boolean;
+  /** True where a password for acting is set and this process can act. */
+  readonly canAct: boolean;
+}
+
+/** `GET /api/about` */
+export interface AboutAnswer {
+  readonly version: string;
+  /** Without secrets. */
+  readonly lakeUrl: string;
+  readonly layout: Layout;
+  readonly nowMs: number;
+  /** False where the page is served from a lake alone. */
+  readonly hasFleet: boolean;
+  readonly jobs: readonly AboutJob[];
+}
+export interface AboutJob {
+  readonly name: string;
+  readonly dataset: Dataset;
+  readonly hasSchedule: boolean;
+}
+
+/** States of cells: those of `status`, and of what the queue knows besides. */
+export const CELL_LETTERS = {
+  published: 'p',
+  /** Published, and a remark of it stands open. */
+  remarked: 'k',
+  empty: 'e',
+  missing: 'm',
+  /** Missing or stale, and in the queue. */
+  queued: 'q',
+  stale: 's',
+  failed: 'f',
+  refused: 'r',
+  waiting: 'w',
+  running: 'u',
+  'not-due': '.',
+} as const satisfies Record<CoverageState | 'queued' | 'remarked', string>;
+export type CellState = keyof typeof CELL_LETTERS;
+
+/** `GET /api/jobs/:job/coverage?from=&to=`; without dates: the last 365 days, from the first published on. */
+export interface CoverageAnswer {
+  readonly job: string;
+  readonly dataset: Dataset;
+  readonly from: string;
+  readonly to: string;
+  /** When the lake was read; it may be a little while ago. */
+  readonly readAtMs: number;
+  /** Rows of the map, sorted. */
+  readonly vessels: readonly string[];
+  /** A letter of CELL_LETTERS for each vessel and date: all dates of the first vessel, then of the next. */
+  readonly cells: string;
+  readonly totals: Readonly<Record<CellState, number>>;
+  /** Rows of all published days. */
+  readonly rows: number;
+  /** First date of the job's ledger, whatever was asked; null where nothing is published. */
+  readonly firstDate: string | null;
+  readonly oldestGap: { readonly vessel: string; readonly date: string } | null;
+  readonly lastPublished: {
+    readonly vessel: string;
+    readonly date: string;
+    readonly finishedAt: string;
+  } | null;
+  /** Why days failed, were refused or wait: the first 5,000 by date; `troubleCount` is how many there are. */
+  readonly troubles: readonly CoverageTrouble[];
+  readonly troubleCount: number;
+  readonly remarks: readonly { readonly vessel: string; readonly date: string; readonly message: string }[];
+}
+export interface CoverageTrouble {
+  readonly vessel: string;
+  readonly date: string;
+  readonly state: Note['state'];
+  readonly code: string;
+  readonly message: string;
+}
+
+/** `GET /api/jobs/:job/days/:vessel/:date` */
+export interface VesselDayAnswer {
+  readonly job: string;
+  readonly dataset: Dataset;
+  readonly vessel: string;
+  readonly date: string;
+  readonly state: CellState;
+  readonly readAtMs: number;
+  readonly receipt: Receipt | null;
+  /** What was tried last and why it failed, and what to do next. */
+  readonly note: (Note & { readonly next: string }) | null;
+  readonly remark: { readonly message: string; readonly accepted: boolean } | null;
+  /** An attempt under way, or one that was broken off. */
+  readonly claim: {
+    readonly epoch: number;
+    readonly host: string;
+    readonly pid: number;
+    readonly state: 'live' | 'left';
+    readonly heartbeatAt: string;
+    /** Of its checkpoint. */
+    readonly rowsStored: number | null;
+    readonly rowsKnown: number | null;
+  } | null;
+  /** In the queue, or in its failed set; null where there is none or no fleet. */
+  readonly queued: {
+    readonly state: string;
+    readonly kind: string;
+    readonly attempts: number;
+    readonly reason: string | null;
+  } | null;
+  /** What a log of JSON lines can be searched for: the field `vesselDay`, and the epochs there were. */
+  readonly logIds: { readonly vesselDay: string; readonly epochs: readonly number[] };
+  /** Counts per hour over all series, ours and the source's; null where the day has no detail. 24 numbers each. */
+  readonly hours: {
+    readonly ours: readonly number[];
+    readonly source: readonly number[] | null;
+  } | null;
+  /** Series of the detail, most rows first. */
+  readonly series: readonly DaySeries[];
+  /** Earlier versions of the day that a table's log still names; empty in a plain lake. */
+  readonly versions: readonly {
+    readonly version: number;
+    readonly at: string;
+    readonly rows: number | null;
+    readonly sizeBytes: number;
+    readonly isCurrent: boolean;
+  }[];
+  /** Where the day's object can be read by ranges; null where there is none. */
+  readonly object: { readonly url: string; readonly sizeBytes: number } | null;
+}
+export interface DaySeries {
+  /** `time_series_id` */
+  readonly id: string;
+  /** The readable name, where the lake knows it. */
+  readonly name: string | null;
+  readonly unit: string | null;
+  readonly rows: number;
+  readonly firstTimestamp: string | null;
+  readonly lastTimestamp: string | null;
+}
+
+/** `GET /api/fleet`; 404 `no-fleet` from a lake alone. What cannot be known now is null. */
+export interface FleetAnswer {
+  readonly readAtMs: number;
+  readonly hold: {
+    readonly code: string;
+    readonly message: string;
+    readonly host: string;
+    readonly sinceMs: number;
+  } | null;
+  readonly running: readonly {
+    readonly job: string;
+    readonly vessel: string;
+    readonly date: string;
+    readonly kind: string;
+    readonly startedMs: number | null;
+    readonly rows: number | null;
+    readonly rowsKnown: number | null;
+    readonly rowsPerSecond: number | null;
+    readonly step: string | null;
+  }[];
+  /** Vessel-days in the queue by kind (`nightly`, `backfill`, `repair`, …), by state. */
+  readonly queue: readonly {
+    readonly kind: string;
+    readonly waiting: number;
+    readonly delayed: number;
+    readonly failed: number;
+  }[];
+  readonly limits: {
+    readonly concurrency: {
+      readonly now: number;
+      readonly setting: number;
+      readonly inFlight: number | null;
+    };
+    /** Requests a minute; null: none is set. */
+    readonly pace: { readonly now: number; readonly setting: number } | null;
+    /** Everyone waits until then, as the service asked. */
+    readonly holdUntilMs: number | null;
+  };
+  /** What was asked of the service, in steps of ten minutes, the oldest first, over all processes; 24 hours. */
+  readonly requests: readonly {
+    readonly fromMs: number;
+    readonly requests: number;
+    readonly rateLimited: number;
+    readonly retries: number;
+    readonly errors: number;
+  }[];
+  readonly processes: readonly {
+    readonly role: 'worker' | 'scheduler';
+    readonly host: string;
+    readonly pid: number;
+    readonly version: string;
+    readonly startedMs: number;
+    readonly seenMs: number;
+    /** Vessel-days under way, of so many at once; null for a scheduler. */
+    readonly active: number | null;
+    readonly atOnce: number | null;
+    /** Schedulers: whether it is the one that plans. */
+    readonly leads: boolean | null;
+  }[];
+  readonly backfills: readonly {
+    readonly id: string;
+    readonly job: string;
+    readonly from: string;
+    readonly to: string;
+    readonly vessels: readonly string[];
+    readonly paused: boolean;
+    readonly createdAt: string;
+    readonly due: number | null;
+    readonly done: number | null;
+    readonly failed: number | null;
+    readonly queued: number | null;
+    readonly vesselDaysPerHour: number | null;
+    readonly secondsLeft: number | null;
+  }[];
+  readonly lookBacks: readonly {
+    readonly job: string;
+    readonly endedMs: number;
+    readonly from: string;
+    readonly to: string;
+    /** Vessel-days by what was found: `unchanged`, `changed`, … */
+    readonly found: Readonly<Record<string, number>>;
+  }[];
+  readonly planned: readonly {
+    readonly job: string;
+    readonly lookedMs: number | null;
+    readonly missing: number | null;
+    readonly oldestMissing: string | null;
+  }[];
+}
+
+/** `POST /api/acts`, a JSON body of one of these; the answer is an ActAnswer. */
+export type Act =
+  | { readonly act: 'try-again'; readonly job: string; readonly vessel: string; readonly date: string }
+  | { readonly act: 'try-failed-again'; readonly job: string }
+  | {
+      readonly act: 'start-backfill';
+      readonly job: string;
+      readonly from: string;
+      readonly to: string;
+      readonly vessels: readonly string[];
+      readonly allowShrink: boolean;
+    }
+  | { readonly act: 'pause-backfill' | 'resume-backfill' | 'cancel-backfill'; readonly id: string }
+  | { readonly act: 'lift-hold' }
+  | { readonly act: 'accept-remark'; readonly job: string; readonly vessel: string };
+/** What was done, as a sentence. */
+export interface ActAnswer {
+  readonly message: string;
+}

@@ -1,0 +1,105 @@
+// @ts-check
+/**
+ * States of a vessel-day as people see them: word, sign, colour and meaning. One table for the map, its legend, the
+ * filters and what screen readers are told. Colours are CSS variables (app.css) chosen so that colour-blind people tell
+ * them apart; the sign says the same without colour.
+ * @typedef {import('../../answers.ts').CellState} CellState
+ * @typedef {{ state: CellState, letter: string, word: string, sign: string, colour: string, meaning: string }} StateRow
+ */
+
+/** @type {readonly StateRow[]} In the order of the legend: what needs somebody first. */
+export const STATES = [
+  {
+    state: 'failed',
+    letter: 'f',
+    word: 'failed',
+    sign: '✕',
+    colour: '--state-failed',
+    meaning: 'the last attempt failed',
+  },
+  {
+    state: 'refused',
+    letter: 'r',
+    word: 'refused',
+    sign: '!',
+    colour: '--state-refused',
+    meaning: 'not published because it would have lost readings',
+  },
+  {
+    state: 'missing',
+    letter: 'm',
+    word: 'missing',
+    sign: '○',
+    colour: '--state-missing',
+    meaning: 'due, and never published',
+  },
+  {
+    state: 'stale',
+    letter: 's',
+    word: 'stale',
+    sign: '~',
+    colour: '--state-stale',
+    meaning: 'published with other settings than the job has now',
+  },
+  {
+    state: 'waiting',
+    letter: 'w',
+    word: 'waiting',
+    sign: '…',
+    colour: '--state-waiting',
+    meaning: 'waits for series that are missing',
+  },
+  {
+    state: 'queued',
+    letter: 'q',
+    word: 'queued',
+    sign: '›',
+    colour: '--state-queued',
+    meaning: 'in the queue',
+  },
+  {
+    state: 'running',
+    letter: 'u',
+    word: 'running',
+    sign: '▶',
+    colour: '--state-running',
+    meaning: 'being exported now',
+  },
+  {
+    state: 'remarked',
+    letter: 'k',
+    word: 'remark',
+    sign: '?',
+    colour: '--state-remarked',
+    meaning: 'complete, with a remark that nobody has accepted',
+  },
+  {
+    state: 'published',
+    letter: 'p',
+    word: 'complete',
+    sign: '',
+    colour: '--state-published',
+    meaning: 'published, and its counts proven',
+  },
+  {
+    state: 'empty',
+    letter: 'e',
+    word: 'empty',
+    sign: '–',
+    colour: '--state-empty',
+    meaning: 'the source has no readings of it',
+  },
+  {
+    state: 'not-due',
+    letter: '.',
+    word: 'not due',
+    sign: '',
+    colour: '--state-not-due',
+    meaning: 'not to be exported yet',
+  },
+];
+
+/** @type {ReadonlyMap<string, StateRow>} */
+export const BY_LETTER = new Map(STATES.map((row) => [row.letter, row]));
+/** @type {ReadonlyMap<string, StateRow>} */
+export const BY_STATE = new Map(STATES.map((row) => [row.state, row]));

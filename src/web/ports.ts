@@ -1,0 +1,18 @@
+/** What the page is made of: the lake, and where there is one the fleet. */
+import type { Fleet } from '../fleet/fleet.ts';
+import type { ApiVersion, Clock, Job, Layout, Log, ProcessId } from '../model/index.ts';
+import type { ObjectStore } from '../store/store.ts';
+
+export interface WebPorts {
+  readonly store: ObjectStore;
+  readonly jobs: readonly Job[];
+  readonly layout: Layout;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly self: ProcessId;
+  readonly apiVersion: ApiVersion;
+  /** Version of vessel-export. */
+  readonly version: string;
+  /** Absent: the page is served from a lake alone. */
+  readonly fleet?: Pick<Fleet, 'queue' | 'redis' | 'prefix' | 'planning' | 'app' | 'connection'>;
+}
