@@ -247,7 +247,14 @@ export interface FleetAnswer {
 
 /** `POST /api/acts`, a JSON body of one of these; the answer is an ActAnswer. */
 export type Act =
-  | { readonly act: 'try-again'; readonly job: string; readonly vessel: string; readonly date: string }
+  | {
+      readonly act: 'try-again';
+      readonly job: string;
+      readonly vessel: string;
+      readonly date: string;
+      /** Publish it although series have lost readings: somebody's decision. */
+      readonly allowShrink: boolean;
+    }
   | { readonly act: 'try-failed-again'; readonly job: string }
   | {
       readonly act: 'start-backfill';
