@@ -16,6 +16,7 @@ import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
 import { readConfig } from './open.ts';
+import { fleetPage } from './page.ts';
 import type { OutputOptions } from './results.ts';
 import { openOutput } from './results.ts';
 
@@ -54,7 +55,9 @@ export async function scheduleCommand(
   }
   let scheduler: Scheduler | undefined;
   const trouble = () => scheduler?.trouble;
-  await runFleetProcess({ config, env, log, overrides, signal, trouble }, async (fleet, metrics, url) => {
+  const page = fleetPage(config, log);
+  const running = { config, env, log, overrides, signal, trouble, page };
+  await runFleetProcess(running, async (fleet, metrics, url) => {
     const namesWith = (key: 'schedule' | 'reconcile') =>
       config.jobs.filter((job) => job[key] !== undefined).map(({ name }) => name);
     const fields = { jobs: namesWith('schedule'), reconciled: namesWith('reconcile') };
