@@ -15,6 +15,7 @@ import { guardApi, guardHost } from './guard.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
 import { openSessions } from './sessions.ts';
 import { registerFiles } from './static-files.ts';
+import { registerVesselDay } from './vessel-day.ts';
 import { WebError } from './web-error.ts';
 
 type RegisterRoutes = (api: FastifyInstance, ports: WebPorts, access: WebAccess) => void | Promise<void>;
@@ -22,6 +23,7 @@ type RegisterRoutes = (api: FastifyInstance, ports: WebPorts, access: WebAccess)
 /** What is answered below /api, behind the guards: one module a line. */
 const ROUTES: readonly RegisterRoutes[] = [
   registerAbout,
+  registerVesselDay,
   //
 ];
 
