@@ -26,9 +26,10 @@ export async function workerCommand(
   const oldestMs = () => work?.worker.oldestMs ?? 0;
   const held = () => work?.hold.code;
   const page = fleetPage(config, log);
-  const options = { config, env, log, overrides, signal, active, oldestMs, held, page };
-  await runFleetProcess(options, async (fleet, metrics, url) => {
-    work = startWork(config, fleet, log, metrics, times);
+  const about = { role: 'worker', config, env, log, overrides, signal, page } as const;
+  const options = { ...about, active, oldestMs, held };
+  await runFleetProcess(options, async (fleet, metrics, url, news) => {
+    work = startWork(config, fleet, log, metrics, times, news);
     log.info({ vesselDaysAtOnce: WORKER_CONCURRENCY, http: url }, 'worker is ready');
     // It may be waiting for Redis, which does not have to come back for this process to end.
     await endsAfter(work.hold.watch(signal), signal, 0, fleet.app.ports.clock);
