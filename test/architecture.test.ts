@@ -105,7 +105,7 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['monitoring'],
   undici: ['fetch'],
   yaml: ['config'],
-  zod: ['config', 'queue', 'service', 'commands/results.ts', 'commands/service.ts'],
+  zod: ['config', 'queue', 'redis/fleet-shapes.ts', 'service', 'commands/results.ts', 'commands/service.ts'],
 };
 
 function filesBelow(folder: string): string[] {
@@ -248,7 +248,7 @@ const GUARDED_WAYS: Readonly<Record<string, { readonly way: RegExp; readonly own
       ...['lake/json.ts', 'lake/index-columns.ts', 'lake/index-lines.ts', 'sql/read-only.ts'],
       ...['queue/queued-day.ts', 'queue/hold.ts'],
       ...['table/actions.ts', 'table/schema.ts', 'table/table-log.ts'],
-      ...['redis/shared-limit.ts', 'redis/shared-concurrency-limit.ts'],
+      ...['redis/shared-limit.ts', 'redis/shared-concurrency-limit.ts', 'redis/fleet-shapes.ts'],
     ],
   },
   'files of a lake are parsed with their shape': {

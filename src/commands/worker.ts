@@ -24,9 +24,9 @@ export async function workerCommand(
   const active = () => work?.worker.active ?? 0;
   const oldestMs = () => work?.worker.oldestMs ?? 0;
   const held = () => work?.hold.code;
-  const options = { config, env, log, overrides, signal, active, oldestMs, held };
-  await runFleetProcess(options, async (fleet, metrics, url) => {
-    work = startWork(config, fleet, log, metrics, times);
+  const options = { role: 'worker', config, env, log, overrides, signal, active, oldestMs, held } as const;
+  await runFleetProcess(options, async (fleet, metrics, url, news) => {
+    work = startWork(config, fleet, log, metrics, times, news);
     log.info({ vesselDaysAtOnce: WORKER_CONCURRENCY, http: url }, 'worker is ready');
     // It may be waiting for Redis, which does not have to come back for this process to end.
     await endsAfter(work.hold.watch(signal), signal, 0, fleet.app.ports.clock);

@@ -1,4 +1,5 @@
 /** A process of the fleet that runs until it is told to stop: its metrics, health and readiness. */
+import { hostname } from 'node:os';
 import type { AppOverrides } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { ConfigError } from '../errors.ts';
@@ -7,10 +8,14 @@ import { startOperationsServer } from '../monitoring/http-server.ts';
 import type { Metrics } from '../monitoring/metrics.ts';
 import { createMetrics } from '../monitoring/metrics.ts';
 import { createQueueHold } from '../queue/hold.ts';
+import { createFleetReporter } from '../redis/fleet-facts.ts';
 import type { Fleet } from './fleet.ts';
 import { openFleet } from './fleet.ts';
+import type { FleetNews } from './fleet-news.ts';
+import { createFleetNews } from './fleet-news.ts';
 
 interface FleetProcessOptions {
+  readonly role: 'worker' | 'scheduler';
   readonly config: Config;
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
@@ -33,16 +38,23 @@ interface FleetProcessOptions {
  */
 export async function runFleetProcess(
   options: FleetProcessOptions,
-  run: (fleet: Fleet, metrics: Metrics, url: string) => Promise<void>,
+  run: (fleet: Fleet, metrics: Metrics, url: string, news: FleetNews) => Promise<void>,
 ): Promise<void> {
   const { config, env, log, overrides, signal, active = () => 0, oldestMs = () => 0, held } = options;
   const { HTTP_HOST: host, HTTP_PORT: port, QUEUE_BOARD_PASSWORD: password } = config.settings;
   let metrics: Metrics | undefined;
-  const onRequest: AppOverrides['onRequest'] = (report) => metrics?.onRequest(report);
+  let news: FleetNews | undefined;
+  const onRequest: AppOverrides['onRequest'] = (report) => {
+    metrics?.onRequest(report);
+    news?.onRequest(report);
+  };
   const fleet = await openFleet(config, env, log, { waitForService: true, ...overrides, onRequest });
   // Commands of the queue wait for Redis: who asks for metrics does not.
   const isConnected = () => fleet.connection.client.status === 'ready';
   const hold = createQueueHold(fleet.redis, fleet.queue.bull);
+  news = openNews(options, fleet);
+  const left = new AbortController();
+  const telling = news.run(left.signal);
   /** Of the queue, whichever process has met the fault. */
   const onHold = async () => held?.() ?? (isConnected() ? (await hold.read())?.code : undefined);
   try {
@@ -69,12 +81,34 @@ export async function runFleetProcess(
       await fleet.app.ports.layout.check().catch((error: unknown) => {
         if (error instanceof ConfigError) throw error;
       });
-      await run(fleet, metrics, operations.url);
+      await run(fleet, metrics, operations.url, news);
     } finally {
       await operations.close();
     }
   } finally {
+    left.abort();
+    await telling;
     await fleet.close();
   }
   log.info({}, 'stopped');
+}
+
+/** What the other processes are told of this one. */
+function openNews({ role, config, log, active }: FleetProcessOptions, fleet: Fleet): FleetNews {
+  const { connection, prefix, app } = fleet;
+  const { clock, version } = app.ports;
+  const isWorker = role === 'worker';
+  return createFleetNews({
+    reporter: createFleetReporter({ connection, prefix }),
+    clock,
+    log,
+    self: {
+      role,
+      host: hostname(),
+      pid: process.pid,
+      version,
+      atOnce: isWorker ? config.settings.WORKER_CONCURRENCY : null,
+    },
+    active: () => (isWorker ? (active?.() ?? 0) : null),
+  });
 }
