@@ -66,6 +66,8 @@ export interface CoverageAnswer {
   readonly to: string;
   /** When the lake was read; it may be a little while ago. */
   readonly readAtMs: number;
+  /** False: the queue did not answer, so that none is `queued`; null where there is no fleet. */
+  readonly isQueueKnown: boolean | null;
   /** Rows of the map, sorted. */
   readonly vessels: readonly string[];
   /** A letter of CELL_LETTERS for each vessel and date: all dates of the first vessel, then of the next. */
