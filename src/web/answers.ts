@@ -143,8 +143,13 @@ export interface VesselDayAnswer {
     readonly sizeBytes: number;
     readonly isCurrent: boolean;
   }[];
-  /** Where the day's object can be read by ranges; null where there is none. */
-  readonly object: { readonly url: string; readonly sizeBytes: number } | null;
+  /**
+   * Where the day's object can be read by ranges, with `If-Match: etag`; null where there is none. Earlier versions: the
+   * same address with `?version=`.
+   */
+  readonly object: { readonly url: string; readonly sizeBytes: number; readonly etag: string } | null;
+  /** What could not be read or known, a sentence each; the rest of the answer is good without it. */
+  readonly problems: readonly string[];
 }
 export interface DaySeries {
   /** `time_series_id` */
