@@ -109,7 +109,15 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
     const before = facts.get(`planned/${job}`)?.value;
     tell(
       { kind: 'planned', of: job },
-      { lookedMs: null, missing: null, oldestMissing: null, failed: null, refused: null, ...before, ...change },
+      {
+        lookedMs: null,
+        missing: null,
+        oldestMissing: null,
+        failed: null,
+        refused: null,
+        ...before,
+        ...change,
+      },
     );
   }
 
