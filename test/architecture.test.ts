@@ -4,6 +4,8 @@ import { expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '..');
 const sources = filesBelow('src').filter((path) => path.endsWith('.ts'));
+/** What runs in a browser. */
+const pageModules = filesBelow('src/web/page').filter((path) => path.endsWith('.js'));
 
 /** What each folder or top file of src may import, besides itself, model/ and errors.ts. Circles are tested apart. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -47,7 +49,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   views: ['encode', 'lake'],
   sql: ['views', 'duckdb', 'encode', 'lake', 'table', 'store', 'process', 'concurrency.ts'],
-  monitoring: ['logins.ts'],
+  monitoring: [],
+  web: [
+    ...['app.ts', 'catalogue', 'concurrency.ts', 'config', 'fleet', 'lake', 'logins.ts', 'plan', 'process'],
+    ...['queue', 'reconcile', 'redis', 'run', 'status', 'store', 'table'],
+  ],
   notify: ['lake', 'store'],
   'app.ts': ['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store'],
   fleet: [
@@ -80,6 +86,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
       'process',
       'terminal',
       'service',
+      'web',
     ],
     ...['fleet', 'monitoring', 'notify', 'redis', 'run', 'reconcile', 'status', 'verify', 'estimate'],
     ...['export', 'source', 'plan', 'lake', 'store', 'fetch', 'views', 'sql'],
@@ -89,21 +96,21 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Each outside library has its owners: folders, or single files of src. */
 const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/client-s3': ['store'],
-  '@bull-board/api': ['monitoring'],
-  '@bull-board/fastify': ['monitoring'],
   '@smithy/node-http-handler': ['store'],
   '@duckdb/node-api': ['duckdb', 'service', 'verify', 'sql', 'commands/demo-query.ts'],
-  hyparquet: ['encode', 'table', 'verify', 'service'],
+  hyparquet: ['encode', 'table', 'verify', 'service', 'web'],
   'hyparquet-writer': ['encode', 'table', 'verify', 'service'],
-  bullmq: ['queue', 'monitoring'],
+  bullmq: ['queue'],
   commander: ['cli.ts'],
   'cron-parser': ['plan'],
-  fastify: ['service', 'monitoring'],
+  fastify: ['service', 'monitoring', 'web'],
+  fzstd: ['web'],
   ioredis: ['redis', 'queue'],
   jose: ['service'],
   pino: ['log.ts'],
   'prom-client': ['monitoring'],
   undici: ['fetch'],
+  uplot: ['web'],
   yaml: ['config'],
   zod: ['config', 'queue', 'redis/fleet-shapes.ts', 'service', 'commands/results.ts', 'commands/service.ts'],
 };
@@ -114,11 +121,11 @@ function filesBelow(folder: string): string[] {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 
-/** Module names in `import … from`, `export … from` and `import()`. */
+/** Module names in `import … from`, `export … from`, `import()` and `import.meta.resolve()`. */
 function importsOf(path: string): string[] {
   const text = readFileSync(join(root, path), 'utf8');
   const shape =
-    /^(?:import|export)\s[^'"`;=]*?\bfrom\s+'([^'\n]+)';|^import\s+'([^']+)';|\bimport\('([^']+)'\)/gm;
+    /^(?:import|export)\s[^'"`;=]*?\bfrom\s+'([^'\n]+)';|^import\s+'([^']+)';|\bimport(?:\.meta\.resolve)?\('([^']+)'\)/gm;
   return [...text.matchAll(shape)].map((match) => (match[1] ?? match[2] ?? match[3])!);
 }
 
@@ -192,7 +199,10 @@ test('neither folders nor files import each other in a circle', () => {
 
 test('what src exports is used outside its file', () => {
   const texts = new Map(
-    [...sources, ...filesBelow('test')].map((path) => [path, readFileSync(join(root, path), 'utf8')]),
+    [...sources, ...pageModules, ...filesBelow('test')].map((path) => [
+      path,
+      readFileSync(join(root, path), 'utf8'),
+    ]),
   );
   const shape = /^export (?:abstract )?(?:async )?(?:function\*?|const|class|interface|type)\s+(\w+)/gm;
   const unused = sources
