@@ -90,6 +90,7 @@ function telling({ metrics, notices, news }: Listeners) {
     onDiscovered: metrics.onDiscovered,
     onFailed: (job, days) => {
       metrics.onFailed(job, days.failed.length, days.refused.length);
+      news.onFailed(job, days.failed.length, days.refused.length);
       notices?.onFailed(job, days);
     },
     onRemarked: (job, vessels, open) => {

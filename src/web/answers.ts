@@ -254,11 +254,17 @@ export interface FleetAnswer {
     /** Vessel-days by what was found: `unchanged`, `changed`, … */
     readonly found: Readonly<Record<string, number>>;
   }[];
+  /** Of every job, as the scheduler that plans said last. */
   readonly planned: readonly {
     readonly job: string;
+    /** Others are planned by hand. */
+    readonly hasSchedule: boolean;
     readonly lookedMs: number | null;
     readonly missing: number | null;
     readonly oldestMissing: string | null;
+    /** In the failed set of the queue: those that failed, and those that were refused. */
+    readonly failed: number | null;
+    readonly refused: number | null;
   }[];
   /** What else somebody should know, as sentences: a queue that was paused by hand, a backfill that cannot be read. */
   readonly notes: readonly string[];
