@@ -66,6 +66,8 @@ export interface CoverageAnswer {
   readonly to: string;
   /** When the lake was read; it may be a little while ago. */
   readonly readAtMs: number;
+  /** False: the queue did not answer, so that none is `queued`; null where there is no fleet. */
+  readonly isQueueKnown: boolean | null;
   /** Rows of the map, sorted. */
   readonly vessels: readonly string[];
   /** A letter of CELL_LETTERS for each vessel and date: all dates of the first vessel, then of the next. */
@@ -252,11 +254,17 @@ export interface FleetAnswer {
     /** Vessel-days by what was found: `unchanged`, `changed`, … */
     readonly found: Readonly<Record<string, number>>;
   }[];
+  /** Of every job, as the scheduler that plans said last. */
   readonly planned: readonly {
     readonly job: string;
+    /** Others are planned by hand. */
+    readonly hasSchedule: boolean;
     readonly lookedMs: number | null;
     readonly missing: number | null;
     readonly oldestMissing: string | null;
+    /** In the failed set of the queue: those that failed, and those that were refused. */
+    readonly failed: number | null;
+    readonly refused: number | null;
   }[];
   /** What else somebody should know, as sentences: a queue that was paused by hand, a backfill that cannot be read. */
   readonly notes: readonly string[];
