@@ -16,12 +16,13 @@ import { guardApi, guardHost } from './guard.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
 import { openSessions } from './sessions.ts';
 import { registerFiles } from './static-files.ts';
+import { registerVesselDay } from './vessel-day.ts';
 import { WebError } from './web-error.ts';
 
 type RegisterRoutes = (api: FastifyInstance, ports: WebPorts, access: WebAccess) => void | Promise<void>;
 
 /** What is answered below /api, behind the guards: one module a line. */
-const ROUTES: readonly RegisterRoutes[] = [registerAbout, registerFleet];
+const ROUTES: readonly RegisterRoutes[] = [registerAbout, registerFleet, registerVesselDay];
 
 export async function registerWeb(
   server: FastifyInstance,
