@@ -9,6 +9,7 @@ import {
   VesselExportError,
 } from '../errors.ts';
 import { registerAbout } from './about.ts';
+import { registerActs } from './acts.ts';
 import type { ErrorAnswer } from './answers.ts';
 import { compress, encodingFor, LEAST_COMPRESSED_BYTES } from './compression.ts';
 import { guardApi, guardHost } from './guard.ts';
@@ -22,6 +23,7 @@ type RegisterRoutes = (api: FastifyInstance, ports: WebPorts, access: WebAccess)
 /** What is answered below /api, behind the guards: one module a line. */
 const ROUTES: readonly RegisterRoutes[] = [
   registerAbout,
+  registerActs,
   //
 ];
 
