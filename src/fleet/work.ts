@@ -42,7 +42,7 @@ export function startWork(
   metrics: Metrics,
   times: WorkTimes = {},
 ): Work {
-  const { app, redis, prefix, queue } = fleet;
+  const { app, redis, prefix, queue, tracing } = fleet;
   const ports = measurePorts(app.ports, metrics);
   const performDay = createPerformDay(ports, config.jobs);
   const jobNames = new Set(config.jobs.map(({ name }) => name));
@@ -78,6 +78,7 @@ export function startWork(
     clock: ports.clock,
     random: Math.random,
     log,
+    tracing,
     perform,
     onTrouble,
     onFault: (error) => hold.onFault(error),
