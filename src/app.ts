@@ -220,9 +220,7 @@ async function openLimits(
   const connection = await openRedis(REDIS_URL, { log, password });
   const ports = { connection, prefix, clock, random: Math.random, log };
   const common = { ...ports, ...(redisNow !== undefined && { redisNow }) };
-  const credential = digestOf(settings.QUERY_CLIENT_ID, settings.QUERY_BASE_URL);
-  // The service counts by address, whatever the tenant.
-  const group = `${settings.QUERY_PACE_GROUP}:${digestOf(new URL(settings.QUERY_BASE_URL).origin)}`;
+  const { credential, group } = sharedLimitNames(settings);
   const rateLimit = new SharedRateLimit({ ...common, group, perMinute });
   const concurrencyLimit = new SharedConcurrencyLimit({ ...common, credential, limit, rateLimit });
   return {
@@ -235,6 +233,15 @@ async function openLimits(
       await connection.close();
     },
   };
+}
+
+/** Under which the processes that share a limit find it in Redis: digests. */
+export function sharedLimitNames(
+  settings: Pick<ClientSettings, 'QUERY_CLIENT_ID' | 'QUERY_BASE_URL' | 'QUERY_PACE_GROUP'>,
+): { readonly credential: string; readonly group: string } {
+  const { QUERY_CLIENT_ID: client, QUERY_BASE_URL: url, QUERY_PACE_GROUP: paceGroup } = settings;
+  // The service counts its rate by address, whatever the tenant.
+  return { credential: digestOf(client, url), group: `${paceGroup}:${digestOf(new URL(url).origin)}` };
 }
 
 function digestOf(...texts: string[]): string {

@@ -83,7 +83,7 @@ async function exposition(): Promise<string> {
   metrics.onLooked('measurements');
   metrics.onDiscovered('measurements', 1);
   metrics.onLookedBack('measurements', { changed: 1 });
-  metrics.onBoardLoginFailed('wrong');
+  metrics.onWebLoginFailed('wrong');
   return (await metrics.read()).text;
 }
 

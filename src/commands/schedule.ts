@@ -4,6 +4,7 @@ import type { AppOverrides } from '../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../concurrency.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { openFleet } from '../fleet/fleet.ts';
+import type { FleetNews } from '../fleet/fleet-news.ts';
 import { runFleetProcess } from '../fleet/fleet-process.ts';
 import type { NoticeWatch } from '../fleet/notice-watch.ts';
 import { openNoticeWatch } from '../fleet/open-notice-watch.ts';
@@ -16,6 +17,7 @@ import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
 import { readConfig } from './open.ts';
+import { fleetPage } from './page.ts';
 import type { OutputOptions } from './results.ts';
 import { openOutput } from './results.ts';
 
@@ -35,12 +37,12 @@ export async function scheduleCommand(
   const config = readConfig(context);
   const { signal } = context;
   const log = commandLog(context, config.settings.LOG_LEVEL);
-  const open = ({ planning, redis, prefix }: Fleet, metrics?: Metrics, notices?: NoticeWatch) =>
+  const open = ({ planning, redis, prefix }: Fleet, listeners?: Listeners) =>
     createScheduler({
       ...planning,
       jobs: config.jobs,
       state: createScheduleState(redis, prefix, randomUUID()),
-      ...(metrics && telling(metrics, notices)),
+      ...(listeners && telling(listeners)),
       ...(intervalMs === undefined ? {} : { intervalMs }),
     });
   if (options.once === true) {
@@ -54,13 +56,15 @@ export async function scheduleCommand(
   }
   let scheduler: Scheduler | undefined;
   const trouble = () => scheduler?.trouble;
-  await runFleetProcess({ config, env, log, overrides, signal, trouble }, async (fleet, metrics, url) => {
+  const page = fleetPage(config, log);
+  const running = { role: 'scheduler', config, env, log, overrides, signal, trouble, page } as const;
+  await runFleetProcess(running, async (fleet, metrics, url, news) => {
     const namesWith = (key: 'schedule' | 'reconcile') =>
       config.jobs.filter((job) => job[key] !== undefined).map(({ name }) => name);
     const fields = { jobs: namesWith('schedule'), reconciled: namesWith('reconcile') };
     log.info({ ...fields, http: url }, 'scheduler is ready');
     const notices = openNoticeWatch(config, fleet, log, intervalMs);
-    scheduler = open(fleet, metrics, notices);
+    scheduler = open(fleet, { metrics, notices, news });
     const noticing = notices?.run(signal);
     // It may be waiting for Redis.
     await endsAfter(scheduler.run(signal), signal, AWAY_STOP_MS, fleet.app.ports.clock);
@@ -69,11 +73,18 @@ export async function scheduleCommand(
   return EXIT_OK;
 }
 
-/** What the scheduler learns is shown as metrics, and people are told of it. */
-function telling(metrics: Metrics, notices: NoticeWatch | undefined) {
+interface Listeners {
+  readonly metrics: Metrics;
+  readonly notices: NoticeWatch | undefined;
+  readonly news: FleetNews;
+}
+
+/** What the scheduler learns is shown as metrics and on the page, and people are told of it. */
+function telling({ metrics, notices, news }: Listeners) {
   return {
     onPlanned: (job, missing, oldest, unpublished) => {
       metrics.onPlanned(job, missing, oldest);
+      news.onPlanned(job, missing, oldest);
       notices?.onPlanned(job, missing, oldest, unpublished);
     },
     onDiscovered: metrics.onDiscovered,
@@ -87,16 +98,21 @@ function telling(metrics: Metrics, notices: NoticeWatch | undefined) {
     },
     onLooked: (job) => {
       metrics.onLooked(job);
+      news.onLooked(job);
       notices?.onLooked(job);
     },
     onLookedBack: (job, found, look) => {
       metrics.onLookedBack(job, found);
+      news.onLookedBack(job, found, look);
       notices?.onLookedBack(job, found, look);
     },
     onLead: (leads) => {
       metrics.onLead(leads);
+      news.onLead(leads);
       notices?.onLead(leads);
     },
+    onBackfill: news.onBackfill,
+    onBackfillEnded: news.onBackfillEnded,
     onFailure: metrics.onPlanningFailed,
   } satisfies Partial<Parameters<typeof createScheduler>[0]>;
 }

@@ -8,6 +8,7 @@ import { startWork } from '../fleet/work.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
 import { readConfig } from './open.ts';
+import { fleetPage } from './page.ts';
 
 /** Work until the signal, then hand back what is under way; the exit code. `overrides` and `times` are for tests. */
 export async function workerCommand(
@@ -24,9 +25,11 @@ export async function workerCommand(
   const active = () => work?.worker.active ?? 0;
   const oldestMs = () => work?.worker.oldestMs ?? 0;
   const held = () => work?.hold.code;
-  const options = { config, env, log, overrides, signal, active, oldestMs, held };
-  await runFleetProcess(options, async (fleet, metrics, url) => {
-    work = startWork(config, fleet, log, metrics, times);
+  const page = fleetPage(config, log);
+  const process = { config, env, log, overrides, signal, page };
+  const options = { ...process, role: 'worker', active, oldestMs, held } as const;
+  await runFleetProcess(options, async (fleet, metrics, url, news) => {
+    work = startWork(config, fleet, log, metrics, times, news);
     log.info({ vesselDaysAtOnce: WORKER_CONCURRENCY, http: url }, 'worker is ready');
     // It may be waiting for Redis, which does not have to come back for this process to end.
     await endsAfter(work.hold.watch(signal), signal, 0, fleet.app.ports.clock);

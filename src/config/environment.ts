@@ -3,7 +3,7 @@ import { isInClear, maskUrl } from '../model/web-address.ts';
 import { findSecret } from '../process/secret-file.ts';
 import { nearestName } from './did-you-mean.ts';
 import type { Settings, Variable, VariableName } from './variables.ts';
-import { VARIABLES } from './variables.ts';
+import { FORMER_VARIABLES, VARIABLES } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -86,6 +86,15 @@ export function misspelledVariables(env: Environment): [found: string, meant: st
     const meant = env[name] && !KNOWN_NAMES.has(name) ? nearestName(name, KNOWN_NAMES, 1) : undefined;
     return meant === undefined ? [] : [[name, meant] as [string, string]];
   });
+}
+
+/** What is set and no setting any more, with what took its place. */
+export function formerVariables(env: Environment): string[] {
+  return Object.entries(FORMER_VARIABLES).flatMap(([name, instead]) =>
+    [name, `${name}_FILE`]
+      .filter((found) => env[found])
+      .map((found) => `${found} is set and no setting any more: ${instead}`),
+  );
 }
 
 function isSet({ name }: Variable, env: Environment): boolean {

@@ -184,7 +184,7 @@ export const VARIABLES = [
   },
   {
     name: 'HTTP_HOST',
-    meaning: 'where schedule and worker answer for health and metrics',
+    meaning: 'where schedule and worker answer for health and metrics, and serve the page',
     rule: 'a host name or an address',
     schema: z.string().regex(/^[\w.:-]+$/),
     fallback: () => '127.0.0.1',
@@ -197,9 +197,18 @@ export const VARIABLES = [
     fallback: () => '9464',
   },
   {
-    name: 'QUEUE_BOARD_PASSWORD',
-    meaning: 'shows the queue at /queue of HTTP_PORT to the user admin with this password',
-    rule: 'at least 12 characters, or not set: no board',
+    name: 'WEB_READ_PASSWORD',
+    meaning: 'password with which one may look at the page',
+    rule: 'at least 12 characters, or not set: open where HTTP_HOST is this machine alone, else not served',
+    schema: z.string().min(12),
+    secret: true,
+    fromFile: true,
+    optional: true,
+  },
+  {
+    name: 'WEB_ACT_PASSWORD',
+    meaning: 'password with which one may act by the page, and look at it',
+    rule: 'at least 12 characters, or not set: nobody acts by it',
     schema: z.string().min(12),
     secret: true,
     fromFile: true,
@@ -327,6 +336,12 @@ export const VARIABLES = [
     fallback: () => 'info',
   },
 ] as const satisfies readonly Variable[];
+
+/** Variables that were settings once, and what took their place. */
+export const FORMER_VARIABLES: Readonly<Record<string, string>> = {
+  QUEUE_BOARD_PASSWORD:
+    "the queue's board is gone, and the page at / shows more: WEB_ACT_PASSWORD lets people act by it, WEB_READ_PASSWORD look at it",
+};
 
 type Row = (typeof VARIABLES)[number];
 type OptionalRow = Extract<Row, { readonly optional: true }>;

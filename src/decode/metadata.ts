@@ -35,6 +35,7 @@ export interface MetadataElement {
   /** Bytes that it takes in the body. */
   readonly bytes: number;
   id(): string;
+  timeSeriesId(): string;
   /** As `vesselImo` of SeriesMetadata. */
   vesselImo(): string | null;
   series(): SeriesMetadata;
@@ -65,6 +66,7 @@ function elementParser(onElement: (element: MetadataElement) => void): RecordPar
   const element = {
     bytes: 0,
     id: () => fields.requiredText('id'),
+    timeSeriesId: () => fields.requiredText('timeSeriesId'),
     vesselImo: () => imoNumber(fields.object('vessel'), 'imo'),
     series: () => elementMetadata(fields),
   };
@@ -85,6 +87,7 @@ function memberParser(onElement: (element: MetadataElement) => void): RecordPars
   const element = {
     bytes: 0,
     id: () => id(),
+    timeSeriesId: () => fields.requiredText('timeSeriesId'),
     vesselImo: () => imoNumber(fields, 'vesselImo'),
     series: () => keyedMetadata(id(), fields),
   };

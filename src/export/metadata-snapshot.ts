@@ -12,7 +12,7 @@ import type { Job, Receipt, SealedDay } from '../model/index.ts';
 import { microsToDate } from '../model/index.ts';
 import { guardAgainstShrinking } from '../proof/shrink-guard.ts';
 import { createSourceContext } from '../source/context.ts';
-import { resolveSeries } from '../source/series.ts';
+import { describeSeries } from '../source/series.ts';
 import { draftReceipt } from './draft.ts';
 import { checkDue } from './due.ts';
 import { remarkOnSeries } from './fewer-series.ts';
@@ -34,7 +34,7 @@ export async function takeSnapshot(
   const { job, day } = task;
   const context = createSourceContext(ports, job, day, signal);
   const { stats } = context;
-  const series = await ports.tracing.span('count', {}, () => resolveSeries(context));
+  const series = await ports.tracing.span('count', {}, () => describeSeries(context));
   checkDue(ports, job, day.date);
   await ports.onStep('counted');
   const askedAt = new Date(ports.clock.nowMs()).toISOString();

@@ -1,16 +1,23 @@
-/** A process of the fleet that runs until it is told to stop: its metrics, health and readiness. */
+/** A process of the fleet that runs until it is told to stop: its metrics, health, readiness and page. */
+import type { RequestListener } from 'node:http';
+import { hostname } from 'node:os';
 import type { AppOverrides } from '../app.ts';
 import type { Config } from '../config/config.ts';
+import { formerVariables } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import type { Log } from '../model/index.ts';
 import { startOperationsServer } from '../monitoring/http-server.ts';
 import type { Metrics } from '../monitoring/metrics.ts';
 import { createMetrics } from '../monitoring/metrics.ts';
 import { createQueueHold } from '../queue/hold.ts';
+import { createFleetReporter } from '../redis/fleet-facts.ts';
 import type { Fleet } from './fleet.ts';
 import { openFleet } from './fleet.ts';
+import type { FleetNews } from './fleet-news.ts';
+import { createFleetNews } from './fleet-news.ts';
 
 interface FleetProcessOptions {
+  readonly role: 'worker' | 'scheduler';
   readonly config: Config;
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
@@ -25,6 +32,14 @@ interface FleetProcessOptions {
   readonly held?: () => string | undefined;
   /** Why this process cannot do its work now. */
   readonly trouble?: () => string | undefined;
+  /** What shows the fleet to people. */
+  readonly page?: (fleet: Fleet, metrics: Metrics) => FleetPage;
+}
+
+/** Answers what is asked of the page; nothing is opened before. */
+interface FleetPage {
+  readonly answer: RequestListener;
+  close(): Promise<void>;
 }
 
 /**
@@ -33,16 +48,24 @@ interface FleetProcessOptions {
  */
 export async function runFleetProcess(
   options: FleetProcessOptions,
-  run: (fleet: Fleet, metrics: Metrics, url: string) => Promise<void>,
+  run: (fleet: Fleet, metrics: Metrics, url: string, news: FleetNews) => Promise<void>,
 ): Promise<void> {
   const { config, env, log, overrides, signal, active = () => 0, oldestMs = () => 0, held } = options;
-  const { HTTP_HOST: host, HTTP_PORT: port, QUEUE_BOARD_PASSWORD: password } = config.settings;
+  const { HTTP_HOST: host, HTTP_PORT: port } = config.settings;
+  for (const warning of formerVariables(env)) log.warn({}, warning);
   let metrics: Metrics | undefined;
-  const onRequest: AppOverrides['onRequest'] = (report) => metrics?.onRequest(report);
+  let news: FleetNews | undefined;
+  const onRequest: AppOverrides['onRequest'] = (report) => {
+    metrics?.onRequest(report);
+    news?.onRequest(report);
+  };
   const fleet = await openFleet(config, env, log, { waitForService: true, ...overrides, onRequest });
   // Commands of the queue wait for Redis: who asks for metrics does not.
   const isConnected = () => fleet.connection.client.status === 'ready';
   const hold = createQueueHold(fleet.redis, fleet.queue.bull);
+  news = openNews(options, fleet);
+  const left = new AbortController();
+  const telling = news.run(left.signal);
   /** Of the queue, whichever process has met the fault. */
   const onHold = async () => held?.() ?? (isConnected() ? (await hold.read())?.code : undefined);
   try {
@@ -62,19 +85,43 @@ export async function runFleetProcess(
       const code = held?.();
       return code === undefined ? options.trouble?.() : `on hold: ${code}`;
     };
-    const board = password === undefined ? undefined : { queue: fleet.queue.bull, password };
-    const operations = await startOperationsServer({ host, port, log, metrics, unready, onHold, board });
+    const page = options.page?.(fleet, metrics);
+    const listening = { host, port, log, metrics, unready, onHold, page: page?.answer };
+    const operations = await startOperationsServer(listening);
     try {
       // A lake that is out of reach, or converted, may be right when a vessel-day begins.
       await fleet.app.ports.layout.check().catch((error: unknown) => {
         if (error instanceof ConfigError) throw error;
       });
-      await run(fleet, metrics, operations.url);
+      await run(fleet, metrics, operations.url, news);
     } finally {
       await operations.close();
+      await page?.close();
     }
   } finally {
+    left.abort();
+    await telling;
     await fleet.close();
   }
   log.info({}, 'stopped');
+}
+
+/** What the other processes are told of this one. */
+function openNews({ role, config, log, active }: FleetProcessOptions, fleet: Fleet): FleetNews {
+  const { connection, prefix, app } = fleet;
+  const { clock, version } = app.ports;
+  const isWorker = role === 'worker';
+  return createFleetNews({
+    reporter: createFleetReporter({ connection, prefix }),
+    clock,
+    log,
+    self: {
+      role,
+      host: hostname(),
+      pid: process.pid,
+      version,
+      atOnce: isWorker ? config.settings.WORKER_CONCURRENCY : null,
+    },
+    active: () => (isWorker ? (active?.() ?? 0) : null),
+  });
 }

@@ -11,13 +11,18 @@ import { settingsHash } from '../plan/settings-hash.ts';
 import type { QueuedDay } from '../queue/vessel-day-queue.ts';
 import type { DayResult } from '../run/perform-task.ts';
 import { failedResult, performTask } from '../run/perform-task.ts';
+import type { DayNews } from './fleet-news.ts';
 
-/** `giveUp`: why the day is not to be attempted. `onWaiting`: to be told when it only waits for a commit. */
+/**
+ * `giveUp`: why the day is not to be attempted. `onWaiting`: to be told when it only waits for a commit. `news`: told how
+ * far it is.
+ */
 export type PerformDay = (
   day: QueuedDay,
   signal: AbortSignal,
   giveUp?: VesselExportError,
   onWaiting?: () => void,
+  news?: DayNews,
 ) => Promise<DayResult>;
 
 /**
@@ -26,7 +31,7 @@ export type PerformDay = (
  */
 export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): PerformDay {
   const snapshots = createSnapshotCache(ports);
-  return async (queued, signal, giveUp, onWaiting) => {
+  return async (queued, signal, giveUp, onWaiting, news) => {
     const {
       job: name,
       vessel,
@@ -57,16 +62,34 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): Perf
       unlisted,
       ...(compared === undefined ? {} : { compared }),
       ...(giveUp === undefined ? {} : { giveUp }),
-      ...(onWaiting === undefined ? {} : { onWaiting }),
+      ...(onWaiting === undefined ? {} : { onWaiting: tellingOf(onWaiting, news) }),
+      ...(news && { onProgress: news.onProgress }),
       ...(lastSnapshot === undefined ? {} : { lastSnapshot }),
     };
     try {
-      return await performTask(ports, task, signal);
+      return await performTask(news ? tellingSteps(ports, news) : ports, task, signal);
     } catch (error) {
       // The published day stays, and the note keeps look-backs from trying again: nothing is left for the queue.
       if (compared !== undefined && error instanceof RefusedError) return failedResult(ports, day, error);
       throw error;
     }
+  };
+}
+
+function tellingOf(onWaiting: () => void, news: DayNews | undefined): () => void {
+  return () => {
+    news?.onWaiting();
+    onWaiting();
+  };
+}
+
+function tellingSteps(ports: ExportPorts, news: DayNews): ExportPorts {
+  return {
+    ...ports,
+    onStep(step) {
+      news.onStep(step);
+      return ports.onStep(step);
+    },
   };
 }
 

@@ -11,7 +11,7 @@ import { ConfigError } from '../errors.ts';
 import type { OpenRemark } from '../lake/remarks.ts';
 import type { Job } from '../model/index.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
-import type { BackfillDriver } from './backfill-driver.ts';
+import type { BackfillDriver, BackfillProgress } from './backfill-driver.ts';
 import { createBackfillDriver } from './backfill-driver.ts';
 import { endBackfill, listBackfills } from './backfills.ts';
 import type { FailedDays } from './failed-watch.ts';
@@ -34,6 +34,9 @@ interface SchedulerOptions extends PlanningPorts {
   readonly onRemarked?: (job: string, vessels: number, open: readonly OpenRemark[]) => void;
   /** Told when a job was planned, or found to be planned. */
   readonly onLooked?: (job: string) => void;
+  /** Told how far a backfill is, and when it is there no more. */
+  readonly onBackfill?: (id: string, progress: BackfillProgress) => void;
+  readonly onBackfillEnded?: (id: string) => void;
   /** Told of everything that could not be planned. */
   readonly onFailure?: () => void;
   /** Told at each look whether this process is the one that plans; undefined: that cannot be known now. */
@@ -82,6 +85,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       drivers.delete(id);
       known.delete(id);
       guarded.forget(id);
+      if (!backfills.some((each) => each.id === id)) options.onBackfillEnded?.(id);
     }
     for (const [id, error] of damaged) {
       known.add(id);
@@ -101,6 +105,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         // Backfills share the room: each takes its part of what those before it have left.
         const progress = await driver.step(signal, 1 / (active.length - index));
         log.debug({ backfill: id, ...progress }, 'backfill');
+        options.onBackfill?.(id, progress);
         if (!progress.finished) return;
         await endBackfill(ports.store, backfill);
         log.info({ backfill: id, done: progress.done, failed: progress.failed }, 'backfill is covered');

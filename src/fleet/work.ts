@@ -15,6 +15,7 @@ import { startVesselDayWorker } from '../queue/vessel-day-worker.ts';
 import type { DayResult } from '../run/perform-task.ts';
 import { failedResult } from '../run/perform-task.ts';
 import type { Fleet } from './fleet.ts';
+import type { FleetNews } from './fleet-news.ts';
 import type { HoldWatch, HoldWatchOptions } from './hold-watch.ts';
 import { createHoldWatch } from './hold-watch.ts';
 import { createPerformDay } from './perform-day.ts';
@@ -34,13 +35,14 @@ export interface Work {
 /** Label of every job that is not in JOBS_DIR; no job can be called so. */
 const UNKNOWN_JOB = '(unknown)';
 
-/** Begin to take vessel-days. */
+/** Begin to take vessel-days. `news`: told of each while it is under way. */
 export function startWork(
   config: Config,
   fleet: Fleet,
   log: Log,
   metrics: Metrics,
   times: WorkTimes = {},
+  news?: FleetNews,
 ): Work {
   const { app, redis, prefix, queue, tracing } = fleet;
   const ports = measurePorts(app.ports, metrics);
@@ -54,7 +56,8 @@ export function startWork(
     onWaiting: () => void,
   ): Promise<void> {
     const startedMs = ports.clock.monotonicMs();
-    const result = await performDay(queued, signal, giveUp, onWaiting);
+    const dayNews = news?.begin(queued);
+    const result = await performDay(queued, signal, giveUp, onWaiting, dayNews).finally(dayNews?.end);
     hold.onSuccess();
     const seconds = (ports.clock.monotonicMs() - startedMs) / 1_000;
     metrics.onVesselDay(queued, result.status, { rows: result.rows, seconds });

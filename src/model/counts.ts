@@ -66,6 +66,11 @@ export class DayCounts {
     known.lastMicros = Math.max(known.lastMicros, lastMicros);
   }
 
+  /** What is known of one series in one hour; undefined where it has no reading. */
+  hour(timeSeriesId: string, hour: number): HourCount | undefined {
+    return this.bySeries.get(timeSeriesId)?.[hour];
+  }
+
   /** Readings of one hour over all series. */
   hourTotal(hour: number): number {
     let total = 0;

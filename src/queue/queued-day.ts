@@ -9,7 +9,7 @@ import { shortName } from '../errors.ts';
 import type { ComparedDay, VesselDay } from '../model/index.ts';
 import { cleanMessage, formatVesselDay, isDate, JOB_NAME, VESSEL_ID } from '../model/index.ts';
 
-const QUEUED_KINDS = ['nightly', 'reconcile', 'backfill'] as const;
+export const QUEUED_KINDS = ['nightly', 'reconcile', 'backfill'] as const;
 export type QueuedKind = (typeof QUEUED_KINDS)[number];
 
 /** What stands in the queue. */

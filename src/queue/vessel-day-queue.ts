@@ -30,7 +30,7 @@ const QUEUE_STATES = ['waiting', 'prioritized', 'active', 'delayed', 'failed'] a
 type QueueDepth = Readonly<Record<(typeof QUEUE_STATES)[number], number>>;
 
 /** Jobs without priority run before every one that has one. */
-const PRIORITY: Readonly<Record<QueuedKind, number | undefined>> = {
+export const PRIORITY: Readonly<Record<QueuedKind, number | undefined>> = {
   nightly: undefined,
   reconcile: 50,
   backfill: 100,

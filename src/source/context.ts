@@ -3,7 +3,7 @@ import type { RequestStats } from '../fetch/exchange.ts';
 import { createRequestStats } from '../fetch/exchange.ts';
 import type { FailureStreak } from '../fetch/retry.ts';
 import { createFailureStreak } from '../fetch/retry.ts';
-import type { Job, Log, SeriesMetadata, VesselDay } from '../model/index.ts';
+import type { Job, Log, VesselDay } from '../model/index.ts';
 import { shortName } from '../model/index.ts';
 import type { SlicedFamily, SliceLength, SliceLengths } from '../plan/slice-length.ts';
 import { createSliceLength } from '../plan/slice-length.ts';
@@ -42,7 +42,6 @@ export function createSourceContext(
 
 /** The series of a vessel-day, and the expressions that yield each of them exactly once. */
 export interface ResolvedSeries {
-  readonly metadata: readonly SeriesMetadata[];
   /** Time series id → id in the domain of the first `select` expression that matches. */
   readonly idOf: ReadonlyMap<string, string | null>;
   readonly expressions: readonly string[];

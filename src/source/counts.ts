@@ -2,7 +2,7 @@
 
 import { createReadingDecoder, parseInt64Text, parseTimestampText } from '../decode/index.ts';
 import type { RetryScope } from '../fetch/retry.ts';
-import type { Micros, StatisticsRow, TimeRange } from '../model/index.ts';
+import type { CountedRow, Micros, StatisticsRow, TimeRange } from '../model/index.ts';
 import {
   createSeriesDictionary,
   DayCounts,
@@ -37,31 +37,22 @@ export async function askDayCounts(
   { expressions, idOf }: Pick<ResolvedSeries, 'expressions' | 'idOf'>,
 ): Promise<DayCounts> {
   const range = dayRange(context.day.date);
-  const bySeries = await collectStatistics(
+  const { counts, windows } = await collectStatistics(
     context,
     {
       ...{ expressions, range, aggregations: ['count', 'first_time', 'last_time'] },
       ...{ window: '1h', windowMicros: MICROS_PER_HOUR },
     },
-    () => new Map<string, (HourWindow | undefined)[]>(),
+    (): GatheredHours => ({ counts: new DayCounts(range.fromMicros), windows: new Map() }),
     (gathered, row) => {
-      if (!isWithin(range, row.timestampMicros)) return;
-      const hours = gathered.get(row.id) ?? new Array<HourWindow | undefined>(24).fill(undefined);
-      gathered.set(row.id, hours);
-      const sinceMidnight = row.timestampMicros - range.fromMicros;
-      const hour = Math.floor(sinceMidnight / MICROS_PER_HOUR);
-      const window = hours[hour] ?? {};
-      hours[hour] = window;
-      if (sinceMidnight % MICROS_PER_HOUR !== 0)
-        window.fault = `a window that begins at ${microsToIso(row.timestampMicros)}`;
-      readWindow(window, row);
+      if (isWithin(range, row.timestampMicros)) readWindow(windowOf(gathered, row), row);
+    },
+    (gathered, row) => {
+      if (isWithin(range, row.timestampMicros)) addCounted(gathered, row);
     },
   );
-  const counts = new DayCounts(range.fromMicros);
-  for (const [id, hours] of bySeries) {
-    for (let hour = 0; hour < hours.length; hour++) {
-      const window = hours[hour];
-      if (window === undefined) continue;
+  for (const [id, hours] of windows) {
+    for (const [hour, window] of hours) {
       const fromMicros = range.fromMicros + hour * MICROS_PER_HOUR;
       const fault = faultOf(window, fromMicros);
       if (fault !== undefined)
@@ -70,10 +61,59 @@ export async function askDayCounts(
           `the source's statistics contradict themselves: series ${seriesName({ idOf }, id)} in the hour from ${microsToIso(fromMicros)} has ${fault}`,
         );
       const { count = 0, first_time: firstMicros = fromMicros, last_time: lastMicros = fromMicros } = window;
-      counts.addHour(id, hour, { count, firstMicros, lastMicros });
+      if (counts.hour(id, hour) === undefined) counts.addHour(id, hour, { count, firstMicros, lastMicros });
     }
   }
   return counts;
+}
+
+/** Windows of hours as they come. */
+interface GatheredHours {
+  /** Those that came in one row and can be true. */
+  readonly counts: DayCounts;
+  /** By series and hour: those that came otherwise, to be looked at when all has come. */
+  readonly windows: Map<string, Map<number, HourWindow>>;
+}
+
+/** A row of all that is known of a window: into the counts, unless anything about it is odd. */
+function addCounted(gathered: GatheredHours, row: CountedRow): void {
+  const { counts, windows } = gathered;
+  const { id, timestampMicros, count, firstMicros, lastMicros } = row;
+  const hour = (timestampMicros - counts.dayFromMicros) / MICROS_PER_HOUR;
+  const isOdd =
+    !Number.isInteger(hour) ||
+    !isPossible(count, firstMicros, lastMicros, timestampMicros) ||
+    windows.get(id)?.has(hour) === true ||
+    counts.hour(id, hour) !== undefined;
+  if (!isOdd) {
+    counts.addHour(id, hour, { count, firstMicros, lastMicros });
+    return;
+  }
+  const window = windowOf(gathered, row);
+  putValue(window, 'count', count);
+  putValue(window, 'first_time', firstMicros);
+  putValue(window, 'last_time', lastMicros);
+}
+
+/** The window that a row belongs to, with what is known of it. */
+function windowOf(
+  { counts, windows }: GatheredHours,
+  { id, timestampMicros }: Pick<CountedRow, 'id' | 'timestampMicros'>,
+): HourWindow {
+  const sinceMidnight = timestampMicros - counts.dayFromMicros;
+  const hour = Math.floor(sinceMidnight / MICROS_PER_HOUR);
+  const hours = windows.get(id) ?? new Map<number, HourWindow>();
+  windows.set(id, hours);
+  const counted = counts.hour(id, hour);
+  const window: HourWindow =
+    hours.get(hour) ??
+    (counted === undefined
+      ? {}
+      : { count: counted.count, first_time: counted.firstMicros, last_time: counted.lastMicros });
+  hours.set(hour, window);
+  if (sinceMidnight % MICROS_PER_HOUR !== 0)
+    window.fault = `a window that begins at ${microsToIso(timestampMicros)}`;
+  return window;
 }
 
 /** The older version sends a row for each value. */
@@ -81,9 +121,21 @@ function readWindow(window: HourWindow, { values }: StatisticsRow): void {
   for (const [aggregation, text] of values) {
     if (text === 'null') continue;
     if (aggregation !== 'count' && aggregation !== 'first_time' && aggregation !== 'last_time') continue;
-    if (window[aggregation] !== undefined) window.fault ??= `'${aggregation}' twice`;
-    window[aggregation] = aggregation === 'count' ? parseInt64Text(text) : parseTimestampText(text);
+    putValue(window, aggregation, aggregation === 'count' ? parseInt64Text(text) : parseTimestampText(text));
   }
+}
+
+function putValue(window: HourWindow, aggregation: 'count' | 'first_time' | 'last_time', value: number) {
+  if (window[aggregation] !== undefined) window.fault ??= `'${aggregation}' twice`;
+  window[aggregation] = value;
+}
+
+/** Can a count above zero have these times in the hour from `fromMicros`? */
+function isPossible(count: number, firstMicros: Micros, lastMicros: Micros, fromMicros: Micros): boolean {
+  // One reading has one time; more of them may share theirs.
+  const isOne = count > 1 || (count === 1 && firstMicros === lastMicros);
+  const isOrdered = fromMicros <= firstMicros && firstMicros <= lastMicros;
+  return isOne && isOrdered && lastMicros < fromMicros + MICROS_PER_HOUR;
 }
 
 /** What about the window of an hour cannot be true. */
@@ -99,10 +151,7 @@ function faultOf(
     return micros === undefined ? undefined : `${said} and a reading at ${microsToIso(micros)}`;
   }
   if (firstMicros === undefined || lastMicros === undefined) return `${said} and no first or no last time`;
-  const isOrdered = fromMicros <= firstMicros && firstMicros <= lastMicros;
-  // One reading has one time; more of them may share theirs.
-  const isOne = count > 1 || firstMicros === lastMicros;
-  if (isOrdered && isOne && lastMicros < fromMicros + MICROS_PER_HOUR) return undefined;
+  if (isPossible(count, firstMicros, lastMicros, fromMicros)) return undefined;
   return `${said} and the first and last times ${describeSpan({ firstMicros, lastMicros })}`;
 }
 

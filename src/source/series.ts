@@ -34,40 +34,65 @@ interface Selected {
  * Ask metadata which series `select` means for the vessel. Throws RetriableError `no-series` where an expression that
  * is not optional matches none, or none matches any: 404 is never "empty". Throws RetriableError `malformed-imo`.
  */
-export function resolveSeries(context: SourceContext): Promise<ResolvedSeries> {
-  const { job, day } = context;
-  const select = job.select.map((written) => ({
+export async function resolveSeries(context: SourceContext): Promise<ResolvedSeries> {
+  const { series: _, ...resolved } = await resolveSelection(context, selectOf(context), nameSeries);
+  return resolved;
+}
+
+/** The same with all that metadata says of each series. Throws what is wrong with any of it too. */
+export async function describeSeries(
+  context: SourceContext,
+): Promise<ResolvedSeries & { readonly metadata: readonly SeriesMetadata[] }> {
+  const read = (element: MetadataElement) => element.series();
+  const { series: metadata, ...resolved } = await resolveSelection(context, selectOf(context), read);
+  return { ...resolved, metadata };
+}
+
+function selectOf({ job, day }: SourceContext): Selected[] {
+  return job.select.map((written) => ({
     written,
     expression: expressionFor(written, day.vessel),
     optional: job.optional?.includes(written) === true,
   }));
-  return resolveSelection(context, select);
+}
+
+/** What there is to know of a series where nothing but its readings is wanted. */
+type NamedSeries = Pick<SeriesMetadata, 'id' | 'timeSeriesId' | 'vesselImo'>;
+
+function nameSeries(element: MetadataElement): NamedSeries {
+  return { id: element.id(), timeSeriesId: element.timeSeriesId(), vesselImo: element.vesselImo() };
 }
 
 /** The series of these ids that there still are. Throws RetriableError `no-series` when there is none. */
-export function resolveSeriesOfIds(context: SourceContext, ids: readonly string[]): Promise<ResolvedSeries> {
+export async function resolveSeriesOfIds(
+  context: SourceContext,
+  ids: readonly string[],
+): Promise<ResolvedSeries> {
   const select = idExpressions(ids).map((expression) => ({
     expression,
     written: expression,
     optional: true,
   }));
-  return resolveSelection(context, select);
+  const { series: _, ...resolved } = await resolveSelection(context, select, nameSeries);
+  return resolved;
 }
 
-async function resolveSelection(
+/** `read`: takes of a series what is wanted. */
+async function resolveSelection<S extends NamedSeries>(
   context: SourceContext,
   select: readonly Selected[],
-): Promise<ResolvedSeries> {
-  const bySeries = new Map<string, SeriesMetadata>();
+  read: (element: MetadataElement) => S,
+): Promise<ResolvedSeries & { readonly series: readonly S[] }> {
+  const bySeries = new Map<string, S>();
   const unmatched: string[] = [];
   let plain = true;
   const ids = new Set<string>();
   /** Of another vessel nothing is read but its number. */
-  const keep = (element: MetadataElement): SeriesMetadata | undefined => {
+  const keep = (element: MetadataElement): S | undefined => {
     const imo = element.vesselImo();
     const vessel = imo === null ? undefined : vesselOf(imo);
     if (vessel !== undefined && vessel !== context.day.vessel) return undefined;
-    const series = element.series();
+    const series = read(element);
     if (ids.add(series.timeSeriesId).size > MAX_SERIES) throw tooManySeries();
     return series;
   };
@@ -83,9 +108,9 @@ async function resolveSelection(
   }
   const expressions = select.map(({ expression }) => expression);
   if (bySeries.size === 0) throw noSeries(context, expressions, 'matches no series of the vessel');
-  const metadata = [...bySeries.values()];
-  const idOf = new Map(metadata.map((series) => [series.timeSeriesId, series.id]));
-  return { metadata, idOf, expressions: plain ? expressions : idExpressions([...idOf.keys()]), unmatched };
+  const series = [...bySeries.values()];
+  const idOf = new Map(series.map(({ timeSeriesId, id }) => [timeSeriesId, id]));
+  return { series, idOf, expressions: plain ? expressions : idExpressions([...idOf.keys()]), unmatched };
 }
 
 async function askSelected<T>(
@@ -115,7 +140,7 @@ function noSeries(
 function isOfVessel(
   { day, log }: SourceContext,
   { expression }: Selected,
-  { vesselImo, id }: SeriesMetadata,
+  { vesselImo, id }: NamedSeries,
 ): boolean {
   if (vesselImo === null) return true;
   const vessel = vesselOf(vesselImo);

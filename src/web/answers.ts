@@ -155,7 +155,10 @@ export interface DaySeries {
   readonly lastTimestamp: string | null;
 }
 
-/** `GET /api/fleet`; 404 `no-fleet` from a lake alone. What cannot be known now is null. */
+/**
+ * `GET /api/fleet`; 404 `no-fleet` from a lake alone, 503 `redis-away` or `redis-refuses` where Redis does not answer.
+ * What cannot be known now is null.
+ */
 export interface FleetAnswer {
   readonly readAtMs: number;
   readonly hold: {
@@ -173,9 +176,16 @@ export interface FleetAnswer {
     readonly rows: number | null;
     readonly rowsKnown: number | null;
     readonly rowsPerSecond: number | null;
+    /** `claiming`, `counting`, `fetching`, `proving`, `sealing`, `publishing`, `committing`. */
     readonly step: string | null;
+    /** Of the worker. */
+    readonly host: string;
+    readonly pid: number;
   }[];
-  /** Vessel-days in the queue by kind (`nightly`, `backfill`, `repair`, …), by state. */
+  /**
+   * Vessel-days in the queue by kind (`nightly`, `reconcile`, `backfill`), by state; of those that are delayed or have
+   * failed the first thousand each, and what was not looked at as `other`.
+   */
   readonly queue: readonly {
     readonly kind: string;
     readonly waiting: number;
@@ -188,8 +198,8 @@ export interface FleetAnswer {
       readonly setting: number;
       readonly inFlight: number | null;
     };
-    /** Requests a minute; null: none is set. */
-    readonly pace: { readonly now: number; readonly setting: number } | null;
+    /** Requests a minute; null: there is none. Without a setting it was made by refusals, and passes. */
+    readonly pace: { readonly now: number; readonly setting: number | null } | null;
     /** Everyone waits until then, as the service asked. */
     readonly holdUntilMs: number | null;
   };
@@ -243,11 +253,20 @@ export interface FleetAnswer {
     readonly missing: number | null;
     readonly oldestMissing: string | null;
   }[];
+  /** What else somebody should know, as sentences: a queue that was paused by hand, a backfill that cannot be read. */
+  readonly notes: readonly string[];
 }
 
 /** `POST /api/acts`, a JSON body of one of these; the answer is an ActAnswer. */
 export type Act =
-  | { readonly act: 'try-again'; readonly job: string; readonly vessel: string; readonly date: string }
+  | {
+      readonly act: 'try-again';
+      readonly job: string;
+      readonly vessel: string;
+      readonly date: string;
+      /** Publish it although series have lost readings: somebody's decision. */
+      readonly allowShrink: boolean;
+    }
   | { readonly act: 'try-failed-again'; readonly job: string }
   | {
       readonly act: 'start-backfill';

@@ -169,7 +169,14 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     const other = await openFleet(config, env, silentLog, overrides);
     const hold = createQueueHold(other.redis, other.queue.bull);
     const stop = new AbortController();
-    const options = { config, env, log: silentLog, overrides, signal: stop.signal };
+    const options = {
+      role: 'scheduler',
+      config,
+      env,
+      log: silentLog,
+      overrides,
+      signal: stop.signal,
+    } as const;
     await runFleetProcess(options, async (_fleet, _metrics, url) => {
       const ask = async () => {
         const ready = await fetch(`${url}/ready`);

@@ -42,7 +42,7 @@ const SERIES = { expressions: ['flat/IMO9321483/*'], idOf: new Map([['a', 'Speed
 /** An instant of the day, as text. */
 function at(hour: number, minute = 0): string {
   const millis = dayRange(DATE).fromMicros / 1_000 + hour * 3_600_000 + minute * 60_000;
-  return new Date(millis).toISOString();
+  return new Date(millis).toISOString().replace('Z', '000Z');
 }
 
 function line(hour: number, aggregations: Record<string, unknown>): string {
@@ -81,7 +81,13 @@ test('the hour of a count is that of its window', async () => {
   expect(counts.bySeries.get('a')![5]).toMatchObject({ count: 60 });
 });
 
-describe('statistics that contradict themselves', () => {
+/** The contract's own spelling, which is read in one pass, and another one of the same. */
+const SPELLINGS: readonly [name: string, spell: (lines: string) => string][] = [
+  ['as the contract spells them', (lines) => lines],
+  ['with spaces', (lines) => lines.replaceAll('"id":', '"id": ')],
+];
+
+describe.each(SPELLINGS)('statistics that contradict themselves, %s', (_, spell) => {
   const times = { first_time: at(5, 1), last_time: at(5, 59) };
   const TOLD: readonly [what: string, lines: string, message: string][] = [
     [
@@ -112,7 +118,7 @@ describe('statistics that contradict themselves', () => {
 
   test.each(TOLD)('%s', async (_, lines, message) => {
     const listener = await startListener();
-    listener.script(array(lines));
+    listener.script(array(spell(lines)));
     const error = await askDayCounts(contextOf(listener), SERIES).catch((caught: unknown) => caught);
     expect(error).toMatchObject({ code: 'counts-disagree' });
     expect(messageOf(error)).toContain('contradict themselves: series Speed in the hour from 2026-01-05T05:');
@@ -121,9 +127,41 @@ describe('statistics that contradict themselves', () => {
 
   test('a window without readings is none', async () => {
     const listener = await startListener();
-    listener.script(array(line(5, { count: 0, first_time: null }) + line(6, { count: 0 }) + windows([7, 2])));
+    const none = line(5, { count: 0, first_time: null }) + line(6, { count: 0 });
+    listener.script(array(spell(none + windows([7, 2]))));
     const counts = await askDayCounts(contextOf(listener), SERIES);
     expect(counts.total()).toBe(2);
+  });
+});
+
+describe('windows in more than one row', () => {
+  const spaced = SPELLINGS[1]![1];
+  const both = [windows([5, 3]) + spaced(windows([5, 3])), spaced(windows([5, 3])) + windows([5, 3])];
+
+  test.each(both)('contradict themselves where they say anything twice, %#', async (lines) => {
+    const listener = await startListener();
+    listener.script(array(lines));
+    const error = await askDayCounts(contextOf(listener), SERIES).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: 'counts-disagree' });
+    expect(messageOf(error)).toContain("'count' twice");
+  });
+
+  const nothing = line(5, { count: null, first_time: null });
+  const parts = line(5, { count: 3 }) + line(5, { first_time: at(5, 1) }) + line(5, { last_time: at(5, 20) });
+  const whole = [nothing + windows([5, 3]), windows([5, 3]) + nothing, parts, nothing + parts];
+
+  test.each(whole)('are put together where they do not, %#', async (lines) => {
+    const listener = await startListener();
+    listener.script(array(lines));
+    const counts = await askDayCounts(contextOf(listener), SERIES);
+    const { fromMicros } = dayRange(DATE);
+    const minute = 60_000_000;
+    expect(counts.hour('a', 5)).toEqual({
+      count: 3,
+      firstMicros: fromMicros + 301 * minute,
+      lastMicros: fromMicros + 320 * minute,
+    });
+    expect(counts.total()).toBe(3);
   });
 });
 
@@ -158,7 +196,7 @@ describe('different series', () => {
     const listener = await startListener();
     const reading = (i: number) => `${JSON.stringify({ id: `s${i}`, timestamp: at(-1), value: 1 })}\n`;
     listener.script(answer(Array.from({ length: MAX_SERIES + 1 }, (_, i) => reading(i)).join('')));
-    const series = { ...SERIES, metadata: [], unmatched: [] };
+    const series = { ...SERIES, unmatched: [] };
     await expect(confirmEmpty(contextOf(listener), series)).rejects.toMatchObject({
       code: 'too-many-series',
     });

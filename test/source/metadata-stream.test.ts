@@ -5,7 +5,7 @@ import { createRequestStats } from '../../src/fetch/exchange.ts';
 import type { Job } from '../../src/model/index.ts';
 import { silentLog } from '../../src/model/index.ts';
 import { createSourceContext } from '../../src/source/context.ts';
-import { resolveSeries } from '../../src/source/series.ts';
+import { describeSeries, resolveSeries } from '../../src/source/series.ts';
 import { discoverVessels } from '../../src/source/vessels.ts';
 import { answer, clientOf, errorOf, startListener } from '../fetch/listener.ts';
 import type { FleetMetadata } from './fleet-metadata.ts';
@@ -31,12 +31,12 @@ function discover(client: ReturnType<typeof clientOf>) {
   return discoverVessels({ client }, 'flat/*/*', new AbortController().signal, createRequestStats());
 }
 
-function resolve(client: ReturnType<typeof clientOf>) {
+function contextOf(client: ReturnType<typeof clientOf>) {
   const day = { job: JOB.name, vessel: VESSEL, date: '2026-01-05' };
-  return resolveSeries(
-    createSourceContext({ client, log: silentLog }, JOB, day, new AbortController().signal),
-  );
+  return createSourceContext({ client, log: silentLog }, JOB, day, new AbortController().signal);
 }
+
+const resolve = (client: ReturnType<typeof clientOf>) => resolveSeries(contextOf(client));
 
 // More bytes than were ever read, for 20,000 vessels, in the form that is scanned fastest: few, long elements.
 test.each(SHAPES)(
@@ -54,13 +54,25 @@ test.each(SHAPES)(
 
 test.each(SHAPES)('a vessel-day has the series of its vessel out of all: %s', async (shape, apiVersion) => {
   const listener = await fleetListener({ shape, vessels: 50, seriesPerVessel: 40 });
-  const { metadata, idOf, expressions } = await resolve(clientOf(listener, { apiVersion }));
+  const client = clientOf(listener, { apiVersion });
+  const { metadata, idOf, expressions } = await describeSeries(contextOf(client));
   expect(metadata.map(({ flat }) => flat.id)).toEqual(
     Array.from({ length: 40 }, (_, series) => `${VESSEL}/ME Tag ${series}`),
   );
   expect(idOf.size).toBe(40);
   // The others were not meant, so the ids are asked for.
   expect(expressions.every((expression) => expression.startsWith('id/'))).toBe(true);
+  // Who wants readings only is told the same of which series they are.
+  expect(await resolve(client)).toEqual({ idOf, expressions, unmatched: [] });
+});
+
+test('what is wrong with a description hinders a snapshot, and not readings', async () => {
+  const listener = await startListener();
+  const odd = `{"id":"a","timeSeriesId":"u","unitOfMeasure":{},"vessel":{"imo":"${fleetImo(3)}"}}`;
+  listener.always(answer(`[${odd}]`));
+  const client = clientOf(listener);
+  expect([...(await resolve(client)).idOf]).toEqual([['u', 'a']]);
+  expect(await errorOf(describeSeries(contextOf(client)))).toMatchObject({ code: 'bad-field' });
 });
 
 test('more vessels than can be are refused, with how many may be', async () => {

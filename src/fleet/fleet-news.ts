@@ -1,0 +1,264 @@
+/**
+ * What a process of the fleet tells the others of itself, so that whoever looks at one of them sees all. It goes to Redis
+ * every few seconds in one command; without Redis nothing is told, and nothing else changes.
+ */
+
+import { endsWithin } from '../concurrency.ts';
+import { messageOf } from '../errors.ts';
+import type { Progress } from '../export/ports.ts';
+import type { Clock, Log } from '../model/index.ts';
+import type { QueuedDay } from '../queue/vessel-day-queue.ts';
+import type { FactName, FleetReport, FleetReporter, RequestCounts } from '../redis/fleet-facts.ts';
+import type { DayStep, Fact, ProcessFacts, RunningDay } from '../redis/fleet-shapes.ts';
+import { REPORTED_AT_MOST } from '../redis/fleet-shapes.ts';
+import type { BackfillProgress } from './backfill-driver.ts';
+import type { BackfillRate } from './backfill-rate.ts';
+import { createBackfillRate } from './backfill-rate.ts';
+
+interface FleetNewsOptions {
+  readonly reporter: FleetReporter;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly self: Pick<ProcessFacts, 'role' | 'host' | 'pid' | 'version' | 'atOnce'>;
+  /** Vessel-days under way; null for a scheduler. */
+  readonly active: () => number | null;
+}
+
+/** A vessel-day under way tells what it does. */
+export interface DayNews {
+  /** A step of the export is done. */
+  onStep(step: string): void;
+  onProgress(progress: Progress): void;
+  /** It only waits for a commit that others join. */
+  onWaiting(): void;
+  end(): void;
+}
+
+export interface FleetNews {
+  onRequest(report: { readonly status?: number; readonly retry: number }): void;
+  begin(day: QueuedDay): DayNews;
+  onLead(leads: boolean | undefined): void;
+  onPlanned(job: string, missing: number, oldest: string | undefined): void;
+  onLooked(job: string): void;
+  onLookedBack(
+    job: string,
+    found: Readonly<Record<string, number>>,
+    look: { readonly from: string; readonly to: string },
+  ): void;
+  onBackfill(id: string, progress: BackfillProgress): void;
+  /** It is covered, or was cancelled. */
+  onBackfillEnded(id: string): void;
+  /** Tell again and again until the signal is aborted, then say farewell. Never rejects. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** While something runs, and the longest time between two reports. */
+const TICK_MS = 2_000;
+const IDLE_MS = 10_000;
+/** What the fleet's scheduler learned is told again: Redis may have lost it. */
+const FACTS_MS = 30_000;
+const FAREWELL_MS = 500;
+/** Of the rows of a vessel-day. */
+const RATE_WINDOW_MS = 10_000;
+
+const NOTHING: RequestCounts = { requests: 0, limited: 0, retries: 0, errors: 0 };
+
+/** What comes after each step of an export. */
+const STEP_AFTER: ReadonlyMap<string, DayStep> = new Map([
+  ['claimed', 'counting'],
+  ['counted', 'fetching'],
+  ['fetched', 'proving'],
+  ['verified', 'sealing'],
+  ['sealed', 'publishing'],
+]);
+
+interface Running {
+  readonly day: QueuedDay;
+  readonly startedMs: number;
+  step: DayStep;
+  rows: number | null;
+  rowsKnown: number | null;
+  samples: { readonly atMs: number; readonly rows: number }[];
+}
+
+interface Told extends FactName {
+  value: object;
+  isNew: boolean;
+}
+
+export function createFleetNews({ reporter, clock, log, self, active }: FleetNewsOptions): FleetNews {
+  const startedMs = clock.monotonicMs();
+  const running = new Set<Running>();
+  const facts = new Map<string, Told>();
+  const rates = new Map<string, BackfillRate>();
+  let dropped: FactName[] = [];
+  let counts = { ...NOTHING };
+  /** Counts of a report without an answer: it may have come. */
+  let unanswered: RequestCounts | undefined;
+  let leads: boolean | null = null;
+  let [sentMs, factsMs] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  let hasNews = true;
+
+  function tell(name: FactName, value: object): void {
+    facts.set(`${name.kind}/${name.of}`, { ...name, value, isNew: true });
+    hasNews = true;
+  }
+
+  function tellPlanned(job: string, change: Partial<Fact<'planned'>>): void {
+    const before = facts.get(`planned/${job}`)?.value;
+    tell(
+      { kind: 'planned', of: job },
+      { lookedMs: null, missing: null, oldestMissing: null, ...before, ...change },
+    );
+  }
+
+  function describe(nowMs: number): ProcessFacts {
+    return {
+      ...self,
+      leads,
+      upMs: Math.round(nowMs - startedMs),
+      active: active(),
+      running: [...running].slice(0, REPORTED_AT_MOST).map((each) => describeDay(each, nowMs)),
+    };
+  }
+
+  async function send(isLeaving = false): Promise<void> {
+    const nowMs = clock.monotonicMs();
+    const isFull = nowMs - factsMs >= FACTS_MS;
+    if (unanswered === undefined && Object.values(counts).some((count) => count > 0)) {
+      unanswered = counts;
+      counts = { ...NOTHING };
+    }
+    const told = [...facts.values()].filter(({ isNew }) => isNew || isFull);
+    const gone = dropped;
+    const report: FleetReport = {
+      process: describe(nowMs),
+      ...(unanswered && { counts: unanswered }),
+      facts: told,
+      dropped: gone,
+      isLeaving,
+    };
+    // What is learned meanwhile is news again.
+    for (const fact of told) fact.isNew = false;
+    dropped = [];
+    hasNews = false;
+    try {
+      await reporter.send(report);
+    } catch (error) {
+      for (const fact of told) fact.isNew = true;
+      dropped = [...gone, ...dropped];
+      hasNews = true;
+      throw error;
+    }
+    unanswered = undefined;
+    sentMs = nowMs;
+    if (isFull) factsMs = nowMs;
+  }
+
+  return {
+    onRequest({ status, retry }) {
+      counts.requests++;
+      if (status === 429) counts.limited++;
+      else if (status === undefined || status >= 400) counts.errors++;
+      if (retry > 0) counts.retries++;
+    },
+    begin(day) {
+      const one: Running = {
+        day,
+        startedMs: clock.monotonicMs(),
+        step: 'claiming',
+        rows: null,
+        rowsKnown: null,
+        samples: [],
+      };
+      running.add(one);
+      hasNews = true;
+      return {
+        onStep(step) {
+          one.step = STEP_AFTER.get(step) ?? one.step;
+        },
+        onProgress({ rows, rowsKnown }) {
+          one.rows = rows;
+          one.rowsKnown = rowsKnown ?? null;
+        },
+        onWaiting() {
+          one.step = 'committing';
+        },
+        end() {
+          running.delete(one);
+          hasNews = true;
+        },
+      };
+    },
+    onLead(now) {
+      if ((now ?? null) !== leads) hasNews = true;
+      leads = now ?? null;
+      // What another one learns is that one's to tell.
+      if (now !== false) return;
+      facts.clear();
+      rates.clear();
+      dropped = [];
+    },
+    onPlanned: (job, missing, oldest) =>
+      tellPlanned(job, { lookedMs: clock.nowMs(), missing, oldestMissing: oldest ?? null }),
+    onLooked: (job) => tellPlanned(job, { lookedMs: clock.nowMs() }),
+    onLookedBack: (job, found, { from, to }) =>
+      tell({ kind: 'look-back', of: job }, { endedMs: clock.nowMs(), from, to, found }),
+    onBackfill(id, { due, done, failed, queued }) {
+      const rate = rates.get(id) ?? createBackfillRate();
+      rates.set(id, rate);
+      rate.add(clock.monotonicMs(), done);
+      const perHour = rate.perHour ?? null;
+      const left = due - done - failed;
+      const secondsLeft = perHour === null || perHour <= 0 ? null : (left / perHour) * 3_600;
+      tell(
+        { kind: 'backfill', of: id },
+        { due, done, failed, queued, vesselDaysPerHour: perHour, secondsLeft },
+      );
+    },
+    onBackfillEnded(id) {
+      rates.delete(id);
+      if (facts.delete(`backfill/${id}`)) dropped.push({ kind: 'backfill', of: id });
+      hasNews = true;
+    },
+    async run(signal) {
+      while (!signal.aborted) {
+        const agoMs = clock.monotonicMs() - sentMs;
+        try {
+          if (hasNews || running.size > 0 || agoMs >= IDLE_MS) await send();
+        } catch (error) {
+          log.debug({ error: messageOf(error) }, 'cannot tell the fleet now');
+        }
+        await clock.sleep(TICK_MS, signal).catch(() => {});
+      }
+      const farewell = async () => {
+        if (unanswered !== undefined) await send();
+        await send(true);
+      };
+      await endsWithin(farewell(), FAREWELL_MS, clock);
+    },
+  };
+}
+
+function describeDay(one: Running, nowMs: number): RunningDay {
+  const { day, rows, rowsKnown, step } = one;
+  if (rows !== null) {
+    one.samples.push({ atMs: nowMs, rows });
+    one.samples = one.samples.filter(({ atMs }) => nowMs - atMs <= RATE_WINDOW_MS);
+  }
+  const [first, last] = [one.samples[0], one.samples.at(-1)];
+  const seconds = first && last ? (last.atMs - first.atMs) / 1_000 : 0;
+  const rowsPerSecond = seconds < 1 ? null : Math.max(0, Math.round((last!.rows - first!.rows) / seconds));
+  return {
+    job: day.job,
+    vessel: day.vessel,
+    date: day.date,
+    kind: day.kind,
+    forMs: Math.round(nowMs - one.startedMs),
+    rows,
+    rowsKnown,
+    // Of a day whose rows have all come the rate says nothing any more.
+    rowsPerSecond: step === 'fetching' ? rowsPerSecond : null,
+    step,
+  };
+}

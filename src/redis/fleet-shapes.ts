@@ -1,0 +1,113 @@
+/**
+ * What the processes of a fleet tell each other through Redis, and the one place where it is read again. Whoever can
+ * write to Redis can put anything there, and it becomes what people look at: what breaks these shapes is as if it were
+ * not there.
+ */
+import { z } from 'zod';
+import { cleanForeignText, isDate, JOB_NAME, shortName, VESSEL_ID } from '../model/index.ts';
+
+/** What a vessel-day does that is under way; the last thing that its export said. */
+const DAY_STEPS = [
+  ...['claiming', 'counting', 'fetching', 'proving', 'sealing', 'publishing'],
+  'committing',
+] as const;
+export type DayStep = (typeof DAY_STEPS)[number];
+
+const MOST_RUNNING = 200;
+const word = z.string().regex(/^[a-z0-9-]{1,40}$/);
+const count = z.int().min(0);
+const job = z.string().regex(JOB_NAME);
+const date = z.string().refine(isDate);
+const rate = z.number().min(0).max(1e12);
+
+const RUNNING = z.object({
+  job,
+  vessel: z.string().regex(VESSEL_ID),
+  date,
+  kind: word,
+  /** Since it was begun. */
+  forMs: rate,
+  rows: count.nullable(),
+  /** That the source counted. */
+  rowsKnown: count.nullable(),
+  rowsPerSecond: rate.nullable(),
+  step: z.enum(DAY_STEPS).nullable(),
+});
+
+const PROCESS = z.object({
+  role: z.enum(['worker', 'scheduler']),
+  host: z.string().transform(shortName),
+  pid: count,
+  version: z.string().transform((text) => cleanForeignText(text, [], 30)),
+  /** Since it was started. */
+  upMs: rate,
+  /** Vessel-days under way, of so many at once; null for a scheduler. */
+  active: count.nullable(),
+  atOnce: count.nullable(),
+  /** Does this scheduler plan? Null for a worker, and where it cannot know. */
+  leads: z.boolean().nullable(),
+  running: z.array(RUNNING).max(MOST_RUNNING),
+});
+
+const PLANNED = z.object({
+  lookedMs: count.nullable(),
+  missing: count.nullable(),
+  oldestMissing: date.nullable(),
+});
+
+const LOOK_BACK = z.object({
+  endedMs: count,
+  from: date,
+  to: date,
+  found: z.record(word, count).refine((found) => Object.keys(found).length <= 30),
+});
+
+const BACKFILL = z.object({
+  due: count,
+  done: count,
+  failed: count,
+  queued: count,
+  vesselDaysPerHour: rate.nullable(),
+  secondsLeft: rate.nullable(),
+});
+
+/** Texts of facts by what they tell of: a job, or the id of a backfill. */
+const FACTS = { planned: PLANNED, 'look-back': LOOK_BACK, backfill: BACKFILL } as const;
+
+export type RunningDay = z.infer<typeof RUNNING>;
+export type ProcessFacts = z.infer<typeof PROCESS>;
+export type FactKind = keyof typeof FACTS;
+export type Fact<K extends FactKind> = z.infer<(typeof FACTS)[K]>;
+
+/** As many vessel-days as stand in one report. */
+export const REPORTED_AT_MOST: number = MOST_RUNNING;
+
+/** Undefined for what is no report of a process. */
+export function readProcessFacts(text: string): ProcessFacts | undefined {
+  return parsed(PROCESS, text);
+}
+
+/** Undefined for what is no such fact. */
+export function readFact<K extends FactKind>(kind: K, text: string): Fact<K> | undefined {
+  return parsed(FACTS[kind] as unknown as z.ZodType<Fact<K>>, text);
+}
+
+function parsed<T>(shape: z.ZodType<T>, text: string): T | undefined {
+  try {
+    return shape.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A whole number that a script of ours answers as text; undefined for what is none. */
+export function readCount(text: unknown): number | undefined {
+  const number = typeof text === 'string' ? Number(text) : text;
+  return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : undefined;
+}
+
+/** A number above zero; undefined for what is none. */
+export function readPositive(text: unknown): number | undefined {
+  const number = typeof text === 'string' && text !== '' ? Number(text) : Number.NaN;
+  return Number.isFinite(number) && number > 0 ? number : undefined;
+}

@@ -1,0 +1,143 @@
+/**
+ * What processes of a fleet tell of themselves, and how it is looked at. Keys: seen (processes by when they were heard
+ * of last), reports, requests, facts. Whoever can write to Redis may have put anything there: what is of another type
+ * is removed by the next report, and a look answers with texts of bounded length only.
+ */
+
+/**
+ * One report of a process: its own facts, what it has asked of the service since the last one, and what it learned of
+ * the fleet where it leads. A report that comes twice, because its answer was lost, is counted once: `serial`.
+ */
+export const fleetReportScript = (now: string): string => `
+${now}
+local ask = cjson.decode(ARGV[1])
+local seen, reports, requests, facts = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+for index, kind in ipairs({ 'zset', 'hash', 'hash', 'hash' }) do
+  local is = redis.call('TYPE', KEYS[index]).ok
+  if is ~= kind and is ~= 'none' then redis.call('DEL', KEYS[index]) end
+end
+
+local function forget(process)
+  redis.call('ZREM', seen, process)
+  redis.call('HDEL', reports, process, process .. ':serial')
+end
+-- Also those of a future that there was while Redis' clock was ahead.
+for _, range in ipairs({ { '-inf', now - ask.keepMs }, { now + ask.keepMs, '+inf' } }) do
+  for _, gone in ipairs(redis.call('ZRANGEBYSCORE', seen, range[1], range[2], 'LIMIT', 0, 100)) do forget(gone) end
+end
+local tooMany = math.min(100, redis.call('ZCARD', seen) - ask.mostProcesses)
+if tooMany > 0 then
+  for _, gone in ipairs(redis.call('ZRANGE', seen, 0, tooMany - 1)) do forget(gone) end
+end
+if redis.call('HLEN', reports) > 4 * ask.mostProcesses then redis.call('DEL', reports) end
+
+local slice = math.floor(now / ask.sliceMs)
+if ask.counts and (tonumber(redis.call('HGET', reports, ask.process .. ':serial') or nil) or 0) < ask.serial then
+  for name, count in pairs(ask.counts) do
+    local field = string.format('%d:%s', slice, name)
+    if count > 0 and type(redis.pcall('HINCRBY', requests, field, count)) == 'table' then
+      redis.call('HSET', requests, field, count)
+    end
+  end
+  redis.call('HSET', reports, ask.process .. ':serial', ask.serial)
+end
+local fields = redis.call('HLEN', requests)
+if fields > 100000 then redis.call('DEL', requests) end
+if fields > 8 * ask.slices then
+  for _, field in ipairs(redis.call('HKEYS', requests)) do
+    local of = tonumber(string.match(field, '^(%d+):%l+$') or nil)
+    if not of or of <= slice - ask.slices or of > slice then redis.call('HDEL', requests, field) end
+  end
+end
+
+for _, field in ipairs(ask.drop) do redis.call('HDEL', facts, field) end
+if redis.call('HLEN', facts) > ask.mostFacts then redis.call('DEL', facts) end
+for _, fact in ipairs(ask.set) do
+  redis.call('HSET', facts, fact[1], string.format('%.0f ', now) .. fact[2])
+end
+
+if ask.leaving then
+  forget(ask.process)
+else
+  redis.call('ZADD', seen, now, ask.process)
+  redis.call('HSET', reports, ask.process, ask.report)
+end
+redis.call('PEXPIRE', seen, ask.keepMs)
+redis.call('PEXPIRE', reports, ask.keepMs)
+redis.call('PEXPIRE', requests, ask.sliceMs * (ask.slices + 1))
+redis.call('PEXPIRE', facts, ask.keepFactsMs)
+return 1
+`;
+
+/**
+ * One look at the fleet: [now, processes as [ms since heard of, report], counts as [slice, a count for each name],
+ * facts as [ms since told, text] or false, the cap, the pace]. The two limits have more keys, behind those of the facts:
+ * state, seen, limits and leases of the cap, then state, seen and limits of the pace; of each [state's fields …, the
+ * smallest limit of its members, slots in use].
+ */
+export const fleetLookScript = (now: string): string => `
+${now}
+local want = cjson.decode(ARGV[1])
+local seen, reports, requests, facts = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+
+-- The answer, or false where there is none or what stands there is of another type.
+local function read(...)
+  local answer = redis.pcall(...)
+  if type(answer) == 'table' and answer.err then return false end
+  return answer
+end
+local function bounded(key, field, most)
+  local size = read('HSTRLEN', key, field)
+  return size and size > 0 and size <= most and read('HGET', key, field)
+end
+local function shown(number) return string.format('%.0f', number) end
+
+local processes = {}
+local near = read('ZREVRANGEBYSCORE', seen, now + want.aliveMs, now - want.aliveMs, 'WITHSCORES', 'LIMIT', 0, want.mostProcesses)
+for i = 1, near and #near or 0, 2 do
+  local text = bounded(reports, near[i], want.mostBytes)
+  if text then processes[#processes + 1] = { shown(now - tonumber(near[i + 1])), text } end
+end
+
+local counts = {}
+local last = math.floor(now / want.sliceMs)
+for slice = last - want.slices + 1, last do
+  local fields = {}
+  for i, name in ipairs(want.names) do fields[i] = string.format('%d:%s', slice, name) end
+  local of = read('HMGET', requests, unpack(fields))
+  local row, some = { slice }, false
+  for i = 1, #fields do
+    local count = of and of[i]
+    row[i + 1] = count and #count <= 15 and count or '0'
+    some = some or row[i + 1] ~= '0'
+  end
+  if some then counts[#counts + 1] = row end
+end
+
+local told = {}
+for i, field in ipairs(want.facts) do
+  local text = bounded(facts, field, want.mostBytes)
+  local at, rest
+  if text then at, rest = string.match(text, '^(%d+) (.*)$') end
+  told[i] = at and { shown(now - tonumber(at)), rest } or false
+end
+
+local function limitOf(state, members, limits, fields)
+  local answer = {}
+  for i, field in ipairs(fields) do answer[i] = bounded(state, field, 40) end
+  local time = now + (tonumber(bounded(state, 'shift', 40) or nil) or 0)
+  local smallest = false
+  local live = read('ZRANGEBYSCORE', members, time - want.memberMs, '+inf', 'LIMIT', 0, want.mostProcesses)
+  for _, member in ipairs(live or {}) do
+    local limit = tonumber(bounded(limits, member, 40) or nil)
+    if limit and (not smallest or limit < smallest) then smallest = limit end
+  end
+  answer[#fields + 1] = smallest and tostring(smallest) or false
+  answer[#fields + 2] = shown(time)
+  return answer, time
+end
+local cap, time = limitOf(KEYS[5], KEYS[6], KEYS[7], { 'current', 'changed', 'heldUntil' })
+cap[6] = read('ZCOUNT', KEYS[8], time, '+inf')
+local pace = limitOf(KEYS[9], KEYS[10], KEYS[11], { 'rate', 'changed', 'forgetAt' })
+return { shown(now), processes, counts, told, cap, pace }
+`;

@@ -1,0 +1,212 @@
+/**
+ * `GET /api/fleet`: what the fleet does now. It is asked every few seconds by everybody who looks, so all of them share
+ * one look at Redis, and one at the backfills of the lake. It answers within two seconds, or says why it cannot.
+ */
+import type { FastifyInstance } from 'fastify';
+import { sharedLimitNames } from '../app.ts';
+import { endsWithin } from '../concurrency.ts';
+import { messageOf } from '../errors.ts';
+import type { Backfill } from '../fleet/backfills.ts';
+import type { Clock } from '../model/index.ts';
+import type { Hold } from '../queue/hold.ts';
+import { createQueueHold } from '../queue/hold.ts';
+import type { QueueCounts } from '../queue/queue-kinds.ts';
+import { countKinds, KINDS_COUNTED_AT_MOST } from '../queue/queue-kinds.ts';
+import type { FactName, FleetSeen } from '../redis/fleet-facts.ts';
+import { lookAtFleet, REQUEST_SLICE_MS, REQUEST_SLICES } from '../redis/fleet-facts.ts';
+import type { FleetAnswer } from './answers.ts';
+import type { BackfillsRead } from './fleet-backfills.ts';
+import { createBackfillReader } from './fleet-backfills.ts';
+import type { WebPorts } from './ports.ts';
+import { WebError } from './web-error.ts';
+
+type FleetPorts = NonNullable<WebPorts['fleet']>;
+
+/** Redis has so long to answer; a frozen one must not keep people waiting. */
+const REDIS_PATIENCE_MS = 1_500;
+/** Everybody who asks meanwhile is told the same. */
+const SHARED_MS = 1_000;
+/** Progress of a backfill that is older says nothing of its rate now. */
+const FRESH_MS = 120_000;
+
+export function registerFleet(api: FastifyInstance, ports: WebPorts): void {
+  const { fleet } = ports;
+  if (fleet === undefined) {
+    api.get('/fleet', async () => {
+      const text =
+        "this page is served from the lake alone, which knows no fleet; 'vessel-export schedule' and 'worker' serve it with one";
+      throw new WebError(404, 'no-fleet', text);
+    });
+    return;
+  }
+  const look = createLook(ports, fleet);
+  api.get('/fleet', look);
+}
+
+/** One look at a time, shared for a moment. */
+function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnswer> {
+  const { clock, jobs, store } = ports;
+  const readBackfills = createBackfillReader(store, clock);
+  const hold = createQueueHold(fleet.connection.client, fleet.queue.bull);
+  const limits = sharedLimitNames(fleet.app.config.settings);
+  let last: { readonly atMs: number; readonly answer: Promise<FleetAnswer> } | undefined;
+
+  async function look(): Promise<FleetAnswer> {
+    const backfills = await readBackfills();
+    const names: FactName[] = [
+      ...jobs.flatMap(({ name }) => [
+        { kind: 'planned' as const, of: name },
+        { kind: 'look-back' as const, of: name },
+      ]),
+      ...backfills.backfills.map(({ id }) => ({ kind: 'backfill' as const, of: id })),
+    ];
+    const { connection, prefix } = fleet;
+    const asked = Promise.all([
+      lookAtFleet({ connection, prefix, limits }, names),
+      countKinds(connection.client, fleet.queue.bull),
+      hold.read(),
+    ]);
+    const [seen, queue, held] = await patient(asked, fleet, clock);
+    return answerOf(ports, fleet, { seen, queue, held, backfills });
+  }
+
+  return () => {
+    const nowMs = clock.monotonicMs();
+    if (last === undefined || nowMs - last.atMs >= SHARED_MS) {
+      const answer = look();
+      last = { atMs: nowMs, answer };
+      // The next one who asks looks again.
+      answer.catch(() => {
+        last = undefined;
+      });
+    }
+    return last.answer;
+  };
+}
+
+/** What Redis answers, or WebError. */
+async function patient<T>(asked: Promise<T>, { connection }: FleetPorts, clock: Clock): Promise<T> {
+  const isAnswered = await endsWithin(asked, REDIS_PATIENCE_MS, clock);
+  try {
+    if (isAnswered) return await asked;
+  } catch (error) {
+    if (connection.client.status === 'ready')
+      throw new WebError(503, 'redis-refuses', `Redis cannot say what the fleet does: ${messageOf(error)}`);
+  }
+  // Nobody waits for it any more.
+  asked.catch(() => {});
+  throw new WebError(
+    503,
+    'redis-away',
+    'Redis is out of reach, and only there stands what the fleet does now. Vessel-days that are under way wait for it; nothing is lost. Look whether it runs, and whether REDIS_URL is right',
+  );
+}
+
+interface Looked {
+  readonly seen: FleetSeen;
+  readonly queue: QueueCounts;
+  readonly held: Hold | undefined;
+  readonly backfills: BackfillsRead;
+}
+
+function answerOf(ports: WebPorts, fleet: FleetPorts, looked: Looked): FleetAnswer {
+  const { seen, queue, held, backfills } = looked;
+  const nowMs = ports.clock.nowMs();
+  return {
+    readAtMs: nowMs,
+    hold: held ?? null,
+    running: runningOf(seen, nowMs),
+    queue: queue.kinds,
+    limits: limitsOf(fleet, seen, nowMs),
+    requests: requestsOf(seen),
+    processes: seen.processes
+      .map(({ running: _, upMs, agoMs, ...process }) => ({
+        ...process,
+        startedMs: nowMs - agoMs - upMs,
+        seenMs: nowMs - agoMs,
+      }))
+      .sort((a, b) => a.role.localeCompare(b.role) || a.host.localeCompare(b.host) || a.pid - b.pid),
+    backfills: backfills.backfills.map((backfill) => backfillOf(backfill, seen)),
+    lookBacks: ports.jobs.flatMap(({ name: job }) => {
+      const fact = seen.fact('look-back', job);
+      if (fact === undefined) return [];
+      const { endedMs, from, to, found } = fact;
+      return [{ job, endedMs, from, to, found }];
+    }),
+    planned: ports.jobs
+      .filter(({ schedule }) => schedule !== undefined)
+      .map(({ name: job }) => {
+        const { lookedMs = null, missing = null, oldestMissing = null } = seen.fact('planned', job) ?? {};
+        return { job, lookedMs, missing, oldestMissing };
+      }),
+    notes: notesOf(looked),
+  };
+}
+
+function runningOf({ processes }: FleetSeen, nowMs: number): FleetAnswer['running'] {
+  return processes
+    .flatMap(({ running, host, pid, agoMs }) =>
+      running.map(({ forMs, ...day }) => ({ ...day, startedMs: nowMs - agoMs - forMs, host, pid })),
+    )
+    .sort((a, b) => a.startedMs - b.startedMs);
+}
+
+function limitsOf(fleet: FleetPorts, { limits }: FleetSeen, nowMs: number): FleetAnswer['limits'] {
+  const { QUERY_MAX_CONCURRENCY, QUERY_MAX_REQUESTS_PER_MINUTE } = fleet.app.config.settings;
+  const setting = limits.concurrencySetting ?? QUERY_MAX_CONCURRENCY;
+  const paceSetting = limits.paceSetting ?? (QUERY_MAX_REQUESTS_PER_MINUTE || null);
+  const pace = limits.pace ?? paceSetting;
+  return {
+    concurrency: {
+      now: Math.min(limits.concurrency ?? setting, setting),
+      setting,
+      inFlight: limits.inFlight,
+    },
+    pace: pace === null ? null : { now: pace, setting: paceSetting },
+    holdUntilMs: limits.holdMs > 0 ? nowMs + limits.holdMs : null,
+  };
+}
+
+/** Every step of a day, those without a request too. */
+function requestsOf({ requests, nowMs }: FleetSeen): FleetAnswer['requests'] {
+  const known = new Map(requests.map((step) => [step.fromMs, step]));
+  const lastMs = Math.floor(nowMs / REQUEST_SLICE_MS) * REQUEST_SLICE_MS;
+  return Array.from({ length: REQUEST_SLICES }, (_, index) => {
+    const fromMs = lastMs - (REQUEST_SLICES - 1 - index) * REQUEST_SLICE_MS;
+    const { requests: all = 0, limited = 0, retries = 0, errors = 0 } = known.get(fromMs) ?? {};
+    return { fromMs, requests: all, rateLimited: limited, retries, errors };
+  });
+}
+
+function backfillOf(backfill: Backfill, seen: FleetSeen): FleetAnswer['backfills'][number] {
+  const { id, job, from, to, vessels, paused, createdAt } = backfill;
+  const fact = seen.fact('backfill', id);
+  const isMoving = fact !== undefined && !paused && fact.agoMs < FRESH_MS;
+  return {
+    ...{ id, job, from, to, vessels, paused, createdAt },
+    due: fact?.due ?? null,
+    done: fact?.done ?? null,
+    failed: fact?.failed ?? null,
+    queued: paused ? null : (fact?.queued ?? null),
+    vesselDaysPerHour: isMoving ? fact.vesselDaysPerHour : null,
+    secondsLeft: isMoving ? fact.secondsLeft : null,
+  };
+}
+
+function notesOf({ seen, queue, held, backfills }: Looked): string[] {
+  const notes = [...backfills.notes];
+  if (queue.isPaused && held === undefined)
+    notes.push('The queue was paused by hand, without a hold of ours: workers take no vessel-days.');
+  const other = queue.kinds.find(({ kind }) => kind === 'other');
+  if (other !== undefined)
+    notes.push(
+      `The kinds of ${KINDS_COUNTED_AT_MOST} delayed and ${KINDS_COUNTED_AT_MOST} failed vessel-days were counted at the most; the rest stands under “other”.`,
+    );
+  const roles = new Set(seen.processes.map(({ role }) => role));
+  if (!roles.has('worker')) notes.push("No worker is connected: start one with 'vessel-export worker'.");
+  if (!roles.has('scheduler'))
+    notes.push(
+      "No scheduler is connected, so that nothing is planned: start one with 'vessel-export schedule'.",
+    );
+  return notes;
+}
