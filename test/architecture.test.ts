@@ -52,7 +52,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   monitoring: [],
   web: [
     ...['app.ts', 'catalogue', 'concurrency.ts', 'config', 'fleet', 'lake', 'logins.ts', 'plan', 'process'],
-    ...['queue', 'reconcile', 'redis', 'run', 'status', 'store', 'table'],
+    ...['queue', 'reconcile', 'redis', 'run', 'status', 'store', 'table', 'terminal'],
   ],
   notify: ['lake', 'store'],
   'app.ts': ['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store'],
@@ -112,7 +112,15 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['fetch'],
   uplot: ['web'],
   yaml: ['config'],
-  zod: ['config', 'queue', 'redis/fleet-shapes.ts', 'service', 'commands/results.ts', 'commands/service.ts'],
+  zod: [
+    'config',
+    'queue',
+    'redis/fleet-shapes.ts',
+    'service',
+    'web',
+    'commands/results.ts',
+    'commands/service.ts',
+  ],
 };
 
 function filesBelow(folder: string): string[] {

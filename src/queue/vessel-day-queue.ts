@@ -25,6 +25,13 @@ export interface DeadLetter {
   readonly mayPass: boolean;
 }
 
+/** A vessel-day of the queue. */
+interface FoundDay {
+  readonly queued: QueuedDay;
+  /** `waiting`: its turn comes; `delayed`: it waits for a time; `failed`: in the failed set. */
+  readonly state: 'waiting' | 'delayed' | 'active' | 'failed';
+}
+
 const QUEUE_STATES = ['waiting', 'prioritized', 'active', 'delayed', 'failed'] as const;
 type QueueDepth = Readonly<Record<(typeof QUEUE_STATES)[number], number>>;
 
@@ -33,6 +40,15 @@ export const PRIORITY: Readonly<Record<QueuedKind, number | undefined>> = {
   nightly: undefined,
   reconcile: 50,
   backfill: 100,
+};
+
+/** What BullMQ calls them; others are of jobs that are about to leave. */
+const FOUND_STATES: Readonly<Record<string, FoundDay['state']>> = {
+  waiting: 'waiting',
+  prioritized: 'waiting',
+  delayed: 'delayed',
+  active: 'active',
+  failed: 'failed',
 };
 
 export const QUEUE_NAME = 'vessel-days';
@@ -57,6 +73,8 @@ export interface VesselDayQueue {
    * queue, and `known` by the number of days that are asked for.
    */
   names(mostOfEach: number): Promise<QueueNames>;
+  /** The vessel-day as it stands in the queue; undefined where it is not there. */
+  find(day: VesselDay): Promise<FoundDay | undefined>;
   /** Add vessel-days; one that is there already stays as it is. */
   add(days: readonly QueuedDay[]): Promise<void>;
   depth(): Promise<QueueDepth>;
@@ -119,6 +137,12 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOpti
       ]);
       return { queued, failed };
     },
+    async find(day) {
+      const id = formatVesselDay(day);
+      const [job] = (await redis.exists(bull.toKey(id))) === 1 ? await read.ofIds([id]) : [];
+      const state = job && FOUND_STATES[await bull.getJobState(id)];
+      return job && state && { queued: job.day, state };
+    },
     async add(days) {
       for (let at = 0; at < days.length; at += CHUNK)
         await bull.addBulk(days.slice(at, at + CHUNK).map(toJob));
@@ -128,7 +152,7 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOpti
       return Object.fromEntries(QUEUE_STATES.map((state) => [state, counts[state] ?? 0])) as QueueDepth;
     },
     async deadLetters() {
-      const failed = await read(['failed']);
+      const failed = await read.inStates(['failed']);
       return failed.map(({ day: queued, failedReason }) => {
         const { job, vessel, date, failure: ours, mayPass = ours === undefined } = queued;
         // BullMQ fails a job by itself whose workers died too often: that says nothing of the vessel-day.
@@ -141,7 +165,7 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOpti
     },
     async withdraw(matches) {
       let withdrawn = 0;
-      for (const { day } of await read(['wait', 'prioritized', 'delayed']))
+      for (const { day } of await read.inStates(['wait', 'prioritized', 'delayed']))
         if (matches(day) && (await bull.remove(formatVesselDay(day))) === 1) withdrawn++;
       return withdrawn;
     },
