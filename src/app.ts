@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Config } from './config/config.ts';
 import type { Encoder } from './encode/index.ts';
-import { createEncoder, encoderThreadsFor } from './encode/index.ts';
+import { createEncoder, encoderThreadsFor, SMALL_ROW_GROUP_ROWS } from './encode/index.ts';
 import type { ExportPorts } from './export/ports.ts';
 import type { ClientOptions, QueryClient } from './fetch/client.ts';
 import { createQueryClient } from './fetch/client.ts';
@@ -78,7 +78,7 @@ export async function openApp(
   });
   const { client, concurrencyLimit, redis } = service;
   const threads = overrides.encoderThreads ?? encoderThreadsFor(availableParallelism());
-  const encoder = createEncoder({ threads });
+  const encoder = createEncoder({ threads, smallRows: SMALL_ROW_GROUP_ROWS });
   const tables = createLakeTables({ store, clock, log });
   const ports: ExportPorts = {
     store,

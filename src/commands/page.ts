@@ -21,7 +21,7 @@ export function fleetPage({ settings, jobs }: Config, log: Log) {
 }
 
 /** Who may see a page, by the settings. */
-function webAccess(
+export function webAccess(
   settings: Pick<Config['settings'], 'HTTP_HOST' | 'LAKE_URL' | 'WEB_READ_PASSWORD' | 'WEB_ACT_PASSWORD'>,
 ): WebAccess {
   return {

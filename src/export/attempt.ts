@@ -86,6 +86,7 @@ async function finishAttempt(
   const guard = await openShrinkGuard(attempt, published);
   const source = task.job.verify === 'off' ? undefined : await askSource(attempt);
   if (source !== undefined) guard(source.counts, source);
+  ports.encoder.prepare(task.job.dataset === 'measurements' ? source?.counts.total() : undefined);
   await ports.onStep('counted');
   await fetchAll(attempt, source, resume?.checkpoint.cursorMicros);
   await ports.onStep('fetched');

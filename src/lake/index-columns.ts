@@ -4,10 +4,11 @@
  * is a zstd frame, with zstd's checksum, of a JSON array with a value for each receipt.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { createTurns } from '../concurrency.ts';
 import type { Receipt } from '../model/index.ts';
 import { shortName } from '../model/index.ts';
 import type { Column, ColumnName, IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
-import { COLUMNS } from './indexed-receipt.ts';
+import { COLUMNS, COLUMNS_OF } from './indexed-receipt.ts';
 import { detailKey } from './keys.ts';
 import type { ReceiptVersion } from './ledger.ts';
 import { isCount } from './shapes.ts';
@@ -30,7 +31,6 @@ interface Head {
   readonly columns: readonly (readonly [string, number])[];
 }
 
-/** A receipt that lacks something, which is for verify to say, has no place in it and is read itself every time. */
 /** The order of rows in an index: that in which a store lists their receipts. */
 export function inOrder(a: Place, b: Place): number {
   if (a.date !== b.date) return a.date < b.date ? -1 : 1;
@@ -39,16 +39,25 @@ export function inOrder(a: Place, b: Place): number {
 
 type Place = Pick<IndexRow, 'date' | 'vessel'>;
 
-export function packIndex(job: string, all: readonly IndexRow[]): Uint8Array {
-  const columns = Object.values<Column>(COLUMNS);
-  const rows = all
-    .filter((row) => columns.every((column) => isValueOf(column, column.of(row) ?? null)))
-    .sort(inOrder);
-  const frames = Object.entries<Column>(COLUMNS).map(([name, column]) => {
+/**
+ * An index of these receipts; others in the thread have their turn between two columns. A receipt that lacks something,
+ * which is for verify to say, has no place in it and is read itself every time.
+ */
+export async function packIndex(job: string, all: readonly IndexRow[]): Promise<Uint8Array> {
+  const turn = createTurns();
+  let rows = all;
+  for (const column of Object.values<Column>(COLUMNS)) {
+    rows = rows.filter((row) => isValueOf(column, column.of(row) ?? null));
+    await turn();
+  }
+  rows = rows.toSorted(inOrder);
+  const frames: [name: string, frame: Uint8Array][] = [];
+  for (const [name, column] of Object.entries<Column>(COLUMNS)) {
+    await turn();
     const values = rows.map((row) => column.of(row) ?? null);
     const text = JSON.stringify(column.isRepeated ? dictionaryOf(values) : values);
-    return [name, zstdCompressSync(text, ZSTD)] as const;
-  });
+    frames.push([name, zstdCompressSync(text, ZSTD)]);
+  }
   const head: Head = {
     indexVersion: INDEX_VERSION,
     job,
@@ -84,13 +93,16 @@ export interface UnpackedIndex<M extends IndexedMember> {
   row(at: number): IndexedPart<M>;
 }
 
-/** Throws Error for bytes that are damaged, of another job, or of another version. */
-export function unpackIndex<M extends IndexedMember>(
+/**
+ * Others in the thread have their turn between two columns. Throws Error for bytes that are damaged, of another job, or
+ * of another version.
+ */
+export async function unpackIndex<M extends IndexedMember>(
   job: string,
   bytes: Uint8Array,
   members: readonly M[],
-): UnpackedIndex<M> {
-  const column = openColumns(job, bytes);
+): Promise<UnpackedIndex<M>> {
+  const column = await readColumns(openColumns(job, bytes), members);
   const [vessels, dates] = [column('vessel') as string[], column('date') as string[]];
   const [sizes, tags] = [column('listedBytes') as number[], column('tag') as string[]];
   const plain = members
@@ -139,6 +151,20 @@ export function wholeRow(index: UnpackedIndex<IndexedMember>, at: number): Index
 }
 
 type ReadColumn = (name: ColumnName) => unknown[];
+
+/** Of what is known by its name and its version. */
+const EVERY_READER_NEEDS: readonly ColumnName[] = ['vessel', 'date', 'listedBytes', 'tag'];
+
+/** The columns that these members are put together from. */
+async function readColumns(read: ReadColumn, members: readonly IndexedMember[]): Promise<ReadColumn> {
+  const turn = createTurns();
+  const columns = new Map<ColumnName, unknown[]>();
+  for (const name of [...EVERY_READER_NEEDS, ...members.flatMap((member) => COLUMNS_OF[member])]) {
+    columns.set(name, read(name));
+    await turn();
+  }
+  return (name) => columns.get(name)!;
+}
 
 function readSources(column: ReadColumn) {
   const [rows, askedAt, digests] = [column('sourceRows'), column('askedAt'), column('totalsSha256')];

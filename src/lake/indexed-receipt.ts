@@ -94,7 +94,7 @@ export const COLUMNS = {
 export type ColumnName = keyof typeof COLUMNS;
 
 /** The columns that a member is put together from, beside those that every reader needs. */
-const COLUMNS_OF: Readonly<Record<IndexedMember, readonly ColumnName[]>> = {
+export const COLUMNS_OF: Readonly<Record<IndexedMember, readonly ColumnName[]>> = {
   epoch: ['epoch'],
   settingsHash: ['settingsHash'],
   proof: ['proof'],

@@ -7,7 +7,7 @@ import type { Clock, Receipt } from '../model/index.ts';
 import { MICROS_PER_DAY, MICROS_PER_MILLI, systemClock } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { ListedReceipt, ReceiptVersion } from './ledger.ts';
-import { isSameReceipt, listReceipts, readReceipt } from './ledger.ts';
+import { firstReceiptDate, isSameReceipt, listReceipts, readReceipt } from './ledger.ts';
 import type { OpenRemark, Remarks } from './remarks.ts';
 import { createRemarks } from './remarks.ts';
 
@@ -111,10 +111,7 @@ export function createLedgerView(
         complete.set(name, { vessels, untilMs: clock.monotonicMs() + COMPLETE_FOR_MS });
       return missing;
     },
-    async firstDate(job) {
-      for await (const { day } of listReceipts(store, job)) return day.date;
-      return undefined;
-    },
+    firstDate: (job) => firstReceiptDate(store, job),
   };
 }
 

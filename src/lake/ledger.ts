@@ -192,6 +192,15 @@ export async function vesselsOnDates(
   return [...vessels].sort();
 }
 
+/** The first date on which the job has a receipt. */
+export async function firstReceiptDate(
+  store: Pick<ObjectStore, 'list'>,
+  job: string,
+): Promise<string | undefined> {
+  for await (const { day } of listReceipts(store, job)) return day.date;
+  return undefined;
+}
+
 /** The newest date before `date` on which each vessel has a receipt of the job. */
 export async function lastReceiptDates(
   store: ObjectStore,

@@ -5,7 +5,7 @@
  * A vessel-day is at most once in it: the job's id is made of job, vessel and day. One that failed stays in the
  * failed set (dead letter) with its reason, and is not queued again before it is taken out of there.
  */
-import { Queue } from 'bullmq';
+import { type JobType, Queue } from 'bullmq';
 import type { ChainableCommander, Redis } from 'ioredis';
 import type { Log, VesselDay } from '../model/index.ts';
 import { cleanMessage, formatVesselDay, silentLog } from '../model/index.ts';
@@ -55,6 +55,12 @@ export const QUEUE_NAME = 'vessel-days';
 /** Commands in one round trip. */
 const CHUNK = 1_000;
 
+/** `queued`: waiting, delayed or being worked on; `failed`: in the failed set. */
+export interface QueueNames {
+  readonly queued: ReadonlySet<string>;
+  readonly failed: ReadonlySet<string>;
+}
+
 export interface VesselDayQueue {
   /** For the queue's board. */
   readonly bull: Queue;
@@ -64,6 +70,11 @@ export interface VesselDayQueue {
   failed(days: readonly VesselDay[]): Promise<Set<string>>;
   /** The vessel-day as it stands in the queue; undefined where it is not there. */
   find(day: VesselDay): Promise<FoundDay | undefined>;
+  /**
+   * What stands in the queue, as `formatVesselDay` writes it: of each state at most so many. Costs by the length of the
+   * queue, and `known` by the number of days that are asked for.
+   */
+  names(mostOfEach: number): Promise<QueueNames>;
   /** Add vessel-days; one that is there already stays as it is. */
   add(days: readonly QueuedDay[]): Promise<void>;
   depth(): Promise<QueueDepth>;
@@ -123,6 +134,14 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOpti
       const [job] = (await redis.exists(bull.toKey(id))) === 1 ? await read.ofIds([id]) : [];
       const state = job && FOUND_STATES[await bull.getJobState(id)];
       return job && state && { queued: job.day, state };
+    },
+    async names(mostOfEach) {
+      const namesIn = async (states: JobType[]) => new Set(await bull.getRanges(states, 0, mostOfEach - 1));
+      const [queued, failed] = await Promise.all([
+        namesIn(['wait', 'prioritized', 'delayed', 'active']),
+        namesIn(['failed']),
+      ]);
+      return { queued, failed };
     },
     async add(days) {
       for (let at = 0; at < days.length; at += CHUNK)

@@ -12,6 +12,7 @@ import { registerAbout } from './about.ts';
 import { registerActs } from './acts.ts';
 import type { ErrorAnswer } from './answers.ts';
 import { compress, encodingFor, LEAST_COMPRESSED_BYTES } from './compression.ts';
+import { registerFleet } from './fleet.ts';
 import { guardApi, guardHost } from './guard.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
 import { openSessions } from './sessions.ts';
@@ -21,11 +22,7 @@ import { WebError } from './web-error.ts';
 type RegisterRoutes = (api: FastifyInstance, ports: WebPorts, access: WebAccess) => void | Promise<void>;
 
 /** What is answered below /api, behind the guards: one module a line. */
-const ROUTES: readonly RegisterRoutes[] = [
-  registerAbout,
-  registerActs,
-  //
-];
+const ROUTES: readonly RegisterRoutes[] = [registerAbout, registerActs, registerFleet];
 
 export async function registerWeb(
   server: FastifyInstance,

@@ -151,7 +151,7 @@ describe.each([['local', localPlace], ...(s3 === undefined ? [] : [['S3', s3Plac
       );
       expect(await ask()).toEqual({ fromIndex: 90, fetched: 70 });
       expect(await ask()).toEqual({ fromIndex: 160, fetched: 0 });
-      expect(unpackIndex(JOB, (await place.store.get(january))!.bytes, []).receipts).toBe(80);
+      expect((await unpackIndex(JOB, (await place.store.get(january))!.bytes, [])).receipts).toBe(80);
     });
 
     test('a part of a month keeps what is known of the rest', async () => {

@@ -143,12 +143,13 @@ export function paintDates(context, sight, marked) {
  * @param {{ fromDay: number, toDay: number }} range
  */
 function paintMonths(context, { grid, layout, palette }, x, { fromDay, toDay }) {
-  const { ratio, left, top } = layout;
+  const { ratio, left, top, viewWidth } = layout;
   context.font = scaled(NAME_FONT, ratio);
   context.textAlign = 'left';
   for (let day = grid.fromDay + fromDay; day < grid.fromDay + toDay; day = nextMonth(day)) {
     const from = x(day - grid.fromDay);
-    const next = x(Math.min(nextMonth(day), grid.fromDay + grid.dayCount) - grid.fromDay);
+    const isLast = nextMonth(day) >= grid.fromDay + grid.dayCount;
+    const next = isLast ? left + viewWidth : x(nextMonth(day) - grid.fromDay);
     if (dayOfMonth(day) === 1) {
       context.fillStyle = palette.css.line;
       context.fillRect(from, 4 * ratio, Math.max(1, Math.round(ratio)), top);

@@ -101,7 +101,7 @@ function createCoverage(context, about, job) {
   const legend = createLegend({ choose: (states) => change({ states }) });
   const controls = createControls({ change, range });
   const chosen = createChosen(KEYS_TEXT);
-  const troubles = createTroubles();
+  const troubles = createTroubles(context, () => void readAgain());
   const table = createVesselTable();
   const fault = h('p', { class: 'fault', role: 'alert' });
   const none = h('p', { class: 'hint', role: 'status' });
