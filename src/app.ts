@@ -1,6 +1,5 @@
 /** Composition root: what the commands run on, opened from a Config and closed in reverse order. */
 import { createHash, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Config } from './config/config.ts';
 import type { Encoder } from './encode/index.ts';
@@ -24,6 +23,7 @@ import { thisProcess } from './process/process-id.ts';
 import type { RedisConnection } from './redis/connection.ts';
 import { openStore } from './store/open-store.ts';
 import type { ObjectStore } from './store/store.ts';
+import { readVersion } from './version.ts';
 
 export interface App {
   readonly config: Config;
@@ -53,12 +53,6 @@ export interface AppOverrides {
   readonly redisNow?: string;
   /** Wait for a service that was never reached, as processes do that nobody watches. */
   readonly waitForService?: boolean;
-}
-
-/** Version of vessel-export, from its package.json. */
-export function readVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 /** Open everything an export needs; nothing is asked of service or lake yet. */

@@ -55,7 +55,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...['queue', 'reconcile', 'redis', 'run', 'status', 'store', 'table'],
   ],
   notify: ['lake', 'store'],
-  'app.ts': ['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store'],
+  'app.ts': [
+    ...['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store', 'version.ts'],
+  ],
   fleet: [
     ...['app.ts', 'config', 'concurrency.ts', 'monitoring', 'notify', 'queue', 'redis'],
     ...['encode', 'export', 'fetch', 'lake', 'plan', 'reconcile', 'run', 'source', 'store'],
@@ -78,6 +80,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   commands: [
     ...[
       'app.ts',
+      'version.ts',
       'catalogue',
       'check',
       'config',
@@ -277,7 +280,7 @@ const OTHER_WAYS_IN = [
   'proof',
   'service',
   'verify',
-  'app.ts',
+  'version.ts',
   'log.ts',
   'commands/service.ts',
 ];
