@@ -9,6 +9,7 @@ import {
   VesselExportError,
 } from '../errors.ts';
 import { registerAbout } from './about.ts';
+import { registerActs } from './acts.ts';
 import type { ErrorAnswer } from './answers.ts';
 import { compress, encodingFor, LEAST_COMPRESSED_BYTES } from './compression.ts';
 import { registerCoverage } from './coverage.ts';
@@ -23,7 +24,13 @@ import { WebError } from './web-error.ts';
 type RegisterRoutes = (api: FastifyInstance, ports: WebPorts, access: WebAccess) => void | Promise<void>;
 
 /** What is answered below /api, behind the guards: one module a line. */
-const ROUTES: readonly RegisterRoutes[] = [registerAbout, registerCoverage, registerVesselDay, registerFleet];
+const ROUTES: readonly RegisterRoutes[] = [
+  registerAbout,
+  registerCoverage,
+  registerVesselDay,
+  registerFleet,
+  registerActs,
+];
 
 export async function registerWeb(
   server: FastifyInstance,

@@ -4,7 +4,7 @@
  * @typedef {import('./day-parquet.js').ColumnOfSeries} ColumnOfSeries
  * @typedef {import('./curve-points.js').Readings} Readings
  * @typedef {import('./curve-chart.js').Span} Span
- * @typedef {{ id: string, name: string, unit: string | null, colour: number, column: string | null, raw: ColumnOfSeries,
+ * @typedef {{ id: string, name: string, fullName: string, unit: string | null, colour: number, column: string | null, raw: ColumnOfSeries,
  *   readings: Readings, texts: number, band?: { low: Readings, high: Readings } }} Curve `readings` has NaN for what is no number
  */
 import { h } from '../parts/dom.js';
@@ -121,10 +121,10 @@ export function csvOf(curves, span) {
   const lines = [csvLine(['timestamp', 'time_series_id', 'name', 'column', 'value'])];
   for (const curve of curves) {
     const [from, to] = placesIn(curve, span);
-    const { id, name, column, raw } = curve;
+    const { id, fullName, column, raw } = curve;
     for (let i = from; i < to; i++) {
       const value = exactText(raw.values[i] ?? null);
-      lines.push(csvLine([instantText(raw.times[i] ?? 0), id, harmless(name), column ?? '', value]));
+      lines.push(csvLine([instantText(raw.times[i] ?? 0), id, harmless(fullName), column ?? '', value]));
     }
   }
   return lines;

@@ -7,6 +7,7 @@ import {
   counted,
   dayAddress,
   durationText,
+  MOST_MESSAGE_CHARS,
   momentText,
   plural,
   shown,
@@ -115,7 +116,12 @@ export function noteFacts({ note, receipt }) {
   const isKnownTime = !note.at.startsWith('9999');
   return section(
     isOver ? 'What went wrong before it was published' : words[note.state],
-    h('p', { class: 'message' }, h('code', {}, shownName(note.code)), ` ${shown(note.message)}`),
+    h(
+      'p',
+      { class: 'message' },
+      h('code', {}, shownName(note.code)),
+      ` ${shown(note.message, MOST_MESSAGE_CHARS)}`,
+    ),
     isKnownTime ? h('p', { class: 'hint' }, momentText(note.at)) : null,
     note.waiting === undefined
       ? null
@@ -130,7 +136,7 @@ export function noteFacts({ note, receipt }) {
 
 /** Commands in quotes, as such. @param {string} text @returns {(Node | string)[]} */
 function withCommands(text) {
-  return shown(text)
+  return shown(text, MOST_MESSAGE_CHARS)
     .split(/'(vessel-export [^']+)'/)
     .map((part, i) => (i % 2 === 1 ? h('code', {}, part) : part));
 }

@@ -1,7 +1,7 @@
 // @ts-check
 /** The series of a day, to be looked for and picked. */
 import { fill, h } from '../parts/dom.js';
-import { counted, plural, shown, shownName } from './texts.js';
+import { counted, plural, shown, shownName, withoutVessel } from './texts.js';
 
 /**
  * @typedef {import('../../answers.ts').DaySeries} DaySeries
@@ -27,10 +27,11 @@ function byName(a, b) {
 
 /**
  * @param {readonly DaySeries[]} series
+ * @param {string} vessel whose they are: it is not said again with each
  * @param {(id: string) => void} onPick of one that is shown, or is not
  * @returns {SeriesList}
  */
-export function createSeriesList(series, onPick) {
+export function createSeriesList(series, vessel, onPick) {
   /** @type {readonly string[]} */
   let chosen = [];
   const search = /** @type {HTMLInputElement} */ (
@@ -87,7 +88,7 @@ export function createSeriesList(series, onPick) {
           title: shown(id, 200),
           onclick: () => onPick(id),
         },
-        h('span', { class: 'series-name' }, shownName(name ?? id)),
+        h('span', { class: 'series-name' }, shownName(name === null ? id : withoutVessel(name, vessel))),
         h('span', { class: 'series-unit' }, unit === null ? '' : shown(unit, 20)),
         h('span', { class: 'series-rows' }, rows === 0 ? 'none' : counted(rows)),
       ),

@@ -1,6 +1,7 @@
 // @ts-check
 /** The fleet: what it does now, drawn again every few seconds while somebody looks. */
 import { fill, h } from '../parts/dom.js';
+import { signInHint } from './controls.js';
 import { holdSection } from './hold.js';
 import { backfillsSection, jobsSection } from './jobs.js';
 import { keyed, say } from './keyed.js';
@@ -55,7 +56,7 @@ export const fleetView = {
       section('Requests to the service', parts.requests.element),
       section('Processes', parts.processes.element),
     );
-    fill(root, head, content);
+    fill(root, head, signInHint(context), content);
 
     let failedBefore = false;
     async function ask() {
@@ -64,9 +65,9 @@ export const fleetView = {
         /** @type {FleetAnswer} */
         const fleet = await api.get('/api/fleet', { signal: AbortSignal.any([signal, patience]) });
         if (signal.aborted) return;
+        content.hidden = false;
         notes.draw(fleet.notes);
         for (const part of Object.values(parts)) part.update(fleet);
-        content.hidden = false;
         content.classList.remove('fleet-old');
         told.now(fleet.readAtMs);
         if (failedBefore) announce('The fleet is in reach again.');
@@ -102,12 +103,12 @@ function header(again) {
       onclick() {
         isPaused = !isPaused;
         button.setAttribute('aria-pressed', String(isPaused));
-        say(every, isPaused ? '; not drawn again' : EVERY);
+        say(every, isPaused ? '; frozen' : EVERY);
         if (isPaused) again().pause();
         else again().resume();
       },
     },
-    'Hold still',
+    'Freeze',
   );
   const every = h('span', {}, EVERY);
   const asOf = h('span', { hidden: true }, 'As of ', time, every);
