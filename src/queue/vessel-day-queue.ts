@@ -10,6 +10,7 @@ import type { ChainableCommander, Redis } from 'ioredis';
 import type { Log, VesselDay } from '../model/index.ts';
 import { cleanMessage, formatVesselDay, silentLog } from '../model/index.ts';
 import { MAX_ATTEMPTS } from './consequence.ts';
+import type { QueueTracing } from './queue-tracing.ts';
 import type { QueuedDay, QueuedKind } from './queued-day.ts';
 import { createQueueReader } from './read-queue.ts';
 
@@ -93,10 +94,17 @@ interface QueueOptions {
   /** All keys begin with it. */
   readonly prefix: string;
   readonly log?: Log;
+  /** Absent: nothing is traced. */
+  readonly tracing?: QueueTracing | undefined;
 }
 
 /** `redis` stays the caller's to close. */
-export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOptions): VesselDayQueue {
+export function openVesselDayQueue({
+  redis,
+  prefix,
+  log = silentLog,
+  tracing,
+}: QueueOptions): VesselDayQueue {
   const bull = new Queue<QueuedDay, void, QueuedKind>(QUEUE_NAME, {
     connection: redis,
     prefix,
@@ -144,8 +152,13 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOpti
       return job && state && { queued: job.day, state };
     },
     async add(days) {
-      for (let at = 0; at < days.length; at += CHUNK)
-        await bull.addBulk(days.slice(at, at + CHUNK).map(toJob));
+      for (let at = 0; at < days.length; at += CHUNK) {
+        const chunk = days.slice(at, at + CHUNK);
+        const send = async (carried: readonly string[]) => {
+          await bull.addBulk(chunk.map((day, index) => toJob(day, carried[index])));
+        };
+        await (tracing === undefined ? send([]) : tracing.handOn(chunk, send));
+      }
     },
     async depth() {
       const counts = await bull.getJobCounts(...QUEUE_STATES);
@@ -174,11 +187,16 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOpti
   };
 }
 
-function toJob(data: QueuedDay) {
+/** `trace`: what goes with it, for whoever takes it. */
+function toJob(data: QueuedDay, trace?: string) {
   const priority = PRIORITY[data.kind];
   return {
     name: data.kind,
     data,
-    opts: { jobId: formatVesselDay(data), ...(priority === undefined ? {} : { priority }) },
+    opts: {
+      jobId: formatVesselDay(data),
+      ...(priority === undefined ? {} : { priority }),
+      ...(trace === undefined ? {} : { telemetry: { metadata: trace } }),
+    },
   };
 }
