@@ -1,6 +1,5 @@
 /** argv → command; the only process.exit. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { readVersion } from './app.ts';
 import type { CommandContext, CommandRow, OptionRow } from './commands/context.ts';
 import {
   commandLog,
@@ -18,6 +17,7 @@ import type { Log } from './model/index.ts';
 import { cleanListing } from './model/index.ts';
 import { ownStderr } from './process/stderr-log.ts';
 import { openScreen, paint, writeLines, writeText } from './terminal/screen.ts';
+import { readVersion } from './version.ts';
 
 /** Run the command that `argv` names, and exit with its code. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -225,8 +225,8 @@ function withSettings(
   // Nothing is said in the middle of somebody's typing.
   if (row.hidden === true) return context;
   const { env, envFile } = withEnvFile(context.env, path);
-  // The SDK of the store reads these by itself; nothing else of a file becomes known to the whole process.
-  for (const name of envFile?.names ?? []) if (name.startsWith('AWS_')) process.env[name] = env[name];
+  // The libraries of store and traces read these by themselves; nothing else of a file becomes known to the whole process.
+  for (const name of envFile?.names ?? []) if (/^(AWS|OTEL)_/.test(name)) process.env[name] = env[name];
   if (row.tellsOfEnvFile !== true && !['error', 'silent'].includes(env.LOG_LEVEL ?? ''))
     for (const warning of envFile?.warnings ?? [])
       (log ?? commandLog({ env, stderr: context.stderr }, 'warn')).warn({}, warning);

@@ -1,5 +1,5 @@
 /**
- * Logins with HTTP Basic, and what slows down those who guess: the service's token endpoint and the queue's board.
+ * Logins with a name and a secret, and what slows down those who guess: at the service's token endpoint and at the page.
  *
  * Failures are counted by address and name together, by address, and by name:
  * - Some tries are free; each failure beyond them locks the address out of that name, twice as long as the one before.

@@ -4,6 +4,8 @@ import { expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '..');
 const sources = filesBelow('src').filter((path) => path.endsWith('.ts'));
+/** What runs in a browser. */
+const pageModules = filesBelow('src/web/page').filter((path) => path.endsWith('.js'));
 
 /** What each folder or top file of src may import, besides itself, model/ and errors.ts. Circles are tested apart. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -47,9 +49,17 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   views: ['encode', 'lake'],
   sql: ['views', 'duckdb', 'encode', 'lake', 'table', 'store', 'process', 'concurrency.ts'],
-  monitoring: ['logins.ts'],
+  monitoring: [],
+  web: [
+    ...['app.ts', 'catalogue', 'concurrency.ts', 'config', 'fleet', 'lake', 'logins.ts', 'plan', 'process'],
+    ...['queue', 'reconcile', 'redis', 'run', 'status', 'store', 'table', 'terminal'],
+  ],
   notify: ['lake', 'store'],
-  'app.ts': ['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store'],
+  tracing: ['config', 'encode', 'queue', 'store'],
+  'app.ts': [
+    ...['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store', 'tracing'],
+    'version.ts',
+  ],
   fleet: [
     ...['app.ts', 'config', 'concurrency.ts', 'monitoring', 'notify', 'queue', 'redis'],
     ...['encode', 'export', 'fetch', 'lake', 'plan', 'reconcile', 'run', 'source', 'store'],
@@ -72,6 +82,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   commands: [
     ...[
       'app.ts',
+      'version.ts',
       'catalogue',
       'check',
       'config',
@@ -80,6 +91,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
       'process',
       'terminal',
       'service',
+      'web',
     ],
     ...['fleet', 'monitoring', 'notify', 'redis', 'run', 'reconcile', 'status', 'verify', 'estimate'],
     ...['export', 'source', 'plan', 'lake', 'store', 'fetch', 'views', 'sql'],
@@ -89,23 +101,37 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Each outside library has its owners: folders, or single files of src. */
 const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/client-s3': ['store'],
-  '@bull-board/api': ['monitoring'],
-  '@bull-board/fastify': ['monitoring'],
   '@smithy/node-http-handler': ['store'],
   '@duckdb/node-api': ['duckdb', 'service', 'verify', 'sql', 'commands/demo-query.ts'],
-  hyparquet: ['encode', 'table', 'verify', 'service'],
+  hyparquet: ['encode', 'table', 'verify', 'service', 'web'],
   'hyparquet-writer': ['encode', 'table', 'verify', 'service'],
-  bullmq: ['queue', 'monitoring'],
+  '@opentelemetry/api': ['tracing'],
+  '@opentelemetry/exporter-trace-otlp-proto': ['tracing'],
+  '@opentelemetry/instrumentation-undici': ['tracing'],
+  '@opentelemetry/resources': ['tracing'],
+  '@opentelemetry/sdk-trace-node': ['tracing'],
+  bullmq: ['queue', 'tracing'],
+  'bullmq-otel': ['tracing'],
   commander: ['cli.ts'],
   'cron-parser': ['plan'],
-  fastify: ['service', 'monitoring'],
+  fastify: ['service', 'monitoring', 'web'],
+  fzstd: ['web'],
   ioredis: ['redis', 'queue'],
   jose: ['service'],
   pino: ['log.ts'],
   'prom-client': ['monitoring'],
   undici: ['fetch'],
+  uplot: ['web'],
   yaml: ['config'],
-  zod: ['config', 'queue', 'redis/fleet-shapes.ts', 'service', 'commands/results.ts', 'commands/service.ts'],
+  zod: [
+    'config',
+    'queue',
+    'redis/fleet-shapes.ts',
+    'service',
+    'web',
+    'commands/results.ts',
+    'commands/service.ts',
+  ],
 };
 
 function filesBelow(folder: string): string[] {
@@ -114,11 +140,11 @@ function filesBelow(folder: string): string[] {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 
-/** Module names in `import … from`, `export … from` and `import()`. */
+/** Module names in `import … from`, `export … from`, `import()` and `import.meta.resolve()`. */
 function importsOf(path: string): string[] {
   const text = readFileSync(join(root, path), 'utf8');
   const shape =
-    /^(?:import|export)\s[^'"`;=]*?\bfrom\s+'([^'\n]+)';|^import\s+'([^']+)';|\bimport\('([^']+)'\)/gm;
+    /^(?:import|export)\s[^'"`;=]*?\bfrom\s+'([^'\n]+)';|^import\s+'([^']+)';|\bimport(?:\.meta\.resolve)?\('([^']+)'\)/gm;
   return [...text.matchAll(shape)].map((match) => (match[1] ?? match[2] ?? match[3])!);
 }
 
@@ -192,7 +218,10 @@ test('neither folders nor files import each other in a circle', () => {
 
 test('what src exports is used outside its file', () => {
   const texts = new Map(
-    [...sources, ...filesBelow('test')].map((path) => [path, readFileSync(join(root, path), 'utf8')]),
+    [...sources, ...pageModules, ...filesBelow('test')].map((path) => [
+      path,
+      readFileSync(join(root, path), 'utf8'),
+    ]),
   );
   const shape = /^export (?:abstract )?(?:async )?(?:function\*?|const|class|interface|type)\s+(\w+)/gm;
   const unused = sources
@@ -246,7 +275,7 @@ const GUARDED_WAYS: Readonly<Record<string, { readonly way: RegExp; readonly own
     way: /\bJSON\.parse\(/,
     owners: [
       ...['lake/json.ts', 'lake/index-columns.ts', 'lake/index-lines.ts', 'sql/read-only.ts'],
-      ...['queue/queued-day.ts', 'queue/hold.ts'],
+      ...['queue/queued-day.ts', 'queue/hold.ts', 'tracing/queue-telemetry.ts'],
       ...['table/actions.ts', 'table/schema.ts', 'table/table-log.ts'],
       ...['redis/shared-limit.ts', 'redis/shared-concurrency-limit.ts', 'redis/fleet-shapes.ts'],
     ],
@@ -267,7 +296,7 @@ const OTHER_WAYS_IN = [
   'proof',
   'service',
   'verify',
-  'app.ts',
+  'version.ts',
   'log.ts',
   'commands/service.ts',
 ];

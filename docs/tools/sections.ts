@@ -2,6 +2,7 @@
 import type { Variable } from '../../src/config/variables.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { createMetrics } from '../../src/monitoring/metrics.ts';
+import { NEXT_STEPS, OTHER_STEPS } from '../../src/status/next-steps.ts';
 import { FINDINGS } from '../../src/verify/findings.ts';
 import { allCommands } from './command-line.ts';
 import { slug } from './markdown.ts';
@@ -14,6 +15,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   commands,
   'command-help': commandHelp,
   findings,
+  'next-steps': nextSteps,
   metrics: metricsTable,
 };
 
@@ -51,6 +53,19 @@ function findings(): string {
   return table(['finding', 'means', 'what to do'], rows);
 }
 
+function nextSteps(): string {
+  const rows = NEXT_STEPS.map(({ codes, next }) => [
+    codes.map((code) => `\`${code}\``).join(', '),
+    asMarkdown(next),
+  ]);
+  return table(['code', 'what to do'], [...rows, ['any other', asMarkdown(OTHER_STEPS.failed)]]);
+}
+
+/** Commands in quotes, as code. */
+function asMarkdown(text: string): string {
+  return text.replace(/'(vessel-export [^']+|[a-z]+)'/g, '`$1`');
+}
+
 /** What is registered, with the labels that its samples have. The defaults of the library are not among them. */
 async function metricsTable(): Promise<string> {
   const text = await exposition();
@@ -83,7 +98,7 @@ async function exposition(): Promise<string> {
   metrics.onLooked('measurements');
   metrics.onDiscovered('measurements', 1);
   metrics.onLookedBack('measurements', { changed: 1 });
-  metrics.onBoardLoginFailed('wrong');
+  metrics.onWebLoginFailed('wrong');
   return (await metrics.read()).text;
 }
 

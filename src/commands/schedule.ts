@@ -17,6 +17,7 @@ import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
 import { readConfig } from './open.ts';
+import { fleetPage } from './page.ts';
 import type { OutputOptions } from './results.ts';
 import { openOutput } from './results.ts';
 
@@ -55,7 +56,8 @@ export async function scheduleCommand(
   }
   let scheduler: Scheduler | undefined;
   const trouble = () => scheduler?.trouble;
-  const process = { role: 'scheduler', config, env, log, overrides, signal, trouble } as const;
+  const page = fleetPage(config, log);
+  const process = { role: 'scheduler', config, env, log, overrides, signal, trouble, page } as const;
   await runFleetProcess(process, async (fleet, metrics, url, news) => {
     const namesWith = (key: 'schedule' | 'reconcile') =>
       config.jobs.filter((job) => job[key] !== undefined).map(({ name }) => name);
@@ -88,6 +90,7 @@ function telling({ metrics, notices, news }: Listeners) {
     onDiscovered: metrics.onDiscovered,
     onFailed: (job, days) => {
       metrics.onFailed(job, days.failed.length, days.refused.length);
+      news.onFailed(job, days.failed.length, days.refused.length);
       notices?.onFailed(job, days);
     },
     onRemarked: (job, vessels, open) => {

@@ -8,6 +8,7 @@ import { startWork } from '../fleet/work.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
 import { readConfig } from './open.ts';
+import { fleetPage } from './page.ts';
 
 /** Work until the signal, then hand back what is under way; the exit code. `overrides` and `times` are for tests. */
 export async function workerCommand(
@@ -24,7 +25,9 @@ export async function workerCommand(
   const active = () => work?.worker.active ?? 0;
   const oldestMs = () => work?.worker.oldestMs ?? 0;
   const held = () => work?.hold.code;
-  const options = { role: 'worker', config, env, log, overrides, signal, active, oldestMs, held } as const;
+  const page = fleetPage(config, log);
+  const about = { role: 'worker', config, env, log, overrides, signal, page } as const;
+  const options = { ...about, active, oldestMs, held };
   await runFleetProcess(options, async (fleet, metrics, url, news) => {
     work = startWork(config, fleet, log, metrics, times, news);
     log.info({ vesselDaysAtOnce: WORKER_CONCURRENCY, http: url }, 'worker is ready');

@@ -4,7 +4,7 @@ import type { Job } from '../model/index.ts';
 import { cleanMessage } from '../model/index.ts';
 import { didYouMean } from './did-you-mean.ts';
 import type { EnvFile, Environment, Origin } from './environment.ts';
-import { misspelledVariables, readEnvironment, show } from './environment.ts';
+import { formerVariables, misspelledVariables, readEnvironment, show } from './environment.ts';
 import type { JobDefinition, ReadJobs } from './jobs.ts';
 import { defineJobs, readJobs } from './jobs.ts';
 import type { Settings, Variable, VariableName } from './variables.ts';
@@ -132,7 +132,7 @@ export function surveyConfig(env: Environment, envFile?: EnvFile): SurveyedConfi
     settings,
     jobs: jobs.jobs,
     faults: cleanFaults([...faults, ...jobs.faults]),
-    warnings: cleanFaults([...misspelt, ...(envFile?.warnings ?? [])]),
+    warnings: cleanFaults([...formerVariables(env), ...misspelt, ...(envFile?.warnings ?? [])]),
   };
 }
 

@@ -3,7 +3,7 @@ import { isInClear, maskUrl } from '../model/web-address.ts';
 import { findSecret } from '../process/secret-file.ts';
 import { nearestName } from './did-you-mean.ts';
 import type { Settings, Variable, VariableName } from './variables.ts';
-import { VARIABLES } from './variables.ts';
+import { FORMER_VARIABLES, VARIABLES } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -88,6 +88,15 @@ export function misspelledVariables(env: Environment): [found: string, meant: st
   });
 }
 
+/** What is set and no setting any more, with what took its place. */
+export function formerVariables(env: Environment): string[] {
+  return Object.entries(FORMER_VARIABLES).flatMap(([name, instead]) =>
+    [name, `${name}_FILE`]
+      .filter((found) => env[found])
+      .map((found) => `${found} is set and no setting any more: ${instead}`),
+  );
+}
+
 function isSet({ name }: Variable, env: Environment): boolean {
   return Boolean(env[name] || env[`${name}_FILE`]);
 }
@@ -141,7 +150,10 @@ function plainHttpFaults(
 }
 
 /** Secrets that are no settings of ours. */
-const OTHER_SECRETS: readonly string[] = ['AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
+const OTHER_SECRETS: readonly string[] = [
+  ...['AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
+  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+];
 
 /** Is the value of a variable one, or does it have one in it? */
 export function holdsSecret(name: string, value: string): boolean {

@@ -1,7 +1,9 @@
-/** A process of the fleet that runs until it is told to stop: its metrics, health and readiness. */
+/** A process of the fleet that runs until it is told to stop: its metrics, health, readiness and page. */
+import type { RequestListener } from 'node:http';
 import { hostname } from 'node:os';
 import type { AppOverrides } from '../app.ts';
 import type { Config } from '../config/config.ts';
+import { formerVariables } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import type { Log } from '../model/index.ts';
 import { startOperationsServer } from '../monitoring/http-server.ts';
@@ -30,6 +32,14 @@ interface FleetProcessOptions {
   readonly held?: () => string | undefined;
   /** Why this process cannot do its work now. */
   readonly trouble?: () => string | undefined;
+  /** What shows the fleet to people. */
+  readonly page?: (fleet: Fleet, metrics: Metrics) => FleetPage;
+}
+
+/** Answers what is asked of the page; nothing is opened before. */
+interface FleetPage {
+  readonly answer: RequestListener;
+  close(): Promise<void>;
 }
 
 /**
@@ -41,7 +51,8 @@ export async function runFleetProcess(
   run: (fleet: Fleet, metrics: Metrics, url: string, news: FleetNews) => Promise<void>,
 ): Promise<void> {
   const { config, env, log, overrides, signal, active = () => 0, oldestMs = () => 0, held } = options;
-  const { HTTP_HOST: host, HTTP_PORT: port, QUEUE_BOARD_PASSWORD: password } = config.settings;
+  const { HTTP_HOST: host, HTTP_PORT: port } = config.settings;
+  for (const warning of formerVariables(env)) log.warn({}, warning);
   let metrics: Metrics | undefined;
   let news: FleetNews | undefined;
   const onRequest: AppOverrides['onRequest'] = (report) => {
@@ -74,8 +85,9 @@ export async function runFleetProcess(
       const code = held?.();
       return code === undefined ? options.trouble?.() : `on hold: ${code}`;
     };
-    const board = password === undefined ? undefined : { queue: fleet.queue.bull, password };
-    const operations = await startOperationsServer({ host, port, log, metrics, unready, onHold, board });
+    const page = options.page?.(fleet, metrics);
+    const listening = { host, port, log, metrics, unready, onHold, page: page?.answer };
+    const operations = await startOperationsServer(listening);
     try {
       // A lake that is out of reach, or converted, may be right when a vessel-day begins.
       await fleet.app.ports.layout.check().catch((error: unknown) => {
@@ -84,6 +96,7 @@ export async function runFleetProcess(
       await run(fleet, metrics, operations.url, news);
     } finally {
       await operations.close();
+      await page?.close();
     }
   } finally {
     left.abort();

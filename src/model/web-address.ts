@@ -16,14 +16,18 @@ export function readWebAddress(text: string): URL | undefined {
  * looked up elsewhere.
  */
 export function isInClear({ protocol, hostname }: URL): boolean {
-  if (protocol !== 'http:') return false;
-  if (hostname === 'localhost') return false;
+  return protocol === 'http:' && !isLoopbackHost(hostname);
+}
+
+/** Is it one of this machine's own addresses, `[::1]` too, or the name `localhost`? */
+export function isLoopbackHost(hostname: string): boolean {
+  if (hostname === 'localhost') return true;
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const loopback = new BlockList();
   loopback.addSubnet('127.0.0.0', 8, 'ipv4');
   loopback.addAddress('::1', 'ipv6');
   // An IPv4 address in IPv6 notation counts as what it maps.
-  return !loopback.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
+  return loopback.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
 }
 
 /**

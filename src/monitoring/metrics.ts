@@ -43,8 +43,8 @@ export interface Metrics {
   onPlanningFailed(): void;
   /** Does this process plan? Undefined: it cannot know now. What another plans is that one's to show. */
   onLead(leads: boolean | undefined): void;
-  /** Somebody was not let in to the board: the login was `wrong`, or the address `locked` out. */
-  onBoardLoginFailed(outcome: 'wrong' | 'locked'): void;
+  /** Somebody was not let in to the page: the password was `wrong`, or the address `locked` out. */
+  onWebLoginFailed(outcome: 'wrong' | 'locked'): void;
   /** What a look-back found: vessel-days by state, those of none too. */
   onLookedBack(job: string, counts: Readonly<Record<string, number>>): void;
 }
@@ -93,8 +93,8 @@ export function createMetrics(sources: MetricSources): Metrics {
     ['job'],
   );
   const failures = counter('planning_failures_total', 'looks of the scheduler at a job that failed');
-  const boardHelp = "logins at the queue's board that were wrong, or not looked at while locked out";
-  const boardFailures = counter('board_login_failures_total', boardHelp, ['outcome']);
+  const webHelp = 'sign-ins at the page that were wrong, or not looked at while locked out';
+  const webFailures = counter('web_login_failures_total', webHelp, ['outcome']);
   const leader = gauge('scheduler_leader', '1 in the scheduler that plans, 0 in those that stand by');
   // Only schedulers say it.
   leader.remove();
@@ -136,7 +136,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     onDiscovered: (job, troubles) => unsettled.set({ job }, troubles),
     onLooked: (job) => lookedAt.setToCurrentTime({ job }),
     onPlanningFailed: () => failures.inc(),
-    onBoardLoginFailed: (outcome) => boardFailures.inc({ outcome }),
+    onWebLoginFailed: (outcome) => webFailures.inc({ outcome }),
     onLead(leads) {
       leader.set(leads ? 1 : 0);
       if (leads !== false) return;

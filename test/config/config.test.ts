@@ -177,7 +177,7 @@ test('what a file cannot give as a secret is said with its name, and nothing of 
       QUERY_CLIENT_SECRET_FILE: file('empty', '\n'),
       REDIS_URL: 'redis://:one@redis',
       REDIS_PASSWORD_FILE: file('password', 'the-other\n'),
-      QUEUE_BOARD_PASSWORD_FILE: file('huge', 'hush'.repeat(20_000)),
+      WEB_ACT_PASSWORD_FILE: file('huge', 'hush'.repeat(20_000)),
     }),
   );
   expect(faults).toContain(
@@ -185,13 +185,11 @@ test('what a file cannot give as a secret is said with its name, and nothing of 
   );
   expect(faults).toContain('REDIS_PASSWORD: set, and REDIS_URL holds a password too, expected one of them');
   expect(faults).toContain(
-    `QUEUE_BOARD_PASSWORD_FILE: '${join(folder.path, 'huge')}' has 80000 bytes, expected a secret of at most 65536`,
+    `WEB_ACT_PASSWORD_FILE: '${join(folder.path, 'huge')}' has 80000 bytes, expected a secret of at most 65536`,
   );
   expect(faults).not.toMatch(/the-other|hush/);
   const missing = faultsOf(() =>
-    loadConfig(
-      environment(jobs, { REDIS_PASSWORD_FILE: '/nowhere', QUEUE_BOARD_PASSWORD_FILE: folder.path }),
-    ),
+    loadConfig(environment(jobs, { REDIS_PASSWORD_FILE: '/nowhere', WEB_ACT_PASSWORD_FILE: folder.path })),
   );
   expect(missing).toContain("REDIS_PASSWORD_FILE: cannot read '/nowhere': there is no such file");
   expect(missing).toContain(`cannot read '${folder.path}': it is a folder, expected a file`);
@@ -203,11 +201,11 @@ test('an empty file is a setting that is not set, where it may be left out', asy
   writeFileSync(empty, '\n');
   const env = environment(writeJobs(folder.path, { 'measurements.yaml': JOB }), {
     REDIS_PASSWORD_FILE: empty,
-    QUEUE_BOARD_PASSWORD_FILE: empty,
+    WEB_ACT_PASSWORD_FILE: empty,
   });
   const { settings } = loadConfig(env);
   expect(settings).not.toHaveProperty('REDIS_PASSWORD');
-  expect(settings).not.toHaveProperty('QUEUE_BOARD_PASSWORD');
+  expect(settings).not.toHaveProperty('WEB_ACT_PASSWORD');
 });
 
 test.for([
@@ -277,14 +275,14 @@ test('what is set but not valid is shown as such, secrets masked', async () => {
       QUERY_BASE_URL: 'http://api.example.com',
       QUERY_AUTH_URL: undefined,
       QUERY_CLIENT_SECRET_FILE: '/nowhere',
-      QUEUE_BOARD_PASSWORD: 'short',
+      WEB_ACT_PASSWORD: 'short',
     }),
   );
   const shownAs = (name: string) => settings.find((setting) => setting.name === name);
   expect(shownAs('QUERY_BASE_URL')).toMatchObject({ value: 'http://api.example.com', valid: false });
   expect(shownAs('QUERY_AUTH_URL')).toMatchObject({ value: null, valid: true, origin: 'not set' });
   expect(shownAs('QUERY_CLIENT_SECRET')).toMatchObject({ value: null, valid: false, origin: 'environment' });
-  expect(shownAs('QUEUE_BOARD_PASSWORD')).toMatchObject({ value: '***', valid: false });
+  expect(shownAs('WEB_ACT_PASSWORD')).toMatchObject({ value: '***', valid: false });
   expect(JSON.stringify(settings)).not.toMatch(/very-secret|short/);
 });
 

@@ -1,17 +1,14 @@
 import { once } from 'node:events';
+import type { RequestListener } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Redis } from 'ioredis';
+import { connect } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
 import { silentLog } from '../../src/model/index.ts';
 import type { OperationsOptions, OperationsServer } from '../../src/monitoring/http-server.ts';
 import { startOperationsServer } from '../../src/monitoring/http-server.ts';
 import type { MetricSources, Metrics } from '../../src/monitoring/metrics.ts';
 import { createMetrics } from '../../src/monitoring/metrics.ts';
-import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
-import { openRedis } from '../../src/redis/connection.ts';
-import { createManualClock } from '../helpers/manual-clock.ts';
-import { redisForTests } from '../helpers/redis.ts';
 
 const SOURCES: MetricSources = {
   concurrencyLimit: () => 3,
@@ -209,65 +206,83 @@ test.for([
   });
 });
 
-test('without a password there is no board', async () => {
+test('the page answers what is left, and without one nothing does', async () => {
   const { url } = await serve();
-  expect((await fetch(`${url}/queue/`)).status).toBe(404);
+  expect((await fetch(`${url}/coverage/measurements`)).status).toBe(404);
+  const asked: unknown[] = [];
+  const page: RequestListener = (request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    response.end('<page>');
+  };
+  const shown = await serve({ page });
+  for (const path of ['/', '/coverage/a%2Fb?x=1', '/%', '/healthy', '/health/'])
+    expect(await (await fetch(`${shown.url}${path}`)).text(), path).toBe('<page>');
+  for (const path of ['/health', '/ready?x', '/metrics'])
+    expect(await (await fetch(`${shown.url}${path}`)).text(), path).not.toContain('<page>');
+  expect(asked).toHaveLength(5);
 });
 
-const redisServer = await redisForTests();
+test('a port that is fixed is not left for another', async () => {
+  const { url } = await serve();
+  await expect(serve({ port: Number(new URL(url).port), isPortFixed: true })).rejects.toMatchObject({
+    code: 'cannot-listen',
+    message: expect.stringContaining('--port'),
+  });
+});
 
-describe.skipIf(redisServer === undefined)('the board', () => {
-  const password = 'a password for tests';
-  const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+describe('who is slow or greedy', () => {
+  /** What comes back on a connection that says this and then nothing, to its end. */
+  async function say(url: string, text: string): Promise<string> {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    let got = '';
+    socket.setEncoding('utf8').on('data', (more: string) => {
+      got += more;
+    });
+    socket.on('error', () => {});
+    socket.write(text);
+    await new Promise((closed) => socket.on('close', closed));
+    return got;
+  }
 
-  afterAll(() => redisServer!.stop());
-
-  test('shows the queue to who has the password, and nothing to others', async () => {
-    const connection = await openRedis(redisServer!.url);
-    const redis = connection.openForQueue() as Redis;
-    const queue = openVesselDayQueue({ redis, prefix: redisServer!.newPrefix() });
-    await queue.add([{ job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05', kind: 'nightly' }]);
-    const { url } = await serve({ board: { queue: queue.bull, password } });
-    for (const path of ['/queue/', '/queue/api/queues', '/queue/static/images/logo.svg']) {
-      for (const headers of [{}, basic('admin:wrong'), basic(`other:${password}`), { authorization: 'x' }])
-        expect((await fetch(`${url}${path}`, { headers })).status, path).toBe(401);
-    }
-    const headers = basic(`admin:${password}`);
-    expect(await (await fetch(`${url}/queue/`, { headers })).text()).toContain('<html');
-    const { queues } = (await (await fetch(`${url}/queue/api/queues`, { headers })).json()) as {
-      queues: { name: string; counts: Record<string, number> }[];
+  test('is ended: headers or a body that do not come, and a connection that nobody uses', async () => {
+    const limits = { headersTimeoutMs: 100, requestTimeoutMs: 300, keepAliveMs: 100, checkMs: 50 };
+    const page: RequestListener = (request, response) => {
+      request.on('error', () => {});
+      request.resume().on('end', () => response.end('<page>'));
     };
-    expect(queues).toMatchObject([{ name: 'vessel-days', counts: { waiting: 1 } }]);
-    await connection.close();
+    const { url } = await serve({ limits, page });
+    const [headers, body, idle] = await Promise.all([
+      say(url, 'GET / HTTP/1.1\r\nhost: x\r\n'),
+      say(url, 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n12'),
+      say(url, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'),
+    ]);
+    expect(headers).toMatch(/^HTTP\/1\.1 408 /);
+    expect(body).toMatch(/^HTTP\/1\.1 408 /);
+    expect(idle).toMatch(/^HTTP\/1\.1 200 .*<page>/s);
+    expect((await fetch(`${url}/health`)).status).toBe(200);
   });
 
-  test('is not guessed: failures lock out, are logged without what was tried, and are counted', async () => {
-    const connection = await openRedis(redisServer!.url);
-    const redis = connection.openForQueue() as Redis;
-    const queue = openVesselDayQueue({ redis, prefix: redisServer!.newPrefix() });
-    const clock = createManualClock();
-    const metrics = createMetrics(SOURCES);
-    const lines: object[] = [];
-    const log = { ...silentLog, warn: (fields: object, msg: string) => void lines.push({ ...fields, msg }) };
-    const { url } = await serve({ board: { queue: queue.bull, password }, clock, metrics, log });
-    const ask = (text: string) => fetch(`${url}/queue/`, { headers: basic(text) });
-    const statuses: number[] = [];
-    for (let i = 0; i < 60; i++) statuses.push((await ask(`admin:guess-${i}`)).status);
-    expect(Map.groupBy(statuses, (status) => status).get(401)).toHaveLength(11);
-    const locked = await ask(`admin:${password}`);
-    expect([locked.status, locked.headers.get('retry-after')]).toEqual([429, '1']);
-    await clock.advance(1_000);
-    expect((await ask(`admin:${password}`)).status).toBe(200);
-    expect(Object.fromEntries(await samplesOf(metrics))).toMatchObject({
-      'vessel_export_board_login_failures_total{outcome="wrong"}': 11,
-      'vessel_export_board_login_failures_total{outcome="locked"}': 50,
-    });
-    expect(lines).toHaveLength(11);
-    expect(lines[10]).toMatchObject({
-      ...{ address: '127.0.0.1', name: 'admin', failures: 11, lockedSeconds: 1 },
-      msg: "a login failed at the queue's board",
-    });
-    expect(JSON.stringify(lines)).not.toMatch(/guess-|a password/);
-    await connection.close();
+  test('gets no more connections than there are for all, and no headers without end', async () => {
+    const { url } = await serve({ limits: { maxConnections: 2 } });
+    const { hostname, port } = new URL(url);
+    const open = [connect(Number(port), hostname), connect(Number(port), hostname)];
+    await Promise.all(open.map((socket) => once(socket, 'connect')));
+    // Answered by the server itself, so both are known to it by now.
+    open[0]!.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
+    open[1]!.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
+    await Promise.all(open.map((socket) => once(socket, 'data')));
+    expect(await say(url, 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n')).toBe('');
+    for (const socket of open) socket.destroy();
+    await expect
+      .poll(() =>
+        fetch(`${url}/health`).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(200);
+    const huge = `GET /health HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(64 * 1024)}\r\n\r\n`;
+    expect(await say(url, huge)).toMatch(/^HTTP\/1\.1 431 /);
   });
 });

@@ -1,0 +1,34 @@
+/** The page of a process of the fleet: opened when somebody first looks at it. */
+
+import type { Config } from '../config/config.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import { readLayout } from '../lake/layout.ts';
+import type { Log } from '../model/index.ts';
+import type { Metrics } from '../monitoring/metrics.ts';
+import { readVersion } from '../version.ts';
+import { createLazyPage } from '../web/lazy-page.ts';
+import type { WebAccess } from '../web/ports.ts';
+
+/** What `schedule` and `worker` show. */
+export function fleetPage({ settings, jobs }: Config, log: Log) {
+  return (fleet: Fleet, metrics: Metrics) => {
+    const { store, clock, self, apiVersion } = fleet.app.ports;
+    const access = { ...webAccess(settings), onLoginFailed: metrics.onWebLoginFailed };
+    return createLazyPage(access, log, async () => {
+      const layout = await readLayout(store);
+      return { ...{ store, jobs, layout, clock, log, self, apiVersion, fleet }, version: readVersion() };
+    });
+  };
+}
+
+/** Who may see a page, by the settings. */
+export function webAccess(
+  settings: Pick<Config['settings'], 'HTTP_HOST' | 'LAKE_URL' | 'WEB_READ_PASSWORD' | 'WEB_ACT_PASSWORD'>,
+): WebAccess {
+  return {
+    host: settings.HTTP_HOST,
+    readPassword: settings.WEB_READ_PASSWORD,
+    actPassword: settings.WEB_ACT_PASSWORD,
+    lakeUrl: settings.LAKE_URL,
+  };
+}

@@ -1,0 +1,37 @@
+/** The page, opened when somebody first asks for it: nobody who does not look pays for it. */
+import type { RequestListener, ServerResponse } from 'node:http';
+import { messageOf } from '../errors.ts';
+import type { Log } from '../model/index.ts';
+import { closedBecause } from './guard.ts';
+import type { OpenedPage } from './open-page.ts';
+import { setPageHeaders } from './page-headers.ts';
+import type { WebAccess, WebPorts } from './ports.ts';
+
+/** `openPorts` is called at the first request, and again at the next when it failed. */
+export function createLazyPage(access: WebAccess, log: Log, openPorts: () => Promise<WebPorts>): OpenedPage {
+  const closed = closedBecause(access);
+  let opening: Promise<OpenedPage> | undefined;
+  const open = async () => {
+    const [{ openPage }, ports] = await Promise.all([import('./open-page.ts'), openPorts()]);
+    return await openPage(ports, access);
+  };
+  const answer: RequestListener = async (request, response) => {
+    setPageHeaders(response);
+    if (closed !== undefined) return sendText(response, 403, closed);
+    try {
+      opening ??= open();
+      const page = await opening;
+      page.answer(request, response);
+    } catch (error) {
+      opening = undefined;
+      log.error({ error: messageOf(error) }, 'the page cannot be opened');
+      response.setHeader('retry-after', '10');
+      sendText(response, 503, 'The page cannot be opened now; the log says why. Try again.');
+    }
+  };
+  return { answer, close: async () => await (await opening?.catch(() => undefined))?.close() };
+}
+
+function sendText(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`);
+}

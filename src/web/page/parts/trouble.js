@@ -1,0 +1,30 @@
+// @ts-check
+import { h } from './dom.js';
+
+/**
+ * What is shown where a view cannot be.
+ * @param {unknown} error
+ * @param {() => void} onTryAgain
+ * @returns {{ title: string, content: HTMLElement }}
+ */
+export function trouble(error, onTryAgain) {
+  const { status, message } = /** @type {import('../api.js').ApiError} */ (error);
+  const [title, advice] = titleOf(status);
+  const content = h(
+    'div',
+    { class: 'trouble' },
+    h('p', {}, message),
+    h('p', { class: 'hint' }, advice),
+    h('button', { class: 'primary', onclick: onTryAgain }, 'Try again'),
+  );
+  return { title, content };
+}
+
+/** @param {number | undefined} status @returns {[title: string, advice: string]} */
+function titleOf(status) {
+  if (status === 0) return ['No connection', 'Is the process still running, and the network there?'];
+  if (status === 403) return ['Not allowed', 'Sign in with another password, or ask who runs this.'];
+  if (status === 404) return ['Not found', 'The address may be of a job that is gone, or mistyped.'];
+  if (status === undefined) return ['This view failed', 'It is a fault of the page: please report it.'];
+  return ['No answer', 'The log of the process says more.'];
+}

@@ -1,0 +1,83 @@
+/** The page's own files, and those of the libraries it uses: read, compressed and kept when somebody first asks. */
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, extname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Encoding } from './compression.ts';
+import { compress, encodingFor } from './compression.ts';
+
+const PAGE_FOLDER = join(import.meta.dirname, 'page');
+
+/** What a browser may be given, by the ending. */
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+/** Addresses at which the page shows a view; the page's own router does the rest. */
+const VIEW_PATHS = ['/', '/coverage/:job', '/day/:job/:vessel/:date', '/fleet'] as const;
+
+/** Serve `/page/…`, `/vendor/…` and the addresses of the views. */
+export async function registerFiles(server: FastifyInstance): Promise<void> {
+  const files = new Map([...(await pageFiles()), ...(await vendorFiles())]);
+  for (const [address, path] of files) {
+    const file = openFile(path);
+    server.get(address, (request, reply) => file(request, reply));
+  }
+  const shell = openFile(join(PAGE_FOLDER, 'index.html'));
+  for (const path of VIEW_PATHS) server.get(path, (request, reply) => shell(request, reply));
+}
+
+/** Address → path. Types and settings of the compiler lie beside, and are not served. */
+async function pageFiles(): Promise<[string, string][]> {
+  const entries = await readdir(PAGE_FOLDER, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && extname(entry.name) in TYPES)
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => [`/page/${relative(PAGE_FOLDER, path).split(sep).join('/')}`, path]);
+}
+
+/** Libraries at `/vendor/<package>/<path in it>`: only what runs in a browser, and only what the page uses. */
+async function vendorFiles(): Promise<[string, string][]> {
+  const uplot = dirname(fileURLToPath(import.meta.resolve('uplot/dist/uPlot.esm.js')));
+  const hyparquet = dirname(fileURLToPath(import.meta.resolve('hyparquet/src/index.js')));
+  const fzstd = fileURLToPath(import.meta.resolve('fzstd'));
+  const modules = (await readdir(hyparquet)).filter((name) => name.endsWith('.js') && name !== 'node.js');
+  return [
+    ['/vendor/uplot/dist/uPlot.esm.js', join(uplot, 'uPlot.esm.js')],
+    ['/vendor/uplot/dist/uPlot.min.css', join(uplot, 'uPlot.min.css')],
+    ['/vendor/fzstd/esm/index.mjs', fzstd],
+    ...modules.map((name): [string, string] => [`/vendor/hyparquet/src/${name}`, join(hyparquet, name)]),
+  ];
+}
+
+type Serve = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** Kept in memory once it was asked for: all of them are less than 1 MB. */
+function openFile(path: string): Serve {
+  const kept = new Map<Encoding, Promise<{ readonly etag: string; readonly bytes: Buffer }>>();
+  const read = async (encoding: Encoding) => {
+    const plain = await readFile(path);
+    const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}-${encoding}"`;
+    return { etag, bytes: await compress(plain, encoding, true) };
+  };
+  return async (request, reply) => {
+    const encoding = encodingFor(request.headers['accept-encoding']);
+    const reading = kept.get(encoding) ?? read(encoding);
+    kept.set(encoding, reading);
+    const { etag, bytes } = await reading.catch((error: unknown) => {
+      kept.delete(encoding);
+      throw error;
+    });
+    // Asked again each time, answered in a few bytes: a new version is seen at once.
+    reply.headers({ 'cache-control': 'no-cache', etag, vary: 'accept-encoding' });
+    const known = (request.headers['if-none-match'] ?? '').split(',').map((tag) => tag.trim());
+    if (known.includes(etag)) return reply.code(304).send();
+    if (encoding !== 'identity') reply.header('content-encoding', encoding);
+    return reply.type(TYPES[extname(path)]!).send(bytes);
+  };
+}

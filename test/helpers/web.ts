@@ -1,0 +1,54 @@
+/** The page for a test: behind a real listener, from a lake of the test's. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { silentLog, systemClock } from '../../src/model/index.ts';
+import { thisProcess } from '../../src/process/process-id.ts';
+import { createLazyPage } from '../../src/web/lazy-page.ts';
+import type { WebAccess, WebPorts } from '../../src/web/ports.ts';
+
+export interface ServedPage extends AsyncDisposable {
+  /** `http://127.0.0.1:12345` */
+  readonly url: string;
+  /** `127.0.0.1:12345` */
+  readonly host: string;
+  close(): Promise<void>;
+}
+
+export type TestPagePorts = Partial<WebPorts> & Pick<WebPorts, 'store' | 'jobs'>;
+
+/** As `schedule`, `worker` and `web` serve it. Without `access` reading is open, and nobody acts. */
+export async function servePage(ports: TestPagePorts, access: Partial<WebAccess> = {}): Promise<ServedPage> {
+  const whole: WebPorts = {
+    layout: 'plain',
+    clock: systemClock,
+    log: silentLog,
+    self: thisProcess(),
+    apiVersion: '2026-09-10',
+    version: '0.0.0-test',
+    ...ports,
+  };
+  const lakeUrl = 'file:///tmp/test-lake';
+  const guarded = { host: '127.0.0.1', readPassword: undefined, actPassword: undefined, lakeUrl, ...access };
+  const page = createLazyPage(guarded, whole.log, async () => whole);
+  const server = createServer(page.answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+    await page.close();
+  };
+  return { url: `http://${host}`, host, close, [Symbol.asyncDispose]: close };
+}
+
+/** What only a script of the page sends. */
+export const ACT_HEADERS = { 'content-type': 'application/json', 'x-vessel-export': 'act' } as const;
+
+/** Sign in; the `Cookie` header to send from then on. */
+export async function signIn(url: string, password: string, name = 'Ada'): Promise<string> {
+  const body = JSON.stringify({ name, password });
+  const answer = await fetch(`${url}/api/session`, { method: 'POST', headers: ACT_HEADERS, body });
+  if (!answer.ok) throw new Error(`signing in: ${answer.status} ${await answer.text()}`);
+  return answer.headers.getSetCookie()[0]!.split(';', 1)[0]!;
+}
