@@ -1,6 +1,7 @@
 // @ts-check
 /** The fleet: what it does now, drawn again every few seconds while somebody looks. */
 import { fill, h } from '../parts/dom.js';
+import { loadStyles } from '../parts/styles.js';
 import { signInHint } from './controls.js';
 import { holdSection } from './hold.js';
 import { backfillsSection, jobsSection } from './jobs.js';
@@ -24,7 +25,7 @@ export const fleetView = {
   title: () => 'Fleet',
   async mount(root, context) {
     const { api, signal, announce } = context;
-    await Promise.all(STYLES.map(styled));
+    await Promise.all(STYLES.map(loadStyles));
     if (signal.aborted) return;
     const soon = () => again.soon();
     const parts = {
@@ -160,13 +161,4 @@ function notesList() {
 function section(title, content) {
   const id = `fleet-${title.toLowerCase().replaceAll(' ', '-')}`;
   return h('section', { 'aria-labelledby': id }, h('h2', { id }, title), content);
-}
-
-/** Resolves when the style is there, or cannot be had. @param {string} href @returns {Promise<void>} */
-function styled(href) {
-  if (document.querySelector(`link[href="${href}"]`) !== null) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => resolve();
-    document.head.append(h('link', { rel: 'stylesheet', href, onload: done, onerror: done }));
-  });
 }
