@@ -19,7 +19,8 @@ const FORBIDDEN: Readonly<Record<string, RegExp>> = {
   'nothing is run that came as text': /\beval\s*\(|\bnew Function\b|\bset(?:Timeout|Interval)\(\s*['"`]/,
   'no style is an attribute': /setAttribute\(\s*['"]style|\bstyle:\s*['"`]|\bcssText\b/,
   'nothing of other hosts is named': /['"`](?:https?:|wss?:)?\/\/[\w.]/,
-  'other windows and frames are left alone': /\bwindow\.open\((?![^;]*'noopener')|\bpostMessage\b|['"]iframe['"]|\.opener\b/,
+  'other windows and frames are left alone':
+    /\bwindow\.open\((?![^;]*'noopener')|\bpostMessage\b|['"]iframe['"]|\.opener\b/,
   'nothing is written to a console': /\bconsole\.\w+\(/,
   'no default exports': /^export default/m,
 };
