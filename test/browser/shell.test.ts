@@ -18,8 +18,8 @@ const VIEWS = {
   coverage: `
     import { h } from '../parts/dom.js';
     export const coverageView = {
-      path: /^\\/(?:coverage\\/(?<job>[^/]+))?$/,
-      title: ({ job = 'first' }) => 'Coverage of ' + job,
+      path: /^\\/coverage\\/(?<job>[^/]+)$/,
+      title: ({ job }) => 'Coverage of ' + job,
       mount(root, { params, query, signal, navigate, session, announce }) {
         globalThis.mounted = (globalThis.mounted ?? 0) + 1;
         signal.addEventListener('abort', () => { globalThis.left = (globalThis.left ?? 0) + 1; });
@@ -118,7 +118,7 @@ describe.skipIf(browser === undefined)('the shell', () => {
   test('where looking is open, one signs in to act, and out', async () => {
     await using served = await serve({ actPassword: ACT });
     const { page, faultsOf } = await open(served.url);
-    await heading(page, 'Coverage of first');
+    await heading(page, 'Coverage of measurements');
     expect(await seen(page)).toContain('"mayAct":false');
     await page.getByRole('button', { name: 'Sign in' }).click();
     const dialog = page.getByRole('dialog', { name: 'Sign in' });
@@ -220,7 +220,7 @@ describe.skipIf(browser === undefined)('the shell', () => {
   test('light and dark are those of the system until one is chosen, which is kept', async () => {
     await using served = await serve();
     const { page, faultsOf } = await open(served.url, { colorScheme: 'dark' });
-    await heading(page, 'Coverage of first');
+    await heading(page, 'Coverage of measurements');
     const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
     expect(await ground()).toBe('rgb(18, 23, 29)');
     await page.evaluate(
@@ -233,7 +233,7 @@ describe.skipIf(browser === undefined)('the shell', () => {
     await page.waitForFunction("document.title === 'dark'");
     expect(await ground()).toBe('rgb(18, 23, 29)');
     await page.reload();
-    await heading(page, 'Coverage of first');
+    await heading(page, 'Coverage of measurements');
     expect(await ground()).toBe('rgb(18, 23, 29)');
     expect(await page.getByLabel('Colours').inputValue()).toBe('dark');
     expect(faultsOf()).toEqual([]);
@@ -267,7 +267,7 @@ describe.skipIf(browser === undefined)('the shell', () => {
       viewport: { width: 360, height: 640 },
       reducedMotion: 'reduce',
     });
-    await heading(page, 'Coverage of first');
+    await heading(page, 'Coverage of measurements');
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
     const moving = await page.evaluate(
       "[...document.querySelectorAll('*')].filter((each) => getComputedStyle(each).transitionDuration !== '0s').length",

@@ -178,15 +178,17 @@ export function paintRing(context, sight, place, isStrong) {
   context.rect(layout.left, layout.top, layout.viewWidth, layout.viewHeight);
   context.clip();
   // Around the cell, never over it: its colour is what it says. Two colours, so that it is seen on any ground.
-  for (const [colour, distance, thick] of isStrong
-    ? /** @type {const} */ ([
+  /** @type {readonly (readonly [colour: string, awayPx: number, thickPx: number])[]} */
+  const rings = isStrong
+    ? [
         [palette.css.ground, 1, 2],
         [palette.css.ring, 3, 2],
-      ])
-    : /** @type {const} */ ([[palette.css.text, 1, 1]])) {
-    const away = distance * ratio - (thick * ratio) / 2;
+      ]
+    : [[palette.css.text, 0.5, 1]];
+  for (const [colour, awayPx, thickPx] of rings) {
+    const away = awayPx * ratio;
     context.strokeStyle = colour;
-    context.lineWidth = thick * ratio;
+    context.lineWidth = thickPx * ratio;
     context.strokeRect(x - away, y - away, width + 2 * away, height + 2 * away);
   }
   context.restore();

@@ -99,16 +99,15 @@ export function nearest({ raw }, micros) {
   return time === undefined ? undefined : { time, value: values[i] ?? null };
 }
 
-/** @param {readonly Curve[]} curves @param {number} micros @returns {string} what a cursor points at */
+/** @param {readonly Curve[]} curves @param {number} micros @returns {string} what a cursor points at: its time, and the readings nearest to it */
 export function pointText(curves, micros) {
-  return curves
-    .map((curve) => {
-      const found = nearest(curve, micros);
-      const said =
-        found === undefined ? 'none' : `${valueText(found.value, curve.unit)} at ${timeText(found.time)}`;
-      return `${shownName(curve.name)}: ${said}`;
-    })
-    .join(' · ');
+  const readings = curves.map((curve) => {
+    const found = nearest(curve, micros);
+    const said =
+      found === undefined ? 'none' : `${valueText(found.value, curve.unit)} at ${timeText(found.time)}`;
+    return `${shownName(curve.name)}: ${said}`;
+  });
+  return [timeText(Math.round(micros)), ...readings].join(' · ');
 }
 
 /** Places of what lies in a span. @param {Curve} curve @param {Span} span @returns {[from: number, to: number]} */

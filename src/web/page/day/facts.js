@@ -55,6 +55,7 @@ export function receiptFacts({ receipt, date }) {
     return section('Receipt', h('p', { class: 'hint' }, 'Nothing is published of this vessel-day.'));
   const { object, source, startedAt, finishedAt } = receipt;
   const isReadings = receipt.dataset === 'measurements';
+  const isSnapshot = receipt.dataset === 'metadata';
   const selected = receipt.selectedSeries;
   const times =
     receipt.firstTimestamp === null || receipt.lastTimestamp === null
@@ -71,10 +72,17 @@ export function receiptFacts({ receipt, date }) {
           : `${counted(receipt.series)} of ${counted(selected)} selected`,
       ],
       ['First and last', times],
-      ['Proof', PROOFS[receipt.proof] ?? receipt.proof],
+      [
+        'Proof',
+        isSnapshot
+          ? 'exact: one row for every series that the source named'
+          : (PROOFS[receipt.proof] ?? receipt.proof),
+      ],
       [
         'Source',
-        source === null ? null : `${plural(source.rows, 'reading')}, asked ${momentText(source.askedAt)}`,
+        source === null
+          ? null
+          : `${isSnapshot ? plural(source.rows, 'series', 'series') : plural(source.rows, 'reading')}, asked ${momentText(source.askedAt)}`,
       ],
       ['Published', `${momentText(finishedAt)}, after ${durationText(startedAt, finishedAt)}`],
       [

@@ -52,12 +52,15 @@ export function createSeriesList(series, vessel, onPick) {
   const list = h('ul', { class: 'series-list', 'aria-label': 'Series of this day' });
   const count = h('p', { class: 'hint', role: 'status' });
 
+  /** Those that are shown are at the top. @param {DaySeries} one */
+  const placeOf = ({ id }) => (chosen.includes(id) ? chosen.indexOf(id) : chosen.length);
+
   function draw() {
     const text = search.value.trim().toLowerCase();
     const compare = ORDERS[/** @type {keyof typeof ORDERS} */ (order.value)]?.[1] ?? byName;
     const found = series
       .filter(({ id, name, unit }) => [id, name, unit].some((part) => part?.toLowerCase().includes(text)))
-      .sort(compare);
+      .sort((a, b) => placeOf(a) - placeOf(b) || compare(a, b));
     const focused = document.activeElement?.getAttribute('data-series');
     fill(list, ...found.slice(0, MOST_SHOWN).map(item));
     const more = found.length > MOST_SHOWN ? `; the first ${MOST_SHOWN} are shown` : '';
