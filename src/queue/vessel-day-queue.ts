@@ -10,6 +10,7 @@ import type { ChainableCommander, Redis } from 'ioredis';
 import type { Log, VesselDay } from '../model/index.ts';
 import { cleanMessage, formatVesselDay, silentLog } from '../model/index.ts';
 import { MAX_ATTEMPTS } from './consequence.ts';
+import type { QueueTracing } from './queue-tracing.ts';
 import type { QueuedDay, QueuedKind } from './queued-day.ts';
 import { createQueueReader } from './read-queue.ts';
 
@@ -68,13 +69,13 @@ export interface VesselDayQueue {
   known(days: readonly VesselDay[]): Promise<Set<string>>;
   /** Those of the days that are in the failed set. */
   failed(days: readonly VesselDay[]): Promise<Set<string>>;
-  /** The vessel-day as it stands in the queue; undefined where it is not there. */
-  find(day: VesselDay): Promise<FoundDay | undefined>;
   /**
    * What stands in the queue, as `formatVesselDay` writes it: of each state at most so many. Costs by the length of the
    * queue, and `known` by the number of days that are asked for.
    */
   names(mostOfEach: number): Promise<QueueNames>;
+  /** The vessel-day as it stands in the queue; undefined where it is not there. */
+  find(day: VesselDay): Promise<FoundDay | undefined>;
   /** Add vessel-days; one that is there already stays as it is. */
   add(days: readonly QueuedDay[]): Promise<void>;
   depth(): Promise<QueueDepth>;
@@ -93,10 +94,17 @@ interface QueueOptions {
   /** All keys begin with it. */
   readonly prefix: string;
   readonly log?: Log;
+  /** Absent: nothing is traced. */
+  readonly tracing?: QueueTracing | undefined;
 }
 
 /** `redis` stays the caller's to close. */
-export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOptions): VesselDayQueue {
+export function openVesselDayQueue({
+  redis,
+  prefix,
+  log = silentLog,
+  tracing,
+}: QueueOptions): VesselDayQueue {
   const bull = new Queue<QueuedDay, void, QueuedKind>(QUEUE_NAME, {
     connection: redis,
     prefix,
@@ -129,12 +137,6 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOpti
     bull,
     known: (days) => filter(days, (pipeline, id) => pipeline.exists(bull.toKey(id))),
     failed: (days) => filter(days, (pipeline, id) => pipeline.zscore(bull.toKey('failed'), id)),
-    async find(day) {
-      const id = formatVesselDay(day);
-      const [job] = (await redis.exists(bull.toKey(id))) === 1 ? await read.ofIds([id]) : [];
-      const state = job && FOUND_STATES[await bull.getJobState(id)];
-      return job && state && { queued: job.day, state };
-    },
     async names(mostOfEach) {
       const namesIn = async (states: JobType[]) => new Set(await bull.getRanges(states, 0, mostOfEach - 1));
       const [queued, failed] = await Promise.all([
@@ -143,9 +145,20 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOpti
       ]);
       return { queued, failed };
     },
+    async find(day) {
+      const id = formatVesselDay(day);
+      const [job] = (await redis.exists(bull.toKey(id))) === 1 ? await read.ofIds([id]) : [];
+      const state = job && FOUND_STATES[await bull.getJobState(id)];
+      return job && state && { queued: job.day, state };
+    },
     async add(days) {
-      for (let at = 0; at < days.length; at += CHUNK)
-        await bull.addBulk(days.slice(at, at + CHUNK).map(toJob));
+      for (let at = 0; at < days.length; at += CHUNK) {
+        const chunk = days.slice(at, at + CHUNK);
+        const send = async (carried: readonly string[]) => {
+          await bull.addBulk(chunk.map((day, index) => toJob(day, carried[index])));
+        };
+        await (tracing === undefined ? send([]) : tracing.handOn(chunk, send));
+      }
     },
     async depth() {
       const counts = await bull.getJobCounts(...QUEUE_STATES);
@@ -174,11 +187,16 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOpti
   };
 }
 
-function toJob(data: QueuedDay) {
+/** `trace`: what goes with it, for whoever takes it. */
+function toJob(data: QueuedDay, trace?: string) {
   const priority = PRIORITY[data.kind];
   return {
     name: data.kind,
     data,
-    opts: { jobId: formatVesselDay(data), ...(priority === undefined ? {} : { priority }) },
+    opts: {
+      jobId: formatVesselDay(data),
+      ...(priority === undefined ? {} : { priority }),
+      ...(trace === undefined ? {} : { telemetry: { metadata: trace } }),
+    },
   };
 }
