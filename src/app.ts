@@ -2,6 +2,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { Config } from './config/config.ts';
+import { tracingSettings } from './config/tracing-settings.ts';
 import type { Encoder } from './encode/index.ts';
 import { createEncoder, encoderThreadsFor, SMALL_ROW_GROUP_ROWS } from './encode/index.ts';
 import type { ExportPorts } from './export/ports.ts';
@@ -9,7 +10,6 @@ import type { ClientOptions, QueryClient } from './fetch/client.ts';
 import { createQueryClient } from './fetch/client.ts';
 import { createConcurrencyLimit } from './fetch/concurrency-limit.ts';
 import { createRateLimit } from './fetch/rate-limit.ts';
-import { readTraceContext } from './fetch/trace.ts';
 import { withIndexJournal } from './lake/index-journal.ts';
 import { createLakeTables } from './lake/lake-tables.ts';
 import { createLastPublished } from './lake/last-published.ts';
@@ -17,12 +17,15 @@ import { createLakeLayout } from './lake/layout.ts';
 import type { OnStep } from './lake/publish.ts';
 import type { Clock, ConcurrencyLimit, FormatSizes, Log, RateLimit } from './model/index.ts';
 import { FORMAT_SIZES, systemClock } from './model/index.ts';
+import { readTraceContext } from './model/trace-context.ts';
+import { noTracing } from './model/tracing.ts';
 import { createSliceLengths } from './plan/slice-length.ts';
 import { SLICE_TARGET_ROWS } from './plan/time-slices.ts';
 import { thisProcess } from './process/process-id.ts';
 import type { RedisConnection } from './redis/connection.ts';
 import { openStore } from './store/open-store.ts';
 import type { ObjectStore } from './store/store.ts';
+import type { OpenTracing } from './tracing/open-tracing.ts';
 import { readVersion } from './version.ts';
 
 export interface App {
@@ -35,6 +38,8 @@ export interface App {
   readonly ports: ExportPorts;
   /** Where REDIS_URL is set. */
   readonly redis: RedisConnection | undefined;
+  /** Where vessel-days are traced. */
+  readonly openQueueTracing?: OpenTracing['openQueueTracing'] | undefined;
   close(): Promise<void>;
 }
 
@@ -53,6 +58,8 @@ export interface AppOverrides {
   readonly redisNow?: string;
   /** Wait for a service that was never reached, as processes do that nobody watches. */
   readonly waitForService?: boolean;
+  /** Whatever the settings say: a program that imports us has traces of its own, which ours would take over. */
+  readonly isUntraced?: boolean;
 }
 
 /** Open everything an export needs; nothing is asked of service or lake yet. */
@@ -64,15 +71,22 @@ export async function openApp(
 ): Promise<App> {
   const { settings } = config;
   const clock = overrides.clock ?? systemClock;
-  const opened = await openStore(settings.LAKE_URL, env);
-  const store = withIndexJournal(overrides.wrapStore?.(opened) ?? opened, log);
-  const service = await openClient(settings, env, log, overrides).catch(async (error) => {
+  const tracing = await openTracesOf(config, env, log, overrides);
+  const opened = await openStore(settings.LAKE_URL, env).catch(async (error) => {
+    await tracing?.close();
+    throw error;
+  });
+  const wrapped = overrides.wrapStore?.(opened) ?? opened;
+  const store = withIndexJournal(tracing?.traceStore(wrapped) ?? wrapped, log);
+  const service = await openClient(settings, env, log, overrides, tracing).catch(async (error) => {
     await store.close();
+    await tracing?.close();
     throw error;
   });
   const { client, concurrencyLimit, redis } = service;
   const threads = overrides.encoderThreads ?? encoderThreadsFor(availableParallelism());
-  const encoder = createEncoder({ threads, smallRows: SMALL_ROW_GROUP_ROWS });
+  const ownEncoder = createEncoder({ threads, smallRows: SMALL_ROW_GROUP_ROWS });
+  const encoder = tracing?.traceEncoder(ownEncoder) ?? ownEncoder;
   const tables = createLakeTables({ store, clock, log });
   const ports: ExportPorts = {
     store,
@@ -90,6 +104,7 @@ export async function openApp(
     sizes: overrides.sizes ?? FORMAT_SIZES,
     sliceTargetRows: overrides.sliceTargetRows ?? SLICE_TARGET_ROWS,
     sliceLengths: createSliceLengths(clock),
+    tracing: tracing?.spans ?? noTracing,
     onStep: overrides.onStep ?? (() => {}),
   };
   return {
@@ -100,13 +115,30 @@ export async function openApp(
     encoder,
     ports,
     redis,
+    openQueueTracing: tracing?.openQueueTracing,
     async close() {
       await tables.close();
       await encoder.close();
       await service.close();
       await store.close();
+      // What is sent last is what ended last.
+      await tracing?.close();
     },
   };
+}
+
+/** Traces, where the settings ask for them; nothing of them is loaded where they do not. */
+async function openTracesOf(
+  { settings }: Config,
+  env: NodeJS.ProcessEnv,
+  log: Log,
+  { isUntraced = false }: AppOverrides,
+): Promise<OpenTracing | undefined> {
+  const wanted = isUntraced ? undefined : tracingSettings(settings);
+  if (wanted === undefined) return undefined;
+  const { openTracing } = await import('./tracing/open-tracing.ts');
+  const origins = [settings.QUERY_BASE_URL, settings.QUERY_AUTH_URL].map((url) => new URL(url).origin);
+  return openTracing({ settings: wanted, env, log, version: readVersion(), origins });
 }
 
 /** What is needed to ask the service. */
@@ -118,6 +150,7 @@ export async function openClient(
   env: NodeJS.ProcessEnv,
   log: Log,
   overrides: AppOverrides = {},
+  tracing?: OpenTracing,
 ): Promise<Pick<App, 'client' | 'concurrencyLimit' | 'redis' | 'close'>> {
   const clock = overrides.clock ?? systemClock;
   const limits = await openLimits(settings, clock, log, overrides.redisNow);
@@ -134,7 +167,8 @@ export async function openClient(
     random: Math.random,
     log,
     failFast: overrides.waitForService !== true,
-    trace: readTraceContext(env),
+    // One owner of the header: where spans are gathered, each request is sent as its own.
+    trace: tracing === undefined ? readTraceContext(env) : undefined,
     ...(overrides.clientLimits === undefined ? {} : { limits: overrides.clientLimits }),
     ...(overrides.onRequest === undefined ? {} : { onRequest: overrides.onRequest }),
   });

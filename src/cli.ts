@@ -225,8 +225,8 @@ function withSettings(
   // Nothing is said in the middle of somebody's typing.
   if (row.hidden === true) return context;
   const { env, envFile } = withEnvFile(context.env, path);
-  // The SDK of the store reads these by itself; nothing else of a file becomes known to the whole process.
-  for (const name of envFile?.names ?? []) if (name.startsWith('AWS_')) process.env[name] = env[name];
+  // The libraries of store and traces read these by themselves; nothing else of a file becomes known to the whole process.
+  for (const name of envFile?.names ?? []) if (/^(AWS|OTEL)_/.test(name)) process.env[name] = env[name];
   if (row.tellsOfEnvFile !== true && !['error', 'silent'].includes(env.LOG_LEVEL ?? ''))
     for (const warning of envFile?.warnings ?? [])
       (log ?? commandLog({ env, stderr: context.stderr }, 'warn')).warn({}, warning);

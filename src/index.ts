@@ -12,11 +12,11 @@ import type { Environment } from './config/environment.ts';
 import { CancelledError, ConfigError } from './errors.ts';
 import type { VesselTrouble } from './export/job-vessels.ts';
 import type { QueryClient } from './fetch/client.ts';
-import { readTraceContext } from './fetch/trace.ts';
 import { readReceipt } from './lake/ledger.ts';
 import { createLog } from './log.ts';
 import type { Job, Log, Receipt } from './model/index.ts';
 import { isDate, silentLog, systemClock, VESSEL_ID } from './model/index.ts';
+import { readTraceContext } from './model/trace-context.ts';
 import { thisProcess } from './process/process-id.ts';
 import type { DayResult } from './run/perform-task.ts';
 import { exportJobs } from './run/run-jobs.ts';
@@ -216,7 +216,7 @@ async function openLake(options: VesselDayOptions): Promise<OpenedLake> {
 
 async function openWithService(options: VesselDayOptions): Promise<OpenedLake & { readonly app: App }> {
   const prepared = prepare(options, loadConfig);
-  const app = await openApp(prepared.config, options.env, prepared.log);
+  const app = await openApp(prepared.config, options.env, prepared.log, { isUntraced: true });
   return { ...prepared, app, store: app.store, client: app.client, close: () => app.close() };
 }
 

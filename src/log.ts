@@ -11,7 +11,7 @@ interface LogOptions {
   readonly readable: boolean;
   /** Takes whole lines. */
   readonly write: (line: string) => void;
-  /** Of the trace that the process works for. */
+  /** Of the trace that the process works for, where what is being done has no other. */
   readonly traceId?: string | undefined;
 }
 
@@ -21,14 +21,13 @@ interface LogOptions {
  */
 export function createLog(options: LogOptions): Log {
   const write = options.readable ? (line: string) => options.write(readableLine(line)) : options.write;
+  const ofProcess = options.traceId === undefined ? {} : { traceId: options.traceId };
   const logger = pino(
     {
       level: options.level,
-      base: {
-        worker: `${hostname()}:${process.pid}`,
-        ...(options.traceId !== undefined && { traceId: options.traceId }),
-      },
-      mixin: currentLogFields,
+      base: { worker: `${hostname()}:${process.pid}` },
+      // A vessel-day may have a trace of its own.
+      mixin: () => ({ ...ofProcess, ...currentLogFields() }),
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       hooks: {

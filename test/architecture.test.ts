@@ -52,11 +52,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   monitoring: [],
   web: [
     ...['app.ts', 'catalogue', 'concurrency.ts', 'config', 'fleet', 'lake', 'logins.ts', 'plan', 'process'],
-    ...['queue', 'reconcile', 'redis', 'run', 'status', 'store', 'table'],
+    ...['queue', 'reconcile', 'redis', 'run', 'status', 'store', 'table', 'terminal'],
   ],
   notify: ['lake', 'store'],
+  tracing: ['config', 'encode', 'queue', 'store'],
   'app.ts': [
-    ...['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store', 'version.ts'],
+    ...['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store', 'tracing'],
+    'version.ts',
   ],
   fleet: [
     ...['app.ts', 'config', 'concurrency.ts', 'monitoring', 'notify', 'queue', 'redis'],
@@ -103,7 +105,13 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@duckdb/node-api': ['duckdb', 'service', 'verify', 'sql', 'commands/demo-query.ts'],
   hyparquet: ['encode', 'table', 'verify', 'service', 'web'],
   'hyparquet-writer': ['encode', 'table', 'verify', 'service'],
-  bullmq: ['queue'],
+  '@opentelemetry/api': ['tracing'],
+  '@opentelemetry/exporter-trace-otlp-proto': ['tracing'],
+  '@opentelemetry/instrumentation-undici': ['tracing'],
+  '@opentelemetry/resources': ['tracing'],
+  '@opentelemetry/sdk-trace-node': ['tracing'],
+  bullmq: ['queue', 'tracing'],
+  'bullmq-otel': ['tracing'],
   commander: ['cli.ts'],
   'cron-parser': ['plan'],
   fastify: ['service', 'monitoring', 'web'],
@@ -115,7 +123,15 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['fetch'],
   uplot: ['web'],
   yaml: ['config'],
-  zod: ['config', 'queue', 'redis/fleet-shapes.ts', 'service', 'commands/results.ts', 'commands/service.ts'],
+  zod: [
+    'config',
+    'queue',
+    'redis/fleet-shapes.ts',
+    'service',
+    'web',
+    'commands/results.ts',
+    'commands/service.ts',
+  ],
 };
 
 function filesBelow(folder: string): string[] {
@@ -259,7 +275,7 @@ const GUARDED_WAYS: Readonly<Record<string, { readonly way: RegExp; readonly own
     way: /\bJSON\.parse\(/,
     owners: [
       ...['lake/json.ts', 'lake/index-columns.ts', 'lake/index-lines.ts', 'sql/read-only.ts'],
-      ...['queue/queued-day.ts', 'queue/hold.ts'],
+      ...['queue/queued-day.ts', 'queue/hold.ts', 'tracing/queue-telemetry.ts'],
       ...['table/actions.ts', 'table/schema.ts', 'table/table-log.ts'],
       ...['redis/shared-limit.ts', 'redis/shared-concurrency-limit.ts', 'redis/fleet-shapes.ts'],
     ],

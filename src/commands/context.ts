@@ -1,7 +1,7 @@
 import type { EnvFile } from '../config/environment.ts';
-import { readTraceContext } from '../fetch/trace.ts';
 import { createLog } from '../log.ts';
 import type { Log } from '../model/index.ts';
+import { readTraceContext } from '../model/trace-context.ts';
 import type { Screen } from '../terminal/screen.ts';
 import { paint, writeText } from '../terminal/screen.ts';
 

@@ -150,7 +150,10 @@ function plainHttpFaults(
 }
 
 /** Secrets that are no settings of ours. */
-const OTHER_SECRETS: readonly string[] = ['AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
+const OTHER_SECRETS: readonly string[] = [
+  ...['AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
+  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+];
 
 /** Is the value of a variable one, or does it have one in it? */
 export function holdsSecret(name: string, value: string): boolean {

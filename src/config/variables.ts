@@ -42,6 +42,35 @@ const serviceUrl = z
   .refine((href) => href !== undefined)
   .transform((href) => href!);
 
+/** Where spans are sent: an address, with a password or without. */
+const collectorUrl = z.string().refine((text) => readWebAddress(text) !== undefined);
+
+/** `name=value,name=value`, percent-encoded, as OpenTelemetry has it. */
+const headerList = z.string().transform((text, issues): readonly (readonly [string, string])[] => {
+  const pairs = text.split(',').map((pair) => {
+    const [name = '', ...value] = pair.split('=');
+    return [name.trim(), decoded(value.join('=').trim())] as const;
+  });
+  if (pairs.every(([name, value]) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\x20-\x7e]+$/.test(value)))
+    return pairs;
+  issues.addIssue('no list of headers');
+  return z.NEVER;
+});
+
+/** '' where it is not encoded right. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}
+
+const SAMPLERS = [
+  ...(['always_on', 'always_off', 'traceidratio'] as const),
+  ...(['parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio'] as const),
+] as const;
+
 /** Part of the names of keys in Redis. */
 const redisName = z.string().regex(/^[\w.-]{1,64}$/);
 
@@ -226,6 +255,64 @@ export const VARIABLES = [
     rule: 'a whole number',
     schema: wholeNumber(0),
     fallback: () => '20',
+  },
+  {
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    meaning: 'collector that traces are sent to, by OTLP over http/protobuf (/v1/traces is added)',
+    rule: 'an http(s) URL such as http://collector:4318, or not set: nothing is traced',
+    schema: collectorUrl,
+    optional: true,
+  },
+  {
+    name: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    meaning: 'the same as a whole address, to which nothing is added',
+    rule: 'an http(s) URL such as http://collector:4318/v1/traces',
+    schema: collectorUrl,
+    optional: true,
+  },
+  {
+    name: 'OTEL_EXPORTER_OTLP_HEADERS',
+    meaning: 'headers that are sent along with traces, such as a key',
+    rule: 'name=value, several with commas between, values percent-encoded',
+    schema: headerList,
+    secret: true,
+    fromFile: true,
+    optional: true,
+  },
+  {
+    name: 'OTEL_SERVICE_NAME',
+    meaning: 'what these processes are called in traces (not set: vessel-export)',
+    rule: 'not empty',
+    schema: z.string().min(1),
+    optional: true,
+  },
+  {
+    name: 'OTEL_RESOURCE_ATTRIBUTES',
+    meaning: 'what else traces say of these processes',
+    rule: 'name=value, several with commas between',
+    schema: z.string().regex(/^[^=,]+=[^,]*(,[^=,]+=[^,]*)*$/),
+    optional: true,
+  },
+  {
+    name: 'OTEL_TRACES_SAMPLER',
+    meaning: 'which vessel-days are traced (not set: all, or as who began the trace has it)',
+    rule: `one of ${SAMPLERS.join(', ')}`,
+    schema: z.enum(SAMPLERS),
+    optional: true,
+  },
+  {
+    name: 'OTEL_TRACES_SAMPLER_ARG',
+    meaning: 'share of them, for traceidratio',
+    rule: 'a number from 0 to 1',
+    schema: z.string().regex(/^(0(\.\d+)?|1(\.0+)?)$/),
+    optional: true,
+  },
+  {
+    name: 'OTEL_SDK_DISABLED',
+    meaning: 'no traces, whatever else is set',
+    rule: '0 or 1',
+    schema: flag,
+    fallback: () => '0',
   },
   {
     name: 'JOBS_DIR',

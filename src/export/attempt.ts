@@ -67,9 +67,19 @@ export async function attemptDay(
   resume: ResumePoint | undefined,
   signal: AbortSignal,
 ): Promise<SealedDay> {
-  const attempt = await beginAttempt(ports, task, claim, published, resume, signal);
+  const counted = await ports.tracing.span('count', {}, async (span) => {
+    const attempt = await beginAttempt(ports, task, claim, published, resume, signal);
+    const { guard, source } = await countDay(attempt, published);
+    span.set({
+      'vessel_export.series': attempt.series.idOf.size,
+      'vessel_export.source_rows': source?.counts.total(),
+    });
+    return { attempt, guard, source };
+  });
+  const { attempt } = counted;
+  // Until here nothing was uploaded that is not in a checkpoint.
   try {
-    return await finishAttempt(attempt, published, resume);
+    return await finishAttempt(counted, resume);
   } catch (error) {
     // What no claim names nobody goes on with. The first error is the one to report.
     if (!claim.hasProgress) await attempt.parts.abort().catch(() => {});
@@ -77,37 +87,67 @@ export async function attemptDay(
   }
 }
 
-async function finishAttempt(
-  attempt: DayAttempt,
-  published: Receipt | undefined,
-  resume: ResumePoint | undefined,
-): Promise<SealedDay> {
-  const { ports, task, claim } = attempt;
+/** What the source counts of the day, and the guard that it has passed. */
+interface CountedDay {
+  readonly guard: ShrinkGuard;
+  /** Undefined: the job does not ask. */
+  readonly source: SourceCounts | undefined;
+}
+
+type ShrinkGuard = (counts: DayCounts, source: SourceCounts | undefined) => void;
+
+async function countDay(attempt: DayAttempt, published: Receipt | undefined): Promise<CountedDay> {
+  const { ports, task } = attempt;
   const guard = await openShrinkGuard(attempt, published);
   const source = task.job.verify === 'off' ? undefined : await askSource(attempt);
   if (source !== undefined) guard(source.counts, source);
   ports.encoder.prepare(task.job.dataset === 'measurements' ? source?.counts.total() : undefined);
   await ports.onStep('counted');
-  await fetchAll(attempt, source, resume?.checkpoint.cursorMicros);
+  return { guard, source };
+}
+
+async function finishAttempt(
+  { attempt, guard, source }: CountedDay & { readonly attempt: DayAttempt },
+  resume: ResumePoint | undefined,
+): Promise<SealedDay> {
+  const { ports, claim, tally, counts } = attempt;
+  const { span: within } = ports.tracing;
+  await within('fetch', {}, async (span) => {
+    await fetchAll(attempt, source, resume?.checkpoint.cursorMicros);
+    span.set({ 'vessel_export.pages': tally.slices, 'vessel_export.rows': counts.total() });
+  });
   await ports.onStep('fetched');
-  const proven = await verifyCounts(attempt, attempt.counts, source);
+  const proven = await within('verify', {}, () => verifyDay(attempt, guard, source));
+  return await within('seal', {}, async () => {
+    const sealed = await sealDay(attempt, proven);
+    await claim.writeSealed(sealed);
+    await ports.onStep('sealed');
+    return sealed;
+  });
+}
+
+/** Step 7, and the last look whether the day may be published at all. */
+async function verifyDay(
+  attempt: DayAttempt,
+  guard: ShrinkGuard,
+  source: SourceCounts | undefined,
+): Promise<SourceCounts | undefined> {
+  const { ports, task, counts } = attempt;
+  const proven = await verifyCounts(attempt, counts, source);
   // Measurements have been asked for over the whole day; for statistics only counts have.
   if (proven?.counts.total() === 0 && task.job.dataset === 'statistics')
     await confirmEmpty(attempt.context, attempt.series);
-  guard(attempt.counts, proven);
+  guard(counts, proven);
   await ports.onStep('verified');
   checkDue(ports, task.job, task.day.date);
-  const sealed = await sealDay(attempt, proven);
-  await claim.writeSealed(sealed);
-  await ports.onStep('sealed');
-  return sealed;
+  return proven;
 }
 
 /** Refuses counts that are less than the published day's, by series where its detail is at hand. */
 async function openShrinkGuard(
   { claim, task, series }: DayAttempt,
   published: Receipt | undefined,
-): Promise<(counts: DayCounts, source: SourceCounts | undefined) => void> {
+): Promise<ShrinkGuard> {
   if (published === undefined || task.allowShrink) return () => {};
   const detail = await claim.readDetail(published);
   const guarded = {

@@ -49,8 +49,11 @@ export async function exportVesselDay(
   const layout = await ports.layout.settle();
   const table = layout === 'plain' ? undefined : await ports.tables.open(tableContent(task.job));
   const onClaimed = () => ports.layout.confirm(layout);
-  const { claim, inheritance } = await takeClaim({ ...ports, table }, task.day, { ...task, onClaimed });
+  const { claim, inheritance } = await ports.tracing.span('claim', {}, () =>
+    takeClaim({ ...ports, table }, task.day, { ...task, onClaimed }),
+  );
   addLogFields({ epoch: claim.epoch });
+  task.onEpoch?.(claim.epoch);
   await ports.onStep('claimed');
   claim.startHeartbeat();
   try {
@@ -122,7 +125,9 @@ async function publishInherited(
 ): Promise<Receipt | undefined> {
   await claim.inherit({ checkpoint: null, sealed });
   try {
-    return await publishSealed(publishPorts(ports, task), claim, sealed, { isInherited: true });
+    return await ports.tracing.span('publish', { 'vessel_export.inherited': true }, () =>
+      publishSealed(publishPorts(ports, task), claim, sealed, { isInherited: true }),
+    );
   } catch (error) {
     if (!(error instanceof CommitFailedError)) throw error;
     ports.log.warn({ vesselDay: formatVesselDay(claim.day) }, 'sealed upload is lost: starting clean');
@@ -159,7 +164,9 @@ async function exportReadings(
     if (from === undefined) await claim.startClean();
     try {
       const sealed = await attemptDay(ports, task, claim, published, from, signal);
-      const written = await publishSealed(publishPorts(ports, task), claim, sealed);
+      const written = await ports.tracing.span('publish', {}, () =>
+        publishSealed(publishPorts(ports, task), claim, sealed),
+      );
       return { status: 'published', receipt: written, resumed: from !== undefined };
     } catch (error) {
       if (!isMendedByCleanStart(error) || cleanStarts === 1 || signal.aborted) throw error;

@@ -34,7 +34,7 @@ export async function takeSnapshot(
   const { job, day } = task;
   const context = createSourceContext(ports, job, day, signal);
   const { stats } = context;
-  const series = await describeSeries(context);
+  const series = await ports.tracing.span('count', {}, () => describeSeries(context));
   checkDue(ports, job, day.date);
   await ports.onStep('counted');
   const askedAt = new Date(ports.clock.nowMs()).toISOString();
@@ -82,11 +82,10 @@ export async function takeSnapshot(
   };
   await claim.writeSealed(sealed);
   await ports.onStep('sealed');
-  return {
-    status: 'published',
-    receipt: await publishSealed(publishPorts(ports, task), claim, sealed),
-    resumed: false,
-  };
+  const receipt = await ports.tracing.span('publish', {}, () =>
+    publishSealed(publishPorts(ports, task), claim, sealed),
+  );
+  return { status: 'published', receipt, resumed: false };
 }
 
 /** The same data gives the same bytes, so equal digests mean an equal snapshot. */

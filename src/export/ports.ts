@@ -16,6 +16,7 @@ import type {
   Receipt,
   VesselDay,
 } from '../model/index.ts';
+import type { Tracing } from '../model/tracing.ts';
 import type { SliceLengths } from '../plan/slice-length.ts';
 import type { ObjectStore } from '../store/store.ts';
 
@@ -42,6 +43,7 @@ export interface ExportPorts {
   readonly sliceTargetRows: number;
   /** What vessel-days tell each other of the length of slices. */
   readonly sliceLengths: SliceLengths;
+  readonly tracing: Tracing;
   /** Called after each step of the crash table by its name; tests stop the process there. */
   readonly onStep: OnStep;
 }
@@ -66,6 +68,8 @@ export interface ExportTask {
   /** Why the day is not to be attempted: thrown, and noted, unless it turns out to be done or sealed. */
   readonly giveUp?: VesselExportError;
   readonly onProgress?: (progress: Progress) => void;
+  /** Told the epoch of the attempt once the vessel-day is claimed. */
+  readonly onEpoch?: (epoch: number) => void;
   /** Told when all work is done but a commit that other vessel-days join: the next one may begin. */
   readonly onWaiting?: () => void;
 }

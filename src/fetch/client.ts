@@ -23,6 +23,7 @@ import {
   silentLog,
 } from '../model/ports.ts';
 import type { ApiVersion, QueryRequest, QueryResponse } from '../model/query.ts';
+import type { TraceContext } from '../model/trace-context.ts';
 import { addressOf, describeRequest } from './address.ts';
 import { withConcurrencyLimit } from './concurrency-limit.ts';
 import { type DeadlineLimits, withDeadline } from './deadline.ts';
@@ -43,7 +44,7 @@ import { createServerClock, withServerClock } from './server-clock.ts';
 import { doubted, readAnswerError } from './status.ts';
 import { withToken, withTokenAtHand } from './token.ts';
 import { createTokenSource } from './token-source.ts';
-import { idHeaders, nameRequest, type TraceContext } from './trace.ts';
+import { idHeaders, nameRequest } from './trace.ts';
 import { createTransport } from './transport.ts';
 import { versionOf, withVersion } from './version.ts';
 
@@ -87,7 +88,10 @@ export interface ClientOptions {
    * people want it who have just typed its address. Without it, as on every other failure, by the retry table.
    */
   readonly failFast?: boolean;
-  /** A trace that somebody began: every request is a span of it. */
+  /**
+   * A trace that somebody began: every request names itself as a span of it. Undefined too where spans are gathered: then
+   * whoever gathers them names them.
+   */
   readonly trace?: TraceContext | undefined;
 }
 

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { FatalError, HttpStatusError, messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/ports.ts';
+import type { TraceContext } from '../model/trace-context.ts';
 import { type Answer, abortable, type Exchange } from './exchange.ts';
 import { readAnswerError } from './status.ts';
-import { idHeaders, nameRequest, type TraceContext } from './trace.ts';
+import { idHeaders, nameRequest } from './trace.ts';
 
 /** A bearer token and what is known of it. */
 export interface AccessToken {

@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts';
 import { ConfigError } from '../errors.ts';
 import { createLedgerView } from '../lake/ledger-view.ts';
 import type { Log } from '../model/index.ts';
+import type { QueueTracing } from '../queue/queue-tracing.ts';
 import type { VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { RedisConnection } from '../redis/connection.ts';
@@ -18,6 +19,8 @@ export interface Fleet {
   /** All keys begin with it. */
   readonly prefix: string;
   readonly queue: VesselDayQueue;
+  /** Where vessel-days are traced. */
+  readonly tracing: QueueTracing | undefined;
   readonly planning: PlanningPorts;
   close(): Promise<void>;
 }
@@ -39,7 +42,8 @@ export async function openFleet(
   const connection = app.redis!;
   const redis = connection.openForQueue();
   const prefix = config.settings.REDIS_PREFIX;
-  const queue = openVesselDayQueue({ redis, prefix, log });
+  const tracing = await app.openQueueTracing?.();
+  const queue = openVesselDayQueue({ redis, prefix, log, tracing });
   const planning = { ports: app.ports, queue, ledger: createLedgerView(app.store), log };
-  return { app, connection, redis, prefix, queue, planning, close: () => app.close() };
+  return { app, connection, redis, prefix, queue, tracing, planning, close: () => app.close() };
 }

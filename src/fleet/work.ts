@@ -44,7 +44,7 @@ export function startWork(
   times: WorkTimes = {},
   news?: FleetNews,
 ): Work {
-  const { app, redis, prefix, queue } = fleet;
+  const { app, redis, prefix, queue, tracing } = fleet;
   const ports = measurePorts(app.ports, metrics);
   const performDay = createPerformDay(ports, config.jobs);
   const jobNames = new Set(config.jobs.map(({ name }) => name));
@@ -81,6 +81,7 @@ export function startWork(
     clock: ports.clock,
     random: Math.random,
     log,
+    tracing,
     perform,
     onTrouble,
     onFault: (error) => hold.onFault(error),

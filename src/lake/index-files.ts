@@ -77,8 +77,9 @@ async function openIndex<M extends IndexedMember>(
     if (!key.endsWith('.ndjson.gz')) return await unpackIndex(job, bytes, members);
     const rows = (await readIndexLines(job, bytes)).sort(inOrder);
     const ranges = rangesByDate(
-      rows.map(({ date }) => date),
-      rows.map(({ vessel }) => vessel),
+      rows.length,
+      (at) => rows[at]!.date,
+      (at) => rows[at]!.vessel,
     );
     return {
       receipts: rows.length,

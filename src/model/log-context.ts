@@ -9,6 +9,7 @@ interface LogFields {
   vesselDay?: string;
   epoch?: number;
   requestId?: string;
+  traceId?: string;
 }
 
 const storage = new AsyncLocalStorage<LogFields>();

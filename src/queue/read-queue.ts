@@ -57,12 +57,17 @@ interface ReadJob {
   readonly failedReason: string;
 }
 
-type QueueReader = (states: JobType[]) => Promise<ReadJob[]>;
+interface QueueReader {
+  /** The vessel-days in some states. Throws what Redis throws. */
+  inStates(states: JobType[]): Promise<ReadJob[]>;
+  /** Those that stand under some ids, and are vessel-days. Throws what Redis throws. */
+  ofIds(ids: readonly string[]): Promise<ReadJob[]>;
+}
 
-/** The vessel-days in some states. Throws what Redis throws. */
 export function createQueueReader(redis: Redis, bull: Queue, log: Log): QueueReader {
-  return async (states) => {
-    const ids = await bull.getRanges(states, 0, -1);
+  return { inStates: async (states) => ofIds(await bull.getRanges(states, 0, -1)), ofIds };
+
+  async function ofIds(ids: readonly string[]): Promise<ReadJob[]> {
     const jobs: ReadJob[] = [];
     for (let at = 0; at < ids.length; at += CHUNK) {
       for (const { id, data, failedReason } of await readTexts(ids.slice(at, at + CHUNK))) {
@@ -72,7 +77,7 @@ export function createQueueReader(redis: Redis, bull: Queue, log: Log): QueueRea
       }
     }
     return jobs;
-  };
+  }
 
   /** Data and reasons, as far as they are there and not too long. */
   async function readTexts(ids: readonly string[]) {

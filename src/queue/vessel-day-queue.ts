@@ -10,6 +10,7 @@ import type { ChainableCommander, Redis } from 'ioredis';
 import type { Log, VesselDay } from '../model/index.ts';
 import { cleanMessage, formatVesselDay, silentLog } from '../model/index.ts';
 import { MAX_ATTEMPTS } from './consequence.ts';
+import type { QueueTracing } from './queue-tracing.ts';
 import type { QueuedDay, QueuedKind } from './queued-day.ts';
 import { createQueueReader } from './read-queue.ts';
 
@@ -25,6 +26,13 @@ export interface DeadLetter {
   readonly mayPass: boolean;
 }
 
+/** A vessel-day of the queue. */
+interface FoundDay {
+  readonly queued: QueuedDay;
+  /** `waiting`: its turn comes; `delayed`: it waits for a time; `failed`: in the failed set. */
+  readonly state: 'waiting' | 'delayed' | 'active' | 'failed';
+}
+
 const QUEUE_STATES = ['waiting', 'prioritized', 'active', 'delayed', 'failed'] as const;
 type QueueDepth = Readonly<Record<(typeof QUEUE_STATES)[number], number>>;
 
@@ -33,6 +41,15 @@ export const PRIORITY: Readonly<Record<QueuedKind, number | undefined>> = {
   nightly: undefined,
   reconcile: 50,
   backfill: 100,
+};
+
+/** What BullMQ calls them; others are of jobs that are about to leave. */
+const FOUND_STATES: Readonly<Record<string, FoundDay['state']>> = {
+  waiting: 'waiting',
+  prioritized: 'waiting',
+  delayed: 'delayed',
+  active: 'active',
+  failed: 'failed',
 };
 
 export const QUEUE_NAME = 'vessel-days';
@@ -57,6 +74,8 @@ export interface VesselDayQueue {
    * queue, and `known` by the number of days that are asked for.
    */
   names(mostOfEach: number): Promise<QueueNames>;
+  /** The vessel-day as it stands in the queue; undefined where it is not there. */
+  find(day: VesselDay): Promise<FoundDay | undefined>;
   /** Add vessel-days; one that is there already stays as it is. */
   add(days: readonly QueuedDay[]): Promise<void>;
   depth(): Promise<QueueDepth>;
@@ -75,10 +94,17 @@ interface QueueOptions {
   /** All keys begin with it. */
   readonly prefix: string;
   readonly log?: Log;
+  /** Absent: nothing is traced. */
+  readonly tracing?: QueueTracing | undefined;
 }
 
 /** `redis` stays the caller's to close. */
-export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOptions): VesselDayQueue {
+export function openVesselDayQueue({
+  redis,
+  prefix,
+  log = silentLog,
+  tracing,
+}: QueueOptions): VesselDayQueue {
   const bull = new Queue<QueuedDay, void, QueuedKind>(QUEUE_NAME, {
     connection: redis,
     prefix,
@@ -119,16 +145,27 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOpti
       ]);
       return { queued, failed };
     },
+    async find(day) {
+      const id = formatVesselDay(day);
+      const [job] = (await redis.exists(bull.toKey(id))) === 1 ? await read.ofIds([id]) : [];
+      const state = job && FOUND_STATES[await bull.getJobState(id)];
+      return job && state && { queued: job.day, state };
+    },
     async add(days) {
-      for (let at = 0; at < days.length; at += CHUNK)
-        await bull.addBulk(days.slice(at, at + CHUNK).map(toJob));
+      for (let at = 0; at < days.length; at += CHUNK) {
+        const chunk = days.slice(at, at + CHUNK);
+        const send = async (carried: readonly string[]) => {
+          await bull.addBulk(chunk.map((day, index) => toJob(day, carried[index])));
+        };
+        await (tracing === undefined ? send([]) : tracing.handOn(chunk, send));
+      }
     },
     async depth() {
       const counts = await bull.getJobCounts(...QUEUE_STATES);
       return Object.fromEntries(QUEUE_STATES.map((state) => [state, counts[state] ?? 0])) as QueueDepth;
     },
     async deadLetters() {
-      const failed = await read(['failed']);
+      const failed = await read.inStates(['failed']);
       return failed.map(({ day: queued, failedReason }) => {
         const { job, vessel, date, failure: ours, mayPass = ours === undefined } = queued;
         // BullMQ fails a job by itself whose workers died too often: that says nothing of the vessel-day.
@@ -141,7 +178,7 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOpti
     },
     async withdraw(matches) {
       let withdrawn = 0;
-      for (const { day } of await read(['wait', 'prioritized', 'delayed']))
+      for (const { day } of await read.inStates(['wait', 'prioritized', 'delayed']))
         if (matches(day) && (await bull.remove(formatVesselDay(day))) === 1) withdrawn++;
       return withdrawn;
     },
@@ -150,11 +187,16 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog }: QueueOpti
   };
 }
 
-function toJob(data: QueuedDay) {
+/** `trace`: what goes with it, for whoever takes it. */
+function toJob(data: QueuedDay, trace?: string) {
   const priority = PRIORITY[data.kind];
   return {
     name: data.kind,
     data,
-    opts: { jobId: formatVesselDay(data), ...(priority === undefined ? {} : { priority }) },
+    opts: {
+      jobId: formatVesselDay(data),
+      ...(priority === undefined ? {} : { priority }),
+      ...(trace === undefined ? {} : { telemetry: { metadata: trace } }),
+    },
   };
 }

@@ -19,6 +19,7 @@ import { withinVesselDay } from '../model/log-context.ts';
 import type { Consequence } from './consequence.ts';
 import { backoffMs, consequenceOf, MAX_ATTEMPTS } from './consequence.ts';
 import { createLoneTurn } from './lone-turn.ts';
+import type { QueueTracing } from './queue-tracing.ts';
 import type { QueuedDay } from './queued-day.ts';
 import { readQueuedDay } from './queued-day.ts';
 import { NOT_A_DAY } from './read-queue.ts';
@@ -67,6 +68,8 @@ export interface WorkerOptions {
   readonly random: Random;
   readonly log: Log;
   readonly timings?: Partial<WorkerTimings>;
+  /** Absent: nothing is traced. */
+  readonly tracing?: QueueTracing | undefined;
   /**
    * Export one vessel-day. `signal` aborts with a CancelledError. `giveUp`: too many workers have died of it; it is not
    * to be tried, but noted, and thrown unless the day turns out to be done. `onWaiting`: to be told when nothing is left
@@ -101,7 +104,7 @@ export interface VesselDayWorker {
 
 /** Begin to work. `redis` stays the caller's to close; BullMQ opens one more like it to wait on. */
 export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
-  const { redis, prefix, concurrency, clock, log, perform } = options;
+  const { redis, prefix, concurrency, clock, log, perform, tracing } = options;
   const timings = { ...WORKER_TIMINGS, ...options.timings };
   /** By vessel-day, the oldest first. */
   const running = new Map<string, { readonly control: AbortController; readonly startedMs: number }>();
@@ -132,6 +135,7 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
     running.set(job.id!, { control, startedMs: clock.monotonicMs() });
     try {
       await withinVesselDay(job.id!, async () => {
+        tracing?.onTaken(job.attemptsStarted === 1 ? job.timestamp : undefined);
         try {
           await places.within(control.signal, (leave) => performHandedOn(job, control.signal, leave));
         } catch (error) {
@@ -235,6 +239,7 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
     stalledInterval: timings.stalledCheckMs,
     maxStalledCount: MAX_STALLED_COUNT,
     limiter: { max: 1_000_000, duration: 1_000 },
+    ...(tracing === undefined ? {} : { telemetry: tracing.telemetry }),
     settings: { backoffStrategy: (attemptsMade) => timings.backoffMs(attemptsMade, options.random) },
   });
   const pauses = createPauses(worker);

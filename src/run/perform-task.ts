@@ -11,7 +11,7 @@ import {
 import { exportVesselDay } from '../export/export-vessel-day.ts';
 import type { ExportPorts, ExportTask } from '../export/ports.ts';
 import { describeRemark, howToAccept } from '../lake/remarks.ts';
-import type { VesselDay } from '../model/index.ts';
+import type { Receipt, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import { withinVesselDay } from '../model/log-context.ts';
 
@@ -46,16 +46,55 @@ export async function performTask(
   task: ExportTask,
   signal: AbortSignal,
 ): Promise<DayResult> {
-  return withinVesselDay(formatVesselDay(task.day), () => perform(ports, task, signal));
+  return withinVesselDay(formatVesselDay(task.day), () => performTraced(ports, task, signal));
 }
 
-async function perform(ports: ExportPorts, task: ExportTask, signal: AbortSignal): Promise<DayResult> {
+/** The same as a span, within the trace under way or as the first of a new one. */
+function performTraced(ports: ExportPorts, task: ExportTask, signal: AbortSignal): Promise<DayResult> {
+  const { job, vessel, date } = task.day;
+  const names = {
+    'vessel_export.job': job,
+    'vessel_export.vessel': vessel,
+    'vessel_export.date': date,
+    'vessel_export.dataset': task.job.dataset,
+  };
+  return ports.tracing.span('vessel-day', names, async (span) => {
+    const onEpoch = (epoch: number) => span.set({ 'vessel_export.epoch': epoch });
+    const onPublished = (receipt: Receipt) =>
+      span.set({
+        'vessel_export.pages': receipt.pages,
+        'vessel_export.requests': receipt.requests,
+        'vessel_export.retries': receipt.retries,
+        'vessel_export.proof': receipt.proof,
+      });
+    const result = await perform(ports, { ...task, onEpoch }, signal, onPublished).catch((error) => {
+      span.set({ 'vessel_export.outcome': statusOf(error) });
+      throw error;
+    });
+    const { status, rows, sizeBytes, resumed } = result;
+    span.set({
+      'vessel_export.outcome': status,
+      'vessel_export.rows': rows,
+      'vessel_export.bytes': sizeBytes,
+      'vessel_export.resumed': resumed,
+    });
+    return result;
+  });
+}
+
+async function perform(
+  ports: ExportPorts,
+  task: ExportTask,
+  signal: AbortSignal,
+  onPublished: (receipt: Receipt) => void,
+): Promise<DayResult> {
   const { day } = task;
   const startedMs = ports.clock.monotonicMs();
   const outcome = await exportVesselDay(ports, task, signal);
   if (outcome.status === 'unchanged') return { day, status: 'unchanged' };
   const { receipt } = outcome;
   if (outcome.status === 'done') return { day, status: 'done', rows: receipt.rows };
+  onPublished(receipt);
   const durationMs = Math.round(ports.clock.monotonicMs() - startedMs);
   const sizeBytes = receipt.object?.sizeBytes ?? 0;
   ports.log.info(
@@ -86,10 +125,14 @@ export function failedResult(ports: ExportPorts, day: VesselDay, error: unknown)
     ports.log.error({ vesselDay: formatVesselDay(day), stack }, 'internal error, please report it');
     return { day, status: 'failed', code: 'internal-error', message };
   }
-  if (error instanceof CancelledError) return { day, status: 'interrupted' };
-  if (error instanceof NotYetError) return { day, status: 'waiting', code: error.code, message };
-  if (error instanceof RefusedError) return { day, status: 'refused', code: error.code, message };
-  if (error instanceof NotDueError) return { day, status: 'not-due', code: error.code, message };
-  if (error instanceof FencedError) return { day, status: 'running-elsewhere', code: error.code, message };
-  return { day, status: 'failed', code: error.code, message };
+  const status = statusOf(error);
+  return status === 'interrupted' ? { day, status } : { day, status, code: error.code, message };
+}
+
+function statusOf(error: unknown): DayResult['status'] {
+  if (error instanceof CancelledError) return 'interrupted';
+  if (error instanceof NotYetError) return 'waiting';
+  if (error instanceof RefusedError) return 'refused';
+  if (error instanceof NotDueError) return 'not-due';
+  return error instanceof FencedError ? 'running-elsewhere' : 'failed';
 }

@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import type { ListedVessel } from '../lake/ledger.ts';
 import type { REMARK_MEMBERS } from '../lake/remarks.ts';
 import type { Receipt, VesselDay } from '../model/index.ts';
+import { dateTextMillis } from '../model/index.ts';
 import type { CoveredReceipt } from './cells.ts';
 
 /** What is asked of a receipt, and kept. */
@@ -142,10 +143,10 @@ class Instants {
   }
 
   set(at: number, text: string | undefined): void {
-    const ms = Date.parse(text ?? '');
-    this.#ms[at] = ms;
-    if (!Number.isNaN(ms) && new Date(ms).toISOString() === text) this.#others.delete(at);
+    const ms = dateTextMillis(text ?? '');
+    if (!Number.isNaN(ms)) this.#others.delete(at);
     else this.#others.set(at, text);
+    this.#ms[at] = Number.isNaN(ms) ? Date.parse(text ?? '') : ms;
   }
 
   get(at: number): string | undefined {

@@ -5,6 +5,7 @@
 import { DataError, messageOf } from '../errors.ts';
 import type { FoundClaim } from '../lake/claims.ts';
 import { findClaims, heartbeatOf, isEnded, isLive } from '../lake/claims.ts';
+import { unlessDamaged } from '../lake/json.ts';
 import { lastReceiptDates, readNote, readReceipt } from '../lake/ledger.ts';
 import { plannedDays } from '../lake/planned-days.ts';
 import { describeRemark, isAccepted, readAcceptance } from '../lake/remarks.ts';
@@ -145,7 +146,14 @@ async function stateOf(
   });
   if ((state === 'missing' || state === 'stale') && queued !== null && queued.state !== 'failed')
     return 'queued';
-  return state === 'published' && remark?.accepted === false ? 'remarked' : state;
+  const isRemarked = state === 'published' && remark?.accepted === false;
+  return isRemarked && !(await isOvertaken(ports, day, receipt!)) ? 'remarked' : state;
+}
+
+/** What stands open is what the vessel's newest receipt says: the next day carries a remark on, or is without it again. */
+async function isOvertaken({ store }: WebPorts, day: VesselDay, { startedAt }: Receipt): Promise<boolean> {
+  const next = await unlessDamaged(readReceipt(store, { ...day, date: addDays(day.date, 1) }));
+  return next !== undefined && next.startedAt >= startedAt;
 }
 
 async function isCaptured({ store, clock }: WebPorts, { job, vessel }: VesselDay): Promise<boolean> {

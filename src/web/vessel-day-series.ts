@@ -34,7 +34,7 @@ export function createKnownSeries({ store, jobs, clock, log }: WebPorts) {
       const date = (await lastReceiptDates(store, job, tomorrow)).get(vessel);
       if (date === undefined) continue;
       await readSeriesOf({ store, log }, { job, vessel, date }, ({ timeSeriesId, name, names, unit }) => {
-        known.set(timeSeriesId, { name: name ?? [...names.values()][0] ?? null, unit });
+        known.set(timeSeriesId, { name: name ?? [...names.values()][0] ?? null, unit: unit || null });
       });
     }
     return known;

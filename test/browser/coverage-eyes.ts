@@ -1,4 +1,5 @@
 /** Looking at the coverage map as a person does: by the pixels of its canvas, and by what is announced. */
+import { createHash } from 'node:crypto';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { addDays } from '../../src/model/index.ts';
@@ -33,13 +34,12 @@ export async function openMadeUp(
   answer: Partial<CoverageAnswer>,
   options: BrowserContextOptions = {},
 ): Promise<MapPage> {
-  const { origin } = new URL(url);
-  const { page, faults } = await browser.open(`${origin}/page/icon.svg`, options);
+  const { page, faults } = await browser.open(url, options);
   await page.route(ANSWER_PATHS, async (route) => {
     const real = (await (await route.fetch()).json()) as CoverageAnswer;
     await route.fulfill({ json: { ...real, ...answer } });
   });
-  await page.goto(url);
+  await page.reload();
   await shown(page);
   return { page, faults, [Symbol.asyncDispose]: () => page.context().close() };
 }
@@ -114,12 +114,13 @@ export async function whereIs(page: Page, colour: string, canvas = '.cov-canvas'
   );
 }
 
-/** Everything in the map, to be compared. */
+/** Everything in the map, as a digest to be compared. */
 export async function picture(page: Page): Promise<string> {
-  return await page.evaluate(async () => {
+  const url = await page.evaluate(async () => {
     await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
     return document.querySelector<HTMLCanvasElement>('.cov-canvas')!.toDataURL();
   });
+  return createHash('sha256').update(url).digest('hex');
 }
 
 /** Where the cells begin, in CSS pixels of the box: left of it are names. */

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { idHeaders, readTraceContext, withoutRequestIds } from '../../src/fetch/trace.ts';
+import { idHeaders, withoutRequestIds } from '../../src/fetch/trace.ts';
 import { createLog } from '../../src/log.ts';
+import { readTraceContext } from '../../src/model/trace-context.ts';
 import { answer, clientOf, errorOf, PAGE, refuse, startListener } from './listener.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
-const PARENT = `00-${TRACE_ID}-b7ad6b7169203331-01`;
+const SPAN_ID = 'b7ad6b7169203331';
+const PARENT = `00-${TRACE_ID}-${SPAN_ID}-01`;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 function keepLog() {
@@ -101,9 +103,9 @@ describe('a trace that somebody began', () => {
     [`${PARENT}-more`, undefined],
     [`00-${'0'.repeat(32)}-b7ad6b7169203331-01`, undefined],
     [`00-${TRACE_ID}-${'0'.repeat(16)}-01`, undefined],
-    [` ${PARENT}\n`, { traceId: TRACE_ID, flags: '01' }],
-    [`cc${PARENT.slice(2)}-what-comes-later`, { traceId: TRACE_ID, flags: '01' }],
-    [`${PARENT.slice(0, -2)}ff`, { traceId: TRACE_ID, flags: '03' }],
+    [` ${PARENT}\n`, { traceId: TRACE_ID, spanId: SPAN_ID, flags: '01' }],
+    [`cc${PARENT.slice(2)}-what-comes-later`, { traceId: TRACE_ID, spanId: SPAN_ID, flags: '01' }],
+    [`${PARENT.slice(0, -2)}ff`, { traceId: TRACE_ID, spanId: SPAN_ID, flags: '03' }],
   ])('%j is read as W3C says', (TRACEPARENT, expected) => {
     expect(readTraceContext({ TRACEPARENT })).toEqual(expected);
   });

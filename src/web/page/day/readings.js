@@ -3,16 +3,9 @@
 import { fill, h } from '../parts/dom.js';
 import { downloadCsv } from './csv.js';
 import { createCurveChart } from './curve-chart.js';
-import {
-  csvOf,
-  placesIn,
-  pointText,
-  readingsOf,
-  readingsTable,
-  summaryTable,
-  summaryText,
-} from './curves.js';
-import { openDayParquet, readSeries, readSeriesList } from './day-parquet.js';
+import { createCurveSource } from './curve-source.js';
+import { csvOf, placesIn, pointText, readingsTable, summaryTable, summaryText } from './curves.js';
+import { openDayParquet, readSeriesList } from './day-parquet.js';
 import { openRangedFile, ReadError, ReplacedError } from './ranged-file.js';
 import { createSeriesList } from './series-list.js';
 import { MOST_CURVES } from './settings.js';
@@ -35,16 +28,12 @@ import { bytesText, counted, plural, shownName, timeText } from './texts.js';
  */
 
 const DAY_MICROS = 86_400_000_000;
-/** Columns of windows that make one curve with a band. */
-const BAND = 'mean, with min and max';
 
 /** @param {HTMLElement} root @param {ReadingsOptions} options */
 export async function mountReadings(root, options) {
   const { answer, object, signal, write, announce } = options;
   const fromMicros = Date.parse(`${answer.date}T00:00:00Z`) * 1_000;
   let { series: chosen, zoom, column } = options.settings;
-  /** @type {Map<string, Promise<Omit<Curve, 'colour'>>>} */
-  const loaded = new Map();
   /** @type {Curve[]} */
   let curves = [];
 
@@ -66,8 +55,8 @@ export async function mountReadings(root, options) {
   /** @type {readonly DaySeries[]} */
   const series = isOwn ? answer.series : ((await tried(() => listOf(day, answer))) ?? []);
   if (signal.aborted) return;
-  const known = new Map(series.map((one) => [one.id, one]));
-  const list = createSeriesList(series, toggle);
+  const source = createCurveSource(day, series, answer.vessel);
+  const list = createSeriesList(series, answer.vessel, toggle);
   const columns = columnChoice();
   const plotBox = h('div', { class: 'plot', tabindex: '0', role: 'img', onkeydown: walk });
   const pointed = h('output', { class: 'pointed' });
@@ -104,10 +93,10 @@ export async function mountReadings(root, options) {
     delete root.dataset.shown;
     list.mark(chosen);
     fill(trouble);
-    const wanted = chosen.filter((id) => !loaded.has(keyOf(id)));
+    const wanted = chosen.filter((id) => !source.has(id, column));
     if (wanted.length > 0) fill(hint, `Reading ${plural(wanted.length, 'series', 'series')} …`);
     const asked = chosen;
-    const found = await tried(() => Promise.all(asked.map((id) => curveOf(id))));
+    const found = await tried(() => Promise.all(asked.map((id) => source.read(id, column))));
     // Something else was chosen meanwhile.
     if (signal.aborted || asked !== chosen) return;
     if (found !== undefined) curves = found.map((curve, colour) => ({ ...curve, colour }));
@@ -256,12 +245,10 @@ export async function mountReadings(root, options) {
 
   /** Which column of windows is shown; nothing to choose for readings. */
   function columnChoice() {
-    if (day === undefined || day.isMeasurements) return null;
-    const names = day.columns.map((one) => one.column);
-    const hasBand = ['mean', 'min', 'max'].every((name) => names.includes(name));
-    const all = [...(hasBand ? [BAND] : []), ...names];
+    const all = source.columns;
+    if (all.length === 0) return null;
     if (column === null || !all.includes(column)) column = all[0] ?? null;
-    const select = h(
+    return h(
       'select',
       {
         'aria-label': 'What of the windows is shown',
@@ -273,65 +260,6 @@ export async function mountReadings(root, options) {
       },
       ...all.map((name) => h('option', { value: name, selected: name === column }, shownName(name))),
     );
-    return select;
-  }
-
-  /** @param {string} id */
-  function keyOf(id) {
-    return `${id}\n${column ?? ''}`;
-  }
-
-  /** @param {string} id @returns {Promise<Omit<Curve, 'colour'>>} */
-  function curveOf(id) {
-    const key = keyOf(id);
-    const reading = loaded.get(key) ?? read(id);
-    loaded.set(key, reading);
-    reading.catch(() => loaded.delete(key));
-    return reading;
-  }
-
-  /** @param {string} id @returns {Promise<Omit<Curve, 'colour'>>} */
-  async function read(id) {
-    const of = known.get(id);
-    const names = { id, name: of?.name ?? id, unit: of?.unit ?? null };
-    const parquet = /** @type {import('./day-parquet.js').DayParquet} */ (day);
-    if (parquet.isMeasurements) {
-      const raw = await readSeries(parquet, id);
-      return { ...names, column: null, ...shapeOf(raw) };
-    }
-    if (column !== BAND) {
-      const raw = await readSeries(parquet, id, column ?? '');
-      const isTime = parquet.columns.find((one) => one.column === column)?.kind === 'time';
-      const values = isTime
-        ? raw.values.map((value) => (value === null ? null : timeText(Number(value))))
-        : raw.values;
-      return {
-        ...names,
-        unit: column === 'count' ? null : names.unit,
-        column,
-        ...shapeOf({ ...raw, values }),
-      };
-    }
-    const [raw, low, high] = await Promise.all([
-      readSeries(parquet, id, 'mean'),
-      readSeries(parquet, id, 'min'),
-      readSeries(parquet, id, 'max'),
-    ]);
-    return {
-      ...names,
-      column: 'mean',
-      ...shapeOf(raw),
-      band: { low: readingsOf(low), high: readingsOf(high) },
-    };
-  }
-
-  /** @param {import('./day-parquet.js').ColumnOfSeries} raw */
-  function shapeOf(raw) {
-    return {
-      raw,
-      readings: readingsOf(raw),
-      texts: raw.values.filter((value) => typeof value === 'string').length,
-    };
   }
 
   /** @template T @param {() => Promise<T>} work @returns {Promise<T | undefined>} undefined: it went wrong, and that is shown */

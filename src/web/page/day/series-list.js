@@ -1,7 +1,7 @@
 // @ts-check
 /** The series of a day, to be looked for and picked. */
 import { fill, h } from '../parts/dom.js';
-import { counted, plural, shown, shownName } from './texts.js';
+import { counted, plural, shown, shownName, withoutVessel } from './texts.js';
 
 /**
  * @typedef {import('../../answers.ts').DaySeries} DaySeries
@@ -27,10 +27,11 @@ function byName(a, b) {
 
 /**
  * @param {readonly DaySeries[]} series
+ * @param {string} vessel whose they are: it is not said again with each
  * @param {(id: string) => void} onPick of one that is shown, or is not
  * @returns {SeriesList}
  */
-export function createSeriesList(series, onPick) {
+export function createSeriesList(series, vessel, onPick) {
   /** @type {readonly string[]} */
   let chosen = [];
   const search = /** @type {HTMLInputElement} */ (
@@ -51,12 +52,15 @@ export function createSeriesList(series, onPick) {
   const list = h('ul', { class: 'series-list', 'aria-label': 'Series of this day' });
   const count = h('p', { class: 'hint', role: 'status' });
 
+  /** Those that are shown are at the top. @param {DaySeries} one */
+  const placeOf = ({ id }) => (chosen.includes(id) ? chosen.indexOf(id) : chosen.length);
+
   function draw() {
     const text = search.value.trim().toLowerCase();
     const compare = ORDERS[/** @type {keyof typeof ORDERS} */ (order.value)]?.[1] ?? byName;
     const found = series
       .filter(({ id, name, unit }) => [id, name, unit].some((part) => part?.toLowerCase().includes(text)))
-      .sort(compare);
+      .sort((a, b) => placeOf(a) - placeOf(b) || compare(a, b));
     const focused = document.activeElement?.getAttribute('data-series');
     fill(list, ...found.slice(0, MOST_SHOWN).map(item));
     const more = found.length > MOST_SHOWN ? `; the first ${MOST_SHOWN} are shown` : '';
@@ -87,7 +91,7 @@ export function createSeriesList(series, onPick) {
           title: shown(id, 200),
           onclick: () => onPick(id),
         },
-        h('span', { class: 'series-name' }, shownName(name ?? id)),
+        h('span', { class: 'series-name' }, shownName(name === null ? id : withoutVessel(name, vessel))),
         h('span', { class: 'series-unit' }, unit === null ? '' : shown(unit, 20)),
         h('span', { class: 'series-rows' }, rows === 0 ? 'none' : counted(rows)),
       ),

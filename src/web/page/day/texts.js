@@ -1,23 +1,19 @@
 // @ts-check
 /** Names, numbers and times as people read them; nothing foreign is shown but through `shown`. */
 
-/** What steers a text or cannot be seen: controls, marks of direction, separators, zero widths, halves. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]|\p{Default_Ignorable_Code_Point}/gu;
+import { counted, plural, shownName } from '../coverage/texts.js';
 
-/** @param {string} text @param {number} [mostChars] @returns {string} without what steers or hides, and not endless */
-export function shown(text, mostChars = 2_000) {
-  const cut = text.length > mostChars ? `${text.slice(0, mostChars)}…` : text;
-  return cut.replace(UNSEEN, '\ufffd');
+export { counted, dayAddress, plural, shown, shownName } from '../coverage/texts.js';
+
+/** Of a message: what the server tells is at most as long. */
+export const MOST_MESSAGE_CHARS = 2_000;
+
+/** Without the vessel that the page is about. @param {string} name @param {string} vessel @returns {string} */
+export function withoutVessel(name, vessel) {
+  return name.startsWith(`${vessel}/`) && name.length > vessel.length + 1
+    ? name.slice(vessel.length + 1)
+    : name;
 }
-
-/** @param {string} name @returns {string} */
-export const shownName = (name) => shown(name, 120);
-
-/** @param {number} count @returns {string} `1,234` */
-export const counted = (count) => count.toLocaleString('en-US');
-
-/** @param {number} count @param {string} one @param {string} [many] @returns {string} `1 row`, `2 rows` */
-export const plural = (count, one, many = `${one}s`) => `${counted(count)} ${count === 1 ? one : many}`;
 
 /** @param {number} bytes @returns {string} `1.2 MB` */
 export function bytesText(bytes) {
@@ -70,9 +66,4 @@ export function numberText(value) {
 /** @param {string} date @param {number} days @returns {string} */
 export function addDays(date, days) {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
-}
-
-/** @param {string} job @param {string} vessel @param {string} date @returns {string} */
-export function dayAddress(job, vessel, date) {
-  return `/day/${encodeURIComponent(job)}/${encodeURIComponent(vessel)}/${encodeURIComponent(date)}`;
 }

@@ -1,6 +1,7 @@
 // @ts-check
 /** One vessel-day: what is published and how it was proven, what went wrong, and the readings themselves. */
 import { fill, h } from '../parts/dom.js';
+import { loadStyles } from '../parts/styles.js';
 import {
   attemptFacts,
   logFacts,
@@ -32,7 +33,6 @@ export const dayView = {
   title: ({ job = '', vessel = '', date = '' }) =>
     `${shownName(vessel)} on ${shownName(date)}: ${shownName(job)}`,
   async mount(root, context) {
-    wearStyles();
     const { job = '', vessel = '', date = '' } = context.params;
     fill(root, h('p', { class: 'hint' }, 'Reading the lake …'));
     const address = `/api/jobs/${[job, 'days', vessel, date].map(encodeURIComponent).join('/')}`.replace(
@@ -42,18 +42,13 @@ export const dayView = {
     const [answer, about] = await Promise.all([
       /** @type {Promise<VesselDayAnswer>} */ (context.api.get(address, { signal: context.signal })),
       /** @type {Promise<AboutAnswer>} */ (context.api.get('/api/about', { signal: context.signal })),
+      loadStyles('/vendor/uplot/dist/uPlot.min.css'),
+      loadStyles(new URL('./day.css', import.meta.url)),
     ]);
     if (context.signal.aborted) return;
     showDay(root, context, { address, about, answer, settings: settingsOf(context.query), starts: 1 });
   },
 };
-
-/** The view's own style sheets, once. */
-function wearStyles() {
-  for (const href of ['/vendor/uplot/dist/uPlot.min.css', '/page/day/day.css'])
-    if (document.head.querySelector(`link[href="${href}"]`) === null)
-      document.head.append(h('link', { rel: 'stylesheet', href }));
-}
 
 /**
  * @param {HTMLElement} root @param {ViewContext} context

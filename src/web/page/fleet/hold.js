@@ -1,7 +1,7 @@
 // @ts-check
 /** The hold: a fault that every vessel-day would meet stops the queue, and says why. */
-import { actControls } from '../acts/controls.js';
 import { h } from '../parts/dom.js';
+import { controlsFor } from './controls.js';
 import { keyed, say } from './keyed.js';
 import { duration, moment } from './words.js';
 
@@ -24,7 +24,7 @@ export function holdSection(context, onDone) {
     (/** @type {Hold} */ { code, sinceMs, host }) => `${code}/${sinceMs}/${host}`,
     (hold) => {
       const since = h('p', { class: 'hint' });
-      const acts = actControls(context, { kind: 'hold' }, { onDone });
+      const acts = controlsFor(context, { kind: 'hold' }, onDone);
       return {
         element: h(
           'section',

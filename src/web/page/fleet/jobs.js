@@ -1,7 +1,7 @@
 // @ts-check
 /** What was planned and found of each job, and its backfills. */
-import { actControls } from '../acts/controls.js';
 import { h } from '../parts/dom.js';
+import { controlsFor } from './controls.js';
 import { cell, keyedTable, progressBar, say } from './keyed.js';
 import { numbers } from './tables.js';
 import { counted, duration, inFull, inShort, moment, NOT_KNOWN, percent, shareOf, spoken } from './words.js';
@@ -35,10 +35,10 @@ export function jobsSection(context, onDone) {
   function jobRow({ job }) {
     const map = `/coverage/${encodeURIComponent(job)}`;
     const [missing, oldest, failed, refused] = [cell('number'), cell(), cell('number'), cell('number')];
-    const [looked, found] = [cell(), cell()];
+    const [looked, found] = [cell(), cell('fleet-words')];
     /** @param {HTMLElement} at @param {string} state */
     const linkIn = (at, state) => {
-      const link = h('a', { href: `${map}?state=${state}` });
+      const link = h('a', { 'data-href': `${map}?state=${state}` });
       at.append(link);
       return link;
     };
@@ -48,9 +48,9 @@ export function jobsSection(context, onDone) {
     const acts = h(
       'div',
       { class: 'fleet-acts', 'data-act': 'failed', 'data-job': job },
-      actControls(context, { kind: 'start-backfill', job }, { onDone }),
+      controlsFor(context, { kind: 'start-backfill', job }, onDone),
     );
-    const tryAgain = actControls(context, { kind: 'failed', job }, { onDone });
+    const tryAgain = controlsFor(context, { kind: 'failed', job }, onDone);
     if (tryAgain !== null) acts.append(tryAgain);
     const name = h('th', { scope: 'row' }, h('a', { href: map }, job), acts);
     return {
@@ -66,6 +66,9 @@ export function jobsSection(context, onDone) {
         for (const [link, count] of counts) {
           say(link, inFull(count));
           link.parentElement?.classList.toggle('fleet-none', !count);
+          // Nothing is to be seen there.
+          if (count) link.setAttribute('href', /** @type {string} */ (link.dataset.href));
+          else link.removeAttribute('href');
         }
         failed.classList.toggle('fleet-bad', (now.failed ?? 0) > 0);
         refused.classList.toggle('fleet-bad', (now.refused ?? 0) > 0);
@@ -133,7 +136,7 @@ export function backfillsSection(context, onDone) {
       h(
         'div',
         { class: 'fleet-acts', 'data-act': 'backfill', 'data-backfill': id },
-        actControls(context, { kind: 'backfill', backfill: { id, paused } }, { onDone }),
+        controlsFor(context, { kind: 'backfill', backfill: { id, paused } }, onDone),
       ),
     );
     return {

@@ -54,7 +54,7 @@ export function say(node, text) {
  * @template T
  * @param {{ caption: string, columns: readonly (string | { text: string, isNumber: true })[], keyOf: (item: T) => string,
  *   create: (item: T) => Row<T>, empty: string }} options
- * @returns {{ element: HTMLElement, draw: (items: readonly T[], empty?: string) => void }}
+ * @returns {{ element: HTMLElement, draw: (items: readonly T[]) => void }}
  */
 export function keyedTable({ caption, columns, keyOf, create, empty }) {
   const body = h('tbody');
@@ -71,21 +71,18 @@ export function keyedTable({ caption, columns, keyOf, create, empty }) {
     body,
   );
   const nothing = h('p', { class: 'hint' }, empty);
-  // Wider than a narrow window: it scrolls by itself, also by keys.
-  const frame = h(
-    'div',
-    { class: 'fleet-scroll', tabindex: '0', role: 'region', 'aria-label': caption },
-    table,
-  );
+  const frame = h('div', { class: 'fleet-scroll', role: 'region', 'aria-label': caption }, table);
   const element = h('div', {}, nothing);
   const drawRows = keyed(body, keyOf, create);
   return {
     element,
-    draw(items, instead = empty) {
+    draw(items) {
       drawRows(items);
-      say(nothing, instead);
       const shown = items.length === 0 ? nothing : frame;
       if (element.firstElementChild !== shown) fill(element, shown);
+      // In a narrow window it scrolls by itself, also by keys.
+      if (frame.scrollWidth > frame.clientWidth) frame.setAttribute('tabindex', '0');
+      else frame.removeAttribute('tabindex');
     },
   };
 }

@@ -7,7 +7,7 @@ import { duration, inFull } from './words.js';
 /** @typedef {import('../../answers.ts').FleetAnswer} FleetAnswer */
 
 export function limitsSection() {
-  const [cap, pace, hold] = [limit('Requests at once'), limit('Requests a minute'), limit('Pause')];
+  const [cap, pace, hold] = [limit('Requests at once'), limit('Requests a minute'), limit('Everyone waits')];
   return {
     element: h('dl', { class: 'fleet-limits' }, ...[cap, pace, hold].flatMap(({ elements }) => elements)),
     /** @param {FleetAnswer} fleet */
@@ -24,9 +24,9 @@ export function limitsSection() {
       pace.update(...paceOf(limits.pace));
       const waitMs = holdUntilMs === null ? 0 : holdUntilMs - readAtMs;
       hold.update(
-        waitMs > 0 ? `nobody asks for ${duration(waitMs)}` : 'none',
+        waitMs > 0 ? `for ${duration(waitMs)}` : 'no',
         waitMs > 0
-          ? 'The service asked for it (Retry-After), or requests of before are still being told of.'
+          ? 'The service asked for it (Retry-After), or Redis was just started, and processes tell it first what they ask.'
           : '',
       );
     },

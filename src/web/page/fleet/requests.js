@@ -4,7 +4,7 @@ import uPlot from '/vendor/uplot/dist/uPlot.esm.js';
 import { fill, h } from '../parts/dom.js';
 import { say } from './keyed.js';
 import { numbers } from './tables.js';
-import { counted, inFull, moment, timeOfDay } from './words.js';
+import { clockTime, counted, inFull, moment } from './words.js';
 
 /**
  * @typedef {import('../../answers.ts').FleetAnswer} FleetAnswer
@@ -29,7 +29,10 @@ const TROUBLES = [
 /** @param {AbortSignal} signal */
 export function requestsSection(signal) {
   const summary = h('p', {});
-  const charts = [chart('requests', ALL), chart('refusals, requests asked again, errors', TROUBLES)];
+  const charts = [
+    chart('Requests in each ten minutes', ALL),
+    chart('Refused, asked again and failed in each ten minutes', TROUBLES),
+  ];
   const body = h('tbody');
   const heads = ['from', ...['requests', 'refused (429)', 'asked again', 'errors'].map(numbers)];
   const table = h(
@@ -76,7 +79,7 @@ export function requestsSection(signal) {
 
   const element = h('div', {}, summary, ...charts.map((each) => each.element), table);
   const fit = new ResizeObserver(() => {
-    for (const each of charts) each.fit(element.clientWidth);
+    for (const each of charts) each.draw(steps, element.clientWidth, false);
   });
   fit.observe(element);
   // Colours are the theme's.
@@ -104,6 +107,7 @@ export function requestsSection(signal) {
       steps = requests;
       say(summary, sentenceOf(requests));
       for (const each of charts) each.draw(requests, element.clientWidth, false);
+      table.hidden = !requests.some(isBusy);
       drawTable();
     },
   };
@@ -133,7 +137,7 @@ function sentenceOf(steps) {
   const refused = sum(({ rateLimited }) => rateLimited);
   return [
     `In 24 hours ${counted(all, 'request')}, ${inFull(lastHour)} in the last hour`,
-    `most from ${timeOfDay(most.fromMs)} on, ${inFull(most.requests)} in ten minutes`,
+    `most from ${clockTime(most.fromMs)} on, ${inFull(most.requests)} in ten minutes`,
     `${counted(refused, 'refusal')} (429), ${inFull(sum(({ retries }) => retries))} asked again, ${counted(
       sum(({ errors }) => errors),
       'error',
@@ -163,23 +167,18 @@ function chart(title, lines) {
     steps.map(({ fromMs }) => fromMs / 1_000),
     ...lines.map(({ of }) => steps.map(of)),
   ];
+  const element = h('figure', { class: 'fleet-figure' }, h('figcaption', {}, title), legend, canvas);
   return {
-    element: h(
-      'figure',
-      { class: 'fleet-figure' },
-      h('figcaption', {}, `Ten minutes of ${title}`),
-      legend,
-      canvas,
-    ),
+    element,
     /** @param {readonly Step[]} steps @param {number} width @param {boolean} anew */
     draw(steps, width, anew) {
+      element.hidden = !steps.some((step) => lines.some(({ of }) => of(step) > 0));
+      if (element.hidden || width === 0) return;
       if (anew) plot?.destroy();
-      if (steps.length === 0 || width === 0) return;
       if (plot === undefined || anew) plot = new uPlot(settings(lines, width), dataOf(steps), canvas);
       else plot.setData(dataOf(steps));
+      if (plot.width !== width) plot.setSize({ width, height: HEIGHT_PX });
     },
-    /** @param {number} width */
-    fit: (width) => plot?.setSize({ width, height: HEIGHT_PX }),
     end: () => plot?.destroy(),
   };
 }

@@ -79,11 +79,7 @@ export function runningSection() {
       ];
       summary.hidden = workers.length === 0;
       say(summary, parts.filter((part) => part !== '').join(' · '));
-      const instead =
-        workers.length === 0
-          ? "No worker is connected: start one with 'vessel-export worker'."
-          : 'Nothing runs now.';
-      table.draw(fleet.running, instead);
+      table.draw(fleet.running);
     },
   };
 }

@@ -8,10 +8,10 @@ import { duration, inFull } from './words.js';
 
 /** @type {Readonly<Record<string, string>>} */
 const KINDS = {
-  nightly: 'nightly: what is due',
-  reconcile: 'reconcile: what look-backs found',
-  backfill: 'backfill: what was asked for, and what is caught up on',
-  other: 'other: not told apart',
+  nightly: 'what is due',
+  reconcile: 'what look-backs found',
+  backfill: 'asked for, or caught up on',
+  other: 'not told apart',
 };
 
 export function queueSection() {
@@ -21,7 +21,12 @@ export function queueSection() {
     keyOf: (/** @type {FleetAnswer['queue'][number]} */ { kind }) => kind,
     create({ kind }) {
       const cells = [cell('number'), cell('number'), cell('number')];
-      const element = h('tr', {}, h('th', { scope: 'row' }, KINDS[kind] ?? kind), ...cells);
+      const element = h(
+        'tr',
+        {},
+        h('th', { scope: 'row' }, kind, h('div', { class: 'hint' }, KINDS[kind])),
+        ...cells,
+      );
       return {
         element,
         update({ waiting, delayed, failed }) {
@@ -88,8 +93,7 @@ export function processesSection() {
         },
       };
     },
-    empty:
-      "No process is connected: start one with 'vessel-export worker', and one with 'vessel-export schedule'.",
+    empty: 'No process is connected.',
   });
   return {
     element: table.element,

@@ -1,6 +1,8 @@
 // @ts-check
 /** The fleet: what it does now, drawn again every few seconds while somebody looks. */
 import { fill, h } from '../parts/dom.js';
+import { loadStyles } from '../parts/styles.js';
+import { signInHint } from './controls.js';
 import { holdSection } from './hold.js';
 import { backfillsSection, jobsSection } from './jobs.js';
 import { keyed, say } from './keyed.js';
@@ -23,7 +25,7 @@ export const fleetView = {
   title: () => 'Fleet',
   async mount(root, context) {
     const { api, signal, announce } = context;
-    await Promise.all(STYLES.map(styled));
+    await Promise.all(STYLES.map(loadStyles));
     if (signal.aborted) return;
     const soon = () => again.soon();
     const parts = {
@@ -55,7 +57,7 @@ export const fleetView = {
       section('Requests to the service', parts.requests.element),
       section('Processes', parts.processes.element),
     );
-    fill(root, head, content);
+    fill(root, head, signInHint(context), content);
 
     let failedBefore = false;
     async function ask() {
@@ -64,9 +66,9 @@ export const fleetView = {
         /** @type {FleetAnswer} */
         const fleet = await api.get('/api/fleet', { signal: AbortSignal.any([signal, patience]) });
         if (signal.aborted) return;
+        content.hidden = false;
         notes.draw(fleet.notes);
         for (const part of Object.values(parts)) part.update(fleet);
-        content.hidden = false;
         content.classList.remove('fleet-old');
         told.now(fleet.readAtMs);
         if (failedBefore) announce('The fleet is in reach again.');
@@ -102,12 +104,12 @@ function header(again) {
       onclick() {
         isPaused = !isPaused;
         button.setAttribute('aria-pressed', String(isPaused));
-        say(every, isPaused ? '; not drawn again' : EVERY);
+        say(every, isPaused ? '; frozen' : EVERY);
         if (isPaused) again().pause();
         else again().resume();
       },
     },
-    'Hold still',
+    'Freeze',
   );
   const every = h('span', {}, EVERY);
   const asOf = h('span', { hidden: true }, 'As of ', time, every);
@@ -159,13 +161,4 @@ function notesList() {
 function section(title, content) {
   const id = `fleet-${title.toLowerCase().replaceAll(' ', '-')}`;
   return h('section', { 'aria-labelledby': id }, h('h2', { id }, title), content);
-}
-
-/** Resolves when the style is there, or cannot be had. @param {string} href @returns {Promise<void>} */
-function styled(href) {
-  if (document.querySelector(`link[href="${href}"]`) !== null) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => resolve();
-    document.head.append(h('link', { rel: 'stylesheet', href, onload: done, onerror: done }));
-  });
 }

@@ -52,6 +52,11 @@ export function timeOfDay(ms) {
   return isTime(ms) ? `${new Date(ms).toISOString().slice(11, 19)} UTC` : NOT_KNOWN;
 }
 
+/** @param {number | null} ms since the epoch; `06:15 UTC` */
+export function clockTime(ms) {
+  return isTime(ms) ? `${new Date(ms).toISOString().slice(11, 16)} UTC` : NOT_KNOWN;
+}
+
 /** @param {number | null} ms since the epoch; `2026-01-06 06:15 UTC` */
 export function moment(ms) {
   return isTime(ms) ? `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC` : NOT_KNOWN;

@@ -1,0 +1,24 @@
+import type { Settings } from './variables.ts';
+
+/** Where spans are sent. */
+export interface TracingSettings {
+  readonly url: string;
+  /** They may hold secrets. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+type TracingVariables = Pick<
+  Settings,
+  | 'OTEL_EXPORTER_OTLP_ENDPOINT'
+  | 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'
+  | 'OTEL_EXPORTER_OTLP_HEADERS'
+  | 'OTEL_SDK_DISABLED'
+>;
+
+/** Undefined: nothing is traced. By OpenTelemetry's rule the address for traces is taken as it is. */
+export function tracingSettings(settings: TracingVariables): TracingSettings | undefined {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = settings;
+  const url = own ?? (base && `${base.replace(/\/+$/, '')}/v1/traces`);
+  if (url === undefined || settings.OTEL_SDK_DISABLED) return undefined;
+  return { url, headers: Object.fromEntries(settings.OTEL_EXPORTER_OTLP_HEADERS ?? []) };
+}
