@@ -171,7 +171,9 @@ export async function mountReadings(root, options) {
     return 'Times are UTC. Drag to zoom, double-click for the whole day; with the keyboard: arrows, + and −, Escape. Where no reading came for five times the usual distance, the line is broken.';
   }
 
-  const spanShown = () => spanOf(zoom, fromMicros);
+  function spanShown() {
+    return spanOf(zoom, fromMicros);
+  }
 
   /** @param {string} id */
   function toggle(id) {
