@@ -84,6 +84,9 @@ async function show() {
 }
 
 function askWho() {
+  // What it says is for those who may read.
+  about = undefined;
+  drawBar({ session, about, pathname: location.pathname });
   const form = signInForm(api, (answer) => {
     session = answer;
     void show();
