@@ -36,15 +36,26 @@ describe.skipIf(browser === undefined)('the coverage map at its full size', () =
   test('1,000 × 365 is drawn and can be used within a second of the answer', async () => {
     await using map = await openCoverage(browser!, address());
     const { page, faults } = map;
+    // Anew, with the answer that the server still has, and noting when the map was in sight.
+    await page.addInitScript(() => {
+      const look = () => {
+        if (performance.getEntriesByName('coverage:drawn').length === 0) requestAnimationFrame(look);
+        else requestAnimationFrame(() => performance.mark('seen'));
+      };
+      look();
+    });
+    await page.reload();
+    await page.waitForFunction(() => performance.getEntriesByName('seen').length > 0);
     const times = await page.evaluate(() => {
       const answer = performance
         .getEntriesByType('resource')
-        .find(({ name }) => name.includes('/coverage')) as PerformanceResourceTiming;
-      const [drawn] = performance.getEntriesByName('coverage:drawn');
-      return { drawnMs: drawn!.startTime - answer.responseEnd, bytes: answer.encodedBodySize };
+        .find(({ name }) => name.includes('/api/jobs/')) as PerformanceResourceTiming;
+      const since = (mark: string) => performance.getEntriesByName(mark)[0]!.startTime - answer.responseEnd;
+      return { drawnMs: since('coverage:drawn'), seenMs: since('seen'), bytes: answer.encodedBodySize };
     });
-    report(`drawn ${Math.round(times.drawnMs)} ms after the answer of ${times.bytes} bytes`);
-    expect(times.drawnMs).toBeLessThan(3_000);
+    const [drawnMs, seenMs] = [Math.round(times.drawnMs), Math.round(times.seenMs)];
+    report(`drawn ${drawnMs} ms, in sight ${seenMs} ms after the answer of ${times.bytes} bytes`);
+    expect(times.seenMs).toBeLessThan(3_000);
     expect(times.bytes).toBeLessThan(400_000);
     // It is the ledger, and it answers to keys.
     await page.locator('.cov-scroller').focus();

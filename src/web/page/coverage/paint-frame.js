@@ -34,7 +34,8 @@ export function measureNames(context, vessels, mostPx) {
     return `${chars.join('')}…`;
   });
   context.restore();
-  return { namesWidth: Math.ceil(room) + 2 * NAME_PADDING_PX, names: cut };
+  // A marked name is bold, and wider.
+  return { namesWidth: Math.ceil(room * 1.06) + 2 * NAME_PADDING_PX, names: cut };
 }
 
 /**
