@@ -4,6 +4,7 @@
  * tells and fails in the same way.
  */
 import { fill, h } from '../parts/dom.js';
+import { loadStyles } from '../parts/styles.js';
 import { backfillForm } from './backfill-form.js';
 import { confirmed } from './confirm.js';
 
@@ -37,6 +38,7 @@ export function actControls(context, target, { onDone = () => {} } = {}) {
   if (!mayAct)
     return h('p', { class: 'act-hint' }, `${HINTS[target.kind]}: sign in with the password for acting.`);
 
+  void loadStyles(new URL('./acts.css', import.meta.url));
   const outcome = h('p', { class: 'act-outcome', hidden: true });
   const buttons = choices.map((choice) => {
     const kind = choice.isDangerous ? 'act-button act-dangerous' : 'act-button';
@@ -44,7 +46,7 @@ export function actControls(context, target, { onDone = () => {} } = {}) {
   });
   const group = h(
     'div',
-    { class: 'act-controls', role: 'group', 'aria-label': HINTS[target.kind] },
+    { class: 'act-controls', role: 'group', 'aria-label': `${HINTS[target.kind]}: ${nameOf(target)}` },
     h('div', { class: 'act-buttons' }, ...buttons),
     outcome,
   );
@@ -79,7 +81,7 @@ export function actControls(context, target, { onDone = () => {} } = {}) {
   /** @param {Choice} choice @returns {Promise<Act | null>} */
   async function wantedAct({ act, question, ask }) {
     if (ask !== undefined) return await ask();
-    if (question !== undefined && !(await confirmed(group, question, context.signal))) return null;
+    if (question !== undefined && !(await confirmed(question, context.signal))) return null;
     return act ?? null;
   }
 
@@ -106,6 +108,22 @@ const HINTS = {
   day: 'To try it again',
   remark: 'To accept the remark',
 };
+
+/** What it is about, for those who hear one button after the other. @param {ActTarget} target @returns {string} */
+function nameOf(target) {
+  switch (target.kind) {
+    case 'backfill':
+      return target.backfill.id;
+    case 'hold':
+      return 'the queue';
+    case 'day':
+      return `${target.vessel}, ${target.date}`;
+    case 'remark':
+      return target.vessel;
+    default:
+      return target.job;
+  }
+}
 
 /** @param {ViewContext} context @param {ActTarget} target @returns {Choice[]} */
 function choicesFor(context, target) {
@@ -205,7 +223,7 @@ function ofRemark({ job, vessel }) {
 /** What went wrong, and what to do. @param {unknown} error */
 function whyNot(error) {
   const { status, message } = /** @type {{ status?: number, message?: string }} */ (error ?? {});
-  if (status === undefined)
+  if (status === undefined || status === 0)
     return 'No answer from the server: it is not known whether it was done. Reload the page, and look before you press again.';
   if (status === 401 || status === 403)
     return `${message ?? 'not allowed'}: sign in with the password for acting, and press again.`;
