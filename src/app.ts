@@ -1,6 +1,5 @@
 /** Composition root: what the commands run on, opened from a Config and closed in reverse order. */
 import { createHash, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Config } from './config/config.ts';
 import { tracingSettings } from './config/tracing-settings.ts';
@@ -27,6 +26,7 @@ import type { RedisConnection } from './redis/connection.ts';
 import { openStore } from './store/open-store.ts';
 import type { ObjectStore } from './store/store.ts';
 import type { OpenTracing } from './tracing/open-tracing.ts';
+import { readVersion } from './version.ts';
 
 export interface App {
   readonly config: Config;
@@ -60,12 +60,6 @@ export interface AppOverrides {
   readonly waitForService?: boolean;
   /** Whatever the settings say: a program that imports us has traces of its own, which ours would take over. */
   readonly isUntraced?: boolean;
-}
-
-/** Version of vessel-export, from its package.json. */
-export function readVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }
 
 /** Open everything an export needs; nothing is asked of service or lake yet. */

@@ -56,7 +56,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   notify: ['lake', 'store'],
   tracing: ['config', 'encode', 'queue', 'store'],
-  'app.ts': ['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store', 'tracing'],
+  'app.ts': [
+    ...['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store', 'tracing'],
+    'version.ts',
+  ],
   fleet: [
     ...['app.ts', 'config', 'concurrency.ts', 'monitoring', 'notify', 'queue', 'redis'],
     ...['encode', 'export', 'fetch', 'lake', 'plan', 'reconcile', 'run', 'source', 'store'],
@@ -79,6 +82,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   commands: [
     ...[
       'app.ts',
+      'version.ts',
       'catalogue',
       'check',
       'config',
@@ -292,7 +296,7 @@ const OTHER_WAYS_IN = [
   'proof',
   'service',
   'verify',
-  'app.ts',
+  'version.ts',
   'log.ts',
   'commands/service.ts',
 ];

@@ -1,5 +1,5 @@
 /** `web`: serve the page from a lake alone, until interrupted. */
-import { readVersion } from '../app.ts';
+
 import { endsWithin } from '../concurrency.ts';
 import { ConfigError } from '../errors.ts';
 import { readLakeFile } from '../lake/layout.ts';
@@ -9,6 +9,7 @@ import { startOperationsServer } from '../monitoring/http-server.ts';
 import { thisProcess } from '../process/process-id.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { writeLines } from '../terminal/screen.ts';
+import { readVersion } from '../version.ts';
 import { closedBecause } from '../web/guard.ts';
 import { createLazyPage } from '../web/lazy-page.ts';
 import type { CommandContext } from './context.ts';

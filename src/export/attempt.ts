@@ -294,10 +294,9 @@ async function sealDay(attempt: DayAttempt, source: SourceCounts | undefined): P
     emptyFooter: () => emptyParquetFooter(task.job),
   });
   await attempt.ports.onStep('uploaded');
-  const ours = counts.toJson();
   const detail = packDetail({
-    ours,
-    source: source === undefined ? null : counts.equals(source.counts) ? ours : source.counts.toJson(),
+    ours: counts,
+    source: source?.counts ?? null,
     series: Object.fromEntries([...series.idOf].sort()),
   });
   const proof: Proof = source === undefined || task.job.verify === 'off' ? 'unproven' : task.job.verify;

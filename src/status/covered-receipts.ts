@@ -15,6 +15,7 @@ export type KeptReceipt = Pick<Receipt, 'job' | 'vessel' | 'date' | (typeof REMA
 
 /** Room for so many vessels is made at once. */
 const STEP = 64;
+const NOTHING = new Uint32Array(0);
 
 export class CoveredReceipts {
   readonly #dates = new Map<string, DateColumns>();
@@ -59,8 +60,10 @@ export class CoveredReceipts {
   /** Vessels with a receipt on any of the dates. */
   vesselsOn(dates: readonly string[]): Set<string> {
     const isThere = new Uint8Array(this.#numbers.size);
-    for (const columns of this.#columnsOf(dates))
-      for (const [number, code] of columns.settings.entries()) if (code > 0) isThere[number] = 1;
+    for (const date of dates) {
+      const settings = this.#dates.get(date)?.settings ?? NOTHING;
+      for (let number = 0; number < settings.length; number++) if (settings[number]! > 0) isThere[number] = 1;
+    }
     return new Set([...this.#numbers].flatMap(([vessel, number]) => (isThere[number] ? [vessel] : [])));
   }
 
@@ -70,11 +73,13 @@ export class CoveredReceipts {
     const found: (readonly [string, DateColumns])[] = new Array(this.#numbers.size);
     for (const date of dates) {
       const columns = this.#dates.get(date);
-      for (const [number, code] of columns?.settings.entries() ?? []) {
-        const startedMs = columns!.startedAt.msOf(number);
-        if (code === 0 || startedMs < newest[number]!) continue;
-        newest[number] = startedMs;
-        found[number] = [date, columns!];
+      if (columns === undefined) continue;
+      const { settings, startedAt } = columns;
+      const one = [date, columns] as const;
+      for (let number = 0; number < settings.length; number++) {
+        if (settings[number] === 0 || startedAt.msOf(number) < newest[number]!) continue;
+        newest[number] = startedAt.msOf(number);
+        found[number] = one;
       }
     }
     for (const [vessel, number] of this.#numbers) {
@@ -89,10 +94,6 @@ export class CoveredReceipts {
     let size = 0;
     for (const { settings } of this.#dates.values()) size += settings.length;
     return size;
-  }
-
-  #columnsOf(dates: readonly string[]): DateColumns[] {
-    return dates.flatMap((date) => this.#dates.get(date) ?? []);
   }
 }
 
@@ -165,8 +166,17 @@ class Instants {
 class Settings {
   readonly #known: Pick<Receipt, 'settingsHash' | 'proof'>[] = [];
   readonly #codes = new Map<string, number>();
+  /** That of the receipt before, mostly that of the next too. */
+  #last = 0;
 
-  codeOf({ settingsHash, proof }: KeptReceipt): number {
+  codeOf(receipt: KeptReceipt): number {
+    const last = this.#known[this.#last - 1];
+    if (last?.settingsHash !== receipt.settingsHash || last.proof !== receipt.proof)
+      this.#last = this.#find(receipt);
+    return this.#last;
+  }
+
+  #find({ settingsHash, proof }: KeptReceipt): number {
     const name = `${proof} ${settingsHash}`;
     const known = this.#codes.get(name);
     if (known !== undefined) return known;

@@ -3,6 +3,7 @@
  * seconds to read: so one is read at a time, for all who ask for it meanwhile; it counts for ten times as long as it took;
  * and what was read of dates that are listed as they were is not read again. Nothing happens while nobody asks.
  */
+import { setFlagsFromString } from 'node:v8';
 import { endsWithin } from '../concurrency.ts';
 import { messageOf } from '../errors.ts';
 import type { Job } from '../model/index.ts';
@@ -31,7 +32,7 @@ const MOST_NAMES = 200_000;
 
 type Range = Pick<CoverageQuestion, 'from' | 'to' | 'firstDate'>;
 
-export interface CoverageAnswers {
+interface CoverageAnswers {
   /**
    * The JSON of a CoverageAnswer; `name` says what is asked. Throws what `findRange` and the store throw, ConfigError
    * `too-many-vessel-days`, and WebError 503 `busy`.
@@ -52,6 +53,16 @@ export function createCoverageAnswers(ports: WebPorts): CoverageAnswers {
   const askQueue = createQueueQuestion(ports);
 
   async function read(job: Job, findRange: () => Promise<Range>): Promise<Buffer> {
+    // What is read is garbage soon: without this a scheduler would hold some sixty megabytes of it.
+    setFlagsFromString('--heap-growing-percent=100');
+    try {
+      return await readNow(job, findRange);
+    } finally {
+      setFlagsFromString('--heap-growing-percent=0');
+    }
+  }
+
+  async function readNow(job: Job, findRange: () => Promise<Range>): Promise<Buffer> {
     const memory = memories.get(job.name) ?? createStatusMemory();
     memories.set(job.name, memory);
     const [range, queue] = await Promise.all([findRange(), askQueue()]);

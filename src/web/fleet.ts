@@ -127,7 +127,14 @@ function answerOf(ports: WebPorts, fleet: FleetPorts, looked: Looked): FleetAnsw
         startedMs: nowMs - agoMs - upMs,
         seenMs: nowMs - agoMs,
       }))
-      .sort((a, b) => a.role.localeCompare(b.role) || a.host.localeCompare(b.host) || a.pid - b.pid),
+      // The one that was heard of last first: in a container that was started again it may have the same pid.
+      .sort(
+        (a, b) =>
+          a.role.localeCompare(b.role) ||
+          a.host.localeCompare(b.host) ||
+          a.pid - b.pid ||
+          b.seenMs - a.seenMs,
+      ),
     backfills: backfills.backfills.map((backfill) => backfillOf(backfill, seen)),
     lookBacks: ports.jobs.flatMap(({ name: job }) => {
       const fact = seen.fact('look-back', job);

@@ -45,7 +45,8 @@ export async function openMadeUp(
 }
 
 async function shown(page: Page): Promise<void> {
-  await page.locator('.coverage').waitFor();
+  // The lake is read by others' leave; what the page makes of the answer is measured apart.
+  await page.locator('.coverage').waitFor({ timeout: 180_000 });
   await page.evaluate(
     () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
   );

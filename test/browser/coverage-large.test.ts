@@ -1,4 +1,5 @@
 /** The map at its full size: 1,000 vessels × 365 days from a ledger, 4,000 × 365 and eleven years besides. */
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLocalStore } from '../../src/store/local.ts';
 import { browserForTests } from '../helpers/browser.ts';
@@ -35,15 +36,26 @@ describe.skipIf(browser === undefined)('the coverage map at its full size', () =
   test('1,000 × 365 is drawn and can be used within a second of the answer', async () => {
     await using map = await openCoverage(browser!, address());
     const { page, faults } = map;
+    // Anew, with the answer that the server still has, and noting when the map was in sight.
+    await page.addInitScript(() => {
+      const look = () => {
+        if (performance.getEntriesByName('coverage:drawn').length === 0) requestAnimationFrame(look);
+        else requestAnimationFrame(() => performance.mark('seen'));
+      };
+      look();
+    });
+    await page.reload();
+    await page.waitForFunction(() => performance.getEntriesByName('seen').length > 0);
     const times = await page.evaluate(() => {
       const answer = performance
         .getEntriesByType('resource')
-        .find(({ name }) => name.includes('/coverage')) as PerformanceResourceTiming;
-      const [drawn] = performance.getEntriesByName('coverage:drawn');
-      return { drawnMs: drawn!.startTime - answer.responseEnd, bytes: answer.encodedBodySize };
+        .find(({ name }) => name.includes('/api/jobs/')) as PerformanceResourceTiming;
+      const since = (mark: string) => performance.getEntriesByName(mark)[0]!.startTime - answer.responseEnd;
+      return { drawnMs: since('coverage:drawn'), seenMs: since('seen'), bytes: answer.encodedBodySize };
     });
-    report(`drawn ${Math.round(times.drawnMs)} ms after the answer of ${times.bytes} bytes`);
-    expect(times.drawnMs).toBeLessThan(3_000);
+    const [drawnMs, seenMs] = [Math.round(times.drawnMs), Math.round(times.seenMs)];
+    report(`drawn ${drawnMs} ms, in sight ${seenMs} ms after the answer of ${times.bytes} bytes`);
+    expect(times.seenMs).toBeLessThan(3_000);
     expect(times.bytes).toBeLessThan(400_000);
     // It is the ledger, and it answers to keys.
     await page.locator('.cov-scroller').focus();
@@ -57,25 +69,11 @@ describe.skipIf(browser === undefined)('the coverage map at its full size', () =
     expect(faults).toEqual([]);
   });
 
-  test.for([
-    { zoom: 'year', deviceScaleFactor: 1 },
-    { zoom: 'month', deviceScaleFactor: 1 },
-    { zoom: 'days', deviceScaleFactor: 2 },
-  ])(
-    'scrolling $zoom at $deviceScaleFactor pixels a pixel is smooth',
-    async ({ zoom, deviceScaleFactor }) => {
-      await using map = await openCoverage(browser!, `${address()}?zoom=${zoom}`, { deviceScaleFactor });
-      const runs: number[] = [];
-      // Others use the machine too: the best of a few runs is what the map can do.
-      for (let run = 0; run < 4 && Math.max(0, ...runs) < 50; run++)
-        runs.push(await framesWhileScrolling(map.page));
-      report(
-        `${zoom} ×${deviceScaleFactor}: ${runs.map((rate) => rate.toFixed(0)).join(', ')} frames a second`,
-      );
-      expect(Math.max(...runs)).toBeGreaterThan(30);
-      expect(map.faults).toEqual([]);
-    },
-  );
+  test.for(['year', 'month', 'days'])('scrolling is smooth: %s', async (zoom) => {
+    await using map = await openCoverage(browser!, `${address()}?zoom=${zoom}`);
+    await expectSmooth(map.page, zoom);
+    expect(map.faults).toEqual([]);
+  });
 
   test('4,000 × 365 works', async () => {
     const vessels = Array.from({ length: 4_000 }, (_, i) => `IMO${9_000_000 + i}`);
@@ -90,8 +88,7 @@ describe.skipIf(browser === undefined)('the coverage map at its full size', () =
     await page.keyboard.press('n');
     await announced(page, 'IMO9003999, 2025-12-31: failed');
     expect((await whereIs(page, '--state-failed'))?.pixels).toBeGreaterThan(0);
-    const runs = [await framesWhileScrolling(page), await framesWhileScrolling(page)];
-    report(`4,000 × 365: ${runs.map((rate) => rate.toFixed(0)).join(', ')} frames a second`);
+    await expectSmooth(page, '4,000 × 365');
     await page.getByRole('button', { name: 'table' }).click();
     expect(await page.locator('.cov-table tbody tr').count()).toBe(100);
     expect(map.faults).toEqual([]);
@@ -115,19 +112,34 @@ describe.skipIf(browser === undefined)('the coverage map at its full size', () =
   });
 });
 
-/** Frames a second over two seconds of scrolling in both directions. */
-async function framesWhileScrolling(page: import('playwright-core').Page): Promise<number> {
-  return await page.evaluate(async () => {
+/**
+ * 50 frames a second, or where the machine is too busy to give them to anybody, most of those that a page has that does
+ * nothing. The best of a few rounds: what the map can do, not what others leave it.
+ */
+async function expectSmooth(page: Page, name: string): Promise<void> {
+  const rounds: { frames: number; idle: number }[] = [];
+  const isSmooth = ({ frames, idle }: { frames: number; idle: number }) =>
+    frames >= 50 || frames >= idle * 0.6;
+  for (let round = 0; round < 6 && !rounds.some(isSmooth); round++)
+    rounds.push({ idle: await framesASecond(page, 0), frames: await framesASecond(page, 31) });
+  const said = rounds.map(({ frames, idle }) => `${frames.toFixed(0)} of ${idle.toFixed(0)}`).join(', ');
+  report(`${name}: scrolled at ${said} frames a second that there were`);
+  expect(rounds.some(isSmooth), said).toBe(true);
+}
+
+/** Over two seconds of scrolling by so many pixels a frame, down and to the right. */
+async function framesASecond(page: Page, stepPx: number): Promise<number> {
+  return await page.evaluate(async (step) => {
     const box = document.querySelector('.cov-scroller')!;
     box.scrollTop = 0;
     await new Promise(requestAnimationFrame);
     const began = performance.now();
     let frames = 0;
     for (; performance.now() - began < 2_000; frames++) {
-      box.scrollTop += 31;
-      box.scrollLeft += 7;
+      box.scrollTop += step;
+      box.scrollLeft += step / 4;
       await new Promise(requestAnimationFrame);
     }
     return (frames * 1_000) / (performance.now() - began);
-  });
+  }, stepPx);
 }

@@ -399,12 +399,51 @@ describe.skipIf(browser === undefined)('a vessel-day', () => {
     expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]);
   });
 
+  test('from the map to the day and its curve, and back to the same place', async () => {
+    const { page, faults } = await open(dayUrl(DAY));
+    await page.getByRole('link', { name: '↑ Coverage' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Coverage of measurements' }).waitFor();
+    expect(new URL(page.url()).searchParams.get('date')).toBe(DATE);
+    await page.locator(`main a[href="/day/measurements/${VESSEL}/${DATE}"]`).first().click();
+    await page.locator(`[data-series="${idOf(SHAFT_POWER)}"]`).click();
+    await shown(page, [idOf(SHAFT_POWER)]);
+    await page.goBack();
+    await page.getByRole('heading', { level: 1, name: 'Coverage of measurements' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test('earlier versions of a table’s day are listed, and their readings shown', async () => {
+    const env = { LAKE_LAYOUT: 'delta' };
+    const own = await ownLake(env);
+    const id = own.ids[0]!;
+    const before = (await readReceipt(own.store, DAY))!.rows;
+    service.overlay.addReadings(id, [
+      { timestampMicros: Date.parse(`${DATE}T12:30:00Z`) * 1_000 + 1, valueText: '2.5' },
+    ]);
+    await mustExport({ service, lakeUrl: own.lakeUrl, env, args: { force: true } });
+    const { page, faults } = await open(own.url);
+    await page.getByRole('heading', { name: 'Versions' }).waitFor();
+    expect(await page.locator('section', { hasText: 'Versions' }).locator('tbody tr').count()).toBe(2);
+    await page.getByRole('link', { name: 'show its readings' }).click();
+    await page.getByRole('heading', { name: 'Readings of version 1' }).waitFor();
+    await page.locator(`[data-series="${id}"]`).click();
+    await shown(page, [id]);
+    expect(await savedCsv(page)).not.toContainEqual(expect.stringContaining('T12:30:00.000001Z'));
+    await page.getByRole('link', { name: 'the day' }).click();
+    await page.locator(`[data-series="${id}"]`).click();
+    await shown(page, [id]);
+    expect(await savedCsv(page)).toContainEqual(expect.stringContaining('T12:30:00.000001Z'));
+    expect((await readReceipt(own.store, DAY))!.rows).toBe(before + 1);
+    expect(faults).toEqual([]);
+  });
+
   /** A small lake that a test may spoil. */
-  async function ownLake() {
+  async function ownLake(env: Record<string, string> = {}) {
     const own = await newLake();
-    await mustExport({ service, lakeUrl: own.url });
+    await mustExport({ service, lakeUrl: own.url, env });
     const ownStore = await openStore(own.url, {});
-    const page = await servePage({ store: ownStore, jobs: [makeJob()] });
+    const layout = env.LAKE_LAYOUT === 'delta' ? 'delta' : 'plain';
+    const page = await servePage({ store: ownStore, jobs: [makeJob()], layout });
     onTestFinished(async () => {
       await page.close();
       await ownStore.close();

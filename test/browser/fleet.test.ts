@@ -21,7 +21,8 @@ afterAll(async () => {
 });
 
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE, kind: 'nightly' } as const;
-const SLOW = { timeout: 30_000 };
+/** Of a machine that does much else. */
+const SLOW = { timeout: 90_000 };
 
 const table = (page: Page, name: string | RegExp) => page.getByRole('table', { name });
 const row = (page: Page, text: string | RegExp) => page.getByRole('row').filter({ hasText: text });

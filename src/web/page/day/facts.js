@@ -40,6 +40,13 @@ export function stateLine({ state }) {
   return h('p', { class: 'state-line' }, badge, h('span', {}, ` ${row?.meaning ?? ''}`));
 }
 
+/** @param {VesselDayAnswer} answer @param {Node | null} acts */
+export function remarkFacts({ remark }, acts) {
+  if (remark === null) return null;
+  const word = remark.accepted ? 'Accepted: ' : 'Remark: ';
+  return h('div', { class: 'remark' }, h('p', {}, word, shown(remark.message, MOST_MESSAGE_CHARS)), acts);
+}
+
 /** Names and what they are; null is left out. @param {readonly (readonly [string, Node | string | null])[]} rows */
 function pairs(rows) {
   return h(

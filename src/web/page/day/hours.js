@@ -60,7 +60,7 @@ function hourText(hour, ours, source) {
 }
 
 /** @param {{ ours: readonly number[], source: readonly number[] | null }} hours @returns {string} */
-export function hoursText({ ours, source }) {
+function hoursText({ ours, source }) {
   const total = ours.reduce((sum, count) => sum + count, 0);
   const quiet = ours.filter((count) => count === 0).length;
   const whole = `${plural(total, 'reading')} in ${24 - quiet} of 24 hours`;

@@ -1,5 +1,6 @@
 // @ts-check
 /** One vessel-day: what is published and how it was proven, what went wrong, and the readings themselves. */
+import { actControls } from '../acts/controls.js';
 import { fill, h } from '../parts/dom.js';
 import { loadStyles } from '../parts/styles.js';
 import {
@@ -7,6 +8,7 @@ import {
   logFacts,
   noteFacts,
   receiptFacts,
+  remarkFacts,
   section,
   stateLine,
   versionFacts,
@@ -26,6 +28,8 @@ import { addDays, bytesText, dayAddress, shown, shownName } from './texts.js';
 
 /** A day that is published again and again is shown as it was the last of these times. */
 const MOST_STARTS = 4;
+/** A day that is under way or in the queue is looked at again after this, as long as somebody sees it. */
+const LOOK_MS = 5_000;
 
 /** @type {import('../view.d.ts').View} */
 export const dayView = {
@@ -35,10 +39,7 @@ export const dayView = {
   async mount(root, context) {
     const { job = '', vessel = '', date = '' } = context.params;
     fill(root, h('p', { class: 'hint' }, 'Reading the lake …'));
-    const address = `/api/jobs/${[job, 'days', vessel, date].map(encodeURIComponent).join('/')}`.replace(
-      '/days/',
-      '/days/',
-    );
+    const address = `/api/jobs/${[job, 'days', vessel, date].map(encodeURIComponent).join('/')}`;
     const [answer, about] = await Promise.all([
       /** @type {Promise<VesselDayAnswer>} */ (context.api.get(address, { signal: context.signal })),
       /** @type {Promise<AboutAnswer>} */ (context.api.get('/api/about', { signal: context.signal })),
@@ -70,16 +71,11 @@ function showDay(root, context, { address, about, answer, settings, starts, noti
     ways,
     notice === undefined ? null : h('p', { class: 'notice', role: 'status' }, notice),
     stateLine(answer),
-    answer.remark === null
-      ? null
-      : h(
-          'p',
-          { class: 'remark' },
-          `${answer.remark.accepted ? 'Accepted: ' : 'Remark: '}${shown(answer.remark.message)}`,
-        ),
+    remarkFacts(answer, actsOf('remark')),
     problemsOf(answer),
     noteFacts(answer),
     attemptFacts(answer),
+    actsOf('day'),
     h(
       'div',
       { class: 'two' },
@@ -90,6 +86,7 @@ function showDay(root, context, { address, about, answer, settings, starts, noti
     readingsSection(answer, settings, readings),
     logFacts(answer, context.announce),
   );
+  setTimeout(lookAgain, LOOK_MS);
   const object = objectOf(answer, settings);
   if (object === null) return;
   const onReplaced = () => void startOver();
@@ -104,38 +101,75 @@ function showDay(root, context, { address, about, answer, settings, starts, noti
 
   async function startOver() {
     ending.abort();
-    if (starts >= MOST_STARTS) {
-      fill(
-        readings,
-        h(
-          'p',
-          { class: 'fault', role: 'alert' },
-          'The day is published again and again: load the page anew later.',
-        ),
-      );
-      return;
-    }
-    const text = 'The day was published again meanwhile: this is how it is now.';
+    if (starts >= MOST_STARTS)
+      return fault('The day is published again and again: load the page anew later.');
+    await showAnew(starts + 1, 'The day was published again meanwhile: this is how it is now.');
+  }
+
+  /** @param {number} times @param {string} [text] what has happened */
+  async function showAnew(times, text) {
     try {
       const newer = /** @type {VesselDayAnswer} */ (
         await context.api.get(address, { signal: context.signal })
       );
       if (context.signal.aborted) return;
-      showDay(root, context, { address, about, answer: newer, settings, starts: starts + 1, notice: text });
-      context.announce(text);
+      ending.abort();
+      const said = text === undefined ? {} : { notice: text };
+      showDay(root, context, { address, about, answer: newer, settings, starts: times, ...said });
+      if (text !== undefined) context.announce(text);
     } catch (error) {
       if (context.signal.aborted) return;
-      const message = error instanceof Error ? error.message : '';
-      fill(
-        readings,
-        h(
-          'p',
-          { class: 'fault', role: 'alert' },
-          `The day was published again, and cannot be loaded: ${shown(message)}`,
-        ),
-      );
+      fault(`The day cannot be loaded anew: ${shown(error instanceof Error ? error.message : '')}`);
     }
   }
+
+  /** Whether something else is to be shown, as long as something is under way. */
+  async function lookAgain() {
+    if (signal.aborted || (answer.claim?.state !== 'live' && answer.queued === null)) return;
+    try {
+      const newer = document.hidden
+        ? answer
+        : /** @type {VesselDayAnswer} */ (await context.api.get(address, { signal }));
+      if (signal.aborted) return;
+      if (newsOf(newer) !== newsOf(answer)) {
+        ending.abort();
+        showDay(root, context, { address, about, answer: newer, settings, starts });
+        if (newer.state !== answer.state) context.announce(`The day is now: ${newer.state}`);
+        return;
+      }
+    } catch {
+      // The next look may go well.
+    }
+    setTimeout(lookAgain, LOOK_MS);
+  }
+
+  /** @param {string} text */
+  function fault(text) {
+    fill(readings, h('p', { class: 'fault', role: 'alert' }, text));
+  }
+
+  /** @param {'day' | 'remark'} kind @returns {HTMLElement | null} */
+  function actsOf(kind) {
+    const { job, vessel, date, state, remark } = answer;
+    if (kind === 'remark' && remark?.accepted !== false) return null;
+    const onDone = () => setTimeout(() => void showAnew(starts), 1_000);
+    const target = kind === 'day' ? { kind, job, vessel, date, state } : { kind, job, vessel };
+    return actControls(context, target, { onDone });
+  }
+}
+
+/** What of an answer changes while a day is under way. @param {VesselDayAnswer} answer */
+function newsOf({ state, receipt, claim, queued, note }) {
+  const rows = [claim?.rowsStored, claim?.rowsKnown];
+  return JSON.stringify([
+    state,
+    receipt?.epoch,
+    claim?.epoch,
+    rows,
+    queued?.state,
+    queued?.attempts,
+    note?.at,
+  ]);
 }
 
 /** The object whose readings are shown: the day's, or that of an earlier version. @param {VesselDayAnswer} answer @param {DaySettings} settings */

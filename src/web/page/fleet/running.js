@@ -2,7 +2,7 @@
 /** What runs now. */
 import { h } from '../parts/dom.js';
 import { cell, keyedTable, progressBar, say } from './keyed.js';
-import { duration, inFull, inShort, percent, shareOf } from './words.js';
+import { duration, inFull, inShort, isSilent, percent, shareOf } from './words.js';
 
 /** @typedef {import('../../answers.ts').FleetAnswer} FleetAnswer @typedef {FleetAnswer['running'][number]} RunningDay */
 
@@ -20,6 +20,8 @@ const STEPS = {
 export function runningSection() {
   const summary = h('p', { class: 'hint' });
   let nowMs = 0;
+  /** Workers of which nothing was heard lately. @type {ReadonlySet<string>} */
+  let silent = new Set();
   const table = keyedTable({
     caption: 'Vessel-days under way',
     columns: [
@@ -40,13 +42,18 @@ export function runningSection() {
   /** @param {RunningDay} day */
   function runningRow(day) {
     const { job, vessel, date, host, pid } = day;
-    const [kind, step, rate, since] = [cell(), cell(), cell('number'), cell('number')];
+    const [kind, step, rate, since, worker] = [
+      cell(),
+      cell(),
+      cell('number'),
+      cell('number'),
+      cell('fleet-host'),
+    ];
     const rows = progressBar();
     const link = h('a', { href: `/day/${[job, vessel, date].map(encodeURIComponent).join('/')}` });
     say(link, `${vessel} ${date}`);
     const first = h('th', { scope: 'row' }, link, h('div', { class: 'hint' }, job));
-    const element = h('tr', {}, first, kind, step, h('td', {}, rows.element), rate, since);
-    element.append(h('td', { class: 'fleet-host' }, `${host} · ${pid}`));
+    const element = h('tr', {}, first, kind, step, h('td', {}, rows.element), rate, since, worker);
     return {
       element,
       /** @param {RunningDay} now */
@@ -55,6 +62,9 @@ export function runningSection() {
         say(step, (now.step !== null && STEPS[now.step]) || 'at work');
         rows.update(...rowsOf(now));
         say(rate, inShort(now.rowsPerSecond));
+        const isLost = silent.has(workerOf(now));
+        say(worker, `${host} · ${pid}${isLost ? ', silent' : ''}`);
+        element.classList.toggle('fleet-silent', isLost);
         say(since, now.startedMs === null ? '' : duration(nowMs - now.startedMs));
       },
     };
@@ -66,6 +76,7 @@ export function runningSection() {
     update(fleet) {
       nowMs = fleet.readAtMs;
       const workers = fleet.processes.filter(({ role }) => role === 'worker');
+      silent = new Set(workers.filter((each) => isSilent(each, nowMs)).map(workerOf));
       const places = workers.reduce((sum, { atOnce }) => sum + (atOnce ?? 0), 0);
       const active = Math.max(
         fleet.running.length,
@@ -82,6 +93,11 @@ export function runningSection() {
       table.draw(fleet.running);
     },
   };
+}
+
+/** @param {{ readonly host: string, readonly pid: number }} process */
+function workerOf({ host, pid }) {
+  return `${host}/${pid}`;
 }
 
 /** @param {RunningDay} day @returns {[share: number | null, text: string]} */

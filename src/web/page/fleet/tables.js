@@ -2,7 +2,7 @@
 /** The queue by kind, and the processes. */
 import { h } from '../parts/dom.js';
 import { cell, keyedTable, say } from './keyed.js';
-import { duration, inFull } from './words.js';
+import { duration, inFull, isSilent } from './words.js';
 
 /** @typedef {import('../../answers.ts').FleetAnswer} FleetAnswer */
 
@@ -48,9 +48,6 @@ export function queueSection() {
   };
 }
 
-/** A process says so every ten seconds at the least. */
-const SILENT_MS = 20_000;
-
 export function processesSection() {
   let nowMs = 0;
   const table = keyedTable({
@@ -82,14 +79,14 @@ export function processesSection() {
       return {
         element,
         update({ leads, startedMs, seenMs, active, atOnce }) {
-          const isSilent = nowMs - seenMs > SILENT_MS;
+          const isLost = isSilent({ seenMs }, nowMs);
           const part = leads === null ? '' : leads ? ', plans' : ', stands by';
           say(name, `${role}${part}`);
           say(up, duration(nowMs - startedMs));
           say(work, atOnce === null ? '' : `${inFull(active)} of ${inFull(atOnce)}`);
           const ago = duration(nowMs - seenMs);
-          say(seen, isSilent ? `silent for ${ago}: stopped, or cut off?` : `${ago} ago`);
-          element.classList.toggle('fleet-silent', isSilent);
+          say(seen, isLost ? `silent for ${ago}: stopped, or cut off?` : `${ago} ago`);
+          element.classList.toggle('fleet-silent', isLost);
         },
       };
     },

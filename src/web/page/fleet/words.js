@@ -72,6 +72,14 @@ function isTime(ms) {
   return ms !== null && Math.abs(ms) <= 8.64e15;
 }
 
+/** A process tells of itself every ten seconds at the least. */
+const SILENT_MS = 20_000;
+
+/** @param {{ readonly seenMs: number }} process @param {number} nowMs has nothing been heard of it for too long? */
+export function isSilent({ seenMs }, nowMs) {
+  return nowMs - seenMs > SILENT_MS;
+}
+
 /** @param {string} word `would-shrink` → `would shrink` */
 export function spoken(word) {
   return word.replaceAll('-', ' ');
