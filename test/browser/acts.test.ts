@@ -11,6 +11,7 @@ import type { Fleet } from '../../src/fleet/fleet.ts';
 import { openFleet } from '../../src/fleet/fleet.ts';
 import type { VesselDay } from '../../src/model/index.ts';
 import { silentLog } from '../../src/model/index.ts';
+import { createQueueHold } from '../../src/queue/hold.ts';
 import { browserForTests } from '../helpers/browser.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
@@ -77,7 +78,7 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', { time
   const announced = () => page.locator('main').getAttribute('data-announced');
   const button = (name: string | RegExp) =>
     page.getByRole('button', { name, exact: typeof name === 'string' });
-  const outcome = () => page.locator('.act-outcome').first().textContent();
+  const outcome = () => page.locator('.act-bar .act-outcome').textContent();
   const startBackfill = async () => {
     const body = { job: DAY.job, from: '2026-01-01', to: '2026-01-03', vessels: [], allowShrink: false };
     return (await served.act({ act: 'start-backfill', ...body })).message.split(' ')[0]!;
@@ -93,6 +94,21 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', { time
     expect(await outcome()).toContain('is in the queue now');
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Try again now');
     expect(await fleet.queue.find(DAY)).toMatchObject({ state: 'waiting' });
+    await button('Close').click();
+    expect(await page.locator('.act-bar').count()).toBe(0);
+  });
+
+  test('reads how it ended where what it was about is gone', async () => {
+    const hold = { code: 'disk-full', message: 'no room', host: 'a', sinceMs: Date.now() };
+    await createQueueHold(fleet.redis, fleet.queue.bull).place(hold);
+    await open();
+    await page.goto(`${served.url}/fleet`);
+    await button('Lift the hold').click();
+    await button('Lift the hold').waitFor({ state: 'detached' });
+    expect(await outcome()).toContain("it was on hold for 'disk-full'. Workers try within seconds");
+    expect(await fleet.queue.bull.isPaused()).toBe(false);
+    await page.getByRole('link', { name: DAY.job }).first().click();
+    await page.locator('.act-bar').waitFor({ state: 'detached' });
   });
 
   test('presses twice while it is under way: the button waits, and it is done once', async () => {
@@ -184,7 +200,7 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', { time
     await expect.poll(announced).toContain('not done: id: got');
     expect(await outcome()).toContain('<img src=x');
     expect(await outcome()).not.toMatch(/[\u202e\u0007]/);
-    expect(await page.locator('main img, [role=group] script').count()).toBe(0);
+    expect(await page.locator('main img, .act-bar img, .act-bar script').count()).toBe(0);
     await mount({ kind: 'backfill', backfill: { id: 'no-such-backfill', paused: true } });
     await button('Resume').click();
     await expect.poll(outcome).toContain("no backfill 'no-such-backfill' is under way");

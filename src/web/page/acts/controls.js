@@ -3,10 +3,11 @@
  * Buttons that act: try again, backfills, the hold, remarks. Every view mounts them here, so that each act asks, waits,
  * tells and fails in the same way.
  */
-import { fill, h } from '../parts/dom.js';
+import { h } from '../parts/dom.js';
 import { loadStyles } from '../parts/styles.js';
 import { backfillForm } from './backfill-form.js';
 import { confirmed } from './confirm.js';
+import { showOutcome } from './outcome-bar.js';
 
 /**
  * @typedef {import('../../answers.ts').Act} Act
@@ -24,7 +25,7 @@ import { confirmed } from './confirm.js';
  */
 
 /**
- * What can be done with a target, as a group of buttons with the outcome below; null where nothing can be done, or by
+ * What can be done with a target, as a group of buttons; how it ended is shown at the lower edge of the window. Null where nothing can be done, or by
  * nobody. Who has not signed in and could is told so.
  * @param {ViewContext} context
  * @param {ActTarget} target
@@ -39,7 +40,7 @@ export function actControls(context, target, { onDone = () => {} } = {}) {
     return h('p', { class: 'act-hint' }, `${HINTS[target.kind]}: sign in with the password for acting.`);
 
   void loadStyles(new URL('./acts.css', import.meta.url));
-  const outcome = h('p', { class: 'act-outcome', hidden: true });
+  const busy = h('p', { class: 'act-note', hidden: true }, 'under way…');
   const buttons = choices.map((choice) => {
     const kind = choice.isDangerous ? 'act-button act-dangerous' : 'act-button';
     return h('button', { type: 'button', class: kind, onclick: () => press(choice) }, choice.label);
@@ -48,7 +49,7 @@ export function actControls(context, target, { onDone = () => {} } = {}) {
     'div',
     { class: 'act-controls', role: 'group', 'aria-label': `${HINTS[target.kind]}: ${nameOf(target)}` },
     h('div', { class: 'act-buttons' }, ...buttons),
-    outcome,
+    busy,
   );
   return group;
 
@@ -58,17 +59,16 @@ export function actControls(context, target, { onDone = () => {} } = {}) {
     if (act === null || context.signal.aborted) return;
     const focused = document.activeElement;
     setBusy(true);
-    show('act-outcome', 'under way…');
     try {
       const { message } = /** @type {ActAnswer} */ (await context.api.post('/api/acts', act));
       if (context.signal.aborted) return;
-      show('act-outcome act-done', message);
+      showOutcome(message, true, context.signal);
       context.announce(message);
       onDone(act);
     } catch (error) {
       if (context.signal.aborted) return;
       const text = whyNot(error);
-      show('act-outcome act-failed', text);
+      showOutcome(text, false, context.signal);
       context.announce(`not done: ${text}`);
     } finally {
       setBusy(false);
@@ -88,14 +88,8 @@ export function actControls(context, target, { onDone = () => {} } = {}) {
   /** @param {boolean} isBusy */
   function setBusy(isBusy) {
     group.setAttribute('aria-busy', String(isBusy));
+    busy.hidden = !isBusy;
     for (const button of buttons) /** @type {HTMLButtonElement} */ (button).disabled = isBusy;
-  }
-
-  /** @param {string} look @param {string} text */
-  function show(look, text) {
-    outcome.className = look;
-    outcome.hidden = false;
-    fill(outcome, text);
   }
 }
 
