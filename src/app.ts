@@ -1,11 +1,10 @@
 /** Composition root: what the commands run on, opened from a Config and closed in reverse order. */
 import { createHash, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Config } from './config/config.ts';
 import { tracingSettings } from './config/tracing-settings.ts';
 import type { Encoder } from './encode/index.ts';
-import { createEncoder, encoderThreadsFor } from './encode/index.ts';
+import { createEncoder, encoderThreadsFor, SMALL_ROW_GROUP_ROWS } from './encode/index.ts';
 import type { ExportPorts } from './export/ports.ts';
 import type { ClientOptions, QueryClient } from './fetch/client.ts';
 import { createQueryClient } from './fetch/client.ts';
@@ -27,6 +26,7 @@ import type { RedisConnection } from './redis/connection.ts';
 import { openStore } from './store/open-store.ts';
 import type { ObjectStore } from './store/store.ts';
 import type { OpenTracing } from './tracing/open-tracing.ts';
+import { readVersion } from './version.ts';
 
 export interface App {
   readonly config: Config;
@@ -62,12 +62,6 @@ export interface AppOverrides {
   readonly isUntraced?: boolean;
 }
 
-/** Version of vessel-export, from its package.json. */
-export function readVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
-}
-
 /** Open everything an export needs; nothing is asked of service or lake yet. */
 export async function openApp(
   config: Config,
@@ -91,7 +85,7 @@ export async function openApp(
   });
   const { client, concurrencyLimit, redis } = service;
   const threads = overrides.encoderThreads ?? encoderThreadsFor(availableParallelism());
-  const ownEncoder = createEncoder({ threads });
+  const ownEncoder = createEncoder({ threads, smallRows: SMALL_ROW_GROUP_ROWS });
   const encoder = tracing?.traceEncoder(ownEncoder) ?? ownEncoder;
   const tables = createLakeTables({ store, clock, log });
   const ports: ExportPorts = {

@@ -1,6 +1,5 @@
 /** argv → command; the only process.exit. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { readVersion } from './app.ts';
 import type { CommandContext, CommandRow, OptionRow } from './commands/context.ts';
 import {
   commandLog,
@@ -18,6 +17,7 @@ import type { Log } from './model/index.ts';
 import { cleanListing } from './model/index.ts';
 import { ownStderr } from './process/stderr-log.ts';
 import { openScreen, paint, writeLines, writeText } from './terminal/screen.ts';
+import { readVersion } from './version.ts';
 
 /** Run the command that `argv` names, and exit with its code. */
 export async function main(argv: readonly string[]): Promise<void> {

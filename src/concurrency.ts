@@ -27,6 +27,22 @@ export async function forEachAtOnce<T>(
   if (failure) throw failure.reason;
 }
 
+/** So long may one work without a pause in a thread that others share. */
+const TURN_MS = 8;
+
+/**
+ * For long work in small steps, in a thread that others share: to be called between steps. A promise, where the others
+ * have waited for long enough, which resolves after their turn; else undefined, so that a step costs next to nothing.
+ */
+export function createTurns(): () => Promise<void> | undefined {
+  let sinceMs = performance.now();
+  const pause = async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    sinceMs = performance.now();
+  };
+  return () => (performance.now() - sinceMs < TURN_MS ? undefined : pause());
+}
+
 interface RunnerOptions<Task, Outcome> {
   /** Tasks at once. */
   readonly concurrency: number;

@@ -52,11 +52,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   monitoring: [],
   web: [
     ...['app.ts', 'catalogue', 'concurrency.ts', 'config', 'fleet', 'lake', 'logins.ts', 'plan', 'process'],
-    ...['queue', 'reconcile', 'redis', 'run', 'status', 'store', 'table'],
+    ...['queue', 'reconcile', 'redis', 'run', 'status', 'store', 'table', 'terminal'],
   ],
   notify: ['lake', 'store'],
   tracing: ['config', 'encode', 'queue', 'store'],
-  'app.ts': ['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store', 'tracing'],
+  'app.ts': [
+    ...['config', 'encode', 'export', 'fetch', 'lake', 'plan', 'process', 'redis', 'store', 'tracing'],
+    'version.ts',
+  ],
   fleet: [
     ...['app.ts', 'config', 'concurrency.ts', 'monitoring', 'notify', 'queue', 'redis'],
     ...['encode', 'export', 'fetch', 'lake', 'plan', 'reconcile', 'run', 'source', 'store'],
@@ -79,6 +82,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   commands: [
     ...[
       'app.ts',
+      'version.ts',
       'catalogue',
       'check',
       'config',
@@ -119,7 +123,15 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['fetch'],
   uplot: ['web'],
   yaml: ['config'],
-  zod: ['config', 'queue', 'redis/fleet-shapes.ts', 'service', 'commands/results.ts', 'commands/service.ts'],
+  zod: [
+    'config',
+    'queue',
+    'redis/fleet-shapes.ts',
+    'service',
+    'web',
+    'commands/results.ts',
+    'commands/service.ts',
+  ],
 };
 
 function filesBelow(folder: string): string[] {
@@ -284,7 +296,7 @@ const OTHER_WAYS_IN = [
   'proof',
   'service',
   'verify',
-  'app.ts',
+  'version.ts',
   'log.ts',
   'commands/service.ts',
 ];

@@ -71,13 +71,15 @@ function filesBelow(folder: string): string[] {
 }
 
 test('the tarball holds what runs, and nothing else', () => {
-  const modules = filesBelow('src').filter((path) => path.endsWith('.ts'));
+  const modules = filesBelow('src').filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'));
   const compiled = modules.flatMap((path) => {
     const name = path.replace(/^src\//, 'dist/').replace(/\.ts$/, '');
     return [`${name}.js`, `${name}.js.map`, `${name}.d.ts`];
   });
   const beside = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'src/bin.js'];
-  const expected = [...compiled, ...beside, ...filesBelow('jobs'), ...filesBelow('schemas')];
+  const page = filesBelow('src/web/page').filter((path) => !/\.(ts|json)$/.test(path));
+  const served = page.map((path) => path.replace(/^src\//, 'dist/'));
+  const expected = [...compiled, ...served, ...beside, ...filesBelow('jobs'), ...filesBelow('schemas')];
   expect(packed.toSorted()).toEqual(expected.toSorted());
 });
 
@@ -99,6 +101,26 @@ test('the demo exports and queries a lake in an empty folder', async () => {
     `SELECT count(*) > 0 FROM read_parquet('${app}/lake/measurements/*/*/*.parquet')`,
   );
   expect(rows).toEqual([[true]]);
+});
+
+test('the page is served, with the libraries it uses', async () => {
+  const env = { LAKE_URL: pathToFileURL(join(app, 'lake')).href, JOBS_DIR: join(ROOT, 'jobs') };
+  const bin = join(app, 'node_modules/.bin/vessel-export');
+  const cli = startProgram([process.execPath, bin, '--no-env-file', 'web', '--port', '0'], env, app);
+  await cli.until('stdout', /\n/);
+  const url = cli.stdout.trim();
+  const shell = await (await fetch(url)).text();
+  const named = [...shell.matchAll(/(?:src|href)="(\/page\/[^"]+)"/g)].map((match) => match[1]!);
+  expect(named).toHaveLength(4);
+  const libraries = ['uplot/dist/uPlot.esm.js', 'hyparquet/src/index.js', 'fzstd/esm/index.mjs'];
+  for (const path of [...named, ...libraries.map((name) => `/vendor/${name}`)]) {
+    const answer = await fetch(url + path);
+    expect([answer.status, (await answer.text()).length > 0], path).toEqual([200, true]);
+  }
+  const about = (await (await fetch(`${url}/api/about`)).json()) as { jobs: { name: string }[] };
+  expect(about.jobs.map(({ name }) => name)).toContain('measurements');
+  cli.process.kill('SIGTERM');
+  expect((await cli.ended).code).toBe(0);
 });
 
 test('an older Node is told in one line what is needed', async () => {

@@ -2,6 +2,7 @@
 import type { Variable } from '../../src/config/variables.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { createMetrics } from '../../src/monitoring/metrics.ts';
+import { NEXT_STEPS, OTHER_STEPS } from '../../src/status/next-steps.ts';
 import { FINDINGS } from '../../src/verify/findings.ts';
 import { allCommands } from './command-line.ts';
 import { slug } from './markdown.ts';
@@ -14,6 +15,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   commands,
   'command-help': commandHelp,
   findings,
+  'next-steps': nextSteps,
   metrics: metricsTable,
 };
 
@@ -49,6 +51,19 @@ async function commandHelp(): Promise<string> {
 function findings(): string {
   const rows = Object.entries(FINDINGS).map(([name, { means, next }]) => [`\`${name}\``, means, next]);
   return table(['finding', 'means', 'what to do'], rows);
+}
+
+function nextSteps(): string {
+  const rows = NEXT_STEPS.map(({ codes, next }) => [
+    codes.map((code) => `\`${code}\``).join(', '),
+    asMarkdown(next),
+  ]);
+  return table(['code', 'what to do'], [...rows, ['any other', asMarkdown(OTHER_STEPS.failed)]]);
+}
+
+/** Commands in quotes, as code. */
+function asMarkdown(text: string): string {
+  return text.replace(/'(vessel-export [^']+|[a-z]+)'/g, '`$1`');
 }
 
 /** What is registered, with the labels that its samples have. The defaults of the library are not among them. */

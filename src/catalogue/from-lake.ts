@@ -114,8 +114,8 @@ function lastDates({ store, clock }: LakePorts, job: string): Promise<Map<string
 }
 
 /** A snapshot that is damaged or gone is said, and hides no other. */
-async function readSeriesOf(
-  { store, log }: LakePorts,
+export async function readSeriesOf(
+  { store, log }: Pick<LakePorts, 'store' | 'log'>,
   day: { readonly job: string; readonly vessel: string; readonly date: string },
   onSeries: (entry: SeriesEntry) => void,
 ): Promise<void> {

@@ -1,23 +1,13 @@
 /** `accept`: a vessel may have so few series as it has. */
 import { ConfigError } from '../errors.ts';
-import { unlessDamaged } from '../lake/json.ts';
-import { keyPrefix, parseNoteKey } from '../lake/keys.ts';
-import { listReceipts, readNote } from '../lake/ledger.ts';
-import { readLedger } from '../lake/ledger-index.ts';
-import {
-  createRemarks,
-  isAccepted,
-  REMARK_MEMBERS,
-  readAcceptance,
-  writeAcceptance,
-} from '../lake/remarks.ts';
-import type { Clock, ComparedSeries, Log } from '../model/index.ts';
+import { acceptRemark } from '../lake/accept-remark.ts';
+import type { Clock } from '../model/index.ts';
 import { systemClock, VESSEL_ID } from '../model/index.ts';
-import type { ObjectStore } from '../store/store.ts';
 import { countOf } from '../terminal/format.ts';
 import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_FAILED, EXIT_OK } from './context.ts';
+import type { OpenedLake } from './open.ts';
 import { openLake } from './open.ts';
 import type { Item, OutputOptions } from './results.ts';
 import { openOutput } from './results.ts';
@@ -55,61 +45,15 @@ export async function acceptCommand(
   return accepted.some(({ state }) => state === 'nothing-to-accept') ? EXIT_FAILED : EXIT_OK;
 }
 
-/** A selection with fewer series than another: of a vessel-day that waits, or of the last one published. */
-interface Loss {
-  readonly waits: boolean;
-  readonly selected: number;
-  readonly comparedWith: ComparedSeries;
-}
-
-interface Lake {
-  readonly store: ObjectStore;
-  readonly log: Log;
-}
-
-async function accept(lake: Lake, clock: Clock, job: string, vessel: string): Promise<Accepted> {
-  const losses = [...(await waitingLosses(lake, job, vessel)), ...(await publishedLoss(lake, job, vessel))];
-  if (losses.length === 0) {
+async function accept(lake: OpenedLake, clock: Clock, job: string, vessel: string): Promise<Accepted> {
+  const accepting = await acceptRemark({ store: lake.store, log: lake.log, clock }, job, vessel);
+  if (accepting.state === 'nothing-to-accept') {
     const message = 'nothing to accept: no day waits for series, and the last one published has no remark';
     return { job, vessel, state: 'nothing-to-accept', message };
   }
-  const series = Math.min(...losses.map(({ selected }) => selected));
-  const before = await readAcceptance(lake.store, job, vessel);
-  const open = losses.filter(({ selected, comparedWith }) => !isAccepted(before, comparedWith, selected));
-  const { comparedWith } = open[0] ?? losses[0]!;
+  const { state, series, comparedWith, waiting } = accepting;
   const what = `${series} series, where ${comparedWith.date} had ${comparedWith.series}`;
-  if (open.length === 0)
-    return { job, vessel, series, state: 'accepted-before', message: `accepted before: ${what}` };
-  // Whatever this clock says: who accepts has seen all of these days.
-  const seen = losses.map((loss) => loss.comparedWith.finishedAt);
-  const at = [new Date(clock.nowMs()).toISOString(), ...seen].sort().at(-1)!;
-  await writeAcceptance(lake.store, { acceptedVersion: 1, job, vessel, series, at });
-  const waiting = open.filter(({ waits }) => waits).length;
+  if (state === 'accepted-before') return { job, vessel, series, state, message: `accepted before: ${what}` };
   const next = waiting === 0 ? '' : `; run publishes what waits (${countOf(waiting, 'vessel-day')})`;
-  return { job, vessel, series, state: 'accepted', message: `accepted: ${what}${next}` };
-}
-
-async function waitingLosses({ store }: Lake, job: string, vessel: string): Promise<Loss[]> {
-  const losses: Loss[] = [];
-  for await (const { key } of store.list(keyPrefix('note', job))) {
-    const day = parseNoteKey(key);
-    const waiting = day?.vessel === vessel ? (await unlessDamaged(readNote(store, day)))?.waiting : undefined;
-    if (waiting !== undefined)
-      losses.push({ waits: true, selected: waiting.selectedSeries, comparedWith: waiting.comparedWith });
-  }
-  return losses;
-}
-
-/** What the vessel's newest receipt says. */
-async function publishedLoss({ store, log }: Lake, job: string, vessel: string): Promise<Loss[]> {
-  const dates: string[] = [];
-  for await (const { day } of listReceipts(store, job)) if (day.vessel === vessel) dates.push(day.date);
-  const remarks = createRemarks();
-  const question = { store, job, dates, vessels: new Set([vessel]), writeIndex: false, log };
-  await readLedger({ ...question, members: REMARK_MEMBERS, project: (receipt) => remarks.add(receipt) });
-  return remarks.newest().map(({ remark, selectedSeries }) => ({
-    waits: false,
-    selected: selectedSeries,
-    comparedWith: remark.comparedWith,
-  }));
+  return { job, vessel, series, state, message: `accepted: ${what}${next}` };
 }

@@ -5,20 +5,11 @@ import type { Config } from '../config/config.ts';
 import { pickJobs } from '../config/config.ts';
 import type { DataError } from '../errors.ts';
 import { CancelledError, ConfigError, messageOf } from '../errors.ts';
-import {
-  belongsTo,
-  createBackfillDriver,
-  releaseFailed,
-  withdrawBackfill,
-} from '../fleet/backfill-driver.ts';
+import type { BackfillChange } from '../fleet/backfill-acts.ts';
+import { changeBackfill, checkHasHistory, startBackfill } from '../fleet/backfill-acts.ts';
+import { belongsTo, createBackfillDriver, releaseFailed } from '../fleet/backfill-driver.ts';
 import type { Backfill, BackfillRequest } from '../fleet/backfills.ts';
-import {
-  backfillId,
-  listBackfills,
-  readBackfill,
-  removeBackfill,
-  writeBackfill,
-} from '../fleet/backfills.ts';
+import { listBackfills } from '../fleet/backfills.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { openFleet } from '../fleet/fleet.ts';
 import { followBackfill } from '../fleet/follow-backfill.ts';
@@ -43,7 +34,7 @@ export interface BackfillOptions extends RangeOptions {
   readonly allowShrink?: boolean;
 }
 
-type BackfillAction = 'list' | 'pause' | 'resume' | 'cancel';
+type BackfillAction = 'list' | BackfillChange;
 
 /** Between looks while attached. */
 const FOLLOW_MS = 2_000;
@@ -59,19 +50,14 @@ export async function backfillCommand(
   const asked = askedDates(options, (overrides.clock ?? systemClock).nowMs());
   const config = readConfig(context);
   const job = pickJobs(config, [jobName])[0]!;
-  if (job.dataset === 'metadata') {
-    throw new ConfigError(
-      'no-history',
-      `job '${jobName}': the service keeps no history of metadata, so there is nothing to fill in; 'schedule' and 'run' take today's snapshot`,
-    );
-  }
+  checkHasHistory(job);
   return withFleet(context, config, overrides, async (fleet) => {
     await fleet.app.ports.layout.check();
     const request = await requestOf(fleet, jobName, asked, options);
     const released = options.failed === true ? await releaseFailed(fleet.queue, request) : [];
     if (released.length > 0)
       writeText(context.stderr, `${released.length} failed vessel-days are tried again\n`);
-    const backfill = await define(fleet, request);
+    const { backfill } = await startBackfill(fleet, job, request);
     if (options.detach === true) {
       await createBackfillDriver(fleet.planning, backfill, job).step(context.signal);
       writeLines(context.stdout, `${backfill.id}\n`);
@@ -102,18 +88,6 @@ async function requestOf(
   if (first === undefined || last === undefined)
     throw new ConfigError('none-failed', `job '${job}': no failed vessel-day is in the queue`);
   return { job, from: first, to: addDays(last, 1), vessels, allowShrink };
-}
-
-/** Write the definition, unless the same backfill is under way; a paused one goes on. */
-async function define(fleet: Fleet, request: BackfillRequest): Promise<Backfill> {
-  const { store, ports } = fleet.app;
-  const id = backfillId(request);
-  const defined = await readBackfill(store, id);
-  if (defined !== undefined && !defined.paused) return defined;
-  const createdAt = defined?.createdAt ?? new Date(ports.clock.nowMs()).toISOString();
-  const backfill: Backfill = { backfillVersion: 1, id, ...request, paused: false, createdAt };
-  await writeBackfill(store, backfill);
-  return backfill;
 }
 
 async function follow(
@@ -166,31 +140,17 @@ export async function backfillActionCommand(
   return withFleet(context, config, overrides, async (fleet) => {
     if (action === 'list') return await list(context, config, fleet, options);
     if (ids.length === 0) throw new ConfigError('usage', `backfill ${action}: expected the id of a backfill`);
-    if (action === 'resume') await fleet.app.ports.layout.check();
-    for (const id of ids) await act(context, fleet, action, id);
+    for (const id of ids) {
+      const { withdrawn } = await changeBackfill(fleet, action, id);
+      const waited =
+        withdrawn === 0 ? '' : `; ${formatCount(withdrawn)} vessel-days were taken out of the queue`;
+      writeText(context.stdout, `${id}: ${CHANGE_WORDS[action]}${waited}\n`);
+    }
     return EXIT_OK;
   });
 }
 
-async function act(
-  context: CommandContext,
-  { app, queue }: Fleet,
-  action: Exclude<BackfillAction, 'list'>,
-  id: string,
-): Promise<void> {
-  const backfill = await readBackfill(app.store, id);
-  if (backfill === undefined) {
-    const defined = await listBackfills(app.store, () => {});
-    const ids = defined.map((underWay) => underWay.id).join(', ') || 'none';
-    throw new ConfigError('unknown-backfill', `no backfill '${id}' is under way; there are: ${ids}`);
-  }
-  if (action === 'cancel') await removeBackfill(app.store, id);
-  else await writeBackfill(app.store, { ...backfill, paused: action === 'pause' });
-  const withdrawn = action === 'resume' ? 0 : await withdrawBackfill(queue, backfill);
-  const words = { pause: 'paused', resume: 'goes on', cancel: 'cancelled' };
-  const waited = withdrawn === 0 ? '' : `; ${formatCount(withdrawn)} vessel-days were taken out of the queue`;
-  writeText(context.stdout, `${id}: ${words[action]}${waited}\n`);
-}
+const CHANGE_WORDS = { pause: 'paused', resume: 'goes on', cancel: 'cancelled' };
 
 async function list(
   context: CommandContext,

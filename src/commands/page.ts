@@ -1,10 +1,11 @@
 /** The page of a process of the fleet: opened when somebody first looks at it. */
-import { readVersion } from '../app.ts';
+
 import type { Config } from '../config/config.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { readLayout } from '../lake/layout.ts';
 import type { Log } from '../model/index.ts';
 import type { Metrics } from '../monitoring/metrics.ts';
+import { readVersion } from '../version.ts';
 import { createLazyPage } from '../web/lazy-page.ts';
 import type { WebAccess } from '../web/ports.ts';
 
@@ -21,7 +22,7 @@ export function fleetPage({ settings, jobs }: Config, log: Log) {
 }
 
 /** Who may see a page, by the settings. */
-function webAccess(
+export function webAccess(
   settings: Pick<Config['settings'], 'HTTP_HOST' | 'LAKE_URL' | 'WEB_READ_PASSWORD' | 'WEB_ACT_PASSWORD'>,
 ): WebAccess {
   return {

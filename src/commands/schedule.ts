@@ -57,8 +57,8 @@ export async function scheduleCommand(
   let scheduler: Scheduler | undefined;
   const trouble = () => scheduler?.trouble;
   const page = fleetPage(config, log);
-  const running = { role: 'scheduler', config, env, log, overrides, signal, trouble, page } as const;
-  await runFleetProcess(running, async (fleet, metrics, url, news) => {
+  const process = { role: 'scheduler', config, env, log, overrides, signal, trouble, page } as const;
+  await runFleetProcess(process, async (fleet, metrics, url, news) => {
     const namesWith = (key: 'schedule' | 'reconcile') =>
       config.jobs.filter((job) => job[key] !== undefined).map(({ name }) => name);
     const fields = { jobs: namesWith('schedule'), reconciled: namesWith('reconcile') };
@@ -90,6 +90,7 @@ function telling({ metrics, notices, news }: Listeners) {
     onDiscovered: metrics.onDiscovered,
     onFailed: (job, days) => {
       metrics.onFailed(job, days.failed.length, days.refused.length);
+      news.onFailed(job, days.failed.length, days.refused.length);
       notices?.onFailed(job, days);
     },
     onRemarked: (job, vessels, open) => {

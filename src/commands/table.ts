@@ -314,6 +314,17 @@ export const COMMANDS: readonly CommandRow[] = [
     perform: async (context) => (await import('./worker.ts')).workerCommand(context),
   },
   {
+    name: 'web',
+    summary: 'serve the page from a lake alone: no Redis, no query service',
+    options: [
+      ['--host <host>', 'address to listen on, instead of HTTP_HOST'],
+      ['--port <n>', 'port, instead of HTTP_PORT; 0 takes a free one'],
+    ],
+    examples: ['web', 'web --port 8000'],
+    isLongRunning: true,
+    perform: async (context, _, options) => (await import('./web.ts')).webCommand(context, options),
+  },
+  {
     name: 'service',
     summary: 'serve the query API from a made-up fleet, an exported lake or a file of readings',
     options: [

@@ -26,8 +26,8 @@ export async function workerCommand(
   const oldestMs = () => work?.worker.oldestMs ?? 0;
   const held = () => work?.hold.code;
   const page = fleetPage(config, log);
-  const process = { config, env, log, overrides, signal, page };
-  const options = { ...process, role: 'worker', active, oldestMs, held } as const;
+  const about = { role: 'worker', config, env, log, overrides, signal, page } as const;
+  const options = { ...about, active, oldestMs, held };
   await runFleetProcess(options, async (fleet, metrics, url, news) => {
     work = startWork(config, fleet, log, metrics, times, news);
     log.info({ vesselDaysAtOnce: WORKER_CONCURRENCY, http: url }, 'worker is ready');

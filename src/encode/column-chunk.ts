@@ -1,5 +1,5 @@
 import type { ColumnChunk, ColumnIndex, OffsetIndex, Statistics } from 'hyparquet';
-import { ByteWriter } from 'hyparquet-writer';
+import { ByteWriter } from 'hyparquet-writer/src/bytewriter.js';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import type { ByteSink } from './byte-sink.ts';
 import { putBytes } from './byte-sink.ts';

@@ -1,4 +1,4 @@
-import { ByteWriter } from 'hyparquet-writer';
+import { ByteWriter } from 'hyparquet-writer/src/bytewriter.js';
 import { deltaBinaryPack } from 'hyparquet-writer/src/delta.js';
 import type { ByteSink } from './byte-sink.ts';
 import { putBytes, putVarint, reserve } from './byte-sink.ts';

@@ -1,12 +1,16 @@
 import { Worker } from 'node:worker_threads';
 import { CancelledError, FatalError, messageOf, RetriableError } from '../errors.ts';
+import { jsonTextBytes } from '../model/index.ts';
 import { type EncodeAnswer, type EncodeJob, gatheredBuffers } from './encode-job.ts';
 import type { Arena } from './encode-row-group.ts';
 
 /** Sorts and encodes row groups for any number of builders: as many at once as it has threads. */
 export interface Encoder {
-  /** Rows will come: let a thread load meanwhile what encodes them, which takes a third of a second. Optional. */
-  prepare(): void;
+  /**
+   * Rows will come, so many in all as far as that is known: where it takes a thread, let one load meanwhile what encodes
+   * them, which takes a third of a second. Optional.
+   */
+  prepare(rows: number | undefined): void;
   /**
    * Takes the job's gathered rows over; the answer gives them back. Throws FatalError `encode-failed`,
    * RetriableError `encode-worker-died`, CancelledError after `close`.
@@ -21,12 +25,43 @@ export type WorkerReply =
   | { readonly job: number; readonly answer: EncodeAnswer }
   | { readonly job: number; readonly failure: { readonly code: string; readonly message: string } };
 
+interface EncoderOptions {
+  readonly threads: number;
+  /** Row groups of fewer rows are encoded in the calling thread; absent: none. */
+  readonly smallRows?: number;
+}
+
 /**
  * `threads: 0` encodes in the calling thread, which it blocks; more are worker threads, each started when those
  * before it are busy. The bytes are always the same.
  */
-export function createEncoder({ threads }: { threads: number }): Encoder {
-  return threads === 0 ? createInlineEncoder() : createWorkerEncoder(threads);
+export function createEncoder({ threads, smallRows = 0 }: EncoderOptions): Encoder {
+  const inline = createInlineEncoder();
+  if (threads === 0) return inline;
+  const worker = createWorkerEncoder(threads);
+  const isSmall = (job: EncodeJob) => job.gathered.rows < smallRows && textBytes(job) < SMALL_TEXT_BYTES;
+  return {
+    prepare(rows) {
+      if (rows === undefined || rows >= smallRows) worker.prepare(rows);
+    },
+    encode: (job) => (isSmall(job) ? inline : worker).encode(job),
+    async close() {
+      await Promise.all([inline.close(), worker.close()]);
+    },
+  };
+}
+
+/**
+ * Fewer rows are encoded within some milliseconds, in which a thread would not even have been told of them: of a small
+ * vessel-day it takes as much again to send them there and back, and a thread takes 100 MB.
+ */
+export const SMALL_ROW_GROUP_ROWS = 16_384;
+/** Text of few rows may be much all the same. */
+const SMALL_TEXT_BYTES = 1024 * 1024;
+
+function textBytes({ kind, gathered }: EncodeJob): number {
+  if (kind === 'measurements') return jsonTextBytes(gathered.jsonText);
+  return gathered.columns.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ColumnChunk, FileMetaData, RowGroup } from 'hyparquet';
 import { deserializeTCompactProtocol } from 'hyparquet/src/thrift.js';
-import { ByteWriter } from 'hyparquet-writer';
+import { ByteWriter } from 'hyparquet-writer/src/bytewriter.js';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
 import { FatalError } from '../errors.ts';

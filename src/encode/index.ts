@@ -1,5 +1,5 @@
 export { datasetColumns } from './columns.ts';
-export { createEncoder, type Encoder, encoderThreadsFor } from './encoder.ts';
+export { createEncoder, type Encoder, encoderThreadsFor, SMALL_ROW_GROUP_ROWS } from './encoder.ts';
 export { emptyParquetFooter, parquetFooter } from './footer.ts';
 export { createMeasurementRowGroups } from './measurement-row-groups.ts';
 export { encodeMetadata } from './metadata-row-group.ts';

@@ -1,5 +1,5 @@
 import type { FileMetaData } from 'hyparquet';
-import { parquetMetadata } from 'hyparquet';
+import { parquetMetadata } from 'hyparquet/src/metadata.js';
 import { FatalError, messageOf } from '../errors.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { SchemaElement } from 'hyparquet';
 import { BoundaryOrders } from 'hyparquet/src/constants.js';
-import { ByteWriter } from 'hyparquet-writer';
+import { ByteWriter } from 'hyparquet-writer/src/bytewriter.js';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
 import type { ByteSink } from './byte-sink.ts';

@@ -11,8 +11,11 @@ const OPTIONS = {
     [constants.ZSTD_c_minMatch]: 5,
     [constants.ZSTD_c_hashLog]: 16,
   },
-  chunkSize: 1 << 17,
 };
+/** A page's output comes in one piece, which is given back at once: no larger than it may have to be. */
+const MOST_CHUNK_BYTES = 1 << 17;
+/** What a page that cannot be made smaller grows by, and more. */
+const boundOf = (bytes: number) => bytes + (bytes >> 8) + 128;
 /** Below this a frame of one raw block is written: a call of zstd takes some 20 µs, and most pages are all null. */
 const LEAST_BYTES = 256;
 /** Magic number; then a descriptor: one segment, its size in one byte. */
@@ -20,7 +23,10 @@ const FRAME_HEAD = [0x28, 0xb5, 0x2f, 0xfd, 0x20];
 
 /** A zstd frame of the bytes. */
 export function compressed(bytes: Uint8Array): Uint8Array {
-  if (bytes.length >= LEAST_BYTES) return zstdCompressSync(bytes, OPTIONS);
+  if (bytes.length >= LEAST_BYTES) {
+    const chunkSize = Math.min(MOST_CHUNK_BYTES, boundOf(bytes.length));
+    return zstdCompressSync(bytes, { ...OPTIONS, chunkSize });
+  }
   const size = bytes.length;
   // RFC 8878: a block's head is its size, its type (0: raw) and whether it is the last.
   const head = [...FRAME_HEAD, size, ((size << 3) | 1) & 255, size >> 5, 0];

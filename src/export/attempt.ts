@@ -101,6 +101,7 @@ async function countDay(attempt: DayAttempt, published: Receipt | undefined): Pr
   const guard = await openShrinkGuard(attempt, published);
   const source = task.job.verify === 'off' ? undefined : await askSource(attempt);
   if (source !== undefined) guard(source.counts, source);
+  ports.encoder.prepare(task.job.dataset === 'measurements' ? source?.counts.total() : undefined);
   await ports.onStep('counted');
   return { guard, source };
 }
@@ -293,10 +294,9 @@ async function sealDay(attempt: DayAttempt, source: SourceCounts | undefined): P
     emptyFooter: () => emptyParquetFooter(task.job),
   });
   await attempt.ports.onStep('uploaded');
-  const ours = counts.toJson();
   const detail = packDetail({
-    ours,
-    source: source === undefined ? null : counts.equals(source.counts) ? ours : source.counts.toJson(),
+    ours: counts,
+    source: source?.counts ?? null,
     series: Object.fromEntries([...series.idOf].sort()),
   });
   const proof: Proof = source === undefined || task.job.verify === 'off' ? 'unproven' : task.job.verify;

@@ -159,7 +159,6 @@ async function exportReadings(
   resume: ResumePoint | undefined,
   signal: AbortSignal,
 ): Promise<ExportOutcome> {
-  ports.encoder.prepare();
   let [from, published] = [resume, receipt];
   for (let cleanStarts = 0; ; cleanStarts++) {
     if (from === undefined) await claim.startClean();

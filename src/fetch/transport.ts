@@ -1,5 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+import apiRequest from 'undici/lib/api/api-request.js';
+import Agent from 'undici/lib/dispatcher/agent.js';
 import { bodyOf, createChunkFreer, readStream } from './body.ts';
 import { type Answer, type Attempt, abortable } from './exchange.ts';
 import { faultOf, type Phase } from './faults.ts';
@@ -62,12 +64,19 @@ export function createTransport(): Transport {
   };
 }
 
-async function request(agent: Agent, attempt: Attempt<unknown>): Promise<Dispatcher.ResponseData> {
+async function request(agent: Dispatcher, attempt: Attempt<unknown>): Promise<Dispatcher.ResponseData> {
   const { method, origin, target, headers, body } = attempt.outgoing;
   attempt.signal.throwIfAborted();
   try {
     const { signal } = attempt;
-    const sent = agent.request({ method, origin, path: target, headers, body: body ?? null, signal });
+    const sent = apiRequest.call(agent, {
+      method,
+      origin,
+      path: target,
+      headers,
+      body: body ?? null,
+      signal,
+    });
     // Nobody is there for what comes after all.
     const drop = ({ body: late }: Dispatcher.ResponseData) => {
       if (signal.aborted) late.on('error', () => {}).destroy();

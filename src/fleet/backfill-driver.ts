@@ -10,6 +10,7 @@ import type { PlanningPorts } from './nightly.ts';
 import type { Coverage } from './open-days.ts';
 import { createCoverage } from './open-days.ts';
 import { roomFor, topUp } from './top-up.ts';
+import { asNew } from './try-again.ts';
 
 export interface BackfillProgress {
   /** Vessel-days of the range that are due. */
@@ -100,9 +101,7 @@ export async function releaseFailed(
   for (const { day, queued } of await queue.deadLetters()) {
     if (!belongsTo(range, day) || !(await queue.remove(day))) continue;
     released.push(formatVesselDay(day));
-    const { kind, force, compared } = queued;
-    const allowShrink = range.allowShrink || queued.allowShrink === true;
-    if (force && compared) await queue.add([{ ...day, kind, force, compared, allowShrink }]);
+    if (queued.force && queued.compared) await queue.add([asNew(queued, range.allowShrink)]);
   }
   return released;
 }

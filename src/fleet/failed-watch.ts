@@ -18,6 +18,11 @@ interface FailedWatchOptions {
 
 /** Of the errors that refuse to replace a published day. */
 const REFUSED_CODE = 'would-shrink';
+/** Was it refused, so that it is somebody's decision? */
+export function isRefusal({ code }: Pick<DeadLetter, 'code'>): boolean {
+  return code === REFUSED_CODE;
+}
+
 /** Between looks: each reads the whole set. */
 const LOOK_MS = 60_000;
 
@@ -30,10 +35,9 @@ export function createFailedWatch({ jobs, queue, clock, onFailed }: FailedWatchO
     lookedMs = clock.monotonicMs();
     for (const { name } of jobs) {
       const ofJob = letters.filter(({ day }) => day.job === name);
-      const isRefused = ({ code }: DeadLetter) => code === REFUSED_CODE;
       onFailed(name, {
-        failed: ofJob.filter((letter) => !isRefused(letter)),
-        refused: ofJob.filter(isRefused),
+        failed: ofJob.filter((letter) => !isRefusal(letter)),
+        refused: ofJob.filter(isRefusal),
       });
     }
   };

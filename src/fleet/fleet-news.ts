@@ -40,6 +40,7 @@ export interface FleetNews {
   onLead(leads: boolean | undefined): void;
   onPlanned(job: string, missing: number, oldest: string | undefined): void;
   onLooked(job: string): void;
+  onFailed(job: string, failed: number, refused: number): void;
   onLookedBack(
     job: string,
     found: Readonly<Record<string, number>>,
@@ -108,7 +109,15 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
     const before = facts.get(`planned/${job}`)?.value;
     tell(
       { kind: 'planned', of: job },
-      { lookedMs: null, missing: null, oldestMissing: null, ...before, ...change },
+      {
+        lookedMs: null,
+        missing: null,
+        oldestMissing: null,
+        failed: null,
+        refused: null,
+        ...before,
+        ...change,
+      },
     );
   }
 
@@ -202,6 +211,7 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
     onPlanned: (job, missing, oldest) =>
       tellPlanned(job, { lookedMs: clock.nowMs(), missing, oldestMissing: oldest ?? null }),
     onLooked: (job) => tellPlanned(job, { lookedMs: clock.nowMs() }),
+    onFailed: (job, failed, refused) => tellPlanned(job, { failed, refused }),
     onLookedBack: (job, found, { from, to }) =>
       tell({ kind: 'look-back', of: job }, { endedMs: clock.nowMs(), from, to, found }),
     onBackfill(id, { due, done, failed, queued }) {

@@ -5,7 +5,8 @@
  * and where it succeeds the fault is the vessel-day's own.
  *
  * A process that met the fault itself takes no vessel-days before its own probe succeeds: with an old secret it
- * stays quiet while others, with the new one, go on.
+ * stays quiet while others, with the new one, go on. A hold that somebody lifts by hand lets all of them try at once: if
+ * the fault lasts, the first that meets it puts the queue on hold again.
  */
 import type { VesselExportError } from '../errors.ts';
 import { messageOf } from '../errors.ts';
@@ -46,6 +47,8 @@ export function createHoldWatch(options: HoldWatchOptions): HoldWatch {
   let markedFault: string | undefined;
   let delayMs = probeMs[0];
   let nextProbeMs = Number.NEGATIVE_INFINITY;
+  /** How often a hold was lifted by hand, as far as this process has seen. */
+  let handLifts: number | undefined;
   /** For vessel-days that meet a fault at once: resolves to whether the probe succeeded. */
   let probing: Promise<boolean> | undefined;
   const stop = new AbortController();
@@ -61,7 +64,14 @@ export function createHoldWatch(options: HoldWatchOptions): HoldWatch {
   }
 
   async function look(signal: AbortSignal): Promise<void> {
-    const marker = await hold.read();
+    const [marker, lifts] = [await hold.read(), await hold.handLifts()];
+    const isLiftedByHand = handLifts !== undefined && lifts !== handLifts;
+    if (isLiftedByHand && ownFault !== undefined) {
+      await options.resume();
+      log.info({ code: ownFault }, 'the hold was lifted by hand: trying again');
+      ownFault = undefined;
+    }
+    handLifts = lifts;
     if (marker !== undefined && markedFault === undefined && ownFault === undefined)
       log.info({ code: marker.code, host: marker.host }, 'the queue is on hold');
     markedFault = marker?.code;

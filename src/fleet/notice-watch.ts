@@ -78,6 +78,8 @@ export function createNoticeWatch(options: NoticeWatchOptions): NoticeWatch {
   const known = new Map<string, Known>();
   let leads: boolean | undefined;
   let ledFromMs = clock.nowMs();
+  /** When the queue was last seen on hold. */
+  let heldMs = Number.NEGATIVE_INFINITY;
 
   const of = (job: string): Known => {
     const one = known.get(job) ?? {};
@@ -85,16 +87,25 @@ export function createNoticeWatch(options: NoticeWatchOptions): NoticeWatch {
     return one;
   };
 
-  async function causesOfJob(job: Job, hold: Hold | null | undefined, told: readonly ToldCause[]) {
-    const causes = new Map<string, Cause | null>();
+  /** Puts into `causes` what is known. Throws what the store throws. */
+  async function findCausesOfJob(
+    job: Job,
+    hold: Hold | null | undefined,
+    told: readonly ToldCause[],
+    causes: Map<string, Cause | null>,
+  ): Promise<void> {
     const { name } = job;
     const set = (kind: Cause['kind'], cause: Cause | null) =>
       causes.set(causeKey({ kind, job: name }), cause);
     const one = of(name);
     const nowMs = clock.nowMs();
-    if (job.schedule !== undefined)
-      set('not-planned', notPlannedCause(name, Math.max(one.lookedMs ?? 0, ledFromMs), nowMs));
-    if (leads !== true || one.failed === undefined) return causes;
+    if (job.schedule !== undefined) {
+      const lookedMs = one.lookedMs ?? 0;
+      const cause = notPlannedCause(name, Math.max(lookedMs, ledFromMs, heldMs), nowMs);
+      // It is over when it was planned, and not because somebody else leads or the queue goes on.
+      if (cause !== null || notPlannedCause(name, lookedMs, nowMs) === null) set('not-planned', cause);
+    }
+    if (leads !== true || one.failed === undefined) return;
     const ofJob = told.filter((each) => each.job === name);
     const { failed, refused } = await troublesOf(name, {
       inFailedSet: one.failed,
@@ -109,14 +120,13 @@ export function createNoticeWatch(options: NoticeWatchOptions): NoticeWatch {
     if (one.lookBack !== undefined)
       set('late-data', lateDataCause(name, one.lookBack.changed, options.lateDays, one.lookBack.to));
     // While the queue is on hold, that is why.
-    if (one.unpublished === undefined || hold !== null) return causes;
+    if (one.unpublished === undefined || hold !== null) return;
     const isToldElsewhere = (id: string) => failed.has(id) || refused.has(id);
     const night = nightCause(job, one.unpublished(), options.nightByMs, nowMs, isToldElsewhere);
     if (night === null) delete one.nightSinceMs;
     else one.nightSinceMs ??= clock.monotonicMs();
     const hasSettled = clock.monotonicMs() - (one.nightSinceMs ?? 0) >= NIGHT_SETTLES_MS;
     if (night === null || hasSettled) set('night', night);
-    return causes;
   }
 
   async function look(signal: AbortSignal): Promise<void> {
@@ -125,12 +135,19 @@ export function createNoticeWatch(options: NoticeWatchOptions): NoticeWatch {
     const hold = await options.readHold();
     const now = new Map<string, Cause | null>();
     if (hold !== undefined) now.set('hold', hold && holdCause(hold));
+    // A lake that is full or closed, which the queue is on hold for, may be why nothing can be planned.
+    if (hold) heldMs = clock.nowMs();
+    // One that cannot be read is no reason to tell nothing.
+    let unread: { readonly error: unknown } | undefined;
     for (const job of jobs)
-      for (const [key, cause] of await causesOfJob(job, hold, told)) now.set(key, cause);
+      await findCausesOfJob(job, hold, told, now).catch((error: unknown) => {
+        unread ??= { error };
+      });
     // Of a job that is not there any more nothing lasts.
     for (const one of told)
       if (one.job !== undefined && !jobs.some(({ name }) => name === one.job)) now.set(causeKey(one), null);
     await teller.tell(now, signal);
+    if (unread !== undefined) throw unread.error;
   }
 
   return {

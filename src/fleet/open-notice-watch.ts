@@ -2,9 +2,11 @@
 import type { Config } from '../config/config.ts';
 import { webhookSettings } from '../config/webhook-settings.ts';
 import type { Log } from '../model/index.ts';
+import { withOtherPlace } from '../notify/notice-store.ts';
 import { createTeller } from '../notify/notices.ts';
 import { createWebhook } from '../notify/webhook.ts';
 import { createQueueHold } from '../queue/hold.ts';
+import { createSharedText } from '../redis/shared-text.ts';
 import type { Fleet } from './fleet.ts';
 import type { NoticeWatch } from './notice-watch.ts';
 import { createNoticeWatch } from './notice-watch.ts';
@@ -23,9 +25,15 @@ export function openNoticeWatch(
   const hold = createQueueHold(fleet.redis, fleet.queue.bull);
   // Commands of the queue wait for Redis, and notices must not.
   const isConnected = () => fleet.connection.client.status === 'ready';
+  const shared = createSharedText(fleet.connection, `${fleet.prefix}:notices:told`);
   return createNoticeWatch({
     jobs,
-    teller: createTeller({ store, webhook: createWebhook(webhook, clock), clock, log }),
+    teller: createTeller({
+      store: withOtherPlace(store, shared),
+      webhook: createWebhook(webhook, clock),
+      clock,
+      log,
+    }),
     store,
     clock,
     log,

@@ -1,18 +1,23 @@
 /**
  * The index of a month's receipts as a file: what its readers ask for of each receipt, a column each, so that a
  * reader unpacks those alone that it asks for. A line of JSON says which columns follow and how long each is; a column
- * is a zstd frame, with zstd's checksum, of a JSON array with a value for each receipt.
+ * is a zstd frame, with zstd's checksum, of a value for each receipt in one of the forms of `index-forms.ts`.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { createTurns } from '../concurrency.ts';
+import { messageOf } from '../errors.ts';
 import type { Receipt } from '../model/index.ts';
 import { shortName } from '../model/index.ts';
+import type { ReadValue } from './index-forms.ts';
+import { packValues, unpackValues } from './index-forms.ts';
 import type { Column, ColumnName, IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
-import { COLUMNS } from './indexed-receipt.ts';
+import { COLUMNS, COLUMNS_OF } from './indexed-receipt.ts';
 import { detailKey } from './keys.ts';
 import type { ReceiptVersion } from './ledger.ts';
+import { isSameReceipt } from './ledger.ts';
 import { isCount } from './shapes.ts';
 
-const INDEX_VERSION = 3;
+const INDEX_VERSION = 4;
 const LINE_FEED = 0x0a;
 const LONGEST_HEAD_BYTES = 10_000;
 /** A column of a million receipts has some 80 MB. */
@@ -30,7 +35,6 @@ interface Head {
   readonly columns: readonly (readonly [string, number])[];
 }
 
-/** A receipt that lacks something, which is for verify to say, has no place in it and is read itself every time. */
 /** The order of rows in an index: that in which a store lists their receipts. */
 export function inOrder(a: Place, b: Place): number {
   if (a.date !== b.date) return a.date < b.date ? -1 : 1;
@@ -39,16 +43,24 @@ export function inOrder(a: Place, b: Place): number {
 
 type Place = Pick<IndexRow, 'date' | 'vessel'>;
 
-export function packIndex(job: string, all: readonly IndexRow[]): Uint8Array {
-  const columns = Object.values<Column>(COLUMNS);
-  const rows = all
-    .filter((row) => columns.every((column) => isValueOf(column, column.of(row) ?? null)))
-    .sort(inOrder);
-  const frames = Object.entries<Column>(COLUMNS).map(([name, column]) => {
+/**
+ * An index of these receipts; others in the thread have their turn between two columns. A receipt that lacks something,
+ * which is for verify to say, has no place in it and is read itself every time.
+ */
+export async function packIndex(job: string, all: readonly IndexRow[]): Promise<Uint8Array> {
+  const turn = createTurns();
+  let rows = all;
+  for (const column of Object.values<Column>(COLUMNS)) {
+    rows = rows.filter((row) => isValueOf(column, column.of(row) ?? null));
+    await turn();
+  }
+  rows = rows.toSorted(inOrder);
+  const frames: [name: string, frame: Uint8Array][] = [];
+  for (const [name, column] of Object.entries<Column>(COLUMNS)) {
+    await turn();
     const values = rows.map((row) => column.of(row) ?? null);
-    const text = JSON.stringify(column.isRepeated ? dictionaryOf(values) : values);
-    return [name, zstdCompressSync(text, ZSTD)] as const;
-  });
+    frames.push([name, zstdCompressSync(packValues(column.form, values), ZSTD)]);
+  }
   const head: Head = {
     indexVersion: INDEX_VERSION,
     job,
@@ -56,22 +68,6 @@ export function packIndex(job: string, all: readonly IndexRow[]): Uint8Array {
     columns: frames.map(([name, frame]) => [name, frame.length]),
   };
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), ...frames.map(([, frame]) => frame)]);
-}
-
-interface Dictionary {
-  readonly values: readonly unknown[];
-  readonly codes: readonly number[];
-}
-
-function dictionaryOf(values: readonly unknown[]): Dictionary {
-  const codes = new Map<unknown, number>();
-  const codeOf = (value: unknown) => {
-    const code = codes.get(value) ?? codes.size;
-    codes.set(value, code);
-    return code;
-  };
-  const coded = values.map(codeOf);
-  return { values: [...codes.keys()], codes: coded };
 }
 
 export interface UnpackedIndex<M extends IndexedMember> {
@@ -84,33 +80,42 @@ export interface UnpackedIndex<M extends IndexedMember> {
   row(at: number): IndexedPart<M>;
 }
 
-/** Throws Error for bytes that are damaged, of another job, or of another version. */
-export function unpackIndex<M extends IndexedMember>(
+/**
+ * Others in the thread have their turn between two columns. Throws Error for bytes that are damaged, of another job, or
+ * of another version.
+ */
+export async function unpackIndex<M extends IndexedMember>(
   job: string,
   bytes: Uint8Array,
   members: readonly M[],
-): UnpackedIndex<M> {
-  const column = openColumns(job, bytes);
-  const [vessels, dates] = [column('vessel') as string[], column('date') as string[]];
-  const [sizes, tags] = [column('listedBytes') as number[], column('tag') as string[]];
+): Promise<UnpackedIndex<M>> {
+  const { receipts, column } = await readColumns(openColumns(job, bytes), members);
+  const [vessel, date, sizeBytes, tag] = [
+    column('vessel') as (at: number) => string,
+    column('date') as (at: number) => string,
+    column('listedBytes') as (at: number) => number,
+    column('tag') as (at: number) => string,
+  ];
   const plain = members
     .filter((member) => member !== 'source' && member !== 'detail')
     .map((member) => [member, column(member as ColumnName)] as const);
   const sourceOf = members.includes('source' as M) ? readSources(column) : undefined;
   const detailOf = members.includes('detail' as M) ? readDetails(job, column) : undefined;
-  const ranges = rangesByDate(dates, vessels);
+  const ranges = rangesByDate(receipts, date, vessel);
   return {
-    receipts: vessels.length,
-    rangeOf: (date) => ranges.get(date) ?? [0, 0],
-    vessel: (at) => vessels[at]!,
-    // Without a tag nobody can tell.
-    isSame: (at, { tag, sizeBytes }) => tag !== '' && tags[at] === tag && sizes[at] === sizeBytes,
-    listed: (at) => ({ sizeBytes: sizes[at]!, tag: tags[at]! }),
+    receipts,
+    rangeOf: (one) => ranges.get(one) ?? [0, 0],
+    vessel,
+    isSame: (at, listed) => isSameReceipt({ sizeBytes: sizeBytes(at), tag: tag(at) }, listed),
+    listed: (at) => ({ sizeBytes: sizeBytes(at), tag: tag(at) }),
     row(at) {
-      const row: Record<string, unknown> = { job, vessel: vessels[at], date: dates[at] };
-      for (const [member, values] of plain) if (values[at] !== null) row[member] = values[at];
+      const row: Record<string, unknown> = { job, vessel: vessel(at), date: date(at) };
+      for (const [member, valueAt] of plain) {
+        const value = valueAt(at);
+        if (value !== null) row[member] = value;
+      }
       if (sourceOf !== undefined) row.source = sourceOf(at);
-      if (detailOf !== undefined) row.detail = detailOf(at, vessels[at]!, dates[at]!);
+      if (detailOf !== undefined) row.detail = detailOf(at, vessel(at), date(at));
       return row as unknown as IndexedPart<M>;
     },
   };
@@ -118,14 +123,15 @@ export function unpackIndex<M extends IndexedMember>(
 
 /** Where the rows of each date are. Throws Error where they are in another order, or a vessel-day is there twice. */
 export function rangesByDate(
-  dates: readonly string[],
-  vessels: readonly string[],
+  receipts: number,
+  dateAt: (at: number) => string,
+  vesselAt: (at: number) => string,
 ): Map<string, readonly [number, number]> {
   const ranges = new Map<string, readonly [number, number]>();
   let from = 0;
-  for (let at = 1; at <= dates.length; at++) {
-    const [before, date] = [dates[at - 1]!, dates[at]];
-    if (date === before && vessels[at]! > vessels[at - 1]!) continue;
+  for (let at = 1; at <= receipts; at++) {
+    const [before, date] = [dateAt(at - 1), at < receipts ? dateAt(at) : undefined];
+    if (date === before && vesselAt(at) > vesselAt(at - 1)) continue;
     if (date !== undefined && date <= before) throw new Error('its receipts are not in order');
     ranges.set(before, [from, at]);
     from = at;
@@ -138,28 +144,51 @@ export function wholeRow(index: UnpackedIndex<IndexedMember>, at: number): Index
   return { ...index.row(at), listed: index.listed(at) } as IndexRow;
 }
 
-type ReadColumn = (name: ColumnName) => unknown[];
+type ReadColumn = (name: ColumnName) => ReadValue;
+
+/** Of what is known by its name and its version. */
+const EVERY_READER_NEEDS: readonly ColumnName[] = ['vessel', 'date', 'listedBytes', 'tag'];
+
+/** The columns that these members are put together from. */
+async function readColumns(
+  { receipts, read }: OpenColumns,
+  members: readonly IndexedMember[],
+): Promise<{ readonly receipts: number; readonly column: ReadColumn }> {
+  const turn = createTurns();
+  const columns = new Map<ColumnName, ReadValue>();
+  for (const name of [...EVERY_READER_NEEDS, ...members.flatMap((member) => COLUMNS_OF[member])]) {
+    columns.set(name, read(name));
+    await turn();
+  }
+  return { receipts, column: (name) => columns.get(name)! };
+}
 
 function readSources(column: ReadColumn) {
-  const [rows, askedAt, digests] = [column('sourceRows'), column('askedAt'), column('totalsSha256')];
+  const [rowsAt, askedAt, digestAt] = [column('sourceRows'), column('askedAt'), column('totalsSha256')];
   return (at: number): Receipt['source'] => {
-    if (rows[at] === null || askedAt[at] === null) return null;
-    const source = { rows: rows[at] as number, askedAt: askedAt[at] as string };
-    return digests[at] === null ? source : { ...source, totalsSha256: digests[at] as string };
+    const [rows, asked, totalsSha256] = [rowsAt(at), askedAt(at), digestAt(at)];
+    if (rows === null || asked === null) return null;
+    const source = { rows: rows as number, askedAt: asked as string };
+    return totalsSha256 === null ? source : { ...source, totalsSha256: totalsSha256 as string };
   };
 }
 
 function readDetails(job: string, column: ReadColumn) {
-  const [digests, keys] = [column('detailSha256') as (string | null)[], column('detailKey')];
+  const [digestAt, keyAt] = [column('detailSha256'), column('detailKey')];
   return (at: number, vessel: string, date: string): Receipt['detail'] => {
-    const sha256 = digests[at]!;
+    const sha256 = digestAt(at) as string | null;
     if (sha256 === null) return null;
-    return { key: (keys[at] as string | null) ?? detailKey({ job, vessel, date }), sha256 };
+    return { key: (keyAt(at) as string | null) ?? detailKey({ job, vessel, date }), sha256 };
   };
 }
 
-/** The columns of a file, each unpacked and checked when it is asked for. */
-function openColumns(job: string, bytes: Uint8Array): ReadColumn {
+interface OpenColumns {
+  readonly receipts: number;
+  /** Unpacks and checks a column. */
+  readonly read: ReadColumn;
+}
+
+function openColumns(job: string, bytes: Uint8Array): OpenColumns {
   const headEnd = bytes.subarray(0, LONGEST_HEAD_BYTES).indexOf(LINE_FEED);
   if (headEnd < 0) throw new Error('it has no head');
   const head = JSON.parse(Buffer.from(bytes.subarray(0, headEnd)).toString()) as Head;
@@ -172,32 +201,20 @@ function openColumns(job: string, bytes: Uint8Array): ReadColumn {
     at += length;
   }
   if (at !== bytes.length) throw new Error(`it has ${bytes.length} bytes, expected ${at}`);
-  return (name) => {
+  const read = (name: ColumnName) => {
     const frame = frames.get(name);
     if (frame === undefined) throw new Error(`it has no column ${name}`);
-    const text = zstdDecompressSync(frame, { maxOutputLength: MAX_COLUMN_BYTES });
-    return checkedColumn(name, JSON.parse(text.toString()), head.receipts);
+    const column: Column = COLUMNS[name];
+    const values = zstdDecompressSync(frame, { maxOutputLength: MAX_COLUMN_BYTES });
+    try {
+      return unpackValues(column.form, values, head.receipts, (value) => isValueOf(column, value));
+    } catch (error) {
+      throw new Error(`its column ${name}: ${messageOf(error)}`);
+    }
   };
+  return { receipts: head.receipts, read };
 }
 
 function isValueOf({ isRight, isOptional }: Column, value: unknown): boolean {
   return value === null ? isOptional === true : isRight(value);
-}
-
-function checkedColumn(name: ColumnName, parsed: unknown, receipts: number): unknown[] {
-  const column: Column = COLUMNS[name];
-  const isValue = (value: unknown) => isValueOf(column, value);
-  const expectAll = (values: unknown, isOne: (value: unknown) => boolean): unknown[] => {
-    if (Array.isArray(values) && values.every(isOne)) return values;
-    throw new Error(`its column ${name} has other values than it can have`);
-  };
-  const expectLength = (values: unknown[]): unknown[] => {
-    if (values.length === receipts) return values;
-    throw new Error(`its column ${name} has ${values.length} values, expected ${receipts}`);
-  };
-  if (column.isRepeated !== true) return expectLength(expectAll(parsed, isValue));
-  const { values, codes } = parsed as Dictionary;
-  const known = expectAll(values, isValue);
-  const isCode = (code: unknown) => isCount(code) && (code as number) < known.length;
-  return expectLength(expectAll(codes, isCode)).map((code) => known[code as number]);
 }

@@ -1,4 +1,5 @@
 /** The index of a month as it lies in the store: one object, pieces of those who publish, and what older versions left. */
+import { createTurns } from '../concurrency.ts';
 import { DataError, messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
@@ -73,11 +74,12 @@ async function openIndex<M extends IndexedMember>(
   members: readonly M[],
 ): Promise<UnpackedIndex<M> | undefined> {
   try {
-    if (!key.endsWith('.ndjson.gz')) return unpackIndex(job, bytes, members);
+    if (!key.endsWith('.ndjson.gz')) return await unpackIndex(job, bytes, members);
     const rows = (await readIndexLines(job, bytes)).sort(inOrder);
     const ranges = rangesByDate(
-      rows.map(({ date }) => date),
-      rows.map(({ vessel }) => vessel),
+      rows.length,
+      (at) => rows[at]!.date,
+      (at) => rows[at]!.vessel,
     );
     return {
       receipts: rows.length,
@@ -110,16 +112,18 @@ export async function writeIndexAnew(
   const key = indexKey(job, month);
   try {
     const rows = new DayMap<IndexRow>();
+    const turn = createTurns();
     for (const { file, isKnown } of indexes) {
       const index = await openIndex(question, file, ALL_MEMBERS);
       for (let at = 0; at < (index?.receipts ?? 0); at++) {
+        await turn();
         const row = wholeRow(index!, at);
         // Of dates that were not listed nothing is known: whoever lists them will see.
         if (!dates.has(row.date) || isKnown[at] === 1) rows.set(row, row);
       }
     }
     for (const row of read) rows.set(row, row);
-    await store.put(key, packIndex(job, [...rows.values()]));
+    await store.put(key, await packIndex(job, [...rows.values()]));
     await store.removeAll(indexes.map(({ file }) => file.key).filter((one) => one !== key));
   } catch (error) {
     log.debug({ key, error: messageOf(error) }, 'the index could not be written');

@@ -42,7 +42,7 @@ export function withIndexJournal(store: ObjectStore, log: Log): ObjectStore {
     const name = `${new Date().toISOString().replaceAll(/[^0-9]/g, '')}-${randomUUID()}`;
     const key = indexPieceKey(job, date.slice(0, 7), name);
     try {
-      await store.put(key, packIndex(job, [...newest.values()]));
+      await store.put(key, await packIndex(job, [...newest.values()]));
     } catch (error) {
       log.debug({ key, error: messageOf(error) }, 'a piece of the index could not be written');
     }

@@ -1,5 +1,6 @@
 /** What the index keeps of each receipt, and the columns that it is kept in. */
 import type { Receipt } from '../model/index.ts';
+import type { Form } from './index-forms.ts';
 import { detailKey } from './keys.ts';
 import type { ReceiptVersion } from './ledger.ts';
 import { isCount, isSha256, isText, RECEIPT, RECEIPT_ADDED } from './shapes.ts';
@@ -41,60 +42,67 @@ export function toIndexRow(receipt: Receipt, listed: ReceiptVersion): IndexRow {
 export interface Column {
   readonly of: (row: IndexRow) => unknown;
   readonly isRight: (value: unknown) => boolean;
-  /** Has few different values: they are written once. */
-  readonly isRepeated?: boolean;
+  readonly form: Form;
   /** May have no value; null stands for it. */
   readonly isOptional?: boolean;
 }
 
 const right = (member: string) => (RECEIPT[member] ?? RECEIPT_ADDED[member])![0];
+const isInstant = right('finishedAt');
+const optional = { isOptional: true };
 
 export const COLUMNS = {
-  vessel: { of: ({ vessel }) => vessel, isRight: right('vessel'), isRepeated: true },
-  date: { of: ({ date }) => date, isRight: right('date'), isRepeated: true },
-  listedBytes: { of: ({ listed }) => listed.sizeBytes, isRight: isCount },
-  tag: { of: ({ listed }) => listed.tag, isRight: isText },
-  epoch: { of: ({ epoch }) => epoch, isRight: right('epoch') },
-  settingsHash: { of: ({ settingsHash }) => settingsHash, isRight: right('settingsHash'), isRepeated: true },
-  proof: { of: ({ proof }) => proof, isRight: right('proof'), isRepeated: true },
-  rows: { of: ({ rows }) => rows, isRight: right('rows') },
-  objectBytes: { of: ({ objectBytes }) => objectBytes, isRight: isCount },
-  startedAt: { of: ({ startedAt }) => startedAt, isRight: right('startedAt') },
-  finishedAt: { of: ({ finishedAt }) => finishedAt, isRight: right('finishedAt') },
-  dataset: { of: ({ dataset }) => dataset, isRight: right('dataset'), isRepeated: true },
-  series: { of: ({ series }) => series, isRight: right('series') },
+  vessel: { of: ({ vessel }) => vessel, isRight: right('vessel'), form: 'repeated' },
+  date: { of: ({ date }) => date, isRight: right('date'), form: 'repeated' },
+  listedBytes: { of: ({ listed }) => listed.sizeBytes, isRight: isCount, form: 'numbers' },
+  tag: { of: ({ listed }) => listed.tag, isRight: isText, form: 'texts' },
+  epoch: { of: ({ epoch }) => epoch, isRight: right('epoch'), form: 'numbers' },
+  settingsHash: {
+    of: ({ settingsHash }) => settingsHash,
+    isRight: right('settingsHash'),
+    form: 'repeated',
+  },
+  proof: { of: ({ proof }) => proof, isRight: right('proof'), form: 'repeated' },
+  rows: { of: ({ rows }) => rows, isRight: right('rows'), form: 'numbers' },
+  objectBytes: { of: ({ objectBytes }) => objectBytes, isRight: isCount, form: 'numbers' },
+  startedAt: { of: ({ startedAt }) => startedAt, isRight: isInstant, form: 'instants' },
+  finishedAt: { of: ({ finishedAt }) => finishedAt, isRight: isInstant, form: 'instants' },
+  dataset: { of: ({ dataset }) => dataset, isRight: right('dataset'), form: 'repeated' },
+  series: { of: ({ series }) => series, isRight: right('series'), form: 'numbers' },
   firstTimestamp: {
     of: ({ firstTimestamp }) => firstTimestamp,
-    isRight: right('firstTimestamp'),
-    isOptional: true,
+    ...{ isRight: right('firstTimestamp'), form: 'json', ...optional },
   },
   lastTimestamp: {
     of: ({ lastTimestamp }) => lastTimestamp,
-    isRight: right('lastTimestamp'),
-    isOptional: true,
+    ...{ isRight: right('lastTimestamp'), form: 'json', ...optional },
   },
   selectedSeries: {
     of: ({ selectedSeries }) => selectedSeries,
-    isRight: right('selectedSeries'),
-    isOptional: true,
+    ...{ isRight: right('selectedSeries'), form: 'numbers', ...optional },
   },
-  unlisted: { of: ({ unlisted }) => unlisted, isRight: right('unlisted'), isOptional: true },
-  remark: { of: ({ remark }) => remark, isRight: right('remark'), isOptional: true },
-  sourceRows: { of: ({ source }) => source?.rows, isRight: isCount, isOptional: true },
-  askedAt: { of: ({ source }) => source?.askedAt, isRight: right('finishedAt'), isOptional: true },
-  totalsSha256: { of: ({ source }) => source?.totalsSha256, isRight: isSha256, isOptional: true },
-  detailSha256: { of: ({ detail }) => detail?.sha256, isRight: isSha256, isOptional: true },
+  unlisted: {
+    of: ({ unlisted }) => unlisted,
+    ...{ isRight: right('unlisted'), form: 'sparse', ...optional },
+  },
+  remark: { of: ({ remark }) => remark, isRight: right('remark'), form: 'sparse', ...optional },
+  sourceRows: { of: ({ source }) => source?.rows, isRight: isCount, form: 'numbers', ...optional },
+  askedAt: { of: ({ source }) => source?.askedAt, isRight: isInstant, form: 'instants', ...optional },
+  totalsSha256: {
+    of: ({ source }) => source?.totalsSha256,
+    ...{ isRight: isSha256, form: 'texts', ...optional },
+  },
+  detailSha256: { of: ({ detail }) => detail?.sha256, isRight: isSha256, form: 'texts', ...optional },
   /** Where it is not the usual one. */
   detailKey: {
     of: (row) => (row.detail?.key === detailKey(row) ? undefined : row.detail?.key),
-    isRight: isText,
-    isOptional: true,
+    ...{ isRight: isText, form: 'sparse', ...optional },
   },
 } as const satisfies Record<string, Column>;
 export type ColumnName = keyof typeof COLUMNS;
 
 /** The columns that a member is put together from, beside those that every reader needs. */
-const COLUMNS_OF: Readonly<Record<IndexedMember, readonly ColumnName[]>> = {
+export const COLUMNS_OF: Readonly<Record<IndexedMember, readonly ColumnName[]>> = {
   epoch: ['epoch'],
   settingsHash: ['settingsHash'],
   proof: ['proof'],

@@ -27,7 +27,8 @@ export const INDEX_WORTH_RECEIPTS = 64;
 const LISTS_AT_ONCE = 8;
 const GETS_AT_ONCE = 32;
 
-interface LedgerQuestion<M extends IndexedMember, T> {
+/** What is asked, but for what becomes of each receipt. */
+interface LedgerQuestion<M extends IndexedMember> {
   readonly store: ObjectStore;
   readonly job: string;
   readonly dates: readonly string[];
@@ -35,15 +36,20 @@ interface LedgerQuestion<M extends IndexedMember, T> {
   readonly vessels?: ReadonlySet<string>;
   /** What is asked of each receipt. */
   readonly members: readonly M[];
-  /** What is kept of it: bounds the memory of an answer over many months. */
-  readonly project: (receipt: IndexedPart<M>) => T;
   /** False for callers that promise to write nothing. */
   readonly writeIndex: boolean;
   readonly log: Log;
 }
 
-export interface LedgerAnswer<T> {
-  readonly receipts: Pick<DayMap<T>, 'get' | 'size' | 'values' | 'vessels'>;
+interface LedgerScan<M extends IndexedMember> extends LedgerQuestion<M> {
+  /** Given each receipt once, those of a date in no order. */
+  readonly take: (receipt: IndexedPart<M>) => void;
+  /** True: the caller has the receipts of this date as they are listed now, and is not given them. */
+  readonly isKnown?: (date: string, listed: readonly ListedVessel[]) => boolean;
+}
+
+/** How the receipts were read. */
+export interface LedgerReading {
   /** Receipts that cannot be read. */
   readonly damaged: readonly { readonly day: VesselDay; readonly error: DataError }[];
   /** How many receipts came out of the index, and how many were fetched. */
@@ -51,53 +57,68 @@ export interface LedgerAnswer<T> {
   readonly fetched: number;
 }
 
-/**
- * The receipts of a job on some dates. Memory: what `project` keeps, and the lists and the index of one
- * month. Throws what the store throws; an index that cannot be written is no error.
- */
-export async function readLedger<M extends IndexedMember, T>(
-  question: LedgerQuestion<M, T>,
-): Promise<LedgerAnswer<T>> {
-  const answer = { receipts: new DayMap<T>(), damaged: [], fromIndex: 0, fetched: 0 };
-  const months = Map.groupBy(question.dates, (date) => date.slice(0, 7));
-  for (const [month, dates] of months) await readMonth(question, month, dates, answer);
-  return answer;
+export interface LedgerAnswer<T> extends LedgerReading {
+  readonly receipts: Pick<DayMap<T>, 'get' | 'size' | 'values' | 'vessels'>;
 }
 
-interface GrowingAnswer<T> {
-  readonly receipts: DayMap<T>;
+/**
+ * The receipts of a job on some dates; of each what `project` keeps of it. Memory: that, and the lists and the index of
+ * one month. Throws what the store throws; an index that cannot be written is no error.
+ */
+export async function readLedger<M extends IndexedMember, T>({
+  project,
+  ...question
+}: LedgerQuestion<M> & { readonly project: (receipt: IndexedPart<M>) => T }): Promise<LedgerAnswer<T>> {
+  const receipts = new DayMap<T>();
+  const take = (receipt: IndexedPart<M>) => receipts.set(receipt, project(receipt));
+  return { receipts, ...(await scanLedger({ ...question, take })) };
+}
+
+/** The same for callers that keep the receipts themselves. Others in the thread have their turn meanwhile. */
+export async function scanLedger<M extends IndexedMember>(scan: LedgerScan<M>): Promise<LedgerReading> {
+  const reading: GrowingReading = { damaged: [], fromIndex: 0, fetched: 0 };
+  const months = Map.groupBy(scan.dates, (date) => date.slice(0, 7));
+  for (const [month, dates] of months) await readMonth(scan, month, dates, reading);
+  return reading;
+}
+
+interface GrowingReading {
   readonly damaged: { day: VesselDay; error: DataError }[];
   fromIndex: number;
   fetched: number;
 }
 
-async function readMonth<M extends IndexedMember, T>(
-  question: LedgerQuestion<M, T>,
+async function readMonth<M extends IndexedMember>(
+  scan: LedgerScan<M>,
   month: string,
   dates: readonly string[],
-  answer: GrowingAnswer<T>,
+  reading: GrowingReading,
 ): Promise<void> {
-  const { store, job, vessels, writeIndex } = question;
+  const { store, job, vessels, writeIndex, isKnown } = scan;
   let opening: Promise<OpenIndex<M>[]> | undefined;
   const unmatched: ListedDate[] = [];
   const fresh: ListedDay[] = [];
+  /** Dates whose receipts are known now, as far as the index is concerned. */
+  const looked = new Set<string>();
   let wanted = 0;
   await forEachAtOnce(dates, LISTS_AT_ONCE, async (date) => {
     const listed = await listVessels(store, job, date);
+    if (isKnown?.(date, listed) === true) return;
+    looked.add(date);
     for (const { vessel } of listed) if (vessels?.has(vessel) !== false) wanted++;
     unmatched.push({ date, listed });
     if (wanted < INDEX_WORTH_RECEIPTS) return;
-    opening ??= openIndexes(question, month);
+    opening ??= openIndexes(scan, month);
     const indexes = await opening;
     // As soon as may be: a list is larger than what is kept of its receipts.
-    for (const one of unmatched.splice(0)) matchDate(question, one, indexes, answer, fresh);
+    for (const one of unmatched.splice(0)) matchDate(scan, one, indexes, reading, fresh);
   });
   const indexes = (await opening) ?? [];
-  for (const one of unmatched) matchDate(question, one, indexes, answer, fresh);
-  const read = await fetchReceipts(question, fresh, answer);
+  for (const one of unmatched) matchDate(scan, one, indexes, reading, fresh);
+  const read = await fetchReceipts(scan, fresh, reading);
   const isScattered = indexes.some(({ file }) => file.key !== indexKey(job, month));
   if (writeIndex && (isScattered || fresh.length >= INDEX_WORTH_RECEIPTS))
-    await writeIndexAnew(question, month, indexes, { dates: new Set(dates), read });
+    await writeIndexAnew(scan, month, indexes, { dates: looked, read });
 }
 
 /** What the store lists of a date. */
@@ -108,12 +129,12 @@ interface ListedDate {
 
 type ListedDay = ListedVessel & Pick<VesselDay, 'date'>;
 
-/** Receipts of a date that an index knows go into the answer, the others among the `fresh`. Both are in order. */
-function matchDate<M extends IndexedMember, T>(
-  { vessels, project }: LedgerQuestion<M, T>,
+/** Receipts of a date that an index knows are taken, the others put among the `fresh`. Both are in order. */
+function matchDate<M extends IndexedMember>(
+  { vessels, take }: LedgerScan<M>,
   { date, listed }: ListedDate,
   indexes: readonly OpenIndex<M>[],
-  answer: GrowingAnswer<T>,
+  reading: GrowingReading,
   fresh: ListedDay[],
 ): void {
   const cursors = indexes.flatMap(({ index, isKnown }) => {
@@ -131,9 +152,8 @@ function matchDate<M extends IndexedMember, T>(
       if (at === to || index.vessel(at) !== receipt.vessel || !index.isSame(at, receipt)) continue;
       cursor.isKnown[at] = 1;
       if (isWanted && !isFound) {
-        const row = index.row(at);
-        answer.receipts.set(row, project(row));
-        answer.fromIndex++;
+        take(index.row(at));
+        reading.fromIndex++;
       }
       isFound = true;
     }
@@ -142,10 +162,10 @@ function matchDate<M extends IndexedMember, T>(
 }
 
 /** Fetch receipts; as rows of the index, as far as they can be read and known again. */
-async function fetchReceipts<M extends IndexedMember, T>(
-  { store, job, project, writeIndex }: LedgerQuestion<M, T>,
+async function fetchReceipts<M extends IndexedMember>(
+  { store, job, take, writeIndex }: LedgerScan<M>,
   entries: readonly ListedDay[],
-  answer: GrowingAnswer<T>,
+  reading: GrowingReading,
 ): Promise<IndexRow[]> {
   const rows: IndexRow[] = [];
   const isKept = writeIndex && entries.length > 0;
@@ -158,13 +178,13 @@ async function fetchReceipts<M extends IndexedMember, T>(
     try {
       const receipt = parseReceipt(object.bytes, key);
       const row = toIndexRow(receipt, listed);
-      answer.receipts.set(day, project(row));
-      answer.fetched++;
+      take({ ...row, ...day });
+      reading.fetched++;
       // Without a tag nobody could tell later whether it was replaced.
       if (isKept && listed.tag !== '') rows.push(row);
     } catch (error) {
       if (!(error instanceof DataError)) throw error;
-      answer.damaged.push({ day, error });
+      reading.damaged.push({ day, error });
     }
   });
   return rows;

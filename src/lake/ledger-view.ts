@@ -8,7 +8,7 @@ import type { Clock, Log, Receipt } from '../model/index.ts';
 import { MICROS_PER_DAY, MICROS_PER_MILLI, silentLog, systemClock } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { ListedVessel, ReceiptVersion } from './ledger.ts';
-import { isSameReceipt, listReceipts, listVessels, readReceipt } from './ledger.ts';
+import { firstReceiptDate, isSameReceipt, listVessels, readReceipt } from './ledger.ts';
 import { readLedger } from './ledger-index.ts';
 import type { OpenRemark, Remarks } from './remarks.ts';
 import { createRemarks, REMARK_MEMBERS } from './remarks.ts';
@@ -191,10 +191,7 @@ export function createLedgerView(
         complete.set(name, { vessels, untilMs: clock.monotonicMs() + COMPLETE_FOR_MS });
       return missing;
     },
-    async firstDate(job) {
-      for await (const { day } of listReceipts(store, job)) return day.date;
-      return undefined;
-    },
+    firstDate: (job) => firstReceiptDate(store, job),
   };
 }
 

@@ -4,9 +4,10 @@ import { createHash, hash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { forEachAtOnce } from '../concurrency.ts';
 import { DataError } from '../errors.ts';
-import type { CountsJson, Note, Receipt, VesselDay } from '../model/index.ts';
+import type { CountsJson, DayCounts, Note, Receipt, VesselDay } from '../model/index.ts';
 import { cleanMessage, shortName } from '../model/index.ts';
 import type { ListedObject, ObjectStore, Version } from '../store/store.ts';
+import { countsText } from './counts-text.ts';
 import { gzipPieces } from './gzip-pieces.ts';
 import { jsonBytes, parseJson } from './json.ts';
 import { keyPrefix, noteKey, parseReceiptKey, receiptKey, receiptVesselParser } from './keys.ts';
@@ -104,24 +105,29 @@ export function isSameReceipt(read: ReceiptVersion, listed: ReceiptVersion | und
 /** A twentieth larger than at the usual level, in two fifths of the time: of a small vessel-day the longest step. */
 const DETAIL_LEVEL = 4;
 
+/** What a detail is made of. */
+interface CountedDetail extends Pick<Detail, 'series'> {
+  readonly ours: DayCounts;
+  readonly source: DayCounts | null;
+}
+
 /**
- * A detail as it is stored, and the digest of its text (of the text, not of the gzip bytes, which vary). Where `source` is
- * the very value that `ours` is, as of nearly every day, it is made and compressed once.
+ * A detail as it is stored, and the digest of its text (of the text, not of the gzip bytes, which vary). Where `source`
+ * equals `ours`, as of nearly every day, it is made and compressed once.
  */
-export function packDetail(detail: Detail): { gzip: Uint8Array; sha256: string } {
+export function packDetail(detail: CountedDetail): { gzip: Uint8Array; sha256: string } {
   const pieces = detailPieces(detail);
   const sha256 = createHash('sha256');
   for (const piece of pieces) sha256.update(piece);
   return { gzip: gzipPieces(pieces, DETAIL_LEVEL), sha256: sha256.digest('hex') };
 }
 
-function detailPieces(detail: Detail): Uint8Array[] {
-  const { ours, source, ...rest } = detail;
-  if (ours !== source) return [jsonBytes(detail)];
-  const text = Buffer.from(JSON.stringify(ours));
+function detailPieces({ ours, source, ...rest }: CountedDetail): Uint8Array[] {
+  const text = countsText(ours);
   const others = `${JSON.stringify(rest)}\n`.slice(1);
   const end = others.startsWith('}') ? others : `,${others}`;
-  return [Buffer.from('{"ours":'), text, Buffer.from(',"source":'), text, Buffer.from(end)];
+  const sourceText = source === null ? Buffer.from('null') : ours.equals(source) ? text : countsText(source);
+  return [Buffer.from('{"ours":'), text, Buffer.from(',"source":'), sourceText, Buffer.from(end)];
 }
 
 /** A detail is 150 bytes a series and hour at most: this is a hundred times what 1,000 series make. */
@@ -190,6 +196,15 @@ export async function vesselsOnDates(
     for await (const { day } of listReceipts(store, job, date)) vessels.add(day.vessel);
   });
   return [...vessels].sort();
+}
+
+/** The first date on which the job has a receipt. */
+export async function firstReceiptDate(
+  store: Pick<ObjectStore, 'list'>,
+  job: string,
+): Promise<string | undefined> {
+  for await (const { day } of listReceipts(store, job)) return day.date;
+  return undefined;
 }
 
 /** The newest date before `date` on which each vessel has a receipt of the job. */

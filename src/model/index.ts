@@ -18,5 +18,11 @@ export * from './row-group.ts';
 export * from './series.ts';
 export * from './series-rows.ts';
 export * from './time.ts';
-export { instantMicros, isWithinYears, parseTimestamp, timestampMicros } from './timestamp-text.ts';
+export {
+  dateTextMillis,
+  instantMicros,
+  isWithinYears,
+  parseTimestamp,
+  timestampMicros,
+} from './timestamp-text.ts';
 export * from './vessel-day.ts';

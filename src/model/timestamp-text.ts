@@ -80,6 +80,11 @@ function plainMicros(text: string): Micros {
   return isWithinYears(micros) ? micros : Number.NaN;
 }
 
+/** Milliseconds of a text that is written in the very way of a Date, `YYYY-MM-DDTHH:MM:SS.fffZ`; NaN for any other. */
+export function dateTextMillis(text: string): number {
+  return text.length === MILLIS_LENGTH ? plainMicros(text) / MICROS_PER_MILLI : Number.NaN;
+}
+
 /** The number in `[from, to)`, or NaN where there are other characters than digits. */
 function digitsOf(text: string, from: number, to: number): number {
   let number = 0;

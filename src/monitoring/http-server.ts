@@ -1,5 +1,5 @@
 /** Health, readiness, metrics and the page: what operators look at. */
-import type { RequestListener } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -23,6 +23,8 @@ export interface OperationsOptions {
   readonly page?: RequestListener | undefined;
   /** Take the port that was asked for, or none. */
   readonly isPortFixed?: boolean;
+  /** For tests. */
+  readonly limits?: Partial<Limits>;
 }
 
 export interface OperationsServer {
@@ -38,16 +40,28 @@ const HEALTH = { status: 'ok', service: 'vessel-export' };
 const OWN_PATHS: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics']);
 
 /** Who is slow, or opens connections without end, takes nothing from those who look. */
-const LIMITS = {
-  maxHeaderSize: 32 * 1024,
-  headersTimeout: 10_000,
-  requestTimeout: 30_000,
-  connectionsCheckingInterval: 5_000,
-  keepAliveTimeout: 30_000,
-} as const;
-const MAX_CONNECTIONS = 500;
-/** Without a byte in either direction: an answer about a large lake may take a while. */
-const IDLE_TIMEOUT_MS = 180_000;
+interface Limits {
+  /** From the connection, or the request before, to the end of the headers; to the end of the request. */
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  /** Between two looks at who is late. */
+  readonly checkMs: number;
+  /** Between an answer and the next request. */
+  readonly keepAliveMs: number;
+  /** Without a byte in either direction: an answer about a large lake may take a while. */
+  readonly silenceMs: number;
+  readonly maxConnections: number;
+}
+
+const LIMITS: Limits = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  checkMs: 5_000,
+  keepAliveMs: 30_000,
+  silenceMs: 180_000,
+  maxConnections: 500,
+};
+const MAX_HEADER_BYTES = 32 * 1024;
 
 /**
  * Listen; on a free port when the one that was asked for is taken by a process of ours, unless it `isPortFixed`. Throws
@@ -63,9 +77,7 @@ export async function startOperationsServer(options: OperationsOptions): Promise
         if (isOwn || page === undefined) answerOwn(request, response);
         else page(request, response);
       };
-      const http = createServer(LIMITS, listener);
-      http.maxConnections = MAX_CONNECTIONS;
-      return http.setTimeout(IDLE_TIMEOUT_MS);
+      return createListener({ ...LIMITS, ...options.limits }, listener);
     },
   });
   // Answered by the event loop of the process that works: no answer means that it hangs.
@@ -88,6 +100,21 @@ export async function startOperationsServer(options: OperationsOptions): Promise
     await server.close();
     throw error;
   }
+}
+
+function createListener(limits: Limits, onRequest: RequestListener): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      connectionsCheckingInterval: limits.checkMs,
+      keepAliveTimeout: limits.keepAliveMs,
+    },
+    onRequest,
+  );
+  server.maxConnections = limits.maxConnections;
+  return server.setTimeout(limits.silenceMs);
 }
 
 /** The port it listens on. */

@@ -6,8 +6,8 @@
  * night is one firing, whatever a zone does. An expression that matches in every hour follows the real time instead.
  * cron-parser only matches expressions, in UTC: in zones that jump at midnight it finds nothing for most of that day.
  */
+import { createRequire } from 'node:module';
 import type { CronExpression } from 'cron-parser';
-import { CronExpressionParser } from 'cron-parser';
 import { messageOf } from '../errors.ts';
 import type { Schedule } from '../model/index.ts';
 
@@ -38,11 +38,16 @@ function lastMatch(cron: string, wallMs: number): number {
   return expression.prev().getTime();
 }
 
+/** Loaded when a schedule is looked at: most commands look at none. */
+function cronParser(): typeof import('cron-parser').CronExpressionParser {
+  return createRequire(import.meta.url)('cron-parser').CronExpressionParser;
+}
+
 const expressions = new Map<string, CronExpression>();
 
 function parse(cron: string): CronExpression {
   // With the seed, an H in the expression is the same number each time.
-  const parsed = expressions.get(cron) ?? CronExpressionParser.parse(cron, { tz: 'UTC', hashSeed: cron });
+  const parsed = expressions.get(cron) ?? cronParser().parse(cron, { tz: 'UTC', hashSeed: cron });
   expressions.set(cron, parsed);
   return parsed;
 }

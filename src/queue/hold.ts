@@ -19,14 +19,19 @@ export interface QueueHold {
   /** Pause the queue for all workers. True: nobody had done so before. */
   place(hold: Hold): Promise<boolean>;
   read(): Promise<Hold | undefined>;
-  /** Let the queue go on, if it was on hold; true then. A queue that was paused by hand stays so. */
-  lift(): Promise<boolean>;
+  /**
+   * Let the queue go on, if it was on hold; true then. A queue that was paused by hand stays so. `byHand`: somebody wants
+   * every process to try, whatever its probe says.
+   */
+  lift(how?: { readonly byHand: boolean }): Promise<boolean>;
+  /** How often somebody has lifted one by hand. */
+  handLifts(): Promise<number>;
 }
 
 /**
  * Marker and pause change in one step: between two, somebody could place what is being lifted, and the queue would
  * stand still without a reason. So BullMQ's way to pause a queue (a field of its `meta`, and no `marker` for those who
- * wait for work) is repeated here. KEYS: the hold, `meta`, `marker`.
+ * wait for work) is repeated here. KEYS: the hold, `meta`, `marker`, the count of those lifted by hand.
  */
 const PLACE = `
 redis.call('hset', KEYS[2], 'paused', 1)
@@ -37,19 +42,23 @@ const LIFT = `
 if redis.call('del', KEYS[1]) == 0 then return 0 end
 redis.call('hdel', KEYS[2], 'paused')
 redis.call('zadd', KEYS[3], 0, '0')
+if ARGV[1] == '1' then redis.call('incr', KEYS[4]) end
 return 1`;
 
 /** A marker of its own tells a hold from a queue that somebody paused by hand. */
 export function createQueueHold(redis: Redis, queue: Queue): QueueHold {
   const key = queue.toKey('hold');
-  const keys = [key, queue.toKey('meta'), queue.toKey('marker')];
+  const liftsKey = queue.toKey('hold-lifts');
+  const keys = [key, queue.toKey('meta'), queue.toKey('marker'), liftsKey];
   return {
     place: async (hold) => (await redis.eval(PLACE, keys.length, ...keys, JSON.stringify(hold))) === 1,
     async read() {
       const text = await redis.get(key);
       return text === null ? undefined : parseHold(text);
     },
-    lift: async () => (await redis.eval(LIFT, keys.length, ...keys)) === 1,
+    lift: async ({ byHand } = { byHand: false }) =>
+      (await redis.eval(LIFT, keys.length, ...keys, byHand ? '1' : '0')) === 1,
+    handLifts: async () => Number(await redis.get(liftsKey)) || 0,
   };
 }
 

@@ -12,6 +12,40 @@ import { MAX_QUEUED_BYTES, parseQueuedDay } from './queued-day.ts';
 /** Said of what is no vessel-day, in the log. */
 export const NOT_A_DAY = 'a job that is no vessel-day is dropped from the queue';
 
+/** What the queue says of one vessel-day. */
+interface QueuedFacts {
+  /** BullMQ's word: `waiting`, `prioritized`, `delayed`, `active`, `failed`. */
+  readonly state: string;
+  /** Null where what stands there is no vessel-day. */
+  readonly day: QueuedDay | null;
+  /** Attempts that have ended. */
+  readonly attempts: number;
+  /** Why BullMQ has failed it, uncleaned; '' where it has not. */
+  readonly failedReason: string;
+}
+
+/** One vessel-day in the queue; undefined where it is not there. Reads, and drops nothing. Throws what Redis throws. */
+export async function readQueuedFacts(
+  redis: Redis,
+  bull: Queue,
+  id: string,
+): Promise<QueuedFacts | undefined> {
+  const key = bull.toKey(id);
+  const sizes = await Promise.all(FIELDS.map((field) => redis.hstrlen(key, field)));
+  const [data, failedReason] = await Promise.all(
+    FIELDS.map((field, index) => (sizes[index]! <= MAX_QUEUED_BYTES ? redis.hget(key, field) : null)),
+  );
+  if (sizes[0] === 0) return undefined;
+  const [state, attempts] = await Promise.all([bull.getJobState(id), redis.hget(key, 'atm')]);
+  const read = parseQueuedDay(id, data ?? null);
+  return {
+    state,
+    day: read.fault === undefined ? read.day : null,
+    attempts: /^\d{1,9}$/.test(attempts ?? '') ? Number(attempts) : 0,
+    failedReason: failedReason ?? '',
+  };
+}
+
 /** Of a job, as BullMQ keeps them. */
 const FIELDS = ['data', 'failedReason'] as const;
 /** Jobs in one round trip: with MAX_QUEUED_BYTES it bounds the memory that reading takes. */
@@ -23,12 +57,17 @@ interface ReadJob {
   readonly failedReason: string;
 }
 
-type QueueReader = (states: JobType[]) => Promise<ReadJob[]>;
+interface QueueReader {
+  /** The vessel-days in some states. Throws what Redis throws. */
+  inStates(states: JobType[]): Promise<ReadJob[]>;
+  /** Those that stand under some ids, and are vessel-days. Throws what Redis throws. */
+  ofIds(ids: readonly string[]): Promise<ReadJob[]>;
+}
 
-/** The vessel-days in some states. Throws what Redis throws. */
 export function createQueueReader(redis: Redis, bull: Queue, log: Log): QueueReader {
-  return async (states) => {
-    const ids = await bull.getRanges(states, 0, -1);
+  return { inStates: async (states) => ofIds(await bull.getRanges(states, 0, -1)), ofIds };
+
+  async function ofIds(ids: readonly string[]): Promise<ReadJob[]> {
     const jobs: ReadJob[] = [];
     for (let at = 0; at < ids.length; at += CHUNK) {
       for (const { id, data, failedReason } of await readTexts(ids.slice(at, at + CHUNK))) {
@@ -38,7 +77,7 @@ export function createQueueReader(redis: Redis, bull: Queue, log: Log): QueueRea
       }
     }
     return jobs;
-  };
+  }
 
   /** Data and reasons, as far as they are there and not too long. */
   async function readTexts(ids: readonly string[]) {

@@ -5,7 +5,7 @@
  * A vessel-day is at most once in it: the job's id is made of job, vessel and day. One that failed stays in the
  * failed set (dead letter) with its reason, and is not queued again before it is taken out of there.
  */
-import { Queue } from 'bullmq';
+import { type JobType, Queue } from 'bullmq';
 import type { ChainableCommander, Redis } from 'ioredis';
 import type { Log, VesselDay } from '../model/index.ts';
 import { cleanMessage, formatVesselDay, silentLog } from '../model/index.ts';
@@ -26,6 +26,13 @@ export interface DeadLetter {
   readonly mayPass: boolean;
 }
 
+/** A vessel-day of the queue. */
+interface FoundDay {
+  readonly queued: QueuedDay;
+  /** `waiting`: its turn comes; `delayed`: it waits for a time; `failed`: in the failed set. */
+  readonly state: 'waiting' | 'delayed' | 'active' | 'failed';
+}
+
 const QUEUE_STATES = ['waiting', 'prioritized', 'active', 'delayed', 'failed'] as const;
 type QueueDepth = Readonly<Record<(typeof QUEUE_STATES)[number], number>>;
 
@@ -36,9 +43,24 @@ export const PRIORITY: Readonly<Record<QueuedKind, number | undefined>> = {
   backfill: 100,
 };
 
+/** What BullMQ calls them; others are of jobs that are about to leave. */
+const FOUND_STATES: Readonly<Record<string, FoundDay['state']>> = {
+  waiting: 'waiting',
+  prioritized: 'waiting',
+  delayed: 'delayed',
+  active: 'active',
+  failed: 'failed',
+};
+
 export const QUEUE_NAME = 'vessel-days';
 /** Commands in one round trip. */
 const CHUNK = 1_000;
+
+/** `queued`: waiting, delayed or being worked on; `failed`: in the failed set. */
+export interface QueueNames {
+  readonly queued: ReadonlySet<string>;
+  readonly failed: ReadonlySet<string>;
+}
 
 export interface VesselDayQueue {
   /** For the queue's board. */
@@ -47,6 +69,13 @@ export interface VesselDayQueue {
   known(days: readonly VesselDay[]): Promise<Set<string>>;
   /** Those of the days that are in the failed set. */
   failed(days: readonly VesselDay[]): Promise<Set<string>>;
+  /**
+   * What stands in the queue, as `formatVesselDay` writes it: of each state at most so many. Costs by the length of the
+   * queue, and `known` by the number of days that are asked for.
+   */
+  names(mostOfEach: number): Promise<QueueNames>;
+  /** The vessel-day as it stands in the queue; undefined where it is not there. */
+  find(day: VesselDay): Promise<FoundDay | undefined>;
   /** Add vessel-days; one that is there already stays as it is. */
   add(days: readonly QueuedDay[]): Promise<void>;
   depth(): Promise<QueueDepth>;
@@ -108,6 +137,20 @@ export function openVesselDayQueue({
     bull,
     known: (days) => filter(days, (pipeline, id) => pipeline.exists(bull.toKey(id))),
     failed: (days) => filter(days, (pipeline, id) => pipeline.zscore(bull.toKey('failed'), id)),
+    async names(mostOfEach) {
+      const namesIn = async (states: JobType[]) => new Set(await bull.getRanges(states, 0, mostOfEach - 1));
+      const [queued, failed] = await Promise.all([
+        namesIn(['wait', 'prioritized', 'delayed', 'active']),
+        namesIn(['failed']),
+      ]);
+      return { queued, failed };
+    },
+    async find(day) {
+      const id = formatVesselDay(day);
+      const [job] = (await redis.exists(bull.toKey(id))) === 1 ? await read.ofIds([id]) : [];
+      const state = job && FOUND_STATES[await bull.getJobState(id)];
+      return job && state && { queued: job.day, state };
+    },
     async add(days) {
       for (let at = 0; at < days.length; at += CHUNK) {
         const chunk = days.slice(at, at + CHUNK);
@@ -122,7 +165,7 @@ export function openVesselDayQueue({
       return Object.fromEntries(QUEUE_STATES.map((state) => [state, counts[state] ?? 0])) as QueueDepth;
     },
     async deadLetters() {
-      const failed = await read(['failed']);
+      const failed = await read.inStates(['failed']);
       return failed.map(({ day: queued, failedReason }) => {
         const { job, vessel, date, failure: ours, mayPass = ours === undefined } = queued;
         // BullMQ fails a job by itself whose workers died too often: that says nothing of the vessel-day.
@@ -135,7 +178,7 @@ export function openVesselDayQueue({
     },
     async withdraw(matches) {
       let withdrawn = 0;
-      for (const { day } of await read(['wait', 'prioritized', 'delayed']))
+      for (const { day } of await read.inStates(['wait', 'prioritized', 'delayed']))
         if (matches(day) && (await bull.remove(formatVesselDay(day))) === 1) withdrawn++;
       return withdrawn;
     },

@@ -53,6 +53,9 @@ const PLANNED = z.object({
   lookedMs: count.nullable(),
   missing: count.nullable(),
   oldestMissing: date.nullable(),
+  /** In the failed set: those that failed, and those that were refused. */
+  failed: count.nullable(),
+  refused: count.nullable(),
 });
 
 const LOOK_BACK = z.object({

@@ -1,9 +1,24 @@
 import { hash, randomBytes } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { constants, mkdir, open, readdir, rmdir, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { isAlive } from '../process/process-id.ts';
+import type { Descriptor } from './local-calls.ts';
+import {
+  closeFile,
+  createFolder,
+  namesIn,
+  openPath,
+  readInto,
+  removeFile,
+  removeFolder,
+  statFile,
+  statPath,
+  syncFile,
+  writeFrom,
+} from './local-calls.ts';
 import { codeOf, localError, notAFile, unlessMissing } from './local-errors.ts';
 import { walkFiles } from './local-walk.ts';
 
@@ -23,19 +38,19 @@ const RACE_ATTEMPTS = 100;
 const ownTemps = new Set<string>();
 
 /**
- * Write a complete, synced temp file in `path`'s folder, then let `place` move or link it.
+ * Write a complete, synced temp file in `path`'s folder, then let `place` move or link it; `info` is of the whole file.
  * The temp file is gone afterwards, whatever happened.
  */
 export async function placeFile<T>(
   path: string,
   bytes: Uint8Array,
-  place: (tempPath: string) => Promise<T>,
+  place: (tempPath: string, info: Stats) => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const temp = await createTemp(path);
     try {
-      await writeAndSync(temp.handle, bytes);
-      return await place(temp.path);
+      const info = await writeAndSync(temp.file, bytes);
+      return await place(temp.path, info);
     } catch (error) {
       if (codeOf(error) !== 'ENOENT' || attempt === RACE_ATTEMPTS) throw error;
     } finally {
@@ -45,13 +60,13 @@ export async function placeFile<T>(
 }
 
 /** Create an empty hidden temp file beside `path`; `dropTemp` ends its life. */
-export async function createTemp(path: string): Promise<{ path: string; handle: FileHandle }> {
+export async function createTemp(path: string): Promise<{ path: string; file: Descriptor }> {
   const turn = Date.now().toString(16).padStart(11, '0') + randomBytes(3).toString('hex').slice(1);
   const name = `.${basename(path)}.${hostTag()}-${process.pid}-${turn}.put`;
   const tempPath = join(dirname(path), name);
   ownTemps.add(tempPath);
   try {
-    return { path: tempPath, handle: await createFile(tempPath) };
+    return { path: tempPath, file: await createFile(tempPath) };
   } catch (error) {
     ownTemps.delete(tempPath);
     throw error;
@@ -60,20 +75,26 @@ export async function createTemp(path: string): Promise<{ path: string; handle: 
 
 /** Remove a temp file, if it still has its temp name. */
 export async function dropTemp(tempPath: string): Promise<void> {
-  await unlessMissing(unlink(tempPath));
+  await unlessMissing(removeFile(tempPath));
   ownTemps.delete(tempPath);
 }
 
-async function writeAndSync(handle: FileHandle, bytes: Uint8Array): Promise<void> {
+async function writeAndSync(file: Descriptor, bytes: Uint8Array): Promise<Stats> {
   try {
-    await writeFully(handle, bytes, 0);
-    await handle.sync();
+    await writeAll(file, bytes, 0);
+    await syncFile(file);
+    return await statFile(file);
   } finally {
-    await handle.close();
+    await closeFile(file);
   }
 }
 
 /** Write all of `bytes` at `position`: one write call may take fewer than it was given. */
+export async function writeAll(file: Descriptor, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) done += await writeFrom(file, bytes, done, position + done);
+}
+
+/** The same of a file that somebody else has opened. */
 export async function writeFully(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   let done = 0;
   while (done < bytes.length) {
@@ -91,10 +112,20 @@ const WITHOUT_FOLLOWING = constants.O_NOFOLLOW ?? 0;
  * Open a file of the lake, or undefined where there is none. Throws FatalError `key-conflict` for what is no regular
  * file, such as a pipe or a link.
  */
-export async function openFile(path: string, access = constants.O_RDONLY): Promise<FileHandle | undefined> {
-  const handle = await unlessMissing(open(path, access | WITHOUT_WAITING | WITHOUT_FOLLOWING));
-  if (handle === undefined || (await handle.stat()).isFile()) return handle;
-  await handle.close();
+export async function openFile(
+  path: string,
+  access = constants.O_RDONLY,
+): Promise<{ readonly file: Descriptor; readonly info: Stats } | undefined> {
+  const file = await unlessMissing(openPath(path, access | WITHOUT_WAITING | WITHOUT_FOLLOWING));
+  if (file === undefined) return undefined;
+  try {
+    const info = await statFile(file);
+    if (info.isFile()) return { file, info };
+  } catch (error) {
+    await closeFile(file);
+    throw error;
+  }
+  await closeFile(file);
   throw notAFile(path);
 }
 
@@ -104,27 +135,32 @@ export async function readRange(
   fromByte: number,
   toByte: number,
 ): Promise<Uint8Array | undefined> {
-  const handle = await openFile(path);
-  if (handle === undefined) return undefined;
+  const opened = await openFile(path);
+  if (opened === undefined) return undefined;
   try {
-    const bytes = Buffer.alloc(Math.max(0, Math.min(toByte, (await handle.stat()).size) - fromByte));
-    let done = 0;
-    while (done < bytes.length) {
-      const { bytesRead } = await handle.read(bytes, done, bytes.length - done, fromByte + done);
-      if (bytesRead === 0) break;
-      done += bytesRead;
-    }
-    return bytes.subarray(0, done);
+    const size = Math.min(toByte, opened.info.size) - fromByte;
+    return await readAll(opened.file, Math.max(0, size), fromByte);
   } finally {
-    await handle.close();
+    await closeFile(opened.file);
   }
 }
 
+/** So many bytes of a file from a place on, as far as it reaches. */
+export async function readAll(file: Descriptor, sizeBytes: number, position: number): Promise<Uint8Array> {
+  const bytes = Buffer.alloc(sizeBytes);
+  for (let done = 0; done < sizeBytes; ) {
+    const read = await readInto(file, bytes, done, position + done);
+    if (read === 0) return bytes.subarray(0, done);
+    done += read;
+  }
+  return bytes;
+}
+
 /** Create a file that must not exist, with the folders above it. */
-export async function createFile(path: string): Promise<FileHandle> {
+export async function createFile(path: string): Promise<Descriptor> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await open(path, 'wx');
+      return await openPath(path, 'wx');
     } catch (error) {
       // No folder yet, or somebody pruned it between mkdir and open.
       if (codeOf(error) !== 'ENOENT' || attempt === RACE_ATTEMPTS) throw error;
@@ -140,10 +176,10 @@ export async function createFile(path: string): Promise<FileHandle> {
  */
 async function makeFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder).catch(async (error: unknown) => {
+    await createFolder(folder).catch(async (error: unknown) => {
       if (codeOf(error) !== 'ENOENT') throw error;
       await makeFolder(dirname(folder));
-      await mkdir(folder);
+      await createFolder(folder);
     });
   } catch (error) {
     if (codeOf(error) === 'EEXIST' || codeOf(error) === 'ENOENT') return;
@@ -154,26 +190,26 @@ async function makeFolder(folder: string): Promise<void> {
 
 /** Make renames and removals in a folder survive a power cut. */
 export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, constants.O_RDONLY | WITHOUT_WAITING);
+  const opened = await openPath(folder, constants.O_RDONLY | WITHOUT_WAITING);
   try {
-    await handle.sync();
+    await syncFile(opened);
   } catch (error) {
     // Some network file systems cannot sync a folder: they do it by themselves.
     if (codeOf(error) !== 'EINVAL' && codeOf(error) !== 'ENOTSUP') throw error;
   } finally {
-    await handle.close();
+    await closeFile(opened);
   }
 }
 
 /** Remove a file and the folders above it (below `rootDir`) that are empty then. */
 export async function removeAndPrune(rootDir: string, path: string): Promise<void> {
-  await unlessMissing(unlink(path));
+  await unlessMissing(removeFile(path));
   await unlessMissing(syncFolder(await pruneAbove(rootDir, path)));
 }
 
 /** The same where there is a file, and nothing where there is none; `isDurable` false: it may be back after a power cut. */
 export async function removeFound(rootDir: string, path: string, isDurable: boolean): Promise<void> {
-  if (!(await unlessMissing(unlink(path).then(() => true)))) return;
+  if (!(await unlessMissing(removeFile(path).then(() => true)))) return;
   const folder = await pruneAbove(rootDir, path);
   if (isDurable) await unlessMissing(syncFolder(folder));
 }
@@ -188,7 +224,7 @@ async function pruneAbove(rootDir: string, path: string): Promise<string> {
 
 async function removeEmptyFolder(folder: string): Promise<boolean> {
   try {
-    await rmdir(folder);
+    await removeFolder(folder);
     return true;
   } catch (error) {
     switch (codeOf(error)) {
@@ -211,7 +247,7 @@ async function removeEmptyFolder(folder: string): Promise<boolean> {
 export async function tempsOf(path: string): Promise<string[]> {
   const folder = dirname(path);
   const found: { turn: string; temp: string }[] = [];
-  for (const name of (await unlessMissing(readdir(folder))) ?? []) {
+  for (const name of (await unlessMissing(namesIn(folder))) ?? []) {
     const { of, turn } = TEMP_NAME.exec(name)?.groups ?? {};
     if (of === basename(path)) found.push({ turn: turn!, temp: join(folder, name) });
   }
@@ -220,9 +256,9 @@ export async function tempsOf(path: string): Promise<string[]> {
 
 /** Remove the temp files that dead writers left in a folder. */
 export async function sweepTemps(folder: string): Promise<void> {
-  for (const name of (await unlessMissing(readdir(folder))) ?? []) {
+  for (const name of (await unlessMissing(namesIn(folder))) ?? []) {
     const path = join(folder, name);
-    if (await isDeadTemp(path)) await unlessMissing(unlink(path));
+    if (await isDeadTemp(path)) await unlessMissing(removeFile(path));
   }
 }
 
@@ -243,7 +279,7 @@ export async function* findDeadTemps(rootDir: string): AsyncGenerator<DeadTemp> 
         fileKey,
         async remove() {
           if (!(await isDeadTemp(path))) return false;
-          await unlessMissing(unlink(path));
+          await unlessMissing(removeFile(path));
           return true;
         },
       };
@@ -259,7 +295,7 @@ export async function isDeadTemp(path: string): Promise<boolean> {
   if (match === null) return false;
   const pid = Number(match.groups!.pid);
   if (match.groups!.host === hostTag()) return pid === process.pid ? !ownTemps.has(path) : !isAlive(pid);
-  const info = await unlessMissing(stat(path));
+  const info = await unlessMissing(statPath(path));
   return info !== undefined && Date.now() - info.mtimeMs > TEMP_MAX_AGE_MS;
 }
 

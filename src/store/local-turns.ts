@@ -1,5 +1,5 @@
-import { unlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { removeFile } from './local-calls.ts';
 import { unlessMissing } from './local-errors.ts';
 import { isDeadTemp, tempsOf } from './local-files.ts';
 
@@ -24,7 +24,7 @@ export async function untilAlone(path: string, temp: string): Promise<void> {
     if (others.length === 0) return;
     if (gaveWayTo === undefined && temps[0] !== temp) {
       gaveWayTo = temps[0]!;
-      await unlessMissing(unlink(temp));
+      await unlessMissing(removeFile(temp));
     } else if (gaveWayTo !== undefined && !temps.includes(gaveWayTo))
       throw Object.assign(new Error(`gave way to ${gaveWayTo}`), { code: 'ENOENT' });
     for (const other of others) await dropIfOverdue(other, sinceMs);
@@ -37,5 +37,5 @@ async function dropIfOverdue(other: string, sinceMs: Map<string, number>): Promi
   const nowMs = performance.now();
   const firstSeenMs = sinceMs.get(other) ?? nowMs;
   sinceMs.set(other, firstSeenMs);
-  if (nowMs - firstSeenMs > TURN_MS || (await isDeadTemp(other))) await unlessMissing(unlink(other));
+  if (nowMs - firstSeenMs > TURN_MS || (await isDeadTemp(other))) await unlessMissing(removeFile(other));
 }

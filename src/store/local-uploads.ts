@@ -1,9 +1,13 @@
 import { hash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
-import { constants, copyFile, rename, stat, truncate, unlink } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { constants, ftruncate } from 'node:fs';
+import { copyFile, rename, truncate } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { CommitFailedError, CommitUnknownError, FatalError, messageOf } from '../errors.ts';
 import { checkNonce } from './key.ts';
+import type { Descriptor } from './local-calls.ts';
+import { closeFile, removeFile, statPath, syncFile } from './local-calls.ts';
 import { codeOf, unlessMissing } from './local-errors.ts';
 import {
   createFile,
@@ -14,7 +18,7 @@ import {
   removeAndPrune,
   sweepTemps,
   syncFolder,
-  writeFully,
+  writeAll,
 } from './local-files.ts';
 import { versionOf } from './local-walk.ts';
 import type { PartRef, UploadRef, Version } from './store.ts';
@@ -55,9 +59,9 @@ export class LocalUploads {
     return join(dirname(path), `.${basename(path)}.${uploadId}.upload`);
   }
 
-  async #open(upload: UploadRef, path: string): Promise<FileHandle> {
-    const handle = await openFile(path, constants.O_RDWR);
-    if (handle !== undefined) return handle;
+  async #open(upload: UploadRef, path: string): Promise<{ file: Descriptor; info: Stats }> {
+    const opened = await openFile(path, constants.O_RDWR);
+    if (opened !== undefined) return opened;
     this.#partsOf.delete(upload.uploadId);
     throw uploadGone(upload);
   }
@@ -67,7 +71,7 @@ export class LocalUploads {
     const path = this.#pathOf(upload);
     await sweepTemps(dirname(path));
     try {
-      await (await createFile(path)).close();
+      await closeFile(await createFile(path));
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error;
       throw new FatalError(
@@ -96,16 +100,16 @@ export class LocalUploads {
     known[partNumber - 1] = { sizeBytes: bytes.length, sha256 };
     const end = sizeOf(known);
 
-    const handle = await this.#open(upload, path);
+    const { file } = await this.#open(upload, path);
     try {
-      await writeFully(handle, bytes, offset);
-      if (replaced !== undefined) await handle.truncate(end);
+      await writeAll(file, bytes, offset);
+      if (replaced !== undefined) await cutAt(file, end);
     } catch (error) {
       known.length = partNumber - 1;
-      await handle.truncate(offset).catch(() => {}); // Best effort: gives the disk its space back.
+      await cutAt(file, offset).catch(() => {}); // Best effort: gives the disk its space back.
       throw error;
     } finally {
-      await handle.close();
+      await closeFile(file);
     }
     return { partNumber, sizeBytes: bytes.length, sha256, tag: sha256.slice(0, 16) };
   }
@@ -117,17 +121,17 @@ export class LocalUploads {
     if (oldPath === newPath)
       throw new FatalError('bad-key', `an upload is adopted with a new nonce, got ${nonce} again.`);
     // Nor is there one in what is no file, which could not even be opened without waiting.
-    if (!(await unlessMissing(stat(oldPath)))?.isFile()) return undefined;
+    if (!(await unlessMissing(statPath(oldPath)))?.isFile()) return undefined;
     const temp = await createTemp(newPath);
     try {
-      await temp.handle.close();
+      await closeFile(temp.file);
       await copyFile(oldPath, temp.path, constants.COPYFILE_FICLONE);
       const sizeBytes = sizeOf(parts);
-      if ((await stat(temp.path)).size < sizeBytes) return undefined;
+      if ((await statPath(temp.path)).size < sizeBytes) return undefined;
       await truncate(temp.path, sizeBytes);
       if (!(await fileHoldsParts(temp.path, parts))) return undefined;
       // In this order there are never two uploads. A crash between the two acts costs the progress, no more.
-      await unlink(oldPath);
+      await removeFile(oldPath);
       await rename(temp.path, newPath);
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return undefined; // The predecessor published, or another one adopted.
@@ -150,15 +154,15 @@ export class LocalUploads {
   async complete(upload: UploadRef, parts: readonly PartRef[], expected?: Version | null): Promise<void> {
     const path = this.#pathOf(upload);
     const target = join(this.#rootDir, upload.key);
-    const handle = await this.#open(upload, path);
+    const opened = await this.#open(upload, path);
     try {
-      await this.#checkParts(upload, parts, handle, path);
-      await handle.sync();
+      await this.#checkParts(upload, parts, opened, path);
+      await syncFile(opened.file);
     } finally {
-      await handle.close();
+      await closeFile(opened.file);
     }
     if (expected !== undefined) {
-      const found = await unlessMissing(stat(target));
+      const found = await unlessMissing(statPath(target));
       if ((found === undefined ? null : versionOf(found)) !== expected)
         throw new CommitFailedError(
           'object-changed',
@@ -185,11 +189,11 @@ export class LocalUploads {
   async #checkParts(
     upload: UploadRef,
     parts: readonly PartRef[],
-    handle: FileHandle,
+    { file, info }: { readonly file: Descriptor; readonly info: Stats },
     path: string,
   ): Promise<void> {
     const expectedBytes = sizeOf(parts);
-    const foundBytes = (await handle.stat()).size;
+    const foundBytes = info.size;
     const known = this.#partsOf.get(upload.uploadId);
     const inOrder = parts.every((part, i) => part.partNumber === i + 1);
     if (
@@ -202,14 +206,14 @@ export class LocalUploads {
         `the upload of ${upload.key} does not hold the parts it is to be completed with (${parts.length} parts, ${expectedBytes} bytes; found ${foundBytes} bytes). Start the upload again.`,
       );
     }
-    if (foundBytes > expectedBytes) await handle.truncate(expectedBytes);
+    if (foundBytes > expectedBytes) await cutAt(file, expectedBytes);
   }
 
   async isPublished(upload: UploadRef, parts: readonly PartRef[]): Promise<boolean> {
     // While its file is there, the upload is not completed, whatever the object looks like.
-    if ((await unlessMissing(stat(this.#pathOf(upload)))) !== undefined) return false;
+    if ((await unlessMissing(statPath(this.#pathOf(upload)))) !== undefined) return false;
     const target = join(this.#rootDir, upload.key);
-    const info = await unlessMissing(stat(target));
+    const info = await unlessMissing(statPath(target));
     if (info === undefined || info.size !== sizeOf(parts)) return false;
     return await fileHoldsParts(target, parts);
   }
@@ -220,6 +224,8 @@ export class LocalUploads {
   }
 }
 
+const cutAt = promisify(ftruncate);
+
 function uploadGone(upload: UploadRef): CommitFailedError {
   return new CommitFailedError(
     'upload-gone',
@@ -229,7 +235,7 @@ function uploadGone(upload: UploadRef): CommitFailedError {
 
 /** A part for an upload of which this store knows no parts. */
 async function unknownUpload(upload: UploadRef, path: string): Promise<Error> {
-  if ((await unlessMissing(stat(path))) === undefined) return uploadGone(upload);
+  if ((await unlessMissing(statPath(path))) === undefined) return uploadGone(upload);
   return new FatalError(
     'upload-not-adopted',
     `the upload ${upload.uploadId} of ${upload.key} was begun by another process; adopt it before sending parts.`,

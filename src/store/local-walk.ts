@@ -1,8 +1,9 @@
 import type { Dirent, Stats } from 'node:fs';
 import { statSync } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { entriesIn } from './local-calls.ts';
 import { codeOf, unlessMissing } from './local-errors.ts';
 
 interface FoundFile {
@@ -65,7 +66,7 @@ async function* walkFolder(
 /** The folder's entries, none when it is not there (any more) or is no folder. */
 async function readFolder(path: string): Promise<Dirent[]> {
   try {
-    return await readdir(path, { withFileTypes: true });
+    return await entriesIn(path);
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return [];
     throw error;

@@ -1,12 +1,14 @@
-import { link, lstat, rename, stat, unlink } from 'node:fs/promises';
+import { link, rename } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { FatalError } from '../errors.ts';
 import { checkKey, checkPrefix, faultOfKey } from './key.ts';
+import { closeFile, removeFile, statEntry } from './local-calls.ts';
 import { codeOf, localError, onDisk, unlessMissing } from './local-errors.ts';
 import {
   openFile,
   placeFile,
+  readAll,
   readRange,
   removeAndPrune,
   removeFound,
@@ -77,20 +79,20 @@ export function createLocalStore(rootDir: string): ObjectStore {
 }
 
 async function readObject(path: string): Promise<{ bytes: Uint8Array; version: Version } | undefined> {
-  const handle = await openFile(path);
-  if (handle === undefined) return undefined;
+  const opened = await openFile(path);
+  if (opened === undefined) return undefined;
+  const { file, info } = opened;
   try {
-    const info = await handle.stat();
     if (info.size > MAX_WHOLE_BYTES) throw tooLargeToRead(path, info.size);
-    return { version: versionOf(info), bytes: await handle.readFile() };
+    return { version: versionOf(info), bytes: await readAll(file, info.size, 0) };
   } finally {
-    await handle.close();
+    await closeFile(file);
   }
 }
 
 async function headObject(path: string): Promise<{ sizeBytes: number; version: Version } | undefined> {
   // Of a link itself: it is never what we wrote.
-  const info = await unlessMissing(lstat(path));
+  const info = await unlessMissing(statEntry(path));
   return info?.isFile() ? { sizeBytes: info.size, version: versionOf(info) } : undefined;
 }
 
@@ -111,8 +113,8 @@ async function putIf(
   expected: Version | null,
 ): Promise<Version | undefined> {
   await sweepOnce(folder, dirname(path));
-  const written = await placeFile(path, bytes, async (temp) => {
-    const version = versionOf(await stat(temp));
+  const written = await placeFile(path, bytes, async (temp, info) => {
+    const version = versionOf(info);
     if (expected === null) return (await linkIfAbsent(temp, path)) ? version : undefined;
     if ((await headObject(path))?.version !== expected) return undefined;
     await untilAlone(path, temp);
@@ -131,7 +133,7 @@ async function removeIf(root: string, path: string, expected: Version): Promise<
   const removed = await placeFile(path, new Uint8Array(0), async (temp) => {
     await untilAlone(path, temp);
     if (!(await isThat())) return false;
-    await unlink(path);
+    await removeFile(path);
     return true;
   });
   if (removed) await removeAndPrune(root, path);

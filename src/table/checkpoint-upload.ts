@@ -1,6 +1,6 @@
 /** A file that is written from its beginning to its end, as parts of one upload: nothing is visible until it is whole. */
 import { randomUUID } from 'node:crypto';
-import { ByteWriter } from 'hyparquet-writer';
+import { ByteWriter } from 'hyparquet-writer/src/bytewriter.js';
 import type { ObjectStore, PartRef } from '../store/store.ts';
 
 /** S3's least for all parts but the last. */

@@ -1,6 +1,6 @@
 /** What a Parquet file says of its own columns, for files that join a table long after they were written. */
 import type { SchemaElement } from 'hyparquet';
-import { parquetMetadata } from 'hyparquet';
+import { parquetMetadata } from 'hyparquet/src/metadata.js';
 import { DataError, messageOf } from '../errors.ts';
 import type { DatasetColumn } from './schema.ts';
 

@@ -3,7 +3,7 @@
  * exactly is left out, for a wrong one loses rows.
  */
 import type { ColumnChunk, FileMetaData } from 'hyparquet';
-import { parquetMetadata } from 'hyparquet';
+import { parquetMetadata } from 'hyparquet/src/metadata.js';
 import { DataError, messageOf } from '../errors.ts';
 
 /** Longer texts tell readers no more, and are in the way in every entry. */

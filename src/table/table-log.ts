@@ -93,7 +93,10 @@ export async function commitEntry(
 }
 
 /** An entry, or undefined where there is none. Throws DataError `damaged-log`. */
-async function readEntry({ store, prefix }: TableReadPorts, version: number): Promise<LogEntry | undefined> {
+export async function readEntry(
+  { store, prefix }: Pick<TableReadPorts, 'prefix'> & { readonly store: Pick<ObjectStore, 'get'> },
+  version: number,
+): Promise<LogEntry | undefined> {
   const key = entryKey(prefix, version);
   const found = await store.get(key);
   return found && { version, actions: parseActions(found.bytes, key) };

@@ -3,7 +3,6 @@ import { DataError, messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/index.ts';
 import type { Action, AddFile, TableMetadata } from './actions.ts';
 import { damagedLog } from './actions.ts';
-import { readCheckpoint } from './checkpoint-read.ts';
 import { logPrefix } from './log-keys.ts';
 import { checkTable } from './schema.ts';
 import type { FoundCheckpoint, LogEntry, TableReadPorts } from './table-log.ts';
@@ -150,11 +149,16 @@ async function loadFromListing(ports: TableViewPorts): Promise<Loaded> {
   return await loadFrom(ports, undefined);
 }
 
+/** Loaded when there is a checkpoint to read: a plain lake has none. */
+const loadReader = () => import('./checkpoint-read.ts');
+
 async function loadFrom(ports: TableViewPorts, base: FoundCheckpoint | undefined): Promise<Loaded> {
   const state = new TableState(base?.version ?? NO_VERSION);
-  if (base !== undefined)
+  if (base !== undefined) {
+    const { readCheckpoint } = await loadReader();
     for await (const actions of readCheckpoint(ports, base, false))
       for (const action of actions) state.apply(action, base.version);
+  }
   for await (const entry of entriesAfter(ports, state.version)) applyEntry(state, entry);
   await expectNoGap(ports, state.version);
   if (state.version !== NO_VERSION) checkState(ports, state);
@@ -197,9 +201,11 @@ export async function* currentFiles(
     actions.flatMap((action) =>
       'add' in action && isCurrent(state.addedIn(action.add)) ? [action.add] : [],
     );
-  if (base !== undefined)
+  if (base !== undefined) {
+    const { readCheckpoint } = await loadReader();
     for await (const actions of readCheckpoint(ports, base, true))
       yield filesWhere(actions, (addedIn) => cameBefore(addedIn, base.version));
+  }
   for await (const { version, actions } of entriesAfter(ports, base?.version ?? NO_VERSION)) {
     if (version > state.version) return;
     yield filesWhere(actions, (addedIn) => addedIn === version);

@@ -6,7 +6,6 @@
 import { messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';
 import type { Action } from './actions.ts';
-import { checkpointDue, writeCheckpoint } from './checkpoint.ts';
 import { cleanLog } from './cleanup.ts';
 import type { TableContent } from './schema.ts';
 import { checkTable, extendedMetadata, newTableMetadata, PROTOCOL } from './schema.ts';
@@ -14,6 +13,9 @@ import type { TableLogPorts } from './table-log.ts';
 import { commitEntry, NO_VERSION, readLastCheckpoint } from './table-log.ts';
 import type { TableView } from './table-view.ts';
 import { applyEntry, currentFiles, openView, viewOf } from './table-view.ts';
+
+/** Loaded when a table needs them: a plain lake never does, and they write Parquet of their own. */
+const loadCheckpoints = () => import('./checkpoint.ts');
 
 /** How long files and entries are kept for readers of older versions, and how often a checkpoint is written. */
 export interface TableRetention {
@@ -88,12 +90,14 @@ export async function openTable(ports: TablePorts): Promise<Table> {
       return { state: view.state.copy(), base: view.base };
     });
     if (state.version === NO_VERSION) return;
+    const { writeCheckpoint } = await loadCheckpoints();
     await writeCheckpoint(ports, state, currentFiles(ports, state, base));
   }
 
   async function tidy(): Promise<void> {
     const { version } = view.state;
     try {
+      const { checkpointDue } = await loadCheckpoints();
       if (!(await checkpointDue(ports, version, retention.checkpointVersions))) return;
       await checkpoint();
       await cleanLog(ports, retention.entriesMs);

@@ -66,6 +66,8 @@ export interface CoverageAnswer {
   readonly to: string;
   /** When the lake was read; it may be a little while ago. */
   readonly readAtMs: number;
+  /** False: the queue did not answer, so that none is `queued`; null where there is no fleet. */
+  readonly isQueueKnown: boolean | null;
   /** Rows of the map, sorted. */
   readonly vessels: readonly string[];
   /** A letter of CELL_LETTERS for each vessel and date: all dates of the first vessel, then of the next. */
@@ -141,8 +143,13 @@ export interface VesselDayAnswer {
     readonly sizeBytes: number;
     readonly isCurrent: boolean;
   }[];
-  /** Where the day's object can be read by ranges; null where there is none. */
-  readonly object: { readonly url: string; readonly sizeBytes: number } | null;
+  /**
+   * Where the day's object can be read by ranges, with `If-Match: etag`; null where there is none. Earlier versions: the
+   * same address with `?version=`.
+   */
+  readonly object: { readonly url: string; readonly sizeBytes: number; readonly etag: string } | null;
+  /** What could not be read or known, a sentence each; the rest of the answer is good without it. */
+  readonly problems: readonly string[];
 }
 export interface DaySeries {
   /** `time_series_id` */
@@ -247,11 +254,17 @@ export interface FleetAnswer {
     /** Vessel-days by what was found: `unchanged`, `changed`, … */
     readonly found: Readonly<Record<string, number>>;
   }[];
+  /** Of every job, as the scheduler that plans said last. */
   readonly planned: readonly {
     readonly job: string;
+    /** Others are planned by hand. */
+    readonly hasSchedule: boolean;
     readonly lookedMs: number | null;
     readonly missing: number | null;
     readonly oldestMissing: string | null;
+    /** In the failed set of the queue: those that failed, and those that were refused. */
+    readonly failed: number | null;
+    readonly refused: number | null;
   }[];
   /** What else somebody should know, as sentences: a queue that was paused by hand, a backfill that cannot be read. */
   readonly notes: readonly string[];

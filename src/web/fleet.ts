@@ -29,6 +29,8 @@ const SHARED_MS = 1_000;
 /** Progress of a backfill that is older says nothing of its rate now. */
 const FRESH_MS = 120_000;
 
+const UNPLANNED = { lookedMs: null, missing: null, oldestMissing: null, failed: null, refused: null };
+
 export function registerFleet(api: FastifyInstance, ports: WebPorts): void {
   const { fleet } = ports;
   if (fleet === undefined) {
@@ -125,7 +127,14 @@ function answerOf(ports: WebPorts, fleet: FleetPorts, looked: Looked): FleetAnsw
         startedMs: nowMs - agoMs - upMs,
         seenMs: nowMs - agoMs,
       }))
-      .sort((a, b) => a.role.localeCompare(b.role) || a.host.localeCompare(b.host) || a.pid - b.pid),
+      // The one that was heard of last first: in a container that was started again it may have the same pid.
+      .sort(
+        (a, b) =>
+          a.role.localeCompare(b.role) ||
+          a.host.localeCompare(b.host) ||
+          a.pid - b.pid ||
+          b.seenMs - a.seenMs,
+      ),
     backfills: backfills.backfills.map((backfill) => backfillOf(backfill, seen)),
     lookBacks: ports.jobs.flatMap(({ name: job }) => {
       const fact = seen.fact('look-back', job);
@@ -133,12 +142,10 @@ function answerOf(ports: WebPorts, fleet: FleetPorts, looked: Looked): FleetAnsw
       const { endedMs, from, to, found } = fact;
       return [{ job, endedMs, from, to, found }];
     }),
-    planned: ports.jobs
-      .filter(({ schedule }) => schedule !== undefined)
-      .map(({ name: job }) => {
-        const { lookedMs = null, missing = null, oldestMissing = null } = seen.fact('planned', job) ?? {};
-        return { job, lookedMs, missing, oldestMissing };
-      }),
+    planned: ports.jobs.map(({ name: job, schedule }) => {
+      const { agoMs: _, ...fact } = seen.fact('planned', job) ?? { ...UNPLANNED, agoMs: 0 };
+      return { job, hasSchedule: schedule !== undefined, ...fact };
+    }),
     notes: notesOf(looked),
   };
 }

@@ -16,7 +16,7 @@ import type { Session, Sessions } from './sessions.ts';
 import { WebError } from './web-error.ts';
 
 /** Who acts, for the log. */
-interface Actor {
+export interface Actor {
   readonly name: string;
   readonly address: string;
 }

@@ -9,12 +9,16 @@ import {
   VesselExportError,
 } from '../errors.ts';
 import { registerAbout } from './about.ts';
+import { registerActs } from './acts.ts';
 import type { ErrorAnswer } from './answers.ts';
 import { compress, encodingFor, LEAST_COMPRESSED_BYTES } from './compression.ts';
+import { registerCoverage } from './coverage.ts';
+import { registerFleet } from './fleet.ts';
 import { guardApi, guardHost } from './guard.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
 import { openSessions } from './sessions.ts';
 import { registerFiles } from './static-files.ts';
+import { registerVesselDay } from './vessel-day.ts';
 import { WebError } from './web-error.ts';
 
 type RegisterRoutes = (api: FastifyInstance, ports: WebPorts, access: WebAccess) => void | Promise<void>;
@@ -22,7 +26,10 @@ type RegisterRoutes = (api: FastifyInstance, ports: WebPorts, access: WebAccess)
 /** What is answered below /api, behind the guards: one module a line. */
 const ROUTES: readonly RegisterRoutes[] = [
   registerAbout,
-  //
+  registerCoverage,
+  registerVesselDay,
+  registerFleet,
+  registerActs,
 ];
 
 export async function registerWeb(

@@ -20,6 +20,7 @@ import { measureFleet } from './fleet.ts';
 import { measureMemory } from './memory.ts';
 import { type PreparedDay, prepareDay } from './prepared-day.ts';
 import { ratiosOf } from './ratios.ts';
+import { measureReading, READING_SIZES } from './reading.ts';
 import { findWrongRows } from './row-check.ts';
 import { measureScaling } from './scaling.ts';
 import { measureSmall } from './small.ts';
@@ -34,6 +35,8 @@ const USAGE = `npm run bench -- [options]
   --fleet      instead: status and reconcile of 1,000 vessels x 30 days, on a local lake and on S3; planning 100,000
                vessel-days, nights of 10,000 vessels, and a backfill of 1,000 vessels x 10 years against an exporter
                that takes no time; about half an hour
+  --reading    instead: status and reconcile of 1,000 vessels x 30 days, in a folder and on S3; status --json and the
+               page's map of 1,000 x 365; verify --deep; a quarter of an hour
   --scaling    also how workers share cores, and what their threads take; --rounds 0 for it alone
   --help       this
 `;
@@ -46,6 +49,7 @@ interface BenchOptions {
   readonly fleet: boolean;
   readonly small: boolean;
   readonly columns: boolean;
+  readonly reading: boolean;
   readonly help: boolean;
 }
 
@@ -65,6 +69,7 @@ function readOptions(): BenchOptions {
       fleet: { type: 'boolean', default: false },
       small: { type: 'boolean', default: false },
       columns: { type: 'boolean', default: false },
+      reading: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -184,9 +189,10 @@ async function main(): Promise<void> {
   try {
     say(describeMachine());
     const voice = { say, progress };
-    const isOther = options.fleet || options.small;
+    const isOther = options.fleet || options.small || options.reading;
     if (options.rounds > 0 && !isOther) await runBench(options, temp.path, stop.signal);
     if (options.small) await measureSmall(temp.path, options.rounds, stop.signal, voice);
+    if (options.reading) await measureReading(temp.path, READING_SIZES, stop.signal, voice);
     if (options.fleet) await measureFleet(temp.path, stop.signal, voice);
     if (options.memory) await measureMemory(temp.path, stop.signal, voice);
     if (options.columns) await measureDemoLake(temp.path, stop.signal, voice);

@@ -1,11 +1,14 @@
 /** The ledger of a made-up fleet, as exports of `fleet-server.ts` would leave it. */
-import { indexKey } from '../../src/lake/keys.ts';
+import { withIndexJournal } from '../../src/lake/index-journal.ts';
+import { jsonBytes } from '../../src/lake/json.ts';
+import { indexPrefix, receiptKey } from '../../src/lake/keys.ts';
 import type { Job } from '../../src/model/index.ts';
-import { addDays, datesBetween } from '../../src/model/index.ts';
+import { addDays, datesBetween, silentLog } from '../../src/model/index.ts';
 import { settingsHash } from '../../src/plan/settings-hash.ts';
 import { totalsDigest } from '../../src/proof/day-totals.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { makeReceipt, vesselIds, writeReceipts } from '../helpers/ledger.ts';
+import { inParallel } from '../store/store-suite.ts';
 import type { BenchLake } from './lakes.ts';
 
 export const FLEET_VESSELS = vesselIds(1_000);
@@ -40,40 +43,70 @@ export function seriesOf(vessel: string): FleetSeries[] {
   }));
 }
 
+interface FleetLedger {
+  /** Of FLEET_VESSELS; default: all. */
+  readonly vessels?: readonly string[];
+  /** Default: 30. */
+  readonly days?: number;
+  /** Written as those do who publish, night by night: they leave what they know for the index, in pieces. */
+  readonly isPublished?: boolean;
+}
+
 /** A receipt for every vessel-day. */
-export async function writeFleetLedger(lake: BenchLake): Promise<void> {
-  const hash = settingsHash(FLEET_JOB, '2026-09-10');
-  const store = await openStore(lake.url, { PATH: process.env.PATH, ...lake.env });
-  for (const vessel of FLEET_VESSELS) {
-    const series = seriesOf(vessel);
-    const rows = series.reduce((sum, { count }) => sum + count, 0);
-    const totalsSha256 = totalsDigest(
-      new Map(
-        series.map(({ timeSeriesId, count }) => [
-          timeSeriesId,
-          { count, firstMicros: 0, lastMicros: LAST_MICROS },
-        ]),
-      ),
-    );
-    const receipts = datesBetween(FLEET_FROM, FLEET_TO).map((date) =>
-      makeReceipt(
-        { job: FLEET_JOB.name, vessel, date },
-        {
-          rows,
-          series: series.length,
-          settingsHash: hash,
-          source: { rows, askedAt: `${date}T23:00:00.000Z`, totalsSha256 },
-        },
-      ),
-    );
-    await writeReceipts(store, receipts);
+export async function writeFleetLedger(
+  lake: BenchLake,
+  { vessels = FLEET_VESSELS, days = FLEET_DAYS, isPublished = false }: FleetLedger = {},
+): Promise<void> {
+  const opened = await openStore(lake.url, { PATH: process.env.PATH, ...lake.env });
+  const store = isPublished ? withIndexJournal(opened, silentLog) : opened;
+  const totals = new Map(vessels.map((vessel) => [vessel, totalsOf(vessel)]));
+  for (const date of datesBetween(FLEET_FROM, addDays(FLEET_FROM, days))) {
+    const receipts = vessels.map((vessel) => receiptOf(vessel, date, totals.get(vessel)!));
+    if (isPublished)
+      await inParallel(receipts, 32, async (receipt) => {
+        await store.putIf(receiptKey(receipt), jsonBytes(receipt), null);
+      });
+    else await writeReceipts(store, receipts);
   }
   await store.close();
+}
+
+interface VesselTotals {
+  readonly rows: number;
+  readonly series: number;
+  readonly totalsSha256: string;
+}
+
+function totalsOf(vessel: string): VesselTotals {
+  const series = seriesOf(vessel);
+  const ofSeries = series.map(
+    ({ timeSeriesId, count }): [string, { count: number; firstMicros: number; lastMicros: number }] => [
+      timeSeriesId,
+      { count, firstMicros: 0, lastMicros: LAST_MICROS },
+    ],
+  );
+  return {
+    rows: series.reduce((sum, { count }) => sum + count, 0),
+    series: series.length,
+    totalsSha256: totalsDigest(new Map(ofSeries)),
+  };
+}
+
+function receiptOf(vessel: string, date: string, { rows, series, totalsSha256 }: VesselTotals) {
+  return makeReceipt(
+    { job: FLEET_JOB.name, vessel, date },
+    {
+      ...{ rows, series, settingsHash: settingsHash(FLEET_JOB, '2026-09-10') },
+      source: { rows, askedAt: `${date}T23:00:00.000Z`, totalsSha256 },
+    },
+  );
 }
 
 /** Let the next reader fetch every receipt. */
 export async function removeFleetIndex(lake: BenchLake): Promise<void> {
   const store = await openStore(lake.url, { PATH: process.env.PATH, ...lake.env });
-  await store.remove(indexKey(FLEET_JOB.name, FLEET_FROM.slice(0, 7)));
+  const keys: string[] = [];
+  for await (const { key } of store.list(indexPrefix(FLEET_JOB.name, FLEET_FROM.slice(0, 7)))) keys.push(key);
+  await store.removeAll(keys);
   await store.close();
 }

@@ -305,6 +305,19 @@ test('a misspelt variable is named where the right one is missing, and in warnin
   ]);
 });
 
+test('what is no setting any more is said with what took its place, never with its value', async () => {
+  await using folder = await newTempFolder();
+  const jobs = writeJobs(folder.path, { 'measurements.yaml': JOB });
+  const env = environment(jobs, { QUEUE_BOARD_PASSWORD: 'hush hush hush', QUEUE_BOARD_PASSWORD_FILE: '/x' });
+  loadConfig(env);
+  const { warnings } = showSettings(env);
+  expect(warnings).toEqual([
+    expect.stringMatching(/^QUEUE_BOARD_PASSWORD is set and no setting any more: .*WEB_ACT_PASSWORD/),
+    expect.stringMatching(/^QUEUE_BOARD_PASSWORD_FILE is set and no setting any more/),
+  ]);
+  expect(warnings.join()).not.toContain('hush');
+});
+
 test('unknown keys of a job, and unknown jobs, are answered with the nearest there is', async () => {
   await using folder = await newTempFolder();
   const jobs = writeJobs(folder.path, {

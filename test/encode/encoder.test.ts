@@ -57,6 +57,32 @@ describe('a worker thread', () => {
     await threaded.close();
   });
 
+  it('is sent no row group that is small in rows and text', async () => {
+    const encoder = createEncoder({ threads: 1, smallRows: READINGS.length + 1 });
+    const inline = createEncoder({ threads: 0 });
+    const isSent = async (request: MeasurementJob) => {
+      const answer = await encoder.encode(request);
+      expect(Buffer.from(answer.file).equals((await inline.encode(job())).file)).toBe(true);
+      return request.gathered.timestampMicros.length === 0;
+    };
+    expect(await isSent(job())).toBe(false);
+    const long = job();
+    const { jsonText } = long.gathered;
+    jsonText.bytes = Buffer.from(`"${'x'.repeat(2 ** 20)}"`);
+    jsonText.ends = Int32Array.of(jsonText.bytes.length);
+    const answer = await encoder.encode(long);
+    expect(long.gathered.timestampMicros.length).toBe(0);
+    expect(answer.file.length).toBeGreaterThan(0);
+    await encoder.close();
+    const forLarge = createEncoder({ threads: 1, smallRows: READINGS.length });
+    expect(job().gathered.rows).toBe(READINGS.length);
+    const request = job();
+    await forLarge.encode(request);
+    expect(request.gathered.timestampMicros.length).toBe(0);
+    await forLarge.close();
+    await expect(forLarge.encode(job())).rejects.toThrow(CancelledError);
+  });
+
   it('answers many jobs at once, each with its own', async () => {
     const encoder = createEncoder({ threads: 1 });
     const dictionary = createSeriesDictionary();

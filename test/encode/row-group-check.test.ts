@@ -12,7 +12,7 @@ const READINGS = [1, 2, 3].map((i) => ({ micros: DAY_MICROS + i, series: 'a', va
 function sealWith(spoil: (job: Parameters<Encoder['encode']>[0]) => void) {
   const inner = createEncoder({ threads: 0 });
   const encoder: Encoder = {
-    prepare: () => inner.prepare(),
+    prepare: (rows) => inner.prepare(rows),
     encode(job) {
       spoil(job);
       return inner.encode(job);

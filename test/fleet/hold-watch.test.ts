@@ -8,7 +8,7 @@ const REFUSED = new FatalError('credentials-refused', 'the credentials were refu
 
 /** The marker that processes share. */
 function sharedHold() {
-  const shared: { hold: Hold | undefined } = { hold: undefined };
+  const shared: { hold: Hold | undefined; handLifts: number } = { hold: undefined, handLifts: 0 };
   const port: QueueHold = {
     async place(hold) {
       const placed = shared.hold === undefined;
@@ -16,11 +16,13 @@ function sharedHold() {
       return placed;
     },
     read: async () => shared.hold,
-    async lift() {
+    async lift(how) {
       const there = shared.hold !== undefined;
+      if (there && how?.byHand) shared.handLifts++;
       shared.hold = undefined;
       return there;
     },
+    handLifts: async () => shared.handLifts,
   };
   return { shared, port };
 }
@@ -151,4 +153,33 @@ test('a fault during the stop goes back without a hold', async () => {
   await one.end();
   expect(await one.watch.onFault(REFUSED)).toBe(true);
   expect([shared.hold, one.did]).toEqual([undefined, []]);
+});
+
+test('lifted by hand, who was refused tries at once, and if the fault lasts it is on hold again with its reason', async () => {
+  const { shared, port } = sharedHold();
+  const one = openProcess('a', port, () => false);
+  await one.clock.advance(1_000);
+  await one.watch.onFault(REFUSED);
+  expect(await port.lift({ byHand: true })).toBe(true);
+  await one.clock.advance(1_000);
+  // It takes vessel-days again, whatever its probe would say.
+  expect([one.did, one.watch.code]).toEqual([['pause', 'resume'], undefined]);
+  await one.watch.onFault(REFUSED);
+  expect(one.did).toEqual(['pause', 'resume', 'pause']);
+  expect(shared.hold).toMatchObject({ code: 'credentials-refused', host: 'a' });
+  await one.clock.advance(60_000);
+  expect(one.did).toEqual(['pause', 'resume', 'pause']);
+  await one.end();
+});
+
+test('a queue that is not on hold is not lifted by hand: who keeps quiet goes on doing so', async () => {
+  const { port } = sharedHold();
+  const old = openProcess('old', port, () => false);
+  await old.clock.advance(1_000);
+  await old.watch.onFault(REFUSED);
+  await port.lift();
+  expect(await port.lift({ byHand: true })).toBe(false);
+  await old.clock.advance(60_000);
+  expect(old.did).toEqual(['pause']);
+  await old.end();
 });

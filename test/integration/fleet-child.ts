@@ -1,14 +1,22 @@
 /**
- * A worker or a scheduler in a process of its own, with the times of tests. Settings come by the environment as
+ * A worker, a scheduler or a run in a process of its own, with the times of tests. Settings come by the environment as
  * for users; the rest by FLEET_CHILD, a JSON text.
  */
+import { runCommand } from '../../src/commands/run.ts';
 import { scheduleCommand } from '../../src/commands/schedule.ts';
 import { workerCommand } from '../../src/commands/worker.ts';
-import { FORMAT_SIZES } from '../../src/model/index.ts';
+import type { WorkTimes } from '../../src/fleet/work.ts';
+import { FORMAT_SIZES, systemClock } from '../../src/model/index.ts';
 import { REDIS_NOW } from '../../src/redis/lua/members.ts';
 
 export interface FleetChildPlan {
-  readonly command: 'worker' | 'schedule';
+  readonly command: 'worker' | 'schedule' | 'run';
+  /** Of a run: UTC dates. */
+  readonly range?: { readonly from: string; readonly to: string };
+  /** How much its clock is ahead. */
+  readonly aheadMs?: number;
+  /** How long it waits for the head of an answer. */
+  readonly headersTimeoutMs?: number;
   readonly rowGroupRows?: number;
   readonly partBytes?: number;
   readonly sliceTargetRows?: number;
@@ -29,7 +37,13 @@ process.on('SIGTERM', () => stop.abort());
 
 const context = { env: process.env, stdout: process.stdout, stderr: process.stderr, signal: stop.signal };
 const overrides = {
-  clientLimits: { retry: { baseDelayMs: 5, maxDelayMs: 50, maxAttempts: plan.maxAttempts ?? 8 } },
+  ...(plan.aheadMs !== undefined && {
+    clock: { ...systemClock, nowMs: () => systemClock.nowMs() + plan.aheadMs! },
+  }),
+  clientLimits: {
+    retry: { baseDelayMs: 5, maxDelayMs: 50, maxAttempts: plan.maxAttempts ?? 8 },
+    ...(plan.headersTimeoutMs !== undefined && { headersTimeoutMs: plan.headersTimeoutMs }),
+  },
   encoderThreads: 0 as const,
   sizes: {
     rowGroupRows: plan.rowGroupRows ?? FORMAT_SIZES.rowGroupRows,
@@ -43,18 +57,21 @@ const overrides = {
     if (step === plan.haltAt) process.kill(process.pid, 'SIGSTOP');
   },
 };
-const code =
-  plan.command === 'worker'
-    ? await workerCommand(context, overrides, {
-        worker: {
-          lockMs,
-          stalledCheckMs: lockMs,
-          countAgainDelaysMs: [200, 400, 600],
-          backoffMs: (attemptsMade) => 100 * 2 ** attemptsMade,
-          maxWaitMs: 500,
-        },
-        hold: { pollMs: 200, probeMs: [200, 1_000] },
-      })
-    : await scheduleCommand(context, {}, overrides, 300);
+const times: WorkTimes = {
+  worker: {
+    lockMs,
+    stalledCheckMs: lockMs,
+    countAgainDelaysMs: [200, 400, 600],
+    backoffMs: (attemptsMade) => 100 * 2 ** attemptsMade,
+    maxWaitMs: 500,
+  },
+  hold: { pollMs: 200, probeMs: [200, 1_000] },
+};
+const commands: Readonly<Record<FleetChildPlan['command'], () => Promise<number>>> = {
+  worker: () => workerCommand(context, overrides, times),
+  schedule: () => scheduleCommand(context, {}, overrides, 300),
+  run: () => runCommand(context, [], plan.range!, overrides),
+};
+const code = await commands[plan.command]();
 // As the command line does: what BullMQ still waits for does not keep the process.
 process.exit(code);

@@ -2,6 +2,7 @@
 import { cp, rm } from 'node:fs/promises';
 import type { Redis } from 'ioredis';
 import { expect } from 'vitest';
+import type { AppOverrides } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import type { Fleet } from '../../src/fleet/fleet.ts';
 import { openFleet } from '../../src/fleet/fleet.ts';
@@ -15,7 +16,7 @@ import { systemClock } from '../../src/model/index.ts';
 import { createMetrics } from '../../src/monitoring/metrics.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import type { TestRedis } from '../helpers/redis.ts';
-import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
+import type { JobFile, TestService } from '../helpers/run.ts';
 import { exportEnv, newLake, QUICK_LIMITS, writeJobs } from '../helpers/run.ts';
 import type { WebhookListener } from '../helpers/webhook-listener.ts';
 import { startWebhookListener } from '../helpers/webhook-listener.ts';
@@ -24,6 +25,8 @@ export interface NoticeBenchOptions {
   readonly service: TestService;
   /** A lake to begin with; it is copied. */
   readonly lakeDir: string;
+  /** A lake that is there, in the place of the copy; it stays the caller's. */
+  readonly place?: TestPlace;
   readonly job: JobFile;
   readonly redis: Pick<TestRedis, 'url'>;
   /** Of the keys in Redis. The limits of a new one make requests wait for two seconds: it may be used again. */
@@ -31,10 +34,20 @@ export interface NoticeBenchOptions {
   readonly startMs: number;
   /** Further settings. */
   readonly env?: Readonly<Record<string, string>>;
+  readonly overrides?: AppOverrides;
+  /** What is told must be told although the lake, at times, can't be read: the error of such a look is kept. */
+  readonly mayFail?: boolean;
+}
+
+/** `dir` is '' where it is no folder. */
+export interface TestPlace {
+  readonly url: string;
+  readonly dir: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface NoticeBench extends AsyncDisposable {
-  readonly lake: TestLake;
+  readonly lake: TestPlace;
   readonly fleet: Fleet;
   readonly env: Readonly<Record<string, string>>;
   readonly listener: WebhookListener;
@@ -42,6 +55,8 @@ export interface NoticeBench extends AsyncDisposable {
   advance(ms: number): void;
   /** One look of the scheduler, and what people are told then; twice, as nothing may be told twice. */
   look(): Promise<string[]>;
+  /** The same without the scheduler, which may be waiting for Redis. */
+  lookForNews(): Promise<string[]>;
   /** Scheduler and notices begin anew, as after a restart or with another leader. */
   restart(): Promise<void>;
   /** Run a worker until the answer is called. */
@@ -56,8 +71,9 @@ const JOB = 'measurements';
 
 export async function openNoticeBench(options: NoticeBenchOptions): Promise<NoticeBench> {
   const { service, redis, prefix, startMs } = options;
-  const lake = await newLake();
-  await cp(options.lakeDir, lake.dir, { recursive: true });
+  const copy = options.place === undefined ? await newLake() : undefined;
+  if (copy !== undefined) await cp(options.lakeDir, copy.dir, { recursive: true });
+  const lake: TestPlace = options.place ?? copy!;
   const jobsDir = await writeJobs({ [JOB]: options.job });
   const listener = await startWebhookListener();
   const env = {
@@ -67,6 +83,7 @@ export async function openNoticeBench(options: NoticeBenchOptions): Promise<Noti
     WORKER_CONCURRENCY: '1',
     NOTIFY_URL: listener.url,
     NOTIFY_LATE_DAYS: '0',
+    ...lake.env,
     ...options.env,
   };
   const config = loadConfig(env);
@@ -76,7 +93,7 @@ export async function openNoticeBench(options: NoticeBenchOptions): Promise<Noti
   let shiftMs = 0;
   const nowMs = () => startMs + shiftMs;
   const clock = { ...systemClock, nowMs, monotonicMs: () => systemClock.monotonicMs() + shiftMs };
-  const overrides = { clock, encoderThreads: 0 as const, clientLimits: QUICK_LIMITS };
+  const overrides = { clock, encoderThreads: 0 as const, clientLimits: QUICK_LIMITS, ...options.overrides };
   const fleet = await openFleet(config, env, log, overrides);
   const ends: (() => Promise<void>)[] = [];
   let schedulers = 0;
@@ -96,6 +113,14 @@ export async function openNoticeBench(options: NoticeBenchOptions): Promise<Noti
   }
   begin();
 
+  async function lookForNews(): Promise<string[]> {
+    for (const _ of [1, 2])
+      await notices.look(never).catch((error: unknown) => {
+        if (options.mayFail !== true) throw error;
+      });
+    return listener.news();
+  }
+
   return {
     lake,
     fleet,
@@ -107,10 +132,9 @@ export async function openNoticeBench(options: NoticeBenchOptions): Promise<Noti
     },
     async look() {
       await scheduler.look(never);
-      await notices.look(never);
-      await notices.look(never);
-      return listener.news();
+      return await lookForNews();
     },
+    lookForNews,
     async restart() {
       await scheduler.stop();
       begin();
@@ -144,13 +168,13 @@ export async function openNoticeBench(options: NoticeBenchOptions): Promise<Noti
     async [Symbol.asyncDispose]() {
       await scheduler.stop();
       for (const end of ends) await end();
-      for (const kind of ['vessel-days', 'schedule']) {
+      for (const kind of ['vessel-days', 'schedule', 'notices']) {
         const keys = await fleet.redis.keys(`${prefix}:${kind}:*`);
         if (keys.length > 0) await fleet.redis.del(...keys);
       }
       await fleet.close();
       await listener[Symbol.asyncDispose]();
-      await lake[Symbol.asyncDispose]();
+      await copy?.[Symbol.asyncDispose]();
       await rm(jobsDir, { recursive: true, force: true });
     },
   };

@@ -5,10 +5,10 @@
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { AppOverrides } from '../../src/app.ts';
 import { acceptCommand } from '../../src/commands/accept.ts';
-import { claimKey } from '../../src/lake/keys.ts';
 import type { VesselDay } from '../../src/model/index.ts';
-import { dayRange, formatVesselDay, systemClock } from '../../src/model/index.ts';
+import { dayRange, systemClock } from '../../src/model/index.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
@@ -69,8 +69,10 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     await base[Symbol.asyncDispose]();
     await redis!.stop();
   });
-  const open = (job: JobFile, env = {}) =>
-    openNoticeBench({ env, service, lakeDir: base.dir, job, redis: redis!, prefix, startMs: START_MS });
+  const open = (job: JobFile, env = {}, overrides: AppOverrides = {}) =>
+    openNoticeBench({
+      ...{ env, overrides, service, lakeDir: base.dir, job, redis: redis!, prefix, startMs: START_MS },
+    });
   beforeEach(async () => {
     bench = await open(JOB);
   });
@@ -120,6 +122,8 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
   }
   async function expectRecovery(cause: string): Promise<void> {
     await published();
+    // It goes just after the receipt has come.
+    await expect.poll(() => noteOf(bench.lake.dir, NIGHT)).toBeUndefined();
     bench.advance(6 * MINUTE_MS);
     expect(await bench.look()).toEqual([`over ${cause}`]);
     await expectSilence();
@@ -133,6 +137,8 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
   test.for<[what: string, fault: Fault, families?: string[]]>([
     ['5xx', { kind: 'status', status: 500 }],
     ['404', { kind: 'status', status: 404 }],
+    ['403', { kind: 'status', status: 403 }],
+    ['a status that nobody foresaw', { kind: 'status', status: 418 }],
     ['a page that is no JSON', { kind: 'garbage', body: '<html>', contentType: 'text/html' }],
     ['counts that disagree', { kind: 'statistics-counts', offset: 1 }, ['statistics']],
   ])('of a vessel-day that fails by %s, and recovers with the next firing', async ([, fault, families]) => {
@@ -142,6 +148,47 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     await expectFailure('failed/measurements');
     service.faults = undefined;
     bench.listener.news();
+    await nextFiring();
+    await expectRecovery('failed/measurements');
+  });
+
+  test('of a page that is no Parquet', async () => {
+    await bench[Symbol.asyncDispose]();
+    bench = await open({ ...JOB, transport: 'parquet', since: NIGHT.date });
+    // It begins and ends as one.
+    const body = `PAR1${'no Parquet '.repeat(50)}\u0010\0\0\0PAR1`;
+    answer({ kind: 'garbage', body, contentType: 'application/vnd.apache.parquet' }, ['measurements']);
+    bench.work();
+    await bench.look();
+    await expectFailure('failed/measurements');
+    expect(await noteOf(bench.lake.dir, NIGHT)).toMatchObject({ code: 'bad-parquet' });
+    service.faults = undefined;
+    await nextFiring();
+    await expectRecovery('failed/measurements');
+  });
+
+  test('of an expression that matches nothing', async () => {
+    for (const id of series) service.hiddenSeries.add(id);
+    bench.work();
+    await bench.look();
+    await expectFailure('failed/measurements');
+    service.hiddenSeries.clear();
+    await nextFiring();
+    await expectRecovery('failed/measurements');
+  });
+
+  test('of a defect of ours', async () => {
+    await bench[Symbol.asyncDispose]();
+    let isBroken = true;
+    const onStep = (step: string) => {
+      if (isBroken && step === 'fetched') throw new TypeError('undefined is not a function');
+    };
+    bench = await open(JOB, {}, { onStep });
+    bench.work();
+    await bench.look();
+    await expectFailure('failed/measurements');
+    expect(await noteOf(bench.lake.dir, NIGHT)).toMatchObject({ code: 'internal-error' });
+    isBroken = false;
     await nextFiring();
     await expectRecovery('failed/measurements');
   });
@@ -188,7 +235,11 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
   });
 
   test.for<[what: string, fault: Fault]>([
-    ['a question that the service calls wrong', { kind: 'status', status: 400 }],
+    ['a question that the service calls wrong (400)', { kind: 'status', status: 400 }],
+    ['a question that the service calls wrong (406)', { kind: 'status', status: 406 }],
+    ['a question that the service calls wrong (413)', { kind: 'status', status: 413 }],
+    ['a question that the service calls wrong (414)', { kind: 'status', status: 414 }],
+    ['a question that the service calls wrong (415)', { kind: 'status', status: 415 }],
     [
       'a record that breaks the contract',
       { kind: 'garbage', body: '{"id":"x"}\n', contentType: 'application/x-ndjson' },
@@ -203,25 +254,6 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     await bench.fleet.queue.remove(NIGHT);
     await bench.fleet.queue.add([{ ...NIGHT, kind: 'backfill' }]);
     await expectRecovery('failed/measurements');
-  });
-
-  test('of a vessel-day that another process owns only where the night is not whole by noon', async () => {
-    const owner = { host: 'elsewhere', pid: 1 };
-    const claim = { epoch: 1, attempt: 'a', owner, settingsHash: 'x', heartbeatMs: START_MS };
-    const key = claimKey(NIGHT, 1);
-    await bench.fleet.app.store.put(
-      key,
-      Buffer.from(JSON.stringify({ ...claim, checkpoint: null, sealed: null })),
-    );
-    const stop = bench.work();
-    await bench.look();
-    await expect.poll(() => bench.said('waiting')).toBeGreaterThan(0);
-    // The owner's heart goes on, which the clock of the test does not show.
-    await stop();
-    await expectLateNight();
-    await bench.fleet.app.store.remove(key);
-    bench.work();
-    await expectRecovery('night/measurements');
   });
 
   test("of a day that is not over by the service's clock only where the night is not whole by noon", async () => {
@@ -253,6 +285,24 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     const clock = { ...systemClock, nowMs: bench.nowMs };
     expect(await acceptCommand(context, 'measurements', [VESSEL], {}, { clock })).toBe(0);
     await expectRecovery('fewer-series/measurements');
+  });
+
+  test('of a vessel-day of the queue that would shrink, and that its readings are back', async () => {
+    bench.work();
+    await bench.look();
+    await published();
+    answer({ kind: 'statistics-counts', scale: 0.5 }, ['statistics']);
+    await bench.fleet.queue.add([{ ...PUBLISHED, kind: 'backfill', force: true }]);
+    await failures().toHaveLength(1);
+    bench.advance(MINUTE_MS);
+    expect(await bench.look()).toEqual(['begun refused/measurements']);
+    await expectSilence();
+    service.faults = undefined;
+    // As `backfill --failed` does.
+    await bench.fleet.queue.remove(PUBLISHED);
+    await bench.fleet.queue.add([{ ...PUBLISHED, kind: 'backfill', force: true }]);
+    await expect.poll(() => noteOf(bench.lake.dir, PUBLISHED), { timeout: 60_000 }).toBeUndefined();
+    await expectRecovery('refused/measurements');
   });
 
   test('of readings that the source has lost, which look-backs refuse, and that they are back', async () => {
@@ -308,17 +358,6 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     await bench.look();
     await expectFailure('failed/measurements');
     await rm(folder);
-    await nextFiring();
-    await expectRecovery('failed/measurements');
-  });
-
-  test('of a vessel-day with which three workers have died', async () => {
-    await bench.look();
-    // What BullMQ counts when a worker has died.
-    const { bull } = bench.fleet.queue;
-    await bench.fleet.redis.hset(bull.toKey(formatVesselDay(NIGHT)), 'stc', 3);
-    bench.work();
-    await expectFailure('failed/measurements');
     await nextFiring();
     await expectRecovery('failed/measurements');
   });

@@ -4,8 +4,10 @@ import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { countsText } from '../../src/lake/counts-text.ts';
 import { gzipPieces } from '../../src/lake/gzip-pieces.ts';
 import { packDetail, unpackDetail } from '../../src/lake/ledger.ts';
+import type { CountsJson } from '../../src/model/index.ts';
 import { DayCounts } from '../../src/model/index.ts';
 
 const DAY_MICROS = Date.parse('2026-01-05T00:00:00Z') * 1_000;
@@ -25,17 +27,32 @@ test.each([
   ['a few, no names', 3, {}],
   ['more than deflate looks back', 400, { series: { a: 'é/"b"', c: null } }],
 ])('counts that are the same twice are the text that they would be one by one: %s', (_, series, rest) => {
-  const ours = countsOf(series).toJson();
-  const shared = packDetail({ ours, source: ours, ...rest });
-  const apart = packDetail({ ours, source: structuredClone(ours), ...rest });
-  expect(shared.sha256).toBe(apart.sha256);
-  const text = `${JSON.stringify({ ours, source: ours, ...rest })}\n`;
-  for (const { gzip, sha256 } of [shared, apart]) {
+  const ours = countsOf(series);
+  const more = countsOf(series);
+  more.add('of the source', 1, DAY_MICROS, DAY_MICROS);
+  for (const source of [countsOf(series), more, null]) {
+    const { gzip, sha256 } = packDetail({ ours, source, ...rest });
+    const text = `${JSON.stringify({ ours: ours.toJson(), source: source?.toJson() ?? null, ...rest })}\n`;
     expect(Buffer.from(unpackDetail(gzip)!.text).toString()).toBe(text);
     expect(unpackDetail(gzip)!.sha256).toBe(sha256);
     expect(createHash('sha256').update(text).digest('hex')).toBe(sha256);
     expect(execFileSync('gzip', ['-dc'], { input: gzip, maxBuffer: 1 << 26 }).toString()).toBe(text);
   }
+});
+
+test('counts are written as JSON writes them', () => {
+  const id = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', '10', '9', '07', 'é"\\', '\ud800'));
+  const number = fc.oneof(fc.nat(), fc.maxSafeNat(), fc.integer(), fc.double());
+  const hours = fc.array(fc.tuple(fc.nat(23), fc.maxSafeNat(), number, number));
+  fc.assert(
+    fc.property(fc.dictionary(id, hours), (json) => {
+      const counts = DayCounts.fromJson(0, json as CountsJson);
+      expect(Buffer.from(countsText(counts)).toString()).toBe(JSON.stringify(counts.toJson()));
+    }),
+  );
+  const digits = Array.from({ length: 16 }, (_, n) => [10 ** n - 1, 10 ** n]).flat();
+  const counts = DayCounts.fromJson(0, { a: digits.slice(0, 24).map((n, hour) => [hour, n + 1, n, n]) });
+  expect(Buffer.from(countsText(counts)).toString()).toBe(JSON.stringify(counts.toJson()));
 });
 
 test('any pieces, some of them again', () => {

@@ -151,7 +151,7 @@ describe.each([['local', localPlace], ...(s3 === undefined ? [] : [['S3', s3Plac
       );
       expect(await ask()).toEqual({ fromIndex: 90, fetched: 70 });
       expect(await ask()).toEqual({ fromIndex: 160, fetched: 0 });
-      expect(unpackIndex(JOB, (await place.store.get(january))!.bytes, []).receipts).toBe(80);
+      expect((await unpackIndex(JOB, (await place.store.get(january))!.bytes, [])).receipts).toBe(80);
     });
 
     test('a part of a month keeps what is known of the rest', async () => {
@@ -186,8 +186,8 @@ describe.each([['local', localPlace], ...(s3 === undefined ? [] : [['S3', s3Plac
       ['no head', () => Buffer.from('{"rows":1}')],
       ['nothing in it', () => Buffer.alloc(0)],
       ["another job's", (bytes) => headed(bytes, `"${JOB}"`, '"other"')],
-      ['of the version before', (bytes) => headed(bytes, '"indexVersion":3', '"indexVersion":2')],
-      ['of a version to come', (bytes) => headed(bytes, '"indexVersion":3', '"indexVersion":4')],
+      ['of the version before', (bytes) => headed(bytes, '"indexVersion":4', '"indexVersion":3')],
+      ['of a version to come', (bytes) => headed(bytes, '"indexVersion":4', '"indexVersion":5')],
       ['of fewer receipts', (bytes) => headed(bytes, '"receipts":80', '"receipts":79')],
     ];
     // What is read is the same bytes on S3: one of them is enough there.

@@ -7,7 +7,7 @@ import { packDetail, readDetail, readNote, readReceipt, writeNote } from '../../
 import { publishSealed } from '../../src/lake/publish.ts';
 import { takeClaim } from '../../src/lake/take-claim.ts';
 import type { SealedDay, VesselDay } from '../../src/model/index.ts';
-import { silentLog, systemClock } from '../../src/model/index.ts';
+import { DayCounts, silentLog, systemClock } from '../../src/model/index.ts';
 import { thisProcess } from '../../src/process/process-id.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
@@ -32,7 +32,7 @@ afterEach(async () => {
 async function sealed(content: string | null): Promise<{ claim: Claim; day: SealedDay }> {
   const ports = { store, clock: systemClock, self: thisProcess(), log: silentLog };
   const { claim } = await takeClaim(ports, day, { settingsHash: 'hash', takeover: true });
-  const detail = packDetail({ ours: {}, source: null });
+  const detail = packDetail({ ours: new DayCounts(0), source: null });
   const draft = {
     receiptVersion: 1,
     ...day,

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, expect, test } from 'vitest';
+import { connect } from 'node:net';
+import { afterAll, describe, expect, test } from 'vitest';
 import { silentLog } from '../../src/model/index.ts';
 import type { OperationsOptions, OperationsServer } from '../../src/monitoring/http-server.ts';
 import { startOperationsServer } from '../../src/monitoring/http-server.ts';
@@ -226,5 +227,62 @@ test('a port that is fixed is not left for another', async () => {
   await expect(serve({ port: Number(new URL(url).port), isPortFixed: true })).rejects.toMatchObject({
     code: 'cannot-listen',
     message: expect.stringContaining('--port'),
+  });
+});
+
+describe('who is slow or greedy', () => {
+  /** What comes back on a connection that says this and then nothing, to its end. */
+  async function say(url: string, text: string): Promise<string> {
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    let got = '';
+    socket.setEncoding('utf8').on('data', (more: string) => {
+      got += more;
+    });
+    socket.on('error', () => {});
+    socket.write(text);
+    await new Promise((closed) => socket.on('close', closed));
+    return got;
+  }
+
+  test('is ended: headers or a body that do not come, and a connection that nobody uses', async () => {
+    const limits = { headersTimeoutMs: 100, requestTimeoutMs: 300, keepAliveMs: 100, checkMs: 50 };
+    const page: RequestListener = (request, response) => {
+      request.on('error', () => {});
+      request.resume().on('end', () => response.end('<page>'));
+    };
+    const { url } = await serve({ limits, page });
+    const [headers, body, idle] = await Promise.all([
+      say(url, 'GET / HTTP/1.1\r\nhost: x\r\n'),
+      say(url, 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n12'),
+      say(url, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'),
+    ]);
+    expect(headers).toMatch(/^HTTP\/1\.1 408 /);
+    expect(body).toMatch(/^HTTP\/1\.1 408 /);
+    expect(idle).toMatch(/^HTTP\/1\.1 200 .*<page>/s);
+    expect((await fetch(`${url}/health`)).status).toBe(200);
+  });
+
+  test('gets no more connections than there are for all, and no headers without end', async () => {
+    const { url } = await serve({ limits: { maxConnections: 2 } });
+    const { hostname, port } = new URL(url);
+    const open = [connect(Number(port), hostname), connect(Number(port), hostname)];
+    await Promise.all(open.map((socket) => once(socket, 'connect')));
+    // Answered by the server itself, so both are known to it by now.
+    open[0]!.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
+    open[1]!.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
+    await Promise.all(open.map((socket) => once(socket, 'data')));
+    expect(await say(url, 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n')).toBe('');
+    for (const socket of open) socket.destroy();
+    await expect
+      .poll(() =>
+        fetch(`${url}/health`).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(200);
+    const huge = `GET /health HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(64 * 1024)}\r\n\r\n`;
+    expect(await say(url, huge)).toMatch(/^HTTP\/1\.1 431 /);
   });
 });

@@ -38,6 +38,7 @@ const WORKER: ProcessFacts = {
     },
   ],
 };
+const PLANNED = { lookedMs: 1, missing: 1, oldestMissing: null, failed: null, refused: null };
 const COUNTS = { requests: 3, limited: 1, retries: 1, errors: 0 };
 const NAMES = { credential: 'c0ffee', group: 'default:c0ffee' };
 
@@ -164,7 +165,7 @@ describe.skipIf(server === undefined)('what the fleet knows of itself', () => {
 
   test('facts of jobs and backfills are told, changed and dropped', async () => {
     const reporter = reporterOf(await time.openProcess());
-    const planned = { lookedMs: 5, missing: 2, oldestMissing: '2026-01-05' };
+    const planned = { lookedMs: 5, missing: 2, oldestMissing: '2026-01-05', failed: 1, refused: null };
     const backfill = { due: 9, done: 3, failed: 1, queued: 5, vesselDaysPerHour: 12.5, secondsLeft: 1_440 };
     await reporter.send(
       report({
@@ -282,11 +283,11 @@ describe.skipIf(server === undefined)('what the fleet knows of itself', () => {
   });
 
   test.for([
-    ['no time before it', '{"lookedMs":1,"missing":1,"oldestMissing":null}'],
+    ['no time before it', JSON.stringify(PLANNED)],
     ['no JSON', '5 {nope'],
-    ['too much', `5 ${JSON.stringify({ lookedMs: 1, missing: 1, oldestMissing: null, x: longName })}`],
-    ['another shape', '5 {"lookedMs":"1","missing":1,"oldestMissing":null}'],
-    ['a date with a path', '5 {"lookedMs":1,"missing":1,"oldestMissing":"2026-01-05/.."}'],
+    ['too much', `5 ${JSON.stringify({ ...PLANNED, x: longName })}`],
+    ['another shape', `5 ${JSON.stringify({ ...PLANNED, lookedMs: '1' })}`],
+    ['a date with a path', `5 ${JSON.stringify({ ...PLANNED, oldestMissing: '2026-01-05/..' })}`],
   ])('a fact with %s is as if it were not there', async ([, text]) => {
     await redis.hset(`${prefix}:fleet:facts`, 'planned/measurements', text!);
     const name = { kind: 'planned', of: 'measurements' } as const;

@@ -28,6 +28,8 @@ export type Fault =
   | { readonly kind: 'late'; readonly afterMs: number }
   /** Never answered; the server never sees it. */
   | { readonly kind: 'hang' }
+  /** The connection ends at once; the server never sees it. */
+  | { readonly kind: 'break' }
   /** The server sees it when the promise has resolved. */
   | { readonly kind: 'hold'; readonly until: Promise<void> };
 
@@ -77,6 +79,7 @@ export async function startFaultProxy(
       return void delivery.then(() => late.delete(delivery));
     }
     if (fault?.kind === 'hang') return;
+    if (fault?.kind === 'break') return void response.destroy();
     if (fault?.kind === 'answer') return void response.writeHead(fault.status).end(fault.body);
     if (fault?.kind === 'hold') await fault.until;
     if (fault?.kind === 'damage') body[0] = body[0]! ^ 1;

@@ -61,7 +61,7 @@ async function makeLake(): Promise<{ store: ReadableStore; given: Given }> {
     ]);
     const counts = new DayCounts(dateToMicros(day.date));
     counts.add('a', 1, micros, micros);
-    const detail = packDetail({ ours: counts.toJson(), source: counts.toJson() });
+    const detail = packDetail({ ours: counts, source: counts });
     const receipt = {
       ...{ receiptVersion: 1, ...day, dataset: 'measurements', epoch: 1, settingsHash: 'h', proof: 'exact' },
       ...{ rows: 1, series: 1, firstTimestamp: microsToIso(micros), lastTimestamp: microsToIso(micros) },

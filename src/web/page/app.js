@@ -1,17 +1,18 @@
 // @ts-check
 /** The page: who may look, what the address names, and the view of it. */
 import { ApiError, createApi } from './api.js';
-import { coverageView } from './coverage/view.js';
-import { dayView } from './day/view.js';
-import { fleetView } from './fleet/view.js';
 import { openBar } from './parts/bar.js';
 import { fill, h } from './parts/dom.js';
 import { signInForm } from './parts/sign-in.js';
 import { trouble } from './parts/trouble.js';
 import { followAddresses, viewAt } from './router.js';
 
-/** @type {readonly import('./view.d.ts').View[]} */
-const VIEWS = [coverageView, dayView, fleetView];
+/** By the first level of the address; a view is loaded when it is first shown. */
+const VIEWS = {
+  coverage: async () => (await import('./coverage/view.js')).coverageView,
+  day: async () => (await import('./day/view.js')).dayView,
+  fleet: async () => (await import('./fleet/view.js')).fleetView,
+};
 
 /** @type {import('../answers.ts').SessionAnswer | undefined} */
 let session;
@@ -41,8 +42,7 @@ async function show() {
   leaving = new AbortController();
   const { signal } = leaving;
   const { pathname } = location;
-  const found = viewAt(VIEWS, pathname);
-  const draw = () => drawBar({ session, about, job: found?.params.job, pathname });
+  const draw = () => drawBar({ session, about, pathname });
   draw();
   try {
     /** @type {import('../answers.ts').SessionAnswer} */
@@ -57,8 +57,12 @@ async function show() {
     about = lake;
     draw();
     const first = lake.jobs[0]?.name;
-    if (found === undefined && pathname === '/' && first !== undefined)
+    if (pathname === '/' && first !== undefined)
       return navigate(`/coverage/${encodeURIComponent(first)}`, { replace: true });
+    if (pathname === '/fleet' && !lake.hasFleet)
+      throw new ApiError(404, 'no-fleet', 'This page is served from a lake alone, which knows no fleet.');
+    const found = await viewAt(VIEWS, pathname);
+    if (signal.aborted) return;
     if (found === undefined)
       throw new ApiError(404, 'not-found', pathname === '/' ? 'There is no job.' : 'There is no such view.');
     const root = frame(found.view.title(found.params));
@@ -68,6 +72,8 @@ async function show() {
   } catch (error) {
     if (signal.aborted) return;
     const { title, content } = trouble(error, () => {
+      // What could not be loaded is not asked for again by the same document.
+      if (error instanceof ApiError && error.code === 'not-loaded') return location.reload();
       session = undefined;
       about = undefined;
       void show();

@@ -4,24 +4,29 @@
  * be another document's, which the history does not take.
  * @typedef {import('./view.d.ts').View} View
  */
+import { ApiError } from './api.js';
 
-/** @param {readonly View[]} views @param {string} pathname @returns {{ view: View, params: Record<string, string> } | undefined} */
-export function viewAt(views, pathname) {
-  for (const view of views) {
-    const match = view.path.exec(pathname);
-    if (match === null) continue;
-    try {
-      const groups = Object.entries(match.groups ?? {}).filter(([, text]) => text !== undefined);
-      return {
-        view,
-        params: Object.fromEntries(groups.map(([name, text]) => [name, decodeURIComponent(text)])),
-      };
-    } catch {
-      // A stray '%'.
-      return undefined;
-    }
+/**
+ * @param {Readonly<Record<string, () => Promise<View>>>} views by the first level of their addresses
+ * @param {string} pathname
+ * @returns {Promise<{ view: View, params: Record<string, string> } | undefined>} Throws ApiError `not-loaded`.
+ */
+export async function viewAt(views, pathname) {
+  const name = pathname.split('/')[1] ?? '';
+  const load = Object.hasOwn(views, name) ? views[name] : undefined;
+  const view = await load?.().catch(() => {
+    throw new ApiError(0, 'not-loaded', 'this view could not be loaded');
+  });
+  const match = view?.path.exec(pathname) ?? null;
+  if (view === undefined || match === null) return undefined;
+  try {
+    const groups = Object.entries(match.groups ?? {}).filter(([, text]) => text !== undefined);
+    const params = groups.map(([key, text]) => [key, decodeURIComponent(text)]);
+    return { view, params: Object.fromEntries(params) };
+  } catch {
+    // A stray '%'.
+    return undefined;
   }
-  return undefined;
 }
 
 /**

@@ -50,26 +50,29 @@ export function createMap(on) {
   });
   const { scroller, element } = surface;
 
-  /** @returns {Corner} */
+  /** @returns {Corner & { x: number, y: number }} and how far it is scrolled beyond them, in CSS pixels */
   const corner = () => {
     const layout = surface.layout();
-    if (shown === undefined || layout === undefined) return { top: null, left: null };
-    const position = Math.round((scroller.scrollTop * layout.ratio) / layout.rowHeight);
-    const day = Math.round((scroller.scrollLeft * layout.ratio) / layout.dayWidth);
+    if (shown === undefined || layout === undefined) return { top: null, left: null, x: 0, y: 0 };
+    const { ratio, rowHeight, dayWidth } = layout;
+    const position = Math.round((scroller.scrollTop * ratio) / rowHeight);
+    const day = Math.round((scroller.scrollLeft * ratio) / dayWidth);
     return {
       top: position === 0 ? null : (shown.grid.vessels[shown.rows[position] ?? -1] ?? null),
       left: day === 0 ? null : dateText(shown.grid.fromDay + day),
+      x: scroller.scrollLeft - xOf(layout, day) / ratio,
+      y: scroller.scrollTop - (position * rowHeight) / ratio,
     };
   };
-  /** @param {Corner} to */
-  const scrollToCorner = ({ top, left }) => {
+  /** @param {Corner & { x?: number, y?: number }} to */
+  const scrollToCorner = ({ top, left, x = 0, y = 0 }) => {
     const layout = surface.layout();
     if (shown === undefined || layout === undefined) return;
     const { grid, positions } = shown;
     const position = top === null ? 0 : (positions[grid.rowOf.get(top) ?? -1] ?? 0);
     const day = left === null ? 0 : dayNumber(left) - grid.fromDay;
-    scroller.scrollTop = (Math.max(0, position) * layout.rowHeight) / layout.ratio;
-    scroller.scrollLeft = xOf(layout, Math.max(0, day || 0)) / layout.ratio;
+    scroller.scrollTop = (Math.max(0, position) * layout.rowHeight) / layout.ratio + y;
+    scroller.scrollLeft = xOf(layout, Math.max(0, day || 0)) / layout.ratio + x;
   };
   /** @param {Place} to */
   const scrollToPlace = (to) => {
@@ -95,7 +98,8 @@ export function createMap(on) {
      * @param {Corner} [at] where to begin; else what was in sight stays there
      */
     show(grid, rows, settings, at) {
-      const kept = at ?? corner();
+      /** @type {Corner & { x?: number, y?: number }} */
+      const kept = at === undefined ? corner() : { top: at.top, left: at.left };
       const before = current === null || shown === undefined ? null : nameOf(shown.grid, current);
       const positions = new Int32Array(grid.vessels.length).fill(-1);
       for (const [position, row] of rows.entries()) positions[row] = position;
@@ -166,7 +170,10 @@ export function createMap(on) {
 
   listenToKeys(map);
   element.append(listenToPointer(map).tip);
-  listenToBox(surface, on.signal, () => on.scrolled(corner()));
+  listenToBox(surface, on.signal, () => {
+    const { top, left } = corner();
+    on.scrolled({ top, left });
+  });
   return map;
 }
 

@@ -7,6 +7,7 @@
  */
 import { h } from '../parts/dom.js';
 import { KINDS, kindsOf, TROUBLE_STATES } from './grid.js';
+import { xOf } from './layout.js';
 import { countsByDay } from './rows.js';
 
 const HEIGHT_PX = 40;
@@ -27,8 +28,8 @@ export function createOverview({ goToDay }) {
   /** @param {PointerEvent} event */
   const point = (event) => {
     if (last === undefined || event.buttons !== 1) return;
-    const { ratio, left, viewWidth, dayCount } = last.layout;
-    const share = (event.offsetX * ratio - left) / viewWidth;
+    const { ratio, left, dayCount } = last.layout;
+    const share = (event.offsetX * ratio - left) / widthOf(last.layout);
     if (share >= 0) goToDay(Math.min(dayCount - 1, Math.floor(share * dayCount)));
   };
   canvas.addEventListener('pointerdown', point);
@@ -50,7 +51,7 @@ export function createOverview({ goToDay }) {
       }
       if (summed === undefined || summed.rows !== sight.rows || summed.grid !== sight.grid)
         summed = { rows: sight.rows, grid: sight.grid, counts: countsByDay(sight.grid, sight.rows) };
-      const key = `${layout.viewWidth} ${height} ${sight.isDimmed}`;
+      const key = `${widthOf(layout)} ${height} ${sight.isDimmed}`;
       if (
         kept === undefined ||
         kept.key !== key ||
@@ -72,10 +73,16 @@ export function createOverview({ goToDay }) {
   };
 }
 
+/** As wide as the cells below it, where they all fit. @param {import('./layout.js').Layout} layout */
+function widthOf(layout) {
+  return Math.max(1, Math.min(layout.viewWidth, xOf(layout, layout.dayCount)));
+}
+
 /** @param {CanvasRenderingContext2D} context @param {Sight} sight @param {{ fromDay: number, toDay: number }} window @param {number} height */
 function frameWindow(context, { layout, palette }, { fromDay, toDay }, height) {
   if (toDay - fromDay >= layout.dayCount) return;
-  const { ratio, left, viewWidth, dayCount } = layout;
+  const { ratio, left, dayCount } = layout;
+  const viewWidth = widthOf(layout);
   const from = left + (fromDay / dayCount) * viewWidth;
   const width = Math.max(4 * ratio, ((toDay - fromDay) / dayCount) * viewWidth);
   context.strokeStyle = palette.css.ring;
@@ -85,7 +92,7 @@ function frameWindow(context, { layout, palette }, { fromDay, toDay }, height) {
 
 /** @param {Sight} sight @param {Uint32Array} counts @param {number} height */
 function pictureOf({ layout, palette, isDimmed }, counts, height) {
-  const width = Math.max(1, layout.viewWidth);
+  const width = widthOf(layout);
   const picture = new ImageData(width, height);
   const pixels = new Uint32Array(picture.data.buffer);
   const troubled = kindsOf(TROUBLE_STATES);

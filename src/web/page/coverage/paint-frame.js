@@ -34,7 +34,8 @@ export function measureNames(context, vessels, mostPx) {
     return `${chars.join('')}…`;
   });
   context.restore();
-  return { namesWidth: Math.ceil(room) + 2 * NAME_PADDING_PX, names: cut };
+  // A marked name is bold, and wider.
+  return { namesWidth: Math.ceil(room * 1.06) + 2 * NAME_PADDING_PX, names: cut };
 }
 
 /**
@@ -143,12 +144,13 @@ export function paintDates(context, sight, marked) {
  * @param {{ fromDay: number, toDay: number }} range
  */
 function paintMonths(context, { grid, layout, palette }, x, { fromDay, toDay }) {
-  const { ratio, left, top } = layout;
+  const { ratio, left, top, viewWidth } = layout;
   context.font = scaled(NAME_FONT, ratio);
   context.textAlign = 'left';
   for (let day = grid.fromDay + fromDay; day < grid.fromDay + toDay; day = nextMonth(day)) {
     const from = x(day - grid.fromDay);
-    const next = x(Math.min(nextMonth(day), grid.fromDay + grid.dayCount) - grid.fromDay);
+    const isLast = nextMonth(day) >= grid.fromDay + grid.dayCount;
+    const next = isLast ? left + viewWidth : x(nextMonth(day) - grid.fromDay);
     if (dayOfMonth(day) === 1) {
       context.fillStyle = palette.css.line;
       context.fillRect(from, 4 * ratio, Math.max(1, Math.round(ratio)), top);
@@ -177,15 +179,17 @@ export function paintRing(context, sight, place, isStrong) {
   context.rect(layout.left, layout.top, layout.viewWidth, layout.viewHeight);
   context.clip();
   // Around the cell, never over it: its colour is what it says. Two colours, so that it is seen on any ground.
-  for (const [colour, distance, thick] of isStrong
-    ? /** @type {const} */ ([
+  /** @type {readonly (readonly [colour: string, awayPx: number, thickPx: number])[]} */
+  const rings = isStrong
+    ? [
         [palette.css.ground, 1, 2],
         [palette.css.ring, 3, 2],
-      ])
-    : /** @type {const} */ ([[palette.css.text, 1, 1]])) {
-    const away = distance * ratio - (thick * ratio) / 2;
+      ]
+    : [[palette.css.text, 0.5, 1]];
+  for (const [colour, awayPx, thickPx] of rings) {
+    const away = awayPx * ratio;
     context.strokeStyle = colour;
-    context.lineWidth = thick * ratio;
+    context.lineWidth = thickPx * ratio;
     context.strokeRect(x - away, y - away, width + 2 * away, height + 2 * away);
   }
   context.restore();

@@ -52,7 +52,7 @@ export function settingsOf(query) {
 }
 
 /** @param {Settings} settings @returns {string} with its `?`, or nothing where all is as by default */
-export function queryOf(settings) {
+function queryOf(settings) {
   const query = new URLSearchParams();
   /** @param {string} name @param {string | null | false} value */
   const say = (name, value) => {

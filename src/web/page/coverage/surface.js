@@ -45,6 +45,7 @@ export function createSurface({ shown, places, goToDay }) {
   /** @type {{ grid: unknown, namesWidth: number, names: string[] } | undefined} */
   let measured;
   let frame = 0;
+  let isDrawn = false;
 
   const draw = () => {
     frame = 0;
@@ -63,7 +64,8 @@ export function createSurface({ shown, places, goToDay }) {
     paintNames(context, sight, measured?.names ?? [], marked);
     paintDates(context, sight, marked);
     overview.draw(sight, inSight(sight));
-    performance.mark('coverage:drawn');
+    if (!isDrawn) performance.mark('coverage:drawn');
+    isDrawn = true;
   };
   const redraw = () => {
     if (frame === 0) frame = requestAnimationFrame(draw);

@@ -31,7 +31,8 @@ export function plural(count, one, many = `${one}s`) {
 
 /** @param {string} job @param {string} vessel @param {string} date @returns {string} */
 export function dayAddress(job, vessel, date) {
-  return `/day/${encodeURIComponent(job)}/${encodeURIComponent(vessel)}/${encodeURIComponent(date)}`;
+  // Half a character cannot be in an address.
+  return `/day/${[job, vessel, date].map((part) => encodeURIComponent(part.toWellFormed())).join('/')}`;
 }
 
 /**

@@ -1,5 +1,7 @@
 // @ts-check
 /** Why days failed, were refused or wait, by code, each with the way to its day; and the remarks that stand open. */
+
+import { actControls } from '../acts/controls.js';
 import { fill, h } from '../parts/dom.js';
 import { BY_STATE } from '../parts/states.js';
 import { troubleGroups } from './rows.js';
@@ -9,7 +11,8 @@ import { counted, dayAddress, plural, shown, shownName } from './texts.js';
 const FIRST = 10;
 const MORE = 100;
 
-export function createTroubles() {
+/** @param {import('../view.d.ts').ViewContext} context @param {() => void} changed after an act */
+export function createTroubles(context, changed) {
   const element = h('div', { class: 'cov-lists' });
   return {
     element,
@@ -46,11 +49,13 @@ export function createTroubles() {
             h('p', { class: 'cov-muted' }, `${counted(listed)} of ${counted(length)} as filtered above.`),
           length === 0 &&
             h('p', { class: 'cov-muted' }, 'Nothing failed, was refused or waits in these days.'),
+          answer.totals.failed > 0 &&
+            actControls(context, { kind: 'failed', job: answer.job }, { onDone: changed }),
           ...groups.map((group, i) =>
             trouble(answer.job, group, isFirst ? i === 0 : isOpen.has(keyOf(group))),
           ),
         ),
-        answer.remarks.length > 0 && remarks(answer),
+        answer.remarks.length > 0 && remarks(context, answer, changed),
       );
     },
   };
@@ -90,8 +95,9 @@ function trouble(job, group, isOpen) {
  * @param {HTMLElement} list @param {string} job
  * @param {readonly { vessel: string, date: string, message: string }[]} items those that are not listed yet
  * @param {number} count how many now
+ * @param {(item: { vessel: string }) => HTMLElement | null | false} [act] what can be done about one
  */
-function listMore(list, job, items, count) {
+function listMore(list, job, items, count, act = () => null) {
   const rest = items.slice(count);
   const added = items
     .slice(0, count)
@@ -115,7 +121,7 @@ function listMore(list, job, items, count) {
         type: 'button',
         onclick: () => {
           more.remove();
-          listMore(list, job, rest, MORE);
+          listMore(list, job, rest, MORE, act);
           /** @type {HTMLElement | null} */ (
             added.at(-1)?.nextElementSibling?.querySelector('a') ?? null
           )?.focus();
@@ -127,10 +133,16 @@ function listMore(list, job, items, count) {
   list.append(more);
 }
 
-/** @param {import('./grid.js').CoverageAnswer} answer */
-function remarks({ job, remarks: all }) {
+/**
+ * @param {import('../view.d.ts').ViewContext} context @param {import('./grid.js').CoverageAnswer} answer
+ * @param {() => void} changed
+ */
+function remarks(context, { job, remarks: all }, changed) {
   const list = h('ul', {});
-  listMore(list, job, all, FIRST);
+  /** @param {{ vessel: string }} of */
+  const act = ({ vessel }) =>
+    context.session.mayAct && actControls(context, { kind: 'remark', job, vessel }, { onDone: changed });
+  listMore(list, job, all, FIRST, act);
   return h(
     'section',
     { 'aria-labelledby': 'cov-remarks' },

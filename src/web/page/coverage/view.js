@@ -101,9 +101,10 @@ function createCoverage(context, about, job) {
   const legend = createLegend({ choose: (states) => change({ states }) });
   const controls = createControls({ change, range });
   const chosen = createChosen(KEYS_TEXT);
-  const troubles = createTroubles();
+  const troubles = createTroubles(context, () => void readAgain());
   const table = createVesselTable();
   const fault = h('p', { class: 'fault', role: 'alert' });
+  const notice = h('p', { class: 'fault', role: 'status' });
   const none = h('p', { class: 'hint', role: 'status' });
   map.scroller.setAttribute('aria-label', 'Map of vessels by day');
   map.scroller.setAttribute('aria-describedby', chosen.keysId);
@@ -111,7 +112,16 @@ function createCoverage(context, about, job) {
   const element = h(
     'div',
     { class: 'coverage' },
-    ...[fault, facts.element, controls.range, legend.element, controls.element, ...body, troubles.element],
+    ...[
+      fault,
+      notice,
+      facts.element,
+      controls.range,
+      legend.element,
+      controls.element,
+      ...body,
+      troubles.element,
+    ],
   );
   // A link may be followed before the address says what is shown.
   element.addEventListener('click', address.flush, { capture: true });
@@ -145,6 +155,10 @@ function createCoverage(context, about, job) {
     performance.mark('coverage:answer');
     grid = gridOf(answer);
     facts.show(grid, about.nowMs);
+    const isBlind = answer.isQueueKnown === false;
+    notice.textContent = isBlind
+      ? 'The queue does not answer: what waits in it is shown as missing or stale.'
+      : '';
   };
   /** What was read before stays, should it fail. */
   const readAgain = async () => {

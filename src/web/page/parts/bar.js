@@ -7,7 +7,6 @@ import { signInForm } from './sign-in.js';
  * @typedef {object} BarState
  * @property {import('../../answers.ts').SessionAnswer | undefined} session
  * @property {import('../../answers.ts').AboutAnswer | undefined} about
- * @property {string | undefined} job of the view
  * @property {string} pathname
  * @param {HTMLElement} bar
  * @param {import('../view.d.ts').Api} api
@@ -37,11 +36,14 @@ export function openBar(bar, api, onSession) {
     onSession(await api.post('/api/session/end', {}));
   };
 
-  return ({ session, about, job, pathname }) => {
+  return ({ session, about, pathname }) => {
+    const [, , job] = pathname.split('/');
     const jobs = about?.jobs ?? [];
     fill(
       nav,
-      ...jobs.map(({ name }) => link(`/coverage/${encodeURIComponent(name)}`, name, name === job)),
+      ...jobs.map(({ name }) =>
+        link(`/coverage/${encodeURIComponent(name)}`, name, encodeURIComponent(name) === job),
+      ),
       about?.hasFleet && link('/fleet', 'Fleet', pathname === '/fleet'),
     );
     fill(lake, about && `${about.lakeUrl}`);
@@ -66,7 +68,7 @@ function link(href, text, isHere) {
 function themeChoice() {
   const chosen = document.documentElement.dataset.themeChosen;
   const options = [
-    ['system', 'System'],
+    ['system', 'As the system'],
     ['light', 'Light'],
     ['dark', 'Dark'],
   ].map(([value = '', text]) => h('option', { value, selected: value === chosen }, text));

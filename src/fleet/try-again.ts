@@ -1,0 +1,123 @@
+/**
+ * Trying vessel-days again because somebody says so: taken out of the failed set, or brought forward where they wait for
+ * a time, with all their attempts anew; and queued where the queue has nothing of them.
+ */
+import { forEachAtOnce } from '../concurrency.ts';
+import { unlessDamaged } from '../lake/json.ts';
+import { readNote, readReceipt } from '../lake/ledger.ts';
+import type { PlanPorts } from '../lake/planned-days.ts';
+import { plannedDays } from '../lake/planned-days.ts';
+import type { Job, Note, Receipt, VesselDay } from '../model/index.ts';
+import { addDays } from '../model/index.ts';
+import type { QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
+import type { ObjectStore } from '../store/store.ts';
+import { isRefusal } from './failed-watch.ts';
+import { roomFor } from './top-up.ts';
+
+interface TryAgainPorts {
+  readonly queue: VesselDayQueue;
+  readonly ports: PlanPorts & { readonly store: ObjectStore };
+}
+
+/**
+ * `queued`: it was not in the queue. `released`: from the failed set. `brought-forward`: it would have waited. `in-queue`:
+ * its turn comes. `under-way`: a worker has it. `done`: published as the job asks, and nothing has failed since.
+ * `not-due`: its day is not over, or it is a snapshot of a day that is.
+ */
+export type TriedAgain =
+  | 'queued'
+  | 'released'
+  | 'brought-forward'
+  | 'in-queue'
+  | 'under-way'
+  | 'done'
+  | 'not-due';
+
+/** Of another chance: neither failures nor attempts of before. */
+export function asNew(queued: QueuedDay, allowShrink: boolean): QueuedDay {
+  const { job, vessel, date, kind, force, compared, unlisted } = queued;
+  return {
+    ...{ job, vessel, date, kind },
+    ...(force && { force }),
+    ...(compared && { compared }),
+    ...(unlisted && { unlisted }),
+    ...((allowShrink || queued.allowShrink) && { allowShrink: true }),
+  };
+}
+
+/**
+ * Try one vessel-day again. Done twice it is queued once. `allowShrink`: publish it although it loses readings. Throws
+ * what Redis and the store throw.
+ */
+export async function tryAgain(
+  { queue, ports }: TryAgainPorts,
+  job: Job,
+  day: VesselDay,
+  allowShrink: boolean,
+): Promise<TriedAgain> {
+  const found = await queue.find(day);
+  if (found === undefined) {
+    const open = await openDay(ports, job, day);
+    if (typeof open === 'string') return open;
+    await queue.add([asNew(open, allowShrink)]);
+    return 'queued';
+  }
+  const { queued, state } = found;
+  if (state === 'active') return 'under-way';
+  if (state === 'waiting' && (!allowShrink || queued.allowShrink === true)) return 'in-queue';
+  // A worker has taken it meanwhile.
+  if (!(await queue.remove(day))) return 'under-way';
+  await queue.add([asNew(queued, allowShrink)]);
+  if (state === 'waiting') return 'in-queue';
+  return state === 'failed' ? 'released' : 'brought-forward';
+}
+
+/** What the queue is to be given of a day that it has nothing of, by what the lake says. */
+async function openDay(
+  ports: TryAgainPorts['ports'],
+  job: Job,
+  day: VesselDay,
+): Promise<QueuedDay | 'done' | 'not-due'> {
+  // One that cannot be read is the worker's to report.
+  const receipt = await unlessDamaged(readReceipt(ports.store, day));
+  const note = await unlessDamaged(readNote(ports.store, day));
+  const range = { vessels: [day.vessel], from: day.date, to: addDays(day.date, 1) };
+  const [planned] = plannedDays(ports, job, range, { get: () => receipt });
+  if (planned!.state === 'not-due') return 'not-due';
+  const entry = { ...day, kind: 'reconcile', ...(receipt?.unlisted && { unlisted: true }) } as const;
+  if (planned!.state !== 'done') return entry;
+  if (receipt === undefined || note === undefined || note.at <= receipt.finishedAt) return 'done';
+  return { ...entry, force: true, ...comparedWith(receipt, note) };
+}
+
+/** Only while the published day is the one of which the note speaks: a refusal is then noted, as that of a look-back. */
+function comparedWith(receipt: Receipt, note: Note): Pick<QueuedDay, 'compared'> {
+  const totalsSha256 = note.totalsSha256 ?? receipt.source?.totalsSha256;
+  return totalsSha256 === undefined ? {} : { compared: { epoch: receipt.epoch, totalsSha256 } };
+}
+
+/** What became of the failed vessel-days of a job. */
+interface TriedFailedAgain {
+  readonly released: number;
+  /** Refused: each is somebody's decision, and stays where it is. */
+  readonly refused: number;
+  /** Left in the failed set, as the queue is full. */
+  readonly noRoom: number;
+}
+
+const AT_ONCE = 16;
+
+/** Try every failed vessel-day of a job again, but for those that were refused. Throws what Redis throws. */
+export async function tryFailedAgain(queue: VesselDayQueue, job: string): Promise<TriedFailedAgain> {
+  const letters = (await queue.deadLetters()).filter(({ day }) => day.job === job);
+  const failed = letters.filter((letter) => !isRefusal(letter));
+  const room = await roomFor(queue, 'reconcile');
+  let released = 0;
+  await forEachAtOnce(failed.slice(0, room), AT_ONCE, async ({ day, queued }) => {
+    // Somebody else has released it.
+    if (!(await queue.remove(day))) return;
+    await queue.add([asNew(queued, false)]);
+    released++;
+  });
+  return { released, refused: letters.length - failed.length, noRoom: Math.max(0, failed.length - room) };
+}

@@ -1,0 +1,96 @@
+/** A day's counts as the text that a detail has, without the objects and strings that JSON would make on the way. */
+import type { DayCounts } from '../model/index.ts';
+
+const OPEN = 0x5b;
+const CLOSE = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+const ZERO = 0x30;
+/** Of four numbers up to 2^53, with brackets and commas. */
+const CELL_BYTES = 72;
+const HOURS = 24;
+/** An object has such names first, whatever was written first. */
+const NUMBER_NAME = /^\d+$/;
+const NINE_DIGITS = 1e9;
+
+/** UTF-8 of `JSON.stringify(counts.toJson())`. */
+export function countsText(counts: DayCounts): Uint8Array {
+  const ids = [...counts.bySeries.keys()].sort();
+  const names = ids.map((id) => JSON.stringify(id));
+  // What lies in no hour of the day, too.
+  if (ids.some((id) => counts.bySeries.get(id)!.length > HOURS)) return byJson(counts);
+  let capacity = 2;
+  for (const name of names) capacity += 3 * name.length + 4 + CELL_BYTES * HOURS;
+  const bytes = Buffer.allocUnsafe(capacity);
+  let at = 0;
+  bytes[at++] = OPEN_BRACE;
+  for (const [i, id] of ids.entries()) {
+    if (i > 0) bytes[at++] = COMMA;
+    at += bytes.write(names[i]!, at);
+    bytes[at++] = COLON;
+    at = NUMBER_NAME.test(id) ? UNUSUAL : putHours(bytes, at, counts, id);
+    if (at === UNUSUAL) return byJson(counts);
+  }
+  bytes[at++] = CLOSE_BRACE;
+  return bytes.subarray(0, at);
+}
+
+const byJson = (counts: DayCounts): Uint8Array => Buffer.from(JSON.stringify(counts.toJson()));
+
+/** Nothing that a day can have; left to JSON. */
+const UNUSUAL = -1;
+
+function putHours(
+  bytes: Uint8Array,
+  start: number,
+  { bySeries, dayFromMicros }: DayCounts,
+  id: string,
+): number {
+  const hours = bySeries.get(id)!;
+  let at = start;
+  bytes[at++] = OPEN;
+  for (let hour = 0; hour < hours.length; hour++) {
+    const known = hours[hour];
+    if (known === undefined) continue;
+    const first = known.firstMicros - dayFromMicros;
+    const last = known.lastMicros - dayFromMicros;
+    if (!isWhole(known.count) || !isWhole(first) || !isWhole(last)) return UNUSUAL;
+    if (at > start + 1) bytes[at++] = COMMA;
+    bytes[at++] = OPEN;
+    at = putWhole(bytes, at, hour);
+    bytes[at++] = COMMA;
+    at = putWhole(bytes, at, known.count);
+    bytes[at++] = COMMA;
+    at = putWhole(bytes, at, first);
+    bytes[at++] = COMMA;
+    at = putWhole(bytes, at, last);
+    bytes[at++] = CLOSE;
+  }
+  bytes[at++] = CLOSE;
+  return at;
+}
+
+const isWhole = (value: number): boolean => value >= 0 && Number.isSafeInteger(value);
+
+/** Digits of a whole number up to 2^53; where they end. */
+function putWhole(bytes: Uint8Array, at: number, value: number): number {
+  if (value < NINE_DIGITS) return putDigits(bytes, at, value | 0, 1);
+  const high = Math.floor(value / NINE_DIGITS);
+  return putDigits(bytes, putWhole(bytes, at, high), (value - high * NINE_DIGITS) | 0, 9);
+}
+
+/** At least so many digits of a number below a billion. */
+function putDigits(bytes: Uint8Array, at: number, value: number, least: number): number {
+  let end = at + least;
+  for (let limit = 10 ** least; value >= limit; limit *= 10) end++;
+  let rest = value;
+  for (let p = end - 1; p >= at; p--) {
+    // Right for all of them: a tenth is a little more than it should be, by less than one digit of a billion.
+    const tenth = (rest * 0.1) | 0;
+    bytes[p] = ZERO + rest - tenth * 10;
+    rest = tenth;
+  }
+  return end;
+}

@@ -1,0 +1,172 @@
+/**
+ * How the values of a column of the index are written: each form is a line of JSON, and bytes behind it. Numbers and
+ * instants are numbers of eight bytes, what repeats is written once, texts that are all different stand in one text: so
+ * a month of a large fleet is read without a hundred thousand strings, which would cost more than all else.
+ */
+import { dateTextMillis } from '../model/index.ts';
+
+/**
+ * `json`: any; `sparse`: any, of which few are there; `numbers`: whole numbers; `instants`: texts such as a Date says;
+ * `repeated`: of few different values; `texts`: all different.
+ */
+export type Form = 'json' | 'sparse' | 'numbers' | 'instants' | 'repeated' | 'texts';
+
+/** The value of a row; null: it has none. */
+export type ReadValue = (at: number) => unknown;
+
+interface FormKind {
+  /** Null stands for no value. */
+  pack(values: readonly unknown[]): { readonly head: unknown; readonly bytes?: Uint8Array };
+  /** Throws Error for what `pack` cannot have made of so many values, and for a value that is not right. */
+  unpack(head: unknown, bytes: Uint8Array, count: number, isRight: (value: unknown) => boolean): ReadValue;
+}
+
+const LINE_FEED = 0x0a;
+
+export function packValues(form: Form, values: readonly unknown[]): Uint8Array {
+  const { head, bytes = new Uint8Array(0) } = FORMS[form].pack(values);
+  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), bytes]);
+}
+
+export function unpackValues(
+  form: Form,
+  packed: Uint8Array,
+  count: number,
+  isRight: (value: unknown) => boolean,
+): ReadValue {
+  const headEnd = packed.indexOf(LINE_FEED);
+  const head = JSON.parse(Buffer.from(packed.buffer, packed.byteOffset, headEnd).toString()) as unknown;
+  return FORMS[form].unpack(head, packed.subarray(headEnd + 1), count, isRight);
+}
+
+function expectThat(isSo: boolean): void {
+  if (!isSo) throw new Error('it has other values than it can have');
+}
+
+const json: FormKind = {
+  pack: (values) => ({ head: values }),
+  unpack(head, _bytes, count, isRight) {
+    expectThat(Array.isArray(head) && head.length === count && head.every(isRight));
+    const values = head as unknown[];
+    return (at) => values[at];
+  },
+};
+
+const sparse: FormKind = {
+  pack: (values) => ({ head: [...values.entries()].filter(([, value]) => value !== null) }),
+  unpack(head, _bytes, count, isRight) {
+    const isEntry = (entry: unknown) => Array.isArray(entry) && isPlace(entry[0], count) && isRight(entry[1]);
+    expectThat(Array.isArray(head) && head.every(isEntry));
+    const values = new Map(head as (readonly [number, unknown])[]);
+    if (values.size < count) expectThat(isRight(null));
+    return (at) => values.get(at) ?? null;
+  },
+};
+
+const numbers: FormKind = {
+  pack: (values) => ({
+    head: null,
+    bytes: bytesOf(Float64Array.from(values, (value) => (value === null ? Number.NaN : (value as number)))),
+  }),
+  unpack(_head, bytes, count, isRight) {
+    const values = doublesOf(bytes, count);
+    const valueAt = (at: number) => (Number.isNaN(values[at]) ? null : values[at]!);
+    for (let at = 0; at < count; at++) expectThat(isRight(valueAt(at)));
+    return valueAt;
+  },
+};
+
+/** Milliseconds; what is written in another way stands in the head. */
+const instants: FormKind = {
+  pack(values) {
+    const millis = Float64Array.from(values, millisOf);
+    return {
+      head: sparse.pack(values.map((value, at) => (Number.isNaN(millis[at]) ? value : null))).head,
+      bytes: bytesOf(millis),
+    };
+  },
+  unpack(head, bytes, count, isRight) {
+    const millis = doublesOf(bytes, count);
+    const otherAt = sparse.unpack(
+      head,
+      new Uint8Array(0),
+      count,
+      (value) => value === null || isRight(value),
+    );
+    for (let at = 0; at < count; at++)
+      expectThat(Number.isNaN(millis[at]) ? isRight(otherAt(at)) : isMillis(millis[at]!));
+    return (at) => (Number.isNaN(millis[at]) ? otherAt(at) : new Date(millis[at]!).toISOString());
+  },
+};
+
+const LAST_MILLIS = Date.UTC(2199, 11, 31, 23, 59, 59, 999);
+const isMillis = (value: number) => Number.isInteger(value) && value >= 0 && value <= LAST_MILLIS;
+
+function millisOf(value: unknown): number {
+  return typeof value === 'string' ? dateTextMillis(value) : Number.NaN;
+}
+
+const repeated: FormKind = {
+  pack(values) {
+    const codes = new Map<unknown, number>();
+    const coded = Uint32Array.from(values, (value) => {
+      const code = codes.get(value) ?? codes.size;
+      codes.set(value, code);
+      return code;
+    });
+    return { head: [...codes.keys()], bytes: bytesOf(coded) };
+  },
+  unpack(head, bytes, count, isRight) {
+    expectThat(Array.isArray(head) && head.every(isRight) && bytes.length === count * 4);
+    const values = head as unknown[];
+    const codes = new Uint32Array(aligned(bytes));
+    let highest = -1;
+    for (let at = 0; at < count; at++) if (codes[at]! > highest) highest = codes[at]!;
+    expectThat(highest < values.length);
+    return (at) => values[codes[at]!];
+  },
+};
+
+/** Where each ends, in characters, and then all of them; none is empty, so an empty one is no value. */
+const texts: FormKind = {
+  pack(values) {
+    let end = 0;
+    const ends = Uint32Array.from(values, (value) => {
+      end += ((value ?? '') as string).length;
+      return end;
+    });
+    return { head: values.map((value) => value ?? '').join(''), bytes: bytesOf(ends) };
+  },
+  unpack(head, bytes, count, isRight) {
+    expectThat(typeof head === 'string' && bytes.length === count * 4);
+    const all = head as string;
+    const ends = new Uint32Array(aligned(bytes));
+    expectThat((ends.at(-1) ?? 0) === all.length);
+    const textAt = (at: number) => {
+      const [from, to] = [at === 0 ? 0 : ends[at - 1]!, ends[at]!];
+      return from === to ? null : all.slice(from, to);
+    };
+    for (let at = 0; at < count; at++) expectThat((ends[at - 1] ?? 0) <= ends[at]! && isRight(textAt(at)));
+    return textAt;
+  },
+};
+
+const FORMS: Readonly<Record<Form, FormKind>> = { json, sparse, numbers, instants, repeated, texts };
+
+function isPlace(at: unknown, count: number): boolean {
+  return Number.isInteger(at) && (at as number) >= 0 && (at as number) < count;
+}
+
+function doublesOf(bytes: Uint8Array, count: number): Float64Array {
+  expectThat(bytes.length === count * 8);
+  return new Float64Array(aligned(bytes));
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Float64Array | Uint32Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+/** A buffer of its own: views of more than one byte must begin where they can. */
+function aligned(bytes: Uint8Array): ArrayBuffer {
+  return new Uint8Array(bytes).buffer;
+}

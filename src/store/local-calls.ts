@@ -1,0 +1,177 @@
+/**
+ * Calls of the file system, made from here as long as that is fast. A call about what is in the system's memory takes
+ * some microseconds; sent through the thread pool it takes ten times the processor time, and a small vessel-day makes
+ * more than a hundred. The first calls go through the pool, and so does every one for a while after some that were slow:
+ * where the disk is far away nobody else waits for it. What waits for the disk itself (`fsync`) and acts that others
+ * may be waiting for (`rename`, `link`) always go through the pool.
+ */
+import type { Dirent, Stats } from 'node:fs';
+import {
+  close,
+  closeSync,
+  fstat,
+  fstatSync,
+  fsync,
+  lstat,
+  lstatSync,
+  mkdir,
+  mkdirSync,
+  open,
+  openSync,
+  read,
+  readdir,
+  readdirSync,
+  readSync,
+  rmdir,
+  rmdirSync,
+  stat,
+  statSync,
+  unlink,
+  unlinkSync,
+  write,
+  writeSync,
+} from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { promisify } from 'node:util';
+
+/** A call that took longer waited: for a disk that is far away or busy, or for a processor. */
+const SLOW_MS = 1;
+/** A slow call weighs as much as so many fast ones: a process that is interrupted now and then has no slow disk. */
+const SLOW_WEIGHT = 8;
+/** From here on calls go through the pool for a while: three slow calls in a row, or more among fast ones. */
+const TOO_SLOW = 24;
+/** So many calls go through the pool then, and so many at first. */
+const CAREFUL_CALLS = 32;
+/** More bytes are copied by a thread of the pool. */
+const SMALL_BYTES = 64 * 1024;
+
+let careful = CAREFUL_CALLS;
+let slowness = 0;
+
+async function soon<T>(now: () => T, later: () => Promise<T>): Promise<T> {
+  if (careful > 0) {
+    careful--;
+    return later();
+  }
+  const startedMs = performance.now();
+  try {
+    return now();
+  } finally {
+    weigh(performance.now() - startedMs > SLOW_MS);
+  }
+}
+
+function weigh(isSlow: boolean): void {
+  slowness = isSlow ? slowness + SLOW_WEIGHT : Math.max(0, slowness - 1);
+  if (slowness < TOO_SLOW) return;
+  [careful, slowness] = [CAREFUL_CALLS, 0];
+}
+
+const inPool = {
+  open: promisify(open),
+  close: promisify(close),
+  fstat: promisify(fstat),
+  stat: promisify(stat),
+  lstat: promisify(lstat),
+  unlink: promisify(unlink),
+  rmdir: promisify(rmdir),
+  mkdir: promisify(mkdir),
+  fsync: promisify(fsync),
+  read: promisify(read),
+  write: promisify(write),
+};
+
+/** An open file; `closeFile` ends it. */
+export type Descriptor = number;
+
+export const openPath = (path: string, flags: string | number): Promise<Descriptor> =>
+  soon(
+    () => openSync(path, flags),
+    () => inPool.open(path, flags),
+  );
+
+export const closeFile = (file: Descriptor): Promise<void> =>
+  soon(
+    () => closeSync(file),
+    () => inPool.close(file),
+  );
+
+export const statFile = (file: Descriptor): Promise<Stats> =>
+  soon(
+    () => fstatSync(file),
+    () => inPool.fstat(file),
+  );
+
+export const statPath = (path: string): Promise<Stats> =>
+  soon(
+    () => statSync(path),
+    () => inPool.stat(path),
+  );
+
+/** Of a link itself. */
+export const statEntry = (path: string): Promise<Stats> =>
+  soon(
+    () => lstatSync(path),
+    () => inPool.lstat(path),
+  );
+
+export const removeFile = (path: string): Promise<void> =>
+  soon(
+    () => unlinkSync(path),
+    () => inPool.unlink(path),
+  );
+
+export const removeFolder = (path: string): Promise<void> =>
+  soon(
+    () => rmdirSync(path),
+    () => inPool.rmdir(path),
+  );
+
+export const createFolder = (path: string): Promise<void> =>
+  soon(
+    () => void mkdirSync(path),
+    async () => void (await inPool.mkdir(path)),
+  );
+
+export const namesIn = (path: string): Promise<string[]> =>
+  soon(
+    () => readdirSync(path),
+    () =>
+      new Promise((found, failed) => readdir(path, (error, names) => (error ? failed(error) : found(names)))),
+  );
+
+export const entriesIn = (path: string): Promise<Dirent[]> =>
+  soon(
+    () => readdirSync(path, { withFileTypes: true }),
+    () =>
+      new Promise((found, failed) =>
+        readdir(path, { withFileTypes: true }, (error, entries) => (error ? failed(error) : found(entries))),
+      ),
+  );
+
+/** Make what was written to a file, or the names in a folder, survive a power cut. */
+export const syncFile = (file: Descriptor): Promise<void> => inPool.fsync(file);
+
+/** Bytes read into `bytes[at, …)` from a place in the file; 0 at its end. */
+export async function readInto(
+  file: Descriptor,
+  bytes: Uint8Array,
+  at: number,
+  position: number,
+): Promise<number> {
+  const length = bytes.length - at;
+  const later = async () => (await inPool.read(file, bytes, at, length, position)).bytesRead;
+  return length > SMALL_BYTES ? later() : soon(() => readSync(file, bytes, at, length, position), later);
+}
+
+/** Bytes of `bytes[at, …)` written to a place in the file, which may be fewer than there are. */
+export async function writeFrom(
+  file: Descriptor,
+  bytes: Uint8Array,
+  at: number,
+  position: number,
+): Promise<number> {
+  const length = bytes.length - at;
+  const later = async () => (await inPool.write(file, bytes, at, length, position)).bytesWritten;
+  return length > SMALL_BYTES ? later() : soon(() => writeSync(file, bytes, at, length, position), later);
+}

@@ -1,0 +1,67 @@
+/** The body of `POST /api/acts`: what the page sends, and whatever else somebody may send. */
+import { z } from 'zod';
+import { cleanForeignText, shortName } from '../errors.ts';
+import { backfillKey, parseBackfillKey } from '../lake/keys.ts';
+import { isDate, JOB_NAME, VESSEL_ID } from '../model/index.ts';
+import type { Act } from './answers.ts';
+import { WebError } from './web-error.ts';
+
+/** Of one backfill; the queue plans them one by one. */
+const MOST_VESSELS = 2_000;
+const MAX_ID_CHARS = 100;
+
+const job = z.string().regex(JOB_NAME, 'expected the name of a job');
+const vessel = z.string().regex(VESSEL_ID, 'expected IMO and seven digits');
+const date = z.string().refine(isDate, 'expected a UTC date YYYY-MM-DD');
+const id = z
+  .string()
+  .max(MAX_ID_CHARS)
+  .refine((text) => parseBackfillKey(backfillKey(text)) === text, 'expected the id of a backfill');
+
+const ACT = z.discriminatedUnion('act', [
+  z.strictObject({ act: z.literal('try-again'), job, vessel, date, allowShrink: z.boolean() }),
+  z.strictObject({ act: z.literal('try-failed-again'), job }),
+  z.strictObject({
+    act: z.literal('start-backfill'),
+    job,
+    from: date,
+    to: date,
+    vessels: z
+      .array(vessel)
+      .max(MOST_VESSELS)
+      .refine((vessels) => new Set(vessels).size === vessels.length, 'expected each vessel once'),
+    allowShrink: z.boolean(),
+  }),
+  z.strictObject({ act: z.literal(['pause-backfill', 'resume-backfill', 'cancel-backfill']), id }),
+  z.strictObject({ act: z.literal('lift-hold') }),
+  z.strictObject({ act: z.literal('accept-remark'), job, vessel }),
+]);
+
+/** Throws WebError 400 `usage`: what was found, and what was expected. */
+export function readAct(body: unknown): Act {
+  const parsed = ACT.safeParse(body, { reportInput: true });
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const where = shortName(issue!.path.map(String).join('.')) || 'the body';
+  const found = issue!.code === 'unrecognized_keys' ? issue!.keys : issue!.input;
+  const text = shortName(JSON.stringify(found) ?? 'nothing');
+  throw new WebError(400, 'usage', `${where}: got ${text}, ${cleanForeignText(issue!.message)}`);
+}
+
+/** What an act is about, for the log. */
+export function targetOf(act: Act): string {
+  switch (act.act) {
+    case 'try-again':
+      return `${act.job}/${act.vessel}/${act.date}`;
+    case 'accept-remark':
+      return `${act.job}/${act.vessel}`;
+    case 'try-failed-again':
+      return act.job;
+    case 'start-backfill':
+      return `${act.job} ${act.from} to ${act.to}`;
+    case 'lift-hold':
+      return 'the queue';
+    default:
+      return act.id;
+  }
+}

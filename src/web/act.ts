@@ -1,0 +1,195 @@
+/** What becomes of an act, as a sentence. Each act has its owner elsewhere: commands use the same. */
+import { endsWithin } from '../concurrency.ts';
+import { ConfigError } from '../errors.ts';
+import type { BackfillChange } from '../fleet/backfill-acts.ts';
+import { changeBackfill, startBackfill } from '../fleet/backfill-acts.ts';
+import type { TriedAgain } from '../fleet/try-again.ts';
+import { tryAgain, tryFailedAgain } from '../fleet/try-again.ts';
+import { acceptRemark } from '../lake/accept-remark.ts';
+import type { Job } from '../model/index.ts';
+import { addDays, formatVesselDay } from '../model/index.ts';
+import { createQueueHold } from '../queue/hold.ts';
+import { countOf } from '../terminal/format.ts';
+import type { Act } from './answers.ts';
+import type { WebPorts } from './ports.ts';
+import { WebError } from './web-error.ts';
+
+type ActOf<Name extends Act['act']> = Extract<Act, { readonly act: Name }>;
+type WebFleet = NonNullable<WebPorts['fleet']>;
+
+/** How long Redis may take to say that it is there. */
+const REDIS_MS = 3_000;
+
+/**
+ * Do it, and say what was done. Throws WebError (404 `unknown-job`, `unknown-backfill`; 409 `no-fleet` and where nothing
+ * can be done; 503 `redis-away`), and what Redis, store and the acts' owners throw.
+ */
+export async function perform(ports: WebPorts, act: Act): Promise<string> {
+  if (act.act === 'accept-remark') return await accept(ports, act);
+  if (ports.fleet === undefined) throw noFleet(act);
+  await askRedis(ports.fleet, ports);
+  switch (act.act) {
+    case 'try-again':
+      return await tryDay(ports, ports.fleet, act);
+    case 'try-failed-again':
+      return await tryFailed(ports, ports.fleet, act);
+    case 'start-backfill':
+      return await start(ports, ports.fleet, act);
+    case 'lift-hold':
+      return await liftHold(ports.fleet);
+    default:
+      return await change(ports.fleet, act);
+  }
+}
+
+/** Commands of the queue wait until Redis is back; nobody waits for that here. */
+async function askRedis({ connection }: WebFleet, { clock }: WebPorts): Promise<void> {
+  // Rejects at once where there is no connection; one that hangs is found out later.
+  const answered = connection.client.ping().then(
+    () => true,
+    () => false,
+  );
+  if ((await endsWithin(answered, REDIS_MS, clock)) && (await answered)) return;
+  throw new WebError(503, 'redis-away', 'Redis is out of reach: nothing was done; try again when it is back');
+}
+
+const TRIED_WORDS: Readonly<Record<Exclude<TriedAgain, 'not-due'>, string>> = {
+  queued: 'is in the queue now',
+  released: 'was taken out of the failed set and is in the queue again, with all its attempts',
+  'brought-forward': 'is tried now, and would have waited; while the reason lasts it waits on',
+  'in-queue': 'is in the queue, and its turn comes',
+  'under-way': 'is being exported now',
+  done: 'is published as its job asks: there is nothing to try again',
+};
+
+async function tryDay(ports: WebPorts, fleet: WebFleet, act: ActOf<'try-again'>): Promise<string> {
+  const { vessel, date, allowShrink } = act;
+  const day = { job: act.job, vessel, date };
+  const { planning, queue } = fleet;
+  const tried = await tryAgain({ queue, ports: planning.ports }, jobOf(ports, act), day, allowShrink);
+  const name = formatVesselDay(day);
+  if (tried === 'not-due')
+    throw new WebError(
+      409,
+      'not-due',
+      `${name} is not due: its day is not over, or cannot be exported any more`,
+    );
+  if (tried === 'under-way' && allowShrink) {
+    const text = `${name} is being exported now, and not with fewer readings`;
+    throw new WebError(409, 'under-way', `${text}: wait for its end, and try again if it is refused`);
+  }
+  const decided = allowShrink && tried !== 'done' ? '; fewer readings than are published are accepted' : '';
+  return `${name} ${TRIED_WORDS[tried]}${decided}${await whileOnHold(fleet)}`;
+}
+
+async function tryFailed(ports: WebPorts, fleet: WebFleet, act: ActOf<'try-failed-again'>): Promise<string> {
+  const { name } = jobOf(ports, act);
+  const { released, refused, noRoom } = await tryFailedAgain(fleet.queue, name);
+  const [first, ...rest] = [
+    released > 0 &&
+      `${countOf(released, 'vessel-day')} of ${name} ${released === 1 ? 'is' : 'are'} in the queue again`,
+    released === 0 && `${name} has no failed vessel-day to try again`,
+    refused > 0 &&
+      `${countOf(refused, 'vessel-day')} would lose readings and stay${refused === 1 ? 's' : ''} refused: decide on the page of each`,
+    noRoom > 0 &&
+      `${countOf(noRoom, 'vessel-day')} stay${noRoom === 1 ? 's' : ''} failed, as the queue is full: try again later`,
+  ].filter((text) => text !== false);
+  return `${[first, ...rest].join('; ')}${released > 0 ? await whileOnHold(fleet) : ''}`;
+}
+
+async function start(ports: WebPorts, fleet: WebFleet, act: ActOf<'start-backfill'>): Promise<string> {
+  const { job, from, to, vessels, allowShrink } = act;
+  const request = { job, from, to, vessels, allowShrink };
+  const { backfill, state } = await startBackfill(fleet, jobOf(ports, act), request);
+  if (state === 'under-way') return `${backfill.id} is under way already`;
+  return `${backfill.id} ${state === 'started' ? 'is started' : 'goes on'}: the scheduler queues its vessel-days`;
+}
+
+type BackfillAct = ActOf<'pause-backfill' | 'resume-backfill' | 'cancel-backfill'>;
+
+const CHANGES: Readonly<Record<BackfillAct['act'], readonly [BackfillChange, string]>> = {
+  'pause-backfill': ['pause', 'is paused'],
+  'resume-backfill': ['resume', 'goes on: the scheduler queues its vessel-days'],
+  'cancel-backfill': ['cancel', 'is cancelled'],
+};
+
+async function change(fleet: WebFleet, { act, id }: BackfillAct): Promise<string> {
+  const [what, words] = CHANGES[act];
+  try {
+    const { withdrawn } = await changeBackfill(fleet, what, id);
+    return `${id} ${words}${withdrawn === 0 ? '' : `; ${countOf(withdrawn, 'vessel-day')} left the queue`}`;
+  } catch (error) {
+    if (!(error instanceof ConfigError) || error.code !== 'unknown-backfill') throw error;
+    // Pressed twice.
+    if (what === 'cancel') return `${id} is not under way any more: it was covered or cancelled`;
+    throw new WebError(404, error.code, error.message);
+  }
+}
+
+async function liftHold(fleet: WebFleet): Promise<string> {
+  const hold = createQueueHold(fleet.redis, fleet.queue.bull);
+  const before = await hold.read();
+  if (!(await hold.lift({ byHand: true }))) return 'the queue is not on hold';
+  return `the queue goes on; it was on hold for '${before?.code ?? 'unknown'}'. Workers try within seconds: if the fault lasts, the queue is on hold again with its reason`;
+}
+
+async function accept(ports: WebPorts, act: ActOf<'accept-remark'>): Promise<string> {
+  const { name } = jobOf(ports, act);
+  const who = `${name}/${act.vessel}`;
+  const accepting = await acceptRemark(ports, name, act.vessel);
+  if (accepting.state === 'nothing-to-accept') {
+    const found = 'no day waits for series, and the last one published has no remark';
+    throw new WebError(409, 'nothing-to-accept', `${who}: there is nothing to accept: ${found}`);
+  }
+  const { state, series, comparedWith, waiting } = accepting;
+  const what = `${series} series, where ${comparedWith.date} had ${comparedWith.series}`;
+  if (state === 'accepted-before') return `${who}: accepted before: ${what}`;
+  return `${who}: accepted: ${what}${waiting === 0 ? '' : `; ${countOf(waiting, 'vessel-day')} that waited will be published when tried next`}`;
+}
+
+async function whileOnHold(fleet: WebFleet): Promise<string> {
+  const hold = await createQueueHold(fleet.redis, fleet.queue.bull).read();
+  return hold === undefined
+    ? ''
+    : `. The queue is on hold for '${hold.code}': nothing is exported until it goes on`;
+}
+
+function jobOf({ jobs }: WebPorts, { job: name }: { readonly job: string }): Job {
+  const job = jobs.find((known) => known.name === name);
+  if (job !== undefined) return job;
+  const known = jobs.map((each) => each.name).join(', ') || 'none';
+  throw new WebError(404, 'unknown-job', `no job '${name}' here; there are: ${known}`);
+}
+
+/** Vessels in a command that somebody is to type. */
+const MOST_TYPED = 20;
+
+/** Says what to type instead, where something is to be typed. */
+function noFleet(act: Exclude<Act, { readonly act: 'accept-remark' }>): WebError {
+  const here = 'the page is served from a lake alone, without a queue';
+  const command = commandFor(act);
+  const instead =
+    command === undefined ? 'use the page of a scheduler or worker' : `type: vessel-export ${command}`;
+  return new WebError(409, 'no-fleet', `${here}; ${instead}`);
+}
+
+function commandFor(act: Exclude<Act, { readonly act: 'accept-remark' }>): string | undefined {
+  switch (act.act) {
+    case 'try-again': {
+      const { job, vessel, date, allowShrink } = act;
+      const range = `--from ${date} --to ${addDays(date, 1)} --vessel ${vessel}`;
+      return `run ${job} ${range}${allowShrink ? ' --force --allow-shrink' : ''}`;
+    }
+    case 'try-failed-again':
+      return `backfill ${act.job} --failed`;
+    case 'start-backfill': {
+      const named = act.vessels.length > MOST_TYPED ? '…' : act.vessels.join(' ');
+      const vessels = named === '' ? '' : ` --vessel ${named}`;
+      return `backfill ${act.job} --from ${act.from} --to ${act.to}${vessels}${act.allowShrink ? ' --allow-shrink' : ''}`;
+    }
+    case 'lift-hold':
+      return undefined;
+    default:
+      return `backfill ${CHANGES[act.act][0]} ${act.id}`;
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * Answers about coverage, for many who look at once and in a process that has other work. A year of a large fleet takes
+ * seconds to read: so one is read at a time, for all who ask for it meanwhile; it counts for ten times as long as it took;
+ * and what was read of dates that are listed as they were is not read again. Nothing happens while nobody asks.
+ */
+import { setFlagsFromString } from 'node:v8';
+import { endsWithin } from '../concurrency.ts';
+import { messageOf } from '../errors.ts';
+import type { Job } from '../model/index.ts';
+import type { QueueNames } from '../queue/vessel-day-queue.ts';
+import { createStatusMemory, type StatusMemory } from '../status/status-memory.ts';
+import type { CoverageQuestion } from './coverage-map.ts';
+import { readCoverage } from './coverage-map.ts';
+import type { WebPorts } from './ports.ts';
+import { WebError } from './web-error.ts';
+
+/** An answer counts for at least so long, and at most; in between as long as keeps reading below a tenth of the time. */
+const LEAST_KEPT_MS = 10_000;
+const MOST_KEPT_MS = 300_000;
+const KEPT_TIMES = 10;
+/** Answers that are kept: some 400 kB each. */
+const MOST_KEPT = 8;
+/** Different questions that wait for their turn; nobody looks at more maps at once. */
+const MOST_WAITING = 16;
+/** What was read of a job is kept up to so many vessel-days, at some 30 bytes each, and while somebody looks. */
+const MOST_REMEMBERED = 1_500_000;
+const FORGOTTEN_AFTER_MS = 600_000;
+/** The queue answers in milliseconds, or is away. */
+const QUEUE_PATIENCE_MS = 2_000;
+/** Of each state. Planning fills the queue with some thousands. */
+const MOST_NAMES = 200_000;
+
+type Range = Pick<CoverageQuestion, 'from' | 'to' | 'firstDate'>;
+
+interface CoverageAnswers {
+  /**
+   * The JSON of a CoverageAnswer; `name` says what is asked. Throws what `findRange` and the store throw, ConfigError
+   * `too-many-vessel-days`, and WebError 503 `busy`.
+   */
+  of(name: string, job: Job, findRange: () => Promise<Range>): Promise<Buffer>;
+  close(): void;
+}
+
+export function createCoverageAnswers(ports: WebPorts): CoverageAnswers {
+  const { clock } = ports;
+  const closed = new AbortController();
+  const kept = new Map<string, { readonly answer: Promise<Buffer>; untilMs: number }>();
+  const memories = new Map<string, StatusMemory>();
+  let lastReading: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  let lastAskedMs = 0;
+  let isForgetting = false;
+  const askQueue = createQueueQuestion(ports);
+
+  async function read(job: Job, findRange: () => Promise<Range>): Promise<Buffer> {
+    // What is read is garbage soon: without this a scheduler would hold some sixty megabytes of it.
+    setFlagsFromString('--heap-growing-percent=100');
+    try {
+      return await readNow(job, findRange);
+    } finally {
+      setFlagsFromString('--heap-growing-percent=0');
+    }
+  }
+
+  async function readNow(job: Job, findRange: () => Promise<Range>): Promise<Buffer> {
+    const memory = memories.get(job.name) ?? createStatusMemory();
+    memories.set(job.name, memory);
+    const [range, queue] = await Promise.all([findRange(), askQueue()]);
+    const answer = await readCoverage(ports, { job, ...range, queue, memory });
+    if (memory.receipts.size > MOST_REMEMBERED) memories.delete(job.name);
+    return Buffer.from(JSON.stringify(answer));
+  }
+
+  async function forgetLater(): Promise<void> {
+    isForgetting = true;
+    try {
+      for (let restMs = FORGOTTEN_AFTER_MS; restMs > 0; ) {
+        await clock.sleep(restMs, closed.signal);
+        restMs = lastAskedMs + FORGOTTEN_AFTER_MS - clock.monotonicMs();
+      }
+    } catch {
+      // Closed.
+    }
+    memories.clear();
+    kept.clear();
+    isForgetting = false;
+  }
+
+  function begin(name: string, job: Job, findRange: () => Promise<Range>): Promise<Buffer> {
+    const readInTurn = async () => {
+      const sinceMs = clock.monotonicMs();
+      const body = await read(job, findRange);
+      const tookMs = clock.monotonicMs() - sinceMs;
+      const keptMs = Math.min(Math.max(LEAST_KEPT_MS, KEPT_TIMES * tookMs), MOST_KEPT_MS);
+      one.untilMs = clock.monotonicMs() + keptMs;
+      return body;
+    };
+    if (waiting >= MOST_WAITING)
+      throw new WebError(503, 'busy', `${waiting} maps are being made for others; ask again in a while`);
+    waiting++;
+    const answer = lastReading.then(readInTurn).finally(() => waiting--);
+    const one = { answer, untilMs: Number.POSITIVE_INFINITY };
+    kept.delete(name);
+    kept.set(name, one);
+    for (const oldest of kept.keys()) if (kept.size > MOST_KEPT) kept.delete(oldest);
+    lastReading = answer.catch(() => {
+      if (kept.get(name) === one) kept.delete(name);
+    });
+    return answer;
+  }
+
+  return {
+    async of(name, job, findRange) {
+      lastAskedMs = clock.monotonicMs();
+      if (!isForgetting) void forgetLater();
+      const known = kept.get(name);
+      if (known !== undefined && lastAskedMs < known.untilMs) return await known.answer;
+      return await begin(name, job, findRange);
+    },
+    close: () => closed.abort(),
+  };
+}
+
+/**
+ * What stands in the queue; undefined where there is no fleet, or `away`. Commands wait while Redis is out of reach: so
+ * there is one question at a time, and nobody waits for it for long.
+ */
+function createQueueQuestion({
+  fleet,
+  clock,
+  log,
+}: WebPorts): () => Promise<QueueNames | 'away' | undefined> {
+  let asking: Promise<QueueNames> | undefined;
+  return async () => {
+    if (fleet === undefined) return undefined;
+    asking ??= fleet.queue.names(MOST_NAMES).finally(() => {
+      asking = undefined;
+    });
+    const names = asking;
+    try {
+      return (await endsWithin(names, QUEUE_PATIENCE_MS, clock)) ? await names : 'away';
+    } catch (error) {
+      log.debug({ error: messageOf(error) }, 'the queue cannot be read: the page shows what the lake says');
+      return 'away';
+    }
+  };
+}

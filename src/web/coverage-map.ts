@@ -1,0 +1,140 @@
+/** Coverage of a job as a map: a letter for each vessel and date, by the rules of `status`. */
+import { createTurns } from '../concurrency.ts';
+import { describeRemark } from '../lake/remarks.ts';
+import type { Job } from '../model/index.ts';
+import { cleanMessage, datesBetween, formatVesselDay } from '../model/index.ts';
+import type { QueueNames } from '../queue/vessel-day-queue.ts';
+import type { Coverage } from '../status/cells.ts';
+import { createCoverageSum } from '../status/cells.ts';
+import { readJobStatus } from '../status/job-status.ts';
+import type { StatusMemory } from '../status/status-memory.ts';
+import type { CellState, CoverageAnswer, CoverageTrouble } from './answers.ts';
+import { CELL_LETTERS } from './answers.ts';
+import type { WebPorts } from './ports.ts';
+
+/** 4,000 vessels and a year are 1.5 million. */
+const MOST_VESSEL_DAYS = 2_000_000;
+const MOST_TROUBLES = 5_000;
+/** The vessel-day's own page has the whole text. */
+const LONGEST_MESSAGE_CHARS = 300;
+/** Cells that are looked at without asking whether others wait. */
+const STEP = 256;
+
+export interface CoverageQuestion {
+  readonly job: Job;
+  /** UTC dates, `to` exclusive. */
+  readonly from: string;
+  readonly to: string;
+  /** Of the job's ledger. */
+  readonly firstDate: string | undefined;
+  /** Undefined where there is no fleet. */
+  readonly queue: QueueNames | 'away' | undefined;
+  readonly memory: StatusMemory;
+}
+
+/** Throws what the store throws, and ConfigError `too-many-vessel-days`. */
+export async function readCoverage(ports: WebPorts, question: CoverageQuestion): Promise<CoverageAnswer> {
+  const { job, from, to, firstDate, queue, memory } = question;
+  const readAtMs = ports.clock.nowMs();
+  // As `status` shows them: who discovers is not asked here.
+  const vessels = 'discover' in job.vessels ? undefined : [...new Set(job.vessels)].sort();
+  const request = { from, to, vessels, mostVesselDays: MOST_VESSEL_DAYS };
+  const status = await readJobStatus(ports, job, request, memory);
+  const map = createMap(status.vessels, datesBetween(from, to).length);
+  const sum = createCoverageSum();
+  const troubles = createTroubles();
+  const names = queue === 'away' ? undefined : queue;
+  const turn = createTurns();
+  for (const cell of status.cells) {
+    const { state, trouble = troubleOf(cell) } = stateOf(cell, names);
+    sum.add(cell);
+    if (trouble !== undefined) troubles.add(trouble);
+    if (map.add(state) % STEP === 0) await turn();
+  }
+  for (const { day } of status.remarks) map.remark(day.vessel, datesBetween(from, day.date).length);
+  const { rows, oldestGap, lastPublished } = sum.end();
+  return {
+    ...{ job: job.name, dataset: job.dataset, from, to, readAtMs },
+    isQueueKnown: queue === undefined ? null : queue !== 'away',
+    vessels: status.vessels,
+    ...map.end(),
+    rows,
+    firstDate: firstDate ?? null,
+    oldestGap: oldestGap && { vessel: oldestGap.vessel, date: oldestGap.date },
+    lastPublished: lastPublished && {
+      ...{ vessel: lastPublished.vessel, date: lastPublished.date },
+      finishedAt: lastPublished.finishedAt,
+    },
+    ...troubles.end(),
+    remarks: status.remarks.map(({ day: { vessel, date }, remark }) => ({
+      ...{ vessel, date },
+      message: describeRemark(remark),
+    })),
+  };
+}
+
+/** What the queue knows besides: of days that are to be exported, and have no note. */
+function stateOf(
+  { day, state }: Coverage,
+  queue: QueueNames | undefined,
+): { readonly state: CellState; readonly trouble?: CoverageTrouble } {
+  if (queue === undefined || (state !== 'missing' && state !== 'stale')) return { state };
+  const name = formatVesselDay(day);
+  if (queue.queued.has(name)) return { state: 'queued' };
+  if (!queue.failed.has(name)) return { state };
+  const { vessel, date } = day;
+  const message =
+    "it is in the queue's failed set, and the lake has no note of why: its worker ended, or could not write there; look at the worker's log, then try again";
+  return { state: 'failed', trouble: { vessel, date, state: 'failed', code: 'failed-in-queue', message } };
+}
+
+function troubleOf({ day: { vessel, date }, state, code, message }: Coverage): CoverageTrouble | undefined {
+  if (state !== 'failed' && state !== 'refused' && state !== 'waiting') return undefined;
+  return {
+    vessel,
+    date,
+    state,
+    code: code ?? '',
+    message: cleanMessage(message ?? '', LONGEST_MESSAGE_CHARS),
+  };
+}
+
+function createTroubles() {
+  const troubles: CoverageTrouble[] = [];
+  let troubleCount = 0;
+  return {
+    add(trouble: CoverageTrouble): void {
+      if (troubleCount++ < MOST_TROUBLES) troubles.push(trouble);
+    },
+    end: () => ({ troubles, troubleCount }),
+  };
+}
+
+/** A byte for each vessel and date. */
+function createMap(vessels: readonly string[], dates: number) {
+  const letters = new Uint8Array(vessels.length * dates);
+  const totals = Object.fromEntries(Object.keys(CELL_LETTERS).map((state) => [state, 0])) as Record<
+    CellState,
+    number
+  >;
+  const letterOf = (state: CellState) => CELL_LETTERS[state].charCodeAt(0);
+  let added = 0;
+  return {
+    /** The next one by date and then vessel; how many there are. */
+    add(state: CellState): number {
+      const vessel = added % vessels.length;
+      letters[vessel * dates + (added - vessel) / vessels.length] = letterOf(state);
+      totals[state]++;
+      return ++added;
+    },
+    /** A vessel-day with a remark; it shows where nothing worse is to be said. */
+    remark(vessel: string, date: number): void {
+      const at = vessels.indexOf(vessel) * dates + date;
+      if (letters[at] !== letterOf('published')) return;
+      letters[at] = letterOf('remarked');
+      totals.published--;
+      totals.remarked++;
+    },
+    end: () => ({ cells: Buffer.from(letters.buffer).toString('latin1'), totals }),
+  };
+}

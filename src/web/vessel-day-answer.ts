@@ -1,0 +1,236 @@
+/**
+ * Everything that the project knows of one vessel-day, from the lake and, where there is one, the queue. A file that is
+ * damaged or gone costs its part of the answer and is told as a problem; the rest is answered.
+ */
+import { DataError, messageOf } from '../errors.ts';
+import type { FoundClaim } from '../lake/claims.ts';
+import { findClaims, heartbeatOf, isEnded, isLive } from '../lake/claims.ts';
+import { unlessDamaged } from '../lake/json.ts';
+import { lastReceiptDates, readNote, readReceipt } from '../lake/ledger.ts';
+import { plannedDays } from '../lake/planned-days.ts';
+import { describeRemark, isAccepted, readAcceptance } from '../lake/remarks.ts';
+import type { Job, Note, Receipt, VesselDay } from '../model/index.ts';
+import { addDays, cleanMessage, formatVesselDay, microsToDate } from '../model/index.ts';
+import { readQueuedFacts } from '../queue/read-queue.ts';
+import { coverageOf } from '../status/cells.ts';
+import { nextStep } from '../status/next-steps.ts';
+import type { CellState, VesselDayAnswer } from './answers.ts';
+import type { WebPorts } from './ports.ts';
+import { dayFile } from './vessel-day-object.ts';
+import type { createKnownSeries } from './vessel-day-series.ts';
+import { dayDetail, hoursOf, seriesOf } from './vessel-day-series.ts';
+import { dayVersions } from './vessel-day-versions.ts';
+
+/** The page is shown without the queue when Redis takes longer. */
+const QUEUE_MS = 2_000;
+
+interface AnswerPorts extends WebPorts {
+  readonly knownSeries: ReturnType<typeof createKnownSeries>;
+}
+
+/** Throws what the store throws. */
+export async function answerVesselDay(
+  ports: AnswerPorts,
+  job: Job,
+  day: VesselDay,
+): Promise<VesselDayAnswer> {
+  const problems: string[] = [];
+  /** What is read, or undefined where the file is damaged, which is told. */
+  async function told<T>(reading: Promise<T>): Promise<T | undefined> {
+    try {
+      return await reading;
+    } catch (error) {
+      if (!(error instanceof DataError)) throw error;
+      problems.push(messageOf(error));
+      return undefined;
+    }
+  }
+  const { store } = ports;
+  const [read, foundNote, claims, queued] = await Promise.all([
+    readReceiptOrDamage(store, day),
+    told(readNote(store, day)),
+    findClaims(store, day),
+    queuedFacts(ports, day, problems),
+  ]);
+  const { receipt } = read;
+  if (read.damage !== undefined) problems.push(read.damage.message);
+  for (const { damage } of claims) if (damage !== undefined) problems.push(damage.message);
+  if (Array.isArray(job.vessels) && !job.vessels.includes(day.vessel))
+    problems.push(`job ${job.name} names its vessels, and ${day.vessel} is not among them`);
+  const note = read.damage === undefined ? foundNote : damagedNote(day, read.damage);
+  const remark = await remarkOf(ports, receipt);
+  const [facts, versions, file] = await Promise.all([
+    detailFacts(ports, day, receipt, problems),
+    ports.layout === 'delta' ? told(dayVersions(store, day, receipt)) : [],
+    receipt === undefined ? undefined : dayFile(store, day, receipt),
+  ]);
+  if (receipt?.object && file === undefined)
+    problems.push(`${receipt.object.key}: the receipt names this object, and it is not there`);
+  return {
+    ...day,
+    dataset: job.dataset,
+    state: await stateOf(ports, job, day, { receipt, note, claims, remark, queued }),
+    readAtMs: ports.clock.nowMs(),
+    receipt: receipt ?? null,
+    note: note === undefined ? null : { ...note, next: nextStep(note, day) },
+    remark,
+    claim: claimFacts(ports, claims, receipt),
+    queued,
+    logIds: { vesselDay: formatVesselDay(day), epochs: epochsOf(claims, receipt) },
+    ...facts,
+    versions: versions ?? [],
+    object: file === undefined ? null : { url: objectUrl(day), sizeBytes: file.sizeBytes, etag: file.etag },
+    problems,
+  };
+}
+
+function objectUrl({ job, vessel, date }: VesselDay): string {
+  return `/api/jobs/${job}/days/${vessel}/${date}/object`;
+}
+
+async function readReceiptOrDamage(
+  store: WebPorts['store'],
+  day: VesselDay,
+): Promise<{ readonly receipt?: Receipt; readonly damage?: DataError }> {
+  try {
+    const receipt = await readReceipt(store, day);
+    return receipt === undefined ? {} : { receipt };
+  } catch (error) {
+    if (error instanceof DataError) return { damage: error };
+    throw error;
+  }
+}
+
+/** As `status` says it: a receipt that cannot be read is a failed vessel-day. */
+function damagedNote(day: VesselDay, { code, message }: DataError): Note {
+  return { noteVersion: 1, ...day, state: 'failed', code, message, at: '9999-12-31T23:59:59.999Z' };
+}
+
+async function remarkOf(
+  { store }: WebPorts,
+  receipt: Receipt | undefined,
+): Promise<VesselDayAnswer['remark']> {
+  if (receipt?.remark === undefined) return null;
+  const { remark, job, vessel, selectedSeries = 0 } = receipt;
+  const acceptance = await readAcceptance(store, job, vessel);
+  const accepted = isAccepted(acceptance, remark.comparedWith, selectedSeries);
+  return { message: describeRemark(remark), accepted };
+}
+
+interface StateFacts {
+  readonly receipt: Receipt | undefined;
+  readonly note: Note | undefined;
+  readonly claims: readonly FoundClaim[];
+  readonly remark: VesselDayAnswer['remark'];
+  readonly queued: VesselDayAnswer['queued'];
+}
+
+async function stateOf(
+  ports: WebPorts,
+  job: Job,
+  day: VesselDay,
+  { receipt, note, claims, remark, queued }: StateFacts,
+): Promise<CellState> {
+  const range = { from: day.date, to: addDays(day.date, 1), vessels: [day.vessel] };
+  const [planned] = plannedDays(ports, job, range, { get: () => receipt });
+  // A snapshot that equals the last one leaves no trace.
+  const isTraceless =
+    job.dataset === 'metadata' && planned!.state === 'missing' && (await isCaptured(ports, day));
+  const isRunning = claims.some(({ file }) => file !== undefined && isLive(file, ports));
+  const { state } = coverageOf({
+    day,
+    planned: isTraceless ? 'not-due' : planned!.state,
+    receipt,
+    note,
+    claim: isRunning ? 'live' : claims.some(({ file }) => file !== undefined) ? 'left' : undefined,
+  });
+  if ((state === 'missing' || state === 'stale') && queued !== null && queued.state !== 'failed')
+    return 'queued';
+  const isRemarked = state === 'published' && remark?.accepted === false;
+  return isRemarked && !(await isOvertaken(ports, day, receipt!)) ? 'remarked' : state;
+}
+
+/** What stands open is what the vessel's newest receipt says: the next day carries a remark on, or is without it again. */
+async function isOvertaken({ store }: WebPorts, day: VesselDay, { startedAt }: Receipt): Promise<boolean> {
+  const next = await unlessDamaged(readReceipt(store, { ...day, date: addDays(day.date, 1) }));
+  return next !== undefined && next.startedAt >= startedAt;
+}
+
+async function isCaptured({ store, clock }: WebPorts, { job, vessel }: VesselDay): Promise<boolean> {
+  const tomorrow = addDays(microsToDate(clock.nowMs() * 1_000), 1);
+  return (await lastReceiptDates(store, job, tomorrow)).has(vessel);
+}
+
+function claimFacts(
+  ports: WebPorts,
+  claims: readonly FoundClaim[],
+  receipt: Receipt | undefined,
+): VesselDayAnswer['claim'] {
+  const open = claims.filter((claim) => claim.file !== undefined && !isEnded(claim, receipt));
+  const file = (open.find((claim) => isLive(claim.file!, ports)) ?? open[0])?.file;
+  if (file === undefined) return null;
+  const { epoch, owner, checkpoint, sealed } = file;
+  const stored = checkpoint?.rowGroups.reduce((sum, { rows }) => sum + rows, 0);
+  return {
+    ...{ epoch, pid: owner.pid, host: cleanMessage(owner.host, 100) },
+    state: isLive(file, ports) ? 'live' : 'left',
+    heartbeatAt: new Date(heartbeatOf(file, ports.clock.nowMs())).toISOString(),
+    rowsStored: sealed?.draft.rows ?? stored ?? null,
+    rowsKnown: sealed?.draft.source?.rows ?? null,
+  };
+}
+
+function epochsOf(claims: readonly FoundClaim[], receipt: Receipt | undefined): number[] {
+  const epochs = [...claims.map(({ epoch }) => epoch), ...(receipt === undefined ? [] : [receipt.epoch])];
+  return [...new Set(epochs)].sort((a, b) => a - b);
+}
+
+/** Null where it is not in the queue, where there is none, and where nobody can tell: that is told. */
+async function queuedFacts(
+  { fleet }: WebPorts,
+  day: VesselDay,
+  problems: string[],
+): Promise<VesselDayAnswer['queued']> {
+  if (fleet === undefined) return null;
+  const late = Promise.withResolvers<'late'>();
+  const timer = setTimeout(() => late.resolve('late'), QUEUE_MS);
+  try {
+    const reading = readQueuedFacts(fleet.redis, fleet.queue.bull, formatVesselDay(day));
+    // It may fail long after nobody waits any more.
+    reading.catch(() => {});
+    const found = await Promise.race([reading, late.promise]);
+    if (found === 'late') {
+      problems.push('Redis does not answer: whether the vessel-day is in the queue is not known');
+      return null;
+    }
+    if (found === undefined) return null;
+    const said = found.day?.failure?.message ?? found.failedReason;
+    const reason = said === '' ? null : cleanMessage(said);
+    return { state: found.state, kind: found.day?.kind ?? 'unknown', attempts: found.attempts, reason };
+  } catch (error) {
+    problems.push(
+      `the queue cannot be asked (${messageOf(error)}): whether the vessel-day is in it is not known`,
+    );
+    return null;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function detailFacts(
+  { store, knownSeries }: AnswerPorts,
+  day: VesselDay,
+  receipt: Receipt | undefined,
+  problems: string[],
+): Promise<Pick<VesselDayAnswer, 'hours' | 'series'>> {
+  const nothing = { hours: null, series: [] };
+  if (receipt === undefined) return nothing;
+  const { detail, problem } = await dayDetail(store, day, receipt).catch((error: unknown) => {
+    if (error instanceof DataError) return { detail: undefined, problem: messageOf(error) };
+    throw error;
+  });
+  if (problem !== undefined) problems.push(problem);
+  if (detail === undefined) return nothing;
+  const known = await knownSeries(day.vessel);
+  return { hours: hoursOf(detail), series: seriesOf(day.date, detail, known) };
+}

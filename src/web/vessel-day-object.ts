@@ -1,0 +1,163 @@
+/**
+ * The object of a vessel-day, read by ranges. Only objects of that very day are ever read, whatever a receipt or a log
+ * names; and a body holds bytes of one version, the one that its ETag names.
+ */
+import { hash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { readReceipt } from '../lake/ledger.ts';
+import type { Receipt, VesselDay } from '../model/index.ts';
+import { formatVesselDay } from '../model/index.ts';
+import type { ObjectStore } from '../store/store.ts';
+import { fileOfVersion, isFileOf } from './vessel-day-versions.ts';
+import { WebError } from './web-error.ts';
+
+type ReadStore = Pick<ObjectStore, 'get' | 'getRange' | 'head'>;
+
+/** Bytes that are asked of the store at once: the memory that a request takes. */
+const CHUNK_BYTES = 4 << 20;
+
+interface DayFile {
+  readonly key: string;
+  readonly sizeBytes: number;
+  /** A strong one, in quotes. */
+  readonly etag: string;
+}
+
+/** The object that a receipt names, as it lies there; undefined where there is none, or none of this day. */
+export async function dayFile(
+  store: Pick<ObjectStore, 'head'>,
+  day: VesselDay,
+  { object }: Pick<Receipt, 'object'>,
+): Promise<DayFile | undefined> {
+  return object !== null && isFileOf(day, object.key) ? await fileAt(store, object.key) : undefined;
+}
+
+async function fileAt(store: Pick<ObjectStore, 'head'>, key: string): Promise<DayFile | undefined> {
+  const head = await store.head(key);
+  if (head === undefined) return undefined;
+  // What a store calls a version says where it lies and when it was written: that is nobody's business.
+  const etag = `"${hash('sha256', `${key}\n${head.version}`).slice(0, 32)}"`;
+  return { key, sizeBytes: head.sizeBytes, etag };
+}
+
+/** Throws WebError 404 `no-object` or `no-such-version`, and 400 `usage`. */
+async function findFile(store: ReadStore, day: VesselDay, version: string | undefined): Promise<DayFile> {
+  if (version === undefined) {
+    const receipt = await readReceipt(store, day);
+    const file = receipt && (await dayFile(store, day, receipt));
+    if (file === undefined) throw new WebError(404, 'no-object', `${formatVesselDay(day)} has no object`);
+    return file;
+  }
+  if (!/^\d{1,15}$/.test(version))
+    throw new WebError(400, 'usage', 'version: expected the number of a version of the table');
+  const named = await fileOfVersion(store, day, Number(version));
+  const file = named && (await fileAt(store, named.key));
+  if (file === undefined)
+    throw new WebError(
+      404,
+      'no-such-version',
+      `${formatVesselDay(day)} has no file by version ${version}: the log does not name one, or it has been cleaned up`,
+    );
+  return file;
+}
+
+/** `[fromByte, toByte)` */
+interface ByteRange {
+  readonly fromByte: number;
+  readonly toByte: number;
+}
+
+/**
+ * The one range that a header asks for, as far as the object reaches; undefined: all of it, for what is no range of bytes
+ * is to be passed over. Throws WebError 416 where nothing of it is there, and for more than one range.
+ */
+export function rangeOf(header: string | undefined, sizeBytes: number): ByteRange | undefined {
+  if (header === undefined) return undefined;
+  const ranges = /^bytes=(.+)$/i.exec(header.trim())?.[1]?.split(',') ?? [];
+  const match = /^\s*(\d{0,15})-(\d{0,15})\s*$/.exec(ranges[0] ?? '');
+  if (match === null || (match[1] === '' && match[2] === '')) return undefined;
+  if (ranges.length > 1) throw notSatisfiable('one range at a time');
+  const [first, last] = [match[1]!, match[2]!];
+  if (first === '') {
+    if (Number(last) === 0 || sizeBytes === 0) throw notSatisfiable(`the object has ${sizeBytes} bytes`);
+    return { fromByte: Math.max(0, sizeBytes - Number(last)), toByte: sizeBytes };
+  }
+  const fromByte = Number(first);
+  if (last !== '' && Number(last) < fromByte) return undefined;
+  if (fromByte >= sizeBytes) throw notSatisfiable(`the object has ${sizeBytes} bytes`);
+  return { fromByte, toByte: last === '' ? sizeBytes : Math.min(sizeBytes, Number(last) + 1) };
+}
+
+function notSatisfiable(why: string): WebError {
+  return new WebError(416, 'range-not-satisfiable', `the range cannot be answered: ${why}`);
+}
+
+/** Is a version among those of an If-Match or If-None-Match? Weak ones never are. */
+function isAmong(header: string, etag: string): boolean {
+  return header.trim() === '*' || header.split(',').some((one) => one.trim() === etag);
+}
+
+/** GET and HEAD. */
+export async function sendObject(
+  store: ReadStore,
+  day: VesselDay,
+  request: FastifyRequest<{ Querystring: { readonly version?: unknown } }>,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { version } = request.query;
+  const file = await findFile(store, day, version === undefined ? undefined : String(version));
+  const { etag, sizeBytes } = file;
+  const ifMatch = request.headers['if-match'];
+  if (ifMatch !== undefined && !isAmong(ifMatch, etag)) throw replaced(day);
+  reply.header('etag', etag).header('accept-ranges', 'bytes').header('cache-control', 'no-store');
+  const ifRange = request.headers['if-range'];
+  const isRanged = ifRange === undefined || ifRange === etag;
+  let range: ByteRange | undefined;
+  try {
+    range = rangeOf(isRanged ? request.headers.range : undefined, sizeBytes);
+  } catch (error) {
+    reply.header('content-range', `bytes */${sizeBytes}`);
+    throw error;
+  }
+  const { fromByte, toByte } = range ?? { fromByte: 0, toByte: sizeBytes };
+  const chunks = readChunks(store, day, file, { fromByte, toByte });
+  // The first one before anything is said: what goes wrong mostly is told as an error.
+  const first = request.method === 'HEAD' || fromByte === toByte ? undefined : (await chunks.next()).value;
+  if (range !== undefined)
+    reply.code(206).header('content-range', `bytes ${fromByte}-${toByte - 1}/${sizeBytes}`);
+  reply
+    .header('content-length', toByte - fromByte)
+    .header('content-disposition', `attachment; filename="${day.job}-${day.vessel}-${day.date}.parquet"`)
+    .type('application/vnd.apache.parquet');
+  if (first === undefined) return reply.send();
+  if (first.length === toByte - fromByte) return reply.send(first);
+  return reply.send(Readable.from(withFirst(first, chunks), { objectMode: false }));
+}
+
+async function* withFirst(first: Buffer, rest: AsyncGenerator<Buffer, undefined>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* rest;
+}
+
+/** Throws WebError 412 `replaced` when the object is not that version any more: nothing of another is handed out. */
+async function* readChunks(
+  store: ReadStore,
+  day: VesselDay,
+  { key, etag }: DayFile,
+  { fromByte, toByte }: ByteRange,
+): AsyncGenerator<Buffer, undefined> {
+  for (let at = fromByte; at < toByte; at += CHUNK_BYTES) {
+    const until = Math.min(toByte, at + CHUNK_BYTES);
+    const bytes = await store.getRange(key, at, until);
+    // It was that version before and is it after: so it was meanwhile.
+    const after = await fileAt(store, key);
+    if (after?.etag !== etag || bytes?.length !== until - at) throw replaced(day);
+    yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+  return undefined;
+}
+
+function replaced(day: VesselDay): WebError {
+  return new WebError(412, 'replaced', `${formatVesselDay(day)} was published again meanwhile: load it anew`);
+}

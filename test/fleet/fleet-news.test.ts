@@ -1,0 +1,175 @@
+/** What a process tells of itself, and when. */
+import { expect, test } from 'vitest';
+import { createBackfillRate } from '../../src/fleet/backfill-rate.ts';
+import type { FleetNews } from '../../src/fleet/fleet-news.ts';
+import { createFleetNews } from '../../src/fleet/fleet-news.ts';
+import { silentLog } from '../../src/model/index.ts';
+import type { FleetReport } from '../../src/redis/fleet-facts.ts';
+import type { ManualClock } from '../helpers/manual-clock.ts';
+import { createManualClock } from '../helpers/manual-clock.ts';
+
+const DAY = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05', kind: 'nightly' } as const;
+const SELF = { role: 'worker', host: 'north', pid: 7, version: '1.2.3', atOnce: 4 } as const;
+
+interface Bench {
+  readonly clock: ManualClock;
+  readonly news: FleetNews;
+  readonly sent: FleetReport[];
+  /** Reports fail as long as it is set. */
+  away: boolean;
+  stop(): Promise<void>;
+}
+
+function start(): Bench {
+  const clock = createManualClock();
+  const sent: FleetReport[] = [];
+  const stopped = new AbortController();
+  const bench = { clock, sent, away: false } as Omit<Bench, 'news' | 'stop'> as Bench;
+  const send = async (report: FleetReport) => {
+    sent.push(structuredClone(report));
+    if (bench.away) throw new Error('Redis is away');
+  };
+  const news = createFleetNews({ reporter: { send }, clock, log: silentLog, self: SELF, active: () => 1 });
+  const ended = news.run(stopped.signal);
+  const stop = async () => {
+    stopped.abort();
+    await ended;
+  };
+  return Object.assign(bench, { news, stop });
+}
+
+test('a process with nothing to do says every ten seconds that it is there, and takes its leave', async () => {
+  const { clock, sent, stop } = start();
+  await clock.advance(60_000);
+  expect(sent).toHaveLength(7);
+  expect(sent[6]).toMatchObject({ process: { ...SELF, upMs: 60_000, active: 1, running: [] }, facts: [] });
+  await stop();
+  expect(sent.at(-1)).toMatchObject({ isLeaving: true });
+});
+
+test('while a vessel-day runs its rows, rate and step are told every two seconds', async () => {
+  const { clock, news, sent, stop } = start();
+  const day = news.begin(DAY);
+  const last = () => sent.at(-1)!.process.running[0];
+  await clock.advance(2_000);
+  const begun = { ...DAY, rows: null, rowsKnown: null, rowsPerSecond: null };
+  expect(last()).toEqual({ ...begun, forMs: 2_000, step: 'claiming' });
+  day.onStep('claimed');
+  await clock.advance(2_000);
+  expect(last()).toMatchObject({ step: 'counting' });
+  day.onStep('counted');
+  for (let rows = 100; rows <= 1_000; rows += 100) {
+    day.onProgress({ rows, rowsKnown: 1_000 });
+    await clock.advance(2_000);
+  }
+  expect(last()).toMatchObject({ rows: 1_000, rowsKnown: 1_000, rowsPerSecond: 50, step: 'fetching' });
+  day.onStep('part-uploaded');
+  day.onStep('fetched');
+  await clock.advance(2_000);
+  expect(last()).toMatchObject({ step: 'proving', rowsPerSecond: null });
+  day.onWaiting();
+  await clock.advance(2_000);
+  expect(last()).toMatchObject({ step: 'committing' });
+  const before = sent.length;
+  day.end();
+  await clock.advance(2_000);
+  expect(last()).toBeUndefined();
+  await clock.advance(7_000);
+  expect(sent.length).toBe(before + 1);
+  await stop();
+});
+
+test('requests that could not be told are told once Redis is back, with the same counts first', async () => {
+  const bench = start();
+  const { clock, news, sent, stop } = bench;
+  await clock.advance(2_000);
+  bench.away = true;
+  for (const status of [200, 429, 503, undefined])
+    news.onRequest({ ...(status !== undefined && { status }), retry: status === 503 ? 1 : 0 });
+  await clock.advance(10_000);
+  const counts = { requests: 4, limited: 1, retries: 1, errors: 2 };
+  expect(sent.at(-1)!.counts).toEqual(counts);
+  news.onRequest({ status: 200, retry: 0 });
+  bench.away = false;
+  await clock.advance(2_000);
+  // The report that failed may have come: what is new goes with the next.
+  expect(sent.at(-1)!.counts).toEqual(counts);
+  await clock.advance(10_000);
+  expect(sent.at(-1)!.counts).toEqual({ requests: 1, limited: 0, retries: 0, errors: 0 });
+  await clock.advance(10_000);
+  expect(sent.at(-1)!.counts).toBeUndefined();
+  await stop();
+});
+
+test('what the scheduler that plans learned is told at once and again and again, and by another no more', async () => {
+  const bench = start();
+  const { clock, news, sent, stop } = bench;
+  news.onLead(true);
+  news.onLooked('measurements');
+  news.onPlanned('measurements', 3, '2026-01-05');
+  news.onFailed('measurements', 4, 1);
+  news.onLookedBack('measurements', { changed: 2 }, { from: '2026-01-01', to: '2026-01-06' });
+  const progress = { due: 10, done: 0, failed: 0, queued: 5, left: 5, finished: false, troubles: [] };
+  news.onBackfill('b-1', progress);
+  await clock.advance(2_000);
+  const lookedMs = clock.nowMs() - 2_000;
+  const planned = { lookedMs, missing: 3, oldestMissing: '2026-01-05', failed: 4, refused: 1 };
+  expect(sent.at(-1)!.process.leads).toBe(true);
+  expect(sent.at(-1)!.facts.map(({ kind, of, value }) => [kind, of, value])).toEqual([
+    ['planned', 'measurements', planned],
+    [
+      'look-back',
+      'measurements',
+      { endedMs: lookedMs, from: '2026-01-01', to: '2026-01-06', found: { changed: 2 } },
+    ],
+    [
+      'backfill',
+      'b-1',
+      { due: 10, done: 0, failed: 0, queued: 5, vesselDaysPerHour: null, secondsLeft: null },
+    ],
+  ]);
+  await clock.advance(10_000);
+  expect(sent.at(-1)!.facts).toEqual([]);
+  await clock.advance(30_000);
+  expect(sent.filter(({ facts }) => facts.length === 3)).toHaveLength(2);
+  news.onBackfillEnded('b-1');
+  bench.away = true;
+  await clock.advance(4_000);
+  bench.away = false;
+  await clock.advance(2_000);
+  expect(sent.at(-1)!.dropped).toEqual([{ kind: 'backfill', of: 'b-1' }]);
+  news.onLead(false);
+  await clock.advance(60_000);
+  expect(sent.at(-1)).toMatchObject({ facts: [], dropped: [], process: { leads: false } });
+  await stop();
+});
+
+test('a process that stops does not wait for a Redis that does not answer', async () => {
+  const clock = createManualClock();
+  const send = () => new Promise<void>(() => {});
+  const stopped = AbortSignal.abort();
+  const news = createFleetNews({ reporter: { send }, clock, log: silentLog, self: SELF, active: () => 0 });
+  const ended = news.run(stopped);
+  await clock.advance(500);
+  await ended;
+});
+
+test('the rate of a backfill is that of the last hour, and begins anew after a pause', () => {
+  const rate = createBackfillRate();
+  const minute = 60_000;
+  rate.add(0, 100);
+  expect(rate.perHour).toBeUndefined();
+  rate.add(minute / 2, 150);
+  expect(rate.perHour).toBeUndefined();
+  rate.add(minute, 200);
+  expect(rate.perHour).toBe(6_000);
+  for (let at = 2; at <= 120; at++) rate.add(at * minute, 200 + at);
+  expect(rate.perHour).toBeCloseTo(60, 0);
+  rate.add(200 * minute, 900);
+  expect(rate.perHour).toBeUndefined();
+  rate.add(202 * minute, 902);
+  expect(rate.perHour).toBe(60);
+  // Receipts went.
+  rate.add(203 * minute, 10);
+  expect(rate.perHour).toBeUndefined();
+});

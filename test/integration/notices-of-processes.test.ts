@@ -1,0 +1,176 @@
+/** Processes that die, stop, or own a vessel-day, for real: people are told once where something is wrong, and else not at all. */
+import type { ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { VesselDay } from '../../src/model/index.ts';
+import { systemClock } from '../../src/model/index.ts';
+import { noteOf, receiptOf } from '../helpers/lake.ts';
+import { redisForTests } from '../helpers/redis.ts';
+import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
+import { FEW_SERIES, mustExport, newLake, startProgram, startTestService, VESSEL } from '../helpers/run.ts';
+import type { FleetChildPlan } from './fleet-child.ts';
+import type { NoticeBench } from './notice-bench.ts';
+import { idle, openNoticeBench } from './notice-bench.ts';
+
+const redis = await redisForTests();
+const prefix = redis?.newPrefix() ?? '';
+const JOB: JobFile = {
+  ...FEW_SERIES,
+  since: '2026-01-06',
+  schedule: { cron: '15 6 * * *', settle: '6h' },
+};
+const START_MS = Date.parse('2026-01-08T06:30:00Z');
+const NIGHT: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-07' };
+const MINUTE_MS = 60_000;
+
+describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, () => {
+  let base: TestLake;
+  let service: TestService;
+  let bench: NoticeBench;
+  const children = new Set<ChildProcess>();
+
+  beforeAll(async () => {
+    base = await newLake();
+    service = await startTestService({ readingsPerDay: 1_000 });
+    const clock = { ...systemClock, nowMs: () => Date.parse('2026-01-07T07:00:00Z') };
+    const args = { from: '2026-01-06', to: '2026-01-07' };
+    await mustExport({ service, lakeUrl: base.url, jobs: { measurements: JOB }, args, overrides: { clock } });
+  });
+  afterAll(async () => {
+    await service.close();
+    await base[Symbol.asyncDispose]();
+    await redis!.stop();
+  });
+  beforeEach(async () => {
+    bench = await openNoticeBench({
+      ...{ service, lakeDir: base.dir, job: JOB, redis: redis!, prefix, startMs: START_MS },
+    });
+  });
+  afterEach(async () => {
+    service.faults = undefined;
+    for (const child of children) child.kill('SIGKILL');
+    children.clear();
+    await bench[Symbol.asyncDispose]();
+  });
+
+  const poll = <T>(look: () => T | Promise<T>) => expect.poll(look, { timeout: 120_000 });
+  const published = () => poll(() => receiptOf(bench.lake.dir, NIGHT)).toBeDefined();
+
+  /** In a process of its own. */
+  function startProcess(plan: FleetChildPlan) {
+    const env = { ...bench.env, HTTP_PORT: '0', LOG_LEVEL: 'info', FLEET_CHILD: JSON.stringify(plan) };
+    const started = startProgram([process.execPath, join(import.meta.dirname, 'fleet-child.ts')], env);
+    children.add(started.process);
+    return started;
+  }
+  const startWorker = () => startProcess({ command: 'worker', lockMs: 500 });
+
+  /** The service falls silent in the middle of a day. Resolves when somebody waits for it there. */
+  function stallNext(): Promise<void> {
+    return new Promise((resolve) => {
+      service.faults = ({ family }) => {
+        if (family !== 'measurements') return undefined;
+        resolve();
+        return { kind: 'stall', at: 'headers' };
+      };
+    });
+  }
+
+  /** Later looks, a restart, another leader: nothing more is told. */
+  async function expectSilence(): Promise<void> {
+    for (const ms of [MINUTE_MS, 6 * MINUTE_MS]) {
+      bench.advance(ms);
+      expect(await bench.look()).toEqual([]);
+    }
+    await bench.restart();
+    expect(await bench.look()).toEqual([]);
+  }
+
+  test('nothing of a worker that is killed, whose vessel-day another one goes on with', async () => {
+    await bench.look();
+    const stalled = stallNext();
+    const first = startWorker();
+    await stalled;
+    first.process.kill('SIGKILL');
+    expect((await first.ended).signal).toBe('SIGKILL');
+    service.faults = undefined;
+    startWorker();
+    await published();
+    await expectSilence();
+  });
+
+  test('of a vessel-day with which three workers were killed, until the next firing', async () => {
+    await bench.look();
+    for (let killed = 0; killed < 3; killed++) {
+      const stalled = stallNext();
+      const worker = startWorker();
+      await stalled;
+      worker.process.kill('SIGKILL');
+      expect((await worker.ended).signal).toBe('SIGKILL');
+      bench.advance(MINUTE_MS);
+      expect(await bench.look()).toEqual([]);
+    }
+    service.faults = undefined;
+    startWorker();
+    await poll(() => noteOf(bench.lake.dir, NIGHT)).toMatchObject({ state: 'failed', code: 'workers-died' });
+    await poll(() => bench.fleet.queue.deadLetters()).toHaveLength(1);
+    bench.advance(MINUTE_MS);
+    expect(await bench.look()).toEqual(['begun failed/measurements']);
+    await expectSilence();
+    bench.advance(Date.parse('2026-01-09T06:20:00Z') - bench.nowMs());
+    await bench.look();
+    await published();
+    await idle(bench);
+    await poll(() => noteOf(bench.lake.dir, NIGHT)).toBeUndefined();
+    bench.advance(6 * MINUTE_MS);
+    expect(await bench.look()).toEqual(['over failed/measurements']);
+    await expectSilence();
+  });
+
+  test('nothing of a worker that gets SIGTERM and hands its vessel-day back', async () => {
+    await bench.look();
+    const stalled = stallNext();
+    const first = startWorker();
+    await stalled;
+    first.process.kill('SIGTERM');
+    expect((await first.ended).code).toBe(0);
+    expect((await bench.depth()).waiting).toBe(1);
+    expect(await bench.look()).toEqual([]);
+    service.faults = undefined;
+    startWorker();
+    await published();
+    await expectSilence();
+  });
+
+  test('of a vessel-day that another live process owns only where the night is not whole by noon', async () => {
+    const stalled = stallNext();
+    const owner = startProcess({
+      command: 'run',
+      range: { from: NIGHT.date, to: '2026-01-08' },
+      // Its heart beats by the clock of the test, and it has more patience than a day.
+      aheadMs: bench.nowMs() - Date.now(),
+      ...{ headersTimeoutMs: 2_000, maxAttempts: 10_000 },
+    });
+    await stalled;
+    const stop = bench.work();
+    await bench.look();
+    await poll(() => bench.said('waiting')).toBeGreaterThan(0);
+    await stop();
+    bench.advance(5 * 3_600_000);
+    await bench.look();
+    bench.advance(33 * MINUTE_MS);
+    await bench.look();
+    bench.advance(3 * MINUTE_MS);
+    expect(await bench.look()).toEqual(['begun night/measurements']);
+    await expectSilence();
+    expect(owner.process.exitCode).toBeNull();
+    service.faults = undefined;
+    expect((await owner.ended).code).toBe(0);
+    bench.work();
+    await published();
+    await poll(async () => (await bench.depth()).waiting).toBe(0);
+    bench.advance(6 * MINUTE_MS);
+    expect(await bench.look()).toEqual(['over night/measurements']);
+    await expectSilence();
+  });
+});

@@ -1,0 +1,57 @@
+/** The page as it is served, with somebody who may act. */
+import type { Fleet } from '../../src/fleet/fleet.ts';
+import { createLog } from '../../src/log.ts';
+import type { Clock, Job } from '../../src/model/index.ts';
+import { systemClock } from '../../src/model/index.ts';
+import type { ObjectStore } from '../../src/store/store.ts';
+import type { ServedPage } from '../helpers/web.ts';
+import { ACT_HEADERS, servePage, signIn } from '../helpers/web.ts';
+
+export const READ_PASSWORD = 'a password to look';
+export const ACT_PASSWORD = 'a password to act!';
+
+export interface ActsPage extends ServedPage {
+  /** The status, and the message or what stands in its place. */
+  act(body: unknown): Promise<{ status: number; code: string; message: string }>;
+  /** Lines of the log about acts. */
+  readonly lines: readonly Readonly<Record<string, unknown>>[];
+  /** Of somebody who may act. */
+  readonly cookie: string;
+}
+
+interface ActsOptions {
+  readonly store: ObjectStore;
+  readonly jobs: readonly Job[];
+  readonly clock?: Clock;
+  readonly fleet?: Fleet;
+  readonly onLine?: (line: string) => void;
+}
+
+export async function openActs(options: ActsOptions): Promise<ActsPage> {
+  const { store, jobs, clock = systemClock, fleet, onLine = () => {} } = options;
+  const all: Record<string, unknown>[] = [];
+  const write = (line: string) => {
+    all.push(JSON.parse(line));
+    onLine(line);
+  };
+  const log = createLog({ level: 'debug', readable: false, write });
+  const ports = { store, jobs, clock, log, ...(fleet && { fleet }) };
+  const page = await servePage(ports, { readPassword: READ_PASSWORD, actPassword: ACT_PASSWORD });
+  const cookie = await signIn(page.url, ACT_PASSWORD, 'Nora');
+  return {
+    ...page,
+    cookie,
+    get lines() {
+      return all.filter(({ msg }) => msg === 'act');
+    },
+    async act(body) {
+      const headers = { ...ACT_HEADERS, cookie };
+      const answer = await fetch(`${page.url}/api/acts`, {
+        ...{ method: 'POST', headers, body: JSON.stringify(body) },
+      });
+      const json = (await answer.json()) as { message?: string; error?: { code: string; message: string } };
+      const { code = '', message = '' } = json.error ?? (json as { code?: string; message?: string });
+      return { status: answer.status, code, message };
+    },
+  };
+}

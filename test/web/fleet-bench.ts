@@ -1,0 +1,177 @@
+/** A fleet for tests of its page: a service, a lake, and processes that report, each on connections of its own. */
+import { rm } from 'node:fs/promises';
+import type { AppOverrides } from '../../src/app.ts';
+import type { Config } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import type { Fleet } from '../../src/fleet/fleet.ts';
+import { openFleet } from '../../src/fleet/fleet.ts';
+import type { FleetNews } from '../../src/fleet/fleet-news.ts';
+import { createFleetNews } from '../../src/fleet/fleet-news.ts';
+import { startWork } from '../../src/fleet/work.ts';
+import { silentLog } from '../../src/model/index.ts';
+import { createMetrics } from '../../src/monitoring/metrics.ts';
+import type { VesselDayWorker } from '../../src/queue/vessel-day-worker.ts';
+import { createFleetReporter } from '../../src/redis/fleet-facts.ts';
+import type { ProcessFacts } from '../../src/redis/fleet-shapes.ts';
+import type { WebPorts } from '../../src/web/ports.ts';
+import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
+import { exportEnv, newLake, startTestService, VESSEL, writeJobs } from '../helpers/run.ts';
+
+/** Many small time slices, so that rows come bit by bit. */
+export const FLEET_OVERRIDES: AppOverrides = {
+  encoderThreads: 0,
+  sliceTargetRows: 300,
+  clientLimits: { headersTimeoutMs: 1_500, retry: { baseDelayMs: 2, maxDelayMs: 20, maxAttempts: 1_000 } },
+};
+
+export interface TellingProcess extends AsyncDisposable {
+  readonly news: FleetNews;
+}
+
+export interface TestFleetWorker {
+  readonly worker: VesselDayWorker;
+  stop(): Promise<void>;
+}
+
+export interface TestFleet extends AsyncDisposable {
+  readonly service: TestService;
+  readonly lake: TestLake;
+  readonly config: Config;
+  /** Of commands. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Of the process that serves the page. */
+  readonly fleet: Fleet;
+  readonly ports: WebPorts;
+  /** So many requests for measurements more are answered, and none after them until `release` is called. */
+  holdAfter(requests: number): void;
+  release(): void;
+  /** A worker of its own connections that works and tells. */
+  startWorker(): Promise<TestFleetWorker>;
+  /** A process that only tells; with its own clock of Redis nobody is needed. */
+  startTelling(role: ProcessFacts['role'], pid?: number): Promise<TellingProcess>;
+}
+
+interface TestFleetOptions {
+  readonly redisUrl: string;
+  readonly prefix: string;
+  readonly service?: TestServiceOptions;
+  readonly jobs?: Readonly<Record<string, JobFile>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export async function openTestFleet(options: TestFleetOptions): Promise<TestFleet> {
+  const service = await startTestService({ readingsPerDay: 20_000, ...options.service });
+  const lake = await newLake();
+  const jobsDir = await writeJobs(options.jobs ?? { measurements: MEASUREMENTS });
+  const env = {
+    ...exportEnv(service, lake.url, jobsDir),
+    REDIS_URL: options.redisUrl,
+    REDIS_PREFIX: options.prefix,
+    WORKER_CONCURRENCY: '2',
+    ...options.env,
+  };
+  const config = loadConfig(env);
+  const fleet = await openFleet(config, {}, silentLog, FLEET_OVERRIDES);
+  const { app } = fleet;
+  const { clock, log, self, apiVersion, version } = app.ports;
+  const closers: (() => Promise<void>)[] = [];
+  let toAnswer = Number.POSITIVE_INFINITY;
+  service.faults = ({ family }) => {
+    if (family !== 'measurements' || toAnswer-- > 0) return undefined;
+    toAnswer = 0;
+    return { kind: 'stall', at: 'headers' };
+  };
+
+  async function tell(
+    of: Fleet,
+    self: Pick<ProcessFacts, 'role' | 'atOnce' | 'pid'>,
+    active: () => number | null,
+  ) {
+    const news = createFleetNews({
+      reporter: createFleetReporter(of),
+      clock,
+      log: silentLog,
+      self: { host: 'north', version, ...self },
+      active,
+    });
+    const stopped = new AbortController();
+    const ended = news.run(stopped.signal);
+    const stop = async () => {
+      stopped.abort();
+      await ended;
+    };
+    return { news, stop };
+  }
+
+  return {
+    service,
+    lake,
+    config,
+    env,
+    fleet,
+    ports: {
+      ...{ store: app.store, jobs: config.jobs, layout: 'plain', clock, log, self, apiVersion, version },
+      fleet,
+    },
+    holdAfter: (requests) => {
+      toAnswer = requests;
+    },
+    release: () => {
+      toAnswer = Number.POSITIVE_INFINITY;
+    },
+    async startWorker() {
+      let news: FleetNews | undefined;
+      const onRequest: AppOverrides['onRequest'] = (report) => news?.onRequest(report);
+      const of = await openFleet(config, {}, silentLog, { ...FLEET_OVERRIDES, onRequest });
+      const metrics = createMetrics({
+        concurrencyLimit: () => 1,
+        depth: async () => ({}),
+        active: () => 0,
+        oldestVesselDayMs: () => 0,
+        oldestRequestMs: () => 0,
+        isHeld: async () => false,
+      });
+      const atOnce = config.settings.WORKER_CONCURRENCY;
+      let worker: VesselDayWorker | undefined;
+      const telling = await tell(of, { role: 'worker', atOnce, pid: 7 }, () => worker?.active ?? 0);
+      news = telling.news;
+      ({ worker } = startWork(config, of, silentLog, metrics, {}, news));
+      const stop = async () => {
+        closers.splice(closers.indexOf(stop), 1);
+        await worker?.stop();
+        await telling.stop();
+        await of.close();
+      };
+      closers.push(stop);
+      return { worker, stop };
+    },
+    async startTelling(role, pid = 8) {
+      const of = await openFleet(config, {}, silentLog, FLEET_OVERRIDES);
+      const isWorker = role === 'worker';
+      const { news, stop } = await tell(of, { role, pid, atOnce: isWorker ? 2 : null }, () =>
+        isWorker ? 0 : null,
+      );
+      const close = async () => {
+        closers.splice(closers.indexOf(close), 1);
+        await stop();
+        await of.close();
+      };
+      closers.push(close);
+      return { news, [Symbol.asyncDispose]: close };
+    },
+    async [Symbol.asyncDispose]() {
+      for (const close of [...closers]) await close();
+      await fleet.close();
+      await service.close();
+      await lake[Symbol.asyncDispose]();
+      await rm(jobsDir, { recursive: true, force: true });
+    },
+  };
+}
+
+const MEASUREMENTS: JobFile = {
+  dataset: 'measurements',
+  vessels: [VESSEL],
+  select: ['flat/{vessel}/S*'],
+  schedule: { cron: '15 6 * * *', timezone: 'UTC', settle: '6h' },
+};

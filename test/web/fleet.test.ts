@@ -1,0 +1,387 @@
+/** What the page is told of the fleet: by processes that really work, of a Redis that may be away or full of anything. */
+import type { FastifyInstance } from 'fastify';
+import fastify from 'fastify';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { scheduleCommand } from '../../src/commands/schedule.ts';
+import { workerCommand } from '../../src/commands/worker.ts';
+import type { Backfill } from '../../src/fleet/backfills.ts';
+import { writeBackfill } from '../../src/fleet/backfills.ts';
+import { backfillKey } from '../../src/lake/keys.ts';
+import { addDays } from '../../src/model/index.ts';
+import { createQueueHold } from '../../src/queue/hold.ts';
+import { KINDS_COUNTED_AT_MOST } from '../../src/queue/queue-kinds.ts';
+import type { FleetAnswer } from '../../src/web/answers.ts';
+import { registerFleet } from '../../src/web/fleet.ts';
+import { WebError } from '../../src/web/web-error.ts';
+import { hostileNames, longName, unseenIn } from '../helpers/hostile-text.ts';
+import { canStartOwnRedis, redisForTests, startOwnRedis } from '../helpers/redis.ts';
+import { DATE, VESSEL } from '../helpers/run.ts';
+import type { TestFleet } from './fleet-bench.ts';
+import { FLEET_OVERRIDES, openTestFleet } from './fleet-bench.ts';
+
+const server = await redisForTests();
+const isOwnPossible = canStartOwnRedis();
+afterAll(() => server?.stop());
+const DAY = { job: 'measurements', vessel: VESSEL, date: DATE, kind: 'nightly' } as const;
+const BACKFILL: Backfill = {
+  ...{ backfillVersion: 1, id: 'b-1', job: 'measurements', from: '2026-01-01', to: '2026-02-01' },
+  ...{ vessels: [], allowShrink: false, paused: false, createdAt: '2026-02-01T00:00:00.000Z' },
+};
+
+async function serve({ ports }: Pick<TestFleet, 'ports'>): Promise<FastifyInstance> {
+  const api = fastify();
+  api.setErrorHandler(async (error, _request, reply) => {
+    const isOurs = error instanceof WebError;
+    return reply
+      .code(isOurs ? error.status : 500)
+      .send({ error: { code: isOurs ? error.code : 'internal', message: (error as Error).message } });
+  });
+  registerFleet(api, ports);
+  await api.ready();
+  return api;
+}
+
+test('a page that is served from the lake alone says that there is no fleet', async () => {
+  const api = await serve({ ports: {} as TestFleet['ports'] });
+  const answer = await api.inject('/fleet');
+  expect(answer.statusCode).toBe(404);
+  expect(answer.json().error).toMatchObject({ code: 'no-fleet', message: expect.stringContaining('lake') });
+});
+
+describe.skipIf(server === undefined)('the fleet', () => {
+  let prefix: string;
+  let fleet: TestFleet;
+  let api: FastifyInstance;
+
+  beforeEach(async () => {
+    prefix = server!.newPrefix();
+    fleet = await openTestFleet({ redisUrl: server!.url, prefix });
+    api = await serve(fleet);
+  });
+  afterEach(async () => {
+    await api.close();
+    await fleet[Symbol.asyncDispose]();
+  });
+
+  const ask = async (): Promise<FleetAnswer> => {
+    const answer = await api.inject('/fleet');
+    expect(answer.statusCode, answer.body).toBe(200);
+    return answer.json();
+  };
+  /** Asks until it is so. */
+  const askUntil = async (isSo: (answer: FleetAnswer) => boolean, interval = 200): Promise<FleetAnswer> => {
+    let last: FleetAnswer | undefined;
+    await expect
+      .poll(
+        async () => {
+          last = await ask();
+          return isSo(last) || last;
+        },
+        { timeout: 90_000, interval },
+      )
+      .toBe(true);
+    return last!;
+  };
+
+  test('without processes it says what is missing, and how to start it', async () => {
+    const answer = await ask();
+    expect(answer).toMatchObject({
+      hold: null,
+      running: [],
+      processes: [],
+      backfills: [],
+      lookBacks: [],
+      limits: { concurrency: { now: 4, setting: 4, inFlight: 0 }, pace: null, holdUntilMs: null },
+      planned: [{ job: 'measurements', hasSchedule: true, missing: null, failed: null }],
+    });
+    expect(answer.queue).toEqual([
+      { kind: 'nightly', waiting: 0, delayed: 0, failed: 0 },
+      { kind: 'reconcile', waiting: 0, delayed: 0, failed: 0 },
+      { kind: 'backfill', waiting: 0, delayed: 0, failed: 0 },
+    ]);
+    expect(answer.notes).toEqual([
+      "No worker is connected: start one with 'vessel-export worker'.",
+      "No scheduler is connected, so that nothing is planned: start one with 'vessel-export schedule'.",
+    ]);
+    expect(answer.requests).toHaveLength(144);
+    expect(answer.requests[143]!.fromMs - answer.requests[0]!.fromMs).toBe(143 * 600_000);
+  });
+
+  test('a vessel-day at work is seen with rows rising to those that the source knows, and then is gone', async () => {
+    fleet.holdAfter(2);
+    await fleet.startWorker();
+    await fleet.fleet.queue.add([DAY]);
+    const first = await askUntil(({ running }) => (running[0]?.rows ?? 0) > 0);
+    const [one] = first.running;
+    expect(one).toMatchObject({ ...DAY, step: 'fetching', host: 'north', pid: 7 });
+    expect(one!.rowsKnown).toBeGreaterThan(one!.rows!);
+    expect(one!.startedMs).toBeLessThanOrEqual(first.readAtMs);
+    expect(first.limits.concurrency.inFlight).toBeGreaterThan(0);
+    expect(first.processes).toEqual([
+      {
+        ...{ role: 'worker', host: 'north', pid: 7, version: fleet.ports.version, leads: null },
+        ...{ active: 1, atOnce: 2, startedMs: expect.any(Number), seenMs: expect.any(Number) },
+      },
+    ]);
+    const second = await askUntil(({ running }) => {
+      fleet.holdAfter(1);
+      return (running[0]?.rows ?? 0) > one!.rows!;
+    }, 2_000);
+    expect(second.running[0]!.rowsKnown).toBe(one!.rowsKnown);
+    fleet.release();
+    const last = await askUntil(({ running }) => running.length === 0);
+    // Of those for a token nobody counts.
+    const asked = fleet.service.requests.filter(({ family }) => family !== 'token').length;
+    const told = ({ requests }: FleetAnswer) => requests.reduce((sum, each) => sum + each.requests, 0);
+    expect(told(await askUntil((answer) => told(answer) >= asked))).toBe(asked);
+    const receipt = await fleet.ports.store.get(`_ledger/measurements/date=${DATE}/vessel=${VESSEL}.json`);
+    expect(JSON.parse(String(receipt && Buffer.from(receipt.bytes))).rows).toBe(one!.rowsKnown);
+    expect(last.notes.join()).toContain('No scheduler');
+  });
+
+  test('a process that stops is gone at once, and a hold is told with its reason', async () => {
+    const { stop } = await fleet.startWorker();
+    await askUntil(({ processes }) => processes.length === 1);
+    await stop();
+    await askUntil(({ processes }) => processes.length === 0);
+    const hold = createQueueHold(fleet.fleet.redis, fleet.fleet.queue.bull);
+    const fault = {
+      code: 'credentials-refused',
+      message: 'refused by the service',
+      host: 'north',
+      sinceMs: 5,
+    };
+    await hold.place(fault);
+    expect((await askUntil((answer) => answer.hold !== null)).hold).toEqual(fault);
+    await hold.lift();
+    await askUntil((answer) => answer.hold === null);
+    await fleet.fleet.queue.bull.pause();
+    expect((await askUntil(({ notes }) => notes.length === 3)).notes.join()).toContain('paused by hand');
+  });
+
+  test('what the scheduler that plans learned is told by any other process', async () => {
+    await using scheduler = await fleet.startTelling('scheduler');
+    const { news } = scheduler;
+    await writeBackfill(fleet.ports.store, BACKFILL);
+    news.onLead(true);
+    news.onPlanned('measurements', 12, '2026-01-03');
+    news.onFailed('measurements', 2, 1);
+    news.onLookedBack(
+      'measurements',
+      { changed: 3, unchanged: 11 },
+      { from: '2026-01-01', to: '2026-01-15' },
+    );
+    news.onBackfill('b-1', {
+      due: 31,
+      done: 9,
+      failed: 2,
+      queued: 5,
+      left: 15,
+      finished: false,
+      troubles: [],
+    });
+    const answer = await askUntil(({ backfills }) => backfills[0]?.done === 9);
+    expect(answer.processes).toMatchObject([{ role: 'scheduler', leads: true, active: null, atOnce: null }]);
+    expect(answer.planned).toEqual([
+      {
+        ...{ job: 'measurements', hasSchedule: true, missing: 12, oldestMissing: '2026-01-03' },
+        ...{ failed: 2, refused: 1, lookedMs: expect.any(Number) },
+      },
+    ]);
+    expect(answer.lookBacks).toMatchObject([
+      { job: 'measurements', from: '2026-01-01', found: { changed: 3 } },
+    ]);
+    const told = { id: 'b-1', due: 31, done: 9, failed: 2, queued: 5, paused: false };
+    expect(answer.backfills).toMatchObject([{ ...told, vesselDaysPerHour: null, secondsLeft: null }]);
+    await writeBackfill(fleet.ports.store, { ...BACKFILL, paused: true });
+    const paused = await askUntil(({ backfills }) => backfills[0]?.paused === true);
+    expect(paused.backfills).toMatchObject([{ id: 'b-1', done: 9, queued: null, vesselDaysPerHour: null }]);
+  });
+
+  test('a backfill that cannot be read is told, and the others are', async () => {
+    await writeBackfill(fleet.ports.store, BACKFILL);
+    await fleet.ports.store.put(backfillKey('b-2'), Buffer.from('{"backfillVersion":2}'));
+    const answer = await ask();
+    expect(answer.backfills.map(({ id }) => id)).toEqual(['b-1']);
+    expect(answer.notes[0]).toMatch(/^A backfill cannot be read.*b-2/);
+  });
+
+  test('the queue is counted by kind, and no further than a bound, whatever stands in it', async () => {
+    const { queue } = fleet.fleet;
+    const days = (kind: 'nightly' | 'reconcile' | 'backfill', count: number, year: number) =>
+      Array.from({ length: count }, (_, n) => ({
+        ...DAY,
+        kind,
+        date: new Date(Date.UTC(year, 0, 1 + n)).toISOString().slice(0, 10),
+      }));
+    await queue.add([
+      ...days('nightly', 3, 2020),
+      ...days('reconcile', 2, 2021),
+      ...days('backfill', 5, 2022),
+    ]);
+    const { bull } = queue;
+    const delayed = days('backfill', KINDS_COUNTED_AT_MOST + 7, 2010);
+    await bull.addBulk(delayed.map((data) => ({ name: data.kind, data, opts: { delay: 3_600_000 } })));
+    const raw = fleet.fleet.connection.client;
+    await raw.zadd(bull.toKey('failed'), 1, 'gone', 2, hostileNames.all, 3, 'of-another-type', 4, 'long');
+    await raw.set(bull.toKey('of-another-type'), 'x');
+    await raw.hset(bull.toKey('long'), 'name', longName);
+    const answer = await ask();
+    expect(answer.queue).toEqual([
+      { kind: 'nightly', waiting: 3, delayed: 0, failed: 0 },
+      { kind: 'reconcile', waiting: 2, delayed: 0, failed: 0 },
+      { kind: 'backfill', waiting: 5, delayed: KINDS_COUNTED_AT_MOST, failed: 0 },
+      { kind: 'other', waiting: 0, delayed: 7, failed: 4 },
+    ]);
+    expect(answer.notes.join()).toContain(`The kinds of ${KINDS_COUNTED_AT_MOST} delayed`);
+  });
+
+  test('whatever stands in the keys of the fleet, the answer is whole, and shows none of it', async () => {
+    const raw = fleet.fleet.connection.client;
+    const evil = `<script>alert(1)</script>${hostileNames.all}`;
+    await writeBackfill(fleet.ports.store, BACKFILL);
+    const report = {
+      ...{ role: 'worker', host: evil, pid: 1, version: evil, upMs: 1, active: 1, atOnce: 1, leads: null },
+      running: [{ ...DAY, forMs: 1, rows: 1, rowsKnown: 1, rowsPerSecond: 1, step: evil }],
+    };
+    const [seconds] = await raw.time();
+    await raw.zadd(`${prefix}:fleet:seen`, Number(seconds) * 1_000, 'a', Number(seconds) * 1_000, 'b');
+    await raw.hset(`${prefix}:fleet:reports`, {
+      a: JSON.stringify(report),
+      b: JSON.stringify({ ...report, running: [] }),
+    });
+    await raw.hset(`${prefix}:fleet:facts`, {
+      'planned/measurements': `1 ${JSON.stringify({ missing: evil })}`,
+      'look-back/measurements': `1 ${JSON.stringify({ endedMs: 1, from: DATE, to: DATE, found: { [evil]: 1 } })}`,
+      'backfill/b-1': `1 ${longName}`,
+    });
+    await raw.set(`${prefix}:fleet:requests`, longName);
+    await raw.set(fleet.fleet.queue.bull.toKey('hold'), JSON.stringify({ code: evil, message: evil }));
+    const { body } = await api.inject('/fleet');
+    const answer = JSON.parse(body) as FleetAnswer;
+    expect(answer.hold).toMatchObject({ code: 'unknown', message: 'its marker cannot be read' });
+    expect(answer.running).toEqual([]);
+    // A host may be called so; who shows it sets it as text.
+    expect(answer.processes).toHaveLength(1);
+    expect(unseenIn(JSON.parse(JSON.stringify(answer.processes[0]!.host)))).toEqual([]);
+    expect(answer.lookBacks).toEqual([]);
+    expect(answer.planned[0]).toMatchObject({ missing: null });
+    expect(answer.backfills[0]).toMatchObject({ done: null });
+    expect(answer.requests.every(({ requests }) => requests === 0)).toBe(true);
+    expect(body.length).toBeLessThan(30_000);
+    const { clientId, clientSecret } = fleet.service;
+    for (const secret of [clientId, clientSecret, server!.url]) expect(body).not.toContain(secret);
+  });
+
+  test('many who ask at once are one look', async () => {
+    const raw = fleet.fleet.connection.client;
+    const commands = async () =>
+      Number(/cmdstat_evalsha:calls=(\d+)/.exec(await raw.info('commandstats'))?.[1] ?? 0);
+    await ask();
+    const before = await commands();
+    const answers = await Promise.all(Array.from({ length: 50 }, ask));
+    expect(new Set(answers.map(({ readAtMs }) => readAtMs)).size).toBeLessThan(10);
+    // Others use this Redis too.
+    expect((await commands()) - before).toBeLessThan(50);
+  });
+});
+
+test.skipIf(server === undefined)(
+  'the commands schedule and worker tell what they do',
+  async () => {
+    const today = new Date().toISOString().slice(0, 10);
+    const everyMinute = { cron: '* * * * *', timezone: 'UTC' };
+    const job = {
+      ...{
+        dataset: 'measurements',
+        vessels: [VESSEL],
+        select: ['flat/{vessel}/S*'],
+        since: addDays(today, -2),
+      },
+      ...{ schedule: { ...everyMinute, settle: '1m' }, reconcile: { ...everyMinute, lookback: '2d' } },
+    };
+    const options = { redisUrl: server!.url, prefix: server!.newPrefix(), jobs: { measurements: job } };
+    await using fleet = await openTestFleet({ ...options, env: { HTTP_PORT: '0' } });
+    const api = await serve(fleet);
+    const until = async (isSo: (answer: FleetAnswer) => boolean) => {
+      const look = async () => {
+        const answer: FleetAnswer = (await api.inject('/fleet')).json();
+        return isSo(answer) || { ...answer, requests: [] };
+      };
+      await expect.poll(look, { timeout: 90_000, interval: 300 }).toBe(true);
+    };
+    await writeBackfill(fleet.ports.store, { ...BACKFILL, from: '2026-01-05', to: '2026-01-07' });
+    fleet.holdAfter(0);
+    const stop = new AbortController();
+    const screen = { write: () => true } as unknown as NodeJS.WriteStream;
+    const context = { env: fleet.env, stdout: screen, stderr: screen, signal: stop.signal };
+    const commands = [
+      scheduleCommand(context, {}, FLEET_OVERRIDES, 300),
+      workerCommand(context, FLEET_OVERRIDES),
+    ];
+    try {
+      await until(({ processes, running, planned, backfills }) => {
+        const [scheduler, worker] = processes;
+        return (
+          scheduler?.leads === true &&
+          worker?.role === 'worker' &&
+          worker.active === 2 &&
+          running.some(({ step }) => step === 'fetching') &&
+          (planned[0]!.missing ?? 0) > 0 &&
+          planned[0]!.failed === 0 &&
+          backfills[0]?.due === 2
+        );
+      });
+      fleet.release();
+      await until(
+        ({ planned, backfills, running, lookBacks, requests }) =>
+          // The scheduler looks once a minute at what has become of a night: its backfill is looked at each time.
+          planned[0]!.lookedMs !== null &&
+          backfills.length === 0 &&
+          running.length === 0 &&
+          lookBacks[0]?.job === 'measurements' &&
+          requests.some((step) => step.requests > 0),
+      );
+    } finally {
+      stop.abort();
+      expect(await Promise.all(commands)).toEqual([0, 0]);
+    }
+    await until(({ processes }) => processes.length === 0);
+    await api.close();
+  },
+  120_000,
+);
+
+describe.skipIf(!isOwnPossible)('a Redis that is not there', () => {
+  test('is said within two seconds, frozen or killed, and mended by its return', async () => {
+    await using redis = await startOwnRedis();
+    const fleet = await openTestFleet({ redisUrl: redis.url, prefix: 'away' });
+    const api = await serve(fleet);
+    const away = async () => {
+      const startedMs = performance.now();
+      const answer = await api.inject('/fleet');
+      expect(answer.statusCode).toBe(503);
+      expect(answer.json().error.code).toBe('redis-away');
+      expect(answer.json().error.message).toContain('nothing is lost');
+      // Two seconds, and slack for a busy machine.
+      expect(performance.now() - startedMs).toBeLessThan(5_000);
+    };
+    try {
+      expect((await api.inject('/fleet')).statusCode).toBe(200);
+      redis.freeze();
+      // What everybody was told a moment ago is still told.
+      await expect.poll(async () => (await api.inject('/fleet')).statusCode, { timeout: 60_000 }).toBe(503);
+      await away();
+      redis.thaw();
+      await expect.poll(async () => (await api.inject('/fleet')).statusCode, { timeout: 60_000 }).toBe(200);
+      await redis.kill();
+      await expect.poll(async () => (await api.inject('/fleet')).statusCode, { timeout: 60_000 }).toBe(503);
+      await away();
+      await redis.start();
+      await expect.poll(async () => (await api.inject('/fleet')).statusCode, { timeout: 60_000 }).toBe(200);
+    } finally {
+      await api.close();
+      await fleet[Symbol.asyncDispose]();
+    }
+  });
+});
