@@ -171,8 +171,9 @@ class Settings {
 
   codeOf(receipt: KeptReceipt): number {
     const last = this.#known[this.#last - 1];
-    if (last?.settingsHash !== receipt.settingsHash || last.proof !== receipt.proof)
-      this.#last = this.#find(receipt);
+    const isSame =
+      last !== undefined && last.settingsHash === receipt.settingsHash && last.proof === receipt.proof;
+    if (!isSame) this.#last = this.#find(receipt);
     return this.#last;
   }
 

@@ -343,12 +343,27 @@ describe('what is refused', () => {
 
   test('more questions than can wait', async () => {
     await using lake = await madeUpFolder({ vessels: 2, days: 40 });
-    await using map = await serve(lake.store, lake.made.nowMs);
-    const asked = Array.from({ length: 24 }, (_, n) =>
-      map.ask(`/jobs/measurements/coverage?from=${addDays(lake.made.from, n)}`),
-    );
-    const statuses = (await Promise.all(asked)).map(({ status }) => status);
-    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+    const store: ObjectStore = {
+      ...lake.store,
+      async *list(prefix) {
+        await gate;
+        yield* lake.store.list(prefix);
+      },
+    };
+    await using map = await serve(store, lake.made.nowMs);
+    const { promise: refused, resolve } = Promise.withResolvers<void>();
+    const statuses: number[] = [];
+    const asking = Array.from({ length: 24 }, async (_, n) => {
+      const { status } = await map.ask(`/jobs/measurements/coverage?from=${addDays(lake.made.from, n)}`);
+      if (statuses.push(status) === 8) resolve();
+    });
+    // While the first is being read, fifteen wait.
+    await refused;
+    expect(statuses).toEqual(Array.from({ length: 8 }, () => 503));
+    open();
+    await Promise.all(asking);
+    expect(statuses.slice(8)).toEqual(Array.from({ length: 16 }, () => 200));
     expect((await map.ask()).status).toBe(200);
   });
 });
