@@ -44,6 +44,6 @@ export async function openFleet(
   const prefix = config.settings.REDIS_PREFIX;
   const tracing = await app.openQueueTracing?.();
   const queue = openVesselDayQueue({ redis, prefix, log, tracing });
-  const planning = { ports: app.ports, queue, ledger: createLedgerView(app.store), log };
+  const planning = { ports: app.ports, queue, ledger: createLedgerView(app.store, undefined, log), log };
   return { app, connection, redis, prefix, queue, tracing, planning, close: () => app.close() };
 }

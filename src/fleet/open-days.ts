@@ -4,8 +4,7 @@
  */
 
 import { forEachAtOnce } from '../concurrency.ts';
-import { receiptKey } from '../lake/keys.ts';
-import type { LedgerView } from '../lake/ledger-view.ts';
+import type { KnownOfDate, LedgerView } from '../lake/ledger-view.ts';
 import type { PlanPorts } from '../lake/planned-days.ts';
 import { plannedDays } from '../lake/planned-days.ts';
 import type { Job, VesselDay } from '../model/index.ts';
@@ -63,17 +62,33 @@ export function createCoverage(options: CoverageOptions): Coverage {
   const openAt = (date: string) => openOf.get(date) ?? [];
 
   async function look(date: string): Promise<void> {
-    if (date >= listedBefore) return await readReceipts(date);
+    if (date >= listedBefore) {
+      const asked = askedOf(date);
+      return settle(date, asked, await ledger.ofDate(job.name, date, { vessels: new Set(asked), isOnce }));
+    }
     if (!isDue(job, date, ports.clock.nowMs())) return;
     openOf.set(date, await ledger.missing(job.name, date, vessels));
     dueOf.set(date, vessels.length);
   }
 
-  async function readReceipts(date: string): Promise<void> {
-    // What was done stays done, and needs no look: of a date that was due, the open ones alone.
-    const asked = dueOf.get(date) === vessels.length ? openAt(date) : vessels;
-    const receipts = await ledger.ofDate(job.name, date, { vessels: new Set(asked), isOnce });
-    const ofDate = { get: (day: VesselDay) => receipts.get(receiptKey(day)) };
+  /** What was done stays done, and needs no look: of a date that was due, the open ones alone. */
+  const askedOf = (date: string) => (dueOf.get(date) === vessels.length ? openAt(date) : vessels);
+
+  /** The first look: a month at a time, which the index has together. */
+  async function lookAtAll(): Promise<void> {
+    const [listed, read] = [[] as string[], [] as string[]];
+    for (const date of all) (date < listedBefore ? listed : read).push(date);
+    await forEachAtOnce(listed, LIST_CONCURRENCY, look);
+    const everyone = new Set(vessels);
+    for (const dates of Map.groupBy(read, (date) => date.slice(0, 7)).values()) {
+      const receipts = await ledger.ofDates(job.name, dates, { vessels: everyone, isOnce });
+      for (const date of dates) settle(date, vessels, receipts.get(date)!);
+    }
+  }
+
+  /** By the receipts of a date of those that were asked for. */
+  function settle(date: string, asked: readonly string[], receipts: KnownOfDate): void {
+    const ofDate = { get: ({ vessel }: VesselDay) => receipts.get(vessel) };
     const range = { vessels: asked, from: date, to: addDays(date, 1) };
     const planned = [...plannedDays(ports, job, range, ofDate)];
     const notDue = planned.filter(({ state }) => state === 'not-due').map(({ day }) => day.vessel);
@@ -116,7 +131,8 @@ export function createCoverage(options: CoverageOptions): Coverage {
       }
     },
     async refresh(dates) {
-      const stale = dates === undefined ? all : all.filter((date) => dates.has(date));
+      if (dates === undefined) return await lookAtAll();
+      const stale = all.filter((date) => dates.has(date));
       await forEachAtOnce(stale, LIST_CONCURRENCY, look);
     },
   };

@@ -161,15 +161,13 @@ export function parseBackfillKey(key: string): string | undefined {
 
 /** `parseReceiptKey` for the keys of one job and date, of which there are thousands: only the vessel is looked for. */
 export function receiptVesselParser(job: string, date: string): (key: string) => string | undefined {
-  const prefix = keyPrefix('receipt', job, date);
+  const [before, after] = [`${keyPrefix('receipt', job, date)}vessel=`, '.json'];
   return (key) => {
-    const vessel = key.slice(prefix.length + RECEIPT_NAME.before, -RECEIPT_NAME.after);
-    if (!VESSEL_ID.test(vessel)) return undefined;
-    return key === `${prefix}vessel=${vessel}.json` ? vessel : undefined;
+    if (!key.startsWith(before) || !key.endsWith(after)) return undefined;
+    const vessel = key.slice(before.length, -after.length);
+    return VESSEL_ID.test(vessel) ? vessel : undefined;
   };
 }
-
-const RECEIPT_NAME = { before: 'vessel='.length, after: '.json'.length };
 
 /** The vessel and the date that the folders of any key name, whatever file lies there. */
 export function parsePartitions(key: string): { readonly vessel?: string; readonly date?: string } {

@@ -58,7 +58,7 @@ export function checkedReceipt(value: unknown, key: string): Receipt {
 const RECEIPT_FILE = { ...RECEIPT, ...RECEIPT_ADDED };
 
 /** A receipt in a list of the store. */
-export interface ListedReceipt extends ListedObject {
+interface ListedReceipt extends ListedObject {
   readonly day: VesselDay;
 }
 

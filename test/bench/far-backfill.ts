@@ -1,11 +1,12 @@
 /**
  * What it takes to plan far past one night, against an exporter that takes no time:
  *
- *   node test/bench/far-backfill.ts [vessels, default 1000] [days, default 3650] [most to export, default all]
+ *   node test/bench/far-backfill.ts [vessels, default 1000] [days, default 3650] [most to export, default all] [index]
  *
  * A backfill of which every second vessel-day is published, planned and topped up as the scheduler does it, with a
  * real queue in a real Redis. Prints one JSON line: the first look at the ledger, what planning took a vessel-day (of the
- * process, in which nothing else runs), memory as it went on, and Redis' peak.
+ * process, in which nothing else runs), memory as it went on, and Redis' peak. With `index` the lake has
+ * one, as for a scheduler that takes over.
  */
 import type { ExportPorts } from '../../src/export/ports.ts';
 import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
@@ -15,7 +16,7 @@ import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import { newTempFolder } from '../helpers/temp.ts';
-import { startServer } from './child.ts';
+import { measureScript, startServer } from './child.ts';
 import { API_VERSION, PublishedDays } from './instant-lake.ts';
 import type { InstantWork } from './instant-worker.ts';
 
@@ -25,12 +26,16 @@ const LOOK_MS = 200;
 /** Memory is looked at so many times on the way. */
 const SAMPLES = 10;
 
-const [vessels = 1_000, days = 3_650, most = Number.POSITIVE_INFINITY] = process.argv.slice(2).map(Number);
+const [vessels = 1_000, days = 3_650, most = Number.POSITIVE_INFINITY] = process.argv.slice(2, 5).map(Number);
 const range = { vessels, from: FROM, to: addDays(FROM, days) };
 const vesselDays = vessels * days;
 await using folder = await newTempFolder();
 const published = new PublishedDays(folder.path, range);
 const before = published.begin((date, vessel) => (date + vessel) % 2 === 0);
+if (process.argv.includes('index')) {
+  const args = [JSON.stringify({ dir: folder.path, range })];
+  await measureScript(new URL('instant-index.ts', import.meta.url), args, {}, new AbortController().signal);
+}
 await using server = await startOwnRedis();
 const work: InstantWork = { redisUrl: server.url, prefix: PREFIX, dir: folder.path, range };
 await using _worker = await startServer('instant-worker.ts', [JSON.stringify(work)]);

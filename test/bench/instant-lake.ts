@@ -109,6 +109,11 @@ export class PublishedDays {
     return {
       ...local,
       list: listDate,
+      listPages: (prefix) => {
+        const date = prefix.slice(ofJob.length + 'date='.length, -1);
+        const index = prefix.startsWith(ofJob) ? this.#dateAt.get(date) : undefined;
+        return index === undefined ? local.listPages(prefix) : eachOf([listed(date, index)]);
+      },
       get: async (key) => {
         const day = parseReceiptKey(key);
         if (day === undefined) return local.get(key);

@@ -236,7 +236,7 @@ async function expectNothingElse(dir: string, vessels: readonly string[], dates:
   const isTableFile = (key: string) =>
     isTable && /^[^_].*\/(_delta_log\/.*|[0-9a-f]{16}\.parquet)$/.test(key);
   const keys = [...files.keys()].filter((key) => key !== '_lake.json' && !isTableFile(key));
-  expect(keys.filter((key) => !objects.has(key) && !/^_(ledger|detail)\//.test(key))).toEqual([]);
+  expect(keys.filter((key) => !objects.has(key) && !/^_(ledger|detail|index)\//.test(key))).toEqual([]);
   expect(keys.filter((key) => key.startsWith('_ledger/'))).toHaveLength(days.length);
   for (const day of days) expect(await receiptOf(dir, day)).toMatchObject({ proof: 'exact' });
 }

@@ -20,6 +20,10 @@ async function openLedger() {
       calls.lists++;
       return store.list(prefix);
     },
+    listPages(prefix) {
+      calls.lists++;
+      return store.listPages(prefix);
+    },
     get(key) {
       calls.gets++;
       return store.get(key);
@@ -100,4 +104,62 @@ test('a look for once leaves what others remember, and nothing of its own', asyn
     expect((await view.ofDate(JOB, unknown, { isOnce: true })).size).toBe(3);
   }
   expect(calls.gets).toBe(3 + 2 * 3);
+});
+
+test('many dates are read by the index, remembered, and only what is new is read again', async () => {
+  await using ledger = await openLedger();
+  const { view, calls, clock, publish, store } = ledger;
+  const vessels = vesselIds(40);
+  const dates = ['2026-01-30', '2026-01-31', '2026-02-01', '2026-02-02'];
+  for (const date of dates) await publish(date, vessels);
+  const look = { vessels: new Set(vessels) };
+  const first = await view.ofDates(JOB, dates, look);
+  expect([...first].map(([date, { size }]) => [date, size]).sort()).toEqual(dates.map((date) => [date, 40]));
+  const known = first.get(dates[0]!)!.get(vessels[0]!);
+  expect(known).toMatchObject({ settingsHash: expect.any(String), proof: 'exact' });
+  // Each once; and what there was of an index.
+  expect(calls.gets).toBe(4 * 40);
+  calls.gets = 0;
+  expect((await view.ofDate(JOB, dates[0]!)).size).toBe(40);
+  expect((await view.ofDates(JOB, dates, look)).size).toBe(4);
+  expect(calls.gets).toBe(0);
+  // Another process finds the index, and one of the receipts replaced, which it remembers as it is now.
+  const day = { job: JOB, vessel: vessels[3]!, date: dates[1]! };
+  await writeReceipts(store, [makeReceipt(day, { settingsHash: 'other', rows: 123_456 })]);
+  const get: typeof store.get = (key) => {
+    calls.gets++;
+    return store.get(key);
+  };
+  const other = createLedgerView({ ...store, get }, clock);
+  for (const _ of [1, 2]) {
+    const again = await other.ofDates(JOB, dates, look);
+    expect(again.get(day.date)!.get(day.vessel)!.settingsHash).toBe('other');
+    expect(again.get(dates[0]!)!.get(day.vessel)).toMatchObject(known!);
+  }
+  // Two months' indexes, and the one receipt.
+  expect(calls.gets).toBe(3);
+  // Of those that remember it as it was, too.
+  expect((await view.ofDate(JOB, day.date)).get(day.vessel)!.settingsHash).toBe('other');
+});
+
+test('a receipt that cannot be read is said of many dates as of one', async () => {
+  await using ledger = await openLedger();
+  const { view, publish, store } = ledger;
+  const date = '2026-01-05';
+  await publish(date, vesselIds(70));
+  const key = receiptKey({ job: JOB, vessel: VESSELS[0]!, date });
+  await store.put(key, Buffer.from('{'));
+  await expect(view.ofDates(JOB, [date])).rejects.toMatchObject({ code: 'damaged-file' });
+  await expect(view.ofDate(JOB, date)).rejects.toMatchObject({ code: 'damaged-file' });
+});
+
+test('what is looked at once, many dates at a time, is not remembered', async () => {
+  await using ledger = await openLedger();
+  const { view, calls, publish } = ledger;
+  await publish('2026-01-05', VESSELS);
+  for (const _ of [1, 2]) {
+    const found = await view.ofDates(JOB, ['2026-01-05', '2026-01-06'], { isOnce: true });
+    expect([...found.values()].map(({ size }) => size)).toEqual([3, 0]);
+  }
+  expect(calls.gets).toBe(2 * 3);
 });
