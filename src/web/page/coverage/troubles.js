@@ -108,6 +108,7 @@ function listMore(list, job, items, count, act = () => null) {
         h('a', { href: dayAddress(job, vessel, date) }, h('bdi', {}, shownName(vessel)), `, ${date}`),
         ' ',
         h('span', { class: 'cov-muted' }, shown(message)),
+        act({ vessel }),
       ),
     );
   list.append(...added);
