@@ -274,7 +274,14 @@ const GUARDED_WAYS: Readonly<Record<string, { readonly way: RegExp; readonly own
   'what comes from lake, queue and Redis is parsed where it is checked': {
     way: /\bJSON\.parse\(/,
     owners: [
-      ...['lake/json.ts', 'lake/index-columns.ts', 'lake/index-lines.ts', 'sql/read-only.ts'],
+      ...[
+        'lake/json.ts',
+        'lake/index-columns.ts',
+        'lake/index-forms.ts',
+        'lake/index-forms.ts',
+        'lake/index-lines.ts',
+      ],
+      'sql/read-only.ts',
       ...['queue/queued-day.ts', 'queue/hold.ts', 'tracing/queue-telemetry.ts'],
       ...['table/actions.ts', 'table/schema.ts', 'table/table-log.ts'],
       ...['redis/shared-limit.ts', 'redis/shared-concurrency-limit.ts', 'redis/fleet-shapes.ts'],

@@ -20,9 +20,9 @@ import { publishedReadings, seriesTotals, totalsOf } from '../proof/day-totals.t
 import { SeriesValues } from '../proof/series-values.ts';
 import { guardAgainstShrinking } from '../proof/shrink-guard.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
-import { createSourceContext } from '../source/context.ts';
 import { confirmEmpty } from '../source/counts.ts';
-import { resolveSeries } from '../source/series.ts';
+import type { AskedSource } from './asked-source.ts';
+import { askAboutDay } from './asked-source.ts';
 import type { FetchTally } from './assembly.ts';
 import { openStages } from './dataset.ts';
 import { draftReceipt } from './draft.ts';
@@ -33,7 +33,7 @@ import { guardOptional } from './optional-series.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
 import type { ResumePoint } from './resume.ts';
 import type { SourceCounts } from './source-counts.ts';
-import { askSource, verifyCounts } from './source-counts.ts';
+import { verifyCounts } from './source-counts.ts';
 
 /** What one attempt knows. */
 interface DayAttempt {
@@ -55,6 +55,13 @@ interface DayAttempt {
   readonly published: Receipt | undefined;
 }
 
+/** What an attempt goes on from. */
+export interface BegunDay {
+  readonly resume?: ResumePoint | undefined;
+  /** What the source has been asked already. */
+  readonly asked?: AskedSource | undefined;
+}
+
 /**
  * Fetch and verify one vessel-day up to its sealed draft. Throws CountsDisagreeError, UnknownSeriesError,
  * RefusedError, FencedError, NotDueError, or what the client and the store throw.
@@ -64,12 +71,28 @@ export async function attemptDay(
   task: ExportTask,
   claim: Claim,
   published: Receipt | undefined,
-  resume: ResumePoint | undefined,
+  begun: BegunDay,
   signal: AbortSignal,
 ): Promise<SealedDay> {
+  const { resume, asked = askAboutDay(ports, task, signal) } = begun;
+  try {
+    return await attemptAsked(ports, task, claim, published, resume, asked);
+  } finally {
+    asked.stop();
+  }
+}
+
+async function attemptAsked(
+  ports: ExportPorts,
+  task: ExportTask,
+  claim: Claim,
+  published: Receipt | undefined,
+  resume: ResumePoint | undefined,
+  asked: AskedSource,
+): Promise<SealedDay> {
   const counted = await ports.tracing.span('count', {}, async (span) => {
-    const attempt = await beginAttempt(ports, task, claim, published, resume, signal);
-    const { guard, source } = await countDay(attempt, published);
+    const attempt = await beginAttempt(ports, task, claim, published, resume, asked);
+    const { guard, source } = await countDay(attempt, published, asked);
     span.set({
       'vessel_export.series': attempt.series.idOf.size,
       'vessel_export.source_rows': source?.counts.total(),
@@ -96,10 +119,14 @@ interface CountedDay {
 
 type ShrinkGuard = (counts: DayCounts, source: SourceCounts | undefined) => void;
 
-async function countDay(attempt: DayAttempt, published: Receipt | undefined): Promise<CountedDay> {
+async function countDay(
+  attempt: DayAttempt,
+  published: Receipt | undefined,
+  asked: AskedSource,
+): Promise<CountedDay> {
   const { ports, task } = attempt;
   const guard = await openShrinkGuard(attempt, published);
-  const source = task.job.verify === 'off' ? undefined : await askSource(attempt);
+  const source = await asked.source;
   if (source !== undefined) guard(source.counts, source);
   ports.encoder.prepare(task.job.dataset === 'measurements' ? source?.counts.total() : undefined);
   await ports.onStep('counted');
@@ -173,12 +200,10 @@ async function beginAttempt(
   claim: Claim,
   published: Receipt | undefined,
   resume: ResumePoint | undefined,
-  signal: AbortSignal,
+  asked: AskedSource,
 ): Promise<DayAttempt> {
-  const startedAt = resume?.checkpoint.tally.startedAt ?? isoNow(ports);
-  const context = createSourceContext(ports, task.job, task.day, signal);
-  const series = await resolveSeries(context);
-  checkDue(ports, task.job, task.day.date);
+  const startedAt = resume?.checkpoint.tally.startedAt ?? asked.startedAt;
+  const series = await asked.series;
   await guardOptional(ports, task, published, series);
   const remark = await remarkOnSeries(ports, task, published, series);
   const { fromMicros } = dayRange(task.day.date);
@@ -195,7 +220,7 @@ async function beginAttempt(
     task,
     claim,
     clock: ports.clock,
-    context,
+    context: asked.context,
     series,
     remark,
     parts,
@@ -206,10 +231,6 @@ async function beginAttempt(
     before: resume?.checkpoint.tally,
     published,
   };
-}
-
-function isoNow(ports: ExportPorts): string {
-  return new Date(ports.clock.nowMs()).toISOString();
 }
 
 /** Steps 3 to 6. */

@@ -30,11 +30,13 @@ import { addLogFields } from '../model/log-context.ts';
 import { isAsAsked, isProven } from '../plan/due.ts';
 import { CountsDisagreeError } from '../proof/compare-counts.ts';
 import { UnknownSeriesError } from '../source/answer-faults.ts';
+import type { EarlyQuestion } from './asked-source.ts';
+import { createEarlyQuestion } from './asked-source.ts';
+import type { BegunDay } from './attempt.ts';
 import { attemptDay } from './attempt.ts';
 import { takeSnapshot } from './metadata-snapshot.ts';
 import type { ExportOutcome, ExportPorts, ExportTask } from './ports.ts';
 import { publishPorts } from './ports.ts';
-import type { ResumePoint } from './resume.ts';
 import { findResumePoint } from './resume.ts';
 
 /**
@@ -46,18 +48,36 @@ export async function exportVesselDay(
   task: ExportTask,
   signal: AbortSignal,
 ): Promise<ExportOutcome> {
+  const early = createEarlyQuestion(ports, task, signal);
+  try {
+    return await claimDay(ports, task, early, signal);
+  } finally {
+    early.stop();
+  }
+}
+
+async function claimDay(
+  ports: ExportPorts,
+  task: ExportTask,
+  early: EarlyQuestion,
+  signal: AbortSignal,
+): Promise<ExportOutcome> {
   const layout = await ports.layout.settle();
   const table = layout === 'plain' ? undefined : await ports.tables.open(tableContent(task.job));
   const onClaimed = () => ports.layout.confirm(layout);
+  const onReceipt = (before: Receipt | undefined) => {
+    if (!isDone(task, before)) early.begin(before);
+  };
   const { claim, inheritance } = await ports.tracing.span('claim', {}, () =>
-    takeClaim({ ...ports, table }, task.day, { ...task, onClaimed }),
+    takeClaim({ ...ports, table }, task.day, { ...task, onClaimed, onReceipt }),
   );
   addLogFields({ epoch: claim.epoch });
   task.onEpoch?.(claim.epoch);
   await ports.onStep('claimed');
   claim.startHeartbeat();
   try {
-    const outcome = await finishDay(ports, task, claim, inheritance, AbortSignal.any([signal, claim.signal]));
+    const scope = AbortSignal.any([signal, claim.signal]);
+    const outcome = await finishDay(ports, task, claim, inheritance, early, scope);
     if (outcome.status === 'published') ports.lastPublished.onPublished(outcome.receipt);
     return outcome;
   } catch (error) {
@@ -65,6 +85,11 @@ export async function exportVesselDay(
     await endAttempt(ports, claim, reason);
     throw reason;
   }
+}
+
+/** Is there nothing to do but to leave the published day alone? */
+function isDone(task: ExportTask, receipt: Receipt | undefined): receipt is Receipt {
+  return receipt !== undefined && !isForced(task, receipt) && isAsAsked(task.job, task.settingsHash, receipt);
 }
 
 /** What the job's table is to hold. */
@@ -82,6 +107,7 @@ async function finishDay(
   task: ExportTask,
   claim: Claim,
   inheritance: Inheritance,
+  early: EarlyQuestion,
   signal: AbortSignal,
 ): Promise<ExportOutcome> {
   const { predecessor, sealedBefore } = inheritance;
@@ -94,7 +120,7 @@ async function finishDay(
   const acknowledged =
     sealedBefore && !isWanted ? await acknowledgePublished(ports, claim, sealedBefore) : undefined;
   const receipt = acknowledged ?? inheritance.receipt;
-  if (receipt !== undefined && !isForced(task, receipt) && isAsAsked(task.job, task.settingsHash, receipt)) {
+  if (isDone(task, receipt)) {
     await claim.finish();
     return { status: 'done', receipt };
   }
@@ -108,7 +134,8 @@ async function finishDay(
     predecessor?.checkpoint && !predecessor.sealed
       ? await findResumePoint(ports, task, claim, predecessor.checkpoint, signal)
       : undefined;
-  return exportReadings(ports, task, claim, receipt, resume, signal);
+  const asked = early.under(claim, inheritance);
+  return exportReadings(ports, task, claim, receipt, { resume, asked }, signal);
 }
 
 /** A day that was published since it was compared is not what was to be replaced. */
@@ -156,23 +183,23 @@ async function exportReadings(
   task: ExportTask,
   claim: Claim,
   receipt: Receipt | undefined,
-  resume: ResumePoint | undefined,
+  begun: BegunDay,
   signal: AbortSignal,
 ): Promise<ExportOutcome> {
-  let [from, published] = [resume, receipt];
+  let [from, published] = [begun, receipt];
   for (let cleanStarts = 0; ; cleanStarts++) {
-    if (from === undefined) await claim.startClean();
+    if (from.resume === undefined) await claim.startClean();
     try {
       const sealed = await attemptDay(ports, task, claim, published, from, signal);
       const written = await ports.tracing.span('publish', {}, () =>
         publishSealed(publishPorts(ports, task), claim, sealed),
       );
-      return { status: 'published', receipt: written, resumed: from !== undefined };
+      return { status: 'published', receipt: written, resumed: from.resume !== undefined };
     } catch (error) {
       if (!isMendedByCleanStart(error) || cleanStarts === 1 || signal.aborted) throw error;
       ports.log.warn({ vesselDay: formatVesselDay(task.day), reason: messageOf(error) }, 'starting clean');
       published = await claim.lookAgain();
-      from = undefined;
+      from = {};
     }
   }
 }

@@ -5,15 +5,16 @@
 
 import { endsWithin } from '../concurrency.ts';
 import { messageOf } from '../errors.ts';
-import type { Progress } from '../export/ports.ts';
 import type { Clock, Log } from '../model/index.ts';
 import type { QueuedDay } from '../queue/vessel-day-queue.ts';
 import type { FactName, FleetReport, FleetReporter, RequestCounts } from '../redis/fleet-facts.ts';
-import type { DayStep, Fact, ProcessFacts, RunningDay } from '../redis/fleet-shapes.ts';
+import type { Fact, ProcessFacts } from '../redis/fleet-shapes.ts';
 import { REPORTED_AT_MOST } from '../redis/fleet-shapes.ts';
 import type { BackfillProgress } from './backfill-driver.ts';
 import type { BackfillRate } from './backfill-rate.ts';
 import { createBackfillRate } from './backfill-rate.ts';
+import type { DayNews, RunningDay } from './running-day.ts';
+import { createRunningDay } from './running-day.ts';
 
 interface FleetNewsOptions {
   readonly reporter: FleetReporter;
@@ -22,16 +23,6 @@ interface FleetNewsOptions {
   readonly self: Pick<ProcessFacts, 'role' | 'host' | 'pid' | 'version' | 'atOnce'>;
   /** Vessel-days under way; null for a scheduler. */
   readonly active: () => number | null;
-}
-
-/** A vessel-day under way tells what it does. */
-export interface DayNews {
-  /** A step of the export is done. */
-  onStep(step: string): void;
-  onProgress(progress: Progress): void;
-  /** It only waits for a commit that others join. */
-  onWaiting(): void;
-  end(): void;
 }
 
 export interface FleetNews {
@@ -59,28 +50,7 @@ const IDLE_MS = 10_000;
 /** What the fleet's scheduler learned is told again: Redis may have lost it. */
 const FACTS_MS = 30_000;
 const FAREWELL_MS = 500;
-/** Of the rows of a vessel-day. */
-const RATE_WINDOW_MS = 10_000;
-
 const NOTHING: RequestCounts = { requests: 0, limited: 0, retries: 0, errors: 0 };
-
-/** What comes after each step of an export. */
-const STEP_AFTER: ReadonlyMap<string, DayStep> = new Map([
-  ['claimed', 'counting'],
-  ['counted', 'fetching'],
-  ['fetched', 'proving'],
-  ['verified', 'sealing'],
-  ['sealed', 'publishing'],
-]);
-
-interface Running {
-  readonly day: QueuedDay;
-  readonly startedMs: number;
-  step: DayStep;
-  rows: number | null;
-  rowsKnown: number | null;
-  samples: { readonly atMs: number; readonly rows: number }[];
-}
 
 interface Told extends FactName {
   value: object;
@@ -89,7 +59,7 @@ interface Told extends FactName {
 
 export function createFleetNews({ reporter, clock, log, self, active }: FleetNewsOptions): FleetNews {
   const startedMs = clock.monotonicMs();
-  const running = new Set<Running>();
+  const running = new Set<RunningDay>();
   const facts = new Map<string, Told>();
   const rates = new Map<string, BackfillRate>();
   let dropped: FactName[] = [];
@@ -127,7 +97,7 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
       leads,
       upMs: Math.round(nowMs - startedMs),
       active: active(),
-      running: [...running].slice(0, REPORTED_AT_MOST).map((each) => describeDay(each, nowMs)),
+      running: [...running].slice(0, REPORTED_AT_MOST).map((each) => each.describe(nowMs)),
     };
   }
 
@@ -172,27 +142,11 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
       if (retry > 0) counts.retries++;
     },
     begin(day) {
-      const one: Running = {
-        day,
-        startedMs: clock.monotonicMs(),
-        step: 'claiming',
-        rows: null,
-        rowsKnown: null,
-        samples: [],
-      };
+      const one = createRunningDay(day, clock);
       running.add(one);
       hasNews = true;
       return {
-        onStep(step) {
-          one.step = STEP_AFTER.get(step) ?? one.step;
-        },
-        onProgress({ rows, rowsKnown }) {
-          one.rows = rows;
-          one.rowsKnown = rowsKnown ?? null;
-        },
-        onWaiting() {
-          one.step = 'committing';
-        },
+        ...one.news,
         end() {
           running.delete(one);
           hasNews = true;
@@ -247,28 +201,5 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
       };
       await endsWithin(farewell(), FAREWELL_MS, clock);
     },
-  };
-}
-
-function describeDay(one: Running, nowMs: number): RunningDay {
-  const { day, rows, rowsKnown, step } = one;
-  if (rows !== null) {
-    one.samples.push({ atMs: nowMs, rows });
-    one.samples = one.samples.filter(({ atMs }) => nowMs - atMs <= RATE_WINDOW_MS);
-  }
-  const [first, last] = [one.samples[0], one.samples.at(-1)];
-  const seconds = first && last ? (last.atMs - first.atMs) / 1_000 : 0;
-  const rowsPerSecond = seconds < 1 ? null : Math.max(0, Math.round((last!.rows - first!.rows) / seconds));
-  return {
-    job: day.job,
-    vessel: day.vessel,
-    date: day.date,
-    kind: day.kind,
-    forMs: Math.round(nowMs - one.startedMs),
-    rows,
-    rowsKnown,
-    // Of a day whose rows have all come the rate says nothing any more.
-    rowsPerSecond: step === 'fetching' ? rowsPerSecond : null,
-    step,
   };
 }

@@ -11,7 +11,7 @@ import { settingsHash } from '../plan/settings-hash.ts';
 import type { QueuedDay } from '../queue/vessel-day-queue.ts';
 import type { DayResult } from '../run/perform-task.ts';
 import { failedResult, performTask } from '../run/perform-task.ts';
-import type { DayNews } from './fleet-news.ts';
+import type { DayNews } from './running-day.ts';
 
 /**
  * `giveUp`: why the day is not to be attempted. `onWaiting`: to be told when it only waits for a commit. `news`: told how

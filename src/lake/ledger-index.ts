@@ -9,7 +9,7 @@
  * is passed over as a whole. So it may be missing, stale, damaged or overwritten by a slower reader: that costs time,
  * never truth.
  */
-import { forEachAtOnce } from '../concurrency.ts';
+import { createTurns, forEachAtOnce } from '../concurrency.ts';
 import { DataError } from '../errors.ts';
 import type { Log, VesselDay } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
@@ -98,6 +98,7 @@ async function readMonth<M extends IndexedMember>(
   let opening: Promise<OpenIndex<M>[]> | undefined;
   const unmatched: ListedDate[] = [];
   const fresh: ListedDay[] = [];
+  const turn = createTurns();
   /** Dates whose receipts are known now, as far as the index is concerned. */
   const looked = new Set<string>();
   let wanted = 0;
@@ -111,7 +112,10 @@ async function readMonth<M extends IndexedMember>(
     opening ??= openIndexes(scan, month);
     const indexes = await opening;
     // As soon as may be: a list is larger than what is kept of its receipts.
-    for (const one of unmatched.splice(0)) matchDate(scan, one, indexes, reading, fresh);
+    for (const one of unmatched.splice(0)) {
+      matchDate(scan, one, indexes, reading, fresh);
+      await turn();
+    }
   });
   const indexes = (await opening) ?? [];
   for (const one of unmatched) matchDate(scan, one, indexes, reading, fresh);
@@ -140,7 +144,7 @@ function matchDate<M extends IndexedMember>(
   const cursors = indexes.flatMap(({ index, isKnown }) => {
     if (index === undefined) return [];
     const [at, to] = index.rangeOf(date);
-    return [{ index, isKnown, at, to }];
+    return at === to ? [] : [{ index, isKnown, at, to }];
   });
   for (const receipt of listed) {
     const isWanted = vessels?.has(receipt.vessel) !== false;

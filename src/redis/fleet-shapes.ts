@@ -77,7 +77,7 @@ const BACKFILL = z.object({
 /** Texts of facts by what they tell of: a job, or the id of a backfill. */
 const FACTS = { planned: PLANNED, 'look-back': LOOK_BACK, backfill: BACKFILL } as const;
 
-export type RunningDay = z.infer<typeof RUNNING>;
+export type RunningFacts = z.infer<typeof RUNNING>;
 export type ProcessFacts = z.infer<typeof PROCESS>;
 export type FactKind = keyof typeof FACTS;
 export type Fact<K extends FactKind> = z.infer<(typeof FACTS)[K]>;

@@ -34,7 +34,7 @@ export interface AboutAnswer {
   readonly hasFleet: boolean;
   readonly jobs: readonly AboutJob[];
 }
-export interface AboutJob {
+interface AboutJob {
   readonly name: string;
   readonly dataset: Dataset;
   readonly hasSchedule: boolean;

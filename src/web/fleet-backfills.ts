@@ -1,4 +1,4 @@
-/** The backfills of a lake, for people who look: read at most once every few seconds, and never waited for long. */
+/** The backfills of a lake, for people who look: read at most once a second, and never waited for long. */
 import { endsWithin } from '../concurrency.ts';
 import { messageOf } from '../errors.ts';
 import type { Backfill } from '../fleet/backfills.ts';
@@ -15,7 +15,7 @@ export interface BackfillsRead {
 /** Shown at the most: a page of more says nothing. */
 const MOST = 200;
 const MOST_NOTES = 5;
-const SHARED_MS = 3_000;
+const SHARED_MS = 1_000;
 const PATIENCE_MS = 400;
 
 /** Never rejects: what cannot be read now stays as it was read last, and a note says so. */

@@ -103,8 +103,7 @@ export function guardApi(
     const address = clientAddress(request.socket.remoteAddress);
     const outcome = guard.attempt(address, { name, secret: password }, () => sessions.rightOf(password));
     if (outcome.state === 'locked') throw lockedOut(reply, outcome.retryAfterSeconds);
-    if (outcome.state === 'wrong')
-      throw new WebError(401, 'wrong-password', 'the password is wrong, or nobody can sign in here');
+    if (outcome.state === 'wrong') throw new WebError(401, 'wrong-password', 'the password is wrong');
     const session = { name: cleanForeignText(name, secrets, MAX_NAME_CHARS), right: outcome.value };
     const isSecure = request.headers['x-forwarded-proto'] === 'https';
     reply.header('set-cookie', sessions.begin(session, isSecure));

@@ -25,12 +25,12 @@ describe.skipIf(browser === undefined)('the coverage map at its full size', () =
     made = await writeMadeUpFolder(folder.path, {});
     const store = createLocalStore(folder.path);
     served = await servePage({ store, jobs: [MADE_UP_JOB], clock: createManualClock(made.nowMs) });
-  }, 600_000);
+  }, 1_200_000);
   afterAll(async () => {
     await browser!.stop();
     await served.close();
     await folder.remove();
-  }, 120_000);
+  }, 600_000);
   const address = () => `${served.url}/coverage/measurements`;
 
   test('1,000 × 365 is drawn and can be used within a second of the answer', async () => {

@@ -255,7 +255,7 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
     expect(await picture(page)).toBe(before);
     await page.route('**/api/jobs/**', (route) => route.abort());
     await page.getByRole('button', { name: 'Read again' }).click();
-    await expect.poll(() => page.locator('.coverage > .fault').textContent()).not.toBe('');
+    await expect.poll(() => page.locator('.coverage > [role=alert]').textContent()).not.toBe('');
     expect(await picture(page)).toBe(before);
   });
 
@@ -308,6 +308,46 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
     await announced(page, 'IMO9000001, 2025-01-04: queued');
     expect(await page.locator('[data-state="queued"] .cov-count').textContent()).toBe('1');
     expect(await page.locator('[data-state="missing"] .cov-count').textContent()).toBe('1');
+  });
+
+  test('a queue that does not answer is said, for what waits in it looks missing', async () => {
+    const answer = { ...answerOf(['IMO9000001'], 3), isQueueKnown: false };
+    await using map = await openMadeUp(browser!, address(), answer);
+    const notice = map.page.locator('.coverage > .fault[role=status]');
+    expect(await notice.textContent()).toContain('The queue does not answer');
+    await map.page.unrouteAll();
+    await map.page.getByRole('button', { name: 'Read again' }).click();
+    await announced(map.page, 'Read again');
+    expect(await notice.textContent()).toBe('');
+    expect(map.faults).toEqual([]);
+  });
+
+  test('keys and wheel zoom, and what is chosen or pointed at stays in sight', async () => {
+    await using map = await openCoverage(browser!, address('?zoom=month'));
+    const { page } = map;
+    await page.locator('.cov-scroller').focus();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.press('+');
+    await expect.poll(async () => (await query(page)).zoom).toBe('20');
+    await page.keyboard.press('ArrowLeft');
+    await announced(page, saidOf(119, DAYS - 2));
+    await page.keyboard.press('-');
+    await page.keyboard.press('-');
+    await expect.poll(async () => (await query(page)).zoom).toBe('9');
+    const box = (await page.locator('.cov-scroller').boundingBox())!;
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    const tip = page.locator('.cov-tip');
+    const said = async () => (await tip.locator('strong, span').allTextContents()).slice(0, 2).join(' ');
+    const before = await said();
+    expect(before).toMatch(/^IMO\d+ \w{3} \d{4}-/);
+    await page.keyboard.down('Control');
+    for (const zoom of ['14', '20', '26']) {
+      await page.mouse.wheel(0, -120);
+      await expect.poll(async () => (await query(page)).zoom).toBe(zoom);
+    }
+    await page.keyboard.up('Control');
+    expect(await said()).toBe(before);
+    expect(map.faults).toEqual([]);
   });
 
   test('follows light and dark, of the system and as chosen', async () => {
@@ -390,7 +430,7 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
     expect(map.faults).toEqual([]);
   });
 
-  test('a job without vessels, a day alone and an answer that contradicts itself are said', async () => {
+  test('a job without vessels, a day alone and an answer that contradicts itself', async () => {
     await using none = await openCoverage(browser!, `${served.url}/coverage/nothing-yet`);
     expect(await none.page.locator('.coverage').textContent()).toContain('No vessels yet');
     expect(none.faults).toEqual([]);
@@ -402,5 +442,12 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
     await one.page.keyboard.press('n');
     await announced(one.page, 'No trouble after this day');
     expect(one.faults).toEqual([]);
+    await one.page.unrouteAll();
+    await one.page.route('**/api/jobs/*/coverage*', async (route) => {
+      const real = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...real, cells: 'pp' } });
+    });
+    await one.page.reload();
+    await one.page.getByText("The server's answer contradicts itself: 2 cells").waitFor();
   });
 });

@@ -109,8 +109,11 @@ describe.skipIf(browser === undefined)('the shell', () => {
     expect(await page.evaluate('document.cookie')).toBe('');
     await page.reload();
     await heading(page, 'Coverage of measurements');
+    expect(await page.getByRole('navigation').getByRole('link').count()).toBe(2);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await heading(page, 'Sign in');
+    expect(await page.getByRole('navigation').getByRole('link').count()).toBe(0);
+    expect(await page.locator('body').textContent()).not.toContain('test-lake');
     expect(faultsOf()).toEqual([expect.stringContaining('401')]);
     await page.context().close();
   });

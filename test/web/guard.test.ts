@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Job } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
@@ -90,6 +92,18 @@ test('open reading is for names of this machine: another that leads here is refu
       expect(answer.status, `${host} ${path}`).toBe(403);
       expect([answer.status, codeIn(answer)], `${host} ${path}`).toEqual([403, 'host-refused']);
     }
+  }
+  // HTTP/1.0 names none, and of two it is not known which was meant.
+  for (const [text, status] of [
+    ['GET /api/about HTTP/1.0\r\n\r\n', 403],
+    ['GET /api/about HTTP/1.0\r\nhost: localhost\r\n\r\n', 200],
+    ['GET /api/about HTTP/1.1\r\nhost: evil.example\r\nhost: localhost\r\n\r\n', 403],
+    ['GET http://localhost/api/about HTTP/1.0\r\nhost: evil.example\r\n\r\n', 403],
+  ] as const) {
+    const socket = connect(Number(port), '127.0.0.1').end(text);
+    const [answer] = await once(socket.setEncoding('utf8'), 'data');
+    expect(answer, text).toMatch(new RegExp(`^HTTP/1\\.[01] ${status} `));
+    socket.destroy();
   }
   await using closed = await serve({ readPassword: READ });
   expect((await ask(`${closed.url}/`, { headers: { host: 'vessels.example' } })).status).toBe(200);

@@ -21,6 +21,9 @@ let about;
 /** Of what is shown now. */
 let leaving = new AbortController();
 let hasShown = false;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let waiting;
+const LOADING_AFTER_MS = 150;
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const announcer = /** @type {HTMLElement} */ (document.getElementById('announcer'));
@@ -44,6 +47,9 @@ async function show() {
   const { pathname } = location;
   const draw = () => drawBar({ session, about, pathname });
   draw();
+  // What was shown is left, and must not seem to be what comes.
+  clearTimeout(waiting);
+  waiting = setTimeout(() => fill(main, h('p', { class: 'hint' }, 'Loading …')), LOADING_AFTER_MS);
   try {
     /** @type {import('../answers.ts').SessionAnswer} */
     const asking = session ?? (await api.get('/api/session', { signal }));
@@ -84,6 +90,9 @@ async function show() {
 }
 
 function askWho() {
+  // What it says is for those who may read.
+  about = undefined;
+  drawBar({ session, about, pathname: location.pathname });
   const form = signInForm(api, (answer) => {
     session = answer;
     void show();
@@ -97,6 +106,7 @@ function askWho() {
  * @param {string} title
  */
 function frame(title) {
+  clearTimeout(waiting);
   const heading = h('h1', { tabindex: '-1' }, title);
   const root = h('div', { class: 'view' });
   fill(main, heading, root);

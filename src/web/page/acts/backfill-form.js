@@ -35,7 +35,7 @@ export async function backfillForm(job, signal) {
       h('button', { type: 'button', onclick: () => dialog.close() }, 'Do nothing'),
     ),
   );
-  const { dialog, closed } = openDialog(document.body, `Start a backfill of ${job}`, signal, () => [form]);
+  const { dialog, closed } = openDialog(`Start a backfill of ${job}`, signal, () => [form]);
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     const wrong = faultOf(from, to, namesIn(vessels.value));

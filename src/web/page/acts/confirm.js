@@ -8,13 +8,12 @@ let dialogs = 0;
 
 /**
  * Ask before what cannot be undone. `no` has the focus at first.
- * @param {HTMLElement} near the dialog is put into it
  * @param {Question} question
  * @param {AbortSignal} signal the view is left
  * @returns {Promise<boolean>}
  */
-export async function confirmed(near, { title, lines, yes, no }, signal) {
-  const { dialog, closed } = openDialog(near, title, signal, () => [
+export async function confirmed({ title, lines, yes, no }, signal) {
+  const { dialog, closed } = openDialog(title, signal, () => [
     ...lines.map((line) => h('p', {}, line)),
     h(
       'div',
@@ -29,18 +28,18 @@ export async function confirmed(near, { title, lines, yes, no }, signal) {
 
 /**
  * A dialog that is not shown yet. `closed` resolves to its return value, '' where it was closed without one.
- * @param {HTMLElement} near
  * @param {string} title
  * @param {AbortSignal} signal
  * @param {() => readonly Node[]} content
  */
-export function openDialog(near, title, signal, content) {
+export function openDialog(title, signal, content) {
   const id = `act-dialog-${dialogs++}`;
   const dialog = /** @type {HTMLDialogElement} */ (
     h('dialog', { class: 'act-dialog', 'aria-labelledby': id }, h('h2', { id }, title))
   );
   dialog.append(...content());
-  near.append(dialog);
+  // Not where it was asked for: a view may draw that anew meanwhile.
+  document.body.append(dialog);
   const leave = () => dialog.close();
   signal.addEventListener('abort', leave, { once: true });
   /** @type {Promise<string>} */

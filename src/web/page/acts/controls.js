@@ -3,9 +3,11 @@
  * Buttons that act: try again, backfills, the hold, remarks. Every view mounts them here, so that each act asks, waits,
  * tells and fails in the same way.
  */
-import { fill, h } from '../parts/dom.js';
+import { h } from '../parts/dom.js';
+import { loadStyles } from '../parts/styles.js';
 import { backfillForm } from './backfill-form.js';
 import { confirmed } from './confirm.js';
+import { showOutcome } from './outcome-bar.js';
 
 /**
  * @typedef {import('../../answers.ts').Act} Act
@@ -23,7 +25,7 @@ import { confirmed } from './confirm.js';
  */
 
 /**
- * What can be done with a target, as a group of buttons with the outcome below; null where nothing can be done, or by
+ * What can be done with a target, as a group of buttons; how it ended is shown at the lower edge of the window. Null where nothing can be done, or by
  * nobody. Who has not signed in and could is told so.
  * @param {ViewContext} context
  * @param {ActTarget} target
@@ -37,16 +39,17 @@ export function actControls(context, target, { onDone = () => {} } = {}) {
   if (!mayAct)
     return h('p', { class: 'act-hint' }, `${HINTS[target.kind]}: sign in with the password for acting.`);
 
-  const outcome = h('p', { class: 'act-outcome', hidden: true });
+  void loadStyles(new URL('./acts.css', import.meta.url));
+  const busy = h('p', { class: 'act-note', hidden: true }, 'under way…');
   const buttons = choices.map((choice) => {
     const kind = choice.isDangerous ? 'act-button act-dangerous' : 'act-button';
     return h('button', { type: 'button', class: kind, onclick: () => press(choice) }, choice.label);
   });
   const group = h(
     'div',
-    { class: 'act-controls', role: 'group', 'aria-label': HINTS[target.kind] },
+    { class: 'act-controls', role: 'group', 'aria-label': `${HINTS[target.kind]}: ${nameOf(target)}` },
     h('div', { class: 'act-buttons' }, ...buttons),
-    outcome,
+    busy,
   );
   return group;
 
@@ -56,17 +59,16 @@ export function actControls(context, target, { onDone = () => {} } = {}) {
     if (act === null || context.signal.aborted) return;
     const focused = document.activeElement;
     setBusy(true);
-    show('act-outcome', 'under way…');
     try {
       const { message } = /** @type {ActAnswer} */ (await context.api.post('/api/acts', act));
       if (context.signal.aborted) return;
-      show('act-outcome act-done', message);
+      showOutcome(message, true, context.signal);
       context.announce(message);
       onDone(act);
     } catch (error) {
       if (context.signal.aborted) return;
       const text = whyNot(error);
-      show('act-outcome act-failed', text);
+      showOutcome(text, false, context.signal);
       context.announce(`not done: ${text}`);
     } finally {
       setBusy(false);
@@ -79,21 +81,15 @@ export function actControls(context, target, { onDone = () => {} } = {}) {
   /** @param {Choice} choice @returns {Promise<Act | null>} */
   async function wantedAct({ act, question, ask }) {
     if (ask !== undefined) return await ask();
-    if (question !== undefined && !(await confirmed(group, question, context.signal))) return null;
+    if (question !== undefined && !(await confirmed(question, context.signal))) return null;
     return act ?? null;
   }
 
   /** @param {boolean} isBusy */
   function setBusy(isBusy) {
     group.setAttribute('aria-busy', String(isBusy));
+    busy.hidden = !isBusy;
     for (const button of buttons) /** @type {HTMLButtonElement} */ (button).disabled = isBusy;
-  }
-
-  /** @param {string} look @param {string} text */
-  function show(look, text) {
-    outcome.className = look;
-    outcome.hidden = false;
-    fill(outcome, text);
   }
 }
 
@@ -106,6 +102,22 @@ const HINTS = {
   day: 'To try it again',
   remark: 'To accept the remark',
 };
+
+/** What it is about, for those who hear one button after the other. @param {ActTarget} target @returns {string} */
+function nameOf(target) {
+  switch (target.kind) {
+    case 'backfill':
+      return target.backfill.id;
+    case 'hold':
+      return 'the queue';
+    case 'day':
+      return `${target.vessel}, ${target.date}`;
+    case 'remark':
+      return target.vessel;
+    default:
+      return target.job;
+  }
+}
 
 /** @param {ViewContext} context @param {ActTarget} target @returns {Choice[]} */
 function choicesFor(context, target) {
@@ -205,7 +217,7 @@ function ofRemark({ job, vessel }) {
 /** What went wrong, and what to do. @param {unknown} error */
 function whyNot(error) {
   const { status, message } = /** @type {{ status?: number, message?: string }} */ (error ?? {});
-  if (status === undefined)
+  if (status === undefined || status === 0)
     return 'No answer from the server: it is not known whether it was done. Reload the page, and look before you press again.';
   if (status === 401 || status === 403)
     return `${message ?? 'not allowed'}: sign in with the password for acting, and press again.`;

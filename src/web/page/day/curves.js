@@ -115,6 +115,21 @@ export function placesIn({ raw }, { fromMicros, toMicros }) {
   return [firstFrom(raw.times, fromMicros), firstFrom(raw.times, toMicros)];
 }
 
+/**
+ * The reading of any curve that comes next, within a span; undefined where there is none.
+ * @param {readonly Curve[]} curves @param {Span} span @param {number} micros @param {1 | -1} way
+ */
+export function nextReading(curves, span, micros, way) {
+  const nexts = curves.flatMap(({ raw: { times } }) => {
+    // Half a microsecond: a pointer stands between them.
+    const next =
+      way === 1 ? times[firstFrom(times, micros + 0.5)] : times[firstFrom(times, micros - 0.5) - 1];
+    return next === undefined || next < span.fromMicros || next >= span.toMicros ? [] : [next];
+  });
+  if (nexts.length === 0) return undefined;
+  return way === 1 ? Math.min(...nexts) : Math.max(...nexts);
+}
+
 /** Of what lies in a span, with every digit. @param {readonly Curve[]} curves @param {Span} span @returns {string[]} */
 export function csvOf(curves, span) {
   const lines = [csvLine(['timestamp', 'time_series_id', 'name', 'column', 'value'])];

@@ -4,12 +4,21 @@ import { fill, h } from '../parts/dom.js';
 import { downloadCsv } from './csv.js';
 import { createCurveChart } from './curve-chart.js';
 import { createCurveSource } from './curve-source.js';
-import { csvOf, placesIn, pointText, readingsTable, summaryTable, summaryText } from './curves.js';
+import {
+  csvOf,
+  nextReading,
+  placesIn,
+  pointText,
+  readingsTable,
+  summaryTable,
+  summaryText,
+} from './curves.js';
 import { openDayParquet, readSeriesList } from './day-parquet.js';
-import { openRangedFile, ReadError, ReplacedError } from './ranged-file.js';
+import { openRangedFile } from './ranged-file.js';
+import { createTried } from './reading-trouble.js';
 import { createSeriesList } from './series-list.js';
-import { MOST_CURVES } from './settings.js';
-import { bytesText, counted, plural, shownName, timeText } from './texts.js';
+import { MOST_CURVES, spanOf, zoomOf } from './settings.js';
+import { bytesText, plural, shownName, timeText } from './texts.js';
 
 /**
  * @typedef {import('../../answers.ts').VesselDayAnswer} VesselDayAnswer
@@ -27,8 +36,6 @@ import { bytesText, counted, plural, shownName, timeText } from './texts.js';
  * @property {AbortSignal} signal
  */
 
-const DAY_MICROS = 86_400_000_000;
-
 /** @param {HTMLElement} root @param {ReadingsOptions} options */
 export async function mountReadings(root, options) {
   const { answer, object, signal, write, announce } = options;
@@ -36,6 +43,7 @@ export async function mountReadings(root, options) {
   let { series: chosen, zoom, column } = options.settings;
   /** @type {Curve[]} */
   let curves = [];
+  let turns = 0;
 
   const tally = h('p', { class: 'hint tally', role: 'status' });
   const file = openRangedFile(object, signal, ({ bytes, requests }) => {
@@ -48,6 +56,7 @@ export async function mountReadings(root, options) {
     root.dataset.requests = String(requests);
   });
   const trouble = h('div', { class: 'fault', role: 'alert' });
+  const tried = createTried(trouble, options);
   const area = h('div', { class: 'curves' });
   const day = await tried(() => openDayParquet(file));
   if (day === undefined) return fill(root, trouble);
@@ -95,10 +104,10 @@ export async function mountReadings(root, options) {
     fill(trouble);
     const wanted = chosen.filter((id) => !source.has(id, column));
     if (wanted.length > 0) fill(hint, `Reading ${plural(wanted.length, 'series', 'series')} …`);
-    const asked = chosen;
-    const found = await tried(() => Promise.all(asked.map((id) => source.read(id, column))));
+    const turn = ++turns;
+    const found = await tried(() => Promise.all(chosen.map((id) => source.read(id, column))));
     // Something else was chosen meanwhile.
-    if (signal.aborted || asked !== chosen) return;
+    if (signal.aborted || turn !== turns) return;
     if (found !== undefined) curves = found.map((curve, colour) => ({ ...curve, colour }));
     draw();
     root.setAttribute('aria-busy', 'false');
@@ -162,13 +171,7 @@ export async function mountReadings(root, options) {
     return 'Times are UTC. Drag to zoom, double-click for the whole day; with the keyboard: arrows, + and −, Escape. Where no reading came for five times the usual distance, the line is broken.';
   }
 
-  function spanShown() {
-    if (zoom === null) return { fromMicros, toMicros: fromMicros + DAY_MICROS };
-    return {
-      fromMicros: fromMicros + Math.round(zoom[0] * 1e6),
-      toMicros: fromMicros + Math.round(zoom[1] * 1e6),
-    };
-  }
+  const spanShown = () => spanOf(zoom, fromMicros);
 
   /** @param {string} id */
   function toggle(id) {
@@ -184,13 +187,7 @@ export async function mountReadings(root, options) {
 
   /** @param {{ fromMicros: number, toMicros: number } | null} span */
   function setZoom(span) {
-    if (span === null) zoom = null;
-    else {
-      const least = 20 / 1e6;
-      const from = Math.max(0, (span.fromMicros - fromMicros) / 1e6);
-      const to = Math.min(86_400, Math.max(from + least, (span.toMicros - fromMicros) / 1e6));
-      zoom = to - from >= 86_399.999 ? null : [from, to];
-    }
+    zoom = span === null ? null : zoomOf(span, fromMicros);
     write({ zoom });
     draw();
   }
@@ -217,20 +214,8 @@ export async function mountReadings(root, options) {
   /** To the next reading of any curve. @param {1 | -1} way @param {number} count */
   function step(way, count) {
     const span = spanShown();
-    const lists = curves.map((curve) => {
-      const [from, to] = placesIn(curve, span);
-      return curve.raw.times.slice(from, to);
-    });
     let at = pointedAt ?? (way === 1 ? span.fromMicros - 1 : span.toMicros + 1);
-    for (let i = 0; i < count; i++) {
-      const nexts = lists.flatMap((times) => {
-        const next =
-          way === 1 ? times.find((time) => time > at + 0.5) : times.findLast((time) => time < at - 0.5);
-        return next === undefined ? [] : [next];
-      });
-      if (nexts.length === 0) break;
-      at = way === 1 ? Math.min(...nexts) : Math.max(...nexts);
-    }
+    for (let i = 0; i < count; i++) at = nextReading(curves, span, at, way) ?? at;
     pointedAt = at;
     chart.point(at);
     const text = pointText(curves, at);
@@ -260,32 +245,6 @@ export async function mountReadings(root, options) {
       },
       ...all.map((name) => h('option', { value: name, selected: name === column }, shownName(name))),
     );
-  }
-
-  /** @template T @param {() => Promise<T>} work @returns {Promise<T | undefined>} undefined: it went wrong, and that is shown */
-  async function tried(work) {
-    try {
-      return await work();
-    } catch (error) {
-      if (signal.aborted) return undefined;
-      if (error instanceof ReplacedError) options.onReplaced();
-      else if (error instanceof ReadError && error.status === 401) options.onSignInNeeded();
-      else {
-        const text = error instanceof Error ? error.message : 'unknown';
-        fill(
-          trouble,
-          h('p', {}, `The readings cannot be shown: ${shownName(text)}`),
-          error instanceof ReadError
-            ? null
-            : h(
-                'p',
-                { class: 'hint' },
-                `'vessel-export verify ${answer.job}' checks the object (${counted(object.sizeBytes)} bytes).`,
-              ),
-        );
-      }
-      return undefined;
-    }
   }
 }
 

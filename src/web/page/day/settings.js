@@ -37,3 +37,19 @@ export function queryOf({ series, zoom, column, version }) {
   const text = query.toString();
   return text === '' ? '' : `?${text}`;
 }
+
+/** A narrower one would show nothing: the times of readings have microseconds. */
+const LEAST_SECONDS = 20 / 1e6;
+
+/** What is in sight. @param {DaySettings['zoom']} zoom @param {number} dayMicros when the day begins @returns {import('./curve-chart.js').Span} */
+export function spanOf(zoom, dayMicros) {
+  const [from, to] = zoom ?? [0, DAY_SECONDS];
+  return { fromMicros: dayMicros + Math.round(from * 1e6), toMicros: dayMicros + Math.round(to * 1e6) };
+}
+
+/** The same as a setting, within the day; null: all of it. @param {import('./curve-chart.js').Span} span @param {number} dayMicros @returns {DaySettings['zoom']} */
+export function zoomOf({ fromMicros, toMicros }, dayMicros) {
+  const from = Math.min(Math.max(0, (fromMicros - dayMicros) / 1e6), DAY_SECONDS - LEAST_SECONDS);
+  const to = Math.min(DAY_SECONDS, Math.max(from + LEAST_SECONDS, (toMicros - dayMicros) / 1e6));
+  return to - from >= DAY_SECONDS - 0.001 ? null : [from, to];
+}

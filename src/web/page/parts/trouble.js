@@ -8,8 +8,8 @@ import { h } from './dom.js';
  * @returns {{ title: string, content: HTMLElement }}
  */
 export function trouble(error, onTryAgain) {
-  const { status, message } = /** @type {import('../api.js').ApiError} */ (error);
-  const [title, advice] = titleOf(status);
+  const { status, code, message } = /** @type {import('../api.js').ApiError} */ (error);
+  const [title, advice] = titleOf(status, code);
   const content = h(
     'div',
     { class: 'trouble' },
@@ -20,8 +20,9 @@ export function trouble(error, onTryAgain) {
   return { title, content };
 }
 
-/** @param {number | undefined} status @returns {[title: string, advice: string]} */
-function titleOf(status) {
+/** @param {number | undefined} status @param {string} code @returns {[title: string, advice: string]} */
+function titleOf(status, code) {
+  if (code === 'no-fleet') return ['No fleet', "The page of 'vessel-export schedule' or 'worker' shows it."];
   if (status === 0) return ['No connection', 'Is the process still running, and the network there?'];
   if (status === 403) return ['Not allowed', 'Sign in with another password, or ask who runs this.'];
   if (status === 404) return ['Not found', 'The address may be of a job that is gone, or mistyped.'];

@@ -1,0 +1,73 @@
+/** A vessel-day under way, as others are told of it: what it does, and its rows of those that the source counted. */
+import type { Progress } from '../export/ports.ts';
+import type { Clock } from '../model/index.ts';
+import type { QueuedDay } from '../queue/vessel-day-queue.ts';
+import type { DayStep, RunningFacts } from '../redis/fleet-shapes.ts';
+
+/** A vessel-day under way tells what it does. */
+export interface DayNews {
+  /** A step of the export is done. */
+  onStep(step: string): void;
+  onProgress(progress: Progress): void;
+  /** It only waits for a commit that others join. */
+  onWaiting(): void;
+  end(): void;
+}
+
+export interface RunningDay {
+  readonly news: Omit<DayNews, 'end'>;
+  /** What it does at a moment of the clock that never goes back; its rate is that since the moments before. */
+  describe(nowMs: number): RunningFacts;
+}
+
+/** Of the rows. */
+const RATE_WINDOW_MS = 10_000;
+
+/** What comes after each step of an export. */
+const STEP_AFTER: ReadonlyMap<string, DayStep> = new Map([
+  ['claimed', 'counting'],
+  ['counted', 'fetching'],
+  ['fetched', 'proving'],
+  ['verified', 'sealing'],
+  ['sealed', 'publishing'],
+]);
+
+export function createRunningDay(day: QueuedDay, clock: Clock): RunningDay {
+  const { job, vessel, date, kind } = day;
+  const startedMs = clock.monotonicMs();
+  let step: DayStep = 'claiming';
+  let rows: number | null = null;
+  let rowsKnown: number | null = null;
+  let samples: { readonly atMs: number; readonly rows: number }[] = [];
+
+  function rateAt(nowMs: number): number | null {
+    if (rows === null) return null;
+    samples = [...samples, { atMs: nowMs, rows }].filter(({ atMs }) => nowMs - atMs <= RATE_WINDOW_MS);
+    const first = samples[0]!;
+    const seconds = (nowMs - first.atMs) / 1_000;
+    return seconds < 1 ? null : Math.max(0, Math.round((rows - first.rows) / seconds));
+  }
+
+  return {
+    news: {
+      onStep(done) {
+        step = STEP_AFTER.get(done) ?? step;
+      },
+      onProgress(progress) {
+        rows = progress.rows;
+        rowsKnown = progress.rowsKnown ?? null;
+      },
+      onWaiting() {
+        step = 'committing';
+      },
+    },
+    describe(nowMs) {
+      const rate = rateAt(nowMs);
+      return {
+        ...{ job, vessel, date, kind, forMs: Math.round(nowMs - startedMs), rows, rowsKnown, step },
+        // Of a day whose rows have all come the rate says nothing any more.
+        rowsPerSecond: step === 'fetching' ? rate : null,
+      };
+    },
+  };
+}

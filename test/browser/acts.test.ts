@@ -1,0 +1,300 @@
+/** Acting by a real browser: asked before what cannot be undone, told how it ended; and not by another site's page. */
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../src/config/config.ts';
+import { listBackfills } from '../../src/fleet/backfills.ts';
+import type { Fleet } from '../../src/fleet/fleet.ts';
+import { openFleet } from '../../src/fleet/fleet.ts';
+import type { VesselDay } from '../../src/model/index.ts';
+import { silentLog } from '../../src/model/index.ts';
+import { createQueueHold } from '../../src/queue/hold.ts';
+import { browserForTests } from '../helpers/browser.ts';
+import { redisForTests } from '../helpers/redis.ts';
+import type { TestLake, TestService } from '../helpers/run.ts';
+import { exportEnv, FEW_SERIES, newLake, startTestService, VESSEL, writeJobs } from '../helpers/run.ts';
+import { signIn } from '../helpers/web.ts';
+import type { ActsPage } from '../web/acts-bench.ts';
+import { openActs, READ_PASSWORD } from '../web/acts-bench.ts';
+
+const browser = await browserForTests();
+const redis = await redisForTests();
+const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-05' };
+
+describe.skipIf(browser === undefined || redis === undefined)('who acts', { timeout: 120_000 }, () => {
+  let service: TestService;
+  let lake: TestLake;
+  let fleet: Fleet;
+  let served: ActsPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    service = await startTestService();
+  });
+  afterAll(async () => {
+    await service.close();
+    await browser!.stop();
+    await redis!.stop();
+  });
+  beforeEach(async () => {
+    lake = await newLake();
+    const env = exportEnv(service, lake.url, await writeJobs({ measurements: FEW_SERIES }));
+    const config = loadConfig({ ...env, REDIS_URL: redis!.url, REDIS_PREFIX: redis!.newPrefix() });
+    fleet = await openFleet(config, env, silentLog, { encoderThreads: 0 });
+    served = await openActs({ store: fleet.app.store, jobs: config.jobs, fleet });
+  });
+  afterEach(async () => {
+    await page?.context().close();
+    await served.close();
+    await fleet.close();
+    await lake[Symbol.asyncDispose]();
+  });
+
+  async function open(cookie = served.cookie, options = {}): Promise<void> {
+    ({ page } = await browser!.open(`${served.url}/page/icon.svg`, options));
+    const [name, value] = cookie.split('=') as [string, string];
+    await page.context().addCookies([{ name, value, url: served.url, httpOnly: true, sameSite: 'Strict' }]);
+    await page.goto(`${served.url}/`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+  }
+  /** The controls of a target alone, in the page, with its own ways to ask and to announce. */
+  async function mount(target: object): Promise<boolean> {
+    return await page.evaluate<boolean>(`(async () => {
+      const { createApi } = await import('/page/api.js');
+      const { actControls } = await import('/page/acts/controls.js');
+      const api = createApi(() => {});
+      const main = document.querySelector('main');
+      const announce = (text) => main.setAttribute('data-announced', text);
+      const session = await api.get('/api/session');
+      const { signal } = new AbortController();
+      const controls = actControls({ api, session, announce, signal }, ${JSON.stringify(target)});
+      main.replaceChildren(...(controls === null ? [] : [controls]));
+      return controls !== null;
+    })()`);
+  }
+  const announced = () => page.locator('main').getAttribute('data-announced');
+  const button = (name: string | RegExp) =>
+    page.getByRole('button', { name, exact: typeof name === 'string' });
+  const outcome = () => page.locator('.act-bar .act-outcome').textContent();
+  const startBackfill = async () => {
+    const body = { job: DAY.job, from: '2026-01-01', to: '2026-01-03', vessels: [], allowShrink: false };
+    return (await served.act({ act: 'start-backfill', ...body })).message.split(' ')[0]!;
+  };
+
+  test('tries a vessel-day again with one key, hears how it ended, and keeps the focus', async () => {
+    await open();
+    expect(await mount({ kind: 'day', ...DAY, state: 'failed' })).toBe(true);
+    await page.getByRole('group', { name: `To try it again: ${VESSEL}, ${DAY.date}` }).waitFor();
+    await button('Try again now').focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(announced).toContain('is in the queue now');
+    expect(await outcome()).toContain('is in the queue now');
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Try again now');
+    expect(await fleet.queue.find(DAY)).toMatchObject({ state: 'waiting' });
+    await button('Close').click();
+    expect(await page.locator('.act-bar').count()).toBe(0);
+  });
+
+  test('reads how it ended where what it was about is gone', async () => {
+    const hold = { code: 'disk-full', message: 'no room', host: 'a', sinceMs: Date.now() };
+    await createQueueHold(fleet.redis, fleet.queue.bull).place(hold);
+    await open();
+    await page.goto(`${served.url}/fleet`);
+    await button('Lift the hold').click();
+    await button('Lift the hold').waitFor({ state: 'detached' });
+    expect(await outcome()).toContain("it was on hold for 'disk-full'. Workers try within seconds");
+    expect(await fleet.queue.bull.isPaused()).toBe(false);
+    await page.getByRole('link', { name: DAY.job }).first().click();
+    await page.locator('.act-bar').waitFor({ state: 'detached' });
+  });
+
+  test('presses twice while it is under way: the button waits, and it is done once', async () => {
+    await open();
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    let asked = 0;
+    await page.route('**/api/acts', async (route) => {
+      asked++;
+      await answered;
+      await route.continue();
+    });
+    await mount({ kind: 'failed', job: DAY.job });
+    await button('Try failed days again').click();
+    await expect.poll(() => button('Try failed days again').isDisabled()).toBe(true);
+    expect(await page.getByRole('group').getAttribute('aria-busy')).toBe('true');
+    await button('Try failed days again').click({ force: true });
+    answer();
+    await expect.poll(announced).toContain('has no failed vessel-day to try again');
+    expect(asked).toBe(1);
+    expect(await button('Try failed days again').isDisabled()).toBe(false);
+  });
+
+  test('is asked before a backfill is cancelled: Escape and the first button leave it, the other cancels', async () => {
+    const id = await startBackfill();
+    await open();
+    await mount({ kind: 'backfill', backfill: { id, paused: false } });
+    const dialog = page.getByRole('dialog', { name: 'Cancel this backfill?' });
+    await button('Cancel…').click();
+    await dialog.waitFor();
+    // What does no harm has the focus.
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Keep it');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Cancel…');
+    await page.keyboard.press('Enter');
+    await dialog.waitFor();
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await listBackfills(fleet.app.store)).toMatchObject([{ id, paused: false }]);
+    await button('Cancel…').click();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await expect.poll(announced).toBe(`${id} is cancelled`);
+    expect(await listBackfills(fleet.app.store)).toEqual([]);
+  });
+
+  test('decides apart that a refused day may lose readings', async () => {
+    await open();
+    await mount({ kind: 'day', ...DAY, state: 'refused' });
+    await button('Look again whether the readings are back').click();
+    await expect.poll(announced).toContain('is in the queue now');
+    expect((await fleet.queue.find(DAY))?.queued.allowShrink).toBeUndefined();
+    await button('Publish with fewer readings…').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Publish with fewer readings' }).click();
+    await expect.poll(announced).toContain('fewer readings than are published are accepted');
+    expect((await fleet.queue.find(DAY))?.queued.allowShrink).toBe(true);
+  });
+
+  test('starts a backfill by a form that says what is wrong with it before anything is sent', async () => {
+    await open();
+    await mount({ kind: 'start-backfill', job: DAY.job });
+    await button('Start a backfill…').click();
+    const dialog = page.getByRole('dialog', { name: 'Start a backfill of measurements' });
+    const fault = dialog.getByRole('alert');
+    await dialog.getByRole('button', { name: 'Start' }).click();
+    await expect.poll(() => fault.textContent()).toContain('expected a date');
+    await dialog.getByLabel('First day').fill('2026-01-02');
+    await dialog.getByLabel('Last day').fill('2026-01-01');
+    await dialog.getByLabel('Vessels').fill(`${VESSEL}, <b>IMO1</b>`);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => fault.textContent()).toContain('before the first');
+    await dialog.getByLabel('Last day').fill('2026-01-05');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => fault.textContent()).toContain('“<b>IMO1</b>”');
+    expect(await listBackfills(fleet.app.store)).toEqual([]);
+    await dialog.getByLabel('Vessels').fill(VESSEL);
+    await page.keyboard.press('Enter');
+    await expect.poll(announced).toContain('is started');
+    expect(await listBackfills(fleet.app.store)).toMatchObject([
+      { job: DAY.job, from: '2026-01-02', to: '2026-01-06', vessels: [VESSEL], allowShrink: false },
+    ]);
+  });
+
+  test('reads what was not done, and why: names with markup stay text', async () => {
+    await open();
+    const id = '<img src=x onerror="document.title=1">\u202e\u0007';
+    await mount({ kind: 'backfill', backfill: { id, paused: true } });
+    await button('Resume').click();
+    await expect.poll(announced).toContain('not done: id: got');
+    expect(await outcome()).toContain('<img src=x');
+    expect(await outcome()).not.toMatch(/[\u202e\u0007]/);
+    expect(await page.locator('main img, .act-bar img, .act-bar script').count()).toBe(0);
+    await mount({ kind: 'backfill', backfill: { id: 'no-such-backfill', paused: true } });
+    await button('Resume').click();
+    await expect.poll(outcome).toContain("no backfill 'no-such-backfill' is under way");
+    await page.route('**/api/acts', (route) => route.abort());
+    await button('Resume').click();
+    await expect.poll(outcome).toContain('No answer from the server: it is not known whether it was done');
+  });
+
+  test('finds no buttons as a reader but a hint, and nothing where nothing can be done', async () => {
+    await open(await signIn(served.url, READ_PASSWORD, 'Rita'));
+    expect(await mount({ kind: 'hold' })).toBe(true);
+    expect(await page.locator('main').textContent()).toBe(
+      'To lift the hold: sign in with the password for acting.',
+    );
+    expect(await page.getByRole('group').count()).toBe(0);
+    await page.context().close();
+    await open();
+    for (const state of ['published', 'empty', 'running', 'not-due', 'remarked'])
+      expect(await mount({ kind: 'day', ...DAY, state }), state).toBe(false);
+  });
+
+  test("does nothing by another site's page, though the browser is signed in", async () => {
+    const act = JSON.stringify({ act: 'try-again', ...DAY, allowShrink: true });
+    const target = `${served.url}/api/acts`;
+    const evil = await serveEvil(target, act);
+    try {
+      await open();
+      for (const host of ['127.0.0.1', 'localhost']) {
+        const other = await page.context().newPage();
+        const [sent, answered] = [[] as string[], [] as number[]];
+        other.on('request', (request) => {
+          if (request.url() === target) sent.push(request.method());
+        });
+        other.on('response', (answer) => {
+          if (answer.url() === target) answered.push(answer.status());
+        });
+        for (const attack of ATTACKS) {
+          await other.goto(`http://${host}:${(evil.address() as AddressInfo).port}/${attack}`);
+          await other.waitForFunction(
+            () => document.title.startsWith('tried') || location.pathname === '/api/acts',
+          );
+        }
+        // The browser has sent them, some with the cookie, and each was refused.
+        expect(sent.filter((method) => method === 'POST').length).toBeGreaterThanOrEqual(4);
+        expect(answered.length).toBeGreaterThanOrEqual(3);
+        expect(answered.filter((status) => status < 400 || status > 499)).toEqual([]);
+        await other.close();
+      }
+      expect(await fleet.queue.find(DAY)).toBeUndefined();
+      expect(served.lines).toEqual([]);
+      // The same act by the page itself.
+      await mount({ kind: 'day', ...DAY, state: 'failed' });
+      await button('Try again now').click();
+      await expect.poll(async () => (await fleet.queue.find(DAY))?.state).toBe('waiting');
+    } finally {
+      evil.closeAllConnections();
+      evil.close();
+    }
+  });
+});
+
+const ATTACKS = ['urlencoded', 'text-plain', 'multipart', 'no-cors', 'cors', 'beacon', 'image'] as const;
+
+/** Another site, whose pages try to act. */
+async function serveEvil(target: string, act: string): Promise<Server> {
+  const form = (type: string) => `
+    const form = document.createElement('form');
+    form.method = 'post'; form.action = ${JSON.stringify(target)}; form.enctype = '${type}';
+    const input = document.createElement('input');
+    input.name = ${JSON.stringify(act.slice(0, -1))} + ',"x":"'; input.value = '"}';
+    form.append(input); document.body.append(form); form.submit();`;
+  const ask = (options: string) => `
+    fetch(${JSON.stringify(target)}, { method: 'POST', credentials: 'include', body: ${JSON.stringify(act)}, ${options} })
+      .then(() => (document.title = 'tried'), () => (document.title = 'tried and failed'));`;
+  const scripts: Readonly<Record<(typeof ATTACKS)[number], string>> = {
+    urlencoded: form('application/x-www-form-urlencoded'),
+    'text-plain': form('text/plain'),
+    multipart: form('multipart/form-data'),
+    'no-cors': ask("mode: 'no-cors', headers: { 'content-type': 'text/plain' }"),
+    cors: ask("headers: { 'content-type': 'application/json', 'x-vessel-export': 'act' }"),
+    beacon: `
+      navigator.sendBeacon(${JSON.stringify(target)}, ${JSON.stringify(act)});
+      setTimeout(() => (document.title = 'tried'), 300);`,
+    image: `
+      const image = new Image(); image.src = ${JSON.stringify(target)};
+      image.onerror = () => (document.title = 'tried'); document.body.append(image);`,
+  };
+  const server = createServer((request, response) => {
+    const script = scripts[request.url!.slice(1) as keyof typeof scripts] ?? '';
+    response
+      .writeHead(200, { 'content-type': 'text/html' })
+      .end(`<title>x</title><body><script>${script}</script>`);
+  });
+  server.listen(0);
+  await once(server, 'listening');
+  return server;
+}

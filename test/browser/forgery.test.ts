@@ -1,0 +1,130 @@
+/** Another site's page, in the browser of somebody who has signed in: it can neither act, nor read, nor show ours. */
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Job } from '../../src/model/index.ts';
+import { createLocalStore } from '../../src/store/local.ts';
+import { browserForTests } from '../helpers/browser.ts';
+import type { TempFolder } from '../helpers/temp.ts';
+import { newTempFolder } from '../helpers/temp.ts';
+import type { ServedPage } from '../helpers/web.ts';
+import { servePage, signIn } from '../helpers/web.ts';
+
+const ACT = 'a password to act!';
+const JOBS = [{ name: 'measurements', dataset: 'measurements' }] as unknown as Job[];
+const BODY = JSON.stringify({ act: 'accept-remark', job: 'measurements', vessel: 'IMO9321483' });
+
+const browser = await browserForTests();
+
+describe.skipIf(browser === undefined)("another site's page", () => {
+  let folder: TempFolder;
+  let served: ServedPage;
+  let evil: Server;
+  let evilUrl: string;
+  const said: string[] = [];
+
+  beforeAll(async () => {
+    folder = await newTempFolder();
+    const say = (fields: object, msg: string) => void said.push(`${msg} ${JSON.stringify(fields)}`);
+    const log = { debug() {}, info: say, warn: say, error: say };
+    served = await servePage({ store: createLocalStore(folder.path), jobs: JOBS, log }, { actPassword: ACT });
+    // Another port of one host is another origin, but the same site: the browser sends the cookie along.
+    evil = createServer((_request, answer) =>
+      answer.setHeader('content-type', 'text/html').end('<!doctype html><title>evil</title><body>'),
+    ).listen(0, '127.0.0.1');
+    await once(evil, 'listening');
+    evilUrl = `http://127.0.0.1:${(evil.address() as AddressInfo).port}/`;
+  });
+  afterAll(async () => {
+    await browser!.stop();
+    await served.close();
+    evil.closeAllConnections();
+    await new Promise((closed) => evil.close(closed));
+    await folder.remove();
+  });
+
+  /** A page of the other site, in a browser that has signed in at ours; and what ours answered. */
+  async function open() {
+    const { page } = await browser!.open(evilUrl);
+    const [name, value] = (await signIn(served.url, ACT)).split('=') as [string, string];
+    const cookie = { name, value, url: served.url, httpOnly: true, sameSite: 'Strict' as const };
+    await page.context().addCookies([cookie]);
+    const answers: string[] = [];
+    page.on('response', (response) => {
+      if (!response.url().startsWith(served.url)) return;
+      const { pathname } = new URL(response.url());
+      answers.push(`${response.request().method()} ${pathname} ${response.status()}`);
+    });
+    said.length = 0;
+    return { page, answers };
+  }
+
+  test('acts by no form, though it is of the same host', async () => {
+    const { page, answers } = await open();
+    for (const enctype of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
+      await page.goto(evilUrl);
+      const script = `
+        const form = document.createElement('form');
+        Object.assign(form, { method: 'post', action: '${served.url}/api/acts', enctype: '${enctype}' });
+        const input = document.createElement('input');
+        input.name = ${JSON.stringify(BODY.slice(0, -1))} + ',"x":"';
+        input.value = '"}';
+        form.append(input);
+        document.body.append(form);
+        form.submit();`;
+      await Promise.all([page.waitForURL(`${served.url}/**`), page.evaluate(script)]);
+      // Whatever the form looks like: what the browser says of its origin is enough.
+      expect(await page.locator('body').textContent()).toContain('other-site');
+    }
+    expect(answers).toEqual(Array(3).fill('POST /api/acts 403'));
+    expect(said).toEqual([]);
+    await page.context().close();
+  });
+
+  test('neither acts nor reads by a script, and does not sign anybody in or out', async () => {
+    const { page, answers } = await open();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
+    const ask = (path: string, options: string) =>
+      page.evaluate(
+        `fetch('${served.url}${path}', ${options}).then((answer) => answer.text(), (error) => 'thrown')`,
+      );
+    const body = `body: ${JSON.stringify(JSON.stringify({ name: 'Eve', password: ACT }))}`;
+    const json = `headers: { 'content-type': 'application/json', 'x-vessel-export': 'act' }`;
+    for (const path of ['/api/acts', '/api/session', '/api/session/end']) {
+      const plain = `{ method: 'POST', mode: 'no-cors', credentials: 'include', ${body} }`;
+      expect(['', 'thrown']).toContain(await ask(path, plain));
+      expect(await ask(path, `{ method: 'POST', credentials: 'include', ${json}, ${body} }`)).toBe('thrown');
+    }
+    expect(await ask('/api/about', `{ credentials: 'include' }`)).toBe('thrown');
+    expect(['', 'thrown']).toContain(await ask('/api/about', `{ mode: 'no-cors', credentials: 'include' }`));
+    expect(answers.filter((answer) => / 2\d\d$/.test(answer))).toEqual([]);
+    // They were sent; a sign-in or an act would be in the log.
+    for (const path of ['/api/acts', '/api/session', '/api/session/end'])
+      expect(asked.filter((each) => each === `POST ${path}`)).toHaveLength(2);
+    expect(said).toEqual([]);
+    const cookies = await page.context().cookies(served.url);
+    expect(cookies.map(({ value }) => value.startsWith('act.'))).toEqual([true]);
+    await page.context().close();
+  });
+
+  test('cannot show ours in a frame, nor reach into a window of ours', async () => {
+    const { page } = await open();
+    const framed = page.waitForEvent('console', (message) => /frame/i.test(message.text()));
+    await page.evaluate(`
+      const frame = document.createElement('iframe');
+      frame.src = '${served.url}/';
+      document.body.append(frame);`);
+    expect((await framed).text()).toMatch(/frame-ancestors|X-Frame-Options/i);
+    const [popup] = await Promise.all([
+      page.context().waitForEvent('page'),
+      page.evaluate(`{ globalThis.opened = window.open('${served.url}/'); }`),
+    ]);
+    await popup.waitForLoadState();
+    expect(await page.evaluate('opened.closed')).toBe(true);
+    expect(await popup.evaluate('window.opener')).toBeNull();
+    await page.context().close();
+  });
+});

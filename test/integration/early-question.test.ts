@@ -1,0 +1,84 @@
+/** The source is asked while a vessel-day is being claimed; what it said then counts only as long as it may. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { AppOverrides } from '../../src/app.ts';
+import type { ObjectStore } from '../../src/store/store.ts';
+import { serviceNames } from '../helpers/lake.ts';
+import type { RunExportOptions, TestService } from '../helpers/run.ts';
+import { DATE, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
+
+const JOBS = {
+  measurements: { dataset: 'measurements', vessels: [VESSEL], select: ['flat/{vessel}/Shaft Power'] },
+};
+const NOON_MICROS = Date.parse(`${DATE}T12:00:00Z`) * 1_000;
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService({ readingsPerDay: 1_000 });
+});
+afterAll(() => service.close());
+
+/** Does something before the first claim is put, and tells what the service has been asked. */
+function beforeClaim(work: (asked: (family: string) => Promise<void>) => Promise<void>) {
+  const families: string[] = [];
+  const waiting = new Map<string, PromiseWithResolvers<void>>();
+  const askedOf = (family: string) => {
+    const asked = waiting.get(family) ?? Promise.withResolvers<void>();
+    waiting.set(family, asked);
+    return asked;
+  };
+  let claims = 0;
+  const overrides: AppOverrides = {
+    onRequest: ({ asked }) => {
+      const family = asked.split(' ')[0]!;
+      families.push(family);
+      askedOf(family).resolve();
+    },
+    wrapStore: (store): ObjectStore => ({
+      ...store,
+      async putIf(key, bytes, expected) {
+        if (key.startsWith('_checkpoints/') && expected === null && claims++ === 0)
+          await work((family) => askedOf(family).promise);
+        return store.putIf(key, bytes, expected);
+      },
+    }),
+  };
+  return { overrides, families };
+}
+
+test('series and counts have been asked before the claim is there, once, and readings not', async () => {
+  await using lake = await newLake();
+  let before: string[] = [];
+  const { overrides, families } = beforeClaim(async (asked) => {
+    await asked('statistics');
+    before = [...families];
+  });
+  const run = (options: Partial<RunExportOptions>) =>
+    runExport({ service, lakeUrl: lake.url, jobs: JOBS, ...options });
+  const { results } = await run({ overrides });
+  expect(results).toMatchObject([{ exported: true }]);
+  expect(before).toEqual(['metadata', 'statistics']);
+  expect(families).toEqual(['metadata', 'statistics', 'measurements']);
+
+  const again = beforeClaim(async () => {});
+  const { results: done } = await run({ overrides: again.overrides });
+  expect(done).toMatchObject([{ exported: false }]);
+  expect(again.families).toEqual([]);
+});
+
+test('counts from before somebody else published are asked anew, and refuse nothing', async () => {
+  await using lake = await newLake();
+  const [series] = [...(await serviceNames(service, [`flat/${VESSEL}/Shaft Power`])).keys()];
+  const run = (options: Partial<RunExportOptions>) =>
+    runExport({ service, lakeUrl: lake.url, jobs: JOBS, ...options });
+  let between: number | undefined;
+  const { overrides, families } = beforeClaim(async (asked) => {
+    await asked('statistics');
+    // What was asked counts one reading less than what is published now.
+    service.overlay.addReadings(series!, [{ timestampMicros: NOON_MICROS + 1, valueText: '1.5' }]);
+    between = (await run({})).results[0]?.rows;
+  });
+  const { code, results } = await run({ overrides, args: { force: true } });
+  expect([code, results]).toMatchObject([0, [{ exported: true, rows: between }]]);
+  expect(between).toBeGreaterThan(0);
+  expect(families).toEqual(['metadata', 'statistics', 'metadata', 'statistics', 'measurements']);
+});
