@@ -149,8 +149,10 @@ describe.skipIf(!canStartOwnRedis())('traces of a fleet', () => {
     await bench.backfill({ from: '2026-01-05', to: '2026-01-06' });
     await end(worker);
     const days = ofDate('2026-01-05').filter(({ name }) => name === 'vessel-day');
-    const [failed, published] = days.toSorted((a, b) => a.startMs - b.startMs);
-    expect(days).toHaveLength(2);
+    // On a busy machine it may fail once more before the service hears of the first failure.
+    const tries = days.toSorted((a, b) => a.startMs - b.startMs);
+    const [failed, published] = [tries[0], tries.at(-1)];
+    expect(tries.length).toBeGreaterThan(1);
     expect(failed).toMatchObject({
       attributes: {
         'vessel_export.outcome': 'failed',
@@ -163,15 +165,15 @@ describe.skipIf(!canStartOwnRedis())('traces of a fleet', () => {
       attributes: { 'vessel_export.outcome': 'published' },
       status: { code: 'unset' },
     });
-    expect(published!.traceId).toBe(failed!.traceId);
+    expect(new Set(tries.map(({ traceId }) => traceId)).size).toBe(1);
     const trace = collector.spans.filter(({ traceId }) => traceId === failed!.traceId);
     expectTree(trace);
-    expect(trace.filter(({ name }) => name === 'process vessel-days')).toHaveLength(2);
+    expect(trace.filter(({ name }) => name === 'process vessel-days')).toHaveLength(tries.length);
     expect(trace.filter(({ name }) => name === 'wait')).toHaveLength(1);
     const broken = trace.filter(({ name, status }) => name === 'fetch' && status.code === 'error');
-    expect(broken).toHaveLength(1);
+    expect(broken).toHaveLength(tries.length - 1);
     const said = worker.output.split('\n').filter((line) => /"msg":"(retrying|published)"/.test(line));
-    expect(said.map((line) => JSON.parse(line).traceId)).toEqual([failed!.traceId, failed!.traceId]);
+    expect(said.map((line) => JSON.parse(line).traceId)).toEqual(tries.map(() => failed!.traceId));
     // What the service refused, by the names that OpenTelemetry has for it.
     const refusals = trace.filter(({ attributes }) => attributes['http.response.status_code'] === 503);
     expect(refusals.length).toBeGreaterThan(0);
