@@ -226,7 +226,7 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
     await createFleetReporter(fleet.fleet).send({ process: facts, facts: [], dropped: [] });
     const heardOf = async (agoMs: number) => {
       const [seconds] = await connection.client.time();
-      const [process] = await connection.client.zrange(`${prefix}:fleet:seen`, 0, 0);
+      const [process] = await connection.client.zrange(`${prefix}:fleet:seen`, '0', '0');
       await connection.client.zadd(`${prefix}:fleet:seen`, String(Number(seconds) * 1_000 - agoMs), process!);
     };
     const { page, faults } = await browser!.open(`${served.url}/fleet`);
