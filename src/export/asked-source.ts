@@ -45,7 +45,7 @@ export function askAboutDay(ports: ExportPorts, task: ExportTask, signal: AbortS
   return { context, startedAt, series, source, stop: () => stopped.abort() };
 }
 
-/** The same, begun before the day is claimed. */
+/** The same, begun while the day is being claimed. */
 export interface EarlyQuestion {
   /** Begin, with the receipt that there was then. */
   begin(before: Receipt | undefined): void;

@@ -65,11 +65,11 @@ async function claimDay(
   const layout = await ports.layout.settle();
   const table = layout === 'plain' ? undefined : await ports.tables.open(tableContent(task.job));
   const onClaimed = () => ports.layout.confirm(layout);
-  const onReceipt = (before: Receipt | undefined) => {
+  const onAlone = (before: Receipt | undefined) => {
     if (!isDone(task, before)) early.begin(before);
   };
   const { claim, inheritance } = await ports.tracing.span('claim', {}, () =>
-    takeClaim({ ...ports, table }, task.day, { ...task, onClaimed, onReceipt }),
+    takeClaim({ ...ports, table }, task.day, { ...task, onClaimed, onAlone }),
   );
   addLogFields({ epoch: claim.epoch });
   task.onEpoch?.(claim.epoch);

@@ -13,8 +13,11 @@ import { claimKey } from './keys.ts';
 import { readReceipt } from './ledger.ts';
 
 interface ClaimOptions {
-  /** Told of the receipt that there was before our claim was put, which is not the one that counts. */
-  readonly onReceipt?: ((receipt: Receipt | undefined) => void) | undefined;
+  /**
+   * Told once our claim is put and is seen to be the only one, with the receipt that there was before, which is not the
+   * one that counts. A predecessor may have sealed the day, or live: then nothing is to be begun early.
+   */
+  readonly onAlone?: ((before: Receipt | undefined) => void) | undefined;
   /** Told once our claim is there to be seen, before anything builds on it; what it throws withdraws the claim. */
   readonly onClaimed?: (() => Promise<void>) | undefined;
   readonly settingsHash: string;
@@ -48,7 +51,6 @@ export async function takeClaim(
   let highest = 0;
   for (let round = 0; round < 10; round++) {
     const before = await readReceipt(store, day);
-    options.onReceipt?.(before);
     const file = newClaimFile(ports, options, 1 + Math.max(before?.epoch ?? 0, highest));
     const key = claimKey(day, file.epoch);
     const version = await store.putIf(key, jsonBytes(file), null);
@@ -63,6 +65,7 @@ export async function takeClaim(
         await withdraw();
         continue;
       }
+      if (others.length === 0) options.onAlone?.(before);
       await options.onClaimed?.();
       const open = others.filter((claim) => !isEnded(claim, before));
       const fenced = await fenceAll(ports, day, options, open, file.epoch);
