@@ -1,9 +1,10 @@
 // @ts-check
 /** The lines around the map: what the lake holds in all, how old that is, and what is to be said of the chosen cell. */
 import { fill, h } from '../parts/dom.js';
+import { counted, dayAddress, plural, shown, shownName } from '../parts/texts.js';
 import { dayNumber } from './dates.js';
 import { swatch } from './swatch.js';
-import { agoText, cellFacts, counted, dayAddress, plural, shown, shownName } from './texts.js';
+import { agoText, cellFacts } from './texts.js';
 
 const TICK_MS = 1_000;
 

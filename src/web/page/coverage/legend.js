@@ -1,9 +1,9 @@
 // @ts-check
 /** Totals by state: what the colours mean, how many there are, and a filter each. */
 import { fill, h } from '../parts/dom.js';
+import { counted } from '../parts/texts.js';
 import { KINDS } from './grid.js';
 import { swatch } from './swatch.js';
-import { counted } from './texts.js';
 
 /** @param {{ choose: (states: readonly string[]) => void }} on */
 export function createLegend(on) {

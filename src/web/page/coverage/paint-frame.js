@@ -4,10 +4,11 @@
  * @typedef {import('./paint-cells.js').Sight} Sight
  * @typedef {{ position: number, day: number }} Place a row as shown, and an index of a day
  */
+
+import { shown } from '../parts/texts.js';
 import { dayOfMonth, monthText, nextMonth, WEEKDAYS, weekday } from './dates.js';
 import { xOf } from './layout.js';
 import { inSight } from './paint-cells.js';
-import { shown } from './texts.js';
 
 const NAME_FONT = '12px system-ui, "DejaVu Sans", sans-serif';
 const SMALL_FONT = '10.5px system-ui, "DejaVu Sans", sans-serif';

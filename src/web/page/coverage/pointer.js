@@ -6,9 +6,10 @@
  * @typedef {import('./paint-frame.js').Place} Place
  */
 import { fill, h } from '../parts/dom.js';
+import { shownName } from '../parts/texts.js';
 import { dayAt, rowAt } from './layout.js';
 import { swatch } from './swatch.js';
-import { cellFacts, shownName } from './texts.js';
+import { cellFacts } from './texts.js';
 
 const TIP_AWAY_PX = 14;
 /** A notch of a wheel is about a hundred, two fingers on a pad give many of a few. */

@@ -4,9 +4,9 @@
 import { actControls } from '../acts/controls.js';
 import { fill, h } from '../parts/dom.js';
 import { BY_STATE } from '../parts/states.js';
+import { counted, dayAddress, plural, shown, shownName } from '../parts/texts.js';
 import { troubleGroups } from './rows.js';
 import { swatch } from './swatch.js';
-import { counted, dayAddress, plural, shown, shownName } from './texts.js';
 
 const FIRST = 10;
 const MORE = 100;

@@ -1,9 +1,9 @@
 // @ts-check
 /** The same without a map: each vessel, and how many of its days are in which state. A page at a time, however many. */
 import { fill, h } from '../parts/dom.js';
+import { counted, dayAddress, plural, shownName } from '../parts/texts.js';
 import { dateText } from './dates.js';
 import { KINDS } from './grid.js';
-import { counted, dayAddress, plural, shownName } from './texts.js';
 
 const AT_ONCE = 100;
 

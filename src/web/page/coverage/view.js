@@ -8,6 +8,7 @@
  */
 import { fill, h } from '../parts/dom.js';
 import { loadStyles } from '../parts/styles.js';
+import { dayAddress, shown, shownName } from '../parts/texts.js';
 import { keepAddress } from './address.js';
 import { createControls } from './controls.js';
 import { dayOf } from './dates.js';
@@ -18,7 +19,6 @@ import { createLegend } from './legend.js';
 import { createMap } from './map.js';
 import { rowsShown } from './rows.js';
 import { coverageAddress, ofOtherDays, settingsOf } from './settings.js';
-import { dayAddress, shown, shownName } from './texts.js';
 import { createTroubles } from './troubles.js';
 import { createVesselTable } from './vessel-table.js';
 

@@ -1,9 +1,9 @@
 // @ts-check
 /** Names, numbers and times as people read them; nothing foreign is shown but through `shown`. */
 
-import { counted, plural, shownName } from '../coverage/texts.js';
+import { counted, plural, shownName } from '../parts/texts.js';
 
-export { counted, dayAddress, plural, shown, shownName } from '../coverage/texts.js';
+export { counted, dayAddress, plural, shown, shownName } from '../parts/texts.js';
 
 /** Of a message: what the server tells is at most as long. */
 export const MOST_MESSAGE_CHARS = 2_000;

@@ -1,10 +1,11 @@
 // @ts-check
 /** What was planned and found of each job, and its backfills. */
 import { h } from '../parts/dom.js';
+import { plural } from '../parts/texts.js';
 import { controlsFor } from './controls.js';
 import { cell, keyedTable, progressBar, say } from './keyed.js';
 import { numbers } from './tables.js';
-import { counted, duration, inFull, inShort, moment, NOT_KNOWN, percent, shareOf, spoken } from './words.js';
+import { duration, inFull, inShort, moment, NOT_KNOWN, percent, shareOf, spoken } from './words.js';
 
 /**
  * @typedef {import('../../answers.ts').FleetAnswer} FleetAnswer
@@ -125,7 +126,7 @@ export function backfillsSection(context, onDone) {
     const { id, job, from, to, vessels, paused, createdAt } = backfill;
     const [rate, left, state] = [cell('number'), cell(), cell()];
     const progress = progressBar();
-    const of = vessels.length === 0 ? 'all vessels' : counted(vessels.length, 'vessel');
+    const of = vessels.length === 0 ? 'all vessels' : plural(vessels.length, 'vessel');
     const createdMs = Date.parse(createdAt);
     const since = Number.isNaN(createdMs) ? '' : `, begun ${moment(createdMs)}`;
     const name = h(

@@ -2,9 +2,10 @@
 /** What was asked of the service in the last day: a chart, the same as a sentence, and as a table. */
 import uPlot from '/vendor/uplot/dist/uPlot.esm.js';
 import { fill, h } from '../parts/dom.js';
+import { plural } from '../parts/texts.js';
 import { say } from './keyed.js';
 import { numbers } from './tables.js';
-import { clockTime, counted, inFull, moment } from './words.js';
+import { clockTime, inFull, moment } from './words.js';
 
 /**
  * @typedef {import('../../answers.ts').FleetAnswer} FleetAnswer
@@ -136,9 +137,9 @@ function sentenceOf(steps) {
   const lastHour = steps.slice(-6).reduce((count, { requests }) => count + requests, 0);
   const refused = sum(({ rateLimited }) => rateLimited);
   return [
-    `In 24 hours ${counted(all, 'request')}, ${inFull(lastHour)} in the last hour`,
+    `In 24 hours ${plural(all, 'request')}, ${inFull(lastHour)} in the last hour`,
     `most from ${clockTime(most.fromMs)} on, ${inFull(most.requests)} in ten minutes`,
-    `${counted(refused, 'refusal')} (429), ${inFull(sum(({ retries }) => retries))} asked again, ${counted(
+    `${plural(refused, 'refusal')} (429), ${inFull(sum(({ retries }) => retries))} asked again, ${plural(
       sum(({ errors }) => errors),
       'error',
     )}.`,

@@ -1,6 +1,7 @@
 // @ts-check
 /** What runs now. */
 import { h } from '../parts/dom.js';
+import { dayAddress } from '../parts/texts.js';
 import { cell, keyedTable, progressBar, say } from './keyed.js';
 import { duration, inFull, inShort, isSilent, percent, shareOf } from './words.js';
 
@@ -50,7 +51,7 @@ export function runningSection() {
       cell('fleet-host'),
     ];
     const rows = progressBar();
-    const link = h('a', { href: `/day/${[job, vessel, date].map(encodeURIComponent).join('/')}` });
+    const link = h('a', { href: dayAddress(job, vessel, date) });
     say(link, `${vessel} ${date}`);
     const first = h('th', { scope: 'row' }, link, h('div', { class: 'hint' }, job));
     const element = h('tr', {}, first, kind, step, h('td', {}, rows.element), rate, since, worker);

@@ -15,11 +15,6 @@ export function inShort(count) {
   return count === null ? NOT_KNOWN : count < 10_000 ? COUNTS.format(count) : SHORT.format(count);
 }
 
-/** @param {number} count @param {string} one @param {string} [many] */
-export function counted(count, one, many = `${one}s`) {
-  return `${inFull(count)} ${count === 1 ? one : many}`;
-}
-
 /** @param {number} part @param {number} whole from 0 to 1 */
 export function shareOf(part, whole) {
   return whole <= 0 ? 1 : Math.min(1, Math.max(0, part / whole));
