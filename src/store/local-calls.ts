@@ -84,54 +84,24 @@ const inPool = {
 /** An open file; `closeFile` ends it. */
 export type Descriptor = number;
 
-export const openPath = (path: string, flags: string | number): Promise<Descriptor> =>
-  soon(
-    () => openSync(path, flags),
-    () => inPool.open(path, flags),
-  );
+/** A call that is made from here or by the pool. */
+function either<A extends unknown[], T>(now: (...args: A) => T, later: (...args: A) => Promise<T>) {
+  return (...args: A): Promise<T> =>
+    soon(
+      () => now(...args),
+      () => later(...args),
+    );
+}
 
-export const closeFile = (file: Descriptor): Promise<void> =>
-  soon(
-    () => closeSync(file),
-    () => inPool.close(file),
-  );
-
-export const statFile = (file: Descriptor): Promise<Stats> =>
-  soon(
-    () => fstatSync(file),
-    () => inPool.fstat(file),
-  );
-
-export const statPath = (path: string): Promise<Stats> =>
-  soon(
-    () => statSync(path),
-    () => inPool.stat(path),
-  );
-
+export const openPath = either<[path: string, flags: string | number], Descriptor>(openSync, inPool.open);
+export const closeFile = either<[file: Descriptor], void>(closeSync, inPool.close);
+export const statFile = either<[file: Descriptor], Stats>(fstatSync, inPool.fstat);
+export const statPath = either<[path: string], Stats>(statSync, inPool.stat);
 /** Of a link itself. */
-export const statEntry = (path: string): Promise<Stats> =>
-  soon(
-    () => lstatSync(path),
-    () => inPool.lstat(path),
-  );
-
-export const removeFile = (path: string): Promise<void> =>
-  soon(
-    () => unlinkSync(path),
-    () => inPool.unlink(path),
-  );
-
-export const removeFolder = (path: string): Promise<void> =>
-  soon(
-    () => rmdirSync(path),
-    () => inPool.rmdir(path),
-  );
-
-export const createFolder = (path: string): Promise<void> =>
-  soon(
-    () => void mkdirSync(path),
-    async () => void (await inPool.mkdir(path)),
-  );
+export const statEntry = either<[path: string], Stats>(lstatSync, inPool.lstat);
+export const removeFile = either<[path: string], void>(unlinkSync, inPool.unlink);
+export const removeFolder = either<[path: string], void>(rmdirSync, inPool.rmdir);
+export const createFolder = either<[path: string], void>(mkdirSync, inPool.mkdir);
 
 export const namesIn = (path: string): Promise<string[]> =>
   soon(
