@@ -2,12 +2,12 @@
 import { withIndexJournal } from '../../src/lake/index-journal.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { indexPrefix, receiptKey } from '../../src/lake/keys.ts';
-import type { Job } from '../../src/model/index.ts';
 import { addDays, datesBetween, silentLog } from '../../src/model/index.ts';
 import { settingsHash } from '../../src/plan/settings-hash.ts';
 import { totalsDigest } from '../../src/proof/day-totals.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { makeReceipt, vesselIds, writeReceipts } from '../helpers/ledger.ts';
+import { MADE_UP_JOB } from '../helpers/made-up-ledger.ts';
 import { inParallel } from '../store/store-suite.ts';
 import type { BenchLake } from './lakes.ts';
 
@@ -18,15 +18,6 @@ export const FLEET_TO = addDays(FLEET_FROM, FLEET_DAYS);
 const SERIES_PER_VESSEL = 150;
 const DAY_MICROS = 86_400_000_000;
 const LAST_MICROS = DAY_MICROS - 1_000_000;
-
-export const FLEET_JOB: Job = {
-  name: 'measurements',
-  dataset: 'measurements',
-  vessels: { discover: 'flat/*/*' },
-  select: ['flat/{vessel}/*'],
-  transport: 'ndjson',
-  verify: 'exact',
-};
 
 export interface FleetSeries {
   readonly timeSeriesId: string;
@@ -94,9 +85,9 @@ function totalsOf(vessel: string): VesselTotals {
 
 function receiptOf(vessel: string, date: string, { rows, series, totalsSha256 }: VesselTotals) {
   return makeReceipt(
-    { job: FLEET_JOB.name, vessel, date },
+    { job: MADE_UP_JOB.name, vessel, date },
     {
-      ...{ rows, series, settingsHash: settingsHash(FLEET_JOB, '2026-09-10') },
+      ...{ rows, series, settingsHash: settingsHash(MADE_UP_JOB, '2026-09-10') },
       source: { rows, askedAt: `${date}T23:00:00.000Z`, totalsSha256 },
     },
   );
@@ -106,7 +97,8 @@ function receiptOf(vessel: string, date: string, { rows, series, totalsSha256 }:
 export async function removeFleetIndex(lake: BenchLake): Promise<void> {
   const store = await openStore(lake.url, { PATH: process.env.PATH, ...lake.env });
   const keys: string[] = [];
-  for await (const { key } of store.list(indexPrefix(FLEET_JOB.name, FLEET_FROM.slice(0, 7)))) keys.push(key);
+  for await (const { key } of store.list(indexPrefix(MADE_UP_JOB.name, FLEET_FROM.slice(0, 7))))
+    keys.push(key);
   await store.removeAll(keys);
   await store.close();
 }
