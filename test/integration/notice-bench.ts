@@ -11,15 +11,24 @@ import { openNoticeWatch } from '../../src/fleet/open-notice-watch.ts';
 import type { Scheduler } from '../../src/fleet/scheduler.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
 import { startWork } from '../../src/fleet/work.ts';
-import type { Log } from '../../src/model/index.ts';
+import type { Log, VesselDay } from '../../src/model/index.ts';
 import { systemClock } from '../../src/model/index.ts';
 import { createMetrics } from '../../src/monitoring/metrics.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import type { TestRedis } from '../helpers/redis.ts';
 import type { JobFile, TestService } from '../helpers/run.ts';
-import { exportEnv, newLake, QUICK_LIMITS, writeJobs } from '../helpers/run.ts';
+import { exportEnv, FEW_SERIES, newLake, QUICK_LIMITS, VESSEL, writeJobs } from '../helpers/run.ts';
 import type { WebhookListener } from '../helpers/webhook-listener.ts';
 import { startWebhookListener } from '../helpers/webhook-listener.ts';
+
+/** The vessel-day of last night, half past six, when it has just become due, and a job that exports it. */
+export const NIGHT: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-07' };
+export const START_MS = Date.parse('2026-01-08T06:30:00Z');
+export const NIGHTLY_JOB: JobFile = {
+  ...FEW_SERIES,
+  since: '2026-01-06',
+  schedule: { cron: '15 6 * * *', settle: '6h' },
+};
 
 export interface NoticeBenchOptions {
   readonly service: TestService;

@@ -2,25 +2,17 @@
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { VesselDay } from '../../src/model/index.ts';
 import { systemClock } from '../../src/model/index.ts';
 import { noteOf, receiptOf } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
-import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
-import { FEW_SERIES, mustExport, newLake, startProgram, startTestService, VESSEL } from '../helpers/run.ts';
+import type { TestLake, TestService } from '../helpers/run.ts';
+import { mustExport, newLake, startProgram, startTestService } from '../helpers/run.ts';
 import type { FleetChildPlan } from './fleet-child.ts';
 import type { NoticeBench } from './notice-bench.ts';
-import { idle, openNoticeBench } from './notice-bench.ts';
+import { idle, NIGHT, NIGHTLY_JOB, openNoticeBench, START_MS } from './notice-bench.ts';
 
 const redis = await redisForTests();
 const prefix = redis?.newPrefix() ?? '';
-const JOB: JobFile = {
-  ...FEW_SERIES,
-  since: '2026-01-06',
-  schedule: { cron: '15 6 * * *', settle: '6h' },
-};
-const START_MS = Date.parse('2026-01-08T06:30:00Z');
-const NIGHT: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-07' };
 const MINUTE_MS = 60_000;
 
 describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, () => {
@@ -34,7 +26,13 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
     service = await startTestService({ readingsPerDay: 1_000 });
     const clock = { ...systemClock, nowMs: () => Date.parse('2026-01-07T07:00:00Z') };
     const args = { from: '2026-01-06', to: '2026-01-07' };
-    await mustExport({ service, lakeUrl: base.url, jobs: { measurements: JOB }, args, overrides: { clock } });
+    await mustExport({
+      service,
+      lakeUrl: base.url,
+      jobs: { measurements: NIGHTLY_JOB },
+      args,
+      overrides: { clock },
+    });
   });
   afterAll(async () => {
     await service.close();
@@ -43,7 +41,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
   });
   beforeEach(async () => {
     bench = await openNoticeBench({
-      ...{ service, lakeDir: base.dir, job: JOB, redis: redis!, prefix, startMs: START_MS },
+      ...{ service, lakeDir: base.dir, job: NIGHTLY_JOB, redis: redis!, prefix, startMs: START_MS },
     });
   });
   afterEach(async () => {

@@ -8,13 +8,12 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { readReceipt } from '../../src/lake/ledger.ts';
-import type { VesselDay } from '../../src/model/index.ts';
 import { systemClock } from '../../src/model/index.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { lakeFiles } from '../helpers/lake.ts';
 import { canStartOwnRedis, redisForTests, startOwnRedis } from '../helpers/redis.ts';
-import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
-import { FEW_SERIES, mustExport, newLake, startTestService, VESSEL } from '../helpers/run.ts';
+import type { TestLake, TestService } from '../helpers/run.ts';
+import { mustExport, newLake, startTestService } from '../helpers/run.ts';
 import type { TestS3 } from '../helpers/s3.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import { mountSmallDisk } from '../helpers/small-disk.ts';
@@ -22,18 +21,11 @@ import type { TempFolder } from '../helpers/temp.ts';
 import type { Fault, FaultProxy } from '../store/fault-proxy.ts';
 import { startFaultProxy } from '../store/fault-proxy.ts';
 import type { NoticeBench, NoticeBenchOptions } from './notice-bench.ts';
-import { openNoticeBench } from './notice-bench.ts';
+import { NIGHT, NIGHTLY_JOB, openNoticeBench, START_MS } from './notice-bench.ts';
 
 const redis = await redisForTests();
 const s3 = await s3ForTests();
 const prefix = redis?.newPrefix() ?? '';
-const JOB: JobFile = {
-  ...FEW_SERIES,
-  since: '2026-01-06',
-  schedule: { cron: '15 6 * * *', settle: '6h' },
-};
-const START_MS = Date.parse('2026-01-08T06:30:00Z');
-const NIGHT: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-07' };
 const MINUTE_MS = 60_000;
 
 let base: TestLake;
@@ -45,7 +37,13 @@ beforeAll(async () => {
   service = await startTestService({ readingsPerDay: 1_000 });
   const clock = { ...systemClock, nowMs: () => Date.parse('2026-01-07T07:00:00Z') };
   const args = { from: '2026-01-06', to: '2026-01-07' };
-  await mustExport({ service, lakeUrl: base.url, jobs: { measurements: JOB }, args, overrides: { clock } });
+  await mustExport({
+    service,
+    lakeUrl: base.url,
+    jobs: { measurements: NIGHTLY_JOB },
+    args,
+    overrides: { clock },
+  });
 });
 afterAll(async () => {
   await service.close();
@@ -55,7 +53,15 @@ afterAll(async () => {
 
 function open(more: Partial<NoticeBenchOptions>): Promise<NoticeBench> {
   return openNoticeBench({
-    ...{ service, lakeDir: base.dir, job: JOB, redis: redis!, prefix, startMs: START_MS, mayFail: true },
+    ...{
+      service,
+      lakeDir: base.dir,
+      job: NIGHTLY_JOB,
+      redis: redis!,
+      prefix,
+      startMs: START_MS,
+      mayFail: true,
+    },
     ...more,
   });
 }

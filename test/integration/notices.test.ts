@@ -22,7 +22,7 @@ import {
   VESSEL,
 } from '../helpers/run.ts';
 import type { NoticeBench } from './notice-bench.ts';
-import { idle, openNoticeBench } from './notice-bench.ts';
+import { idle, NIGHT, openNoticeBench, START_MS } from './notice-bench.ts';
 
 const redis = await redisForTests();
 const prefix = redis?.newPrefix() ?? '';
@@ -32,10 +32,7 @@ const JOB: JobFile = {
   schedule: { cron: '15 6 * * *', settle: '6h' },
 };
 const LOOKING_BACK: JobFile = { ...JOB, reconcile: { cron: '45 7 * * *', lookback: '4d' } };
-/** Half past six: last night has just become due. */
-const START_MS = Date.parse('2026-01-08T06:30:00Z');
-const PUBLISHED: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-06' };
-const NIGHT: VesselDay = { ...PUBLISHED, date: '2026-01-07' };
+const PUBLISHED: VesselDay = { ...NIGHT, date: '2026-01-06' };
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
