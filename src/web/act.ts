@@ -1,5 +1,4 @@
 /** What becomes of an act, as a sentence. Each act has its owner elsewhere: commands use the same. */
-import { endsWithin } from '../concurrency.ts';
 import { ConfigError } from '../errors.ts';
 import type { BackfillChange } from '../fleet/backfill-acts.ts';
 import { changeBackfill, startBackfill } from '../fleet/backfill-acts.ts';
@@ -11,23 +10,26 @@ import { addDays, formatVesselDay } from '../model/index.ts';
 import { createQueueHold } from '../queue/hold.ts';
 import { countOf } from '../terminal/format.ts';
 import type { Act } from './answers.ts';
+import { askRedis } from './ask-redis.ts';
 import type { WebPorts } from './ports.ts';
 import { WebError } from './web-error.ts';
 
 type ActOf<Name extends Act['act']> = Extract<Act, { readonly act: Name }>;
 type WebFleet = NonNullable<WebPorts['fleet']>;
 
-/** How long Redis may take to say that it is there. */
-const REDIS_MS = 3_000;
-
 /**
  * Do it, and say what was done. Throws WebError (404 `unknown-job`, `unknown-backfill`; 409 `no-fleet` and where nothing
- * can be done; 503 `redis-away`), and what Redis, store and the acts' owners throw.
+ * can be done; 503 `redis-away`, `redis-refuses`), and what Redis, store and the acts' owners throw.
  */
 export async function perform(ports: WebPorts, act: Act): Promise<string> {
   if (act.act === 'accept-remark') return await accept(ports, act);
   if (ports.fleet === undefined) throw noFleet(act);
-  await askRedis(ports.fleet, ports);
+  // Commands of the queue wait until Redis is back; nobody waits for that here.
+  const { client } = ports.fleet.connection;
+  await askRedis({
+    ...{ redis: client, clock: ports.clock, asked: client.ping() },
+    without: 'nothing was done; try again when it is back',
+  });
   switch (act.act) {
     case 'try-again':
       return await tryDay(ports, ports.fleet, act);
@@ -40,17 +42,6 @@ export async function perform(ports: WebPorts, act: Act): Promise<string> {
     default:
       return await change(ports.fleet, act);
   }
-}
-
-/** Commands of the queue wait until Redis is back; nobody waits for that here. */
-async function askRedis({ connection }: WebFleet, { clock }: WebPorts): Promise<void> {
-  // Rejects at once where there is no connection; one that hangs is found out later.
-  const answered = connection.client.ping().then(
-    () => true,
-    () => false,
-  );
-  if ((await endsWithin(answered, REDIS_MS, clock)) && (await answered)) return;
-  throw new WebError(503, 'redis-away', 'Redis is out of reach: nothing was done; try again when it is back');
 }
 
 const TRIED_WORDS: Readonly<Record<Exclude<TriedAgain, 'not-due'>, string>> = {

@@ -4,11 +4,11 @@
  * and what was read of dates that are listed as they were is not read again. Nothing happens while nobody asks.
  */
 import { setFlagsFromString } from 'node:v8';
-import { endsWithin } from '../concurrency.ts';
 import { messageOf } from '../errors.ts';
 import type { Job } from '../model/index.ts';
 import type { QueueNames } from '../queue/vessel-day-queue.ts';
 import { createStatusMemory, type StatusMemory } from '../status/status-memory.ts';
+import { askRedis } from './ask-redis.ts';
 import type { CoverageQuestion } from './coverage-map.ts';
 import { readCoverage } from './coverage-map.ts';
 import type { WebPorts } from './ports.ts';
@@ -25,8 +25,6 @@ const MOST_WAITING = 16;
 /** What was read of a job is kept up to so many vessel-days, at some 30 bytes each, and while somebody looks. */
 const MOST_REMEMBERED = 1_500_000;
 const FORGOTTEN_AFTER_MS = 600_000;
-/** The queue answers in milliseconds, or is away. */
-const QUEUE_PATIENCE_MS = 2_000;
 /** Of each state. Planning fills the queue with some thousands. */
 const MOST_NAMES = 200_000;
 
@@ -138,9 +136,12 @@ function createQueueQuestion({
     });
     const names = asking;
     try {
-      return (await endsWithin(names, QUEUE_PATIENCE_MS, clock)) ? await names : 'away';
+      return await askRedis({
+        ...{ redis: fleet.redis, clock, asked: names },
+        without: 'the page shows what the lake says',
+      });
     } catch (error) {
-      log.debug({ error: messageOf(error) }, 'the queue cannot be read: the page shows what the lake says');
+      log.debug({}, messageOf(error));
       return 'away';
     }
   };

@@ -1,13 +1,10 @@
 /**
  * `GET /api/fleet`: what the fleet does now. It is asked every few seconds by everybody who looks, so all of them share
- * one look at Redis, and one at the backfills of the lake. It answers within two seconds, or says why it cannot.
+ * one look at Redis, and one at the backfills of the lake. It answers within seconds, or says why it cannot.
  */
 import type { FastifyInstance } from 'fastify';
 import { sharedLimitNames } from '../app.ts';
-import { endsWithin } from '../concurrency.ts';
-import { messageOf } from '../errors.ts';
 import type { Backfill } from '../fleet/backfills.ts';
-import type { Clock } from '../model/index.ts';
 import type { Hold } from '../queue/hold.ts';
 import { createQueueHold } from '../queue/hold.ts';
 import type { QueueCounts } from '../queue/queue-kinds.ts';
@@ -15,6 +12,7 @@ import { countKinds, KINDS_COUNTED_AT_MOST } from '../queue/queue-kinds.ts';
 import type { FactName, FleetSeen } from '../redis/fleet-facts.ts';
 import { lookAtFleet, REQUEST_SLICE_MS, REQUEST_SLICES } from '../redis/fleet-facts.ts';
 import type { FleetAnswer } from './answers.ts';
+import { askRedis } from './ask-redis.ts';
 import type { BackfillsRead } from './fleet-backfills.ts';
 import { createBackfillReader } from './fleet-backfills.ts';
 import type { WebPorts } from './ports.ts';
@@ -22,13 +20,13 @@ import { WebError } from './web-error.ts';
 
 type FleetPorts = NonNullable<WebPorts['fleet']>;
 
-/** Redis has so long to answer; a frozen one must not keep people waiting. */
-const REDIS_PATIENCE_MS = 1_500;
 /** Everybody who asks meanwhile is told the same. */
 const SHARED_MS = 1_000;
 /** Progress of a backfill that is older says nothing of its rate now. */
 const FRESH_MS = 120_000;
 
+const UNKNOWN =
+  'only there stands what the fleet does now. Vessel-days that are under way wait for it; nothing is lost. Look whether it runs, and whether REDIS_URL is right';
 const UNPLANNED = { lookedMs: null, missing: null, oldestMissing: null, failed: null, refused: null };
 
 export function registerFleet(api: FastifyInstance, ports: WebPorts): void {
@@ -63,12 +61,13 @@ function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnsw
       ...backfills.backfills.map(({ id }) => ({ kind: 'backfill' as const, of: id })),
     ];
     const { connection, prefix } = fleet;
+    const redis = connection.client;
     const asked = Promise.all([
       lookAtFleet({ connection, prefix, limits }, names),
-      countKinds(connection.client, fleet.queue.bull),
+      countKinds(redis, fleet.queue.bull),
       hold.read(),
     ]);
-    const [seen, queue, held] = await patient(asked, fleet, clock);
+    const [seen, queue, held] = await askRedis({ redis, clock, asked, without: UNKNOWN });
     return answerOf(ports, fleet, { seen, queue, held, backfills });
   }
 
@@ -84,24 +83,6 @@ function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnsw
     }
     return last.answer;
   };
-}
-
-/** What Redis answers, or WebError. */
-async function patient<T>(asked: Promise<T>, { connection }: FleetPorts, clock: Clock): Promise<T> {
-  const isAnswered = await endsWithin(asked, REDIS_PATIENCE_MS, clock);
-  try {
-    if (isAnswered) return await asked;
-  } catch (error) {
-    if (connection.client.status === 'ready')
-      throw new WebError(503, 'redis-refuses', `Redis cannot say what the fleet does: ${messageOf(error)}`);
-  }
-  // Nobody waits for it any more.
-  asked.catch(() => {});
-  throw new WebError(
-    503,
-    'redis-away',
-    'Redis is out of reach, and only there stands what the fleet does now. Vessel-days that are under way wait for it; nothing is lost. Look whether it runs, and whether REDIS_URL is right',
-  );
 }
 
 interface Looked {

@@ -15,14 +15,12 @@ import { readQueuedFacts } from '../queue/read-queue.ts';
 import { coverageOf } from '../status/cells.ts';
 import { nextStep } from '../status/next-steps.ts';
 import type { CellState, VesselDayAnswer } from './answers.ts';
+import { askRedis } from './ask-redis.ts';
 import type { WebPorts } from './ports.ts';
 import { dayFile } from './vessel-day-object.ts';
 import type { createKnownSeries } from './vessel-day-series.ts';
 import { dayDetail, hoursOf, seriesOf } from './vessel-day-series.ts';
 import { dayVersions } from './vessel-day-versions.ts';
-
-/** The page is shown without the queue when Redis takes longer. */
-const QUEUE_MS = 2_000;
 
 interface AnswerPorts extends WebPorts {
   readonly knownSeries: ReturnType<typeof createKnownSeries>;
@@ -187,33 +185,23 @@ function epochsOf(claims: readonly FoundClaim[], receipt: Receipt | undefined): 
 
 /** Null where it is not in the queue, where there is none, and where nobody can tell: that is told. */
 async function queuedFacts(
-  { fleet }: WebPorts,
+  { fleet, clock }: WebPorts,
   day: VesselDay,
   problems: string[],
 ): Promise<VesselDayAnswer['queued']> {
   if (fleet === undefined) return null;
-  const late = Promise.withResolvers<'late'>();
-  const timer = setTimeout(() => late.resolve('late'), QUEUE_MS);
   try {
-    const reading = readQueuedFacts(fleet.redis, fleet.queue.bull, formatVesselDay(day));
-    // It may fail long after nobody waits any more.
-    reading.catch(() => {});
-    const found = await Promise.race([reading, late.promise]);
-    if (found === 'late') {
-      problems.push('Redis does not answer: whether the vessel-day is in the queue is not known');
-      return null;
-    }
+    const { redis, queue } = fleet;
+    const asked = readQueuedFacts(redis, queue.bull, formatVesselDay(day));
+    const without = 'whether the vessel-day is in the queue is not known';
+    const found = await askRedis({ redis, clock, asked, without });
     if (found === undefined) return null;
     const said = found.day?.failure?.message ?? found.failedReason;
     const reason = said === '' ? null : cleanMessage(said);
     return { state: found.state, kind: found.day?.kind ?? 'unknown', attempts: found.attempts, reason };
   } catch (error) {
-    problems.push(
-      `the queue cannot be asked (${messageOf(error)}): whether the vessel-day is in it is not known`,
-    );
+    problems.push(messageOf(error));
     return null;
-  } finally {
-    clearTimeout(timer);
   }
 }
 
