@@ -16,13 +16,23 @@ import { systemClock } from '../../src/model/index.ts';
 import { createMetrics } from '../../src/monitoring/metrics.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import type { TestRedis } from '../helpers/redis.ts';
-import type { JobFile, TestService } from '../helpers/run.ts';
-import { exportEnv, FEW_SERIES, newLake, QUICK_LIMITS, VESSEL, writeJobs } from '../helpers/run.ts';
+import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
+import {
+  exportEnv,
+  FEW_SERIES,
+  mustExport,
+  newLake,
+  QUICK_LIMITS,
+  startTestService,
+  VESSEL,
+  writeJobs,
+} from '../helpers/run.ts';
 import type { WebhookListener } from '../helpers/webhook-listener.ts';
 import { startWebhookListener } from '../helpers/webhook-listener.ts';
 
 /** The vessel-day of last night, half past six, when it has just become due, and a job that exports it. */
 export const NIGHT: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-07' };
+export const MINUTE_MS = 60_000;
 export const START_MS = Date.parse('2026-01-08T06:30:00Z');
 export const NIGHTLY_JOB: JobFile = {
   ...FEW_SERIES,
@@ -187,6 +197,31 @@ export async function openNoticeBench(options: NoticeBenchOptions): Promise<Noti
       await rm(jobsDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Later looks, a restart, another leader: nothing more is told. `minutes`: between the looks before the restart. */
+export async function expectSilence(bench: NoticeBench, minutes: readonly number[] = [1, 6]): Promise<void> {
+  for (const each of minutes) {
+    bench.advance(each * MINUTE_MS);
+    expect(await bench.look()).toEqual([]);
+  }
+  await bench.restart();
+  expect(await bench.look()).toEqual([]);
+  bench.advance(6 * MINUTE_MS);
+  expect(await bench.look()).toEqual([]);
+}
+
+/** A service, and a lake that has the nights from `from` to the one before NIGHT. Both are the caller's to close. */
+export async function publishNightsBefore(
+  from: string,
+  job: JobFile,
+): Promise<{ readonly service: TestService; readonly base: TestLake }> {
+  const base = await newLake();
+  const service = await startTestService({ readingsPerDay: 1_000 });
+  const clock = { ...systemClock, nowMs: () => Date.parse(`${NIGHT.date}T07:00:00Z`) };
+  const args = { from, to: NIGHT.date };
+  await mustExport({ service, lakeUrl: base.url, jobs: { [JOB]: job }, args, overrides: { clock } });
+  return { service, base };
 }
 
 /** Resolves when nothing waits and nothing is under way. */

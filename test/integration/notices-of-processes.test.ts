@@ -1,38 +1,34 @@
 /** Processes that die, stop, or own a vessel-day, for real: people are told once where something is wrong, and else not at all. */
-import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/model/index.ts';
 import { noteOf, receiptOf } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
-import type { TestLake, TestService } from '../helpers/run.ts';
-import { mustExport, newLake, startProgram, startTestService } from '../helpers/run.ts';
+import type { RunningCli, TestLake, TestService } from '../helpers/run.ts';
+import { startProgram } from '../helpers/run.ts';
 import type { FleetChildPlan } from './fleet-child.ts';
 import type { NoticeBench } from './notice-bench.ts';
-import { idle, NIGHT, NIGHTLY_JOB, openNoticeBench, START_MS } from './notice-bench.ts';
+import {
+  expectSilence,
+  idle,
+  MINUTE_MS,
+  NIGHT,
+  NIGHTLY_JOB,
+  openNoticeBench,
+  publishNightsBefore,
+  START_MS,
+} from './notice-bench.ts';
 
 const redis = await redisForTests();
 const prefix = redis?.newPrefix() ?? '';
-const MINUTE_MS = 60_000;
 
 describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, () => {
   let base: TestLake;
   let service: TestService;
   let bench: NoticeBench;
-  const children = new Set<ChildProcess>();
+  const children = new Set<RunningCli>();
 
   beforeAll(async () => {
-    base = await newLake();
-    service = await startTestService({ readingsPerDay: 1_000 });
-    const clock = { ...systemClock, nowMs: () => Date.parse('2026-01-07T07:00:00Z') };
-    const args = { from: '2026-01-06', to: '2026-01-07' };
-    await mustExport({
-      service,
-      lakeUrl: base.url,
-      jobs: { measurements: NIGHTLY_JOB },
-      args,
-      overrides: { clock },
-    });
+    ({ service, base } = await publishNightsBefore('2026-01-06', NIGHTLY_JOB));
   });
   afterAll(async () => {
     await service.close();
@@ -46,7 +42,9 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
   });
   afterEach(async () => {
     service.faults = undefined;
-    for (const child of children) child.kill('SIGKILL');
+    for (const child of children) child.process.kill('SIGKILL');
+    // One that is not gone yet could take the next test's vessel-day.
+    for (const child of children) await child.ended;
     children.clear();
     await bench[Symbol.asyncDispose]();
   });
@@ -58,7 +56,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
   function startProcess(plan: FleetChildPlan) {
     const env = { ...bench.env, HTTP_PORT: '0', LOG_LEVEL: 'info', FLEET_CHILD: JSON.stringify(plan) };
     const started = startProgram([process.execPath, join(import.meta.dirname, 'fleet-child.ts')], env);
-    children.add(started.process);
+    children.add(started);
     return started;
   }
   const startWorker = () => startProcess({ command: 'worker', lockMs: 500 });
@@ -74,16 +72,6 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
     });
   }
 
-  /** Later looks, a restart, another leader: nothing more is told. */
-  async function expectSilence(): Promise<void> {
-    for (const ms of [MINUTE_MS, 6 * MINUTE_MS]) {
-      bench.advance(ms);
-      expect(await bench.look()).toEqual([]);
-    }
-    await bench.restart();
-    expect(await bench.look()).toEqual([]);
-  }
-
   test('nothing of a worker that is killed, whose vessel-day another one goes on with', async () => {
     await bench.look();
     const stalled = stallNext();
@@ -94,7 +82,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
     service.faults = undefined;
     startWorker();
     await published();
-    await expectSilence();
+    await expectSilence(bench);
   });
 
   test('of a vessel-day with which three workers were killed, until the next firing', async () => {
@@ -114,7 +102,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
     await poll(() => bench.fleet.queue.deadLetters()).toHaveLength(1);
     bench.advance(MINUTE_MS);
     expect(await bench.look()).toEqual(['begun failed/measurements']);
-    await expectSilence();
+    await expectSilence(bench);
     bench.advance(Date.parse('2026-01-09T06:20:00Z') - bench.nowMs());
     await bench.look();
     await published();
@@ -122,7 +110,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
     await poll(() => noteOf(bench.lake.dir, NIGHT)).toBeUndefined();
     bench.advance(6 * MINUTE_MS);
     expect(await bench.look()).toEqual(['over failed/measurements']);
-    await expectSilence();
+    await expectSilence(bench);
   });
 
   test('nothing of a worker that gets SIGTERM and hands its vessel-day back', async () => {
@@ -137,7 +125,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
     service.faults = undefined;
     startWorker();
     await published();
-    await expectSilence();
+    await expectSilence(bench);
   });
 
   test('of a vessel-day that another live process owns only where the night is not whole by noon', async () => {
@@ -160,7 +148,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
     await bench.look();
     bench.advance(3 * MINUTE_MS);
     expect(await bench.look()).toEqual(['begun night/measurements']);
-    await expectSilence();
+    await expectSilence(bench);
     expect(owner.process.exitCode).toBeNull();
     service.faults = undefined;
     expect((await owner.ended).code).toBe(0);
@@ -169,6 +157,6 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
     await poll(async () => (await bench.depth()).waiting).toBe(0);
     bench.advance(6 * MINUTE_MS);
     expect(await bench.look()).toEqual(['over night/measurements']);
-    await expectSilence();
+    await expectSilence(bench);
   });
 });

@@ -8,12 +8,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { readReceipt } from '../../src/lake/ledger.ts';
-import { systemClock } from '../../src/model/index.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { lakeFiles } from '../helpers/lake.ts';
 import { canStartOwnRedis, redisForTests, startOwnRedis } from '../helpers/redis.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
-import { mustExport, newLake, startTestService } from '../helpers/run.ts';
 import type { TestS3 } from '../helpers/s3.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import { mountSmallDisk } from '../helpers/small-disk.ts';
@@ -21,29 +19,26 @@ import type { TempFolder } from '../helpers/temp.ts';
 import type { Fault, FaultProxy } from '../store/fault-proxy.ts';
 import { startFaultProxy } from '../store/fault-proxy.ts';
 import type { NoticeBench, NoticeBenchOptions } from './notice-bench.ts';
-import { NIGHT, NIGHTLY_JOB, openNoticeBench, START_MS } from './notice-bench.ts';
+import {
+  expectSilence,
+  MINUTE_MS,
+  NIGHT,
+  NIGHTLY_JOB,
+  openNoticeBench,
+  publishNightsBefore,
+  START_MS,
+} from './notice-bench.ts';
 
 const redis = await redisForTests();
 const s3 = await s3ForTests();
 const prefix = redis?.newPrefix() ?? '';
-const MINUTE_MS = 60_000;
 
 let base: TestLake;
 let service: TestService;
 let bench: NoticeBench;
 
 beforeAll(async () => {
-  base = await newLake();
-  service = await startTestService({ readingsPerDay: 1_000 });
-  const clock = { ...systemClock, nowMs: () => Date.parse('2026-01-07T07:00:00Z') };
-  const args = { from: '2026-01-06', to: '2026-01-07' };
-  await mustExport({
-    service,
-    lakeUrl: base.url,
-    jobs: { measurements: NIGHTLY_JOB },
-    args,
-    overrides: { clock },
-  });
+  ({ service, base } = await publishNightsBefore('2026-01-06', NIGHTLY_JOB));
 });
 afterAll(async () => {
   await service.close();
@@ -69,18 +64,6 @@ const poll = <T>(look: () => T | Promise<T>) => expect.poll(look, { timeout: 60_
 const receipt = () => readReceipt(bench.fleet.app.store, NIGHT);
 const isOnHold = () => bench.fleet.queue.bull.isPaused();
 
-/** Later looks, a restart, another leader: nothing more is told. */
-async function expectSilence(minutes: readonly number[] = [1, 6]): Promise<void> {
-  for (const each of minutes) {
-    bench.advance(each * MINUTE_MS);
-    expect(await bench.look()).toEqual([]);
-  }
-  await bench.restart();
-  expect(await bench.look()).toEqual([]);
-  bench.advance(6 * MINUTE_MS);
-  expect(await bench.look()).toEqual([]);
-}
-
 /** The queue is put on hold for the lake's sake, however long, and goes on by itself when it is mended. */
 async function expectHold(code: string, mend: () => Promise<void>): Promise<void> {
   bench.work();
@@ -89,13 +72,13 @@ async function expectHold(code: string, mend: () => Promise<void>): Promise<void
   const told = bench.listener.received.at(-1)!.json.changes![0]!;
   expect(told.members).toEqual([code]);
   // That nothing can be planned meanwhile has this cause.
-  await expectSilence([1, 6, 30, 120]);
+  await expectSilence(bench, [1, 6, 30, 120]);
   await mend();
   await poll(isOnHold).toBe(false);
   await poll(receipt).toBeDefined();
   bench.advance(MINUTE_MS);
   expect(await bench.look()).toEqual(['over hold']);
-  await expectSilence();
+  await expectSilence(bench);
 }
 
 describe.skipIf(redis === undefined)('people are told of a disk', { timeout: 120_000 }, () => {
@@ -192,7 +175,7 @@ describe.skipIf(redis === undefined || s3 === undefined)(
       await poll(() => bench.fleet.queue.deadLetters()).toHaveLength(1);
       bench.advance(MINUTE_MS);
       expect(await bench.look()).toEqual(['begun failed/measurements']);
-      await expectSilence();
+      await expectSilence(bench);
       line.always = undefined;
       bench.advance(Date.parse('2026-01-09T06:20:00Z') - bench.nowMs());
       await bench.look();
@@ -200,7 +183,7 @@ describe.skipIf(redis === undefined || s3 === undefined)(
       await poll(async () => (await bench.depth()).failed).toBe(0);
       bench.advance(6 * MINUTE_MS);
       expect(await bench.look()).toEqual(['over failed/measurements']);
-      await expectSilence();
+      await expectSilence(bench);
     });
 
     test('that is out of reach, so that nothing is planned, and that it is back', async () => {
@@ -210,13 +193,13 @@ describe.skipIf(redis === undefined || s3 === undefined)(
       expect(await bench.look()).toEqual([]);
       bench.advance(6 * MINUTE_MS);
       expect(await bench.look()).toEqual(['begun not-planned/measurements']);
-      await expectSilence([1, 30]);
+      await expectSilence(bench, [1, 30]);
       line.always = undefined;
       bench.advance(MINUTE_MS);
       expect(await bench.look()).toEqual(['over not-planned/measurements']);
       bench.work();
       await poll(receipt).toBeDefined();
-      await expectSilence();
+      await expectSilence(bench);
     });
   },
 );
@@ -240,7 +223,7 @@ describe.skipIf(redis === undefined || !canStartOwnRedis())('people are told', {
       expect(await bench.look()).toEqual(['over not-planned/measurements']);
       bench.work();
       await poll(receipt).toBeDefined();
-      await expectSilence();
+      await expectSilence(bench);
     } finally {
       await bench[Symbol.asyncDispose]();
     }

@@ -13,16 +13,17 @@ import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
-import {
-  FEW_EXPRESSIONS,
-  FEW_SERIES,
-  mustExport,
-  newLake,
-  startTestService,
-  VESSEL,
-} from '../helpers/run.ts';
+import { FEW_EXPRESSIONS, FEW_SERIES, VESSEL } from '../helpers/run.ts';
 import type { NoticeBench } from './notice-bench.ts';
-import { idle, NIGHT, openNoticeBench, START_MS } from './notice-bench.ts';
+import {
+  expectSilence,
+  idle,
+  MINUTE_MS,
+  NIGHT,
+  openNoticeBench,
+  publishNightsBefore,
+  START_MS,
+} from './notice-bench.ts';
 
 const redis = await redisForTests();
 const prefix = redis?.newPrefix() ?? '';
@@ -33,7 +34,6 @@ const JOB: JobFile = {
 };
 const LOOKING_BACK: JobFile = { ...JOB, reconcile: { cron: '45 7 * * *', lookback: '4d' } };
 const PUBLISHED: VesselDay = { ...NIGHT, date: '2026-01-06' };
-const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** One look-back at that time, and what people are told from then on. */
@@ -53,13 +53,8 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
   let series: string[];
 
   beforeAll(async () => {
-    base = await newLake();
-    service = await startTestService({ readingsPerDay: 1_000 });
+    ({ service, base } = await publishNightsBefore('2026-01-05', JOB));
     series = [...(await serviceNames(service, FEW_EXPRESSIONS)).keys()].sort();
-    const clock = { ...systemClock, nowMs: () => Date.parse('2026-01-07T07:00:00Z') };
-    const jobs = { measurements: JOB };
-    const args = { from: '2026-01-05', to: '2026-01-07' };
-    await mustExport({ service, lakeUrl: base.url, jobs, args, overrides: { clock } });
   });
   afterAll(async () => {
     await service.close();
@@ -86,23 +81,12 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
   const failures = () => expect.poll(() => bench.fleet.queue.deadLetters(), { timeout: 60_000 });
   const published = () =>
     expect.poll(() => receiptOf(bench.lake.dir, NIGHT), { timeout: 60_000 }).toBeDefined();
-  /** Later looks, a restart, another leader: nothing more is told. */
-  async function expectSilence(): Promise<void> {
-    for (const ms of [MINUTE_MS, 6 * MINUTE_MS]) {
-      bench.advance(ms);
-      expect(await bench.look()).toEqual([]);
-    }
-    await bench.restart();
-    expect(await bench.look()).toEqual([]);
-    bench.advance(6 * MINUTE_MS);
-    expect(await bench.look()).toEqual([]);
-  }
   /** The vessel-day has failed for good: told once. */
   async function expectFailure(cause: string): Promise<void> {
     await failures().toHaveLength(1);
     bench.advance(MINUTE_MS);
     expect(await bench.look()).toEqual([`begun ${cause}`]);
-    await expectSilence();
+    await expectSilence(bench);
   }
   /** Noon has come and the vessel-day is not there: told once. */
   async function expectLateNight(): Promise<void> {
@@ -115,7 +99,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     bench.advance(3 * MINUTE_MS);
     const news = await bench.look();
     expect([...news, ...bench.listener.news()]).toEqual(['begun night/measurements']);
-    await expectSilence();
+    await expectSilence(bench);
   }
   async function expectRecovery(cause: string): Promise<void> {
     await published();
@@ -123,7 +107,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     await expect.poll(() => noteOf(bench.lake.dir, NIGHT)).toBeUndefined();
     bench.advance(6 * MINUTE_MS);
     expect(await bench.look()).toEqual([`over ${cause}`]);
-    await expectSilence();
+    await expectSilence(bench);
   }
   /** The next firing tries what may have passed. */
   async function nextFiring(): Promise<void> {
@@ -204,7 +188,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     await failures().toHaveLength(1);
     bench.advance(MINUTE_MS);
     expect(await bench.look()).toEqual([]);
-    await expectSilence();
+    await expectSilence(bench);
   });
 
   test('of statistics that always lack values', async () => {
@@ -276,7 +260,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     await published();
     await idle(bench);
     expect(await bench.look()).toEqual(['begun fewer-series/measurements']);
-    await expectSilence();
+    await expectSilence(bench);
     const screen = { write() {} };
     const context = { env: bench.env, stdout: screen, stderr: screen, signal: new AbortController().signal };
     const clock = { ...systemClock, nowMs: bench.nowMs };
@@ -293,7 +277,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     await failures().toHaveLength(1);
     bench.advance(MINUTE_MS);
     expect(await bench.look()).toEqual(['begun refused/measurements']);
-    await expectSilence();
+    await expectSilence(bench);
     service.faults = undefined;
     // As `backfill --failed` does.
     await bench.fleet.queue.remove(PUBLISHED);
@@ -310,10 +294,10 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     await published();
     answer({ kind: 'statistics-counts', scale: 0.5 }, ['statistics']);
     expect(await lookBack(bench, '2026-01-08T07:50:00Z')).toEqual(['begun refused/measurements']);
-    await expectSilence();
+    await expectSilence(bench);
     service.faults = undefined;
     expect(await lookBack(bench, '2026-01-09T07:50:00Z')).toEqual(['over refused/measurements']);
-    await expectSilence();
+    await expectSilence(bench);
   });
 
   test('of late data beyond the usual, until a look-back finds no more', async () => {
@@ -327,9 +311,9 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     service.overlay.addReadings(series[0]!, [{ timestampMicros, valueText: '4711' }]);
     expect(await lookBack(bench, '2026-01-08T07:50:00Z')).toEqual(['begun late-data/measurements']);
     await idle(bench);
-    await expectSilence();
+    await expectSilence(bench);
     expect(await lookBack(bench, '2026-01-09T07:50:00Z')).toEqual(['over late-data/measurements']);
-    await expectSilence();
+    await expectSilence(bench);
   });
 
   test('of a fault that everybody meets, which holds the queue, and that it goes on', async () => {
@@ -341,7 +325,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     expect(await bench.look()).toEqual(['begun hold']);
     // Past noon, too: that the night is not whole has this cause.
     bench.advance(6 * HOUR_MS);
-    await expectSilence();
+    await expectSilence(bench);
     service.faults = undefined;
     await expectRecovery('hold');
   });
@@ -369,7 +353,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     service.faults = undefined;
     bench.work();
     await published();
-    await expectSilence();
+    await expectSilence(bench);
   });
 
   // The last one: what it does to the limits is seen by those after it.
