@@ -1,9 +1,8 @@
 /** `accept`: a vessel may have so few series as it has. */
 import { ConfigError } from '../errors.ts';
-import { acceptRemark } from '../lake/accept-remark.ts';
+import { acceptRemark, describeAccepting } from '../lake/accept-remark.ts';
 import type { Clock } from '../model/index.ts';
 import { systemClock, VESSEL_ID } from '../model/index.ts';
-import { countOf } from '../terminal/format.ts';
 import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_FAILED, EXIT_OK } from './context.ts';
@@ -47,13 +46,7 @@ export async function acceptCommand(
 
 async function accept(lake: OpenedLake, clock: Clock, job: string, vessel: string): Promise<Accepted> {
   const accepting = await acceptRemark({ store: lake.store, log: lake.log, clock }, job, vessel);
-  if (accepting.state === 'nothing-to-accept') {
-    const message = 'nothing to accept: no day waits for series, and the last one published has no remark';
-    return { job, vessel, state: 'nothing-to-accept', message };
-  }
-  const { state, series, comparedWith, waiting } = accepting;
-  const what = `${series} series, where ${comparedWith.date} had ${comparedWith.series}`;
-  if (state === 'accepted-before') return { job, vessel, series, state, message: `accepted before: ${what}` };
-  const next = waiting === 0 ? '' : `; run publishes what waits (${countOf(waiting, 'vessel-day')})`;
-  return { job, vessel, series, state, message: `accepted: ${what}${next}` };
+  const message = describeAccepting(accepting);
+  if (accepting.state === 'nothing-to-accept') return { job, vessel, state: accepting.state, message };
+  return { job, vessel, series: accepting.series, state: accepting.state, message };
 }

@@ -50,6 +50,18 @@ export async function acceptRemark(ports: AcceptPorts, job: string, vessel: stri
   return { state: 'accepted', series, comparedWith, waiting: open.filter(({ waits }) => waits).length };
 }
 
+/** What was accepted, or that there was nothing, as a sentence. */
+export function describeAccepting(accepting: Accepting): string {
+  if (accepting.state === 'nothing-to-accept')
+    return 'nothing to accept: no day waits for series, and the last one published has no remark';
+  const { state, series, comparedWith, waiting } = accepting;
+  const what = `${series} series, where ${comparedWith.date} had ${comparedWith.series}`;
+  if (state === 'accepted-before') return `accepted before: ${what}`;
+  const days = `${waiting} vessel-day${waiting === 1 ? '' : 's'}`;
+  const next = waiting === 0 ? '' : `; ${days} that waited will be published when tried next`;
+  return `accepted: ${what}${next}`;
+}
+
 async function waitingLosses({ store }: AcceptPorts, job: string, vessel: string): Promise<Loss[]> {
   const losses: Loss[] = [];
   for await (const { key } of store.list(keyPrefix('note', job))) {

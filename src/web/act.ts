@@ -4,7 +4,7 @@ import type { BackfillChange } from '../fleet/backfill-acts.ts';
 import { changeBackfill, startBackfill } from '../fleet/backfill-acts.ts';
 import type { TriedAgain } from '../fleet/try-again.ts';
 import { tryAgain, tryFailedAgain } from '../fleet/try-again.ts';
-import { acceptRemark } from '../lake/accept-remark.ts';
+import { acceptRemark, describeAccepting } from '../lake/accept-remark.ts';
 import type { Job } from '../model/index.ts';
 import { addDays, formatVesselDay } from '../model/index.ts';
 import { createQueueHold } from '../queue/hold.ts';
@@ -126,16 +126,10 @@ async function liftHold(fleet: WebFleet): Promise<string> {
 
 async function accept(ports: WebPorts, act: ActOf<'accept-remark'>): Promise<string> {
   const { name } = jobOf(ports, act);
-  const who = `${name}/${act.vessel}`;
   const accepting = await acceptRemark(ports, name, act.vessel);
-  if (accepting.state === 'nothing-to-accept') {
-    const found = 'no day waits for series, and the last one published has no remark';
-    throw new WebError(409, 'nothing-to-accept', `${who}: there is nothing to accept: ${found}`);
-  }
-  const { state, series, comparedWith, waiting } = accepting;
-  const what = `${series} series, where ${comparedWith.date} had ${comparedWith.series}`;
-  if (state === 'accepted-before') return `${who}: accepted before: ${what}`;
-  return `${who}: accepted: ${what}${waiting === 0 ? '' : `; ${countOf(waiting, 'vessel-day')} that waited will be published when tried next`}`;
+  const said = `${name}/${act.vessel}: ${describeAccepting(accepting)}`;
+  if (accepting.state === 'nothing-to-accept') throw new WebError(409, accepting.state, said);
+  return said;
 }
 
 async function whileOnHold(fleet: WebFleet): Promise<string> {

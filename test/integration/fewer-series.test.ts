@@ -275,7 +275,9 @@ test('a day that waits is published at once when it is accepted; what is lost la
   await mustExport({ service, lakeUrl: lake.url });
   narrow(4);
   await exportDay(lake, NEXT.date);
-  expect(JSON.parse((await accept(lake)).stdout).vessels).toMatchObject([{ state: 'accepted', series: 4 }]);
+  const message = `accepted: 4 series, where ${DATE} had ${ids.length}; 1 vessel-day that waited will be published when tried next`;
+  const accepted = { state: 'accepted', series: 4, message };
+  expect(JSON.parse((await accept(lake)).stdout).vessels).toMatchObject([accepted]);
   expect((await exportDay(lake, NEXT.date)).results).toMatchObject([{ state: 'published' }]);
   expect(await receiptOf(lake.dir, NEXT)).not.toHaveProperty('remark');
   narrow(3);
