@@ -269,7 +269,8 @@ function addCommand(
     // What stands after a subcommand is its own.
     const names = subcommands.map((subcommand) => subcommand.name).join(' | ');
     command.enablePositionalOptions();
-    command.usage(`[options] ${argument?.[0] ?? ''}\n       vessel-export ${name} ${names}`);
+    const takes = argument === undefined ? '' : ` ${argument[0]}`;
+    command.usage(`[options]${takes}\n       vessel-export ${name} ${names}`);
   }
   addExamples(command, examples);
   command.action(async (...given) => {

@@ -11,7 +11,6 @@ import { belongsTo, createBackfillDriver, releaseFailed } from '../fleet/backfil
 import type { Backfill, BackfillRequest } from '../fleet/backfills.ts';
 import { listBackfills } from '../fleet/backfills.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { openFleet } from '../fleet/fleet.ts';
 import { followBackfill } from '../fleet/follow-backfill.ts';
 import { vesselsOnDates } from '../lake/ledger.ts';
 import type { Job } from '../model/index.ts';
@@ -21,12 +20,13 @@ import { formatCount, formatSeconds, formatTable } from '../terminal/format.ts';
 import { roomOn, writeLines, writeText } from '../terminal/screen.ts';
 import { formatVesselTroubles } from '../terminal/vessel-view.ts';
 import type { CommandContext } from './context.ts';
-import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
+import { EXIT_FAILED, EXIT_OK } from './context.ts';
 import type { AskedDates, RangeOptions } from './dates.ts';
 import { askedDates } from './dates.ts';
 import { readConfig } from './open.ts';
 import type { OutputOptions } from './results.ts';
 import { openOutput } from './results.ts';
+import { withFleet } from './with-fleet.ts';
 
 export interface BackfillOptions extends RangeOptions {
   readonly detach?: boolean;
@@ -216,18 +216,3 @@ async function vesselsToList(
 }
 
 const STATE_WORDS = { running: 'under way', paused: 'paused', 'job-gone': 'its job is gone' };
-
-async function withFleet(
-  context: CommandContext,
-  config: Config,
-  overrides: AppOverrides,
-  use: (fleet: Fleet) => Promise<number>,
-): Promise<number> {
-  const log = commandLog(context, config.settings.LOG_LEVEL);
-  const fleet = await openFleet(config, context.env, log, overrides);
-  try {
-    return await use(fleet);
-  } finally {
-    await fleet.close();
-  }
-}

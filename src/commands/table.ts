@@ -314,6 +314,21 @@ export const COMMANDS: readonly CommandRow[] = [
     perform: async (context) => (await import('./worker.ts')).workerCommand(context),
   },
   {
+    name: 'hold',
+    summary: 'say whether the queue is on hold, and why',
+    examples: ['hold', 'hold lift'],
+    perform: async (context) => (await import('./hold.ts')).holdCommand(context),
+    subcommands: [
+      {
+        name: 'lift',
+        summary:
+          'have every worker try now, whatever its probe says; if the fault lasts, the hold comes back',
+        examples: ['hold lift'],
+        perform: async (context) => (await import('./hold.ts')).liftHoldCommand(context),
+      },
+    ],
+  },
+  {
     name: 'web',
     summary: 'serve the page from a lake alone: no Redis, no query service',
     options: [

@@ -2,12 +2,12 @@
 import { ConfigError } from '../errors.ts';
 import type { BackfillChange } from '../fleet/backfill-acts.ts';
 import { changeBackfill, startBackfill } from '../fleet/backfill-acts.ts';
+import { liftHold, readHold } from '../fleet/hold-acts.ts';
 import type { TriedAgain } from '../fleet/try-again.ts';
 import { tryAgain, tryFailedAgain } from '../fleet/try-again.ts';
 import { acceptRemark, describeAccepting } from '../lake/accept-remark.ts';
 import type { Job } from '../model/index.ts';
 import { addDays, formatVesselDay } from '../model/index.ts';
-import { createQueueHold } from '../queue/hold.ts';
 import { countOf } from '../terminal/format.ts';
 import type { Act } from './answers.ts';
 import { askRedis } from './ask-redis.ts';
@@ -117,13 +117,6 @@ async function change(fleet: WebFleet, { act, id }: BackfillAct): Promise<string
   }
 }
 
-async function liftHold(fleet: WebFleet): Promise<string> {
-  const hold = createQueueHold(fleet.redis, fleet.queue.bull);
-  const before = await hold.read();
-  if (!(await hold.lift({ byHand: true }))) return 'the queue is not on hold';
-  return `the queue goes on; it was on hold for '${before?.code ?? 'unknown'}'. Workers try within seconds: if the fault lasts, the queue is on hold again with its reason`;
-}
-
 async function accept(ports: WebPorts, act: ActOf<'accept-remark'>): Promise<string> {
   const { name } = jobOf(ports, act);
   const accepting = await acceptRemark(ports, name, act.vessel);
@@ -133,7 +126,7 @@ async function accept(ports: WebPorts, act: ActOf<'accept-remark'>): Promise<str
 }
 
 async function whileOnHold(fleet: WebFleet): Promise<string> {
-  const hold = await createQueueHold(fleet.redis, fleet.queue.bull).read();
+  const hold = await readHold(fleet);
   return hold === undefined
     ? ''
     : `. The queue is on hold for '${hold.code}': nothing is exported until it goes on`;
@@ -152,13 +145,10 @@ const MOST_TYPED = 20;
 /** Says what to type instead, where something is to be typed. */
 function noFleet(act: Exclude<Act, { readonly act: 'accept-remark' }>): WebError {
   const here = 'the page is served from a lake alone, without a queue';
-  const command = commandFor(act);
-  const instead =
-    command === undefined ? 'use the page of a scheduler or worker' : `type: vessel-export ${command}`;
-  return new WebError(409, 'no-fleet', `${here}; ${instead}`);
+  return new WebError(409, 'no-fleet', `${here}; type: vessel-export ${commandFor(act)}`);
 }
 
-function commandFor(act: Exclude<Act, { readonly act: 'accept-remark' }>): string | undefined {
+function commandFor(act: Exclude<Act, { readonly act: 'accept-remark' }>): string {
   switch (act.act) {
     case 'try-again': {
       const { job, vessel, date, allowShrink } = act;
@@ -173,7 +163,7 @@ function commandFor(act: Exclude<Act, { readonly act: 'accept-remark' }>): strin
       return `backfill ${act.job} --from ${act.from} --to ${act.to}${vessels}${act.allowShrink ? ' --allow-shrink' : ''}`;
     }
     case 'lift-hold':
-      return undefined;
+      return 'hold lift';
     default:
       return `backfill ${CHANGES[act.act][0]} ${act.id}`;
   }

@@ -5,8 +5,8 @@
 import type { FastifyInstance } from 'fastify';
 import { sharedLimitNames } from '../app.ts';
 import type { Backfill } from '../fleet/backfills.ts';
+import { readHold } from '../fleet/hold-acts.ts';
 import type { Hold } from '../queue/hold.ts';
-import { createQueueHold } from '../queue/hold.ts';
 import type { QueueCounts } from '../queue/queue-kinds.ts';
 import { countKinds, KINDS_COUNTED_AT_MOST } from '../queue/queue-kinds.ts';
 import type { FactName, FleetSeen } from '../redis/fleet-facts.ts';
@@ -47,7 +47,6 @@ export function registerFleet(api: FastifyInstance, ports: WebPorts): void {
 function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnswer> {
   const { clock, jobs, store } = ports;
   const readBackfills = createBackfillReader(store, clock);
-  const hold = createQueueHold(fleet.connection.client, fleet.queue.bull);
   const limits = sharedLimitNames(fleet.app.config.settings);
   let last: { readonly atMs: number; readonly answer: Promise<FleetAnswer> } | undefined;
 
@@ -65,7 +64,7 @@ function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnsw
     const asked = Promise.all([
       lookAtFleet({ connection, prefix, limits }, names),
       countKinds(redis, fleet.queue.bull),
-      hold.read(),
+      readHold(fleet),
     ]);
     const [seen, queue, held] = await askRedis({ redis, clock, asked, without: UNKNOWN });
     return answerOf(ports, fleet, { seen, queue, held, backfills });

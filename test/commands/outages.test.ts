@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { backfillActionCommand, backfillCommand } from '../../src/commands/backfill.ts';
 import { gcCommand } from '../../src/commands/gc.ts';
+import { holdCommand, liftHoldCommand } from '../../src/commands/hold.ts';
 import { reconcileCommand } from '../../src/commands/reconcile.ts';
 import { verifyCommand } from '../../src/commands/verify.ts';
 import { loadConfig } from '../../src/config/config.ts';
@@ -9,6 +10,8 @@ import { openFleet } from '../../src/fleet/fleet.ts';
 import { runFleetProcess } from '../../src/fleet/fleet-process.ts';
 import { addDays, silentLog } from '../../src/model/index.ts';
 import { createQueueHold } from '../../src/queue/hold.ts';
+import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { openRedis } from '../../src/redis/connection.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
 import {
@@ -160,6 +163,33 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     expect((await commandRun(down, (context) => backfillActionCommand(context, 'cancel', [id]))).code).toBe(
       0,
     );
+  });
+
+  test('hold says why the queue is on hold, and hold lift sets it going, whatever the probes say', async () => {
+    const env = queueEnv();
+    // Neither service nor lake is asked.
+    const place = { lakeUrl: 's3://no-such-bucket', jobs: JOBS, env };
+    const ask = (command: typeof holdCommand) =>
+      commandRun(place, (context) => command(context, { encoderThreads: 0 }));
+    const connection = await openRedis(env.REDIS_URL);
+    const queue = openVesselDayQueue({ redis: connection.openForQueue(), prefix: env.REDIS_PREFIX });
+    const hold = createQueueHold(connection.client, queue.bull);
+    const none = { code: 0, stdout: 'the queue is not on hold\n', stderr: '' };
+    expect(await ask(holdCommand)).toEqual(none);
+    expect(await ask(liftHoldCommand)).toEqual(none);
+    const sinceMs = Date.parse('2026-01-08T06:30:00Z');
+    await hold.place({ code: 'credentials-refused', message: 'refused', host: 'other', sinceMs });
+    expect(await ask(holdCommand)).toEqual({
+      ...none,
+      stdout: 'the queue is on hold since 2026-01-08T06:30:00.000Z, by other: credentials-refused: refused\n',
+    });
+    const lifted = await ask(liftHoldCommand);
+    expect(lifted).toMatchObject({ code: 0, stderr: '' });
+    expect(lifted.stdout).toMatch(/^the queue goes on; it was on hold for 'credentials-refused'\. /);
+    expect([await hold.read(), await hold.handLifts()]).toEqual([undefined, 1]);
+    expect((await ask(liftHoldCommand)).stdout).toBe(none.stdout);
+    await queue.close();
+    await connection.close();
   });
 
   test('a queue on hold is seen in every process; the scheduler goes on, and says so', async () => {

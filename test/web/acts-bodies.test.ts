@@ -83,7 +83,7 @@ describe('from a lake alone', () => {
     [{ act: 'pause-backfill', id: 'a-b' }, 'vessel-export backfill pause a-b'],
     [{ act: 'resume-backfill', id: 'a-b' }, 'vessel-export backfill resume a-b'],
     [{ act: 'cancel-backfill', id: 'a-b' }, 'vessel-export backfill cancel a-b'],
-    [{ act: 'lift-hold' }, 'the page of a scheduler or worker'],
+    [{ act: 'lift-hold' }, 'vessel-export hold lift'],
   ])('%j is not done, and told how it is', async ([body, command]) => {
     const { status, code, message } = await page.act(body);
     expect([status, code]).toEqual([409, 'no-fleet']);
