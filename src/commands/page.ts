@@ -2,7 +2,6 @@
 
 import type { Config } from '../config/config.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { readLayout } from '../lake/layout.ts';
 import type { Log } from '../model/index.ts';
 import type { Metrics } from '../monitoring/metrics.ts';
 import { readVersion } from '../version.ts';
@@ -14,10 +13,8 @@ export function fleetPage({ settings, jobs }: Config, log: Log) {
   return (fleet: Fleet, metrics: Metrics) => {
     const { store, clock, self, apiVersion } = fleet.app.ports;
     const access = { ...webAccess(settings), onLoginFailed: metrics.onWebLoginFailed };
-    return createLazyPage(access, log, async () => {
-      const layout = await readLayout(store);
-      return { ...{ store, jobs, layout, clock, log, self, apiVersion, fleet }, version: readVersion() };
-    });
+    const ports = { store, jobs, clock, log, self, apiVersion, fleet, version: readVersion() };
+    return createLazyPage(access, log, ports);
   };
 }
 

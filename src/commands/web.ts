@@ -42,12 +42,11 @@ export async function webCommand(given: CommandContext, { host, port }: WebOptio
     const access = webAccess(settings);
     const closed = closedBecause(access);
     if (closed !== undefined) throw new ConfigError('page-closed', closed);
-    const layout = await layoutOf(store, settings.LAKE_URL);
-    const ports = { store, jobs, layout, clock: systemClock, log, self: thisProcess() };
-    const page = createLazyPage(access, log, async () => ({
-      ...ports,
+    await expectLake(store, settings.LAKE_URL);
+    const page = createLazyPage(access, log, {
+      ...{ store, jobs, clock: systemClock, log, self: thisProcess() },
       ...{ apiVersion: settings.QUERY_API_VERSION, version: readVersion() },
-    }));
+    });
     const server = await startOperationsServer({
       ...{ host: settings.HTTP_HOST, port: settings.HTTP_PORT, isPortFixed: true },
       ...{ log, page: page.answer, unready: async () => undefined },
@@ -68,11 +67,10 @@ export async function webCommand(given: CommandContext, { host, port }: WebOptio
 }
 
 /** Throws ConfigError `no-lake` where nothing is: what was meant is somewhere else. */
-async function layoutOf(store: ObjectStore, lakeUrl: string) {
-  const known = await readLakeFile(store);
-  if (known !== undefined) return known.file.layout;
+async function expectLake(store: ObjectStore, lakeUrl: string): Promise<void> {
+  if ((await readLakeFile(store)) !== undefined) return;
   // Older lakes have no such file.
-  for await (const _ of store.list('')) return 'plain';
+  for await (const _ of store.list('')) return;
   throw new ConfigError(
     'no-lake',
     `there is no lake at LAKE_URL '${maskUrl(lakeUrl, true)}': nothing is there yet; export something first, or set LAKE_URL`,

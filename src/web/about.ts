@@ -1,12 +1,20 @@
 /** `GET /api/about`: which lake this is, and which jobs there are. */
 import type { FastifyInstance } from 'fastify';
+import { endsWithin } from '../concurrency.ts';
+import { readLayout } from '../lake/layout.ts';
+import type { Layout } from '../model/index.ts';
 import { maskUrl } from '../model/web-address.ts';
 import type { AboutAnswer } from './answers.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
 
+/** A lake that is away takes nothing from who looks at the fleet. */
+const LAKE_PATIENCE_MS = 1_000;
+
 export function registerAbout(api: FastifyInstance, ports: WebPorts, { lakeUrl }: WebAccess): void {
+  const layoutNow = createLayoutQuestion(ports);
   api.get('/about', async (): Promise<AboutAnswer> => {
-    const { version, layout, clock, fleet, jobs } = ports;
+    const { version, clock, fleet, jobs } = ports;
+    const layout = await layoutNow();
     return {
       ...{ version, lakeUrl: maskUrl(lakeUrl, true), layout },
       nowMs: clock.nowMs(),
@@ -18,4 +26,19 @@ export function registerAbout(api: FastifyInstance, ports: WebPorts, { lakeUrl }
       })),
     };
   });
+}
+
+/** Asked anew until the lake is one of tables, which it stays: `convert` may be at work while the page is open. */
+function createLayoutQuestion({ store, clock }: WebPorts): () => Promise<Layout> {
+  let known: Layout | undefined;
+  return async () => {
+    if (known === 'delta') return known;
+    const reading = readLayout(store).then((layout) => {
+      known = layout;
+      return layout;
+    });
+    if (known === undefined) return await reading;
+    await endsWithin(reading, LAKE_PATIENCE_MS, clock);
+    return known;
+  };
 }

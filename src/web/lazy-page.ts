@@ -7,12 +7,12 @@ import type { OpenedPage } from './open-page.ts';
 import { setPageHeaders } from './page-headers.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
 
-/** `openPorts` is called at the first request, and again at the next when it failed. */
-export function createLazyPage(access: WebAccess, log: Log, openPorts: () => Promise<WebPorts>): OpenedPage {
+/** Opened at the first request, and again at the next when that failed. */
+export function createLazyPage(access: WebAccess, log: Log, ports: WebPorts): OpenedPage {
   const closed = closedBecause(access);
   let opening: Promise<OpenedPage> | undefined;
   const open = async () => {
-    const [{ openPage }, ports] = await Promise.all([import('./open-page.ts'), openPorts()]);
+    const { openPage } = await import('./open-page.ts');
     return await openPage(ports, access);
   };
   const answer: RequestListener = async (request, response) => {

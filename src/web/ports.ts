@@ -1,12 +1,11 @@
 /** What the page is made of: the lake, and where there is one the fleet. */
 import type { Fleet } from '../fleet/fleet.ts';
-import type { ApiVersion, Clock, Job, Layout, Log, ProcessId } from '../model/index.ts';
+import type { ApiVersion, Clock, Job, Log, ProcessId } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 
 export interface WebPorts {
   readonly store: ObjectStore;
   readonly jobs: readonly Job[];
-  readonly layout: Layout;
   readonly clock: Clock;
   readonly log: Log;
   readonly self: ProcessId;

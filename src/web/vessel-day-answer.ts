@@ -2,10 +2,11 @@
  * Everything that the project knows of one vessel-day, from the lake and, where there is one, the queue. A file that is
  * damaged or gone costs its part of the answer and is told as a problem; the rest is answered.
  */
-import { DataError, messageOf } from '../errors.ts';
+import { ConfigError, DataError, messageOf } from '../errors.ts';
 import type { FoundClaim } from '../lake/claims.ts';
 import { findClaims, heartbeatOf, isEnded, isLive } from '../lake/claims.ts';
 import { unlessDamaged } from '../lake/json.ts';
+import { readLayout } from '../lake/layout.ts';
 import { lastReceiptDates, readNote, readReceipt } from '../lake/ledger.ts';
 import { plannedDays } from '../lake/planned-days.ts';
 import { describeRemark, isAccepted, readAcceptance } from '../lake/remarks.ts';
@@ -33,22 +34,23 @@ export async function answerVesselDay(
   day: VesselDay,
 ): Promise<VesselDayAnswer> {
   const problems: string[] = [];
-  /** What is read, or undefined where the file is damaged, which is told. */
+  /** What is read, or undefined where the file is damaged, be it the lake's own: that is told. */
   async function told<T>(reading: Promise<T>): Promise<T | undefined> {
     try {
       return await reading;
     } catch (error) {
-      if (!(error instanceof DataError)) throw error;
+      if (!(error instanceof DataError || error instanceof ConfigError)) throw error;
       problems.push(messageOf(error));
       return undefined;
     }
   }
   const { store } = ports;
-  const [read, foundNote, claims, queued] = await Promise.all([
+  const [read, foundNote, claims, queued, layout] = await Promise.all([
     readReceiptOrDamage(store, day),
     told(readNote(store, day)),
     findClaims(store, day),
     queuedFacts(ports, day, problems),
+    told(readLayout(store)),
   ]);
   const { receipt } = read;
   if (read.damage !== undefined) problems.push(read.damage.message);
@@ -59,7 +61,7 @@ export async function answerVesselDay(
   const remark = await remarkOf(ports, receipt);
   const [facts, versions, file] = await Promise.all([
     detailFacts(ports, day, receipt, problems),
-    ports.layout === 'delta' ? told(dayVersions(store, day, receipt)) : [],
+    layout === 'delta' ? told(dayVersions(store, day, receipt)) : [],
     receipt === undefined ? undefined : dayFile(store, day, receipt),
   ]);
   if (receipt?.object && file === undefined)

@@ -445,8 +445,7 @@ describe.skipIf(browser === undefined)('a vessel-day', () => {
     const own = await newLake();
     await mustExport({ service, lakeUrl: own.url, env });
     const ownStore = await openStore(own.url, {});
-    const layout = env.LAKE_LAYOUT === 'delta' ? 'delta' : 'plain';
-    const page = await servePage({ store: ownStore, jobs: [makeJob()], layout });
+    const page = await servePage({ store: ownStore, jobs: [makeJob()] });
     onTestFinished(async () => {
       await page.close();
       await ownStore.close();

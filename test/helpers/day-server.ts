@@ -43,7 +43,7 @@ export async function startQueuedDayServer(
 ): Promise<DayServer> {
   const server = fastify();
   const ports = {
-    ...{ store, jobs, layout: 'plain', clock: systemClock, log: silentLog, self: { host: 'here', pid: 1 } },
+    ...{ store, jobs, clock: systemClock, log: silentLog, self: { host: 'here', pid: 1 } },
     ...{ apiVersion: '2026-09-10', version: '0.1.0', fleet },
   } as WebPorts;
   await server.register(async (api) => registerVesselDay(api, ports), { prefix: '/api' });

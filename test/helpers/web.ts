@@ -20,7 +20,6 @@ export type TestPagePorts = Partial<WebPorts> & Pick<WebPorts, 'store' | 'jobs'>
 /** As `schedule`, `worker` and `web` serve it. Without `access` reading is open, and nobody acts. */
 export async function servePage(ports: TestPagePorts, access: Partial<WebAccess> = {}): Promise<ServedPage> {
   const whole: WebPorts = {
-    layout: 'plain',
     clock: systemClock,
     log: silentLog,
     self: thisProcess(),
@@ -30,7 +29,7 @@ export async function servePage(ports: TestPagePorts, access: Partial<WebAccess>
   };
   const lakeUrl = 'file:///tmp/test-lake';
   const guarded = { host: '127.0.0.1', readPassword: undefined, actPassword: undefined, lakeUrl, ...access };
-  const page = createLazyPage(guarded, whole.log, async () => whole);
+  const page = createLazyPage(guarded, whole.log, whole);
   const server = createServer(page.answer).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -43,7 +43,7 @@ interface Asked {
 async function serve(store: ObjectStore, nowMs: number, more: Partial<WebPorts> = {}) {
   const clock = createManualClock(nowMs);
   const ports: WebPorts = {
-    ...{ store, clock, jobs: [MADE_UP_JOB], layout: 'plain', log: silentLog, self: thisProcess() },
+    ...{ store, clock, jobs: [MADE_UP_JOB], log: silentLog, self: thisProcess() },
     ...{ apiVersion: '2026-09-10', version: '0.0.0', ...more },
   };
   const server = fastify();

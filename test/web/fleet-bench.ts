@@ -110,7 +110,7 @@ export async function openTestFleet(options: TestFleetOptions): Promise<TestFlee
     env,
     fleet,
     ports: {
-      ...{ store: app.store, jobs: config.jobs, layout: 'plain', clock, log, self, apiVersion, version },
+      ...{ store: app.store, jobs: config.jobs, clock, log, self, apiVersion, version },
       fleet,
     },
     holdAfter: (requests) => {

@@ -1,16 +1,20 @@
 /** What is answered of a vessel-day, over real HTTP, of lakes that were really exported: in a folder, on S3, as a table. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { convertCommand } from '../../src/commands/convert.ts';
+import { RetriableError } from '../../src/errors.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
 import { writeNote } from '../../src/lake/ledger.ts';
 import { writeAcceptance } from '../../src/lake/remarks.ts';
-import type { ClaimFile, Note, Receipt, VesselDay } from '../../src/model/index.ts';
-import { addDays } from '../../src/model/index.ts';
+import type { ClaimFile, Clock, Note, Receipt, VesselDay } from '../../src/model/index.ts';
+import { addDays, systemClock } from '../../src/model/index.ts';
 import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
+import type { AboutAnswer } from '../../src/web/answers.ts';
 import { rangeOf } from '../../src/web/vessel-day-object.ts';
+import { commandRun } from '../commands/command-run.ts';
 import { makeJob, startDayServer, startQueuedDayServer } from '../helpers/day-server.ts';
 import { hostileNames } from '../helpers/hostile-text.ts';
 import { lakeReadings, serviceNames } from '../helpers/lake.ts';
@@ -55,14 +59,13 @@ async function openLake(env: Record<string, string> = {}, withMetadata = true) {
       args: { from: today },
     });
   }
-  return await serve(lake, env);
+  return await serve(lake);
 }
 
-async function serve(lake: TestLake, env: Record<string, string> = {}) {
+async function serve(lake: TestLake) {
   const store = await openStore(lake.url, {});
   const jobs = [makeJob(), makeJob({ name: 'metadata', dataset: 'metadata' })];
-  const layout = env.LAKE_LAYOUT === 'delta' ? 'delta' : 'plain';
-  const server = await startDayServer(store, jobs, { layout });
+  const server = await startDayServer(store, jobs);
   onTestFinished(async () => {
     await server[Symbol.asyncDispose]();
     await store.close();
@@ -448,6 +451,47 @@ test('on a table: earlier versions that the log names, each with its own rows', 
     ['x', 400],
   ] as const)
     expect((await fetch(`${api}/${PATH}/object?version=${version}`)).status, version).toBe(status);
+});
+
+test('a lake that is converted while the page is open is one of tables from then on', async () => {
+  const { lake, server, api } = await openLake({}, false);
+  const layout = async () => {
+    const about = (await (await fetch(`${server.url}/api/about`)).json()) as AboutAnswer;
+    return about.layout;
+  };
+  expect([await layout(), (await server.answer(PATH)).versions]).toEqual(['plain', []]);
+  const quick: Clock = {
+    ...systemClock,
+    sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 20), signal),
+  };
+  const jobs = { measurements: FEW_SERIES };
+  const converted = await commandRun({ lakeUrl: lake.url, jobs }, (context) =>
+    convertCommand(context, { to: 'delta' }, { clock: quick }),
+  );
+  expect(converted.code, converted.stderr).toBe(0);
+  expect(await layout()).toBe('delta');
+  const { versions } = await server.answer(PATH);
+  expect(versions).toMatchObject([{ isCurrent: true }]);
+  const { version } = versions[0]!;
+  expect((await fetch(`${api}/${PATH}/object?version=${version}`)).status).toBe(200);
+});
+
+test('a lake that is away leaves the page what it said of itself', async () => {
+  await using lake = await newLake();
+  await mustExport({ service, lakeUrl: lake.url });
+  const store = await openStore(lake.url, {});
+  const read = store.get.bind(store);
+  await using server = await startDayServer(store, [makeJob()]);
+  const about = () => fetch(`${server.url}/api/about`);
+  expect((await about()).status).toBe(200);
+  store.get = async () => {
+    throw new RetriableError('store-unreachable', 'away');
+  };
+  expect(await (await about()).json()).toMatchObject({ layout: 'plain' });
+  store.get = () => new Promise(() => {});
+  expect(await (await about()).json()).toMatchObject({ layout: 'plain' });
+  store.get = read;
+  await store.close();
 });
 
 test.skipIf(s3 === undefined)('on S3: the answer, a range, and a replaced day', async () => {
