@@ -33,6 +33,7 @@ import {
 } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { promisify } from 'node:util';
+import { codeOf } from './local-errors.ts';
 
 /** A call that took longer waited: for a disk that is far away or busy, or for a processor. */
 const SLOW_MS = 1;
@@ -97,6 +98,11 @@ export const openPath = either<[path: string, flags: string | number], Descripto
 export const closeFile = either<[file: Descriptor], void>(closeSync, inPool.close);
 export const statFile = either<[file: Descriptor], Stats>(fstatSync, inPool.fstat);
 export const statPath = either<[path: string], Stats>(statSync, inPool.stat);
+/** Many as one call; undefined for those that are not there. */
+export const statPaths = either<[paths: readonly string[]], (Stats | undefined)[]>(
+  (paths) => paths.map(statIfThere),
+  (paths) => Promise.all(paths.map((path) => inPool.stat(path).catch(nothingThere))),
+);
 /** Of a link itself. */
 export const statEntry = either<[path: string], Stats>(lstatSync, inPool.lstat);
 export const removeFile = either<[path: string], void>(unlinkSync, inPool.unlink);
@@ -144,4 +150,17 @@ export async function writeFrom(
   const length = bytes.length - at;
   const later = async () => (await inPool.write(file, bytes, at, length, position)).bytesWritten;
   return length > SMALL_BYTES ? later() : soon(() => writeSync(file, bytes, at, length, position), later);
+}
+
+function statIfThere(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    return nothingThere(error);
+  }
+}
+
+/** Undefined where a file or folder is not there; other errors are thrown. */
+function nothingThere(error: unknown): undefined {
+  if (codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR') throw error;
 }

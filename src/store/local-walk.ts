@@ -1,10 +1,7 @@
 import type { Dirent, Stats } from 'node:fs';
-import { statSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { performance } from 'node:perf_hooks';
-import { entriesIn } from './local-calls.ts';
-import { codeOf, unlessMissing } from './local-errors.ts';
+import { entriesIn, statPaths } from './local-calls.ts';
+import { codeOf } from './local-errors.ts';
 
 interface FoundFile {
   /** Relative to the root, with `/`. */
@@ -12,12 +9,8 @@ interface FoundFile {
   readonly path: string;
 }
 
-/** Files that are looked at before anything else has its turn. */
+/** Files that are looked at as one call, before anything else has its turn. */
 const STAT_BATCH = 32;
-/** A batch that took longer comes from a disk that is far away: then others must not wait for it. */
-const SLOW_BATCH_MS = 1;
-/** So many batches are looked at from the thread pool then. */
-const SLOW_BATCHES = 64;
 
 /**
  * Files below the folders that `prefix` can mean and that are `wanted`, in key order (bytes of UTF-8, as S3
@@ -100,41 +93,18 @@ export function versionOf({ ino, mtimeMs }: Pick<Stats, 'ino' | 'mtimeMs'>): str
   return `${ino}-${mtimeMs}`;
 }
 
-/**
- * Add size and times; files that vanished meanwhile are left out. A look at a file that is in the system's memory takes
- * three microseconds, and ten when it is sent through the thread pool: so they are looked at from here as long as that
- * is fast.
- */
+/** Add size and times; files that vanished meanwhile are left out. */
 export async function* withStats(pages: AsyncIterable<readonly FoundFile[]>): AsyncIterable<FoundFileStat[]> {
-  let slowBatches = 0;
   for await (const page of pages) {
     const found: FoundFileStat[] = [];
     for (let at = 0; at < page.length; at += STAT_BATCH) {
       const batch = page.slice(at, at + STAT_BATCH);
-      const startedMs = performance.now();
-      const stats = slowBatches > 0 ? await statAll(batch) : statAllNow(batch);
-      if (slowBatches > 0) slowBatches--;
-      else if (performance.now() - startedMs > SLOW_BATCH_MS) slowBatches = SLOW_BATCHES;
+      const stats = await statPaths(batch.map(({ path }) => path));
       for (const [index, info] of stats.entries())
         if (info !== undefined) found.push(withStat(batch[index]!, info));
     }
     yield found;
   }
-}
-
-function statAllNow(files: readonly FoundFile[]): (Stats | undefined)[] {
-  return files.map(({ path }) => {
-    try {
-      return statSync(path, { throwIfNoEntry: false });
-    } catch (error) {
-      if (codeOf(error) === 'ENOTDIR') return undefined;
-      throw error;
-    }
-  });
-}
-
-async function statAll(files: readonly FoundFile[]): Promise<(Stats | undefined)[]> {
-  return await Promise.all(files.map(({ path }) => unlessMissing(stat(path))));
 }
 
 function withStat(file: FoundFile, info: Stats): FoundFileStat {
