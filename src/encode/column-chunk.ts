@@ -4,7 +4,7 @@ import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import type { ByteSink } from './byte-sink.ts';
 import { putBytes } from './byte-sink.ts';
 import type { Column } from './columns.ts';
-import { compressed, isWorthwhile } from './zstd.ts';
+import { compressed, discard, isWorthwhile } from './zstd.ts';
 
 /** A column chunk in its place, as the footer describes it; offsets count from the first byte of the file. */
 export interface PlacedChunk {
@@ -92,7 +92,10 @@ function packerOf({ pages, dictionary }: ChunkBody): (bytes: Uint8Array) => Uint
   const probed = [probeOf(pages).bytes, ...(dictionary === undefined ? [] : [dictionary.plain])];
   const packed = new Map(probed.map((bytes) => [bytes, compressed(bytes)]));
   const sum = (all: Iterable<Uint8Array>) => [...all].reduce((total, { length }) => total + length, 0);
-  if (!isWorthwhile(sum(packed.values()), sum(probed))) return asItIs;
+  if (!isWorthwhile(sum(packed.values()), sum(probed))) {
+    for (const bytes of packed.values()) discard(bytes);
+    return asItIs;
+  }
   return (bytes) => packed.get(bytes) ?? compressed(bytes);
 }
 
@@ -117,6 +120,7 @@ function appendPage(file: ByteSink, bytes: Uint8Array, packed: Uint8Array, field
   });
   putBytes(file, header.getBytes());
   putBytes(file, packed);
+  if (packed !== bytes) discard(packed);
   return header.offset + bytes.length;
 }
 

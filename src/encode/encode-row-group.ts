@@ -55,7 +55,15 @@ const KIND_OF: Readonly<Record<string, number>> = {
   json_value: JSON_TEXT,
 };
 
-function encodeMeasurements({ gathered, ranks }: MeasurementJob, { sort, encode }: Arena): EncodeAnswer {
+/** What a row seldom takes more than, in a file. Memory that is not written costs nothing. */
+const FILE_BYTES_PER_ROW = 8;
+
+function fileMemoryOf({ fileMemory, gathered }: EncodeJob): ArrayBuffer {
+  return fileMemory ?? new ArrayBuffer(gathered.rows * FILE_BYTES_PER_ROW);
+}
+
+function encodeMeasurements(job: MeasurementJob, { sort, encode }: Arena): EncodeAnswer {
+  const { gathered, ranks } = job;
   const sorted = sortMeasurements(gathered, ranks.rankOfCode, sort);
   const { rows, micros, cells, first, kinds } = sorted;
   const { jsonText } = gathered;
@@ -65,7 +73,7 @@ function encodeMeasurements({ gathered, ranks }: MeasurementJob, { sort, encode 
     double_value: () => doubleValues(cells),
     json_value: () => textValues(texts),
   };
-  beginFile(encode.file);
+  beginFile(encode.file, fileMemoryOf(job));
   const chunks = MEASUREMENT_COLUMNS.map((column): PlacedChunk => {
     const { name } = column;
     if (name === TIMESTAMP)
@@ -87,12 +95,13 @@ const NO_RUNS = { ranks: [], counts: [], firstMicros: [], lastMicros: [] };
 /** The kind of rows with a value, in a column of a table. */
 const SET = 1;
 
-function encodeTable({ gathered, ranks }: TableJob, { encode }: Arena): EncodeAnswer {
+function encodeTable(job: TableJob, { encode }: Arena): EncodeAnswer {
+  const { gathered, ranks } = job;
   const { rows, schema } = gathered;
   const { order, first, micros } = sortTable(gathered, ranks);
   const columnOf = new Map(gathered.columns.map((column) => [column.column.name, column]));
   const ordered = new Map<string, OrderedColumn>();
-  beginFile(encode.file);
+  beginFile(encode.file, fileMemoryOf(job));
   const chunks = schema.map((column): PlacedChunk => {
     if (column.type === 'series')
       return appendSeriesChunk(encode.file, column, textRuns(column, ranks, first));

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { CancelledError, FatalError, messageOf, RetriableError } from '../errors.ts';
 import { jsonTextBytes } from '../model/index.ts';
-import { type EncodeAnswer, type EncodeJob, gatheredBuffers } from './encode-job.ts';
+import { type EncodeAnswer, type EncodeJob, jobBuffers } from './encode-job.ts';
 import type { Arena } from './encode-row-group.ts';
 
 /** Sorts and encodes row groups for any number of builders: as many at once as it has threads. */
@@ -168,7 +168,7 @@ function createWorkerEncoder(threads: number): Encoder {
         waiting.set(number, { resolve: resolve as Waiting['resolve'], reject });
         // Only a job that waits keeps the process alive, an idle worker does not.
         thread.ref();
-        thread.postMessage({ job: number, request: job }, gatheredBuffers(job));
+        thread.postMessage({ job: number, request: job }, jobBuffers(job));
       });
     },
     async close() {

@@ -35,7 +35,7 @@ export async function encodeMetadata(
   const { file } = await encoder.encode({ kind: 'table', gathered: table, ranks });
   const { body, tail } = splitParquetFile(file);
   checkRowGroup({ body, tail }, facts, 0);
-  return { body, tail, rows: series.length, minMicros: 0, maxMicros: 0, runs: [], values: [] };
+  return { body, tail, rows: series.length, minMicros: 0, maxMicros: 0, runs: [], values: [], release() {} };
 }
 
 /** In the order of the columns after the series'. */

@@ -69,13 +69,25 @@ export interface RowStore<Batch, Rows extends GatheredRows> {
   facts(rows: Rows): RowFacts;
 }
 
-const FIRST_CAPACITY = 4096;
+/** Most rows of a small vessel-day; the next step; then a whole row group. Memory that is not written costs nothing. */
+const CAPACITIES = [4_096, 65_536];
+
+/** Memory of larger files is given up: a day with one huge row group does not keep as much for all others. */
+const KEPT_FILE_BYTES = 16 * 1024 * 1024;
 
 /** When a row group closes: at the first timestamp change after as much of either. */
 export interface RowGroupSize {
   readonly rowGroupRows: number;
   /** Absent: `ROW_GROUP_TEXT_BYTES`. */
   readonly rowGroupTextBytes?: number | undefined;
+}
+
+function once(act: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) act();
+    isDone = true;
+  };
 }
 
 function orderFault(micros: number, before: number): DataError {
@@ -93,6 +105,8 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
 ): RowGroupBuilder<Batch> {
   let gathered = store.open(0);
   let spare: Rows | undefined;
+  /** Memory of files that were released: as many as are encoded and not yet released at once, two or three. */
+  const spareFiles: ArrayBuffer[] = [];
   let isClosed = false;
   let lastSealedMicros: number | undefined;
   /** Rows that a row group has at least, once it is known to be fewer than `rowGroupRows`. */
@@ -107,7 +121,8 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
   function reserve(rows: number): void {
     const capacity = gathered.timestampMicros.length;
     if (rows <= capacity) return;
-    const usual = Math.max(FIRST_CAPACITY, Math.min(capacity * 2, Math.ceil(rowGroupRows * 1.125)));
+    const whole = Math.ceil(rowGroupRows * 1.125);
+    const usual = Math.min(CAPACITIES.find((most) => rows <= most) ?? whole, whole);
     const larger = store.open(Math.max(usual, rows > usual ? Math.ceil(rows * 1.25) : 0));
     store.copy(larger, gathered, 0, gathered.rows);
     gathered = larger;
@@ -153,10 +168,14 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
     return taken;
   }
 
+  function keepFile(memory: ArrayBuffer): void {
+    if (!isClosed && memory.byteLength <= KEPT_FILE_BYTES) spareFiles.push(memory);
+  }
+
   async function encode(rows: Rows): Promise<EncodedRowGroup> {
     const facts = store.facts(rows);
     const { job, ranked } = store.job(rows);
-    const answer = await encoder.encode(job);
+    const answer = await encoder.encode({ ...job, fileMemory: spareFiles.pop() });
     if (!isClosed) spare = answer.gathered;
     const split = splitParquetFile(answer.file);
     const runs = seriesRuns(answer.runs, ranked.ids);
@@ -167,7 +186,16 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
     );
     const { minMicros = 0, maxMicros = 0 } = facts;
     const values = answer.values.map(({ rank, rows }) => ({ timeSeriesId: ranked.ids[rank]!, rows }));
-    return { body: split.body, tail: split.tail, rows: facts.rows, minMicros, maxMicros, runs, values };
+    return {
+      body: split.body,
+      tail: split.tail,
+      rows: facts.rows,
+      minMicros,
+      maxMicros,
+      runs,
+      values,
+      release: once(() => keepFile(answer.file.buffer)),
+    };
   }
 
   return {
@@ -220,6 +248,7 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
     async close() {
       isClosed = true;
       spare = undefined;
+      spareFiles.length = 0;
       gathered = store.open(0);
       lastSealedMicros = undefined;
     },

@@ -4,20 +4,23 @@ import { ByteWriter } from 'hyparquet-writer/src/bytewriter.js';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
 import type { ByteSink } from './byte-sink.ts';
-import { putBytes } from './byte-sink.ts';
+import { beginIn, putBytes } from './byte-sink.ts';
 import type { PlacedChunk } from './column-chunk.ts';
 import type { Column } from './columns.ts';
 import { CREATED_BY } from './columns.ts';
 import { PARQUET_MAGIC } from './parquet-tail.ts';
 import { rootElement, schemaElement } from './schema.ts';
 
-/** Begin a file of one row group. */
-export function beginFile(file: ByteSink): void {
-  file.at = 0;
+/** Begin a file of one row group in this memory; where it becomes larger, it goes on in new memory. */
+export function beginFile(file: ByteSink, memory = new ArrayBuffer(0)): void {
+  beginIn(file, memory);
   putBytes(file, PARQUET_MAGIC);
 }
 
-/** End it behind its chunks: page indexes, footer and magic. A copy of its own, to be handed to another thread. */
+/**
+ * End it behind its chunks: page indexes, footer and magic. It is the begin of its memory, which the sink gives up, so
+ * that both can be handed to another thread.
+ */
 export function endFile(
   file: ByteSink,
   rows: number,
@@ -44,7 +47,9 @@ export function endFile(
   );
   putBytes(file, writer.getBytes());
   putBytes(file, PARQUET_MAGIC);
-  return file.bytes.slice(0, file.at);
+  const ended = file.bytes.subarray(0, file.at);
+  beginIn(file, new ArrayBuffer(0));
+  return ended;
 }
 
 /** Where the page indexes of a chunk are, once they are written. */

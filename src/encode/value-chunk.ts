@@ -9,7 +9,7 @@ import type { PageRows } from './pages.ts';
 import { putLevels } from './pages.ts';
 import type { DictionaryScratch, ValueDictionary } from './value-dictionary.ts';
 import { buildDictionary, createDictionaryScratch, putCodes } from './value-dictionary.ts';
-import { compressed } from './zstd.ts';
+import { compressed, discard } from './zstd.ts';
 
 /** Memory for one row group at a time, used again for the next. It only grows, to the largest seen. */
 export interface EncodeScratch {
@@ -87,7 +87,12 @@ function isSmaller(
   const probe = pages.indexOf(probeOf(pages));
   const page = rows[probe]!;
   const byValues = pageOf(sink, column, page, () => values.put(sink, page.set)).bytes;
-  const least = (bytes: Uint8Array) => Math.min(bytes.length, compressed(bytes).length);
+  const least = (bytes: Uint8Array) => {
+    const frame = compressed(bytes);
+    const { length } = frame;
+    discard(frame);
+    return Math.min(bytes.length, length);
+  };
   const set = rows.reduce((sum, { rows: count, nulls }) => sum + count - nulls, 0);
   const scale = set / Math.max(1, page.rows - page.nulls);
   return scale * least(pages[probe]!.bytes) + least(plain) < scale * least(byValues);

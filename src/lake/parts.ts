@@ -1,5 +1,6 @@
 /**
- * Row groups → parts of one open upload. Memory: the pending row groups, at most one part and one row group. Nothing
+ * Row groups → parts of one open upload. Memory: that of one part, at most its least size and one row group, used again
+ * for the next. Nothing
  * needs a fence here: an upload is visible to nobody, and only a claim that stands can seal and publish it.
  */
 import type {
@@ -13,6 +14,7 @@ import type {
 import type { ObjectStore, PartRef, UploadRef } from '../store/store.ts';
 import { dayPrefix, objectKey, parseDayFileKey, tableFileKey } from './keys.ts';
 
+const SMALL_BYTES = 256 * 1024;
 const MAGIC = new TextEncoder().encode('PAR1');
 
 export interface PartUpload {
@@ -20,7 +22,9 @@ export interface PartUpload {
   readonly groups: readonly SplicedRowGroup[];
   readonly parts: readonly PartRef[];
   readonly upload: UploadRef | undefined;
-  /** Add a row group. True when that filled a part, which has then been uploaded with all groups so far. */
+  /**
+   * Add a row group and release it. True when that filled a part, which has then been uploaded with all groups so far.
+   */
   append(group: EncodedRowGroup): Promise<boolean>;
   /** Upload what is pending, with the footer, as the last part. */
   finish(footer: Uint8Array): Promise<void>;
@@ -51,8 +55,22 @@ export function createPartUpload(options: PartUploadOptions): PartUpload {
       rows,
     }),
   );
-  let pending: Uint8Array[] = parts.length === 0 ? [MAGIC] : [];
-  let pendingBytes = parts.length === 0 ? MAGIC.length : 0;
+  /** What is not uploaded yet, at its begin; used again when a part is stored. */
+  let memory = new Uint8Array(0);
+  let pendingBytes = 0;
+  if (parts.length === 0) add(MAGIC);
+
+  function add(bytes: Uint8Array): void {
+    const needed = pendingBytes + bytes.length;
+    if (needed > memory.length) {
+      // Of a small object what it takes; of a large one enough for a part, so that it is allocated once.
+      const larger = new Uint8Array(needed < SMALL_BYTES ? needed * 2 : needed + sizes.partBytes);
+      larger.set(memory.subarray(0, pendingBytes));
+      memory = larger;
+    }
+    memory.set(bytes, pendingBytes);
+    pendingBytes = needed;
+  }
 
   async function create(): Promise<UploadRef> {
     const nonce = options.nonce();
@@ -61,11 +79,9 @@ export function createPartUpload(options: PartUploadOptions): PartUpload {
   }
 
   async function send(): Promise<void> {
-    const bytes = Buffer.concat(pending, pendingBytes);
     upload ??= await create();
-    const part = await store.uploadPart(upload, parts.length + 1, bytes);
+    const part = await store.uploadPart(upload, parts.length + 1, memory.subarray(0, pendingBytes));
     parts.push(part);
-    pending = [];
     pendingBytes = 0;
   }
 
@@ -77,16 +93,16 @@ export function createPartUpload(options: PartUploadOptions): PartUpload {
     },
     async append(group) {
       groups.push({ bodyBytes: group.body.length, tail: group.tail, rows: group.rows });
-      pending.push(group.body);
-      pendingBytes += group.body.length;
+      add(group.body);
+      group.release();
       if (pendingBytes < sizes.partBytes) return false;
       await send();
       return true;
     },
     async finish(footer) {
-      pending.push(footer);
-      pendingBytes += footer.length;
+      add(footer);
       await send();
+      memory = new Uint8Array(0);
     },
     async abort() {
       if (upload !== undefined) await store.abortUpload(upload);

@@ -51,7 +51,7 @@ function fileOf(names: readonly Run[]) {
     appendValueChunk(scratch, TIMESTAMP, pagesOf(rows), microsValues(micros)),
     appendSeriesChunk(scratch.file, NAMES, encoded(names)),
   ];
-  const file = endFile(scratch.file, rows, [IDS, TIMESTAMP, NAMES], chunks);
+  const file = endFile(scratch.file, rows, [IDS, TIMESTAMP, NAMES], chunks).slice();
   return { file, ids: texts(ids), names: texts(names) };
 }
 
