@@ -3,9 +3,10 @@ import { ConfigError } from '../errors.ts';
 import { backfillKey, parseBackfillKey } from '../lake/keys.ts';
 import type { Job } from '../model/index.ts';
 import { shortName } from '../model/index.ts';
+import type { ObjectStore } from '../store/store.ts';
 import { withdrawBackfill } from './backfill-driver.ts';
 import type { Backfill, BackfillRequest } from './backfills.ts';
-import { backfillId, listBackfills, readBackfill, removeBackfill, writeBackfill } from './backfills.ts';
+import { backfillId, listBackfills, readBackfill, removeBackfill, updateBackfill } from './backfills.ts';
 import type { Fleet } from './fleet.ts';
 
 type BackfillPorts = Pick<Fleet, 'queue' | 'app'>;
@@ -41,12 +42,14 @@ export async function startBackfill(
   const { store, ports } = app;
   await ports.layout.check();
   const id = backfillId(request);
-  const defined = await readBackfill(store, id);
-  if (defined !== undefined && !defined.paused) return { backfill: defined, state: 'under-way' };
-  const createdAt = defined?.createdAt ?? new Date(ports.clock.nowMs()).toISOString();
-  const backfill: Backfill = { backfillVersion: 1, id, ...request, paused: false, createdAt };
-  await writeBackfill(store, backfill);
-  return { backfill, state: defined === undefined ? 'started' : 'goes-on' };
+  const createdNow = new Date(ports.clock.nowMs()).toISOString();
+  const fresh: Backfill = { backfillVersion: 1, id, ...request, paused: false, createdAt: createdNow };
+  const { before, now = fresh } = await updateBackfill(store, id, (defined) => {
+    if (defined === undefined) return fresh;
+    return defined.paused ? { ...fresh, createdAt: defined.createdAt } : undefined;
+  });
+  if (before === undefined) return { backfill: now, state: 'started' };
+  return { backfill: now, state: before.paused ? 'goes-on' : 'under-way' };
 }
 
 export type BackfillChange = 'pause' | 'resume' | 'cancel';
@@ -68,12 +71,28 @@ export async function changeBackfill(
 ): Promise<ChangedBackfill> {
   const { store, ports } = app;
   if (change === 'resume') await ports.layout.check();
-  const backfill = parseBackfillKey(backfillKey(id)) === id ? await readBackfill(store, id) : undefined;
+  const backfill = parseBackfillKey(backfillKey(id)) === id ? await changed(store, change, id) : undefined;
   if (backfill === undefined) throw await unknownBackfill(app, id);
-  if (change === 'cancel') await removeBackfill(store, id);
-  else await writeBackfill(store, { ...backfill, paused: change === 'pause' });
   const withdrawn = change === 'resume' ? 0 : await withdrawBackfill(queue, backfill);
   return { backfill, withdrawn };
+}
+
+/** The backfill as it was before; undefined where it is none, or is none any more. */
+async function changed(
+  store: ObjectStore,
+  change: BackfillChange,
+  id: string,
+): Promise<Backfill | undefined> {
+  if (change === 'cancel') {
+    const backfill = await readBackfill(store, id);
+    if (backfill !== undefined) await removeBackfill(store, id);
+    return backfill;
+  }
+  const paused = change === 'pause';
+  const { before } = await updateBackfill(store, id, (defined) =>
+    defined === undefined || defined.paused === paused ? undefined : { ...defined, paused },
+  );
+  return before;
 }
 
 async function unknownBackfill({ store }: Fleet['app'], id: string): Promise<ConfigError> {

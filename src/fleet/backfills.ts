@@ -7,7 +7,7 @@ import { DataError } from '../errors.ts';
 import { removeFinishedClaims } from '../lake/claims.ts';
 import { BACKFILL_PREFIX, backfillKey, parseBackfillKey } from '../lake/keys.ts';
 import { BACKFILL_FILE, parseFile, shown } from '../lake/shapes.ts';
-import type { ObjectStore } from '../store/store.ts';
+import type { ObjectStore, Version } from '../store/store.ts';
 
 export interface Backfill {
   readonly backfillVersion: 1;
@@ -35,12 +35,22 @@ export function backfillId(request: BackfillRequest): string {
   return `${whole}-${narrower.digest('hex').slice(0, 6)}`;
 }
 
+/** A definition as it was read: what is made of it replaces this one and no other. */
+interface ReadBackfill {
+  readonly backfill: Backfill;
+  readonly version: Version;
+}
+
 export async function readBackfill(store: ObjectStore, id: string): Promise<Backfill | undefined> {
+  return (await readVersion(store, id))?.backfill;
+}
+
+async function readVersion(store: ObjectStore, id: string): Promise<ReadBackfill | undefined> {
   const object = await store.get(backfillKey(id));
   if (object === undefined) return undefined;
   const key = backfillKey(id);
   const backfill = parseFile<Backfill>(object.bytes, key, BACKFILL_FILE);
-  if (backfill.backfillVersion === 1) return { ...backfill, id };
+  if (backfill.backfillVersion === 1) return { backfill: { ...backfill, id }, version: object.version };
   throw new DataError(
     'unknown-backfill-version',
     `${key}: got backfillVersion ${shown(backfill.backfillVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
@@ -72,8 +82,25 @@ export async function listBackfills(
   return backfills.sort((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
 }
 
-export async function writeBackfill(store: ObjectStore, backfill: Backfill): Promise<void> {
-  await store.put(backfillKey(backfill.id), Buffer.from(`${JSON.stringify(backfill, null, 2)}\n`));
+/**
+ * Replace a definition by what `change` makes of it as it stands; undefined from `change` leaves it alone. Somebody
+ * else may replace or remove it at the same time, for one that is covered is removed: then it is read, and `change`
+ * asked, again. Returns what was there before and is there now. Throws what the store and `change` throw.
+ */
+export async function updateBackfill(
+  store: ObjectStore,
+  id: string,
+  change: (defined: Backfill | undefined) => Backfill | undefined,
+): Promise<{ readonly before: Backfill | undefined; readonly now: Backfill | undefined }> {
+  for (;;) {
+    const read = await readVersion(store, id);
+    const before = read?.backfill;
+    const now = change(before);
+    if (now === undefined) return { before, now: before };
+    const bytes = Buffer.from(`${JSON.stringify(now, null, 2)}\n`);
+    const written = await store.putIf(backfillKey(id), bytes, read?.version ?? null);
+    if (written !== undefined) return { before, now };
+  }
 }
 
 export async function removeBackfill(store: ObjectStore, id: string): Promise<void> {

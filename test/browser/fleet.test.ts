@@ -1,10 +1,10 @@
 /** The fleet's view in a real browser, over processes that work and report. */
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
-import { writeBackfill } from '../../src/fleet/backfills.ts';
 import { createQueueHold } from '../../src/queue/hold.ts';
 import { createFleetReporter } from '../../src/redis/fleet-facts.ts';
 import type { ProcessFacts } from '../../src/redis/fleet-shapes.ts';
+import { defineBackfill } from '../helpers/backfills.ts';
 import { browserForTests } from '../helpers/browser.ts';
 import { canStartOwnRedis, redisForTests, startOwnRedis } from '../helpers/redis.ts';
 import { DATE, VESSEL } from '../helpers/run.ts';
@@ -92,8 +92,8 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
       allowShrink: false,
     } as const;
     const createdAt = '2026-02-01T00:00:00.000Z';
-    await writeBackfill(fleet.ports.store, { ...common, id: 'b-1', paused: false, createdAt });
-    await writeBackfill(fleet.ports.store, { ...common, id: 'b-2', paused: true, createdAt });
+    await defineBackfill(fleet.ports.store, { ...common, id: 'b-1', paused: false, createdAt });
+    await defineBackfill(fleet.ports.store, { ...common, id: 'b-2', paused: true, createdAt });
     news.onLead(true);
     news.onPlanned('measurements', 1_234, '2025-11-03');
     news.onFailed('measurements', 12, 0);

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createBackfillDriver, withdrawBackfill } from '../../src/fleet/backfill-driver.ts';
 import type { Backfill } from '../../src/fleet/backfills.ts';
-import { backfillId, listBackfills, writeBackfill } from '../../src/fleet/backfills.ts';
+import { backfillId, listBackfills } from '../../src/fleet/backfills.ts';
 import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
 import { MOST_WAITING } from '../../src/fleet/top-up.ts';
@@ -10,6 +10,7 @@ import type { LedgerView } from '../../src/lake/ledger-view.ts';
 import { silentLog } from '../../src/model/index.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
+import { defineBackfill } from '../helpers/backfills.ts';
 import { longName } from '../helpers/hostile-text.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { PlanningBench } from './planning-bench.ts';
@@ -110,7 +111,7 @@ describe.skipIf(server === undefined)('a backfill', () => {
   });
 
   test('the scheduler goes on with one whose Redis was flushed', async () => {
-    await writeBackfill(bench.store, BACKFILL);
+    await defineBackfill(bench.store, BACKFILL);
     const state = createScheduleState(redis, bench.prefix, 'a');
     const scheduler = createScheduler({
       ...bench.planning,
@@ -137,7 +138,7 @@ describe.skipIf(server === undefined)('a backfill', () => {
     ['a date without end', JSON.stringify({ ...BACKFILL, to: longName })],
     ['a later version', JSON.stringify({ ...BACKFILL, backfillVersion: longName })],
   ])('one that is %s stops no other, is said once, and forgotten when it is gone', async ([, text]) => {
-    await writeBackfill(bench.store, BACKFILL);
+    await defineBackfill(bench.store, BACKFILL);
     await bench.store.put('_backfills/forged.json', Buffer.from(text!));
     await bench.store.put('_backfills/NO id of ours.json', Buffer.from('{}'));
     const said: string[] = [];
@@ -156,7 +157,7 @@ describe.skipIf(server === undefined)('a backfill', () => {
   });
 
   test('a paused one is left alone, and what waits for it is taken out', async () => {
-    await writeBackfill(bench.store, { ...BACKFILL, paused: true });
+    await defineBackfill(bench.store, { ...BACKFILL, paused: true });
     await createBackfillDriver(bench.planning, BACKFILL, JOB).step(never);
     await bench.queue.add([{ ...dayOf(VESSELS[0]!, '2026-01-09'), kind: 'nightly' }]);
     expect(await withdrawBackfill(bench.queue, BACKFILL)).toBe(6);
@@ -183,7 +184,7 @@ describe.skipIf(server === undefined)('a backfill', () => {
   }
 
   test('followed, it ends when it is covered and its definition goes', async () => {
-    await writeBackfill(bench.store, BACKFILL);
+    await defineBackfill(bench.store, BACKFILL);
     const { said, ended } = follow();
     await bench.clock.untilSleeping();
     expect(said.join('')).toContain('no worker is connected');
@@ -197,7 +198,7 @@ describe.skipIf(server === undefined)('a backfill', () => {
   });
 
   test('followed and cancelled elsewhere, it ends', async () => {
-    await writeBackfill(bench.store, BACKFILL);
+    await defineBackfill(bench.store, BACKFILL);
     const { ended } = follow();
     await bench.clock.untilSleeping();
     await bench.store.remove(`_backfills/${BACKFILL.id}.json`);
@@ -206,7 +207,7 @@ describe.skipIf(server === undefined)('a backfill', () => {
   });
 
   test('interrupted, it stays defined for the scheduler', async () => {
-    await writeBackfill(bench.store, BACKFILL);
+    await defineBackfill(bench.store, BACKFILL);
     const stop = new AbortController();
     const { said, ended } = follow(stop.signal);
     await bench.clock.untilSleeping();

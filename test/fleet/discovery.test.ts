@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
 import type { Backfill } from '../../src/fleet/backfills.ts';
-import { backfillId, listBackfills, writeBackfill } from '../../src/fleet/backfills.ts';
+import { backfillId, listBackfills } from '../../src/fleet/backfills.ts';
 import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
@@ -12,6 +12,7 @@ import { addDays, datesBetween } from '../../src/model/index.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { clientOf } from '../fetch/listener.ts';
+import { defineBackfill } from '../helpers/backfills.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { TestService } from '../helpers/run.ts';
@@ -87,7 +88,7 @@ describe.skipIf(server === undefined)('discovery in the fleet', () => {
     });
 
     test(`${what}: no backfill is covered by it, scheduled or followed`, async () => {
-      await writeBackfill(bench.store, BACKFILL);
+      await defineBackfill(bench.store, BACKFILL);
       ill(fault);
       await scheduler(UNSCHEDULED).look(never);
       expect(await listBackfills(bench.store)).toEqual([BACKFILL]);

@@ -1,7 +1,7 @@
 /** One trace a vessel-day over the processes of a fleet, as a collector of its own sees it. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { writeBackfill } from '../../src/fleet/backfills.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { defineBackfill } from '../helpers/backfills.ts';
 import { canStartOwnRedis } from '../helpers/redis.ts';
 import { VESSEL } from '../helpers/run.ts';
 import { newTempFolder } from '../helpers/temp.ts';
@@ -51,7 +51,7 @@ describe.skipIf(!canStartOwnRedis())('traces of a fleet', () => {
     await open();
     const [from, to] = ['2026-01-05', '2026-01-07'];
     const store = await openStore(new URL(`file://${bench.lakeDir}`).href, {});
-    await writeBackfill(store, {
+    await defineBackfill(store, {
       ...{ backfillVersion: 1, id: 'a', job: JOB, from, to, vessels: [], allowShrink: false },
       ...{ paused: false, createdAt: '2026-02-01T00:00:00.000Z' },
     });

@@ -5,7 +5,6 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { scheduleCommand } from '../../src/commands/schedule.ts';
 import { workerCommand } from '../../src/commands/worker.ts';
 import type { Backfill } from '../../src/fleet/backfills.ts';
-import { writeBackfill } from '../../src/fleet/backfills.ts';
 import { backfillKey } from '../../src/lake/keys.ts';
 import { addDays } from '../../src/model/index.ts';
 import { createQueueHold } from '../../src/queue/hold.ts';
@@ -13,6 +12,7 @@ import { KINDS_COUNTED_AT_MOST } from '../../src/queue/queue-kinds.ts';
 import type { FleetAnswer } from '../../src/web/answers.ts';
 import { registerFleet } from '../../src/web/fleet.ts';
 import { WebError } from '../../src/web/web-error.ts';
+import { defineBackfill } from '../helpers/backfills.ts';
 import { hostileNames, longName, unseenIn } from '../helpers/hostile-text.ts';
 import { canStartOwnRedis, redisForTests, startOwnRedis } from '../helpers/redis.ts';
 import { DATE, VESSEL } from '../helpers/run.ts';
@@ -162,7 +162,7 @@ describe.skipIf(server === undefined)('the fleet', () => {
   test('what the scheduler that plans learned is told by any other process', async () => {
     await using scheduler = await fleet.startTelling('scheduler');
     const { news } = scheduler;
-    await writeBackfill(fleet.ports.store, BACKFILL);
+    await defineBackfill(fleet.ports.store, BACKFILL);
     news.onLead(true);
     news.onPlanned('measurements', 12, '2026-01-03');
     news.onFailed('measurements', 2, 1);
@@ -193,13 +193,13 @@ describe.skipIf(server === undefined)('the fleet', () => {
     ]);
     const told = { id: 'b-1', due: 31, done: 9, failed: 2, queued: 5, paused: false };
     expect(answer.backfills).toMatchObject([{ ...told, vesselDaysPerHour: null, secondsLeft: null }]);
-    await writeBackfill(fleet.ports.store, { ...BACKFILL, paused: true });
+    await defineBackfill(fleet.ports.store, { ...BACKFILL, paused: true });
     const paused = await askUntil(({ backfills }) => backfills[0]?.paused === true);
     expect(paused.backfills).toMatchObject([{ id: 'b-1', done: 9, queued: null, vesselDaysPerHour: null }]);
   });
 
   test('a backfill that cannot be read is told, and the others are', async () => {
-    await writeBackfill(fleet.ports.store, BACKFILL);
+    await defineBackfill(fleet.ports.store, BACKFILL);
     await fleet.ports.store.put(backfillKey('b-2'), Buffer.from('{"backfillVersion":2}'));
     const answer = await ask();
     expect(answer.backfills.map(({ id }) => id)).toEqual(['b-1']);
@@ -239,7 +239,7 @@ describe.skipIf(server === undefined)('the fleet', () => {
   test('whatever stands in the keys of the fleet, the answer is whole, and shows none of it', async () => {
     const raw = fleet.fleet.connection.client;
     const evil = `<script>alert(1)</script>${hostileNames.all}`;
-    await writeBackfill(fleet.ports.store, BACKFILL);
+    await defineBackfill(fleet.ports.store, BACKFILL);
     const report = {
       ...{ role: 'worker', host: evil, pid: 1, version: evil, upMs: 1, active: 1, atOnce: 1, leads: null },
       running: [{ ...DAY, forMs: 1, rows: 1, rowsKnown: 1, rowsPerSecond: 1, step: evil }],
@@ -315,7 +315,7 @@ test.skipIf(server === undefined)(
       };
       await expect.poll(look, { timeout: 90_000, interval: 300 }).toBe(true);
     };
-    await writeBackfill(fleet.ports.store, { ...BACKFILL, from: '2026-01-05', to: '2026-01-07' });
+    await defineBackfill(fleet.ports.store, { ...BACKFILL, from: '2026-01-05', to: '2026-01-07' });
     fleet.holdAfter(0);
     const stop = new AbortController();
     const screen = { write: () => true } as unknown as NodeJS.WriteStream;

@@ -1,0 +1,140 @@
+/** Readings of a lake by DuckDB, for one answer: vessel-days that are too large to be read at once. */
+import type { DuckDBResult, DuckDBValue } from '@duckdb/node-api';
+import { sqlText } from '../../duckdb/locked.ts';
+import type { Micros, TimeRange } from '../../model/index.ts';
+import type { Work } from '../turns.ts';
+import { STEPS_PER_LOOK } from '../turns.ts';
+import type { BatchBuilder } from './batch-builder.ts';
+import type { Engine, EngineConnection } from './engine.ts';
+import type { LakeFile } from './lake-files.ts';
+import type { SeriesRecord } from './source.ts';
+
+interface LakeQueries extends AsyncDisposable {
+  /** Rows of all series in files. */
+  rowsOf(files: readonly LakeFile[]): Promise<number>;
+  /** Add the readings of files in a range, in the service's order; without values their times alone. */
+  append(builder: BatchBuilder, files: readonly LakeFile[], range: TimeRange, values: boolean): Promise<void>;
+}
+
+/** Queries for the readings of `records`; a connection is made for the first. */
+export function openLakeQueries(engine: Engine, records: readonly SeriesRecord[], work: Work): LakeQueries {
+  let opening: Promise<EngineConnection> | undefined;
+  async function open(): Promise<EngineConnection> {
+    const connection = await engine.connect(work.signal);
+    await nameSelected(connection, records, work).catch(async (error: unknown) => {
+      await connection[Symbol.asyncDispose]();
+      throw error;
+    });
+    return connection;
+  }
+  const connect = () => {
+    opening ??= open();
+    return opening;
+  };
+  return {
+    rowsOf: async (files) => rowsOf(await connect(), files),
+    append: async (builder, files, range, values) =>
+      fill(await connect(), builder, files, range, values, work),
+    async [Symbol.asyncDispose]() {
+      const connection = await opening?.catch(() => undefined);
+      await connection?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The selected ids with their position, as a table of this connection. */
+async function nameSelected(
+  { query }: EngineConnection,
+  records: readonly SeriesRecord[],
+  work: Work,
+): Promise<void> {
+  await query(async (connection) => {
+    await connection.run('CREATE TEMP TABLE selected (code INTEGER, time_series_id VARCHAR)');
+    const appender = await connection.createAppender('selected');
+    for (const [code, { timeSeriesId }] of records.entries()) {
+      if (code % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
+      appender.appendInteger(code);
+      appender.appendVarchar(timeSeriesId);
+      appender.endRow();
+    }
+    appender.closeSync();
+  });
+}
+
+async function rowsOf({ query }: EngineConnection, files: readonly LakeFile[]): Promise<number> {
+  const paths = files.map(({ path }) => sqlText(path)).join(', ');
+  const reader = await query((connection) =>
+    connection.runAndReadAll(
+      `SELECT coalesce(sum(num_rows), 0)::DOUBLE FROM parquet_file_metadata([${paths}])`,
+    ),
+  );
+  return Number(reader.getRows()[0]![0]);
+}
+
+async function fill(
+  { query }: EngineConnection,
+  builder: BatchBuilder,
+  files: readonly LakeFile[],
+  { fromMicros, toMicros }: TimeRange,
+  withValues: boolean,
+  work: Work,
+): Promise<void> {
+  const values = withValues ? ', long_value, double_value, json_value' : '';
+  const perFile = files.map((file) => {
+    // A job later by name adds only the series that earlier jobs lack on that vessel-day.
+    const earlier = files.filter(({ vessel, job }) => vessel === file.vessel && job < file.job);
+    const without = earlier.map(
+      ({ path }) =>
+        ` AND time_series_id NOT IN (SELECT time_series_id FROM read_parquet(${sqlText(path)}, hive_partitioning = false))`,
+    );
+    return `SELECT code, epoch_us("timestamp") AS micros${values}
+            FROM read_parquet(${sqlText(file.path)}, hive_partitioning = false) JOIN selected USING (time_series_id)
+            WHERE "timestamp" >= make_timestamp($1::BIGINT)::TIMESTAMPTZ AND "timestamp" < make_timestamp($2::BIGINT)::TIMESTAMPTZ${without.join('')}`;
+  });
+  // What is sorted by itself comes out of its sort key, in which both zeros are one: so not the double itself.
+  const order = withValues ? 'micros, code, long_value, double_value + 0, json_value' : 'micros, code';
+  await query(async (connection) => {
+    const result = await connection.stream(
+      `SELECT code, (micros - $1::BIGINT)::DOUBLE AS after${values} FROM (${perFile.join(' UNION ALL ')}) ORDER BY ${order}`,
+      [BigInt(fromMicros), BigInt(toMicros)],
+    );
+    await append(result, builder, fromMicros, withValues, work);
+  });
+}
+
+async function append(
+  result: DuckDBResult,
+  builder: BatchBuilder,
+  fromMicros: Micros,
+  values: boolean,
+  work: Work,
+): Promise<void> {
+  for (let chunk = await result.fetchChunk(); chunk !== null; chunk = await result.fetchChunk()) {
+    if (chunk.rowCount === 0) break;
+    if (work.isDue()) await work.pause();
+    const [codes, afters, longs, doubles, texts] = Array.from({ length: values ? 5 : 2 }, (_, column) =>
+      chunk.getColumnVector(column),
+    );
+    for (let row = 0; row < chunk.rowCount; row++) {
+      const code = codes!.getItem(row) as number;
+      const micros = fromMicros + (afters!.getItem(row) as number);
+      if (!values) builder.appendTime(micros, code);
+      else appendValue(builder, micros, code, doubles!.getItem(row), longs!, texts!, row);
+    }
+  }
+}
+
+function appendValue(
+  builder: BatchBuilder,
+  micros: Micros,
+  code: number,
+  double: DuckDBValue,
+  longs: { getItem(row: number): DuckDBValue },
+  texts: { getItem(row: number): DuckDBValue },
+  row: number,
+): void {
+  const long = longs.getItem(row);
+  if (double !== null) builder.appendDouble(micros, code, double as number);
+  else if (long !== null) builder.appendLong(micros, code, long as bigint);
+  else builder.appendJson(micros, code, (texts.getItem(row) as string | null) ?? 'null');
+}
