@@ -5,8 +5,11 @@ import { cleanForeignText, VesselExportError } from '../errors.ts';
 import { checkKey } from './key.ts';
 import { isDamagedOnItsWay, s3Error } from './s3-errors.ts';
 import type { S3Settings } from './s3-settings.ts';
+import { createShortWay } from './s3-short-way.ts';
 import type { SmallReads } from './s3-small-reads.ts';
 import { createSmallReads } from './s3-small-reads.ts';
+import type { SmallWrites } from './s3-small-writes.ts';
+import { createSmallWrites } from './s3-small-writes.ts';
 
 export interface S3StoreOptions extends S3Settings {
   readonly bucket: string;
@@ -43,6 +46,8 @@ export interface S3Bucket {
   readonly onceClient: S3Client;
   /** Reads of whole objects that are small, in the short way. */
   readonly smallReads: SmallReads;
+  /** Writes of small objects and parts in it. */
+  readonly smallWrites: SmallWrites;
   /** The bucket's name of a key. Throws FatalError (`bad-key`). */
   nameOf(key: string): string;
   /** The key of a name in the bucket that begins with our prefix. */
@@ -98,6 +103,7 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
     requestHandler: client.config.requestHandler,
   });
 
+  const way = createShortWay(client, bucket, settings.maxAttempts > 1);
   const errorOf = (error: unknown, doing: string, key: string): VesselExportError =>
     error instanceof VesselExportError
       ? error
@@ -110,7 +116,8 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
     pageSize: options.pageSize ?? 1000,
     client,
     onceClient,
-    smallReads: createSmallReads(client, bucket, settings.maxAttempts > 1),
+    smallReads: createSmallReads(way),
+    smallWrites: createSmallWrites(way),
     nameOf(key) {
       checkKey(key);
       return folder + key;

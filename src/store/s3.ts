@@ -17,6 +17,7 @@ import { probeAbilities } from './s3-abilities.ts';
 import type { S3Bucket, S3StoreOptions } from './s3-client.ts';
 import { openBucket, withBodyHash } from './s3-client.ts';
 import { faultOf, isConflict, isMissing } from './s3-errors.ts';
+import type { PutCondition } from './s3-small-writes.ts';
 import {
   abortUpload,
   adoptUpload,
@@ -89,10 +90,13 @@ async function putObject(
   s3: S3Bucket,
   key: string,
   bytes: Uint8Array,
-  condition: { IfNoneMatch?: '*'; IfMatch?: string } = {},
+  condition: PutCondition = {},
 ): Promise<Version> {
+  const sha256 = hash('sha256', bytes);
+  const written = await s3.smallWrites.put(s3.nameOf(key), { bytes, sha256 }, condition);
+  if (written !== undefined) return written;
   const command = new PutObjectCommand({ Bucket: s3.bucket, Key: s3.nameOf(key), Body: bytes, ...condition });
-  return (await s3.client.send(withBodyHash(command, hash('sha256', bytes)))).ETag ?? '';
+  return (await s3.client.send(withBodyHash(command, sha256))).ETag ?? '';
 }
 
 /** See the port. `abilities`: needed where a version is expected. */
@@ -213,6 +217,7 @@ async function headObject(
 async function removeObject(s3: S3Bucket, key: string): Promise<void> {
   const command = new DeleteObjectCommand({ Bucket: s3.bucket, Key: s3.nameOf(key) });
   await s3.call('remove', key, async () => {
+    if (await s3.smallWrites.remove(s3.nameOf(key))) return;
     try {
       await s3.client.send(command);
     } catch (error) {
@@ -225,7 +230,9 @@ async function removeObjects(s3: S3Bucket, keys: readonly string[]): Promise<voi
   if (keys.length <= 1) return keys[0] === undefined ? undefined : await removeObject(s3, keys[0]);
   for (let at = 0; at < keys.length; at += MAX_DELETED_KEYS) {
     const some = keys.slice(at, at + MAX_DELETED_KEYS);
-    const Objects = some.map((key) => ({ Key: s3.nameOf(key) }));
+    const names = some.map(s3.nameOf);
+    if (await s3.smallWrites.removeAll(names)) continue;
+    const Objects = names.map((Key) => ({ Key }));
     const command = new DeleteObjectsCommand({ Bucket: s3.bucket, Delete: { Objects, Quiet: true } });
     const { Errors } = await s3.call('remove', some[0]!, () => s3.client.send(command));
     const failed = Errors?.find(({ Code }) => Code !== 'NoSuchKey');

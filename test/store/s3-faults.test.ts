@@ -154,11 +154,8 @@ describe.skipIf(s3 === undefined)('an S3 store on a bad line', () => {
     });
 
     test('says so where the store cannot do it', async () => {
-      proxy.script(isPut, {
-        kind: 'answer',
-        status: 501,
-        body: '<Error><Code>NotImplemented</Code></Error>',
-      });
+      const body = '<Error><Code>NotImplemented</Code></Error>';
+      proxy.always = (request) => (isPut(request) ? { kind: 'answer', status: 501, body } : undefined);
       await expectFault(
         () => store.putIfAbsent('unsupported', bytes('mine')),
         FatalError,
@@ -198,9 +195,9 @@ describe.skipIf(s3 === undefined)('an S3 store on a bad line', () => {
 
     test('fail as retriable when the store stays busy, silent or away', async () => {
       const hasty = open({ maxAttempts: 2, answerTimeoutMs: 300 });
-      proxy.script(() => true, SLOW_DOWN, SLOW_DOWN);
-      await expectFault(() => hasty.put('k', bytes('x')), RetriableError, 's3-overloaded');
       // One more than the SDK tries: the short way has been tried before.
+      proxy.script(() => true, SLOW_DOWN, SLOW_DOWN, SLOW_DOWN);
+      await expectFault(() => hasty.put('k', bytes('x')), RetriableError, 's3-overloaded');
       proxy.script(() => true, { kind: 'hang' }, { kind: 'hang' }, { kind: 'hang' });
       await expectFault(() => hasty.get('k'), RetriableError, 's3-unavailable');
       const nobody = open({ endpoint: 'http://127.0.0.1:1', maxAttempts: 2 });
@@ -317,13 +314,14 @@ describe.skipIf(s3 === undefined)('an S3 store on a bad line', () => {
     });
 
     test('a store that is full', async () => {
-      proxy.script(isPut, { kind: 'answer', status: 403, body: '<Error><Code>QuotaExceeded</Code></Error>' });
+      const body = '<Error><Code>QuotaExceeded</Code></Error>';
+      proxy.always = (request) => (isPut(request) ? { kind: 'answer', status: 403, body } : undefined);
       await expectFault(() => store.put('k', bytes('x')), FatalError, 'disk-full');
     });
 
     test('a region that is not the bucket’s', async () => {
       const body = '<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-north-1</Region></Error>';
-      proxy.script(isPut, { kind: 'answer', status: 400, body });
+      proxy.always = (request) => (isPut(request) ? { kind: 'answer', status: 400, body } : undefined);
       const fault = await expectFault(() => store.put('k', bytes('x')), FatalError, 'wrong-region');
       expect(fault.message).toContain('AWS_REGION');
     });
