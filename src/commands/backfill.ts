@@ -27,8 +27,8 @@ import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
 import type { AskedDates, RangeOptions } from './dates.ts';
 import { askedDates } from './dates.ts';
 import { readConfig } from './open.ts';
-import type { OutputOptions } from './results.ts';
-import { openOutput } from './results.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
 import { withFleet } from './with-fleet.ts';
 
 export interface BackfillOptions extends RangeOptions {

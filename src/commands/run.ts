@@ -17,8 +17,10 @@ import { EXIT_FAILED, EXIT_OK } from './context.ts';
 import type { RangeOptions } from './dates.ts';
 import { askedDates, datesOr, EXPORT_DAYS, formatDates } from './dates.ts';
 import { openExport } from './open.ts';
-import type { Item, OutputOptions, Summary } from './results.ts';
-import { openOutput, RUN_STATES } from './results.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
+import type { Item, Summary } from './results.ts';
+import { RUN_STATES } from './results.ts';
 
 export interface RunOptions extends RangeOptions, OutputOptions {
   readonly force?: boolean;
