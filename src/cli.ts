@@ -1,6 +1,7 @@
 /** argv → command; the only process.exit. */
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import type { CommandContext, CommandRow, OptionRow } from './commands/context.ts';
+import { CommanderError } from 'commander';
+import { buildProgram } from './command-line.ts';
+import type { CommandContext, CommandRow } from './commands/context.ts';
 import {
   commandLog,
   EXIT_FAILED,
@@ -11,13 +12,12 @@ import {
   EXIT_USAGE,
 } from './commands/context.ts';
 import { COMMANDS } from './commands/table.ts';
-import { ENV_FILE, withEnvFile } from './config/env-file.ts';
+import { withEnvFile } from './config/env-file.ts';
 import { CancelledError, ConfigError, codeOf, messageOf, VesselExportError } from './errors.ts';
 import type { Log } from './model/index.ts';
 import { cleanListing } from './model/index.ts';
 import { ownStderr } from './process/stderr-log.ts';
 import { openScreen, paint, writeLines, writeText } from './terminal/screen.ts';
-import { readVersion } from './version.ts';
 
 /** Run the command that `argv` names, and exit with its code. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -136,8 +136,17 @@ async function perform(
   log: Log | undefined,
 ): Promise<number> {
   let code = EXIT_OK;
-  const program = buildProgram(context, log, (result) => {
-    code = result;
+  const program = buildProgram(COMMANDS, {
+    screens: {
+      stdout: (text) => writeLines(context.stdout, text),
+      stderr: (text) =>
+        log === undefined ? writeLines(context.stderr, text) : log.error({ code: 'usage' }, text.trim()),
+      bold: (text) => paint(context.stdout, 'bold', text),
+    },
+    contextOf: (row, envFile) => withSettings(context, envFile, row, log),
+    done: (result) => {
+      code = result;
+    },
   });
   try {
     await program.parseAsync([...argv]);
@@ -180,45 +189,10 @@ function exitCodeOf(error: unknown): number {
   return error instanceof ConfigError ? EXIT_USAGE : EXIT_FAILED;
 }
 
-type Done = (code: number) => void;
-
-/** The command line, by the table of commands; these are loaded when they are used. */
-function buildProgram(context: CommandContext, log: Log | undefined, done: Done): Command {
-  const program = new Command('vessel-export')
-    .description(
-      'Copies vessel sensor time series into a lake of Parquet, one object per vessel and day, and proves each day complete.',
-    )
-    .version(readVersion())
-    .option('--no-color', 'write without colours, as NO_COLOR does')
-    .option(
-      '--env-file <file>',
-      `settings that the environment does not have (default: ${ENV_FILE}, if there is one)`,
-    )
-    .option('--no-env-file', 'take settings from the environment alone')
-    .exitOverride()
-    .showHelpAfterError(`(run 'vessel-export --help' for the commands)`)
-    .configureHelp({ styleTitle: (title) => paint(context.stdout, 'bold', title) })
-    .configureOutput({
-      writeOut: (text) => writeLines(context.stdout, text),
-      writeErr: (text) =>
-        log === undefined ? writeLines(context.stderr, text) : log.error({ code: 'usage' }, text.trim()),
-    });
-  addExamples(program, ['demo', 'run measurements --from 2026-01-01 --to 2026-02-01', 'run --help']);
-  const settingsOf: SettingsOf = (row) => withSettings(context, program.opts<EnvOptions>(), row, log);
-  for (const row of COMMANDS) addCommand(program, row, context, settingsOf, done);
-  return program;
-}
-
-interface EnvOptions {
-  readonly envFile?: string | false;
-}
-
-type SettingsOf = (row: CommandRow) => CommandContext;
-
 /** The context with what a file of settings adds to the environment, and a word on what is wrong with that. */
 function withSettings(
   context: CommandContext,
-  { envFile: path }: EnvOptions,
+  path: string | false | undefined,
   row: CommandRow,
   log: Log | undefined,
 ): CommandContext {
@@ -237,62 +211,4 @@ function withSettings(
       return context.signal;
     },
   };
-}
-
-function addCommand(
-  parent: Command,
-  row: CommandRow,
-  context: CommandContext,
-  settingsOf: SettingsOf,
-  done: Done,
-): void {
-  const {
-    name,
-    summary,
-    argument,
-    secondArgument,
-    options = [],
-    subcommands = [],
-    examples,
-    hidden = false,
-  } = row;
-  const command = parent.command(name, { hidden }).description(summary);
-  if (argument !== undefined) {
-    const [term, meaning, choices] = argument;
-    const added = command.createArgument(term, meaning);
-    command.addArgument(choices === undefined ? added : added.choices(choices));
-  }
-  if (secondArgument !== undefined) command.argument(...secondArgument);
-  for (const option of options) command.addOption(optionOf(option));
-  for (const subcommand of subcommands) addCommand(command, subcommand, context, settingsOf, done);
-  if (subcommands.length > 0) {
-    // What stands after a subcommand is its own.
-    const names = subcommands.map((subcommand) => subcommand.name).join(' | ');
-    command.enablePositionalOptions();
-    const takes = argument === undefined ? '' : ` ${argument[0]}`;
-    command.usage(`[options]${takes}\n       vessel-export ${name} ${names}`);
-  }
-  addExamples(command, examples);
-  command.action(async (...given) => {
-    const [first, second, third] = argument === undefined ? [undefined, ...given] : given;
-    const own = settingsOf(row);
-    if (secondArgument === undefined) done(await row.perform(own, first, second));
-    else done(await row.perform(own, [first, second], third));
-  });
-}
-
-function optionOf([flags, meaning, fallback]: OptionRow): Option {
-  const option = new Option(flags, meaning);
-  if (fallback !== undefined) option.default(fallback);
-  return /<(n|ms|seconds)>/.test(flags) ? option.argParser(wholeNumber) : option;
-}
-
-function addExamples(command: Command, examples: readonly string[]): void {
-  const lines = examples.map((example) => `  vessel-export ${example}`);
-  command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('expected a whole number.');
-  return Number(text);
 }

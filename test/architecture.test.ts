@@ -112,7 +112,7 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/sdk-trace-node': ['tracing'],
   bullmq: ['queue', 'tracing'],
   'bullmq-otel': ['tracing'],
-  commander: ['cli.ts'],
+  commander: ['cli.ts', 'command-line.ts'],
   'cron-parser': ['plan'],
   fastify: ['service', 'monitoring', 'web'],
   fzstd: ['web'],

@@ -8,8 +8,9 @@ import type { CommandContext } from './context.ts';
 import { EXIT_FAILED, EXIT_OK } from './context.ts';
 import type { OpenedLake } from './open.ts';
 import { openLake } from './open.ts';
-import type { Item, OutputOptions } from './results.ts';
-import { openOutput } from './results.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
+import type { Item } from './results.ts';
 
 type AcceptOptions = Pick<OutputOptions, 'json'>;
 

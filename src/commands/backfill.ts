@@ -11,7 +11,10 @@ import { belongsTo, createBackfillDriver, releaseFailed } from '../fleet/backfil
 import type { Backfill, BackfillRequest } from '../fleet/backfills.ts';
 import { listBackfills } from '../fleet/backfills.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import type { FleetNews } from '../fleet/fleet-news.ts';
+import type { BackfillView } from '../fleet/follow-backfill.ts';
 import { followBackfill } from '../fleet/follow-backfill.ts';
+import { openFleetNews, tellFleet, tellingRequests } from '../fleet/open-fleet-news.ts';
 import { vesselsOnDates } from '../lake/ledger.ts';
 import type { Job } from '../model/index.ts';
 import { addDays, datesBetween, formatVesselDay, microsToDate, systemClock } from '../model/index.ts';
@@ -20,12 +23,12 @@ import { formatCount, formatSeconds, formatTable } from '../terminal/format.ts';
 import { roomOn, writeLines, writeText } from '../terminal/screen.ts';
 import { formatVesselTroubles } from '../terminal/vessel-view.ts';
 import type { CommandContext } from './context.ts';
-import { EXIT_FAILED, EXIT_OK } from './context.ts';
+import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
 import type { AskedDates, RangeOptions } from './dates.ts';
 import { askedDates } from './dates.ts';
 import { readConfig } from './open.ts';
-import type { OutputOptions } from './results.ts';
-import { openOutput } from './results.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
 import { withFleet } from './with-fleet.ts';
 
 export interface BackfillOptions extends RangeOptions {
@@ -51,7 +54,9 @@ export async function backfillCommand(
   const config = readConfig(context);
   const job = pickJobs(config, [jobName])[0]!;
   checkHasHistory(job);
-  return withFleet(context, config, overrides, async (fleet) => {
+  let news: FleetNews | undefined;
+  const telling = tellingRequests(overrides, () => news);
+  return withFleet(context, config, telling, async (fleet) => {
     await fleet.app.ports.layout.check();
     const request = await requestOf(fleet, jobName, asked, options);
     const released = options.failed === true ? await releaseFailed(fleet.queue, request) : [];
@@ -67,7 +72,14 @@ export async function backfillCommand(
       );
       return EXIT_OK;
     }
-    return follow(context, fleet, backfill, job, followMs);
+    const log = commandLog(context, config.settings.LOG_LEVEL);
+    news = openFleetNews({ app: fleet.app, log, role: 'backfill' })!;
+    const leave = tellFleet(news);
+    try {
+      return await follow(context, fleet, news, backfill, job, followMs);
+    } finally {
+      await leave();
+    }
   });
 }
 
@@ -93,6 +105,7 @@ async function requestOf(
 async function follow(
   context: CommandContext,
   fleet: Fleet,
+  news: FleetNews,
   backfill: Backfill,
   job: Job,
   intervalMs: number,
@@ -100,11 +113,16 @@ async function follow(
   const { planning } = fleet;
   const { clock } = planning.ports;
   const startedMs = clock.monotonicMs();
+  const view = createBackfillView(context.stderr, clock);
+  const show: BackfillView['show'] = (id, progress) => {
+    view.show(id, progress);
+    news.onBackfill(id, progress);
+  };
   const following = followBackfill({
     planning,
     backfill,
     driver: createBackfillDriver(planning, backfill, job),
-    view: createBackfillView(context.stderr, clock),
+    view: { ...view, show },
     intervalMs,
     signal: context.signal,
   });
@@ -115,6 +133,7 @@ async function follow(
     writeText(context.stdout, `${backfill.id}: ${end.reason}\n`);
     return EXIT_FAILED;
   }
+  news.onBackfillEnded(backfill.id);
   const { done, failed, troubles } = end.progress;
   const time = formatSeconds((clock.monotonicMs() - startedMs) / 1_000);
   const days = `${formatCount(done)} done, ${formatCount(failed)} failed`;

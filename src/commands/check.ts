@@ -10,8 +10,8 @@ import { formatChecks, formatCheckTotals } from '../terminal/check-view.ts';
 import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_FAILED, EXIT_OK } from './context.ts';
-import type { OutputOptions } from './results.ts';
-import { openOutput } from './results.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
 
 /** Print what was found; exit code 1 where anything has failed. `overrides` are for tests. */
 export async function checkCommand(

@@ -5,8 +5,8 @@ import { formatTable } from '../terminal/format.ts';
 import { paint, roomOn, writeLines, writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_OK, EXIT_USAGE } from './context.ts';
-import type { OutputOptions } from './results.ts';
-import { openOutput } from './results.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
 
 /** Print settings and jobs; exit code 2 when any of them is wrong. */
 export function configCommand(context: CommandContext, options: Pick<OutputOptions, 'json'>): number {

@@ -11,8 +11,8 @@ import { countOf, formatTable } from '../terminal/format.ts';
 import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
-import type { OutputOptions } from './results.ts';
-import { openOutput } from './results.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
 
 interface ConvertOptions extends Pick<OutputOptions, 'json'> {
   readonly to?: string;

@@ -11,8 +11,9 @@ import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_OK } from './context.ts';
 import { readLakeConfig } from './open.ts';
-import type { Item, OutputOptions } from './results.ts';
-import { openOutput } from './results.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
+import type { Item } from './results.ts';
 
 interface GcOptions extends Pick<OutputOptions, 'json'> {
   readonly yes?: boolean;

@@ -10,8 +10,8 @@ import { EXIT_OK } from './context.ts';
 import type { RangeOptions } from './dates.ts';
 import { askedDates, datesOr, EXPORT_DAYS, formatDates } from './dates.ts';
 import { openExport } from './open.ts';
-import type { OutputOptions } from './results.ts';
-import { openOutput } from './results.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
 
 export interface PlanOptions extends RangeOptions, Omit<OutputOptions, 'ndjson'> {}
 

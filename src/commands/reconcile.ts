@@ -22,8 +22,9 @@ import { EXIT_FAILED, EXIT_OK } from './context.ts';
 import type { Dates } from './dates.ts';
 import { askedDates, datesOr, formatDates } from './dates.ts';
 import { configure, readConfig } from './open.ts';
-import type { Item, Output } from './results.ts';
-import { openOutput } from './results.ts';
+import type { Output } from './output.ts';
+import { openOutput } from './output.ts';
+import type { Item } from './results.ts';
 import type { RunOptions } from './run.ts';
 import { isBad, observe, summarize, toDay } from './run.ts';
 

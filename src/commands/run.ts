@@ -1,6 +1,8 @@
 /** `run`: export in this process. */
 import type { AppOverrides } from '../app.ts';
 import type { VesselTrouble } from '../export/job-vessels.ts';
+import type { FleetNews } from '../fleet/fleet-news.ts';
+import { openFleetNews, tellFleet, tellingRequests } from '../fleet/open-fleet-news.ts';
 import { formatVesselDay, systemClock } from '../model/index.ts';
 import type { DayResult } from '../run/perform-task.ts';
 import type { ExportObserver } from '../run/run-jobs.ts';
@@ -15,8 +17,10 @@ import { EXIT_FAILED, EXIT_OK } from './context.ts';
 import type { RangeOptions } from './dates.ts';
 import { askedDates, datesOr, EXPORT_DAYS, formatDates } from './dates.ts';
 import { openExport } from './open.ts';
-import type { Item, OutputOptions, Summary } from './results.ts';
-import { openOutput, RUN_STATES } from './results.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
+import type { Item, Summary } from './results.ts';
+import { RUN_STATES } from './results.ts';
 
 export interface RunOptions extends RangeOptions, OutputOptions {
   readonly force?: boolean;
@@ -35,7 +39,12 @@ export async function runCommand(
   const dates = datesOr(EXPORT_DAYS, askedDates(options, nowMs), nowMs);
   const output = openOutput(context.stdout, 'run', options);
   const view = createProgressView(context.stderr, systemClock);
-  const { app, config, jobs } = await openExport(context, jobNames, overrides, view.log);
+  let news: FleetNews | undefined;
+  const telling = tellingRequests(overrides, () => news);
+  const opened = await openExport(context, jobNames, telling, view.log);
+  const { app, config, jobs, log } = opened;
+  news = openFleetNews({ app, log, role: 'run' });
+  const leave = news && tellFleet(news);
   const { from, to } = dates;
   const troubles: VesselTrouble[] = [];
   let failure: unknown;
@@ -54,12 +63,17 @@ export async function runCommand(
       troubles.push(trouble);
       output.add('vessels', { job, ...trouble });
     };
-    const observer = { ...observe(view, (result) => output.add('days', toDay(result))), onVessel };
+    const observer: ExportObserver = {
+      ...observe(view, (result) => output.add('days', toDay(result))),
+      onVessel,
+      ...(news && { begin: (day) => news.begin({ ...day, kind: 'run' }) }),
+    };
     await exportJobs(app.ports, request, observer, context.signal);
   } catch (error) {
     failure = error;
   } finally {
     view.end();
+    await leave?.();
     await app.close();
   }
   if (failure === undefined || view.results.length > 0) {

@@ -17,9 +17,9 @@ import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_OK } from './context.ts';
 import { readConfig } from './open.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
 import { fleetPage } from './page.ts';
-import type { OutputOptions } from './results.ts';
-import { openOutput } from './results.ts';
 
 interface ScheduleOptions extends Pick<OutputOptions, 'json'> {
   /** Plan every job that has a schedule now, and end. It does not look back: `reconcile --enqueue` does. */

@@ -12,7 +12,7 @@ import type { CatalogueCommandOptions } from './catalogue.ts';
 import { askCatalogue, checkForms, isoOrNull, writeCsv } from './catalogue.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_FAILED, EXIT_OK } from './context.ts';
-import { openOutput } from './results.ts';
+import { openOutput } from './output.ts';
 
 interface SeriesOptions extends CatalogueCommandOptions {
   readonly search?: string;

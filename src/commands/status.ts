@@ -18,8 +18,9 @@ import type { RangeOptions } from './dates.ts';
 import { askedDates, datesOr, formatDates } from './dates.ts';
 import type { OpenedLake } from './open.ts';
 import { openLake } from './open.ts';
-import type { Item, OutputOptions } from './results.ts';
-import { openOutput } from './results.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
+import type { Item } from './results.ts';
 
 export interface StatusOptions extends RangeOptions, OutputOptions {
   /** Ask the service which vessels there are, for jobs that discover them. */

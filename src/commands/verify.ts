@@ -17,8 +17,9 @@ import type { Dates, RangeOptions } from './dates.ts';
 import { askedDates, formatDates } from './dates.ts';
 import type { OpenedLake } from './open.ts';
 import { openLake } from './open.ts';
-import type { Item, Output, OutputOptions } from './results.ts';
-import { openOutput } from './results.ts';
+import type { Output, OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
+import type { Item } from './results.ts';
 
 export interface VerifyOptions extends RangeOptions, OutputOptions {
   readonly deep?: boolean;

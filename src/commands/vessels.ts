@@ -8,7 +8,7 @@ import type { CatalogueCommandOptions } from './catalogue.ts';
 import { askCatalogue, checkForms, isoOrNull, writeCsv } from './catalogue.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_OK } from './context.ts';
-import { openOutput } from './results.ts';
+import { openOutput } from './output.ts';
 
 /** Print them; the exit code. `overrides` are for tests. */
 export async function vesselsCommand(

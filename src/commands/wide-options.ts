@@ -1,5 +1,5 @@
 /** What `wide` is to be, as the options of `views` and `sql` say it. */
-import { parseDurationMs, windowMicros } from '../config/jobs.ts';
+import { parseDurationMs, windowMicros } from '../config/job-file.ts';
 import { ConfigError } from '../errors.ts';
 import { VESSEL_ID } from '../model/index.ts';
 import type { WideAggregate, WideOptions } from '../views/wide.ts';

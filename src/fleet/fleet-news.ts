@@ -6,14 +6,14 @@
 import { endsWithin } from '../concurrency.ts';
 import { messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/index.ts';
-import type { QueuedDay } from '../queue/vessel-day-queue.ts';
 import type { FactName, FleetReport, FleetReporter, RequestCounts } from '../redis/fleet-facts.ts';
 import type { Fact, ProcessFacts } from '../redis/fleet-shapes.ts';
 import { REPORTED_AT_MOST } from '../redis/fleet-shapes.ts';
+import type { DayNews } from '../run/tell-day.ts';
 import type { BackfillProgress } from './backfill-driver.ts';
 import type { BackfillRate } from './backfill-rate.ts';
 import { createBackfillRate } from './backfill-rate.ts';
-import type { DayNews, RunningDay } from './running-day.ts';
+import type { BegunDay, RunningDay } from './running-day.ts';
 import { createRunningDay } from './running-day.ts';
 
 interface FleetNewsOptions {
@@ -21,13 +21,13 @@ interface FleetNewsOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly self: Pick<ProcessFacts, 'role' | 'host' | 'pid' | 'version' | 'atOnce'>;
-  /** Vessel-days under way; null for a scheduler. */
-  readonly active: () => number | null;
+  /** Vessel-days under way, null for a process that exports none; without it those of which `begin` was told. */
+  readonly active?: (() => number | null) | undefined;
 }
 
 export interface FleetNews {
   onRequest(report: { readonly status?: number; readonly retry: number }): void;
-  begin(day: QueuedDay): DayNews;
+  begin(day: BegunDay): DayNews;
   onLead(leads: boolean | undefined): void;
   onPlanned(job: string, missing: number, oldest: string | undefined): void;
   onLooked(job: string): void;
@@ -96,7 +96,7 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
       ...self,
       leads,
       upMs: Math.round(nowMs - startedMs),
-      active: active(),
+      active: active === undefined ? running.size : active(),
       running: [...running].slice(0, REPORTED_AT_MOST).map((each) => each.describe(nowMs)),
     };
   }

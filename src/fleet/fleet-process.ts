@@ -1,6 +1,5 @@
 /** A process of the fleet that runs until it is told to stop: its metrics, health, readiness and page. */
 import type { RequestListener } from 'node:http';
-import { hostname } from 'node:os';
 import type { AppOverrides } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { formerVariables } from '../config/environment.ts';
@@ -10,11 +9,10 @@ import { startOperationsServer } from '../monitoring/http-server.ts';
 import type { Metrics } from '../monitoring/metrics.ts';
 import { createMetrics } from '../monitoring/metrics.ts';
 import { createQueueHold } from '../queue/hold.ts';
-import { createFleetReporter } from '../redis/fleet-facts.ts';
 import type { Fleet } from './fleet.ts';
 import { openFleet } from './fleet.ts';
 import type { FleetNews } from './fleet-news.ts';
-import { createFleetNews } from './fleet-news.ts';
+import { openFleetNews, tellFleet } from './open-fleet-news.ts';
 
 interface FleetProcessOptions {
   readonly role: 'worker' | 'scheduler';
@@ -63,9 +61,8 @@ export async function runFleetProcess(
   // Commands of the queue wait for Redis: who asks for metrics does not.
   const isConnected = () => fleet.connection.client.status === 'ready';
   const hold = createQueueHold(fleet.redis, fleet.queue.bull);
-  news = openNews(options, fleet);
-  const left = new AbortController();
-  const telling = news.run(left.signal);
+  news = openFleetNews({ app: fleet.app, log, role: options.role, active })!;
+  const leave = tellFleet(news);
   /** Of the queue, whichever process has met the fault. */
   const onHold = async () => held?.() ?? (isConnected() ? (await hold.read())?.code : undefined);
   try {
@@ -99,29 +96,8 @@ export async function runFleetProcess(
       await page?.close();
     }
   } finally {
-    left.abort();
-    await telling;
+    await leave();
     await fleet.close();
   }
   log.info({}, 'stopped');
-}
-
-/** What the other processes are told of this one. */
-function openNews({ role, config, log, active }: FleetProcessOptions, fleet: Fleet): FleetNews {
-  const { connection, prefix, app } = fleet;
-  const { clock, version } = app.ports;
-  const isWorker = role === 'worker';
-  return createFleetNews({
-    reporter: createFleetReporter({ connection, prefix }),
-    clock,
-    log,
-    self: {
-      role,
-      host: hostname(),
-      pid: process.pid,
-      version,
-      atOnce: isWorker ? config.settings.WORKER_CONCURRENCY : null,
-    },
-    active: () => (isWorker ? (active?.() ?? 0) : null),
-  });
 }

@@ -11,7 +11,8 @@ import { settingsHash } from '../plan/settings-hash.ts';
 import type { QueuedDay } from '../queue/vessel-day-queue.ts';
 import type { DayResult } from '../run/perform-task.ts';
 import { failedResult, performTask } from '../run/perform-task.ts';
-import type { DayNews } from './running-day.ts';
+import type { DayNews } from '../run/tell-day.ts';
+import { performTold } from '../run/tell-day.ts';
 
 /**
  * `giveUp`: why the day is not to be attempted. `onWaiting`: to be told when it only waits for a commit. `news`: told how
@@ -62,34 +63,18 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): Perf
       unlisted,
       ...(compared === undefined ? {} : { compared }),
       ...(giveUp === undefined ? {} : { giveUp }),
-      ...(onWaiting === undefined ? {} : { onWaiting: tellingOf(onWaiting, news) }),
-      ...(news && { onProgress: news.onProgress }),
+      ...(onWaiting === undefined ? {} : { onWaiting }),
       ...(lastSnapshot === undefined ? {} : { lastSnapshot }),
     };
     try {
-      return await performTask(news ? tellingSteps(ports, news) : ports, task, signal);
+      return await (news === undefined
+        ? performTask(ports, task, signal)
+        : performTold(ports, task, signal, news));
     } catch (error) {
       // The published day stays, and the note keeps look-backs from trying again: nothing is left for the queue.
       if (compared !== undefined && error instanceof RefusedError) return failedResult(ports, day, error);
       throw error;
     }
-  };
-}
-
-function tellingOf(onWaiting: () => void, news: DayNews | undefined): () => void {
-  return () => {
-    news?.onWaiting();
-    onWaiting();
-  };
-}
-
-function tellingSteps(ports: ExportPorts, news: DayNews): ExportPorts {
-  return {
-    ...ports,
-    onStep(step) {
-      news.onStep(step);
-      return ports.onStep(step);
-    },
   };
 }
 

@@ -1,18 +1,10 @@
 /** A vessel-day under way, as others are told of it: what it does, and its rows of those that the source counted. */
-import type { Progress } from '../export/ports.ts';
 import type { Clock } from '../model/index.ts';
-import type { QueuedDay } from '../queue/vessel-day-queue.ts';
 import type { DayStep, RunningFacts } from '../redis/fleet-shapes.ts';
+import type { DayNews } from '../run/tell-day.ts';
 
-/** A vessel-day under way tells what it does. */
-export interface DayNews {
-  /** A step of the export is done. */
-  onStep(step: string): void;
-  onProgress(progress: Progress): void;
-  /** It only waits for a commit that others join. */
-  onWaiting(): void;
-  end(): void;
-}
+/** `kind`: why it is exported, such as `nightly` or `run`. */
+export type BegunDay = Pick<RunningFacts, 'job' | 'vessel' | 'date' | 'kind'>;
 
 export interface RunningDay {
   readonly news: Omit<DayNews, 'end'>;
@@ -32,7 +24,7 @@ const STEP_AFTER: ReadonlyMap<string, DayStep> = new Map([
   ['sealed', 'publishing'],
 ]);
 
-export function createRunningDay(day: QueuedDay, clock: Clock): RunningDay {
+export function createRunningDay(day: BegunDay, clock: Clock): RunningDay {
   const { job, vessel, date, kind } = day;
   const startedMs = clock.monotonicMs();
   let step: DayStep = 'claiming';

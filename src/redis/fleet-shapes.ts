@@ -35,16 +35,16 @@ const RUNNING = z.object({
 });
 
 const PROCESS = z.object({
-  role: z.enum(['worker', 'scheduler']),
+  role: z.enum(['worker', 'scheduler', 'run', 'backfill']),
   host: z.string().transform(shortName),
   pid: count,
   version: z.string().transform((text) => cleanForeignText(text, [], 30)),
   /** Since it was started. */
   upMs: rate,
-  /** Vessel-days under way, of so many at once; null for a scheduler. */
+  /** Vessel-days under way, of so many at once; null for one that exports none. */
   active: count.nullable(),
   atOnce: count.nullable(),
-  /** Does this scheduler plan? Null for a worker, and where it cannot know. */
+  /** Does this scheduler plan? Null for all others, and where it cannot know. */
   leads: z.boolean().nullable(),
   running: z.array(RUNNING).max(MOST_RUNNING),
 });

@@ -13,6 +13,8 @@ import { isDue } from '../plan/due.ts';
 import { settingsHash } from '../plan/settings-hash.ts';
 import type { DayResult } from './perform-task.ts';
 import { failedResult, performTask } from './perform-task.ts';
+import type { DayNews } from './tell-day.ts';
+import { performTold } from './tell-day.ts';
 
 interface ExportRequest {
   readonly jobs: readonly Job[];
@@ -32,6 +34,8 @@ interface ExportRequest {
 export interface ExportObserver {
   /** The vessel-days that will be worked on. */
   onPlanned(toDo: readonly VesselDay[]): void;
+  /** Who else is to be told of a vessel-day that begins. */
+  begin?(day: VesselDay): DayNews;
   onProgress(day: VesselDay, progress: Progress): void;
   onResult(result: DayResult): void;
   /** A vessel that discovery did not settle. */
@@ -74,7 +78,10 @@ export async function performTasks(
       signal,
       perform: (task, scope, onWaiting) => {
         waiting.delete(task);
-        return performTask(ports, { ...task, onWaiting }, scope);
+        const begun = { ...task, onWaiting };
+        const news = observer.begin?.(task.day);
+        if (news === undefined) return performTask(ports, begun, scope);
+        return performTold(ports, begun, scope, news).finally(news.end);
       },
       onSettled: (task, settled) =>
         observer.onResult(

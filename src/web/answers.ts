@@ -185,7 +185,7 @@ export interface FleetAnswer {
     readonly rowsPerSecond: number | null;
     /** `claiming`, `counting`, `fetching`, `proving`, `sealing`, `publishing`, `committing`. */
     readonly step: string | null;
-    /** Of the worker. */
+    /** Of the process that exports it. */
     readonly host: string;
     readonly pid: number;
   }[];
@@ -219,13 +219,14 @@ export interface FleetAnswer {
     readonly errors: number;
   }[];
   readonly processes: readonly {
-    readonly role: 'worker' | 'scheduler';
+    /** `run` and `backfill`: somebody's command, while it lasts. */
+    readonly role: 'worker' | 'scheduler' | 'run' | 'backfill';
     readonly host: string;
     readonly pid: number;
     readonly version: string;
     readonly startedMs: number;
     readonly seenMs: number;
-    /** Vessel-days under way, of so many at once; null for a scheduler. */
+    /** Vessel-days under way, of so many at once; null for one that exports none. */
     readonly active: number | null;
     readonly atOnce: number | null;
     /** Schedulers: whether it is the one that plans. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { ResultName } from '../../src/commands/results.ts';
 import { LINE_KINDS, RESULTS, SCHEMA_VERSION } from '../../src/commands/results.ts';
-import { JOB_FILE } from '../../src/config/jobs.ts';
+import { JOB_FILE } from '../../src/config/job-file.ts';
 
 export const SCHEMAS_DIR = join(import.meta.dirname, '../../schemas');
 const WITH_LINES = ['run', 'reconcile', 'status', 'verify'] as const;

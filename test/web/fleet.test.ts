@@ -2,6 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { backfillCommand } from '../../src/commands/backfill.ts';
+import { runCommand } from '../../src/commands/run.ts';
 import { scheduleCommand } from '../../src/commands/schedule.ts';
 import { workerCommand } from '../../src/commands/worker.ts';
 import type { Backfill } from '../../src/fleet/backfills.ts';
@@ -353,6 +355,50 @@ test.skipIf(server === undefined)(
     }
     await until(({ processes }) => processes.length === 0);
     await api.close();
+  },
+  120_000,
+);
+
+test.skipIf(server === undefined)(
+  'a run tells what it does while it lasts, and a backfill that somebody follows how far it is',
+  async () => {
+    const options = { redisUrl: server!.url, prefix: server!.newPrefix() };
+    await using fleet = await openTestFleet({ ...options, env: { WORKER_CONCURRENCY: '1' } });
+    const api = await serve(fleet);
+    const seen = async () => (await api.inject('/fleet')).json() as FleetAnswer;
+    const stop = new AbortController();
+    const screen = { write: () => true } as unknown as NodeJS.WriteStream;
+    const context = { env: fleet.env, stdout: screen, stderr: screen, signal: stop.signal };
+    const range = { from: '2026-01-05', to: '2026-01-07' };
+    const look = { timeout: 90_000, interval: 300 };
+    try {
+      fleet.holdAfter(1);
+      const running = runCommand(context, [], { ...range, vessel: [VESSEL] }, FLEET_OVERRIDES);
+      await expect.poll(async () => (await seen()).running[0]?.rows ?? 0, look).toBeGreaterThan(0);
+      const { running: days, processes } = await seen();
+      expect(days).toMatchObject([{ vessel: VESSEL, kind: 'run', step: 'fetching', pid: process.pid }]);
+      expect(processes).toMatchObject([{ role: 'run', active: 1, atOnce: 1, leads: null }]);
+      fleet.release();
+      expect(await running).toBe(0);
+      // One look is shared for a second.
+      await expect.poll(async () => (await seen()).processes, look).toEqual([]);
+      const after = await seen();
+      expect(after.running).toEqual([]);
+      expect(after.requests.reduce((sum, { requests }) => sum + requests, 0)).toBeGreaterThan(0);
+
+      // Nobody works: what is due of it stays in the queue.
+      const wider = { from: '2026-01-05', to: '2026-01-09', vessel: [VESSEL] };
+      const following = backfillCommand(context, 'measurements', wider, FLEET_OVERRIDES, 300);
+      await expect.poll(async () => (await seen()).backfills[0]?.due, look).toBe(4);
+      const followed = await seen();
+      expect(followed.backfills).toMatchObject([{ due: 4, done: 2, failed: 0, queued: 2 }]);
+      expect(followed.processes).toMatchObject([{ role: 'backfill', active: null, atOnce: null }]);
+      stop.abort();
+      await expect(following).rejects.toThrow('interrupted');
+      await expect.poll(async () => (await seen()).processes, look).toEqual([]);
+    } finally {
+      await api.close();
+    }
   },
   120_000,
 );

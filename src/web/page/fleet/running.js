@@ -76,7 +76,7 @@ export function runningSection() {
     /** @param {FleetAnswer} fleet */
     update(fleet) {
       nowMs = fleet.readAtMs;
-      const workers = fleet.processes.filter(({ role }) => role === 'worker');
+      const workers = fleet.processes.filter(({ atOnce }) => atOnce !== null);
       silent = new Set(workers.filter((each) => isSilent(each, nowMs)).map(workerOf));
       const places = workers.reduce((sum, { atOnce }) => sum + (atOnce ?? 0), 0);
       const active = Math.max(
