@@ -1,13 +1,16 @@
 /**
  * The index of a month's receipts as a file: what its readers ask for of each receipt, a column each, so that a
  * reader unpacks those alone that it asks for. A line of JSON says which columns follow and how long each is; a column
- * is a zstd frame, with zstd's checksum, of a value for each receipt in one of the forms of `index-forms.ts`.
+ * is a zstd frame, with zstd's checksum, of a value for each receipt in one of the forms of `index-forms.ts`. A last frame
+ * has the seals of its dates (`folder-seals.ts`), which versions that know none pass over.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { createTurns } from '../concurrency.ts';
 import { messageOf } from '../errors.ts';
-import type { Receipt } from '../model/index.ts';
-import { shortName } from '../model/index.ts';
+import type { Moment, Receipt } from '../model/index.ts';
+import { momentText, shortName } from '../model/index.ts';
+import type { IndexedSeal } from './folder-seals.ts';
+import { readSeals } from './folder-seals.ts';
 import type { ReadValue } from './index-forms.ts';
 import { packValues, unpackValues } from './index-forms.ts';
 import type { Column, ColumnName, IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
@@ -19,6 +22,8 @@ import { isCount } from './shapes.ts';
 
 const INDEX_VERSION = 4;
 const LINE_FEED = 0x0a;
+/** The frame of the seals, beside those of the columns. */
+const SEALS = 'seals';
 const LONGEST_HEAD_BYTES = 10_000;
 /** A column of a million receipts has some 80 MB. */
 const MAX_COLUMN_BYTES = 256 << 20;
@@ -43,40 +48,73 @@ export function inOrder(a: Place, b: Place): number {
 
 type Place = Pick<IndexRow, 'date' | 'vessel'>;
 
-/**
- * An index of these receipts; others in the thread have their turn between two columns. A receipt that lacks something,
- * which is for verify to say, has no place in it and is read itself every time.
- */
+/** Has it all that a row of an index has? A receipt that lacks something, which is for verify to say, has no place there. */
+export function isWhole(row: IndexRow): boolean {
+  return Object.values<Column>(COLUMNS).every((column) => isValueOf(column, column.of(row) ?? null));
+}
+
+/** An index of those of these receipts that are whole; others in the thread have their turn meanwhile. */
 export async function packIndex(job: string, all: readonly IndexRow[]): Promise<Uint8Array> {
+  const rows = all.filter(isWhole).sort(inOrder);
+  return packColumns(job, rows.length, (name) => (at) => COLUMNS[name].of(rows[at]!) ?? null, new Map());
+}
+
+export type Seals = ReadonlyMap<string, IndexedSeal>;
+
+/**
+ * An index of so many receipts in their order, of which `columnOf` says one column after the other: of the unpacked ones
+ * only one is in memory. Others in the thread have their turn in between.
+ */
+export async function packColumns(
+  job: string,
+  receipts: number,
+  columnOf: (name: ColumnName) => ReadValue,
+  seals: Seals,
+): Promise<Uint8Array> {
   const turn = createTurns();
-  let rows = all;
-  for (const column of Object.values<Column>(COLUMNS)) {
-    rows = rows.filter((row) => isValueOf(column, column.of(row) ?? null));
-    await turn();
-  }
-  rows = rows.toSorted(inOrder);
-  const frames: [name: string, frame: Uint8Array][] = [];
+  const frames: Frame[] = [];
   for (const [name, column] of Object.entries<Column>(COLUMNS)) {
     await turn();
-    const values = rows.map((row) => column.of(row) ?? null);
-    frames.push([name, zstdCompressSync(packValues(column.form, values), ZSTD)]);
+    frames.push([
+      name,
+      zstdCompressSync(packValues(column.form, receipts, columnOf(name as ColumnName)), ZSTD),
+    ]);
   }
+  return joinFrames(job, receipts, frames, seals);
+}
+
+type Frame = readonly [name: string, bytes: Uint8Array];
+
+function joinFrames(job: string, receipts: number, columns: readonly Frame[], seals: Seals): Uint8Array {
+  const frames = [...columns, [SEALS, zstdCompressSync(JSON.stringify([...seals]), ZSTD)] as const];
   const head: Head = {
     indexVersion: INDEX_VERSION,
     job,
-    receipts: rows.length,
+    receipts,
     columns: frames.map(([name, frame]) => [name, frame.length]),
   };
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), ...frames.map(([, frame]) => frame)]);
 }
 
+/** The same index with other seals. */
+export function withSeals(job: string, bytes: Uint8Array, seals: Seals): Uint8Array {
+  const { receipts, frames } = openFrames(job, bytes);
+  return joinFrames(
+    job,
+    receipts,
+    [...frames].filter(([name]) => name !== SEALS),
+    seals,
+  );
+}
+
 export interface UnpackedIndex<M extends IndexedMember> {
   readonly receipts: number;
+  /** Of its dates that are sealed. */
+  readonly seals: Seals;
   /** First of the rows of a date, and the one behind the last; they are in the order of their vessels. */
   rangeOf(date: string): readonly [from: number, to: number];
   vessel(at: number): string;
   isSame(at: number, listed: ReceiptVersion): boolean;
-  listed(at: number): ReceiptVersion;
   row(at: number): IndexedPart<M>;
 }
 
@@ -89,7 +127,8 @@ export async function unpackIndex<M extends IndexedMember>(
   bytes: Uint8Array,
   members: readonly M[],
 ): Promise<UnpackedIndex<M>> {
-  const { receipts, column } = await readColumns(openColumns(job, bytes), members);
+  const columns = openColumns(job, bytes);
+  const { receipts, column } = await readColumns(columns, members);
   const [vessel, date, sizeBytes, tag] = [
     column('vessel') as (at: number) => string,
     column('date') as (at: number) => string,
@@ -98,16 +137,18 @@ export async function unpackIndex<M extends IndexedMember>(
   ];
   const plain = members
     .filter((member) => member !== 'source' && member !== 'detail')
-    .map((member) => [member, column(member as ColumnName)] as const);
+    .map((member) => [member, readMember(member, column)] as const);
   const sourceOf = members.includes('source' as M) ? readSources(column) : undefined;
   const detailOf = members.includes('detail' as M) ? readDetails(job, column) : undefined;
   const ranges = rangesByDate(receipts, date, vessel);
+  const rangeOf = (one: string) => ranges.get(one) ?? NO_ROWS;
+  const isSealOfRows = ([one, { rows }]: [string, IndexedSeal]) => rows === rangeOf(one)[1] - rangeOf(one)[0];
   return {
     receipts,
-    rangeOf: (one) => ranges.get(one) ?? [0, 0],
+    seals: new Map([...columns.seals()].filter(isSealOfRows)),
+    rangeOf,
     vessel,
     isSame: (at, listed) => isSameReceipt({ sizeBytes: sizeBytes(at), tag: tag(at) }, listed),
-    listed: (at) => ({ sizeBytes: sizeBytes(at), tag: tag(at) }),
     row(at) {
       const row: Record<string, unknown> = { job, vessel: vessel(at), date: date(at) };
       for (const [member, valueAt] of plain) {
@@ -120,6 +161,8 @@ export async function unpackIndex<M extends IndexedMember>(
     },
   };
 }
+
+const NO_ROWS = [0, 0] as const;
 
 /** Where the rows of each date are. Throws Error where they are in another order, or a vessel-day is there twice. */
 export function rangesByDate(
@@ -137,11 +180,6 @@ export function rangesByDate(
     from = at;
   }
   return ranges;
-}
-
-/** All that an index has of a receipt. */
-export function wholeRow(index: UnpackedIndex<IndexedMember>, at: number): IndexRow {
-  return { ...index.row(at), listed: index.listed(at) } as IndexRow;
 }
 
 type ReadColumn = (name: ColumnName) => ReadValue;
@@ -163,12 +201,20 @@ async function readColumns(
   return { receipts, column: (name) => columns.get(name)! };
 }
 
+/** A member that is the value of one column. */
+function readMember(member: IndexedMember, column: ReadColumn): ReadValue {
+  const [name] = COLUMNS_OF[member] as [ColumnName];
+  const valueAt = column(name);
+  const isText = COLUMNS[name].form === 'instants' && member === name;
+  return isText ? (at) => momentText(valueAt(at) as Moment) : valueAt;
+}
+
 function readSources(column: ReadColumn) {
   const [rowsAt, askedAt, digestAt] = [column('sourceRows'), column('askedAt'), column('totalsSha256')];
   return (at: number): Receipt['source'] => {
     const [rows, asked, totalsSha256] = [rowsAt(at), askedAt(at), digestAt(at)];
     if (rows === null || asked === null) return null;
-    const source = { rows: rows as number, askedAt: asked as string };
+    const source = { rows: rows as number, askedAt: momentText(asked as Moment) };
     return totalsSha256 === null ? source : { ...source, totalsSha256: totalsSha256 as string };
   };
 }
@@ -186,9 +232,35 @@ interface OpenColumns {
   readonly receipts: number;
   /** Unpacks and checks a column. */
   readonly read: ReadColumn;
+  /** Of dates, whatever the columns say of them. */
+  readonly seals: () => Seals;
 }
 
-function openColumns(job: string, bytes: Uint8Array): OpenColumns {
+/** Throws Error for bytes that are damaged, of another job, or of another version, and so does each `read`. */
+export function openColumns(job: string, bytes: Uint8Array): OpenColumns {
+  const { receipts, frames } = openFrames(job, bytes);
+  const unpack = (name: string) => {
+    const frame = frames.get(name);
+    if (frame === undefined) throw new Error(`it has no column ${name}`);
+    return zstdDecompressSync(frame, { maxOutputLength: MAX_COLUMN_BYTES });
+  };
+  const read = (name: ColumnName) => {
+    const column: Column = COLUMNS[name];
+    const values = unpack(name);
+    try {
+      return unpackValues(column.form, values, receipts, (value) => isValueOf(column, value));
+    } catch (error) {
+      throw new Error(`its column ${name}: ${messageOf(error)}`);
+    }
+  };
+  const seals = () => readSeals(frames.has(SEALS) ? JSON.parse(unpack(SEALS).toString()) : []);
+  return { receipts, read, seals };
+}
+
+function openFrames(
+  job: string,
+  bytes: Uint8Array,
+): { readonly receipts: number; readonly frames: ReadonlyMap<string, Uint8Array> } {
   const headEnd = bytes.subarray(0, LONGEST_HEAD_BYTES).indexOf(LINE_FEED);
   if (headEnd < 0) throw new Error('it has no head');
   const head = JSON.parse(Buffer.from(bytes.subarray(0, headEnd)).toString()) as Head;
@@ -201,18 +273,7 @@ function openColumns(job: string, bytes: Uint8Array): OpenColumns {
     at += length;
   }
   if (at !== bytes.length) throw new Error(`it has ${bytes.length} bytes, expected ${at}`);
-  const read = (name: ColumnName) => {
-    const frame = frames.get(name);
-    if (frame === undefined) throw new Error(`it has no column ${name}`);
-    const column: Column = COLUMNS[name];
-    const values = zstdDecompressSync(frame, { maxOutputLength: MAX_COLUMN_BYTES });
-    try {
-      return unpackValues(column.form, values, head.receipts, (value) => isValueOf(column, value));
-    } catch (error) {
-      throw new Error(`its column ${name}: ${messageOf(error)}`);
-    }
-  };
-  return { receipts: head.receipts, read };
+  return { receipts: head.receipts, frames };
 }
 
 function isValueOf({ isRight, isOptional }: Column, value: unknown): boolean {

@@ -1,16 +1,15 @@
 /** The index of a month as it lies in the store: one object, pieces of those who publish, and what older versions left. */
-import { createTurns, forEachAtOnce } from '../concurrency.ts';
+import { forEachAtOnce } from '../concurrency.ts';
 import { DataError, messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { DayMap } from './day-map.ts';
+import type { Seal } from './folder-seals.ts';
 import type { UnpackedIndex } from './index-columns.ts';
-import { inOrder, packIndex, rangesByDate, unpackIndex, wholeRow } from './index-columns.ts';
+import { packIndex, unpackIndex, withSeals } from './index-columns.ts';
 import { readIndexLines } from './index-lines.ts';
-import type { IndexedMember, IndexRow } from './indexed-receipt.ts';
-import { ALL_MEMBERS } from './indexed-receipt.ts';
+import { mergeIndexes } from './index-merge.ts';
+import type { IndexedMember } from './indexed-receipt.ts';
 import { indexKey, indexLinesKey, indexPrefix } from './keys.ts';
-import { isSameReceipt } from './ledger.ts';
 
 const GETS_AT_ONCE = 8;
 
@@ -53,12 +52,18 @@ async function findIndexFiles(store: ObjectStore, job: string, month: string): P
 }
 
 export interface OpenIndex<M extends IndexedMember> {
+  /** Of lines, which older versions leave: the same in columns. */
   readonly file: IndexFile;
   /** Undefined when it is damaged. */
   readonly index: UnpackedIndex<M> | undefined;
   /** By row: 1 where it is of a receipt that is listed as it was then. */
   readonly isKnown: Uint8Array;
 }
+
+/** The same without its rows. */
+export type KnownIndex = Omit<OpenIndex<never>, 'index'> & {
+  readonly index: Pick<UnpackedIndex<never>, 'rangeOf' | 'seals'> | undefined;
+};
 
 /** What is known of a month, without what is damaged. */
 export async function openIndexes<M extends IndexedMember>(
@@ -67,72 +72,92 @@ export async function openIndexes<M extends IndexedMember>(
 ): Promise<OpenIndex<M>[]> {
   const files = await findIndexFiles(question.store, question.job, month);
   const indexes: OpenIndex<M>[] = [];
-  for (const file of files) {
-    const index = await openIndex(question, file, question.members);
-    indexes.push({ file, index, isKnown: new Uint8Array(index?.receipts ?? 0) });
-  }
+  for (const file of files) indexes.push(await openIndex(question, file));
   return indexes;
 }
 
-/** Undefined when it is damaged. */
 async function openIndex<M extends IndexedMember>(
-  { job, log }: IndexPlace,
-  { key, bytes }: IndexFile,
-  members: readonly M[],
-): Promise<UnpackedIndex<M> | undefined> {
+  { job, log, members }: IndexPlace & { readonly members: readonly M[] },
+  { key, bytes: found }: IndexFile,
+): Promise<OpenIndex<M>> {
   try {
-    if (!key.endsWith('.ndjson.gz')) return await unpackIndex(job, bytes, members);
-    const rows = (await readIndexLines(job, bytes)).sort(inOrder);
-    const ranges = rangesByDate(
-      rows.length,
-      (at) => rows[at]!.date,
-      (at) => rows[at]!.vessel,
-    );
-    return {
-      receipts: rows.length,
-      rangeOf: (date) => ranges.get(date) ?? [0, 0],
-      vessel: (at) => rows[at]!.vessel,
-      isSame: (at, listed) => isSameReceipt(rows[at]!.listed, listed),
-      listed: (at) => rows[at]!.listed,
-      row: (at) => rows[at]!,
-    };
+    const isLines = key.endsWith('.ndjson.gz');
+    const bytes = isLines ? await packIndex(job, await readIndexLines(job, found)) : found;
+    const index = await unpackIndex(job, bytes, members);
+    return { file: { key, bytes }, index, isKnown: new Uint8Array(index.receipts) };
   } catch (error) {
     log.warn({ key, error: messageOf(error) }, 'the index is not used: reading the receipts themselves');
-    return undefined;
+    return { file: { key, bytes: found }, index: undefined, isKnown: new Uint8Array(0) };
   }
 }
 
+/** What a reader has found out about a month. */
 interface MonthRead {
-  readonly dates: ReadonlySet<string>;
-  /** The receipts that were fetched. */
-  readonly read: readonly IndexRow[];
+  /** Of each date whose receipts were looked at; the seal where it is known of all of them. */
+  readonly looked: ReadonlyMap<string, Seal | undefined>;
+  /** Indexes of the receipts that were fetched. */
+  readonly read: readonly Uint8Array[];
 }
 
 /** Write one index of all that is known, and remove what was put into it. */
 export async function writeIndexAnew(
-  question: IndexPlace,
+  { store, job, log }: IndexPlace,
   month: string,
-  indexes: readonly Pick<OpenIndex<never>, 'file' | 'isKnown'>[],
-  { dates, read }: MonthRead,
+  indexes: readonly KnownIndex[],
+  { looked, read }: MonthRead,
 ): Promise<void> {
-  const { store, job, log } = question;
   const key = indexKey(job, month);
   try {
-    const rows = new DayMap<IndexRow>();
-    const turn = createTurns();
-    for (const { file, isKnown } of indexes) {
-      const index = await openIndex(question, file, ALL_MEMBERS);
-      for (let at = 0; at < (index?.receipts ?? 0); at++) {
-        await turn();
-        const row = wholeRow(index!, at);
-        // Of dates that were not listed nothing is known: whoever lists them will see.
-        if (!dates.has(row.date) || isKnown[at] === 1) rows.set(row, row);
-      }
-    }
-    for (const row of read) rows.set(row, row);
-    await store.put(key, await packIndex(job, [...rows.values()]));
+    const seals = sealsAnew(key, indexes, looked);
+    const isSame = read.length === 0 && indexes.length === 1 && isAllKnown(key, indexes[0]!, looked);
+    const bytes = isSame
+      ? withSeals(job, indexes[0]!.file.bytes, countedSeals(indexes[0]!, seals))
+      : await mergeIndexes(job, [...sourcesOf(indexes, looked), ...read.map(whole)], seals);
+    await store.put(key, bytes);
     await store.removeAll(indexes.map(({ file }) => file.key).filter((one) => one !== key));
   } catch (error) {
     log.debug({ key, error: messageOf(error) }, 'the index could not be written');
   }
+}
+
+const whole = (bytes: Uint8Array) => ({ bytes, isTaken: () => true });
+
+/** Of dates that were not looked at nothing is known: whoever looks will see. */
+function sourcesOf(indexes: readonly KnownIndex[], looked: MonthRead['looked']) {
+  return indexes.flatMap(({ file: { bytes }, index, isKnown }) =>
+    index === undefined
+      ? []
+      : [{ bytes, isTaken: (at: number, date: string) => isKnown[at] === 1 || !looked.has(date) }],
+  );
+}
+
+/** Are all its rows of receipts that are listed as they were, or of dates that were not looked at? */
+function isAllKnown(key: string, { file, index, isKnown }: KnownIndex, looked: MonthRead['looked']): boolean {
+  if (file.key !== key || index === undefined) return false;
+  return [...looked.keys()].every((date) => {
+    const [from, to] = index.rangeOf(date);
+    return isKnown.subarray(from, to).every((known) => known === 1);
+  });
+}
+
+function countedSeals({ index }: KnownIndex, seals: ReadonlyMap<string, Seal>) {
+  return new Map(
+    [...seals].map(([date, seal]) => {
+      const [from, to] = index!.rangeOf(date);
+      return [date, { ...seal, rows: to - from }];
+    }),
+  );
+}
+
+/** Those of the dates that were looked at, and those of the index of other dates, unless something else has rows of them. */
+function sealsAnew(
+  key: string,
+  indexes: readonly KnownIndex[],
+  looked: MonthRead['looked'],
+): Map<string, Seal> {
+  const main = indexes.find(({ file }) => file.key === key);
+  const isAlone = (date: string) =>
+    indexes.every((one) => one === main || one.index === undefined || one.index.rangeOf(date)[1] === 0);
+  const kept = [...(main?.index?.seals ?? [])].filter(([date]) => !looked.has(date) && isAlone(date));
+  return new Map([...kept, ...[...looked].flatMap(([date, seal]) => (seal ? [[date, seal] as const] : []))]);
 }

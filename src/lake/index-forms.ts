@@ -3,10 +3,11 @@
  * instants are numbers of eight bytes, what repeats is written once, texts that are all different stand in one text: so
  * a month of a large fleet is read without a hundred thousand strings, which would cost more than all else.
  */
-import { dateTextMillis } from '../model/index.ts';
+import type { Moment } from '../model/index.ts';
+import { toMoment } from '../model/index.ts';
 
 /**
- * `json`: any; `sparse`: any, of which few are there; `numbers`: whole numbers; `instants`: texts such as a Date says;
+ * `json`: any; `sparse`: any, of which few are there; `numbers`: whole numbers; `instants`: moments;
  * `repeated`: of few different values; `texts`: all different.
  */
 export type Form = 'json' | 'sparse' | 'numbers' | 'instants' | 'repeated' | 'texts';
@@ -15,17 +16,18 @@ export type Form = 'json' | 'sparse' | 'numbers' | 'instants' | 'repeated' | 'te
 export type ReadValue = (at: number) => unknown;
 
 interface FormKind {
-  /** Null stands for no value. */
-  pack(values: readonly unknown[]): { readonly head: unknown; readonly bytes?: Uint8Array };
+  /** Of so many rows; null stands for no value. */
+  pack(count: number, valueAt: ReadValue): { readonly head: unknown; readonly bytes?: Uint8Array };
   /** Throws Error for what `pack` cannot have made of so many values, and for a value that is not right. */
   unpack(head: unknown, bytes: Uint8Array, count: number, isRight: (value: unknown) => boolean): ReadValue;
 }
 
 const LINE_FEED = 0x0a;
 
-export function packValues(form: Form, values: readonly unknown[]): Uint8Array {
-  const { head, bytes = new Uint8Array(0) } = FORMS[form].pack(values);
-  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), bytes]);
+/** A column of so many rows. */
+export function packValues(form: Form, count: number, valueAt: ReadValue): Uint8Array {
+  const { head, bytes = new Uint8Array(0) } = FORMS[form].pack(count, valueAt);
+  return Buffer.concat([Buffer.from(JSON.stringify(head)), Buffer.of(LINE_FEED), bytes]);
 }
 
 export function unpackValues(
@@ -44,7 +46,7 @@ function expectThat(isSo: boolean): void {
 }
 
 const json: FormKind = {
-  pack: (values) => ({ head: values }),
+  pack: (count, valueAt) => ({ head: Array.from({ length: count }, (_, at) => valueAt(at)) }),
   unpack(head, _bytes, count, isRight) {
     expectThat(Array.isArray(head) && head.length === count && head.every(isRight));
     const values = head as unknown[];
@@ -53,7 +55,14 @@ const json: FormKind = {
 };
 
 const sparse: FormKind = {
-  pack: (values) => ({ head: [...values.entries()].filter(([, value]) => value !== null) }),
+  pack(count, valueAt) {
+    const head: (readonly [at: number, value: unknown])[] = [];
+    for (let at = 0; at < count; at++) {
+      const value = valueAt(at);
+      if (value !== null) head.push([at, value]);
+    }
+    return { head };
+  },
   unpack(head, _bytes, count, isRight) {
     const isEntry = (entry: unknown) => Array.isArray(entry) && isPlace(entry[0], count) && isRight(entry[1]);
     expectThat(Array.isArray(head) && head.every(isEntry));
@@ -64,10 +73,11 @@ const sparse: FormKind = {
 };
 
 const numbers: FormKind = {
-  pack: (values) => ({
-    head: null,
-    bytes: bytesOf(Float64Array.from(values, (value) => (value === null ? Number.NaN : (value as number)))),
-  }),
+  pack(count, valueAt) {
+    const values = new Float64Array(count);
+    for (let at = 0; at < count; at++) values[at] = (valueAt(at) as number | null) ?? Number.NaN;
+    return { head: null, bytes: bytesOf(values) };
+  },
   unpack(_head, bytes, count, isRight) {
     const values = doublesOf(bytes, count);
     const valueAt = (at: number) => (Number.isNaN(values[at]) ? null : values[at]!);
@@ -76,14 +86,17 @@ const numbers: FormKind = {
   },
 };
 
-/** Milliseconds; what is written in another way stands in the head. */
+/** Moments, of texts or of moments; those that are texts stand in the head. */
 const instants: FormKind = {
-  pack(values) {
-    const millis = Float64Array.from(values, millisOf);
-    return {
-      head: sparse.pack(values.map((value, at) => (Number.isNaN(millis[at]) ? value : null))).head,
-      bytes: bytesOf(millis),
-    };
+  pack(count, valueAt) {
+    const millis = new Float64Array(count);
+    const others = sparse.pack(count, (at) => {
+      const value = valueAt(at);
+      const moment = typeof value === 'string' ? toMoment(value) : value;
+      millis[at] = typeof moment === 'number' ? moment : Number.NaN;
+      return typeof moment === 'number' ? null : value;
+    });
+    return { head: others.head, bytes: bytesOf(millis) };
   },
   unpack(head, bytes, count, isRight) {
     const millis = doublesOf(bytes, count);
@@ -95,25 +108,23 @@ const instants: FormKind = {
     );
     for (let at = 0; at < count; at++)
       expectThat(Number.isNaN(millis[at]) ? isRight(otherAt(at)) : isMillis(millis[at]!));
-    return (at) => (Number.isNaN(millis[at]) ? otherAt(at) : new Date(millis[at]!).toISOString());
+    return (at): Moment | null => (Number.isNaN(millis[at]) ? (otherAt(at) as string | null) : millis[at]!);
   },
 };
 
 const LAST_MILLIS = Date.UTC(2199, 11, 31, 23, 59, 59, 999);
 const isMillis = (value: number) => Number.isInteger(value) && value >= 0 && value <= LAST_MILLIS;
 
-function millisOf(value: unknown): number {
-  return typeof value === 'string' ? dateTextMillis(value) : Number.NaN;
-}
-
 const repeated: FormKind = {
-  pack(values) {
+  pack(count, valueAt) {
     const codes = new Map<unknown, number>();
-    const coded = Uint32Array.from(values, (value) => {
+    const coded = new Uint32Array(count);
+    for (let at = 0; at < count; at++) {
+      const value = valueAt(at);
       const code = codes.get(value) ?? codes.size;
       codes.set(value, code);
-      return code;
-    });
+      coded[at] = code;
+    }
     return { head: [...codes.keys()], bytes: bytesOf(coded) };
   },
   unpack(head, bytes, count, isRight) {
@@ -127,15 +138,24 @@ const repeated: FormKind = {
   },
 };
 
+/** So many are put together at once: each is an object of its own until then. */
+const TEXTS_AT_ONCE = 4_096;
+
 /** Where each ends, in characters, and then all of them; none is empty, so an empty one is no value. */
 const texts: FormKind = {
-  pack(values) {
-    let end = 0;
-    const ends = Uint32Array.from(values, (value) => {
-      end += ((value ?? '') as string).length;
-      return end;
-    });
-    return { head: values.map((value) => value ?? '').join(''), bytes: bytesOf(ends) };
+  pack(count, valueAt) {
+    const ends = new Uint32Array(count);
+    let all = '';
+    for (let from = 0; from < count; from += TEXTS_AT_ONCE) {
+      const some: string[] = [];
+      for (let at = from; at < Math.min(count, from + TEXTS_AT_ONCE); at++) {
+        const text = (valueAt(at) as string | null) ?? '';
+        ends[at] = (ends[at - 1] ?? 0) + text.length;
+        some.push(text);
+      }
+      all += some.join('');
+    }
+    return { head: all, bytes: bytesOf(ends) };
   },
   unpack(head, bytes, count, isRight) {
     expectThat(typeof head === 'string' && bytes.length === count * 4);

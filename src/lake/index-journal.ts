@@ -12,7 +12,7 @@ import type { IndexRow } from './indexed-receipt.ts';
 import { toIndexRow } from './indexed-receipt.ts';
 import { indexPieceKey, parseReceiptKey } from './keys.ts';
 import { parseReceipt } from './ledger.ts';
-import { INDEX_WORTH_RECEIPTS } from './ledger-index.ts';
+import { INDEX_WORTH_RECEIPTS } from './ledger-month.ts';
 
 /** So many receipts make a piece: one more request for as many vessel-days. */
 const PIECE_RECEIPTS = 512;

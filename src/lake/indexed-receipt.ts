@@ -1,5 +1,6 @@
 /** What the index keeps of each receipt, and the columns that it is kept in. */
-import type { Receipt } from '../model/index.ts';
+import type { Moment, Receipt } from '../model/index.ts';
+import { toMoment } from '../model/index.ts';
 import type { Form } from './index-forms.ts';
 import { detailKey } from './keys.ts';
 import type { ReceiptVersion } from './ledger.ts';
@@ -16,6 +17,9 @@ type IndexedReceipt = Pick<
   readonly lastTimestamp?: string;
   /** Of the published object; 0 where there is none. */
   readonly objectBytes: number;
+  /** `startedAt` and `finishedAt`, for those who read hundreds of thousands. */
+  readonly started: Moment;
+  readonly finished: Moment;
 };
 export type IndexedMember = Exclude<keyof IndexedReceipt, 'job' | 'vessel' | 'date'>;
 
@@ -35,6 +39,7 @@ export function toIndexRow(receipt: Receipt, listed: ReceiptVersion): IndexRow {
     ...(remark !== undefined && { remark }),
     ...(unlisted !== undefined && { unlisted }),
     objectBytes: object?.sizeBytes ?? 0,
+    ...{ started: toMoment(startedAt), finished: toMoment(finishedAt) },
     listed: { sizeBytes: listed.sizeBytes, tag: listed.tag },
   };
 }
@@ -109,7 +114,9 @@ export const COLUMNS_OF: Readonly<Record<IndexedMember, readonly ColumnName[]>> 
   rows: ['rows'],
   objectBytes: ['objectBytes'],
   startedAt: ['startedAt'],
+  started: ['startedAt'],
   finishedAt: ['finishedAt'],
+  finished: ['finishedAt'],
   dataset: ['dataset'],
   series: ['series'],
   firstTimestamp: ['firstTimestamp'],
@@ -120,7 +127,6 @@ export const COLUMNS_OF: Readonly<Record<IndexedMember, readonly ColumnName[]>> 
   source: ['sourceRows', 'askedAt', 'totalsSha256'],
   detail: ['detailSha256', 'detailKey'],
 };
-export const ALL_MEMBERS = Object.keys(COLUMNS_OF) as IndexedMember[];
 
 /** The rows of an index, with those members alone that were asked for. */
 export type IndexedPart<M extends IndexedMember> = Pick<IndexedReceipt, M | 'job' | 'vessel' | 'date'>;

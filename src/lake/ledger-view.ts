@@ -47,8 +47,6 @@ export interface LedgerView {
 const MOST_RECEIPTS = 400_000;
 const GETS_AT_ONCE = 32;
 const LISTS_AT_ONCE = 8;
-/** To write the index of a month takes all its receipts in memory, at a kilobyte each: of larger fleets others do that. */
-const MOST_INDEXED = 60_000;
 /** Whatever stands in receipts. */
 const MOST_KINDS = 1_000;
 const MEMBERS = ['settingsHash', 'proof', ...REMARK_MEMBERS] as const;
@@ -143,7 +141,7 @@ export function createLedgerView(
       });
     const { damaged } = await readLedger({
       ...{ store, job, dates, members: MEMBERS, log },
-      writeIndex: dates.length * (vessels?.size ?? 0) <= MOST_INDEXED,
+      writeIndex: true,
       ...(vessels !== undefined && { vessels }),
       project(receipt) {
         found.get(receipt.date)!.set(nameOf(receipt.vessel), take(receipt));

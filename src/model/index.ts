@@ -19,10 +19,12 @@ export * from './series.ts';
 export * from './series-rows.ts';
 export * from './time.ts';
 export {
-  dateTextMillis,
   instantMicros,
   isWithinYears,
+  type Moment,
+  momentText,
   parseTimestamp,
   timestampMicros,
+  toMoment,
 } from './timestamp-text.ts';
 export * from './vessel-day.ts';

@@ -81,8 +81,46 @@ function plainMicros(text: string): Micros {
 }
 
 /** Milliseconds of a text that is written in the very way of a Date, `YYYY-MM-DDTHH:MM:SS.fffZ`; NaN for any other. */
-export function dateTextMillis(text: string): number {
+function dateTextMillis(text: string): number {
   return text.length === MILLIS_LENGTH ? plainMicros(text) / MICROS_PER_MILLI : Number.NaN;
+}
+
+/** An instant of a file of the lake: milliseconds, where it is written in the very way of a Date, else its text. */
+export type Moment = number | string;
+
+export function toMoment(text: string): Moment {
+  // Whoever wrote the file.
+  if (typeof text !== 'string') return text;
+  const millis = dateTextMillis(text);
+  return Number.isNaN(millis) ? text : millis;
+}
+
+/** The text that it was made of. */
+export function momentText(moment: Moment): string {
+  return typeof moment === 'number' ? dateText(moment) : moment;
+}
+
+const padded = (count: number, digits: number) =>
+  Array.from({ length: count }, (_, at) => String(at).padStart(digits, '0'));
+const TWO_DIGITS = padded(60, 2);
+const THREE_DIGITS = padded(1_000, 3);
+/** The date that was written last, mostly that of the next too. */
+let lastDay = 0;
+let lastDate = '1970-01-01';
+
+/** As a Date says it, in a fifth of the time; whole milliseconds of the years 1970 to 2199. */
+function dateText(millis: number): string {
+  const seconds = Math.floor(millis / 1_000);
+  const day = Math.floor(seconds / SECONDS_PER_DAY);
+  if (day !== lastDay) {
+    lastDate = new Date(millis).toISOString().slice(0, 'YYYY-MM-DD'.length);
+    lastDay = day;
+  }
+  const second = seconds - day * SECONDS_PER_DAY;
+  const minute = Math.floor(second / 60);
+  const hour = Math.floor(minute / 60);
+  const time = `${TWO_DIGITS[hour]}:${TWO_DIGITS[minute - hour * 60]}:${TWO_DIGITS[second - minute * 60]}`;
+  return `${lastDate}T${time}.${THREE_DIGITS[millis - seconds * 1_000]}Z`;
 }
 
 /** The number in `[from, to)`, or NaN where there are other characters than digits. */

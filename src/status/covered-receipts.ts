@@ -3,15 +3,18 @@
  * five times that. They may be kept from one look to the next: a date that is listed as it was then is not read again.
  */
 import { hash } from 'node:crypto';
+import type { IndexedPart } from '../lake/indexed-receipt.ts';
 import type { ListedVessel } from '../lake/ledger.ts';
-import type { REMARK_MEMBERS } from '../lake/remarks.ts';
-import type { Receipt, VesselDay } from '../model/index.ts';
-import { dateTextMillis } from '../model/index.ts';
+import type { Moment, Receipt, VesselDay } from '../model/index.ts';
+import { momentText } from '../model/index.ts';
 import type { CoveredReceipt } from './cells.ts';
 
 /** What is asked of a receipt, and kept. */
-export type KeptReceipt = Pick<Receipt, 'job' | 'vessel' | 'date' | (typeof REMARK_MEMBERS)[number]> &
-  CoveredReceipt;
+export const KEPT_MEMBERS = [
+  ...(['settingsHash', 'proof', 'rows', 'unlisted', 'selectedSeries', 'remark'] as const),
+  ...(['started', 'finished'] as const),
+];
+export type KeptReceipt = IndexedPart<(typeof KEPT_MEMBERS)[number]>;
 
 /** Room for so many vessels is made at once. */
 const STEP = 64;
@@ -119,8 +122,8 @@ class DateColumns {
   set(number: number, code: number, receipt: KeptReceipt): void {
     this.settings[number] = code;
     this.rows[number] = receipt.rows;
-    this.finishedAt.set(number, receipt.finishedAt);
-    this.startedAt.set(number, receipt.startedAt);
+    this.finishedAt.set(number, receipt.finished);
+    this.startedAt.set(number, receipt.started);
     const { remark, selectedSeries } = receipt;
     if (receipt.unlisted === true) this.unlisted.add(number);
     else this.unlisted.delete(number);
@@ -134,26 +137,27 @@ function grown<A extends Uint32Array | Float64Array>(old: A, larger: A): A {
   return larger;
 }
 
-/** Instants as texts. Nearly all are as a Date says them, and are kept as its milliseconds. */
+/** Moments, of which nearly all are milliseconds. */
 class Instants {
   #ms = new Float64Array(0);
-  readonly #others = new Map<number, string | undefined>();
+  readonly #others = new Map<number, string>();
 
   makeRoom(length: number): void {
     this.#ms = grown(this.#ms, new Float64Array(length));
   }
 
-  set(at: number, text: string | undefined): void {
-    const ms = dateTextMillis(text ?? '');
-    if (!Number.isNaN(ms)) this.#others.delete(at);
-    else this.#others.set(at, text);
-    this.#ms[at] = Number.isNaN(ms) ? Date.parse(text ?? '') : ms;
+  set(at: number, moment: Moment): void {
+    if (typeof moment === 'number') {
+      if (this.#others.size > 0) this.#others.delete(at);
+      this.#ms[at] = moment;
+    } else {
+      this.#others.set(at, moment);
+      this.#ms[at] = Date.parse(moment);
+    }
   }
 
   get(at: number): string | undefined {
-    return this.#others.size > 0 && this.#others.has(at)
-      ? this.#others.get(at)
-      : new Date(this.#ms[at]!).toISOString();
+    return this.#others.size > 0 && this.#others.has(at) ? this.#others.get(at) : momentText(this.#ms[at]!);
   }
 
   /** NaN for what is no instant. */

@@ -11,7 +11,7 @@ import { scanLedger } from '../lake/ledger-index.ts';
 import type { PlanPorts } from '../lake/planned-days.ts';
 import { plannedDays } from '../lake/planned-days.ts';
 import type { OpenRemark } from '../lake/remarks.ts';
-import { createRemarks, REMARK_MEMBERS } from '../lake/remarks.ts';
+import { createRemarks } from '../lake/remarks.ts';
 import type { Job, Log, ProcessId, VesselDay } from '../model/index.ts';
 import { addDays, datesBetween, formatVesselDay, microsToDate } from '../model/index.ts';
 import type { DayRange } from '../plan/due.ts';
@@ -19,6 +19,7 @@ import type { ObjectStore } from '../store/store.ts';
 import type { Coverage } from './cells.ts';
 import { coverageOf } from './cells.ts';
 import type { CoveredReceipts, KeptReceipt } from './covered-receipts.ts';
+import { KEPT_MEMBERS } from './covered-receipts.ts';
 import type { KnownNote, StatusMemory } from './status-memory.ts';
 import { createStatusMemory } from './status-memory.ts';
 
@@ -73,7 +74,7 @@ export async function readJobStatus(
     expectFew(request, vesselsSeen.size, dates.length);
   };
   expectFew(request, vesselsSeen.size, dates.length);
-  const ledger = await memory.look((isKnown) =>
+  const ledger = await memory.look(ports.clock.nowMs, (shown) =>
     scanLedger({
       store: ports.store,
       job: job.name,
@@ -81,9 +82,9 @@ export async function readJobStatus(
       ...only,
       writeIndex: true,
       log: ports.log,
-      members: ['settingsHash', 'proof', 'rows', 'finishedAt', 'unlisted', ...REMARK_MEMBERS],
+      members: KEPT_MEMBERS,
       take,
-      isKnown,
+      shown,
     }),
   );
   const remarks = createRemarks();

@@ -15,6 +15,7 @@ import {
   sweepTemps,
   syncFolder,
 } from './local-files.ts';
+import { folderStateOf } from './local-folder-state.ts';
 import { untilAlone } from './local-turns.ts';
 import { LocalUploads, uploadOfFile } from './local-uploads.ts';
 import type { FoundFileStat } from './local-walk.ts';
@@ -63,6 +64,7 @@ export function createLocalStore(rootDir: string): ObjectStore {
     removeIf: (key, expected) => at('remove', key, (path) => removeIf(root, path, expected)),
     list: (prefix) => eachOf(listPages(root, prefix)),
     listPages: (prefix) => listPages(root, prefix),
+    folderState: (prefix) => folderState(root, prefix),
     listUploads: (prefix) => listUploads(root, prefix),
     createUpload: (key, nonce) => at('begin an upload of', key, () => uploads.create(key, nonce)),
     uploadPart: (upload, partNumber, bytes) =>
@@ -151,6 +153,12 @@ async function* listPages(root: string, prefix: string): AsyncIterable<ListedObj
   const isObject = (key: string) => key.startsWith(prefix) && faultOfKey(key) === undefined;
   for await (const files of listFiles(root, prefix, isObject))
     yield files.map(({ fileKey: key, sizeBytes, modifiedMs, tag }) => ({ key, sizeBytes, modifiedMs, tag }));
+}
+
+async function folderState(root: string, prefix: string): Promise<string | undefined> {
+  checkPrefix(prefix);
+  const path = join(root, prefix);
+  return await onDisk('list', path, async () => await unlessMissing(folderStateOf(path, Date.now())));
 }
 
 async function* listUploads(root: string, prefix: string): AsyncIterable<UploadRef & { startedMs: number }> {

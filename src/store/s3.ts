@@ -65,6 +65,8 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     removeIf: (key, expected) => removeIf(s3, key, expected),
     list: (prefix) => eachOf(listPages(s3, prefix)),
     listPages: (prefix) => listPages(s3, prefix),
+    // Buckets have no folders; a list has every tag at a thousand a request.
+    folderState: async () => undefined,
     createUpload: (key, nonce) => createUpload(s3, key, nonce),
     uploadPart: (upload, partNumber, bytes) => uploadPart(s3, upload, partNumber, bytes),
     adoptUpload: (upload, parts) => adoptUpload(s3, upload, parts),

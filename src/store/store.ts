@@ -78,6 +78,13 @@ export interface ObjectStore {
   listPages(prefix: string): AsyncIterable<readonly ListedObject[]>;
 
   /**
+   * A text that is another one once an object directly below `folder` (a prefix that ends with `/`) was added, replaced
+   * or removed by a store. Undefined where it cannot tell, or not yet: soon after a change the next may leave no trace.
+   * Bytes that other programs write into a file in its place leave none.
+   */
+  folderState(folder: string): Promise<string | undefined>;
+
+  /**
    * Begin a multipart upload. Nothing is visible under `key` until `completeUpload`.
    * `nonce` (unique, `[A-Za-z0-9-]+`) is how `publishedBy` knows the upload's object again.
    */

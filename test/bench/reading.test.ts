@@ -8,7 +8,7 @@ test('each is of a command that has read what is there', async () => {
   const said: string[] = [];
   const voice = { say: (text: string) => void said.push(text), progress() {} };
   const sizes = {
-    ...{ vessels: 40, days: 3, yearVessels: 20, yearDays: 40, isS3: false },
+    ...{ vessels: 40, days: 3, yearVessels: 20, yearDays: 40, settleMs: 0, isS3: false },
     ...{ deepVessels: 2, deepDays: 2, deepReadings: 2_000 },
   };
   const figures = await measureReading(temp.path, sizes, new AbortController().signal, voice);
@@ -18,6 +18,7 @@ test('each is of a command that has read what is there', async () => {
     ['status --json, again', 120],
     ['reconcile', 120],
     ['status, without any index', 120],
+    ['status --json of a year, the first of a day', 800],
     ['status --json of a year', 800],
     ["the page's map of a year, look 1", 800],
     ["the page's map of a year, look 2", 800],

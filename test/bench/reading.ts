@@ -5,6 +5,7 @@
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { addDays } from '../../src/model/index.ts';
 import { formatCount } from '../../src/terminal/format.ts';
@@ -25,6 +26,8 @@ export interface ReadingSizes {
   /** Of the year. */
   readonly yearVessels: number;
   readonly yearDays: number;
+  /** From its writing until it is read: folders of receipts tell nothing until they are two minutes old. */
+  readonly settleMs: number;
   /** Of the lake that is verified, with so many readings a vessel-day. */
   readonly deepVessels: number;
   readonly deepDays: number;
@@ -34,7 +37,7 @@ export interface ReadingSizes {
 
 export const READING_SIZES: ReadingSizes = {
   ...{ vessels: FLEET_VESSELS.length, days: 30 },
-  ...{ yearVessels: 1_000, yearDays: 365 },
+  ...{ yearVessels: 1_000, yearDays: 365, settleMs: 125_000 },
   ...{ deepVessels: 6, deepDays: 8, deepReadings: 100_000 },
   isS3: true,
 };
@@ -132,25 +135,31 @@ async function measureMonth(bench: Bench): Promise<void> {
 
 async function measureYear({ dir, sizes, signal, voice, note }: Bench): Promise<void> {
   const lake = join(dir, 'year');
-  const options = { vessels: sizes.yearVessels, days: sizes.yearDays };
+  // Until today: what a command keeps for the next counts for a day by its clock.
+  const today = new Date().toISOString().slice(0, 10);
+  const options = { vessels: sizes.yearVessels, days: sizes.yearDays, today };
   const vesselDays = options.vessels * options.days;
   voice.progress(`making up ${formatCount(vesselDays)} vessel-days`);
   const made = await writeMadeUpFolder(lake, options);
   const jobsDir = await writeJob(dir, 'year-jobs', MADE_UP_JOB_FILE);
   const env = { LAKE_URL: pathToFileURL(lake).href, JOBS_DIR: jobsDir };
   const range = ['--from', made.from, '--to', made.to];
-  const status = await measureScript(CLI, ['status', '--json', ...range], env, signal);
-  const [{ totals, vesselDays: told }] = (JSON.parse(status.stdout) as ToldStatus).jobs;
-  // By the clock of now: what is running and not due in the ledger is missing.
-  const published = made.totals.published + made.totals.remarked;
-  if (told !== vesselDays || totals.published !== published || totals.empty !== made.totals.empty)
-    throw new Error(`status --json: got ${JSON.stringify(totals)} of ${told} vessel-days`);
-  note({
-    ...{ what: 'status --json of a year', lake: 'local', vesselDays, target: '2 s, 250 MB' },
-    ...status,
-    more: `${megabytes(status.stdout.length).toFixed(1)} MB of JSON`,
-  });
-  const map = await measureScript(MAP, [env.LAKE_URL, String(made.nowMs), made.from, made.to], {}, signal);
+  voice.progress(`waiting ${sizes.settleMs / 1_000} s`);
+  await sleep(sizes.settleMs, undefined, { signal });
+  for (const [what, target] of [
+    ['status --json of a year, the first of a day', ''],
+    ['status --json of a year', '2 s, 250 MB'],
+  ] as const) {
+    const status = await measureScript(CLI, ['status', '--json', ...range], env, signal);
+    const [{ totals, vesselDays: told }] = (JSON.parse(status.stdout) as ToldStatus).jobs;
+    // By the clock of now: what is running and not due in the ledger is missing.
+    const published = made.totals.published + made.totals.remarked;
+    if (told !== vesselDays || totals.published !== published || totals.empty !== made.totals.empty)
+      throw new Error(`status --json: got ${JSON.stringify(totals)} of ${told} vessel-days`);
+    const more = `${megabytes(status.stdout.length).toFixed(1)} MB of JSON`;
+    note({ what, lake: 'local', vesselDays, target, ...status, more });
+  }
+  const map = await measureScript(MAP, [env.LAKE_URL, String(Date.now()), made.from, made.to], {}, signal);
   const looks = JSON.parse(map.stdout) as MapLook[];
   for (const [at, look] of looks.entries()) {
     if (look.cells !== vesselDays) throw new Error(`the map has ${look.cells} cells, expected ${vesselDays}`);

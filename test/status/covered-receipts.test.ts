@@ -1,5 +1,6 @@
 /** What is kept of a receipt in columns comes back as it stood in the receipt. */
 import { expect, test } from 'vitest';
+import { toMoment } from '../../src/model/index.ts';
 import type { KeptReceipt } from '../../src/status/covered-receipts.ts';
 import { CoveredReceipts, fingerprintOf } from '../../src/status/covered-receipts.ts';
 
@@ -9,23 +10,24 @@ const RECEIPT: KeptReceipt = {
   settingsHash: 'a',
   proof: 'exact',
   rows: 5,
-  startedAt: '2026-01-05T23:00:00.000Z',
-  finishedAt: '2026-01-05T23:00:12.345Z',
+  started: toMoment('2026-01-05T23:00:00.000Z'),
+  finished: toMoment('2026-01-05T23:00:12.345Z'),
 };
 
 test.for([
   ['as it is written', {}],
   ['no rows', { rows: 0 }],
   ['unlisted', { unlisted: true }],
-  ['microseconds', { finishedAt: '2026-01-05T23:00:12.345678Z' }],
-  ['another zone', { finishedAt: '2026-01-05T23:00:12.345+00:00' }],
-  ['no instant', { finishedAt: undefined, startedAt: undefined }],
+  ['microseconds', { finished: '2026-01-05T23:00:12.345678Z' }],
+  ['another zone', { finished: '2026-01-05T23:00:12.345+00:00' }],
+  ['no instant', { finished: undefined, started: undefined }],
   ['nothing', { rows: undefined, settingsHash: undefined, proof: undefined }],
 ] as const)('%s', ([, more]) => {
   const receipts = new CoveredReceipts();
   const receipt = { ...RECEIPT, ...more } as KeptReceipt;
   receipts.set(receipt);
-  const { settingsHash, proof, rows, finishedAt, unlisted } = receipt;
+  const { settingsHash, proof, rows, finished, unlisted } = receipt;
+  const finishedAt = typeof finished === 'number' ? new Date(finished).toISOString() : finished;
   expect(receipts.get(DAY)).toEqual({ settingsHash, proof, rows, finishedAt, ...(unlisted && { unlisted }) });
   // Replaced by one that is as usual.
   receipts.set(RECEIPT);
@@ -59,8 +61,8 @@ test('of each vessel the receipt that was begun last is its newest', () => {
     ...{ kind: 'fewer-series' as const, missing: 1, names: ['a'], since: '2026-01-05' },
     comparedWith: { date: '2026-01-04', finishedAt: '2026-01-04T23:00:00.000Z', series: 3 },
   };
-  receipts.set({ ...RECEIPT, startedAt: '2026-02-01T00:00:00.000Z', remark, selectedSeries: 2 });
-  receipts.set({ ...RECEIPT, date: '2026-01-06', startedAt: '2026-01-07T00:00:00.000Z' });
+  receipts.set({ ...RECEIPT, started: toMoment('2026-02-01T00:00:00.000Z'), remark, selectedSeries: 2 });
+  receipts.set({ ...RECEIPT, date: '2026-01-06', started: toMoment('2026-01-07T00:00:00.000Z') });
   const of = (dates: string[]) => [...receipts.newestOn('measurements', dates)];
   const begun = { ...DAY, startedAt: '2026-02-01T00:00:00.000Z', remark, selectedSeries: 2 };
   expect(of(['2026-01-05', '2026-01-06'])).toEqual([begun]);

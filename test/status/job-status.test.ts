@@ -1,10 +1,15 @@
 /** Coverage of a ledger with vessel-days in every state, against what was put there. */
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
+import { receiptKey } from '../../src/lake/keys.ts';
 import type { Clock } from '../../src/model/index.ts';
 import { silentLog } from '../../src/model/index.ts';
 import { thisProcess } from '../../src/process/process-id.ts';
 import { readJobStatus } from '../../src/status/job-status.ts';
+import { createStatusMemory } from '../../src/status/status-memory.ts';
 import { createLocalStore } from '../../src/store/local.ts';
+import { folderStateOf } from '../../src/store/local-folder-state.ts';
 import type { MadeUpIndex } from '../helpers/made-up-ledger.ts';
 import { writeMadeUpFolder } from '../helpers/made-up-ledger.ts';
 import { newTempFolder } from '../helpers/temp.ts';
@@ -39,3 +44,48 @@ test.for(['whole', 'pieces', 'none'] satisfies MadeUpIndex[])(
     expect(index === 'none' ? fromIndex : fetched).toBe(0);
   },
 );
+
+test('what is as it was is not listed again, and what is not is seen', async () => {
+  await using folder = await newTempFolder();
+  const made = await writeMadeUpFolder(folder.path, { vessels: 70, days: 30 });
+  const local = createLocalStore(folder.path);
+  const listed: string[] = [];
+  let [laterMs, memory] = [0, createStatusMemory()];
+  const ports = {
+    store: {
+      ...local,
+      // They count as settled at once.
+      folderState: (prefix: string) => folderStateOf(join(folder.path, prefix), Date.now() + 3_600_000),
+      listPages(prefix: string) {
+        listed.push(prefix);
+        return local.listPages(prefix);
+      },
+    },
+    clock: { nowMs: () => made.nowMs + laterMs } as Clock,
+    ...{ self: thisProcess(), log: silentLog, apiVersion: '2026-09-10' as const },
+  };
+  const range = { from: made.from, to: made.to, vessels: undefined };
+  const look = async () => {
+    listed.length = 0;
+    const { cells, remarks } = await readJobStatus(ports, made.job, range, memory);
+    return { cells: [...cells].map((cell) => ({ ...cell })), remarks, lists: listed.length };
+  };
+  const first = await look();
+  // Today has no folder.
+  expect(first.lists).toBe(30);
+  expect(first.cells.filter(({ code }) => code === 'damaged-file').length).toBeGreaterThan(0);
+  const unchanged = { ...first, lists: 1 };
+  expect(await look()).toEqual(unchanged);
+  memory = createStatusMemory();
+  expect(await look()).toEqual(unchanged);
+  expect(await look()).toEqual(unchanged);
+  const gone = first.cells.find(({ state }) => state === 'published')!.day;
+  await local.remove(receiptKey(gone));
+  const { cells, lists } = await look();
+  expect(lists).toBe(2);
+  expect(cells.filter((cell, at) => !isDeepStrictEqual(cell, first.cells[at]))).toEqual([
+    { day: gone, rows: null, finishedAt: null, state: 'missing' },
+  ]);
+  laterMs = 25 * 3_600_000;
+  expect((await look()).lists).toBe(30);
+});

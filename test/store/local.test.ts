@@ -1,7 +1,19 @@
-import { mkdir, open, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FatalError } from '../../src/errors.ts';
 import { createLocalStore } from '../../src/store/local.ts';
+import { folderStateOf } from '../../src/store/local-folder-state.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
@@ -39,6 +51,61 @@ describe('a local store', () => {
     await store.remove(key);
     expect(await readdir(temp.path)).toEqual([]);
   });
+
+  test('the state of a folder is another one after each change of what is in it', async () => {
+    const folder = `${root}/a`;
+    const probe = `${temp.path}/probe`;
+    await writeFile(probe, '');
+    const later = () => Date.now() + 3_600_000;
+    const seen = new Set<string | undefined>();
+    const upload = await store.createUpload('a/day.parquet', 'n1');
+    const part = await store.uploadPart(upload, 1, bytes('x'.repeat(1_000)));
+    let version: string | undefined;
+    const acts: (() => Promise<unknown>)[] = [
+      () => store.put('a/1', bytes('x')),
+      () => store.put('a/1', bytes('y')),
+      async () => {
+        version = await store.putIf('a/2', bytes('x'), null);
+      },
+      () => store.putIf('a/2', bytes('y'), version!),
+      () => store.completeUpload(upload, [part]),
+      () => store.remove('a/1'),
+    ];
+    for (const [at, act] of acts.entries()) {
+      // Until the file system's clock has gone on.
+      const before = (await stat(folder)).ctimeMs;
+      while ((await stat(probe)).ctimeMs <= before) await chmod(probe, 0o600);
+      await act();
+      const state = await folderStateOf(folder, later());
+      expect(state).toBeDefined();
+      expect(await folderStateOf(folder, later())).toBe(state);
+      expect(seen.add(state).size).toBe(at + 1);
+    }
+    // A folder that is put in its place, and one whose time is set back.
+    const { mtime } = await stat(folder);
+    await rename(folder, `${folder}-before`);
+    await store.put('a/2', bytes('x'));
+    await utimes(folder, mtime, mtime);
+    expect(seen).not.toContain(await folderStateOf(folder, later()));
+  });
+
+  test('the state of a folder says nothing soon after a change, and by a clock that is late', async () => {
+    await store.put('a/1', bytes('x'));
+    expect(await store.folderState('a/')).toBeUndefined();
+    const { ctimeMs } = await stat(`${root}/a`);
+    const states = [-3_600_000, 60_000, 121_000].map((ms) => folderStateOf(`${root}/a`, ctimeMs + ms));
+    expect(await Promise.all(states)).toEqual([undefined, undefined, expect.any(String)]);
+    expect(await store.folderState('none/')).toBeUndefined();
+    expect(await store.folderState('a/1/')).toBeUndefined();
+    await expect(store.folderState('../')).rejects.toThrow(FatalError);
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'a file system that may make up times tells no state',
+    async () => {
+      expect(await folderStateOf('/proc/self', Date.now() + 3_600_000)).toBeUndefined();
+    },
+  );
 
   test('names itself by a file URL', () => {
     expect(store.url).toBe(`file://${root}`);
