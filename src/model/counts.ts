@@ -118,6 +118,7 @@ export class DayCounts {
 
   /** The same counts and times in the same hours. */
   equals({ bySeries }: DayCounts): boolean {
+    if (bySeries === this.bySeries) return true;
     if (bySeries.size !== this.bySeries.size) return false;
     for (const [id, hours] of this.bySeries) {
       const others = bySeries.get(id);

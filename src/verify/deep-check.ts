@@ -28,7 +28,10 @@ export async function checkDeep(deep: DeepDay): Promise<Difference[]> {
 
 async function checkMeasurements(deep: DeepDay): Promise<Difference[]> {
   const { receipt, readBack } = deep;
-  const rows = receipt.object === null ? undefined : await readBack.measurements(deep.object, receipt);
+  const rows =
+    receipt.object === null
+      ? undefined
+      : await readBack.measurements(deep.object, receipt, deep.counts?.ours);
   if (rows !== undefined) {
     const found = compareRows(deep, rows.counts, receipt.rows);
     if (found.length > 0) return found;
@@ -63,7 +66,7 @@ async function checkStatistics(deep: DeepDay): Promise<Difference[]> {
   if (receipt.object !== null) {
     const found = compareRows(
       deep,
-      await readBack.windowCounts(deep.object, receipt),
+      await readBack.windowCounts(deep.object, receipt, deep.counts?.ours),
       receipt.source?.rows ?? 0,
     );
     if (found.length > 0) return found;

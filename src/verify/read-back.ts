@@ -8,14 +8,14 @@ import type { DuckDBConnection, DuckDBInstance, DuckDBValue } from '@duckdb/node
 import { interruptOnAbort, openLockedDuckDb, sqlPath } from '../duckdb/locked.ts';
 import { CancelledError, messageOf, RetriableError } from '../errors.ts';
 import type { DayCounts, TimeRange, VesselDay } from '../model/index.ts';
-import type { DayRows, WindowRow } from './read-back-rows.ts';
+import type { DayRows, EdgeValues, WindowRow } from './read-back-rows.ts';
 import {
   EDGES_SQL,
-  rowCountsSql,
+  measurementsSql,
   toCounts,
   toDayRows,
+  toEdges,
   toWindows,
-  VALUES_SQL,
   windowCountsSql,
   windowsSql,
 } from './read-back-rows.ts';
@@ -29,11 +29,16 @@ const THREADS = { small: '1', large: '2' } as const;
 type Size = keyof typeof THREADS;
 const MOST_SMALL_ROWS = 2_000_000;
 
-/** Throws, per call: RowsUnreadable, RetriableError (memory, disk), CancelledError. */
+/**
+ * Throws, per call: RowsUnreadable, RetriableError (memory, disk), CancelledError. Counts that are found to be
+ * `expected` are given as these.
+ */
 export interface ReadBack {
-  measurements(object: ReadObject, day: VesselDay): Promise<DayRows>;
+  measurements(object: ReadObject, day: VesselDay, expected: DayCounts | undefined): Promise<DayRows>;
+  /** All values at the first and last instant of each series, which other readings may share. */
+  edges(object: ReadObject): Promise<ReadonlyMap<string, EdgeValues>>;
   /** Readings that the windows of a statistics object count, by series and hour in which the window begins. */
-  windowCounts(object: ReadObject, day: VesselDay): Promise<DayCounts>;
+  windowCounts(object: ReadObject, day: VesselDay, expected: DayCounts | undefined): Promise<DayCounts>;
   /** Windows that begin in a range. */
   windows(object: ReadObject, range: TimeRange): Promise<WindowRow[]>;
   metadata(object: ReadObject): Promise<{ rows: number; series: number }>;
@@ -82,12 +87,14 @@ export function createReadBack(options: ReadBackOptions): ReadBack {
   }
 
   return {
-    async measurements(object, day) {
-      const counted = await query(rowCountsSql(day), object);
-      return toDayRows(day, counted, await query(VALUES_SQL, object), await query(EDGES_SQL, object));
+    async measurements(object, day, expected) {
+      return toDayRows(day, await query(measurementsSql(day), object), expected);
     },
-    async windowCounts(object, day) {
-      return toCounts(day, await query(windowCountsSql(day), object));
+    async edges(object) {
+      return toEdges(await query(EDGES_SQL, object));
+    },
+    async windowCounts(object, day, expected) {
+      return toCounts(day, await query(windowCountsSql(day), object), expected);
     },
     async windows(object, range) {
       const columns = await query(`DESCRIBE SELECT * FROM {file}`, object);

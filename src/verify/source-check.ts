@@ -48,7 +48,7 @@ export async function compareWithSource(deep: DeepDay, rows: DayRows | undefined
   const allNumeric = numeric.length === (rows?.series.size ?? 0);
   const now = await askValues(deep.context, series, { numeric, allNumeric });
   const changed = compareSourceCounts(deep, rows?.counts, now, series);
-  const values = rows === undefined ? [] : compareValues(deep, rows, now, series);
+  const values = rows === undefined ? [] : await compareValues(deep, rows, now, series);
   return [...changed, ...values];
 }
 
@@ -87,27 +87,54 @@ function compareSourceCounts(
 }
 
 /** Series whose counts are equal: their times and values. */
-function compareValues(
+async function compareValues(
   deep: DeepDay,
   rows: DayRows,
   now: ReadonlyMap<string, SourceSeries>,
   series: ResolvedSeries,
-): Difference[] {
-  const precision = deep.sameSettings ? precisionOf(deep.context.job) : leastPrecision('measurements');
-  const differing: Sides[] = [];
-  const missing = new Set<string>();
-  for (const [id, ours] of [...rows.series].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const source = now.get(id);
-    const span = rows.counts.seriesSpan(id);
-    if (source === undefined || span === undefined || source.count !== rows.counts.seriesTotal(id)) continue;
-    const compared = compareSeries(span, ours, source, precision);
-    for (const { aggregation, lake, source: expected } of compared.differences)
-      differing.push({ found: `${aggregation} of series ${seriesName(series, id)}: ${lake}`, expected });
-    for (const aggregation of compared.missing) missing.add(aggregation);
+): Promise<Difference[]> {
+  let compared = compareAllSeries(deep, rows, now, series);
+  if (compared.differsAtEdges) {
+    // Readings may share the first or the last instant: whichever of them the service names is right.
+    const edges = await deep.readBack.edges(deep.object);
+    const known = new Map([...rows.series].map(([id, ours]) => [id, { ...ours, ...edges.get(id) }]));
+    compared = compareAllSeries(deep, { ...rows, series: known }, now, series);
   }
+  const { differing, missing } = compared;
   if (missing.size > 0)
     deep.onRemark('not-compared', `the service gave no ${[...missing].join(', ')} for some series`);
   if (differing.length === 0) return [];
   const { found, expected } = firstFewOf(differing);
   return [differenceOf(deep, 'values-differ', found, `${expected} by the service`)];
+}
+
+interface ComparedSeries {
+  readonly differing: readonly Sides[];
+  /** Aggregations that the service gave no value of. */
+  readonly missing: ReadonlySet<string>;
+  readonly differsAtEdges: boolean;
+}
+
+function compareAllSeries(
+  deep: DeepDay,
+  rows: DayRows,
+  now: ReadonlyMap<string, SourceSeries>,
+  series: ResolvedSeries,
+): ComparedSeries {
+  const precision = deep.sameSettings ? precisionOf(deep.context.job) : leastPrecision('measurements');
+  const differing: Sides[] = [];
+  const missing = new Set<string>();
+  let differsAtEdges = false;
+  for (const [id, ours] of [...rows.series].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const source = now.get(id);
+    const span = rows.counts.seriesSpan(id);
+    if (source === undefined || span === undefined || source.count !== rows.counts.seriesTotal(id)) continue;
+    const compared = compareSeries(span, ours, source, precision);
+    for (const { aggregation, lake, source: expected } of compared.differences) {
+      differing.push({ found: `${aggregation} of series ${seriesName(series, id)}: ${lake}`, expected });
+      if (aggregation === 'first_val' || aggregation === 'last_val') differsAtEdges = true;
+    }
+    for (const aggregation of compared.missing) missing.add(aggregation);
+  }
+  return { differing, missing, differsAtEdges };
 }
