@@ -8,6 +8,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Claim } from '../lake/claim.ts';
 import type { Inheritance } from '../lake/take-claim.ts';
 import type { Receipt } from '../model/index.ts';
+import { NO_LONGER } from '../model/index.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { createSourceContext } from '../source/context.ts';
 import { resolveSeries } from '../source/series.ts';
@@ -42,7 +43,7 @@ export function askAboutDay(ports: ExportPorts, task: ExportTask, signal: AbortS
   );
   // Told to whoever waits for them, if anybody does.
   for (const asked of [series, source]) asked.catch(() => {});
-  return { context, startedAt, series, source, stop: () => stopped.abort() };
+  return { context, startedAt, series, source, stop: () => stopped.abort(NO_LONGER) };
 }
 
 /** The same, begun while the day is being claimed. */

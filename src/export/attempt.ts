@@ -290,6 +290,11 @@ async function writeCheckpoint(attempt: DayAttempt, cursorMicros: number): Promi
   await ports.onStep('checkpoint');
 }
 
+/** The name of each selected series, in the order of their ids. */
+function namesOf({ idOf }: ResolvedSeries): Record<string, string | null> {
+  return Object.fromEntries([...idOf.keys()].sort().map((id) => [id, idOf.get(id)!]));
+}
+
 /** Requests and time slices of this attempt and of those that it goes on from. */
 function tallyOf(attempt: DayAttempt): Tally {
   const { before, tally, context, startedAt } = attempt;
@@ -318,7 +323,7 @@ async function sealDay(attempt: DayAttempt, source: SourceCounts | undefined): P
   const detail = packDetail({
     ours: counts,
     source: source?.counts ?? null,
-    series: Object.fromEntries([...series.idOf].sort()),
+    series: namesOf(series),
   });
   const proof: Proof = source === undefined || task.job.verify === 'off' ? 'unproven' : task.job.verify;
   return {

@@ -1,5 +1,6 @@
 import { RetriableError } from '../errors.ts';
 import type { Clock } from '../model/ports.ts';
+import { NO_LONGER } from '../model/ports.ts';
 import type { Body } from '../model/query.ts';
 import { bodyOf } from './body.ts';
 import { linkSignals, type Send } from './exchange.ts';
@@ -24,9 +25,6 @@ export interface DeadlineLimits {
 interface Silence {
   sinceMs: number | undefined;
 }
-
-/** Aborting with a reason that is there already is much cheaper than having an exception made. */
-const NO_LONGER = new Error('no longer needed');
 
 /** Layer: give up on a peer that stays silent, or sends next to nothing, by aborting the request with the reason. */
 export function withDeadline(limits: DeadlineLimits, clock: Clock, next: Send): Send {

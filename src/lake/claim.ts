@@ -21,7 +21,7 @@ import type {
   TableChange,
   VesselDay,
 } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
+import { formatVesselDay, NO_LONGER } from '../model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import type { ListedClaim } from './claims.ts';
 import { isEnded } from './claims.ts';
@@ -293,7 +293,7 @@ export class Claim {
   }
 
   async #stop(): Promise<void> {
-    this.#stopped.abort();
+    this.#stopped.abort(NO_LONGER);
     await this.#writes;
   }
 }

@@ -100,7 +100,8 @@ export class DayCounts {
   /** Readings of the day. */
   total(): number {
     let total = 0;
-    for (const id of this.bySeries.keys()) total += this.seriesTotal(id);
+    for (const hours of this.bySeries.values())
+      for (let hour = 0; hour < hours.length; hour++) total += hours[hour]?.count ?? 0;
     return total;
   }
 

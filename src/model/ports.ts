@@ -11,6 +11,9 @@ export interface Clock {
 /** The random port: uniform in `[0, 1)`; tests pass a fixed sequence. */
 export type Random = () => number;
 
+/** Reason of an abort of what nobody waits for any more. With one at hand, no exception is made for each. */
+export const NO_LONGER = new Error('no longer needed');
+
 /** The system's clock. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),

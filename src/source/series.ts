@@ -59,8 +59,8 @@ function selectOf({ job, day }: SourceContext): Selected[] {
 /** What there is to know of a series where nothing but its readings is wanted. */
 type NamedSeries = Pick<SeriesMetadata, 'id' | 'timeSeriesId' | 'vesselImo'>;
 
-function nameSeries(element: MetadataElement): NamedSeries {
-  return { id: element.id(), timeSeriesId: element.timeSeriesId(), vesselImo: element.vesselImo() };
+function nameSeries(element: MetadataElement, vesselImo: string | null): NamedSeries {
+  return { id: element.id(), timeSeriesId: element.timeSeriesId(), vesselImo };
 }
 
 /** The series of these ids that there still are. Throws RetriableError `no-series` when there is none. */
@@ -77,11 +77,11 @@ export async function resolveSeriesOfIds(
   return resolved;
 }
 
-/** `read`: takes of a series what is wanted. */
+/** `read`: takes of a series, whose vessel has this number, what is wanted. */
 async function resolveSelection<S extends NamedSeries>(
   context: SourceContext,
   select: readonly Selected[],
-  read: (element: MetadataElement) => S,
+  read: (element: MetadataElement, vesselImo: string | null) => S,
 ): Promise<ResolvedSeries & { readonly series: readonly S[] }> {
   const bySeries = new Map<string, S>();
   const unmatched: string[] = [];
@@ -92,7 +92,7 @@ async function resolveSelection<S extends NamedSeries>(
     const imo = element.vesselImo();
     const vessel = imo === null ? undefined : vesselOf(imo);
     if (vessel !== undefined && vessel !== context.day.vessel) return undefined;
-    const series = read(element);
+    const series = read(element, imo);
     if (ids.add(series.timeSeriesId).size > MAX_SERIES) throw tooManySeries();
     return series;
   };

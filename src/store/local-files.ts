@@ -1,7 +1,8 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { isAlive } from '../process/process-id.ts';
@@ -61,7 +62,7 @@ export async function placeFile<T>(
 
 /** Create an empty hidden temp file beside `path`; `dropTemp` ends its life. */
 export async function createTemp(path: string): Promise<{ path: string; file: Descriptor }> {
-  const turn = Date.now().toString(16).padStart(11, '0') + randomBytes(3).toString('hex').slice(1);
+  const turn = Date.now().toString(16).padStart(11, '0') + fiveDigits();
   const name = `.${basename(path)}.${hostTag()}-${process.pid}-${turn}.put`;
   const tempPath = join(dirname(path), name);
   ownTemps.add(tempPath);
@@ -73,8 +74,22 @@ export async function createTemp(path: string): Promise<{ path: string; file: De
   }
 }
 
-/** Remove a temp file, if it still has its temp name. */
+/** Tells writers of the same millisecond apart; nobody has to be unable to guess them. */
+function fiveDigits(): string {
+  return Math.floor(Math.random() * 16 ** 5)
+    .toString(16)
+    .padStart(5, '0');
+}
+
+/** Let a temp file have its place, over what is there. Throws ENOENT where somebody has taken it. */
+export async function moveTemp(tempPath: string, path: string): Promise<void> {
+  await rename(tempPath, path);
+  ownTemps.delete(tempPath);
+}
+
+/** Remove a temp file, unless it was moved. */
 export async function dropTemp(tempPath: string): Promise<void> {
+  if (!ownTemps.has(tempPath)) return;
   await unlessMissing(removeFile(tempPath));
   ownTemps.delete(tempPath);
 }
@@ -217,7 +232,8 @@ export async function removeFound(rootDir: string, path: string, isDurable: bool
 /** Remove the folders above a file that are empty; the first one that stays. */
 async function pruneAbove(rootDir: string, path: string): Promise<string> {
   let folder = dirname(path);
-  await sweepTemps(folder);
+  if (folder !== rootDir && (await removeEmptyFolder(folder))) folder = dirname(folder);
+  else await sweepTemps(folder);
   while (folder !== rootDir && (await removeEmptyFolder(folder))) folder = dirname(folder);
   return folder;
 }

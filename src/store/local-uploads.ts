@@ -13,6 +13,7 @@ import {
   createFile,
   createTemp,
   dropTemp,
+  moveTemp,
   openFile,
   readRange,
   removeAndPrune,
@@ -132,7 +133,7 @@ export class LocalUploads {
       if (!(await fileHoldsParts(temp.path, parts))) return undefined;
       // In this order there are never two uploads. A crash between the two acts costs the progress, no more.
       await removeFile(oldPath);
-      await rename(temp.path, newPath);
+      await moveTemp(temp.path, newPath);
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return undefined; // The predecessor published, or another one adopted.
       throw error;

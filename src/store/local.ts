@@ -1,4 +1,4 @@
-import { link, rename } from 'node:fs/promises';
+import { link } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { FatalError } from '../errors.ts';
@@ -6,6 +6,7 @@ import { checkKey, checkPrefix, faultOfKey } from './key.ts';
 import { closeFile, removeFile, statEntry } from './local-calls.ts';
 import { codeOf, localError, onDisk, unlessMissing } from './local-errors.ts';
 import {
+  moveTemp,
   openFile,
   placeFile,
   readAll,
@@ -100,7 +101,7 @@ async function headObject(path: string): Promise<{ sizeBytes: number; version: V
 
 async function put(folder: LocalFolder, path: string, bytes: Uint8Array): Promise<void> {
   await sweepOnce(folder, dirname(path));
-  await placeFile(path, bytes, (temp) => rename(temp, path));
+  await placeFile(path, bytes, (temp) => moveTemp(temp, path));
   await unlessMissing(syncFolder(dirname(path)));
 }
 
@@ -121,7 +122,7 @@ async function putIf(
     if ((await headObject(path))?.version !== expected) return undefined;
     await untilAlone(path, temp);
     if ((await headObject(path))?.version !== expected) return undefined;
-    await rename(temp, path);
+    await moveTemp(temp, path);
     return version;
   });
   if (written === undefined) return await versionHolding(path, bytes);
