@@ -275,11 +275,7 @@ async function writeCheckpoint(attempt: DayAttempt, cursorMicros: number): Promi
     formatVersion: FORMAT_VERSION,
     upload: parts.upload!,
     parts: [...parts.parts],
-    rowGroups: parts.groups.map((group) => ({
-      bodyBytes: group.bodyBytes,
-      footer: Buffer.from(group.tail).toString('base64'),
-      rows: group.rows,
-    })),
+    rowGroups: parts.checkpointGroups(),
     cursorMicros,
     series: Object.fromEntries(series.idOf),
     counts: counts.toJson(),

@@ -1,10 +1,13 @@
 import { DataError } from '../errors.ts';
 
-const encoder = new TextEncoder();
+const LINE_FEED = 0x0a;
 
-/** UTF-8 bytes of a value as JSON with a line end. */
-export function jsonBytes(value: unknown, indent?: number): Uint8Array {
-  return encoder.encode(`${JSON.stringify(value, null, indent)}\n`);
+/** UTF-8 bytes of a value as JSON with a line end. The text is not made once more for that: it may have megabytes. */
+export function jsonBytes(value: unknown, indent?: number): Uint8Array<ArrayBuffer> {
+  const text = JSON.stringify(value, null, indent);
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text) + 1);
+  bytes[bytes.write(text)] = LINE_FEED;
+  return bytes;
 }
 
 /** Parse a file of ours. Throws DataError `damaged-file` naming the key. */

@@ -20,6 +20,8 @@ const MAGIC = new TextEncoder().encode('PAR1');
 export interface PartUpload {
   /** Row groups appended so far, in order; those in parts and those pending. */
   readonly groups: readonly SplicedRowGroup[];
+  /** The same as a checkpoint has them. */
+  checkpointGroups(): Checkpoint['rowGroups'];
   readonly parts: readonly PartRef[];
   readonly upload: UploadRef | undefined;
   /**
@@ -48,13 +50,12 @@ export function createPartUpload(options: PartUploadOptions): PartUpload {
   const { store, sizes } = options;
   let upload = options.resume?.upload;
   const parts: PartRef[] = [...(options.resume?.checkpoint.parts ?? [])];
-  const groups: SplicedRowGroup[] = (options.resume?.checkpoint.rowGroups ?? []).map(
-    ({ bodyBytes, footer, rows }) => ({
-      bodyBytes,
-      tail: Buffer.from(footer, 'base64'),
-      rows,
-    }),
-  );
+  const texts = [...(options.resume?.checkpoint.rowGroups ?? [])];
+  const groups: SplicedRowGroup[] = texts.map(({ bodyBytes, footer, rows }) => ({
+    bodyBytes,
+    tail: Buffer.from(footer, 'base64'),
+    rows,
+  }));
   /** What is not uploaded yet, at its begin; used again when a part is stored. */
   let memory = new Uint8Array(0);
   let pendingBytes = 0;
@@ -90,6 +91,12 @@ export function createPartUpload(options: PartUploadOptions): PartUpload {
     parts,
     get upload() {
       return upload;
+    },
+    checkpointGroups() {
+      // Each is made into text once: there is a checkpoint for every part.
+      for (const { bodyBytes, tail, rows } of groups.slice(texts.length))
+        texts.push({ bodyBytes, footer: Buffer.from(tail).toString('base64'), rows });
+      return [...texts];
     },
     async append(group) {
       groups.push({ bodyBytes: group.body.length, tail: group.tail, rows: group.rows });
