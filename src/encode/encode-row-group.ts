@@ -72,7 +72,7 @@ function encodeMeasurements({ gathered, ranks }: MeasurementJob, { sort, encode 
       return appendValueChunk(encode, column, pagesBySeries(first), microsValues(micros));
     if (column.type === 'series')
       return appendSeriesChunk(encode.file, column, textRuns(column, ranks, first));
-    return appendValueChunk(encode, column, pagesOf(rows, kinds, KIND_OF[name]), valuesOf[name]!());
+    return appendValueChunk(encode, column, pagesBySeries(first, kinds, KIND_OF[name]), valuesOf[name]!());
   });
   const jsonAt = (row: number) => Buffer.from(jsonTextAt(jsonText, cells[2 * row]!)).toString();
   return {
