@@ -4,7 +4,8 @@ import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import type { ByteSink } from './byte-sink.ts';
 import { putBytes } from './byte-sink.ts';
 import type { Column } from './columns.ts';
-import { compressed, isWorthwhile } from './zstd.ts';
+import type { PackedPages } from './page-packing.ts';
+import { asItIs, packerOf } from './page-packing.ts';
 
 /** A column chunk in its place, as the footer describes it; offsets count from the first byte of the file. */
 export interface PlacedChunk {
@@ -33,11 +34,8 @@ export interface ChunkBody {
   readonly bounds?: Pick<Statistics, 'min_value' | 'max_value'> | undefined;
   /** Whether pages are sorted by their bounds. */
   readonly ascending: boolean;
-}
-
-/** The page that tells whether compressing pays: the largest. */
-export function probeOf<Page extends { readonly bytes: Uint8Array }>(pages: readonly Page[]): Page {
-  return pages.reduce((a, b) => (b.bytes.length > a.bytes.length ? b : a));
+  /** What was compressed before, by whoever chose between encodings. */
+  readonly packed?: PackedPages;
 }
 
 /** Write a column chunk behind what the file holds. There is a page at least. */
@@ -83,17 +81,6 @@ export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
     columnIndex: column.statistics === 'page' ? columnIndexOf(body) : undefined,
     offsetIndex: { page_locations: places },
   };
-}
-
-const asItIs = (bytes: Uint8Array): Uint8Array => bytes;
-
-/** What each page goes through: zstd where it pays for the largest page and the dictionary together. */
-function packerOf({ pages, dictionary }: ChunkBody): (bytes: Uint8Array) => Uint8Array {
-  const probed = [probeOf(pages).bytes, ...(dictionary === undefined ? [] : [dictionary.plain])];
-  const packed = new Map(probed.map((bytes) => [bytes, compressed(bytes)]));
-  const sum = (all: Iterable<Uint8Array>) => [...all].reduce((total, { length }) => total + length, 0);
-  if (!isWorthwhile(sum(packed.values()), sum(probed))) return asItIs;
-  return (bytes) => packed.get(bytes) ?? compressed(bytes);
 }
 
 const PHYSICAL_TYPES = {

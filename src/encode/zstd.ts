@@ -5,13 +5,13 @@ import { constants, zstdCompressSync } from 'node:zlib';
  * would take half as much processor time again. Bytes follow the zstd that Node brings along: another Node may write others
  * for a day that is exported again, never other rows.
  */
-const OPTIONS = {
-  params: {
-    [constants.ZSTD_c_compressionLevel]: 1,
-    [constants.ZSTD_c_minMatch]: 5,
-    [constants.ZSTD_c_hashLog]: 16,
-  },
+const VALUES = {
+  [constants.ZSTD_c_compressionLevel]: 1,
+  [constants.ZSTD_c_minMatch]: 5,
+  [constants.ZSTD_c_hashLog]: 16,
 };
+/** Of codes in two bytes each, two of them are a match. */
+const CODES = { ...VALUES, [constants.ZSTD_c_minMatch]: 4 };
 /** A page's output comes in one piece, which is given back at once: no larger than it may have to be. */
 const MOST_CHUNK_BYTES = 1 << 17;
 /** What a page that cannot be made smaller grows by, and more. */
@@ -21,11 +21,11 @@ const LEAST_BYTES = 256;
 /** Magic number; then a descriptor: one segment, its size in one byte. */
 const FRAME_HEAD = [0x28, 0xb5, 0x2f, 0xfd, 0x20];
 
-/** A zstd frame of the bytes. */
-export function compressed(bytes: Uint8Array): Uint8Array {
+/** A zstd frame of the bytes: codes of a dictionary in two bytes each, or anything else. */
+export function compressed(bytes: Uint8Array, kind: 'wide codes' | 'values'): Uint8Array {
   if (bytes.length >= LEAST_BYTES) {
     const chunkSize = Math.min(MOST_CHUNK_BYTES, boundOf(bytes.length));
-    return zstdCompressSync(bytes, { ...OPTIONS, chunkSize });
+    return zstdCompressSync(bytes, { params: kind === 'wide codes' ? CODES : VALUES, chunkSize });
   }
   const size = bytes.length;
   // RFC 8878: a block's head is its size, its type (0: raw) and whether it is the last.
