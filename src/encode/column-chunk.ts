@@ -4,7 +4,8 @@ import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import type { ByteSink } from './byte-sink.ts';
 import { putBytes } from './byte-sink.ts';
 import type { Column } from './columns.ts';
-import { compressed, discard, isWorthwhile } from './zstd.ts';
+import type { PackedPages } from './page-packing.ts';
+import { asItIs, discardPacked, packerOf } from './page-packing.ts';
 
 /** A column chunk in its place, as the footer describes it; offsets count from the first byte of the file. */
 export interface PlacedChunk {
@@ -33,18 +34,16 @@ export interface ChunkBody {
   readonly bounds?: Pick<Statistics, 'min_value' | 'max_value'> | undefined;
   /** Whether pages are sorted by their bounds. */
   readonly ascending: boolean;
-}
-
-/** The page that tells whether compressing pays: the largest. */
-export function probeOf<Page extends { readonly bytes: Uint8Array }>(pages: readonly Page[]): Page {
-  return pages.reduce((a, b) => (b.bytes.length > a.bytes.length ? b : a));
+  /** What was compressed before, by whoever chose between encodings. */
+  readonly packed?: PackedPages;
 }
 
 /** Write a column chunk behind what the file holds. There is a page at least. */
 export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
   const { column, encoding, dictionary, pages } = body;
   const chunkAt = file.at;
-  const pack = packerOf(body);
+  const packed: PackedPages = body.packed ?? new Map();
+  const pack = packerOf({ ...body, packed });
   let uncompressedBytes = dictionary === undefined ? 0 : appendDictionary(file, dictionary, pack);
   const dataAt = file.at;
   const places = pages.map((page) => {
@@ -60,6 +59,7 @@ export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
     });
     return { offset: BigInt(at), compressed_page_size: file.at - at, first_row_index: BigInt(page.row) };
   });
+  discardPacked(packed);
   const meta_data: PlacedChunk['chunk']['meta_data'] = {
     type: PHYSICAL_TYPES[column.type],
     encodings: dictionary === undefined ? ['RLE', encoding] : ['PLAIN', 'RLE', encoding],
@@ -83,20 +83,6 @@ export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
     columnIndex: column.statistics === 'page' ? columnIndexOf(body) : undefined,
     offsetIndex: { page_locations: places },
   };
-}
-
-const asItIs = (bytes: Uint8Array): Uint8Array => bytes;
-
-/** What each page goes through: zstd where it pays for the largest page and the dictionary together. */
-function packerOf({ pages, dictionary }: ChunkBody): (bytes: Uint8Array) => Uint8Array {
-  const probed = [probeOf(pages).bytes, ...(dictionary === undefined ? [] : [dictionary.plain])];
-  const packed = new Map(probed.map((bytes) => [bytes, compressed(bytes)]));
-  const sum = (all: Iterable<Uint8Array>) => [...all].reduce((total, { length }) => total + length, 0);
-  if (!isWorthwhile(sum(packed.values()), sum(probed))) {
-    for (const bytes of packed.values()) discard(bytes);
-    return asItIs;
-  }
-  return (bytes) => packed.get(bytes) ?? compressed(bytes);
 }
 
 const PHYSICAL_TYPES = {

@@ -80,7 +80,7 @@ function encodeMeasurements(job: MeasurementJob, { sort, encode }: Arena): Encod
       return appendValueChunk(encode, column, pagesBySeries(first), microsValues(micros));
     if (column.type === 'series')
       return appendSeriesChunk(encode.file, column, textRuns(column, ranks, first));
-    return appendValueChunk(encode, column, pagesOf(rows, kinds, KIND_OF[name]), valuesOf[name]!());
+    return appendValueChunk(encode, column, pagesBySeries(first, kinds, KIND_OF[name]), valuesOf[name]!());
   });
   const jsonAt = (row: number) => Buffer.from(jsonTextAt(jsonText, cells[2 * row]!)).toString();
   return {

@@ -25,25 +25,51 @@ export function pagesOf(rows: number, runs?: KindRuns, kind = 0): PageRows[] {
   return pagesUntil([...ends, rows], runs, kind);
 }
 
-/** A page of a series has so many rows at least, if it ends where the series does. */
-const LEAST_PAGE_ROWS = 1_000;
+/** A page has so many values at least, if it ends where a series does. */
+const LEAST_PAGE_VALUES = 1_000;
+
+/** In row groups of no more rows than these, what pages of their own spare is less than they take. */
+const FEW_TIMES = 5_000;
+const FEW_VALUES = 20_000;
 
 /**
- * Pages that end where a series does, as far as they have enough rows: so a block of packed timestamps does not hold the
- * step back to the beginning of the day, which makes all of its values wide, and who reads one series reads no other's.
- * `first`: the first row of each series and, in the end, the number of rows.
+ * Pages that end where a series does, as far as they have enough values: so a block of packed timestamps does not hold the
+ * step back to the beginning of the day, which makes all of its values wide, values of one series are compressed by
+ * themselves, and who reads one series reads no other's. `first`: the first row of each series and, in the end, the
+ * number of rows.
  */
-export function pagesBySeries(first: Int32Array): PageRows[] {
+export function pagesBySeries(first: Int32Array, runs?: KindRuns, kind = 0): PageRows[] {
+  const rows = first.at(-1)!;
+  if (rows <= (runs === undefined ? FEW_TIMES : FEW_VALUES)) return pagesOf(rows, runs, kind);
   const ends: number[] = [];
+  const valuesBefore = runs === undefined ? (row: number) => row : valueCounter(runs, kind);
   let from = 0;
+  let valuesFrom = 0;
   for (let rank = 1; rank < first.length; rank++) {
     const end = first[rank]!;
-    for (; end - from > PAGE_ROWS; from += PAGE_ROWS) ends.push(from + PAGE_ROWS);
-    if (end - from < LEAST_PAGE_ROWS && rank + 1 < first.length) continue;
+    for (; end - from > PAGE_ROWS; from += PAGE_ROWS) {
+      ends.push(from + PAGE_ROWS);
+      valuesFrom = valuesBefore(from + PAGE_ROWS);
+    }
+    const valuesEnd = valuesBefore(end);
+    if (valuesEnd - valuesFrom < LEAST_PAGE_VALUES && rank + 1 < first.length) continue;
     if (end > from) ends.push(end);
     from = end;
+    valuesFrom = valuesEnd;
   }
-  return pagesUntil(ends);
+  return pagesUntil(ends, runs, kind);
+}
+
+/** Tells how many rows before one are of a kind; asked for rows that ascend. */
+function valueCounter(runs: KindRuns, kind: number): (row: number) => number {
+  let run = 0;
+  let before = 0;
+  return (row) => {
+    for (; run < runs.count && endOfRun(runs, run) <= row; run++)
+      if (runs.kinds[run] === kind) before += endOfRun(runs, run) - runs.starts[run]!;
+    const isOpen = run < runs.count && runs.kinds[run] === kind && runs.starts[run]! < row;
+    return isOpen ? before + row - runs.starts[run]! : before;
+  };
 }
 
 function pagesUntil(ends: readonly number[], runs?: KindRuns, kind = 0): PageRows[] {

@@ -2,8 +2,10 @@ import type { Statistics } from 'hyparquet';
 import type { ByteSink } from './byte-sink.ts';
 import { createByteSink } from './byte-sink.ts';
 import type { ChunkBody, PageBody, PlacedChunk } from './column-chunk.ts';
-import { appendChunk, probeOf } from './column-chunk.ts';
+import { appendChunk } from './column-chunk.ts';
 import type { Column } from './columns.ts';
+import type { PackedPages } from './page-packing.ts';
+import { discardPacked, packedOnce } from './page-packing.ts';
 import type { Bounds, ColumnValues } from './page-values.ts';
 import type { PageRows } from './pages.ts';
 import { putLevels } from './pages.ts';
@@ -41,9 +43,10 @@ export function appendValueChunk(
   const common = { column, ascending: false, bounds: widestOf(rows, bounds) };
   if (dictionary !== undefined) {
     const pages = codePages(scratch.pages, column, rows, dictionary);
-    if (isSmaller(scratch, column, rows, values, pages, dictionary)) {
-      return appendChunk(file, { ...common, encoding: 'RLE_DICTIONARY', dictionary, pages });
-    }
+    const packed: PackedPages = new Map();
+    if (isSmaller(scratch, column, rows, values, { pages, dictionary, packed }))
+      return appendChunk(file, { ...common, encoding: 'RLE_DICTIONARY', dictionary, pages, packed });
+    discardPacked(packed);
     scratch.pages.at = 0;
   }
   const pages = rows.map((page) =>
@@ -75,27 +78,43 @@ function codePages(
   });
 }
 
-/** Is the dictionary smaller than plain pages? By the largest page of each, for all to be encoded twice is too dear. */
+/** Pages whose sizes stand for those of all: encoding and compressing every page twice is too dear. */
+const PROBED_PAGES = 4;
+
+interface CodedPages {
+  readonly pages: readonly PageBody[];
+  readonly dictionary: ValueDictionary;
+  readonly packed: PackedPages;
+}
+
+/** Is the dictionary smaller than plain pages? By some pages from all over the chunk, for series are not alike. */
 function isSmaller(
   { pages: sink }: EncodeScratch,
   column: Column,
   rows: readonly PageRows[],
   values: ColumnValues,
-  pages: readonly PageBody[],
-  { plain }: ValueDictionary,
+  { pages, dictionary, packed }: CodedPages,
 ): boolean {
-  const probe = pages.indexOf(probeOf(pages));
-  const page = rows[probe]!;
-  const byValues = pageOf(sink, column, page, () => values.put(sink, page.set)).bytes;
-  const least = (bytes: Uint8Array) => {
-    const frame = compressed(bytes);
-    const { length } = frame;
+  const least = (bytes: Uint8Array, frame: Uint8Array) => Math.min(bytes.length, frame.length);
+  const full = rows.map((_, i) => i).filter((i) => rows[i]!.nulls < rows[i]!.rows);
+  const step = Math.ceil(full.length / PROBED_PAGES);
+  const probed = full.filter((_, i) => i % step === step >> 1);
+  const valuesOf = (all: readonly number[]) =>
+    all.reduce((sum, i) => sum + rows[i]!.rows - rows[i]!.nulls, 0);
+  const scale = valuesOf(full) / valuesOf(probed);
+  let [byCodes, byValues] = [0, 0];
+  for (const i of probed) {
+    const from = sink.at;
+    const { bytes: codes } = pages[i]!;
+    const { bytes: plain } = pageOf(sink, column, rows[i]!, () => values.put(sink, rows[i]!.set));
+    byCodes += least(codes, packedOnce(packed, codes, dictionary.entries));
+    const frame = compressed(plain, 'values');
+    byValues += least(plain, frame);
     discard(frame);
-    return Math.min(bytes.length, length);
-  };
-  const set = rows.reduce((sum, { rows: count, nulls }) => sum + count - nulls, 0);
-  const scale = set / Math.max(1, page.rows - page.nulls);
-  return scale * least(pages[probe]!.bytes) + least(plain) < scale * least(byValues);
+    sink.at = from;
+  }
+  const { plain: entries } = dictionary;
+  return scale * byCodes + least(entries, packedOnce(packed, entries)) < scale * byValues;
 }
 
 /** Undefined for a page that is all null, and where the values have no bounds. */

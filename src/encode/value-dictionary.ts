@@ -5,9 +5,10 @@ import { putText } from './page-values.ts';
 import type { PageRows } from './pages.ts';
 
 /**
- * Values that repeat, as entries of a dictionary in the order of their first use, and the entry of each row that has a
- * value. Rows are sorted by series, so the entries of one series are near each other: written in whole bytes, their
- * upper one hardly changes, which zstd sees and could not in bits.
+ * Values that repeat, as entries of a dictionary, and the entry of each row that has a value. Codes are written in whole
+ * bytes: of one series the upper one hardly changes, which zstd sees and could not in bits. Numbers that take two bytes are
+ * in the order of their bits: values near each other have codes near each other, and upper bytes in common in the
+ * dictionary. All others are in the order of their first use.
  */
 export interface ValueDictionary {
   /** The entries as PLAIN has them. */
@@ -19,23 +20,28 @@ export interface ValueDictionary {
 
 /** What two bytes can tell apart. */
 const MAX_ENTRIES = 65_536;
-/** Below this share of new values among the first rows and all others a dictionary may pay. */
+/** Below this share of new values among all a dictionary may pay. */
 const MAX_NEW_SHARE = 0.5;
-/** Rows after which that share is looked at first; pages are looked at one by one. */
+/** Rows from all over the chunk that are looked at before all are, and the share among them, of which some come again. */
+const SAMPLE_ROWS = 8_192;
+const MAX_NEW_SAMPLE_SHARE = 0.75;
+/** Texts after which it is. */
+const FIRST_TEXTS = 4_096;
+/** Rows at a time. */
 const SLICE_ROWS = 4_096;
-const SLOTS = 4 * MAX_ENTRIES;
+const MOST_SLOTS = 4 * MAX_ENTRIES;
 
 /** Memory that is used again for the next dictionary. */
 export interface DictionaryScratch {
   /** Entry + 1 by hash, 0 where there is none. */
   readonly slots: Int32Array;
   codes: Uint16Array;
-  entries: Int32Array;
+  entries: Int32Array<ArrayBuffer>;
 }
 
 export function createDictionaryScratch(): DictionaryScratch {
   return {
-    slots: new Int32Array(SLOTS),
+    slots: new Int32Array(MOST_SLOTS),
     codes: new Uint16Array(0),
     entries: new Int32Array(2 * MAX_ENTRIES),
   };
@@ -57,6 +63,8 @@ export function buildDictionary(
 interface Filling {
   readonly cells: Int32Array;
   readonly scratch: DictionaryScratch;
+  /** As many of the scratch's as the values may need. */
+  readonly slots: Int32Array;
   entries: number;
   /** Codes so far. */
   at: number;
@@ -68,37 +76,78 @@ function ofCells(
   count: number,
   scratch: DictionaryScratch,
 ): ValueDictionary | undefined {
-  scratch.slots.fill(0);
-  const filling: Filling = { cells, scratch, entries: 0, at: 0 };
+  const slots = scratch.slots.subarray(0, Math.min(MOST_SLOTS, 2 ** Math.ceil(Math.log2(4 * count))));
+  const empty: Filling = { cells, scratch, slots, entries: 0, at: 0 };
+  if (count > 2 * SAMPLE_ROWS && newShareOf(pages, { ...empty }) > MAX_NEW_SAMPLE_SHARE) return undefined;
+  const filling = { ...empty };
+  slots.fill(0);
   for (const { set } of pages)
     for (let i = 0; i < set.length; i += 2)
-      for (let from = set[i]!; from < set[i + 1]!; from += SLICE_ROWS) {
+      for (let from = set[i]!; from < set[i + 1]!; from += SLICE_ROWS)
         if (!addCells(filling, from, Math.min(set[i + 1]!, from + SLICE_ROWS))) return undefined;
-        if (filling.at >= SLICE_ROWS && filling.entries > MAX_NEW_SHARE * filling.at) return undefined;
-      }
   if (filling.entries > MAX_NEW_SHARE * count) return undefined;
+  if (isWide(filling.entries)) sortEntries(filling);
   const { buffer } = scratch.entries;
   return {
-    plain: new Uint8Array(buffer as ArrayBuffer, 0, 8 * filling.entries),
+    plain: new Uint8Array(buffer, 0, 8 * filling.entries),
     entries: filling.entries,
     codes: scratch.codes.subarray(0, count),
   };
 }
 
+/** The share of new values among the first ones of each page. */
+function newShareOf(pages: readonly PageRows[], filling: Filling): number {
+  filling.slots.fill(0);
+  const full = pages.filter(({ rows, nulls }) => nulls < rows);
+  const ofPage = Math.ceil(SAMPLE_ROWS / full.length);
+  for (const { set } of full) {
+    const end = filling.at + ofPage;
+    for (let i = 0; i < set.length && filling.at < end; i += 2)
+      addCells(filling, set[i]!, Math.min(set[i + 1]!, set[i]! + end - filling.at));
+  }
+  return filling.entries / filling.at;
+}
+
+/** Entries in the order of their bits, as signed integers, and the codes with them. */
+function sortEntries(filling: Filling): void {
+  const { entries, at, scratch } = filling;
+  const inOrder = new BigInt64Array(scratch.entries.buffer, 0, entries).slice().sort();
+  const cells = new Int32Array(inOrder.buffer);
+  const codeOf = new Uint16Array(entries);
+  for (let code = 0; code < entries; code++)
+    codeOf[filling.slots[slotOf(filling, cells[2 * code]!, cells[2 * code + 1]!)]! - 1] = code;
+  scratch.entries.set(cells);
+  for (let from = 0; from < at; from += SLICE_ROWS)
+    replaceCodes(scratch.codes, codeOf, from, Math.min(at, from + SLICE_ROWS));
+}
+
+function replaceCodes(codes: Uint16Array, codeOf: Uint16Array, from: number, to: number): void {
+  for (let i = from; i < to; i++) codes[i] = codeOf[codes[i]!]!;
+}
+
+/** Where a value's entry is, or may be put. */
+function slotOf({ slots, scratch: { entries } }: Filling, low: number, high: number): number {
+  const mask = slots.length - 1;
+  // The upper bits of a product, into which all bits of both words go.
+  const mixed = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);
+  let slot = (mixed ^ (mixed >>> 15)) & mask;
+  for (let entry = slots[slot]! - 1; entry >= 0; entry = slots[slot]! - 1) {
+    if (entries[2 * entry] === low && entries[2 * entry + 1] === high) break;
+    slot = (slot + 1) & mask;
+  }
+  return slot;
+}
+
 /** Put the codes of some rows behind those that are there; false where there are more entries than codes. */
 function addCells(filling: Filling, from: number, to: number): boolean {
-  const { cells, scratch } = filling;
-  const { slots, codes, entries } = scratch;
+  const { cells, slots, scratch } = filling;
+  const { codes, entries } = scratch;
   let { at, entries: known } = filling;
   for (let row = from; row < to; row++) {
     const low = cells[2 * row]!;
     const high = cells[2 * row + 1]!;
-    let slot = hash(low, high);
+    const slot = slotOf(filling, low, high);
     let entry = slots[slot]! - 1;
-    while (entry >= 0 && (entries[2 * entry] !== low || entries[2 * entry + 1] !== high)) {
-      slot = (slot + 1) & (SLOTS - 1);
-      entry = slots[slot]! - 1;
-    }
     if (entry < 0) {
       if (known === MAX_ENTRIES) return false;
       entry = known++;
@@ -111,12 +160,6 @@ function addCells(filling: Filling, from: number, to: number): boolean {
   filling.at = at;
   filling.entries = known;
   return true;
-}
-
-/** A slot: the upper bits of a product, into which all bits of both words go. */
-function hash(low: number, high: number): number {
-  const mixed = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);
-  return (mixed ^ (mixed >>> 15)) & (SLOTS - 1);
 }
 
 function ofTexts(
@@ -142,7 +185,7 @@ function ofTexts(
           putText(plain, bytes, from, to);
         }
         scratch.codes[at++] = code;
-        if (at === SLICE_ROWS && known.size > MAX_NEW_SHARE * at) return undefined;
+        if (at === FIRST_TEXTS && known.size > MAX_NEW_SHARE * at) return undefined;
       }
   if (known.size > MAX_NEW_SHARE * count) return undefined;
   return {
@@ -152,9 +195,14 @@ function ofTexts(
   };
 }
 
+/** Do codes of so many entries take two bytes each? */
+export function isWide(entries: number): boolean {
+  return entries > 256;
+}
+
 /** Indices of the dictionary: their width in bits, and one run that is packed to whole bytes. */
 export function putCodes(sink: ByteSink, codes: Uint16Array, entries: number): void {
-  const isNarrow = entries <= 256;
+  const isNarrow = !isWide(entries);
   const groups = (codes.length + 7) >> 3;
   reserve(sink, 16 + 16 * groups);
   sink.bytes[sink.at++] = isNarrow ? 8 : 16;

@@ -1,15 +1,19 @@
 /** What our own encoder writes is the same in three readers, and is what was put in, whichever encodings it chose. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
 import fc from 'fast-check';
 import { decompress } from 'fzstd';
 import { parquetReadObjects } from 'hyparquet';
 import { readParquet } from 'parquet-wasm';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Encoder } from '../../src/encode/index.ts';
 import { createEncoder, createMeasurementRowGroups } from '../../src/encode/index.ts';
 import { readMetadata } from '../../src/encode/parquet-tail.ts';
 import { createSeriesDictionary } from '../../src/model/index.ts';
+import { clickHouseForTests } from '../helpers/clickhouse.ts';
+import { newTempFolder } from '../helpers/temp.ts';
 import type { Reader, Reading, Value } from './lake-file.ts';
 import { batchOf, DAY_MICROS, fileOf, openReader, READINGS_SQL, rowOf, sealAll } from './lake-file.ts';
 
@@ -138,6 +142,90 @@ it('reads the same in DuckDB, hyparquet and arrow-rs, whatever the values', asyn
     expect(encodings).toContain(`double_value ${way}`);
   for (const way of ['RLE_DICTIONARY', 'DELTA_BINARY_PACKED'])
     expect([...encodings].join()).toContain(`long_value ${way}`);
+});
+
+/**
+ * Some series at fixed steps and some at random times, of doubles that repeat and are more than a byte tells apart, in so
+ * many rows that pages end with series: pages of timestamps are compressed or not side by side, codes take two bytes.
+ */
+function manyReadings(seed: number): Reading[] {
+  let state = seed;
+  const next = (below: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  const special = [0, -0, Number.NaN, Number.POSITIVE_INFINITY, 5e-324, -273.15];
+  const all: Reading[] = [];
+  for (let series = 0; series < 24; series++) {
+    const stepMicros = 10_000_000 + series;
+    const rows = [200, 1_300, 2_900][series % 3]!;
+    for (let row = 0; row < rows; row++) {
+      const micros = DAY_MICROS + row * stepMicros + (series < 8 ? next(stepMicros) : 0);
+      const double = next(50) === 0 ? special[next(special.length)]! : (next(2_000) - 300) / 100;
+      const value = series === 10 ? BigInt(row) : series === 20 ? `"${next(9)}"` : double;
+      all.push({ micros, series: `s${String(series).padStart(2, '0')}`, value });
+    }
+  }
+  return all.sort((a, b) => a.micros - b.micros);
+}
+
+/** Columns of a file with one row group, by name. */
+const chunksOf = (file: Buffer) =>
+  new Map(
+    readMetadata(file).row_groups[0]!.columns.map(({ meta_data: meta }) => [meta!.path_in_schema[0], meta!]),
+  );
+
+it('reads the same of many rows, in pages that end with a series', async () => {
+  for (const seed of [1, 2]) {
+    const all = manyReadings(seed);
+    const file = await encode(all, all.length);
+    const expected = inOrder(all).map((reading) => rowOf(reading, nameOf(reading.series)));
+    expect(await reader.query(file, READINGS_SQL)).toEqual(expected);
+    expect(await byHyparquet(file, (bytes, length) => decompress(bytes, new Uint8Array(length)))).toEqual(
+      expected,
+    );
+    expect(byArrow(file)).toEqual(expected);
+    const doubles = chunksOf(file).get('double_value')!;
+    expect([doubles.encodings.at(-1), doubles.codec]).toEqual(['RLE_DICTIONARY', 'ZSTD']);
+    const times = chunksOf(file).get('timestamp')!;
+    expect([times.encodings.at(-1), times.codec]).toEqual(['DELTA_BINARY_PACKED', 'ZSTD']);
+    // Random times alone are not put into zstd: nothing is gained, and a reader would have to take them out again.
+    const random = await encode(
+      all.filter(({ series }) => series < 's08'),
+      all.length,
+    );
+    expect(chunksOf(random).get('timestamp')!.codec).toBe('UNCOMPRESSED');
+  }
+});
+
+const openClickHouse = clickHouseForTests();
+
+describe.skipIf(openClickHouse === undefined)('ClickHouse', () => {
+  it('reads the same by both of its readers, whatever the values', async () => {
+    await using clickHouse = openClickHouse!();
+    await using folder = await newTempFolder();
+    const path = join(folder.path, 'data.parquet');
+    const rowsOf = (all: readonly Reading[]) =>
+      inOrder(all).map((reading) =>
+        rowOf(reading, nameOf(reading.series)).map((cell, column) =>
+          cell === null ? null : column === 4 ? String(orderOf(cell as number)) : String(cell),
+        ),
+      );
+    const check = async (all: readonly Reading[]) => {
+      await writeFile(path, await encode(all, all.length));
+      for (const isNative of [0, 1])
+        expect(
+          await clickHouse.rows(
+            `SELECT toString(toUnixTimestamp64Micro(timestamp)), time_series_id, id, toString(long_value),
+               toString(reinterpretAsInt64(double_value)), json_value FROM file('${path}', Parquet)
+             SETTINGS input_format_parquet_use_native_reader_v3 = ${isNative}, max_threads = 1,
+               input_format_parquet_preserve_order = 1`,
+          ),
+        ).toEqual(rowsOf(all));
+    };
+    await check(manyReadings(3));
+    await fc.assert(fc.asyncProperty(readings, check), { numRuns: 15, seed: 2 });
+  });
 });
 
 it('answers filters on doubles as without statistics, NaN and zeros of either sign among them', async () => {
