@@ -283,7 +283,7 @@ const GUARDED_WAYS: Readonly<Record<string, { readonly way: RegExp; readonly own
       ],
       'sql/read-only.ts',
       ...['queue/queued-day.ts', 'queue/hold.ts', 'tracing/queue-telemetry.ts'],
-      ...['table/actions.ts', 'table/schema.ts', 'table/table-log.ts'],
+      ...['table/parse-actions.ts', 'table/schema.ts', 'table/table-log.ts'],
       ...['redis/shared-limit.ts', 'redis/shared-concurrency-limit.ts', 'redis/fleet-shapes.ts'],
     ],
   },

@@ -3,12 +3,11 @@
  * them (values that are set one after the other, which rows have one as bits), so that sealing a row group only packs
  * and compresses. Pages are of version 1 and every column is optional, as most writers make them.
  */
-import { promisify } from 'node:util';
-import { constants, zstdCompress } from 'node:zlib';
 import { ByteWriter } from 'hyparquet-writer';
-import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import type { ColumnBatch } from '../model/index.ts';
 import { JSON_TEXT, jsonTextAt, LONG, MICROS_PER_MILLI } from '../model/index.ts';
+import type { EncodedColumn } from './parquet-pages.ts';
+import { dataPage, Levels, packBits, pageOf } from './parquet-pages.ts';
 import type { Work } from './turns.ts';
 
 /** Rows of a row group: a client has its first bytes after so many readings, and memory is bounded by them. */
@@ -16,52 +15,6 @@ export const ROW_GROUP_ROWS = 65_536;
 /** A row group ends early when its JSON texts have so many bytes. */
 const MAX_JSON_BYTES = 8 * 1024 * 1024;
 const LOW_WORDS = 2 ** 32;
-const compress = promisify(zstdCompress);
-const FASTEST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-
-/** One column chunk, encoded: its pages' bytes and what the footer says of it. Offsets count from its first byte. */
-export interface EncodedColumn {
-  readonly pages: readonly Uint8Array[];
-  readonly bytes: number;
-  readonly uncompressedBytes: number;
-  /** Of the data page, where a dictionary goes before it. */
-  readonly dataPageAt: number;
-  readonly rows: number;
-  readonly nulls: number;
-  /** Plain encoded, of a column whose rows ascend. */
-  readonly range?: readonly [min: Uint8Array, max: Uint8Array];
-}
-
-/** Which rows of a column are set: bits, lowest first. */
-class Levels {
-  readonly #bits = new Uint8Array(ROW_GROUP_ROWS / 8);
-  set = 0;
-
-  add(row: number): void {
-    this.#bits[row >> 3]! |= 1 << (row & 7);
-    this.set++;
-  }
-
-  clear(): void {
-    this.#bits.fill(0);
-    this.set = 0;
-  }
-
-  /** The beginning of a data page of `rows` rows: one run, all alike or bit-packed. */
-  append(page: ByteWriter, rows: number): void {
-    const levels = new ByteWriter(rows / 8 + 16);
-    if (this.set === 0 || this.set === rows) {
-      levels.appendVarInt(rows << 1);
-      levels.appendUint8(this.set === 0 ? 0 : 1);
-    } else {
-      const groups = (rows + 7) >> 3;
-      levels.appendVarInt((groups << 1) | 1);
-      levels.appendBytes(this.#bits.subarray(0, groups));
-    }
-    page.appendUint32(levels.offset);
-    page.appendBytes(levels.getBytes());
-  }
-}
 
 /** Fills one row group after the other, always in the same memory. */
 export class RowGroupColumns {
@@ -79,10 +32,10 @@ export class RowGroupColumns {
   readonly #longs = new Int32Array(2 * ROW_GROUP_ROWS);
   readonly #doubles = new Int32Array(2 * ROW_GROUP_ROWS);
   #json = new ByteWriter(64 * 1024);
-  readonly #all = new Levels();
-  readonly #longLevels = new Levels();
-  readonly #doubleLevels = new Levels();
-  readonly #jsonLevels = new Levels();
+  readonly #all = new Levels(ROW_GROUP_ROWS);
+  readonly #longLevels = new Levels(ROW_GROUP_ROWS);
+  readonly #doubleLevels = new Levels(ROW_GROUP_ROWS);
+  readonly #jsonLevels = new Levels(ROW_GROUP_ROWS);
   #rows = 0;
 
   /** `ids[code]` is how the series of that code is answered. */
@@ -201,74 +154,6 @@ export class RowGroupColumns {
     for (const levels of [this.#all, this.#longLevels, this.#doubleLevels, this.#jsonLevels]) levels.clear();
     this.#rows = 0;
   }
-}
-
-type PageHeader = Parameters<typeof writePageHeader>[1];
-
-async function dataPage(
-  values: Uint8Array,
-  encoding: 'PLAIN' | 'RLE_DICTIONARY',
-  levels: Levels,
-  rows: number,
-  work: Work,
-): Promise<EncodedColumn> {
-  if (work.isDue()) await work.pause();
-  const body = new ByteWriter(values.length + rows / 8 + 64);
-  levels.append(body, rows);
-  body.appendBytes(values);
-  const page = await pageOf(body.getBytes(), (sizes) => ({
-    type: 'DATA_PAGE',
-    ...sizes,
-    data_page_header: {
-      num_values: rows,
-      encoding,
-      definition_level_encoding: 'RLE',
-      repetition_level_encoding: 'RLE',
-    },
-  }));
-  return { ...page, dataPageAt: 0, rows, nulls: rows - levels.set };
-}
-
-/** A page, compressed in another thread, behind its header. */
-async function pageOf(
-  body: Uint8Array,
-  header: (sizes: { uncompressed_page_size: number; compressed_page_size: number }) => PageHeader,
-): Promise<{ pages: Uint8Array[]; bytes: number; uncompressedBytes: number }> {
-  const compressed = await compress(body, FASTEST);
-  const writer = new ByteWriter();
-  writePageHeader(
-    writer,
-    header({ uncompressed_page_size: body.length, compressed_page_size: compressed.length }),
-  );
-  return {
-    pages: [writer.getBytes(), compressed],
-    bytes: writer.offset + compressed.length,
-    uncompressedBytes: writer.offset + body.length,
-  };
-}
-
-/** Dictionary indices as one bit-packed run, behind the byte that says how many bits each has. */
-function packBits(entries: Int32Array, rows: number, distinct: number): Uint8Array {
-  const width = distinct < 2 ? 1 : 32 - Math.clz32(distinct - 1);
-  const groups = (rows + 7) >> 3;
-  const head = new ByteWriter(16);
-  head.appendUint8(width);
-  head.appendVarInt((groups << 1) | 1);
-  const out = new Uint8Array(head.offset + groups * width);
-  out.set(head.getBytes());
-  let at = head.offset;
-  let held = 0;
-  let bits = 0;
-  for (let row = 0; row < rows; row++) {
-    // At most 7 bits are held and an index has at most 17: 32 bits are enough.
-    held |= entries[row]! << bits;
-    for (bits += width; bits >= 8; bits -= 8) {
-      out[at++] = held & 255;
-      held >>>= 8;
-    }
-  }
-  if (bits > 0) out[at] = held & 255;
-  return out;
 }
 
 function bytesOf(words: Int32Array, count: number): Uint8Array {

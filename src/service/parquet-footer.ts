@@ -5,7 +5,7 @@
 import type { SchemaElement } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
-import type { EncodedColumn } from './parquet-columns.ts';
+import type { EncodedColumn } from './parquet-pages.ts';
 
 /** Numbers of parquet.thrift. */
 const TYPES = { INT64: 2, DOUBLE: 5, BYTE_ARRAY: 6 } as const;

@@ -7,8 +7,8 @@ import type { AsyncBuffer, FileMetaData, RowGroup, SchemaElement } from 'hyparqu
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { messageOf, VesselExportError } from '../errors.ts';
 import type { Action } from './actions.ts';
-import { damagedLog, parseAction } from './actions.ts';
 import { checkpointKey, checkpointPartKey } from './log-keys.ts';
+import { damagedLog, parseAction } from './parse-actions.ts';
 import type { FoundCheckpoint, TableReadPorts } from './table-log.ts';
 import { partitionOfPath } from './table-state.ts';
 

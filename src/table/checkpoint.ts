@@ -4,11 +4,11 @@
  */
 import { CommitFailedError } from '../errors.ts';
 import type { Action, AddFile } from './actions.ts';
-import { damagedLog } from './actions.ts';
 import type { GroupWriter } from './checkpoint-groups.ts';
 import { createGroupWriter, ROW_GROUP_FILES } from './checkpoint-groups.ts';
 import { createUploadWriter } from './checkpoint-upload.ts';
 import { checkpointKey, lastCheckpointKey } from './log-keys.ts';
+import { damagedLog } from './parse-actions.ts';
 import type { TableLogPorts } from './table-log.ts';
 import { readLastCheckpoint } from './table-log.ts';
 import type { TableState } from './table-state.ts';

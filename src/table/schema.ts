@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { FatalError, RefusedError, shortName } from '../errors.ts';
 import type { Dataset } from '../model/index.ts';
 import type { Protocol, TableMetadata } from './actions.ts';
-import { damagedLog } from './actions.ts';
+import { damagedLog } from './parse-actions.ts';
 
 /** Every reader can read it; a writer has to know no more than we do. */
 export const PROTOCOL: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };

@@ -7,8 +7,9 @@ import { CommitUnknownError, RetriableError } from '../errors.ts';
 import type { Clock } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { Action } from './actions.ts';
-import { damagedLog, formatActions, parseActions } from './actions.ts';
+import { formatActions } from './actions.ts';
 import { entryKey, lastCheckpointKey, logPrefix, parseLogKey, versionsPrefix } from './log-keys.ts';
+import { damagedLog, parseActions } from './parse-actions.ts';
 
 /** The version of a table that is not there. */
 export const NO_VERSION = -1;

@@ -2,8 +2,8 @@
 import { DataError, messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/index.ts';
 import type { Action, AddFile, TableMetadata } from './actions.ts';
-import { damagedLog } from './actions.ts';
 import { logPrefix } from './log-keys.ts';
+import { damagedLog } from './parse-actions.ts';
 import { checkTable } from './schema.ts';
 import type { FoundCheckpoint, LogEntry, TableReadPorts } from './table-log.ts';
 import { entriesAfter, listLog, missingEntry, NO_VERSION, readLastCheckpoint } from './table-log.ts';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { missingRadosgwPrograms, startRadosgw } from '../helpers/radosgw.ts';
+import { awsEnv } from '../helpers/s3-client.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 
 export interface BenchLake extends AsyncDisposable {
@@ -49,12 +50,7 @@ export async function openS3Lake(progress: (text: string) => void): Promise<Benc
   return {
     name: 'S3',
     url: `s3://${BUCKET}/${PREFIX}`,
-    env: {
-      AWS_ENDPOINT_URL_S3: endpoint,
-      AWS_REGION: region,
-      AWS_ACCESS_KEY_ID: accessKeyId,
-      AWS_SECRET_ACCESS_KEY: secretAccessKey,
-    },
+    env: awsEnv(server.address),
     client,
     bucket: BUCKET,
     keyPrefix: `${PREFIX}/`,

@@ -23,7 +23,7 @@ import type { JobFile, TestService } from '../helpers/run.ts';
 import { exportEnv, runCli, startTestService, VESSEL, writeJobs } from '../helpers/run.ts';
 import type { TestBucket } from '../helpers/s3.ts';
 import { s3ForTests } from '../helpers/s3.ts';
-import { plainClient } from '../helpers/s3-client.ts';
+import { awsEnv, plainClient } from '../helpers/s3-client.ts';
 import { mountSmallDisk } from '../helpers/small-disk.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
@@ -380,10 +380,9 @@ test.skipIf(!hasRedis)('a Redis whose port is closed', async () => {
 });
 
 test.skipIf(s3 === undefined)('an S3 store that refuses, forgets, or hangs', async () => {
-  const { endpoint, region, accessKeyId, secretAccessKey } = s3!;
+  const { endpoint } = s3!;
   const lake = (name: string, more: Env = {}): Env => ({
-    ...{ LAKE_URL: `s3://${name}/lake`, AWS_ENDPOINT_URL_S3: endpoint, AWS_REGION: region },
-    ...{ AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, ...more },
+    ...{ LAKE_URL: `s3://${name}/lake`, ...awsEnv(s3!), ...more },
   });
   const good = lake(bucket!.bucket);
   const { failed } = await check({ env: good });
@@ -429,7 +428,7 @@ test.skipIf(s3 === undefined)('an S3 store that refuses, forgets, or hangs', asy
 
 test.skipIf(s3 === undefined)('a store that lacks conditions on completing uploads', async () => {
   const own = await s3!.newBucket();
-  const { endpoint, region, accessKeyId, secretAccessKey } = s3!;
+  const { endpoint } = s3!;
   // Those that the server refuses with 501 are lacking in another way, with the same consequence.
   await using proxy = await startFaultProxy(endpoint, async ({ method, url, headers }) => {
     const hasCondition = headers['if-match'] !== undefined;
@@ -440,8 +439,7 @@ test.skipIf(s3 === undefined)('a store that lacks conditions on completing uploa
   });
   const { failed, warnings } = await check({
     env: {
-      ...{ LAKE_URL: `s3://${own.bucket}`, AWS_ENDPOINT_URL_S3: proxy.endpoint, AWS_REGION: region },
-      ...{ AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
+      ...{ LAKE_URL: `s3://${own.bucket}`, ...awsEnv({ ...s3!, endpoint: proxy.endpoint }) },
     },
   });
   expect(failed).toEqual([]);
@@ -449,10 +447,7 @@ test.skipIf(s3 === undefined)('a store that lacks conditions on completing uploa
   const left = await check({
     env: {
       LAKE_URL: `s3://${own.bucket}`,
-      AWS_ENDPOINT_URL_S3: endpoint,
-      AWS_REGION: region,
-      AWS_ACCESS_KEY_ID: accessKeyId,
-      AWS_SECRET_ACCESS_KEY: secretAccessKey,
+      ...awsEnv(s3!),
     },
   });
   expect(left.failed).toEqual([]);

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Layout } from '../../src/model/index.ts';
 import { s3ForTests } from '../helpers/s3.ts';
+import { awsEnv } from '../helpers/s3-client.ts';
 import type { CrashBench, CrashLake } from './crash-lake.ts';
 import { leftovers, openCrashBench, publishedBytes, receiptOf, stateOf } from './crash-lake.ts';
 
@@ -16,11 +17,8 @@ describe.skipIf(s3 === undefined)('on S3, a day of more than 10 MiB', () => {
     const { bucket, drop } = await s3!.newBucket();
     drops.push(drop);
     return bench.lakeAt(`s3://${bucket}/lake`, {
-      AWS_ENDPOINT_URL_S3: s3!.endpoint,
+      ...awsEnv(s3!),
       LAKE_LAYOUT: layout,
-      AWS_REGION: s3!.region,
-      AWS_ACCESS_KEY_ID: s3!.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: s3!.secretAccessKey,
     });
   }
 

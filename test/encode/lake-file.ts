@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { RowGroupBuilder } from '../../src/encode/index.ts';
 import { PARQUET_MAGIC, parquetFooter } from '../../src/encode/index.ts';
-import type { ColumnBatch, Dataset, EncodedRowGroup, SeriesDictionary } from '../../src/model/index.ts';
+import type {
+  ColumnBatch,
+  Dataset,
+  EncodedRowGroup,
+  SeriesDictionary,
+  SeriesMetadata,
+} from '../../src/model/index.ts';
 import { createColumnBatch, DOUBLE, JSON_TEXT, LONG } from '../../src/model/index.ts';
 
 /** A value: bigint is a long, number a double, string a JSON text. */
@@ -100,4 +106,16 @@ export function rowOf({ micros, series, value }: Reading, name: string | null): 
     typeof value === 'number' ? value : null,
     typeof value === 'string' ? value : null,
   ];
+}
+
+/** A series of which nothing is known but what it is called. */
+export function bareSeries(id: string, timeSeriesId: string): SeriesMetadata {
+  return {
+    ...{ id, timeSeriesId, source: null, dataProvider: null, unitOfMeasure: null, scale: null },
+    ...{ vesselName: null, vesselImo: null },
+    jsmea: { id: null, namingRule: null, category: null, subcategory: null, content: null, item: null },
+    flat: { id: null, shortName: null },
+    maker: { id: null, name: null, description: null, rangeHigh: null, rangeLow: null },
+    domainsJson: '{}',
+  };
 }

@@ -3,7 +3,7 @@ import type { Encoder } from '../../src/encode/index.ts';
 import { createEncoder, encodeMetadata } from '../../src/encode/index.ts';
 import type { SeriesMetadata } from '../../src/model/index.ts';
 import type { Reader } from './lake-file.ts';
-import { fileOf, openReader } from './lake-file.ts';
+import { bareSeries, fileOf, openReader } from './lake-file.ts';
 
 let reader: Reader;
 let encoder: Encoder;
@@ -16,20 +16,7 @@ afterAll(async () => {
   await reader.close();
 });
 
-const bare: SeriesMetadata = {
-  id: 'IMO9321483/bare',
-  timeSeriesId: 'b',
-  source: null,
-  dataProvider: null,
-  unitOfMeasure: null,
-  scale: null,
-  vesselName: null,
-  vesselImo: null,
-  jsmea: { id: null, namingRule: null, category: null, subcategory: null, content: null, item: null },
-  flat: { id: null, shortName: null },
-  maker: { id: null, name: null, description: null, rangeHigh: null, rangeLow: null },
-  domainsJson: '{}',
-};
+const bare = bareSeries('IMO9321483/bare', 'b');
 const full: SeriesMetadata = {
   id: 'IMO9321483/ME RPM',
   timeSeriesId: 'a',

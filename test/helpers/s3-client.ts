@@ -12,3 +12,13 @@ export function plainClient({ endpoint, region, accessKeyId, secretAccessKey }: 
     requestChecksumCalculation: 'WHEN_REQUIRED',
   });
 }
+
+/** Settings of a program that is to use this server, as AWS names them. */
+export function awsEnv({ endpoint, region, accessKeyId, secretAccessKey }: S3Address) {
+  return {
+    AWS_ENDPOINT_URL_S3: endpoint,
+    AWS_REGION: region,
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+  };
+}

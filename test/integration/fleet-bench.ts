@@ -26,6 +26,7 @@ import type { JobFile, TestService, TestServiceOptions } from '../helpers/run.ts
 import { exportEnv, newLake, startTestService, writeJobs } from '../helpers/run.ts';
 import type { TestS3 } from '../helpers/s3.ts';
 import { copyLake } from '../helpers/s3.ts';
+import { awsEnv } from '../helpers/s3-client.ts';
 import { expectTableAgrees } from '../helpers/table.ts';
 import type { FaultProxy } from '../store/fault-proxy.ts';
 import { startFaultProxy } from '../store/fault-proxy.ts';
@@ -208,10 +209,8 @@ async function openBucket(s3: TestS3) {
   const line = await startFaultProxy(s3.endpoint);
   const url = `s3://${bucket}/lake`;
   const env = {
+    ...awsEnv(s3),
     AWS_ENDPOINT_URL_S3: line.endpoint,
-    AWS_REGION: s3.region,
-    AWS_ACCESS_KEY_ID: s3.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
   };
   return {
     url,

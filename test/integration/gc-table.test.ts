@@ -5,13 +5,12 @@ import { claimKey, LAKE_KEY, objectKey, receiptKey, tableFileKey } from '../../s
 import type { VesselDay } from '../../src/model/index.ts';
 import { silentLog, systemClock } from '../../src/model/index.ts';
 import { thisProcess } from '../../src/process/process-id.ts';
-import { createLocalStore } from '../../src/store/local.ts';
-import { createS3Store } from '../../src/store/s3.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { Action } from '../../src/table/actions.ts';
 import { openTable } from '../../src/table/table.ts';
 import { s3ForTests } from '../helpers/s3.ts';
-import { newTempFolder } from '../helpers/temp.ts';
+import type { StorePlace } from '../helpers/store-places.ts';
+import { storePlaces } from '../helpers/store-places.ts';
 import { collect, keysOf } from '../store/store-suite.ts';
 import { append, MEASUREMENTS, newTable, placeOf } from '../table/fixtures.ts';
 
@@ -22,24 +21,8 @@ const NOW_MS = Date.now() + 2 * DAY_MS;
 const clock = { ...systemClock, nowMs: () => NOW_MS };
 const dayOf = (date: string): VesselDay => ({ job: 'measurements', vessel: 'IMO9321483', date });
 
-interface Place {
-  readonly store: ObjectStore;
-  drop(): Promise<void>;
-}
-async function localPlace(): Promise<Place> {
-  const folder = await newTempFolder();
-  return { store: createLocalStore(folder.path), drop: folder.remove };
-}
-async function s3Place(): Promise<Place> {
-  const { endpoint, region, accessKeyId, secretAccessKey } = s3!;
-  const { bucket, drop } = await s3!.newBucket();
-  const credentials = { accessKeyId, secretAccessKey };
-  return { store: createS3Store({ bucket, endpoint, region, credentials, prefix: 'lake' }), drop };
-}
-const PLACES = [['on a local disk', localPlace] as const, ['on S3', s3Place] as const];
-
-describe.each(s3 === undefined ? PLACES.slice(0, 1) : PLACES)('%s', (_, open) => {
-  let place: Place;
+describe.each(storePlaces(s3))('%s', (_, open) => {
+  let place: StorePlace;
   let store: ObjectStore;
   beforeEach(async () => {
     place = await open();

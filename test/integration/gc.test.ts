@@ -20,6 +20,7 @@ import { lakeFiles } from '../helpers/lake.ts';
 import type { TestLake } from '../helpers/run.ts';
 import { DATE, newLake, runCli, VESSEL, writeJobs } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
+import { awsEnv } from '../helpers/s3-client.ts';
 
 const s3 = await s3ForTests();
 const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: DATE };
@@ -95,12 +96,7 @@ async function localPlace(): Promise<{ place: Place; drop: () => Promise<void> }
 
 async function bucketPlace(): Promise<{ place: Place; drop: () => Promise<void> }> {
   const { bucket, drop } = await s3!.newBucket();
-  const env = {
-    AWS_ENDPOINT_URL_S3: s3!.endpoint,
-    AWS_REGION: s3!.region,
-    AWS_ACCESS_KEY_ID: s3!.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: s3!.secretAccessKey,
-  };
+  const env = awsEnv(s3!);
   const url = `s3://${bucket}/lake`;
   return { place: { url, env, store: await openStore(url, env) }, drop };
 }

@@ -11,6 +11,7 @@ import { serviceNames } from '../helpers/lake.ts';
 import type { RanExport, RunExportOptions, TestService } from '../helpers/run.ts';
 import { DATE, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
+import { awsEnv } from '../helpers/s3-client.ts';
 import { expectTableAgrees } from '../helpers/table.ts';
 import { startFaultProxy } from '../store/fault-proxy.ts';
 import { runVerify } from '../verify/audit-lake.ts';
@@ -186,10 +187,7 @@ describe.skipIf(s3 === undefined)('on S3, held in the network', () => {
     const { bucket, drop } = await s3!.newBucket();
     const proxy = await startFaultProxy(s3!.endpoint);
     const env = {
-      AWS_ENDPOINT_URL_S3: s3!.endpoint,
-      AWS_REGION: s3!.region,
-      AWS_ACCESS_KEY_ID: s3!.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: s3!.secretAccessKey,
+      ...awsEnv(s3!),
       LAKE_LAYOUT: layout,
     };
     return {

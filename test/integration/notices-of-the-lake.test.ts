@@ -12,8 +12,8 @@ import { openStore } from '../../src/store/open-store.ts';
 import { lakeFiles } from '../helpers/lake.ts';
 import { canStartOwnRedis, redisForTests, startOwnRedis } from '../helpers/redis.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
-import type { TestS3 } from '../helpers/s3.ts';
 import { s3ForTests } from '../helpers/s3.ts';
+import { awsEnv } from '../helpers/s3-client.ts';
 import { mountSmallDisk } from '../helpers/small-disk.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import type { Fault, FaultProxy } from '../store/fault-proxy.ts';
@@ -135,13 +135,11 @@ describe.skipIf(redis === undefined || s3 === undefined)(
     });
 
     async function openInBucket(more: Partial<NoticeBenchOptions> = {}): Promise<void> {
-      const { endpoint, region, accessKeyId, secretAccessKey } = s3 as TestS3;
       const made = await s3!.newBucket();
       drop = made.drop;
-      line = await startFaultProxy(endpoint);
+      line = await startFaultProxy(s3!.endpoint);
       const env = {
-        AWS_ENDPOINT_URL_S3: line.endpoint,
-        ...{ AWS_REGION: region, AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
+        ...awsEnv({ ...s3!, endpoint: line.endpoint }),
         AWS_MAX_ATTEMPTS: '2',
       };
       const url = `s3://${made.bucket}/lake`;

@@ -6,6 +6,7 @@ import { serviceNames } from '../helpers/lake.ts';
 import type { RunExportOptions, TestService } from '../helpers/run.ts';
 import { DATE, mustExport, startTestService, VESSEL } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
+import { awsEnv } from '../helpers/s3-client.ts';
 import type { FaultProxy, SeenRequest } from '../store/fault-proxy.ts';
 import { startFaultProxy } from '../store/fault-proxy.ts';
 
@@ -32,10 +33,8 @@ describe.skipIf(s3 === undefined)('requests to the store of a small vessel-day',
   ): Promise<{ first: string[]; again: string[] }> {
     const { bucket, drop } = await s3!.newBucket();
     const env = {
+      ...awsEnv(s3!),
       AWS_ENDPOINT_URL_S3: proxy.endpoint,
-      AWS_REGION: s3!.region,
-      AWS_ACCESS_KEY_ID: s3!.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: s3!.secretAccessKey,
       LAKE_LAYOUT: layout,
     };
     const perform = async (args: RunExportOptions['args'] = {}) => {

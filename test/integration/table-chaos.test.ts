@@ -10,6 +10,7 @@ import type { CrashBench, CrashLake, RunningExport } from '../crash/crash-lake.t
 import { DATE, DAY, leftovers, openCrashBench, VESSEL } from '../crash/crash-lake.ts';
 import { serviceNames } from '../helpers/lake.ts';
 import { s3ForTests } from '../helpers/s3.ts';
+import { awsEnv } from '../helpers/s3-client.ts';
 import { expectTableAgrees, replayTable } from '../helpers/table.ts';
 import { runVerify } from '../verify/audit-lake.ts';
 
@@ -68,10 +69,7 @@ describe('a table under many writers that are killed', { timeout: 60_000 + DAYS 
     drops.push(drop);
     return bench.lakeAt(`s3://${bucket}/lake`, {
       LAKE_LAYOUT: 'delta',
-      AWS_ENDPOINT_URL_S3: s3!.endpoint,
-      AWS_REGION: s3!.region,
-      AWS_ACCESS_KEY_ID: s3!.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: s3!.secretAccessKey,
+      ...awsEnv(s3!),
     });
   }
 

@@ -18,6 +18,7 @@ import type { RunExportOptions, TestService } from '../helpers/run.ts';
 import { DATE, mustExport, newLake, OTHER_VESSEL, startTestService, VESSEL } from '../helpers/run.ts';
 import type { TestBucket } from '../helpers/s3.ts';
 import { s3ForTests } from '../helpers/s3.ts';
+import { awsEnv } from '../helpers/s3-client.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 
@@ -91,10 +92,7 @@ describe.skipIf(clickHouse === undefined || s3 === undefined)('independent reade
   };
   const env = () => ({
     LAKE_LAYOUT: 'delta',
-    AWS_ENDPOINT_URL_S3: s3!.endpoint,
-    AWS_REGION: s3!.region,
-    AWS_ACCESS_KEY_ID: s3!.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: s3!.secretAccessKey,
+    ...awsEnv(s3!),
   });
   async function exportDays(
     args: NonNullable<RunExportOptions['args']>,

@@ -11,6 +11,7 @@ import { serviceNames } from '../helpers/lake.ts';
 import type { TestService } from '../helpers/run.ts';
 import { DATE, OTHER_VESSEL, VESSEL } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
+import { awsEnv } from '../helpers/s3-client.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import {
   addOddReadings,
@@ -40,12 +41,7 @@ describe.skipIf(s3 === undefined)('on S3', () => {
     const bucket = await s3!.newBucket();
     drop = bucket.drop;
     lakeUrl = `s3://${bucket.bucket}/lake`;
-    env = {
-      AWS_ENDPOINT_URL_S3: s3!.endpoint,
-      AWS_REGION: s3!.region,
-      AWS_ACCESS_KEY_ID: s3!.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: s3!.secretAccessKey,
-    };
+    env = awsEnv(s3!);
     store = await openStore(lakeUrl, env);
     // One part: S3 refuses small ones before the last.
     await exportAuditLake(service, { lakeUrl, env, sizes: { rowGroupRows: 400, partBytes: 5 << 20 } });

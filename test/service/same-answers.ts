@@ -1,4 +1,6 @@
 /** Questions of every kind, to be answered with the same bytes by whoever has the same readings of two days. */
+import { expect } from 'vitest';
+import type { TestService } from './running-service.ts';
 import { VESSEL } from './running-service.ts';
 
 export const DAYS = [
@@ -31,3 +33,17 @@ export const QUERIES: readonly (readonly [string, Record<string, string>])[] = [
   [`/statistics/id/ID?from=2026-01-05&to=2026-01-07&window=none&aggregations=mean,sum,kurtosis`, OLD],
   [`/statistics/flat/${VESSEL}/Shaft*?from=2026-01-05&to=2026-01-07&window=12h&format=csv`, NEW],
 ];
+
+/** `other` answers one of QUERIES as the made-up service does. */
+export async function expectSameBytes(
+  madeUp: TestService,
+  other: TestService,
+  [path, headers]: (typeof QUERIES)[number],
+): Promise<void> {
+  const counters = await madeUp.json(`/metadata/maker/${VESSEL}/mac/FQ-1701`, NEW);
+  const [counter] = counters as { timeSeriesId: string }[];
+  const query = path.replace('/ID?', `/${counter!.timeSeriesId}?`);
+  const expected = await madeUp.text(query, headers);
+  expect(expected.length).toBeGreaterThan(100);
+  expect(await other.text(query, headers)).toBe(expected);
+}

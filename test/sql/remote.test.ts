@@ -14,6 +14,7 @@ import { chooseColumns } from '../../src/views/wide-columns.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
 import { DATE, newLake, OTHER_VESSEL, VESSEL } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
+import { awsEnv } from '../helpers/s3-client.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import { exportViewLake, JOBS, NEXT_DATE, startViewService } from '../views/view-lake.ts';
@@ -60,12 +61,7 @@ describe.skipIf(s3 === undefined)('on S3', () => {
     const bucket = await s3!.newBucket();
     drop = bucket.drop;
     lakeUrl = `s3://${bucket.bucket}/lake`;
-    env = {
-      AWS_ENDPOINT_URL_S3: s3!.endpoint,
-      AWS_REGION: s3!.region,
-      AWS_ACCESS_KEY_ID: s3!.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: s3!.secretAccessKey,
-    };
+    env = awsEnv(s3!);
     await exportViewLake(service, lakeUrl, env);
     const open = await openStore(lakeUrl, env);
     const getRange: ObjectStore['getRange'] = (key, from, to) => {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { DataError } from '../../src/errors.ts';
 import type { Action } from '../../src/table/actions.ts';
-import { formatActions, parseActions } from '../../src/table/actions.ts';
+import { formatActions } from '../../src/table/actions.ts';
+import { parseActions } from '../../src/table/parse-actions.ts';
 import { addOf, removeOf } from './fixtures.ts';
 
 const KEY = 'measurements/_delta_log/00000000000000000007.json';

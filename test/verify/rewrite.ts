@@ -8,10 +8,10 @@ import {
   encodeMetadata,
 } from '../../src/encode/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import type { Aggregation, SeriesMetadata, StatisticsRow, VesselDay } from '../../src/model/index.ts';
+import type { Aggregation, StatisticsRow, VesselDay } from '../../src/model/index.ts';
 import { createSeriesDictionary, microsToIso } from '../../src/model/index.ts';
 import type { Reading } from '../encode/lake-file.ts';
-import { batchOf, fileOf, sealAll } from '../encode/lake-file.ts';
+import { bareSeries, batchOf, fileOf, sealAll } from '../encode/lake-file.ts';
 import { duckRows } from '../helpers/lake.ts';
 import { editReceipt, replaceObject } from './audit-lake.ts';
 
@@ -80,22 +80,7 @@ export async function forgeWindows(
 
 /** A snapshot in which the same series stands `rows` times. */
 export async function forgeSnapshot(dir: string, day: VesselDay, rows: number): Promise<void> {
-  const series: SeriesMetadata = {
-    id: 'IMO9321483/Speed',
-    timeSeriesId: '00000000-0000-4000-8000-000000000000',
-    ...{
-      source: null,
-      dataProvider: null,
-      unitOfMeasure: null,
-      scale: null,
-      vesselName: null,
-      vesselImo: null,
-    },
-    jsmea: { id: null, namingRule: null, category: null, subcategory: null, content: null, item: null },
-    flat: { id: null, shortName: null },
-    maker: { id: null, name: null, description: null, rangeHigh: null, rangeLow: null },
-    domainsJson: '{}',
-  };
+  const series = bareSeries('IMO9321483/Speed', '00000000-0000-4000-8000-000000000000');
   const group = await encodeMetadata(Array.from({ length: rows }, () => series));
   await replaceObject(dir, day, fileOf('metadata', [group]));
   await editReceipt(dir, day, ({ source }) => ({ rows, series: rows, source: { ...source, rows } }));

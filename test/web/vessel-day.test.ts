@@ -30,6 +30,7 @@ import {
   VESSEL,
 } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
+import { awsEnv } from '../helpers/s3-client.ts';
 
 const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: DATE };
 const PATH = `measurements/days/${VESSEL}/${DATE}`;
@@ -496,12 +497,7 @@ test('a lake that is away leaves the page what it said of itself', async () => {
 
 test.skipIf(s3 === undefined)('on S3: the answer, a range, and a replaced day', async () => {
   const { bucket, drop } = await s3!.newBucket();
-  const env = {
-    AWS_ENDPOINT_URL_S3: s3!.endpoint,
-    AWS_REGION: s3!.region,
-    AWS_ACCESS_KEY_ID: s3!.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: s3!.secretAccessKey,
-  };
+  const env = awsEnv(s3!);
   const lakeUrl = `s3://${bucket}/lake`;
   const store = await openStore(lakeUrl, env);
   onTestFinished(async () => {

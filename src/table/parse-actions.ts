@@ -1,0 +1,169 @@
+/**
+ * Entries of a Delta log, read like any foreign input: whoever can write to the lake writes them. Fields and actions that we
+ * do not know are passed over, as the protocol asks; what would change the meaning of a file is refused.
+ */
+import { DataError, messageOf, shortName } from '../errors.ts';
+import type {
+  Action,
+  AddFile,
+  CommitInfo,
+  PartitionValues,
+  Protocol,
+  RemoveFile,
+  TableMetadata,
+} from './actions.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A line is a file with its statistics, or the columns of a table. */
+const MAX_LINE_CHARS = 4 << 20;
+
+/**
+ * The actions of an entry that we know, in its order. Throws DataError `damaged-log` that names file and line, what was
+ * found and what was expected; FatalError never: that a table needs more than we know is the reader's to say.
+ */
+export function parseActions(bytes: Uint8Array, key: string): Action[] {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  const actions: Action[] = [];
+  let from = 0;
+  for (let line = 1; from < text.length; line++) {
+    const newline = text.indexOf('\n', from);
+    const end = newline < 0 ? text.length : newline;
+    const action = parseLine(text.slice(from, end), `${key}: line ${line}`);
+    if (action !== undefined) actions.push(action);
+    from = end + 1;
+  }
+  return actions;
+}
+
+function parseLine(text: string, where: string): Action | undefined {
+  if (text.trim() === '') return undefined;
+  if (text.length > MAX_LINE_CHARS)
+    throw damagedLog(where, `${text.length} characters`, `at most ${MAX_LINE_CHARS}`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw damagedLog(where, `no JSON (${messageOf(error)})`, 'an action as JSON');
+  }
+  return parseAction(value, where);
+}
+
+/** An action out of the protocol's own words; undefined for one that we do not know. Throws as `parseActions`. */
+export function parseAction(value: unknown, where: string): Action | undefined {
+  const fields = objectOf(value, 'an action', where);
+  const { add, remove, metaData, protocol, commitInfo } = fields;
+  if (isThere(add)) return { add: parseAdd(objectOf(add, 'add', where), where) };
+  if (isThere(remove)) return { remove: parseRemove(objectOf(remove, 'remove', where), where) };
+  if (isThere(metaData)) return { metaData: parseMetadata(objectOf(metaData, 'metaData', where), where) };
+  if (isThere(protocol)) return { protocol: parseProtocol(objectOf(protocol, 'protocol', where), where) };
+  if (isThere(commitInfo)) return { commitInfo: parseCommitInfo(objectOf(commitInfo, 'commitInfo', where)) };
+  return undefined;
+}
+
+function parseAdd(fields: Fields, where: string): AddFile {
+  if (isThere(fields.deletionVector))
+    throw damagedLog(where, 'add.deletionVector', 'no deletion vectors: protocol 1/2 has none');
+  return {
+    path: decodePath(textOf(fields.path, 'add.path', where), where),
+    partitionValues: textsOf(fields.partitionValues, 'add.partitionValues', where),
+    sizeBytes: countOf(fields.size, 'add.size', where),
+    modifiedMs: countOf(fields.modificationTime, 'add.modificationTime', where),
+    dataChange: fields.dataChange !== false,
+    ...(isThere(fields.stats) && { stats: textOf(fields.stats, 'add.stats', where) }),
+  };
+}
+
+function parseRemove(fields: Fields, where: string): RemoveFile {
+  return {
+    path: decodePath(textOf(fields.path, 'remove.path', where), where),
+    // It may be missing: the file may then go at once.
+    deletedMs: isThere(fields.deletionTimestamp)
+      ? countOf(fields.deletionTimestamp, 'remove.deletionTimestamp', where)
+      : 0,
+    dataChange: fields.dataChange !== false,
+    ...(isThere(fields.partitionValues) && {
+      partitionValues: textsOf(fields.partitionValues, 'remove.partitionValues', where),
+    }),
+    ...(isThere(fields.size) && { sizeBytes: countOf(fields.size, 'remove.size', where) }),
+  };
+}
+
+function parseMetadata(fields: Fields, where: string): TableMetadata {
+  const { partitionColumns } = fields;
+  if (!Array.isArray(partitionColumns) || partitionColumns.some((name) => typeof name !== 'string'))
+    throw damagedLog(where, `metaData.partitionColumns ${shown(partitionColumns)}`, 'a list of names');
+  const configuration = textsOf(fields.configuration ?? {}, 'metaData.configuration', where);
+  return {
+    id: textOf(fields.id, 'metaData.id', where),
+    ...(isThere(fields.name) && { name: textOf(fields.name, 'metaData.name', where) }),
+    schemaString: textOf(fields.schemaString, 'metaData.schemaString', where),
+    partitionColumns,
+    configuration: Object.fromEntries(Object.entries(configuration).map(([key, text]) => [key, text ?? ''])),
+    ...(isThere(fields.createdTime) && {
+      createdTimeMs: countOf(fields.createdTime, 'metaData.createdTime', where),
+    }),
+  };
+}
+
+function parseProtocol(fields: Fields, where: string): Protocol {
+  return {
+    minReaderVersion: countOf(fields.minReaderVersion, 'protocol.minReaderVersion', where),
+    minWriterVersion: countOf(fields.minWriterVersion, 'protocol.minWriterVersion', where),
+  };
+}
+
+/** Anything may stand in it: what is no use to us is left out. */
+function parseCommitInfo({ timestamp, operation, txnId }: Fields): CommitInfo {
+  return {
+    timestampMs: Number.isSafeInteger(timestamp) ? (timestamp as number) : 0,
+    operation: typeof operation === 'string' ? shortName(operation) : '',
+    ...(typeof txnId === 'string' && { txnId }),
+  };
+}
+
+function decodePath(path: string, where: string): string {
+  if (!path.includes('%')) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw damagedLog(where, `the path ${shown(path)}`, 'a path with whole percent-encodings');
+  }
+}
+
+const isThere = (value: unknown) => value !== undefined && value !== null;
+
+function objectOf(value: unknown, name: string, where: string): Fields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  throw damagedLog(where, `${name} ${shown(value)}`, 'an object');
+}
+
+function textOf(value: unknown, name: string, where: string): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw damagedLog(where, `${name} ${shown(value)}`, 'a text');
+}
+
+function countOf(value: unknown, name: string, where: string): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
+  throw damagedLog(where, `${name} ${shown(value)}`, 'a whole number');
+}
+
+function textsOf(value: unknown, name: string, where: string): PartitionValues {
+  const fields = objectOf(value, name, where);
+  for (const [key, text] of Object.entries(fields))
+    if (text !== null && typeof text !== 'string')
+      throw damagedLog(where, `${name}.${shortName(key)} ${shown(text)}`, 'a text or null');
+  return fields as PartitionValues;
+}
+
+function shown(value: unknown): string {
+  return value === undefined ? 'missing' : shortName(JSON.stringify(value));
+}
+
+/** A file of the log says what no writer of the protocol would write. */
+export function damagedLog(where: string, found: string, expected: string): DataError {
+  return new DataError(
+    'damaged-log',
+    `${where}: found ${found}, expected ${expected}; the table cannot be read beyond it: look at the file, and restore it from where it was right`,
+  );
+}
