@@ -6,6 +6,7 @@ import { putBytes } from './byte-sink.ts';
 import type { Column } from './columns.ts';
 import type { PackedPages } from './page-packing.ts';
 import { asItIs, discardPacked, packerOf } from './page-packing.ts';
+import { discard } from './zstd.ts';
 
 /** A column chunk in its place, as the footer describes it; offsets count from the first byte of the file. */
 export interface PlacedChunk {
