@@ -6,6 +6,8 @@ import { checkKey } from './key.ts';
 import { isDamagedOnItsWay, s3Error } from './s3-errors.ts';
 import type { S3Settings } from './s3-settings.ts';
 import { createShortWay } from './s3-short-way.ts';
+import type { SmallLists } from './s3-small-lists.ts';
+import { createSmallLists } from './s3-small-lists.ts';
 import type { SmallReads } from './s3-small-reads.ts';
 import { createSmallReads } from './s3-small-reads.ts';
 import type { SmallWrites } from './s3-small-writes.ts';
@@ -46,6 +48,8 @@ export interface S3Bucket {
   readonly onceClient: S3Client;
   /** Reads of whole objects that are small, in the short way. */
   readonly smallReads: SmallReads;
+  /** Lists in it. */
+  readonly smallLists: SmallLists;
   /** Writes of small objects and parts in it. */
   readonly smallWrites: SmallWrites;
   /** The bucket's name of a key. Throws FatalError (`bad-key`). */
@@ -117,6 +121,7 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
     client,
     onceClient,
     smallReads: createSmallReads(way),
+    smallLists: createSmallLists(way),
     smallWrites: createSmallWrites(way),
     nameOf(key) {
       checkKey(key);

@@ -17,6 +17,7 @@ import { probeAbilities } from './s3-abilities.ts';
 import type { S3Bucket, S3StoreOptions } from './s3-client.ts';
 import { openBucket, withBodyHash } from './s3-client.ts';
 import { faultOf, isConflict, isMissing } from './s3-errors.ts';
+import type { ListedName } from './s3-small-lists.ts';
 import type { PutCondition } from './s3-small-writes.ts';
 import {
   abortUpload,
@@ -261,24 +262,36 @@ async function removeIf(s3: S3Bucket, key: string, expected: Version): Promise<b
 
 async function* listPages(s3: S3Bucket, prefix: string): AsyncIterable<ListedObject[]> {
   checkPrefix(prefix);
-  const input = { Bucket: s3.bucket, Prefix: s3.folder + prefix, MaxKeys: s3.pageSize };
   let token: string | undefined;
-  for (;;) {
-    const command = new ListObjectsV2Command({ ...input, ContinuationToken: token });
-    const page = await s3.call('list', prefix, () => s3.client.send(command));
+  do {
+    const query = { prefix: s3.folder + prefix, maxKeys: s3.pageSize, token };
+    const page = (await s3.smallLists.list(query)) ?? (await listPage(s3, prefix, token));
     const objects: ListedObject[] = [];
-    for (const { Key, Size, LastModified, ETag } of page.Contents ?? []) {
-      const key = s3.keyOf(Key!);
+    for (const { name, ...listed } of page.objects) {
+      const key = s3.keyOf(name);
       // Others may keep things here that are not ours to see, such as the empty "folders" of web consoles.
-      if (faultOfKey(key) !== undefined) continue;
-      objects.push({
-        ...{ key, sizeBytes: Size ?? 0, modifiedMs: LastModified?.getTime() ?? 0, tag: ETag ?? '' },
-      });
+      if (faultOfKey(key) === undefined) objects.push({ key, ...listed });
     }
     yield objects;
-    if (!page.IsTruncated) return;
-    token = page.NextContinuationToken;
-  }
+    token = page.next;
+  } while (token !== undefined);
+}
+
+async function listPage(
+  s3: S3Bucket,
+  prefix: string,
+  ContinuationToken: string | undefined,
+): Promise<{ readonly objects: readonly ListedName[]; readonly next: string | undefined }> {
+  const input = { Bucket: s3.bucket, Prefix: s3.folder + prefix, MaxKeys: s3.pageSize };
+  const command = new ListObjectsV2Command({ ...input, ContinuationToken });
+  const page = await s3.call('list', prefix, () => s3.client.send(command));
+  const objects = (page.Contents ?? []).map(({ Key, Size, LastModified, ETag }) => ({
+    ...{ name: Key!, sizeBytes: Size ?? 0, modifiedMs: LastModified?.getTime() ?? 0, tag: ETag ?? '' },
+  }));
+  const next = page.IsTruncated ? page.NextContinuationToken : undefined;
+  if (page.IsTruncated && !next)
+    throw s3.error(new Error('the list goes on, and the store does not say where'), 'list', prefix);
+  return { objects, next };
 }
 
 async function* listUploads(s3: S3Bucket, prefix: string): AsyncIterable<UploadRef & { startedMs: number }> {
