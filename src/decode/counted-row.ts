@@ -27,7 +27,10 @@ export const OTHER_ROW = 0;
 
 /** Reads such rows, each into the same `row`. */
 export class CountedRowReader {
-  readonly row: CountedRow = { id: '', timestampMicros: 0, count: 0, firstMicros: 0, lastMicros: 0 };
+  readonly row: CountedRow = {
+    ...{ id: '', code: 0, timestampMicros: 0 },
+    ...{ count: 0, firstMicros: 0, lastMicros: 0 },
+  };
   readonly #dictionary: SeriesDictionary;
   readonly #ids: IdTable;
   readonly #starts = new TimestampReader();
@@ -50,6 +53,7 @@ export class CountedRowReader {
     if (code === UNUSUAL || !isAt(view, this.#ids.quote, AGGREGATIONS)) return OTHER_ROW;
     const { row } = this;
     row.id = this.#dictionary.ids[code]!;
+    row.code = code;
     row.timestampMicros = this.#starts.minuteMicros + ofMinute;
     const end = this.#readMembers(window, this.#ids.quote + AGGREGATIONS.length);
     return end <= window.end ? end : OTHER_ROW;

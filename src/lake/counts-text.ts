@@ -1,5 +1,6 @@
 /** A day's counts as the text that a detail has, without the objects and strings that JSON would make on the way. */
 import type { DayCounts } from '../model/index.ts';
+import { putWhole } from '../model/whole-numbers.ts';
 
 const OPEN = 0x5b;
 const CLOSE = 0x5d;
@@ -7,13 +8,11 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const COLON = 0x3a;
 const COMMA = 0x2c;
-const ZERO = 0x30;
 /** Of four numbers up to 2^53, with brackets and commas. */
 const CELL_BYTES = 72;
 const HOURS = 24;
 /** An object has such names first, whatever was written first. */
 const NUMBER_NAME = /^\d+$/;
-const NINE_DIGITS = 1e9;
 
 /** UTF-8 of `JSON.stringify(counts.toJson())`. */
 export function countsText(counts: DayCounts): Uint8Array {
@@ -73,24 +72,3 @@ function putHours(
 }
 
 const isWhole = (value: number): boolean => value >= 0 && Number.isSafeInteger(value);
-
-/** Digits of a whole number up to 2^53; where they end. */
-function putWhole(bytes: Uint8Array, at: number, value: number): number {
-  if (value < NINE_DIGITS) return putDigits(bytes, at, value | 0, 1);
-  const high = Math.floor(value / NINE_DIGITS);
-  return putDigits(bytes, putWhole(bytes, at, high), (value - high * NINE_DIGITS) | 0, 9);
-}
-
-/** At least so many digits of a number below a billion. */
-function putDigits(bytes: Uint8Array, at: number, value: number, least: number): number {
-  let end = at + least;
-  for (let limit = 10 ** least; value >= limit; limit *= 10) end++;
-  let rest = value;
-  for (let p = end - 1; p >= at; p--) {
-    // Right for all of them: a tenth is a little more than it should be, by less than one digit of a billion.
-    const tenth = (rest * 0.1) | 0;
-    bytes[p] = ZERO + rest - tenth * 10;
-    rest = tenth;
-  }
-  return end;
-}

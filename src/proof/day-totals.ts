@@ -1,8 +1,8 @@
 /** A day's readings of each series in three numbers: what reconcile compares, without hours. Pure. */
 
-import { hash } from 'node:crypto';
 import type { CountsJson, DayCounts, Receipt } from '../model/index.ts';
 import { shortName } from '../model/index.ts';
+import { TotalsDigest } from './totals-digest.ts';
 
 /** Readings of one series in one day. */
 export interface SeriesTotal {
@@ -65,12 +65,14 @@ export function totalReadings(totals: DayTotals): number {
 
 /** SHA-256 (hex) of the totals, whatever their order. Equal digests: equal totals. */
 export function totalsDigest(totals: DayTotals): string {
-  let lines = '';
-  for (const id of [...totals.keys()].sort()) {
-    const { count, firstMicros, lastMicros } = totals.get(id)!;
-    lines += `${JSON.stringify(id)} ${count} ${firstMicros ?? '-'} ${lastMicros ?? '-'}\n`;
-  }
-  return hash('sha256', lines);
+  const ids = [...totals.keys()].sort();
+  const cellsOf = (cell: (total: SeriesTotal) => number | undefined) =>
+    Float64Array.from(ids, (id) => cell(totals.get(id)!) ?? Number.NaN);
+  return new TotalsDigest(ids).of({
+    counts: cellsOf(({ count }) => count),
+    firsts: cellsOf(({ firstMicros }) => firstMicros),
+    lasts: cellsOf(({ lastMicros }) => lastMicros),
+  });
 }
 
 /**

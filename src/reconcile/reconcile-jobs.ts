@@ -15,11 +15,10 @@ import { readPlannedDays } from '../lake/planned-days.ts';
 import type { Job, VesselDay } from '../model/index.ts';
 import { dateToMicros, MICROS_PER_DAY } from '../model/index.ts';
 import type { DayRange } from '../plan/due.ts';
-import { totalsDigest } from '../proof/day-totals.ts';
 import type { SourceContext } from '../source/context.ts';
 import { createSourceContext } from '../source/context.ts';
+import type { LookbackTotals, LookbackVessel } from '../source/day-collector.ts';
 import { resolveSeries } from '../source/series.ts';
-import type { LookbackTotals, LookbackVessel } from '../source/totals-by-day.ts';
 import { askLookback, groupVessels } from '../source/totals-by-day.ts';
 import type { ReconciledReceipt, ReconcileFinding } from './compare-day.ts';
 import { findDifference, isUnchanged } from './compare-day.ts';
@@ -54,7 +53,7 @@ export interface JobReconciliation {
   readonly unlisted: ReadonlySet<string>;
 }
 
-/** Vessels whose series are held at once. */
+/** Vessels whose totals are asked for together; the series of so many more are asked for meanwhile. */
 const VESSELS_HELD = 64;
 
 const NOTHING_ASKED = {
@@ -82,8 +81,7 @@ export async function reconcileJob(
     createSourceContext(ports, job, { job: job.name, vessel, date }, signal, stats);
   const lookback: Lookback = { ports, contextOf, signal, findings, unasked, toCompare, compared: 0 };
   const names = [...toCompare.keys()];
-  for (let at = 0; at < names.length; at += VESSELS_HELD)
-    await compareVessels(lookback, names.slice(at, at + VESSELS_HELD), concurrency);
+  await compareVessels(lookback, names, concurrency);
   const order = (a: VesselDay, b: VesselDay) =>
     a.date < b.date || (a.date === b.date && a.vessel < b.vessel) ? -1 : 1;
   findings.sort((a, b) => order(a.day, b.day));
@@ -150,12 +148,38 @@ interface Lookback {
   compared: number;
 }
 
-/** Resolve the series of some vessels, ask for their totals in as few requests as may be, and compare. */
+/** Compare some vessels at a time; the series of the next are asked for meanwhile. */
 async function compareVessels(
   lookback: Lookback,
   names: readonly string[],
   concurrency: number,
 ): Promise<void> {
+  const resolve = (at: number) => {
+    const resolving = resolveVessels(lookback, names.slice(at, at + VESSELS_HELD), concurrency);
+    // Whatever it fails with is thrown where it is awaited.
+    resolving.catch(() => {});
+    return resolving;
+  };
+  let resolving = resolve(0);
+  for (let at = 0; at < names.length; at += VESSELS_HELD) {
+    const vessels = await resolving;
+    resolving = resolve(at + VESSELS_HELD);
+    try {
+      await compareTotals(lookback, vessels, concurrency);
+    } catch (error) {
+      // What is under way ends first.
+      await resolving.catch(() => {});
+      throw error;
+    }
+  }
+}
+
+/** The series of vessels, in a fixed order: answers come in any, and requests are to be the same every time. */
+async function resolveVessels(
+  lookback: Lookback,
+  names: readonly string[],
+  concurrency: number,
+): Promise<LookbackVessel[]> {
   const { contextOf, toCompare } = lookback;
   const vessels: LookbackVessel[] = [];
   await forEachAtOnce(names, concurrency, async (vessel) => {
@@ -169,8 +193,16 @@ async function compareVessels(
       vessels.push({ vessel, series: { idOf, expressions }, range });
     });
   });
-  // Answers come in any order; requests are to be the same every time.
-  vessels.sort((a, b) => (a.vessel < b.vessel ? -1 : 1));
+  return vessels.sort((a, b) => (a.vessel < b.vessel ? -1 : 1));
+}
+
+/** Ask for the totals of vessels in as few requests as may be, and compare. */
+async function compareTotals(
+  lookback: Lookback,
+  vessels: readonly LookbackVessel[],
+  concurrency: number,
+): Promise<void> {
+  const { contextOf, toCompare } = lookback;
   await forEachAtOnce(groupVessels(vessels), concurrency, async (group) => {
     const members = group.map(({ vessel }) => vessel);
     await orUnasked(lookback, members, async () => {
@@ -210,10 +242,9 @@ async function compareVessel(
 ): Promise<void> {
   const { ports, contextOf, findings, toCompare } = lookback;
   for (const [date, receipt] of toCompare.get(vessel)!) {
-    const now = totals.of(vessel, date)!;
-    const digest = totalsDigest(now);
+    const digest = totals.digestOf(vessel, date)!;
     if (!isUnchanged(receipt, digest)) {
-      const counted = { now, digest };
+      const counted = { now: totals.of(vessel, date)!, digest };
       const finding = await findDifference(ports, contextOf(vessel, date), series, receipt, counted);
       if (finding !== undefined) findings.push(finding);
     }

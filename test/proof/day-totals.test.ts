@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DayCounts } from '../../src/model/index.ts';
@@ -92,4 +93,29 @@ test('changes in words', () => {
     '3 readings added to 1 series, 1 removed from 1 series (tag a: 5 published, 8 now; tag b: 5 published, 4 now)',
   );
   expect(words(totals({ a: total(6), b: total(4) }))).toMatch(/^1 readings moved between series/);
+});
+
+test('a digest is of lines that anybody can write', () => {
+  const number = fc.oneof(
+    fc.nat(),
+    fc.maxSafeNat(),
+    fc.integer(),
+    fc.double({ noNaN: true }),
+    fc.constant(undefined),
+  );
+  const total = fc.record({
+    count: fc.oneof(fc.integer({ min: 1 }), fc.constant(1e30)),
+    firstMicros: number,
+    lastMicros: number,
+  });
+  const id = fc.oneof(fc.uuid(), fc.string({ unit: 'binary' }), fc.constantFrom('é"\\', '\ud800'));
+  fc.assert(
+    fc.property(fc.dictionary(id, total), (all) => {
+      const totals = new Map(Object.entries(all));
+      let lines = '';
+      for (const [id, { count, firstMicros, lastMicros }] of [...totals].sort(([a], [b]) => (a < b ? -1 : 1)))
+        lines += `${JSON.stringify(id)} ${count} ${firstMicros ?? '-'} ${lastMicros ?? '-'}\n`;
+      expect(totalsDigest(totals)).toBe(hash('sha256', lines));
+    }),
+  );
 });

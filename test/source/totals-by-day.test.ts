@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { MICROS_PER_DAY } from '../../src/model/index.ts';
-import type { LookbackVessel } from '../../src/source/totals-by-day.ts';
+import type { LookbackVessel } from '../../src/source/day-collector.ts';
 import { groupVessels } from '../../src/source/totals-by-day.ts';
 
 function vessel(name: string, series: readonly string[], days: number, expressions = 1): LookbackVessel {

@@ -1,0 +1,51 @@
+/** Totals by the day, gathered from rows in any order. */
+import { expect, test } from 'vitest';
+import { MICROS_PER_DAY } from '../../src/model/index.ts';
+import { totalsDigest } from '../../src/proof/day-totals.ts';
+import { createDayCollector } from '../../src/source/day-collector.ts';
+
+const DATES = ['1970-01-01', '1970-01-02', '1970-01-03'];
+const range = { fromMicros: 0, toMicros: 3 * MICROS_PER_DAY };
+const vesselOf = (vessel: string, ids: readonly string[]) => ({
+  ...{ vessel, range },
+  series: { idOf: new Map(ids.map((id) => [id, id])), expressions: [vessel] },
+});
+
+test('rows of any order and form come to the totals of each vessel-day, and to their digest', () => {
+  const days = createDayCollector([vesselOf('A', ['z', 'b']), vesselOf('B', ['c', 'a', 'é"'])], range);
+  const at = (day: number, micros: number) => day * MICROS_PER_DAY + micros;
+  const counted = (id: string, code: number, day: number, count: number, first: number, last: number) =>
+    days.addCounted({
+      ...{ id, code, count, timestampMicros: at(day, 0) },
+      ...{ firstMicros: at(day, first), lastMicros: at(day, last) },
+    });
+  // Codes are of the answer's own order, with others between them.
+  counted('c', 0, 1, 7, 5, 86_399_999_999);
+  counted('nobody', 1, 1, 9, 1, 2);
+  counted('z', 900, 0, 2, 0, 1);
+  counted('c', 0, 0, 3, 4, 4);
+  counted('b', 2, 0, 0, 1, 1);
+  counted('b', 2, 3, 8, 1, 1);
+  days.add({ id: 'é"', timestampMicros: at(1, 0), values: new Map([['count', '4']]) });
+  days.add({ id: 'z', timestampMicros: at(2, 0), values: new Map([['count', 'null']]) });
+  expect([...days.strangers]).toEqual(['nobody']);
+
+  const totals = days.totals();
+  const all = ['A', 'B'].flatMap((vessel) => DATES.map((date) => totals.of(vessel, date)!));
+  expect(all.map((day) => Object.fromEntries(day))).toEqual([
+    { z: { count: 2, firstMicros: 0, lastMicros: 1 } },
+    {},
+    {},
+    { c: { count: 3, firstMicros: 4, lastMicros: 4 } },
+    {
+      c: { count: 7, firstMicros: 5, lastMicros: 86_399_999_999 },
+      'é"': { count: 4, firstMicros: undefined, lastMicros: undefined },
+    },
+    {},
+  ]);
+  for (const vessel of ['A', 'B'])
+    for (const date of DATES)
+      expect(totals.digestOf(vessel, date)).toBe(totalsDigest(totals.of(vessel, date)!));
+  expect(totals.of('C', DATES[0]!)).toBeUndefined();
+  expect(totals.digestOf('A', '1970-01-04')).toBeUndefined();
+});
