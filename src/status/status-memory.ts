@@ -3,7 +3,7 @@ import { DayMap } from '../lake/day-map.ts';
 import type { FolderLook } from '../lake/folder-seals.ts';
 import { isSameFolder } from '../lake/folder-seals.ts';
 import type { ReceiptVersion } from '../lake/ledger.ts';
-import type { LedgerReading, ShownDates } from '../lake/ledger-month.ts';
+import type { LedgerReading, ShownDates } from '../lake/ledger-question.ts';
 import type { Note } from '../model/index.ts';
 import { CoveredReceipts, fingerprintOf } from './covered-receipts.ts';
 

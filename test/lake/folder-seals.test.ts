@@ -9,7 +9,7 @@ import { toIndexRow } from '../../src/lake/indexed-receipt.ts';
 import { indexKey, indexPieceKey, keyPrefix, receiptKey } from '../../src/lake/keys.ts';
 import { listVessels, parseReceipt } from '../../src/lake/ledger.ts';
 import { scanLedger } from '../../src/lake/ledger-index.ts';
-import type { ShownDates } from '../../src/lake/ledger-month.ts';
+import type { ShownDates } from '../../src/lake/ledger-question.ts';
 import type { Receipt } from '../../src/model/index.ts';
 import { addDays, datesBetween, silentLog } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
