@@ -55,7 +55,10 @@ describe.each([0, 1])('an encoder with %i threads', (threads) => {
 });
 
 it('a discarded frame gives its memory back, but not what small ones share', () => {
-  const large = compressed(new Uint8Array(100_000).map((_, i) => (i * i) % 251), 'values');
+  const large = compressed(
+    new Uint8Array(100_000).map((_, i) => (i * i) % 251),
+    'values',
+  );
   discard(large);
   expect(large.buffer.byteLength).toBe(0);
   const small = compressed(Uint8Array.of(1, 2, 3), 'values');
