@@ -20,7 +20,7 @@ import { measureFleet } from './fleet.ts';
 import { measureMemory } from './memory.ts';
 import { type PreparedDay, prepareDay } from './prepared-day.ts';
 import { ratiosOf } from './ratios.ts';
-import { measureReading, READING_SIZES } from './reading.ts';
+import { measureReading, monthOf, READING_SIZES } from './reading.ts';
 import { findWrongRows } from './row-check.ts';
 import { measureScaling } from './scaling.ts';
 import { measureSmall } from './small.ts';
@@ -37,6 +37,7 @@ const USAGE = `npm run bench -- [options]
                that takes no time; about half an hour
   --reading    instead: status and reconcile of 1,000 vessels x 30 days, in a folder and on S3; status --json and the
                page's map of 1,000 x 365; verify --deep; a quarter of an hour
+  --vessels N  with --reading: nothing but the 30 days of a fleet of another size, in a folder, 1 to 100,000
   --scaling    also how workers share cores, and what their threads take; --rounds 0 for it alone
   --help       this
 `;
@@ -50,6 +51,7 @@ interface BenchOptions {
   readonly small: boolean;
   readonly columns: boolean;
   readonly reading: boolean;
+  readonly vessels?: number | undefined;
   readonly help: boolean;
 }
 
@@ -70,6 +72,7 @@ function readOptions(): BenchOptions {
       small: { type: 'boolean', default: false },
       columns: { type: 'boolean', default: false },
       reading: { type: 'boolean', default: false },
+      vessels: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -78,8 +81,16 @@ function readOptions(): BenchOptions {
     throw new RangeError(`--rows: got ${values.rows}, expected 100000 to 40000000`);
   if (!Number.isInteger(rounds) || rounds < 0 || rounds > 99)
     throw new RangeError(`--rounds: got ${values.rounds}, expected 0 (no table) to 99`);
-  return { ...values, rows, rounds };
+  const vessels = values.vessels === undefined ? undefined : Number(values.vessels);
+  if (
+    vessels !== undefined &&
+    !(Number.isInteger(vessels) && vessels >= 1 && vessels <= 100_000 && values.reading)
+  )
+    throw new RangeError(`--vessels: got ${values.vessels}, expected 1 to 100000, with --reading`);
+  return { ...values, rows, rounds, vessels };
 }
+
+const sizesOf = ({ vessels }: BenchOptions) => (vessels === undefined ? READING_SIZES : monthOf(vessels));
 
 function describeMachine(): string {
   const [cpu] = cpus();
@@ -192,7 +203,7 @@ async function main(): Promise<void> {
     const isOther = options.fleet || options.small || options.reading;
     if (options.rounds > 0 && !isOther) await runBench(options, temp.path, stop.signal);
     if (options.small) await measureSmall(temp.path, options.rounds, stop.signal, voice);
-    if (options.reading) await measureReading(temp.path, READING_SIZES, stop.signal, voice);
+    if (options.reading) await measureReading(temp.path, sizesOf(options), stop.signal, voice);
     if (options.fleet) await measureFleet(temp.path, stop.signal, voice);
     if (options.memory) await measureMemory(temp.path, stop.signal, voice);
     if (options.columns) await measureDemoLake(temp.path, stop.signal, voice);

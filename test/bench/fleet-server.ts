@@ -1,24 +1,27 @@
 /**
  * The loopback query service of a fleet whose every day is the same, in a process of its own: nothing is kept, every
  * answer is a function of the question, so that it costs little beside what it measures. Prints one JSON line
- * as `vessel-export service` does once it listens, and ends when its stdin does.
+ * as `vessel-export service` does once it listens, and ends when its stdin does. Argument: how many vessels, if not as
+ * many as the fleet has.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { datesBetween } from '../../src/model/index.ts';
+import { vesselIds } from '../helpers/ledger.ts';
 import { FLEET_VESSELS, seriesOf } from './fleet-lake.ts';
 import { serveLoopback } from './loopback.ts';
 import { tokenBody } from './token.ts';
 
 const API_VERSION = '2026-09-10';
+const FLEET = process.argv[2] === undefined ? FLEET_VESSELS : vesselIds(Number(process.argv[2]));
 
 /** `IMO9100001` in `flat/IMO9100001/*`; all where the expression says `*`. */
 function vesselsOf(expressions: readonly string[]): string[] {
   return expressions.flatMap((expression) => {
     const vessel = expression.split('/')[1]!;
-    return vessel === '*' ? FLEET_VESSELS : [vessel];
+    return vessel === '*' ? FLEET : [vessel];
   });
 }
 
