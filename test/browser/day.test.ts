@@ -197,7 +197,7 @@ describe.skipIf(browser === undefined)('a vessel-day', () => {
     expect(await plot.getAttribute('aria-label')).toContain(
       `Shaft Power: ${expected.length.toLocaleString('en-US')} readings, first `,
     );
-    await page.getByText(/ of 1\.\d+ MB read \(\d+\.\d %\) in \d+ requests/).waitFor();
+    await page.getByText(/ of \d+(\.\d+)? [kM]B read \(\d+\.\d %\) in \d+ requests/).waitFor();
     const csv = await savedCsv(page);
     expect(csv[0]).toBe('timestamp,time_series_id,name,column,value');
     expect(csv.slice(1)).toEqual(
