@@ -109,9 +109,14 @@ describe('a Parquet body', () => {
         ),
         fc.boolean(),
         async (ids, drawn, sameInstant) => {
+          // A source's rows ascend, and what the footer says of times is of the first and the last.
+          const micros = drawn
+            .flatMap((batch) => batch.map((reading) => reading.micros))
+            .sort((a, b) => a - b);
+          let row = 0;
           const batches = drawn.map((batch) =>
-            batch.map(({ micros, code, value }) => ({
-              micros: sameInstant ? 1_767_571_200_000_999 : micros,
+            batch.map(({ code, value }) => ({
+              micros: sameInstant ? 1_767_571_200_000_999 : micros[row++]!,
               code: code % ids.length,
               value,
             })),
