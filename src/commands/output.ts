@@ -20,6 +20,8 @@ export interface Output<K extends ResultName> {
   /** For people: the command prints by itself, and what is told here goes nowhere. */
   readonly isText: boolean;
   add<L extends keyof Lists<K>>(list: L, item: Item<K, L>): void;
+  /** To be waited for, where there is something, by who adds without end: else what nobody has read yet is kept. */
+  taken(): Promise<void> | undefined;
   /** Once, after the last item. */
   end(summary: Summary<K>): void;
 }
@@ -44,6 +46,7 @@ export function openOutput<K extends ResultName>(screen: Screen, name: K, option
       else if (json && list === STREAMED[name]) streamed.add(shown);
       else if (json) lists[list as string]!.push(shown);
     },
+    taken: () => screen.taken?.(),
     end(summary) {
       const versioned = { schemaVersion: SCHEMA_VERSION, ...summary };
       if (ndjson) page.line({ kind: 'summary', ...versioned });

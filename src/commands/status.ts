@@ -18,7 +18,7 @@ import type { RangeOptions } from './dates.ts';
 import { askedDates, datesOr, formatDates } from './dates.ts';
 import type { OpenedLake } from './open.ts';
 import { openLake } from './open.ts';
-import type { OutputOptions } from './output.ts';
+import type { Output, OutputOptions } from './output.ts';
 import { openOutput } from './output.ts';
 import type { Item } from './results.ts';
 
@@ -60,14 +60,7 @@ export async function statusCommand(
       const status = await readJobStatus(ports, job, { from, to, vessels: known.vessels });
       // Of a grid for people only: a year of a fleet is told to a machine as it is made.
       const cells = output.isText ? [...status.cells] : status.cells;
-      const sum = createCoverageSum();
-      const newest = new Map<string, Coverage>();
-      for (const cell of cells) {
-        sum.add(cell);
-        if (!UNTRIED.has(cell.state)) newest.set(cell.day.vessel, cell);
-        if (!output.isText) output.add('days', toDay(cell));
-      }
-      const summary = sum.end();
+      const { summary, newest } = await tellCells(output, cells);
       const troubles = known.troubles ?? unlistedBy(newest);
       for (const trouble of troubles) output.add('vessels', { job: job.name, ...trouble });
       all.vesselDays += summary.vesselDays;
@@ -105,6 +98,21 @@ export async function statusCommand(
   } finally {
     await lake.close();
   }
+}
+
+/** Tell each to a machine; what they come to, and of each vessel the newest that was tried. */
+async function tellCells(output: Output<'status'>, cells: Iterable<Coverage>) {
+  const sum = createCoverageSum();
+  const newest = new Map<string, Coverage>();
+  for (const cell of cells) {
+    sum.add(cell);
+    if (!UNTRIED.has(cell.state)) newest.set(cell.day.vessel, cell);
+    if (output.isText) continue;
+    output.add('days', toDay(cell));
+    const taken = output.taken();
+    if (taken !== undefined) await taken;
+  }
+  return { summary: sum.end(), newest };
 }
 
 function toDay({ day, ...cell }: Coverage): Item<'status', 'days'> {

@@ -10,6 +10,8 @@ import { wrapText } from './format.ts';
 
 export interface Screen {
   write(text: string): void;
+  /** When whoever reads has taken what was written; undefined where nothing waits for them. A pipe keeps what it is given. */
+  taken?(): Promise<void> | undefined;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
   /** Are colours wanted and understood? */
@@ -21,14 +23,32 @@ export type Style = (typeof STYLES)[number];
 
 /** A stream of this process; `colour` is what NO_COLOR, FORCE_COLOR and the terminal say, unless it is refused. */
 export function openScreen(stream: NodeJS.WriteStream, colourRefused: boolean): Screen {
+  // Once nobody reads there is no sign any more that something was taken. What comes of it is said where streams are watched.
+  let isRead = true;
+  stream.once('error', () => {
+    isRead = false;
+  });
   return {
     write: (text) => void stream.write(text),
+    taken: () => (isRead && stream.writableNeedDrain ? untilTaken(stream) : undefined),
     isTTY: stream.isTTY,
     get columns() {
       return stream.columns;
     },
     colour: !colourRefused && styleText('red', 'x', { stream }) !== 'x',
   };
+}
+
+/** Also over when nobody reads any more. */
+function untilTaken(stream: NodeJS.WritableStream): Promise<void> {
+  const ends = ['drain', 'error', 'close'];
+  return new Promise((resolve) => {
+    const end = () => {
+      for (const name of ends) stream.off(name, end);
+      resolve();
+    };
+    for (const name of ends) stream.on(name, end);
+  });
 }
 
 /** `text` in a style where the screen has colours. */

@@ -328,3 +328,32 @@ test('nothing is written but the index', async () => {
   ]);
   expect([...before].filter(([key, bytes]) => after.get(key)?.equals(bytes) !== true)).toEqual([]);
 });
+
+test.for(['json', 'ndjson'] as const)('--%s of many days waits for who reads it', async (form) => {
+  const vessels = vesselIds(600);
+  let pending = 0;
+  let written = '';
+  const run = await commandRun(
+    { lakeUrl: lake.url, jobs: { measurements: { ...JOB, vessels } } },
+    (context) => {
+      const stdout = {
+        write(text: string) {
+          // What stands behind the days is written at once.
+          if (text.includes('"state"') && !text.includes('summary') && !text.includes('schemaVersion'))
+            expect(pending).toBe(0);
+          written += text;
+          pending++;
+        },
+        taken: async () => {
+          await new Promise(setImmediate);
+          pending = 0;
+        },
+      };
+      const options = { from: FROM, to: addDays(FROM, 9), [form]: true };
+      return statusCommand({ ...context, stdout }, [], options, { clock });
+    },
+  );
+  expect(run.code).toBe(0);
+  expect(written.length).toBeGreaterThan(3 * 65_536);
+  expect(written.match(/"state"/g)!.length).toBeGreaterThanOrEqual(600 * 9);
+});

@@ -1,9 +1,12 @@
+import { Writable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/model/index.ts';
 import { formatTable } from '../../src/terminal/format.ts';
 import type { Screen } from '../../src/terminal/screen.ts';
 import {
   createBar,
+  openScreen,
   paint,
   writeFields,
   writeJson,
@@ -63,4 +66,34 @@ test('a cell of a table is one bounded line', () => {
   expect(head).toMatch(/^name +rows$/);
   expect(row).toMatch(/ {2}7$| +7$/);
   expect(row!.length).toBeLessThan(11_000);
+});
+
+test('a pipe that nobody reads yet is waited for, and not once nobody reads any more', async () => {
+  let take: () => void = () => {};
+  const stream = new Writable({
+    highWaterMark: 8,
+    write(_chunk, _encoding, done) {
+      take = done;
+    },
+  });
+  stream.on('error', () => {});
+  const screen = openScreen(stream as unknown as NodeJS.WriteStream, true);
+  screen.write('four');
+  expect(screen.taken?.()).toBeUndefined();
+  screen.write('more than there is room for');
+  let isTaken = false;
+  const taken = screen.taken?.()?.then(() => {
+    isTaken = true;
+  });
+  expect(taken).toBeDefined();
+  take();
+  await nextTurn();
+  expect(isTaken).toBe(false);
+  take();
+  await taken;
+  screen.write('more than there is room for');
+  const never = screen.taken?.();
+  stream.destroy(new Error('gone'));
+  await never;
+  expect(screen.taken?.()).toBeUndefined();
 });
