@@ -45,7 +45,9 @@ describe.skipIf(browser === undefined)('the coverage map at its full size', () =
       look();
     });
     await page.reload();
-    await page.waitForFunction(() => performance.getEntriesByName('seen').length > 0);
+    await expect
+      .poll(() => page.evaluate(() => performance.getEntriesByName('seen').length))
+      .toBeGreaterThan(0);
     const times = await page.evaluate(() => {
       const answer = performance
         .getEntriesByType('resource')

@@ -230,10 +230,10 @@ describe.skipIf(browser === undefined)('the shell', () => {
       "document.addEventListener('themechange', () => { document.title = document.documentElement.dataset.theme; })",
     );
     await page.emulateMedia({ colorScheme: 'light' });
-    await page.waitForFunction("document.title === 'light'");
+    await expect.poll(() => page.title()).toBe('light');
     expect(await ground()).toBe('rgb(255, 255, 255)');
     await page.getByLabel('Colours').selectOption('Dark');
-    await page.waitForFunction("document.title === 'dark'");
+    await expect.poll(() => page.title()).toBe('dark');
     expect(await ground()).toBe('rgb(18, 23, 29)');
     await page.reload();
     await heading(page, 'Coverage of measurements');
