@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { DataError } from '../errors.ts';
 import { removeFinishedClaims } from '../lake/claims.ts';
+import { jsonBytes } from '../lake/json.ts';
 import { BACKFILL_PREFIX, backfillKey, parseBackfillKey } from '../lake/keys.ts';
 import { BACKFILL_FILE, parseFile, shown } from '../lake/shapes.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
@@ -97,8 +98,7 @@ export async function updateBackfill(
     const before = read?.backfill;
     const now = change(before);
     if (now === undefined) return { before, now: before };
-    const bytes = Buffer.from(`${JSON.stringify(now, null, 2)}\n`);
-    const written = await store.putIf(backfillKey(id), bytes, read?.version ?? null);
+    const written = await store.putIf(backfillKey(id), jsonBytes(now, 2), read?.version ?? null);
     if (written !== undefined) return { before, now };
   }
 }
