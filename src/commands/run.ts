@@ -1,8 +1,9 @@
 /** `run`: export in this process. */
-import type { AppOverrides } from '../app.ts';
+import type { App, AppOverrides } from '../app.ts';
 import type { VesselTrouble } from '../export/job-vessels.ts';
 import type { FleetNews } from '../fleet/fleet-news.ts';
-import { openFleetNews, tellFleet, tellingRequests } from '../fleet/open-fleet-news.ts';
+import { tellingRequests } from '../fleet/telling-requests.ts';
+import type { Log } from '../model/index.ts';
 import { formatVesselDay, systemClock } from '../model/index.ts';
 import type { DayResult } from '../run/perform-task.ts';
 import type { ExportObserver } from '../run/run-jobs.ts';
@@ -43,8 +44,8 @@ export async function runCommand(
   const telling = tellingRequests(overrides, () => news);
   const opened = await openExport(context, jobNames, telling, view.log);
   const { app, config, jobs, log } = opened;
-  news = openFleetNews({ app, log, role: 'run' });
-  const leave = news && tellFleet(news);
+  const told = app.redis && (await tellOfRun(app, log));
+  news = told?.news;
   const { from, to } = dates;
   const troubles: VesselTrouble[] = [];
   let failure: unknown;
@@ -73,7 +74,7 @@ export async function runCommand(
     failure = error;
   } finally {
     view.end();
-    await leave?.();
+    await told?.leave();
     await app.close();
   }
   if (failure === undefined || view.results.length > 0) {
@@ -85,6 +86,13 @@ export async function runCommand(
   if (failure !== undefined) throw failure;
   const isUnnamed = troubles.some(({ code }) => code === 'malformed-imo');
   return isUnnamed || view.results.some(isBad) ? EXIT_FAILED : EXIT_OK;
+}
+
+/** Tell the fleet of this run until `leave`; loaded where there is a Redis, for most runs have nobody to tell. */
+async function tellOfRun(app: App, log: Log): Promise<{ news: FleetNews; leave: () => Promise<void> }> {
+  const { openFleetNews, tellFleet } = await import('../fleet/open-fleet-news.ts');
+  const news = openFleetNews({ app, log, role: 'run' })!;
+  return { news, leave: tellFleet(news) };
 }
 
 /** The view, and somebody else who is told of each result. */

@@ -1,6 +1,6 @@
 /** What a process tells the others of itself, by the app that it runs on. */
 import { hostname } from 'node:os';
-import type { App, AppOverrides } from '../app.ts';
+import type { App } from '../app.ts';
 import type { Log } from '../model/index.ts';
 import { createFleetReporter } from '../redis/fleet-facts.ts';
 import type { ProcessFacts } from '../redis/fleet-shapes.ts';
@@ -34,17 +34,6 @@ export function openFleetNews({ app, log, role, active }: FleetNewsOf): FleetNew
     },
     active: isExporting ? active : () => null,
   });
-}
-
-/** What an app is opened with so that its requests are told, from when there is news. */
-export function tellingRequests(overrides: AppOverrides, news: () => FleetNews | undefined): AppOverrides {
-  return {
-    ...overrides,
-    onRequest(report) {
-      overrides.onRequest?.(report);
-      news()?.onRequest(report);
-    },
-  };
 }
 
 /** Tell of this process until the answer is called. */
