@@ -26,7 +26,5 @@ export async function askRedis<T>({ redis, clock, asked, without }: RedisQuestio
     if (redis.status === 'ready')
       throw new WebError(503, 'redis-refuses', `Redis refuses (${messageOf(error)}): ${without}`);
   }
-  // Nobody waits for it any more, however it ends.
-  asked.catch(() => {});
   throw new WebError(503, 'redis-away', `Redis is out of reach: ${without}`);
 }
