@@ -196,6 +196,8 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
     const refused = made.totals.refused;
     await expect.poll(() => group.locator('summary .cov-count').textContent()).toBe(String(refused));
     await group.locator('summary').click();
+    // They are listed once it has opened.
+    await group.locator('a').first().waitFor();
     const more = group.getByRole('button');
     while ((await more.count()) > 0) await more.first().click();
     const links = await group.locator('a').evaluateAll((all) => all.map((one) => one.getAttribute('href')));
