@@ -1,5 +1,6 @@
 import type { CountsJson } from './counts.ts';
 import type { ReceiptDraft } from './receipt.ts';
+import type { SplicedRowGroup } from './row-group.ts';
 import type { SeriesRowsJson } from './series-rows.ts';
 
 /** A process, named such that another one can tell whether it still lives. */
@@ -36,6 +37,11 @@ export interface Checkpoint {
   readonly values?: SeriesRowsJson;
   readonly tally: Tally;
 }
+
+/** The same before it is text, or read from it: row groups as they are. */
+export type OpenCheckpoint = Omit<Checkpoint, 'rowGroups'> & {
+  readonly rowGroups: readonly SplicedRowGroup[];
+};
 
 /** What an attempt has done so far, for the receipt; carried over a resume. */
 export interface Tally {

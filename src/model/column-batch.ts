@@ -81,3 +81,13 @@ export function createColumnBatch(capacity: number): ColumnBatch {
     jsonText: { count: 0, bytes: new Uint8Array(0), ends: new Int32Array(0) },
   };
 }
+
+/** The rows of a batch at the begin of one with room for as many; both have the same heap of texts then. */
+export function moveRows(from: ColumnBatch, to: ColumnBatch): void {
+  to.rows = from.rows;
+  to.timestampMicros.set(from.timestampMicros);
+  to.seriesCodes.set(from.seriesCodes);
+  to.kinds.set(from.kinds);
+  to.words.set(from.words);
+  Object.assign(to.jsonText, from.jsonText);
+}

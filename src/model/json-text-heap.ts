@@ -29,10 +29,14 @@ export function appendJsonTexts(heap: JsonTextHeap, from: JsonTextHeap, first: n
   for (let entry = first; entry < end; entry++) heap.ends[heap.count++] = from.ends[entry]! + shift;
 }
 
-/** Make room for so many bytes and entries. */
+/** What an end can tell. */
+const MAX_BYTES = 2 ** 31 - 1;
+
+/** Make room for so many bytes and entries. Throws RangeError for more than 2 GiB, where texts could not be told apart. */
 function reserve(heap: JsonTextHeap, bytes: number, entries: number): void {
   if (bytes > heap.bytes.length) {
-    const wider = new Uint8Array(Math.max(bytes, heap.bytes.length * 2, 1024));
+    if (bytes > MAX_BYTES) throw new RangeError(`got ${bytes} bytes of JSON, expected at most ${MAX_BYTES}`);
+    const wider = new Uint8Array(Math.min(Math.max(bytes, heap.bytes.length * 2, 1024), MAX_BYTES));
     wider.set(heap.bytes.subarray(0, jsonTextBytes(heap)));
     heap.bytes = wider;
   }

@@ -1,4 +1,3 @@
-import type { SeriesRun } from './counts.ts';
 import type { SeriesRows } from './series-rows.ts';
 
 /** Rows after which a row group closes at the next timestamp change: a constant of the format. */
@@ -24,6 +23,29 @@ export interface FormatSizes {
 }
 export const FORMAT_SIZES: FormatSizes = { rowGroupRows: ROW_GROUP_ROWS, partBytes: PART_BYTES };
 
+/** The runs of a row group by series and UTC hour, in columns: a small vessel-day is little else. */
+export interface RunColumns {
+  /** Of each run: its series, by rank. */
+  readonly ranks: Int32Array;
+  /** Readings (statistics: the sum of the `count` column of the windows). */
+  readonly counts: Float64Array;
+  readonly firstMicros: Float64Array;
+  readonly lastMicros: Float64Array;
+}
+
+export interface SeriesRuns extends RunColumns {
+  /** Time series ids by rank. */
+  readonly ids: readonly string[];
+}
+
+/** Of rows that are no readings. */
+export const NO_RUNS: RunColumns = {
+  ranks: new Int32Array(0),
+  counts: new Float64Array(0),
+  firstMicros: new Float64Array(0),
+  lastMicros: new Float64Array(0),
+};
+
 /**
  * One encoded row group, ready to be spliced, out of a one-group Parquet file whose body began at byte 4.
  * `body` is its column chunks; `tail` what follows them: page indexes, footer, footer length and closing magic. Offsets
@@ -36,7 +58,7 @@ export interface EncodedRowGroup {
   readonly minMicros: number;
   readonly maxMicros: number;
   /** What the group holds of each series in each UTC hour: taken from the sorted rows that were encoded. */
-  readonly runs: readonly SeriesRun[];
+  readonly runs: SeriesRuns;
   /** What its values come to, of each series of which that can be told. */
   readonly values: readonly { readonly timeSeriesId: string; readonly rows: SeriesRows }[];
   /** Give the memory of `body` back, for another row group: nobody reads it any more. Further calls do nothing. */

@@ -1,8 +1,10 @@
-/** The one reader of timestamps in texts: in the contract's own shape, fast, and in any that ISO 8601 allows. */
+/**
+ * The one reader of timestamps in texts: in the contract's own shape, fast, and in any that ISO 8601 allows. In bytes
+ * timestamp-reader.ts has the contract's shape.
+ */
 import { MICROS_PER_DAY, MICROS_PER_MILLI, MICROS_PER_SECOND, type Micros } from './time.ts';
 
 const ZERO = 0x30;
-const PLUS = 0x2b;
 const DASH = 0x2d;
 const DOT = 0x2e;
 const COLON = 0x3a;
@@ -11,9 +13,9 @@ const UPPER_Z = 0x5a;
 
 const SECONDS_PER_DAY = 86_400;
 const DAYS_BEFORE_MONTH = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
-const FIRST_YEAR = 1970;
+export const FIRST_YEAR = 1970;
 /** The years in which whole microseconds are exact in a number, as the model says. */
-const LAST_YEAR = 2199;
+export const LAST_YEAR = 2199;
 const LAST_MICROS = daysSinceEpoch(LAST_YEAR + 1, 1, 1) * MICROS_PER_DAY - 1;
 
 const ISO_SHAPE =
@@ -51,7 +53,7 @@ export function parseTimestamp(text: string): Micros | undefined {
   return typeof micros === 'number' ? micros : undefined;
 }
 
-const PLAIN_LENGTH = 'YYYY-MM-DDTHH:MM:SS.ffffffZ'.length;
+export const PLAIN_LENGTH = 'YYYY-MM-DDTHH:MM:SS.ffffffZ'.length;
 
 /** As a Date says it, and so the files of a lake. */
 const MILLIS_LENGTH = 'YYYY-MM-DDTHH:MM:SS.fffZ'.length;
@@ -161,104 +163,8 @@ export function instantMicros(text: string): Micros | TimestampFault {
   return seconds * MICROS_PER_SECOND + Number(fraction.slice(0, 6).padEnd(6, '0'));
 }
 
-/** The timestamp is not in the contract's own shape. */
-export const OTHER_TIMESTAMP = -1;
-
-/**
- * Reads the contract's own shape, `YYYY-MM-DDTHH:MM:SS[.f…]Z` with up to six fractional digits, from bytes (also with
- * `+00:00`).
- * Readings come in order of time, so the sixteen bytes up to the minute are mostly those of the row before:
- * they are compared, not parsed.
- */
-export class TimestampReader {
-  /** Position behind the last timestamp that was read. */
-  end = 0;
-  /** Begin of the minute in which the last timestamp lies. */
-  minuteMicros: Micros = Number.NaN;
-  #word0 = 0;
-  #word1 = 0;
-  #word2 = 0;
-  #word3 = 0;
-
-  /**
-   * Microseconds between `minuteMicros` and the timestamp whose first byte is at `start`, or OTHER_TIMESTAMP for any
-   * other shape. In two parts, since returning one large number costs an object a row. The window is padded.
-   */
-  microsOfMinuteAt(bytes: Uint8Array, view: DataView, start: number): number {
-    if (
-      view.getInt32(start, true) !== this.#word0 ||
-      view.getInt32(start + 4, true) !== this.#word1 ||
-      view.getInt32(start + 8, true) !== this.#word2 ||
-      view.getInt32(start + 12, true) !== this.#word3
-    )
-      this.#readMinute(bytes, view, start);
-    if (Number.isNaN(this.minuteMicros)) return OTHER_TIMESTAMP;
-    const tens = bytes[start + 17]! - ZERO;
-    const ones = bytes[start + 18]! - ZERO;
-    if (bytes[start + 16] !== COLON || tens >>> 0 > 5 || ones >>> 0 > 9) return OTHER_TIMESTAMP;
-    let p = start + 19;
-    let fraction = 0;
-    if (bytes[p] === DOT) {
-      p++;
-      let digits = 0;
-      for (let digit = bytes[p]! - ZERO; digit >>> 0 <= 9; digit = bytes[++p]! - ZERO) {
-        fraction = fraction * 10 + digit;
-        if (++digits > 6) return OTHER_TIMESTAMP;
-      }
-      if (digits === 0) return OTHER_TIMESTAMP;
-      for (; digits < 6; digits++) fraction *= 10;
-    }
-    if (bytes[p] === UPPER_Z) this.end = p + 1;
-    else if (isZeroOffset(bytes, p)) this.end = p + 6;
-    else return OTHER_TIMESTAMP;
-    return (tens * 10 + ones) * MICROS_PER_SECOND + fraction;
-  }
-
-  #readMinute(bytes: Uint8Array, view: DataView, start: number): void {
-    this.#word0 = view.getInt32(start, true);
-    this.#word1 = view.getInt32(start + 4, true);
-    this.#word2 = view.getInt32(start + 8, true);
-    this.#word3 = view.getInt32(start + 12, true);
-    this.minuteMicros = minuteMicros(bytes, start);
-  }
-}
-
-/** Is this `+00:00`, the other common spelling of `Z`? */
-function isZeroOffset(bytes: Uint8Array, start: number): boolean {
-  return (
-    bytes[start] === PLUS &&
-    bytes[start + 1] === ZERO &&
-    bytes[start + 2] === ZERO &&
-    bytes[start + 3] === COLON &&
-    bytes[start + 4] === ZERO &&
-    bytes[start + 5] === ZERO
-  );
-}
-
-/** Micros of `YYYY-MM-DDTHH:MM`, or NaN. */
-function minuteMicros(bytes: Uint8Array, start: number): Micros {
-  const year = twoDigits(bytes, start) * 100 + twoDigits(bytes, start + 2);
-  const hour = twoDigits(bytes, start + 11);
-  const minute = twoDigits(bytes, start + 14);
-  const punctuated =
-    bytes[start + 4] === DASH &&
-    bytes[start + 7] === DASH &&
-    bytes[start + 10] === UPPER_T &&
-    bytes[start + 13] === COLON;
-  if (!punctuated || year < FIRST_YEAR || year > LAST_YEAR || !(hour <= 23) || !(minute <= 59))
-    return Number.NaN;
-  const days = daysOfDate(year, twoDigits(bytes, start + 5), twoDigits(bytes, start + 8));
-  return (days * SECONDS_PER_DAY + hour * 3600 + minute * 60) * MICROS_PER_SECOND;
-}
-
-function twoDigits(bytes: Uint8Array, start: number): number {
-  const tens = bytes[start]! - ZERO;
-  const ones = bytes[start + 1]! - ZERO;
-  return tens >>> 0 > 9 || ones >>> 0 > 9 ? Number.NaN : tens * 10 + ones;
-}
-
 /** Days since the epoch of a date of the Gregorian calendar, or NaN when there is no such date. */
-function daysOfDate(year: number, month: number, day: number): number {
+export function daysOfDate(year: number, month: number, day: number): number {
   if (!(month >= 1 && month <= 12 && day >= 1)) return Number.NaN;
   const monthDays = month === 12 ? 31 : daysSinceEpoch(year, month + 1, 1) - daysSinceEpoch(year, month, 1);
   return day <= monthDays ? daysSinceEpoch(year, month, day) : Number.NaN;
