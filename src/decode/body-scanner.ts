@@ -1,5 +1,5 @@
 import type { BodyWindow } from './body-window.ts';
-import { INCOMPLETE, streamWindow } from './body-window.ts';
+import { INCOMPLETE, SLAB_BYTES, streamWindow } from './body-window.ts';
 import { stringValue } from './json-tokens.ts';
 import { MemberSpans, readMembers } from './object-members.ts';
 
@@ -20,8 +20,6 @@ export interface RecordParser {
 
 /** A record longer than this is a fault: the contract sets no limit, and memory does. 64 MiB. */
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
-/** Small enough to stay in the second-level cache, so that copying chunks into it costs little. */
-const SLAB_BYTES = 256 * 1024;
 
 const LINE_FEED = 0x0a;
 const SPACE = 0x20;
@@ -112,6 +110,7 @@ export class BodyScanner {
   /** Take the next bytes of the body; copied, so the chunk may be used again. Throws DataError, RetriableError. */
   push(chunk: Uint8Array): void {
     const { window } = this;
+    if (window.capacity === 0) throw new RangeError('got more of a body that has ended');
     let taken = 0;
     while (taken < chunk.length) {
       const room = Math.min(window.capacity - window.end, chunk.length - taken);
@@ -133,7 +132,10 @@ export class BodyScanner {
       window.resize(Math.max(window.end + 1, Math.min(window.capacity * 2, maxBytes + 1)));
   }
 
-  /** Parse the rest. Throws DataError `body-truncated` when a record or the array is not whole. */
+  /**
+   * Parse the rest; nothing may be pushed after it. Throws DataError `body-truncated` when a record or the array is not
+   * whole.
+   */
   end(): void {
     this.scan();
     const { window } = this;
@@ -146,6 +148,7 @@ export class BodyScanner {
       );
     if (this.#next !== LINE && this.#next !== LINE_END && this.#next !== NOTHING)
       throw window.faultFound('body-truncated', 0, 'the end of the body', this.#expected[this.#next]!);
+    window.release();
   }
 
   /** Parse from the window's begin; the position of the first byte that is still needed. */

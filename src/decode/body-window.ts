@@ -1,4 +1,5 @@
 import { cleanForeignText, DataError, RetriableError } from '../errors.ts';
+import { MOST_SPARES, Spares } from './spares.ts';
 
 /** What a scan returns when the bytes end before the thing does; real positions are never negative. */
 export const INCOMPLETE = -1;
@@ -8,6 +9,8 @@ export const INCOMPLETE = -1;
  * reads inside the buffer. The longest such read past a stop is 34 bytes.
  */
 const PAD_BYTES = 64;
+/** What a window has at first. Small enough to stay in the second-level cache, so that copying chunks into it costs little. */
+export const SLAB_BYTES = 256 * 1024;
 const QUOTE = 0x22;
 const EXCERPT_BYTES = 60;
 /** Up to here a loop that finds plain ASCII is cheaper than a call of the UTF-8 decoder. */
@@ -30,7 +33,7 @@ export class BodyWindow {
   recordNumber = 1;
   /** False for NDJSON, where a line feed ends the record. */
   readonly lineFeedIsSpace: boolean;
-  /** The bytes of the strings scanned since it was last set to zero, ORed: ≥ 0x80 when one is not ASCII. */
+  /** 0x80 when a string that was scanned since it was last set to zero is not ASCII. */
   stringBits = 0;
   /** The `depth` open brackets around the place that is being scanned. */
   nesting = new Uint8Array(64);
@@ -53,6 +56,14 @@ export class BodyWindow {
     this.bytes.copy(bytes, 0, 0, this.end);
     this.bytes = bytes;
     this.view = viewOf(bytes);
+  }
+
+  /** Nothing of the body is needed any more: give the memory back. */
+  release(): void {
+    if (this.capacity === SLAB_BYTES) spareSlabs.give(this.bytes);
+    this.bytes = NOTHING;
+    this.view = viewOf(NOTHING);
+    this.end = 0;
   }
 
   /** Forget `bytes[0, position)`. */
@@ -110,8 +121,12 @@ export class BodyWindow {
 
 /** A window to stream a body through. */
 export function streamWindow(capacity: number, lineFeedIsSpace: boolean): BodyWindow {
-  return new BodyWindow(allocatePadded(capacity), lineFeedIsSpace);
+  const bytes = capacity === SLAB_BYTES ? spareSlabs.take() : allocatePadded(capacity);
+  return new BodyWindow(bytes, lineFeedIsSpace);
 }
+
+const spareSlabs = new Spares(MOST_SPARES, () => allocatePadded(SLAB_BYTES));
+const NOTHING = allocatePadded(0);
 
 function allocatePadded(capacity: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(capacity + PAD_BYTES);

@@ -3,7 +3,7 @@
  * are compared. A row in the contract's own spelling is read in one pass; any other is left to the decoder for all.
  */
 import type { CountedRow, SeriesDictionary } from '../model/index.ts';
-import { OTHER_TIMESTAMP, TimestampReader } from '../model/timestamp-text.ts';
+import { OTHER_TIMESTAMP, TimestampReader } from '../model/timestamp-reader.ts';
 import type { BodyWindow } from './body-window.ts';
 import { IdTable, UNUSUAL } from './id-table.ts';
 
@@ -41,6 +41,11 @@ export class CountedRowReader {
   constructor(dictionary: SeriesDictionary) {
     this.#dictionary = dictionary;
     this.#ids = new IdTable(dictionary);
+  }
+
+  /** There are no more rows. */
+  release(): void {
+    this.#ids.release();
   }
 
   /** End of the row that begins at `start`, or OTHER_ROW. May read stale bytes; the last test makes sure that none was used. */

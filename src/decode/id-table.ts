@@ -1,5 +1,6 @@
 import type { SeriesDictionary } from '../model/index.ts';
 import type { BodyWindow } from './body-window.ts';
+import { MOST_SPARES, Spares } from './spares.ts';
 import { SpellingTable } from './spelling-table.ts';
 import { UUID_BYTES, UuidTable } from './uuid-table.ts';
 
@@ -10,6 +11,9 @@ const LOW_BITS = 0x01010101;
 const HIGH_BITS = 0x80808080;
 /** 2^32 divided by the golden ratio: spreads the bits of a product. */
 const SPREAD = 0x9e3779b1 | 0;
+
+/** An id is a UUID; whatever the domain, a line of text is enough. Longer ones are refused: thousands of ids are held. */
+export const MAX_ID_BYTES = 4_096;
 
 /** An id that this table cannot resolve alone: the tokenizer must look at it. */
 export const UNUSUAL = -1;
@@ -24,11 +28,22 @@ export class IdTable {
   /** Position of the closing quote that the last `codeAt` found. */
   quote = 0;
   readonly #dictionary: SeriesDictionary;
-  readonly #uuids = new UuidTable();
-  readonly #spellings = new SpellingTable();
+  readonly #tables = spareTables.take();
+  readonly #uuids = this.#tables.uuids;
+  readonly #spellings = this.#tables.spellings;
+  #isReleased = false;
 
   constructor(dictionary: SeriesDictionary) {
     this.#dictionary = dictionary;
+  }
+
+  /** No more ids will be asked for: give the memory back. */
+  release(): void {
+    if (this.#isReleased || this.#spellings.count > MAX_SPARE_SPELLINGS) return;
+    this.#isReleased = true;
+    this.#uuids.clear();
+    this.#spellings.clear();
+    spareTables.give(this.#tables);
   }
 
   /** Code of the id whose first byte is at `start`, or UNUSUAL; sets `quote`. The window must be padded. */
@@ -71,18 +86,56 @@ export class IdTable {
     return code;
   }
 
-  /** Add a spelling that was not seen before. UNUSUAL when it is not whole or not plainly well formed. */
+  /**
+   * Add an id that was not seen before. UNUSUAL when it is not whole, not plainly well formed, too long, or spelled with an
+   * escape: one id has more such spellings than could be held.
+   */
   #learn(window: BodyWindow, start: number, end: number, hash: number): number {
-    const { bytes } = window;
-    if (end >= window.end || (end > start && bytes[end - 1] === BACKSLASH)) return UNUSUAL;
-    const raw = bytes.subarray(start, end);
-    const id = decodeId(raw);
+    if (end >= window.end || end - start > MAX_ID_BYTES) return UNUSUAL;
+    const raw = window.bytes.subarray(start, end);
+    const id = raw.includes(BACKSLASH) ? undefined : idTexts.of(raw, window, start, hash);
     if (id === undefined) return UNUSUAL;
     const code = this.#dictionary.codeOf(id);
     this.#spellings.add(raw, hash, code);
     return code;
   }
 }
+
+/** A table that has known more is not kept: it has grown. */
+const MAX_SPARE_SPELLINGS = 512;
+const spareTables = new Spares(MOST_SPARES, () => ({
+  uuids: new UuidTable(),
+  spellings: new SpellingTable(),
+}));
+
+/** Ids whose texts are remembered, and the longest of them: a megabyte and a half. */
+const MAX_TEXTS = 16_384;
+const MAX_TEXT_BYTES = 64;
+
+/** Ids as texts, made once for all answers: days of a vessel name the same series. Begun anew when it is full. */
+class IdTexts {
+  #spellings: SpellingTable | undefined;
+  #texts: string[] = [];
+
+  /** The id that `raw` spells, which begins at `start` in the window; undefined for what is no valid JSON or UTF-8. */
+  of(raw: Uint8Array, { view }: BodyWindow, start: number, hash: number): string | undefined {
+    if (raw.length > MAX_TEXT_BYTES) return decodeId(raw);
+    if (this.#texts.length === MAX_TEXTS) {
+      this.#spellings = undefined;
+      this.#texts = [];
+    }
+    this.#spellings ??= new SpellingTable();
+    const known = this.#spellings.find(view, start, raw.length, hash);
+    if (known !== UNUSUAL) return this.#texts[known]!;
+    const text = decodeId(raw);
+    if (text === undefined) return undefined;
+    this.#spellings.add(raw, hash, this.#texts.length);
+    this.#texts.push(text);
+    return text;
+  }
+}
+
+const idTexts = new IdTexts();
 
 /** The id that raw bytes spell, or undefined when they are not valid JSON or UTF-8. */
 function decodeId(raw: Uint8Array): string | undefined {

@@ -9,6 +9,7 @@ export {
   type ReadingDecoderOptions,
 } from './reading-decoder.ts';
 export { readSeriesNames, readSnapshot, type SnapshotSeries } from './series-names.ts';
+export { MOST_SPARES, Spares } from './spares.ts';
 export {
   createStatisticsDecoder,
   parseTimestampText,

@@ -26,6 +26,14 @@ const LOWER_U = 0x75;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
+// The same byte four times.
+const QUOTES = 0x22222222;
+const BACKSLASHES = 0x5c5c5c5c;
+const SPACES = 0x20202020;
+const LOW_BITS = 0x01010101;
+const HIGH_BITS = 0x80808080 | 0;
+const NOT_ASCII = 0x80;
+
 const SIMPLE_ESCAPES = new Set(Buffer.from('"\\/bfnrt'));
 
 /** Position of the next byte that is not white space; may be `window.end`. */
@@ -49,24 +57,47 @@ export function skipSpace(window: BodyWindow, start: number): number {
 
 /** End of the string whose opening quote is at `start`. */
 function stringEnd(window: BodyWindow, start: number): number {
-  const { bytes, end } = window;
+  const { bytes, view, end } = window;
   let bits = 0;
   let p = start + 1;
   while (p < end) {
+    // Four bytes at a time, up to a quote, a backslash or a control character.
+    if (p + 4 <= end) {
+      const word = view.getInt32(p, true);
+      const special = specialBytes(word);
+      if (special === 0) {
+        bits |= word;
+        p += 4;
+        continue;
+      }
+      const plain = (31 - Math.clz32(special & -special)) & ~7;
+      bits |= word & ((1 << plain) - 1);
+      p += plain >> 3;
+    }
     const byte = bytes[p]!;
     if (byte === QUOTE) {
-      window.stringBits |= bits;
+      if ((bits & HIGH_BITS) !== 0) window.stringBits |= NOT_ASCII;
       return p + 1;
     }
     if (byte < SPACE) throw window.fault('malformed-json', p, 'no bare control character in a string', p + 1);
-    bits |= byte;
-    if (byte !== BACKSLASH) p++;
-    else {
+    if (byte !== BACKSLASH) {
+      bits |= byte;
+      p++;
+    } else {
       p = escapeEnd(window, p);
       if (p === INCOMPLETE) return INCOMPLETE;
     }
   }
   return INCOMPLETE;
+}
+
+/** The highest bit of each byte that is a quote, a backslash or a control character; those behind the first may lie. */
+function specialBytes(word: number): number {
+  const quotes = word ^ QUOTES;
+  const backslashes = word ^ BACKSLASHES;
+  const isQuote = (quotes - LOW_BITS) & ~quotes;
+  const isBackslash = (backslashes - LOW_BITS) & ~backslashes;
+  return (isQuote | isBackslash | ((word - SPACES) & ~word)) & HIGH_BITS;
 }
 
 function escapeEnd(window: BodyWindow, start: number): number {

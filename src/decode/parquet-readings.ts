@@ -18,12 +18,12 @@ import {
   type SeriesDictionary,
 } from '../model/index.ts';
 import { ColumnReader, createPageBudget } from './column-reader.ts';
+import { MAX_ID_BYTES } from './id-table.ts';
 import { PARQUET_ADVICE, parquetTooLarge } from './parquet-faults.ts';
 import { MAX_PARQUET_ROWS, MAX_UNCOMPRESSED_BYTES, readParquetFooter } from './parquet-footer.ts';
 import type { ColumnQuestion, TimeUnit } from './parquet-schema.ts';
-import { IdCodes, JsonTexts, MAX_ID_BYTES, TextTroubleError } from './parquet-texts.ts';
-import { DEFAULT_BATCH_ROWS } from './reading-decoder.ts';
-import { JSON_TEXT_LIMIT_BYTES } from './reading-record.ts';
+import { IdCodes, JsonTexts, TextTroubleError } from './parquet-texts.ts';
+import { DEFAULT_BATCH_ROWS, JSON_TEXT_LIMIT_BYTES } from './reading-record.ts';
 
 /** The columns of the contract's Parquet row. */
 const COLUMNS = [

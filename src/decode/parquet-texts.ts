@@ -1,11 +1,10 @@
 /** Texts of a Parquet column: the codes of ids, and JSON that is checked; a dictionary's entries once each. */
 import type { SeriesDictionary } from '../model/index.ts';
 import type { ColumnReader } from './column-reader.ts';
+import { MAX_ID_BYTES } from './id-table.ts';
 import type { DictionaryEntries } from './page-values.ts';
 import { SpellingTable } from './spelling-table.ts';
 
-/** An id is a UUID; whatever the domain, a line of text is enough. */
-export const MAX_ID_BYTES = 4_096;
 const UNKNOWN = -1;
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -1,9 +1,6 @@
 import type { ColumnBatch, SeriesDictionary } from '../model/index.ts';
 import { type BodyFormat, BodyScanner } from './body-scanner.ts';
-import { ReadingParser } from './reading-record.ts';
-
-/** 344 KiB of columns: they stay in the second-level cache until they are copied. */
-export const DEFAULT_BATCH_ROWS = 16_384;
+import { DEFAULT_BATCH_ROWS, ReadingParser } from './reading-record.ts';
 
 export interface ReadingDecoderOptions {
   readonly format: BodyFormat;
@@ -29,7 +26,7 @@ interface ReadingDecoder {
    * after an error.
    */
   flush(): void;
-  /** The body is whole: hand over the rest. Throws DataError `body-truncated` when it is not. */
+  /** The body is whole: hand over the rest, the last call. Throws DataError `body-truncated` when it is not. */
   end(): void;
 }
 
@@ -46,9 +43,12 @@ export function createReadingDecoder(options: ReadingDecoderOptions): ReadingDec
   const parser = new ReadingParser(dictionary, batchRows, onBatch);
   const scanner = new BodyScanner(format, parser, slabBytes);
   let failure: { readonly error: unknown } | undefined;
+  let isEnded = false;
 
   const attempt = (step: () => void): void => {
     if (failure !== undefined) throw failure.error;
+    // What it decoded with is somebody else's by now.
+    if (isEnded) throw new RangeError('the body has ended');
     try {
       step();
     } catch (error) {
@@ -64,8 +64,12 @@ export function createReadingDecoder(options: ReadingDecoderOptions): ReadingDec
   return {
     push: (chunk) => attempt(() => scanner.push(chunk)),
     flush: () => {
-      if (failure === undefined) finish(() => scanner.scan());
+      if (failure === undefined && !isEnded) finish(() => scanner.scan());
     },
-    end: () => finish(() => scanner.end()),
+    end: () => {
+      finish(() => scanner.end());
+      isEnded = true;
+      parser.release();
+    },
   };
 }

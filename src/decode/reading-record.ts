@@ -7,17 +7,26 @@ import {
   microsToIso,
   type SeriesDictionary,
 } from '../model/index.ts';
-import { OTHER_TIMESTAMP, TimestampReader, timestampMicros } from '../model/timestamp-text.ts';
+import { OTHER_TIMESTAMP, TimestampReader } from '../model/timestamp-reader.ts';
+import { timestampMicros } from '../model/timestamp-text.ts';
 import { type RecordParser, throwErrorObject } from './body-scanner.ts';
 import type { BodyWindow } from './body-window.ts';
 import { INCOMPLETE } from './body-window.ts';
-import { IdTable, UNUSUAL } from './id-table.ts';
+import { IdTable, MAX_ID_BYTES, UNUSUAL } from './id-table.ts';
 import { beginsNumber, isSpelled, stringValue, valueEnd } from './json-tokens.ts';
 import { readNumber, storeLexeme, UNSETTLED } from './number-lexeme.ts';
 import { MemberSpans, readMembers } from './object-members.ts';
+import { MOST_SPARES, Spares } from './spares.ts';
 
 /** A batch with more JSON text than this is handed over early: it bounds memory where values are huge. */
 export const JSON_TEXT_LIMIT_BYTES = 8 * 1024 * 1024;
+
+/** 344 KiB of columns: they stay in the second-level cache until they are copied. */
+export const DEFAULT_BATCH_ROWS = 16_384;
+
+/** A batch that has held more JSON text is not kept: few need as much. */
+const SPARE_TEXT_BYTES = 256 * 1024;
+const spareBatches = new Spares(MOST_SPARES, () => createColumnBatch(DEFAULT_BATCH_ROWS));
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -57,7 +66,7 @@ export class ReadingParser implements RecordParser {
   constructor(dictionary: SeriesDictionary, batchRows: number, onBatch: (batch: ColumnBatch) => void) {
     this.#dictionary = dictionary;
     this.#ids = new IdTable(dictionary);
-    this.#batch = createColumnBatch(batchRows);
+    this.#batch = batchRows === DEFAULT_BATCH_ROWS ? spareBatches.take() : createColumnBatch(batchRows);
     this.#batchRows = batchRows;
     this.#onBatch = onBatch;
   }
@@ -77,6 +86,14 @@ export class ReadingParser implements RecordParser {
       batch.rows = 0;
       batch.jsonText.count = 0;
     }
+  }
+
+  /** All rows have been handed over, and no more will come: give the memory back. */
+  release(): void {
+    const { timestampMicros, jsonText } = this.#batch;
+    this.#ids.release();
+    if (timestampMicros.length === DEFAULT_BATCH_ROWS && jsonText.bytes.length <= SPARE_TEXT_BYTES)
+      spareBatches.give(this.#batch);
   }
 
   /** May read stale bytes behind the window's end; the last test makes sure that none was used. */
@@ -167,7 +184,10 @@ export class ReadingParser implements RecordParser {
     if (window.bytes[start] !== QUOTE) throw window.fault('bad-id', start, "a string as 'id'", end);
     const known = this.#ids.codeAt(window, start + 1);
     if (known !== UNUSUAL && this.#ids.quote === end - 1) return known;
-    return this.#dictionary.codeOf(stringValue(window, start, end));
+    const id = stringValue(window, start, end);
+    if (Buffer.byteLength(id) > MAX_ID_BYTES)
+      throw window.fault('bad-id', start, `at most ${MAX_ID_BYTES} bytes as 'id'`, end);
+    return this.#dictionary.codeOf(id);
   }
 
   #anyTimestamp(window: BodyWindow, member: number): number {

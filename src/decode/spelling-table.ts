@@ -14,6 +14,18 @@ export class SpellingTable {
   #rawView = viewOf(this.#raw);
   #rawEnd = 0;
 
+  /** How many it knows. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Forget all. */
+  clear(): void {
+    this.#count = 0;
+    this.#rawEnd = 0;
+    this.#slots.fill(0);
+  }
+
   /** Code of the `length` bytes at `start`, or -1. */
   find(view: DataView, start: number, length: number, hash: number): number {
     const slots = this.#slots;

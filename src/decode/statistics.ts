@@ -4,6 +4,7 @@ import { AGGREGATIONS, createSeriesDictionary, timestampMicros } from '../model/
 import { type BodyFormat, BodyScanner } from './body-scanner.ts';
 import { INCOMPLETE } from './body-window.ts';
 import { CountedRowReader, OTHER_ROW } from './counted-row.ts';
+import { MAX_ID_BYTES } from './id-table.ts';
 import { ObjectFields } from './object-fields.ts';
 
 export interface StatisticsDecoderOptions {
@@ -36,9 +37,9 @@ const AGGREGATION_NAMES: ReadonlySet<string> = new Set(AGGREGATIONS);
  * value, and rows that belong together are for the caller to merge; in the array shape a row has all its values.
  * Memory: the longest record.
  *
- * Throws DataError: `malformed-json`, `missing-field`, `bad-field`, `bad-statistics` (a key that names no aggregation,
- * or not exactly one), `duplicate-key`, `bad-timestamp`, `timestamp-too-fine`, `invalid-utf8`, `record-too-long`,
- * `body-truncated`; RetriableError: `error-in-body`.
+ * Throws DataError: `malformed-json`, `missing-field`, `bad-field`, `bad-id` (too long), `bad-statistics` (a key
+ * that names no aggregation, or not exactly one), `duplicate-key`, `bad-timestamp`, `timestamp-too-fine`, `invalid-utf8`,
+ * `record-too-long`, `body-truncated`; RetriableError: `error-in-body`.
  */
 export function createStatisticsDecoder(options: StatisticsDecoderOptions): StatisticsDecoder {
   const { shape, format, onRow, onCounted, slabBytes, dictionary = createSeriesDictionary() } = options;
@@ -61,7 +62,13 @@ export function createStatisticsDecoder(options: StatisticsDecoderOptions): Stat
     },
     slabBytes,
   );
-  return { push: (chunk) => scanner.push(chunk), end: () => scanner.end() };
+  return {
+    push: (chunk) => scanner.push(chunk),
+    end: () => {
+      scanner.end();
+      counted?.release();
+    },
+  };
 }
 
 function keyedRow(fields: ObjectFields): StatisticsRow {
@@ -76,14 +83,14 @@ function keyedRow(fields: ObjectFields): StatisticsRow {
     throw fields.objectFault('bad-statistics', "a key '<id>:<aggregation>' or '<id>/<Aggregation>'");
   return {
     timestampMicros,
-    id: key.slice(0, split),
+    id: checkedId(fields, key.slice(0, split)),
     values: new Map([[aggregation, fields.requiredJson(key)]]),
   };
 }
 
 function arrayRow(fields: ObjectFields): StatisticsRow {
   const timestampMicros = windowStart(fields);
-  const id = fields.requiredText('id');
+  const id = checkedId(fields, fields.requiredText('id'));
   if (!fields.has('aggregations')) throw fields.objectFault('missing-field', "an object with 'aggregations'");
   const aggregations = fields.object('aggregations');
   const values = new Map<string, string>();
@@ -93,6 +100,11 @@ function arrayRow(fields: ObjectFields): StatisticsRow {
     values.set(aggregation, aggregations.requiredJson(name));
   }
   return { timestampMicros, id, values };
+}
+
+function checkedId(fields: ObjectFields, id: string): string {
+  if (Buffer.byteLength(id) <= MAX_ID_BYTES) return id;
+  throw fields.objectFault('bad-id', `an id of at most ${MAX_ID_BYTES} bytes`);
 }
 
 /**

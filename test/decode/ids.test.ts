@@ -62,3 +62,28 @@ describe('ids of 36 bytes', () => {
     expect(decodedIds(spelled)).toEqual([id, `${id}a`, id.slice(0, 35), id, id, id.slice(0, 35), `${id}a`]);
   });
 });
+
+describe('ids that a service makes up', () => {
+  it('have as many bytes as a line of text, and no more are held', () => {
+    const longest = ['x'.repeat(4_096), 'é'.repeat(2_048), `${'x'.repeat(4_095)}\\n`];
+    const meant = [...longest.slice(0, 2), `${'x'.repeat(4_095)}\n`];
+    expect(decodedIds([...longest, ...longest])).toEqual([...meant, ...meant]);
+    for (const longer of ['x'.repeat(4_097), `${'é'.repeat(2_048)}\\n`])
+      expect(() => decodedIds([longer])).toThrow(expect.objectContaining({ code: 'bad-id' }));
+  });
+
+  it('take no memory for each way in which one is spelled', () => {
+    const dictionary = createSeriesDictionary();
+    const decoder = createReadingDecoder({ format: 'ndjson', dictionary, onBatch: () => {} });
+    const letters = [...'0190a1b2-c3d4-7000-8000-aaaaaaaaaaaa'];
+    const escaped = letters.map((letter) => `\\u${hex(letter.charCodeAt(0), 4)}`);
+    const before = process.memoryUsage().arrayBuffers;
+    for (let spelling = 0; spelling < 200_000; spelling++) {
+      const id = letters.map((letter, at) => ((spelling >> (at % 18)) & 1 ? escaped[at] : letter)).join('');
+      decoder.push(Buffer.from(`{"id":"${id}","timestamp":"2026-01-05T00:00:00Z","value":1}\n`));
+    }
+    decoder.end();
+    expect(dictionary.ids).toEqual([letters.join('')]);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 1024 * 1024);
+  });
+});

@@ -159,6 +159,13 @@ describe('the array shape', () => {
     expect(codeOf('array', line)).toBe(code);
   });
 
+  it('is refused where its id is longer than a line of text', () => {
+    const long = 'x'.repeat(4_096);
+    expect(codeOf('array', record('{}').replace('"a"', `"${long}"`))).toBe(undefined);
+    expect(codeOf('array', record('{}').replace('"a"', `"${long}x"`))).toBe('bad-id');
+    expect(codeOf('keyed', `{"timestamp":"2026-01-05T00:00:00Z","${long}x:count":1}`)).toBe('bad-id');
+  });
+
   it('asks to retry when the service reports an error after rows', () => {
     expect(() => decodeText('array', `[${record('{"min":1}')},{"error":"later"}]`, 'json')).toThrow(
       RetriableError,
