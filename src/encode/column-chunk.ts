@@ -1,11 +1,10 @@
 import type { ColumnChunk, ColumnIndex, OffsetIndex, Statistics } from 'hyparquet';
-import { ByteWriter } from 'hyparquet-writer/src/bytewriter.js';
-import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import type { ByteSink } from './byte-sink.ts';
 import { putBytes } from './byte-sink.ts';
 import type { Column } from './columns.ts';
 import type { PackedPages } from './page-packing.ts';
 import { asItIs, discardPacked, packerOf } from './page-packing.ts';
+import { putDataPageHeader, putDictionaryPageHeader } from './page-thrift.ts';
 import { discard } from './zstd.ts';
 
 /** A column chunk in its place, as the footer describes it; offsets count from the first byte of the file. */
@@ -49,15 +48,10 @@ export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
   const dataAt = file.at;
   const places = pages.map((page) => {
     const at = file.at;
-    uncompressedBytes += appendPage(file, page.bytes, pack(page.bytes), {
-      type: 'DATA_PAGE',
-      data_page_header: {
-        num_values: page.rows,
-        encoding,
-        definition_level_encoding: 'RLE',
-        repetition_level_encoding: 'RLE',
-      },
-    });
+    const packed = pack(page.bytes);
+    putDataPageHeader(file, sizesOf(page.bytes, packed), page.rows, encoding);
+    uncompressedBytes += file.at - at + page.bytes.length;
+    appendPage(file, page.bytes, packed);
     return { offset: BigInt(at), compressed_page_size: file.at - at, first_row_index: BigInt(page.row) };
   });
   discardPacked(packed);
@@ -94,32 +88,28 @@ const PHYSICAL_TYPES = {
   series: 'BYTE_ARRAY',
 } as const;
 
-type PageHeader = Parameters<typeof writePageHeader>[1];
-type HeaderFields = Omit<PageHeader, 'uncompressed_page_size' | 'compressed_page_size'>;
-
-/** A page's header and bytes; what it would take uncompressed. */
-function appendPage(file: ByteSink, bytes: Uint8Array, packed: Uint8Array, fields: HeaderFields): number {
-  const header = new ByteWriter(64);
-  writePageHeader(header, {
-    ...fields,
-    uncompressed_page_size: bytes.length,
-    compressed_page_size: packed.length,
-  });
-  putBytes(file, header.getBytes());
-  putBytes(file, packed);
-  if (packed !== bytes) discard(packed);
-  return header.offset + bytes.length;
+function sizesOf(bytes: Uint8Array, packed: Uint8Array) {
+  return { bytes: bytes.length, packedBytes: packed.length };
 }
 
+/** What comes behind a page's header. */
+function appendPage(file: ByteSink, bytes: Uint8Array, packed: Uint8Array): void {
+  putBytes(file, packed);
+  if (packed !== bytes) discard(packed);
+}
+
+/** What the dictionary would take uncompressed. */
 function appendDictionary(
   file: ByteSink,
   { entries, plain }: { readonly entries: number; readonly plain: Uint8Array },
   pack: (bytes: Uint8Array) => Uint8Array,
 ): number {
-  return appendPage(file, plain, pack(plain), {
-    type: 'DICTIONARY_PAGE',
-    dictionary_page_header: { num_values: entries, encoding: 'PLAIN' },
-  });
+  const at = file.at;
+  const packed = pack(plain);
+  putDictionaryPageHeader(file, sizesOf(plain, packed), entries);
+  const headerBytes = file.at - at;
+  appendPage(file, plain, packed);
+  return headerBytes + plain.length;
 }
 
 function statisticsOf({ pages, bounds }: ChunkBody): Statistics {

@@ -1,6 +1,5 @@
-import type { ColumnBatch } from '../model/index.ts';
+import type { ColumnBatch, RunColumns } from '../model/index.ts';
 import type { SeriesRanks } from './series-ranks.ts';
-import type { RunColumns } from './series-runs.ts';
 import type { RankValues } from './series-values.ts';
 import type { Table } from './table.ts';
 

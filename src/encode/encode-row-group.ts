@@ -1,5 +1,5 @@
 import { FatalError, messageOf } from '../errors.ts';
-import { DOUBLE, JSON_TEXT, jsonTextAt, LONG } from '../model/index.ts';
+import { DOUBLE, JSON_TEXT, jsonTextAt, LONG, NO_RUNS } from '../model/index.ts';
 import type { PlacedChunk } from './column-chunk.ts';
 import type { Column } from './columns.ts';
 import { MEASUREMENT_COLUMNS, TIMESTAMP } from './columns.ts';
@@ -91,7 +91,6 @@ function encodeMeasurements(job: MeasurementJob, { sort, encode }: Arena): Encod
   };
 }
 
-const NO_RUNS = { ranks: [], counts: [], firstMicros: [], lastMicros: [] };
 /** The kind of rows with a value, in a column of a table. */
 const SET = 1;
 

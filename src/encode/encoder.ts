@@ -77,10 +77,13 @@ const closedError = () => new CancelledError('the encoder was closed before this
 function createInlineEncoder(): Encoder {
   let arena: Arena | undefined;
   let isClosed = false;
+  // Loaded when it is needed, and kept: to find it again takes as long as to encode a column.
+  let loading: Promise<typeof import('./encode-row-group.ts')> | undefined;
   return {
     prepare() {},
     async encode<Job extends EncodeJob>(job: Job) {
-      const { createArena, encodeRowGroup } = await import('./encode-row-group.ts');
+      loading ??= import('./encode-row-group.ts');
+      const { createArena, encodeRowGroup } = await loading;
       if (isClosed) throw closedError();
       arena ??= createArena();
       return encodeRowGroup(job, arena) as EncodeAnswer<Job>;

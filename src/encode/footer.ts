@@ -1,12 +1,13 @@
 import type { ColumnChunk, FileMetaData, RowGroup } from 'hyparquet';
-import { deserializeTCompactProtocol } from 'hyparquet/src/thrift.js';
 import { ByteWriter } from 'hyparquet-writer/src/bytewriter.js';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
-import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
 import { FatalError } from '../errors.ts';
 import type { Dataset, SplicedRowGroup } from '../model/index.ts';
 import { FORMAT_VERSION } from '../model/index.ts';
+import type { ByteSink } from './byte-sink.ts';
+import { createByteSink, putBytes } from './byte-sink.ts';
 import { CREATED_BY, datasetColumns } from './columns.ts';
+import { putShiftedOffsetIndex } from './page-thrift.ts';
 import { MAGIC_BYTES, PARQUET_MAGIC, readMetadata } from './parquet-tail.ts';
 import { rootElement, schemaElement } from './schema.ts';
 
@@ -57,35 +58,21 @@ function indexBytes(placed: PlacedGroup, offset: bigint, length: number | undefi
 }
 
 /** Append a column index, which holds no offsets, and note where it is. */
-function appendColumnIndex(
-  writer: ByteWriter,
-  bodiesEnd: number,
-  chunk: ColumnChunk,
-  placed: PlacedGroup,
-): void {
+function appendColumnIndex(sink: ByteSink, bodiesEnd: number, chunk: ColumnChunk, placed: PlacedGroup): void {
   if (chunk.column_index_offset === undefined) return;
   const bytes = indexBytes(placed, chunk.column_index_offset, chunk.column_index_length);
-  chunk.column_index_offset = BigInt(bodiesEnd + writer.offset);
-  writer.appendBytes(bytes);
+  chunk.column_index_offset = BigInt(bodiesEnd + sink.at);
+  putBytes(sink, bytes);
 }
 
 /** Append an offset index with its pages' offsets shifted, and note where it is. */
-function appendOffsetIndex(
-  writer: ByteWriter,
-  bodiesEnd: number,
-  chunk: ColumnChunk,
-  placed: PlacedGroup,
-): void {
+function appendOffsetIndex(sink: ByteSink, bodiesEnd: number, chunk: ColumnChunk, placed: PlacedGroup): void {
   if (chunk.offset_index_offset === undefined) return;
   const bytes = indexBytes(placed, chunk.offset_index_offset, chunk.offset_index_length);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const index = deserializeTCompactProtocol({ view, offset: 0 });
-  // Field 1 of an offset index: page locations; field 1 of a page location: offset.
-  for (const location of index.field_1) location.field_1 += placed.shiftBytes;
-  const at = writer.offset;
-  serializeTCompactProtocol(writer, index);
+  const { at } = sink;
+  putShiftedOffsetIndex(sink, bytes, Number(placed.shiftBytes));
   chunk.offset_index_offset = BigInt(bodiesEnd + at);
-  chunk.offset_index_length = writer.offset - at;
+  chunk.offset_index_length = sink.at - at;
 }
 
 /** Read the tails, and check that all have the same columns. */
@@ -122,11 +109,11 @@ function readTails(groups: readonly SplicedRowGroup[]): {
  */
 export function parquetFooter(dataset: Dataset, groups: readonly SplicedRowGroup[]): Uint8Array {
   const { first, placed, bodiesEnd } = readTails(groups);
-  const writer = new ByteWriter();
+  const indexes = createByteSink();
   for (const rowGroup of placed) shiftChunks(rowGroup);
   for (const append of [appendColumnIndex, appendOffsetIndex])
     for (const rowGroup of placed)
-      for (const chunk of rowGroup.group.columns) append(writer, bodiesEnd, chunk, rowGroup);
+      for (const chunk of rowGroup.group.columns) append(indexes, bodiesEnd, chunk, rowGroup);
 
   const names = first.schema.slice(1).map((element) => element.name);
   const sortingColumns = SORTED_BY[dataset].map((name) => ({
@@ -135,14 +122,14 @@ export function parquetFooter(dataset: Dataset, groups: readonly SplicedRowGroup
     nulls_first: false,
   }));
   const rowGroups = placed.map(({ group }) => ({ ...group, sorting_columns: sortingColumns }));
-  return finishFooter(writer, first, rowGroups);
+  return finishFooter(indexes, first, rowGroups);
 }
 
 /** The end of a file without rows: columns as any other day's, and no row group. Follows `PARQUET_MAGIC`. */
 export function emptyParquetFooter(of: Parameters<typeof datasetColumns>[0]): Uint8Array {
   const columns = datasetColumns(of);
   const schema = [rootElement(columns), ...columns.map(schemaElement)];
-  const footer = finishFooter(new ByteWriter(), { version: 1, schema }, []);
+  const footer = finishFooter(createByteSink(), { version: 1, schema }, []);
   // The writer knows no type of an empty list: strict readers expect the struct of a row group.
   const list = Buffer.from(footer.buffer, footer.byteOffset, footer.byteLength).indexOf(NO_ROWS_THEN_LIST);
   footer[list + NO_ROWS_THEN_LIST.length] = EMPTY_STRUCT_LIST;
@@ -153,8 +140,9 @@ export function emptyParquetFooter(of: Parameters<typeof datasetColumns>[0]): Ui
 const NO_ROWS_THEN_LIST = Uint8Array.of(0x16, 0x00, 0x19);
 const EMPTY_STRUCT_LIST = 0x0c;
 
+/** Metadata and the magic, behind what is in `sink`. */
 function finishFooter(
-  writer: ByteWriter,
+  sink: ByteSink,
   { version, schema }: Pick<FileMetaData, 'version' | 'schema'>,
   rowGroups: RowGroup[],
 ): Uint8Array {
@@ -167,8 +155,10 @@ function finishFooter(
     created_by: CREATED_BY,
     metadata_length: 0,
   };
+  const writer = new ByteWriter();
   // Whole values: at its default of 16 bytes the writer cuts the smallest string and rounds the largest.
   writeMetadata(writer, metadata, Number.POSITIVE_INFINITY);
-  writer.appendBytes(PARQUET_MAGIC);
-  return writer.getBytes();
+  putBytes(sink, writer.getBytes());
+  putBytes(sink, PARQUET_MAGIC);
+  return sink.bytes.subarray(0, sink.at);
 }

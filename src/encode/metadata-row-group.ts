@@ -1,4 +1,5 @@
 import type { EncodedRowGroup, SeriesMetadata } from '../model/index.ts';
+import { NO_RUNS } from '../model/index.ts';
 import { METADATA_COLUMNS } from './columns.ts';
 import { createEncoder, type Encoder } from './encoder.ts';
 import { splitParquetFile } from './parquet-tail.ts';
@@ -35,7 +36,16 @@ export async function encodeMetadata(
   const { file } = await encoder.encode({ kind: 'table', gathered: table, ranks });
   const { body, tail } = splitParquetFile(file);
   checkRowGroup({ body, tail }, facts, 0);
-  return { body, tail, rows: series.length, minMicros: 0, maxMicros: 0, runs: [], values: [], release() {} };
+  return {
+    body,
+    tail,
+    rows: series.length,
+    minMicros: 0,
+    maxMicros: 0,
+    runs: { ids: [], ...NO_RUNS },
+    values: [],
+    release() {},
+  };
 }
 
 /** In the order of the columns after the series'. */

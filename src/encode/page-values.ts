@@ -31,11 +31,17 @@ const TWO_32 = 2 ** 32;
 
 /** Microseconds, or other whole numbers that a double holds. */
 export function microsValues(micros: Float64Array): ColumnValues {
+  const known = new Map<Int32Array, MinMax>();
+  const minMaxOf = (set: Int32Array): MinMax => {
+    const seen = known.get(set) ?? minMax(micros, set);
+    known.set(set, seen);
+    return seen;
+  };
   return {
     encoding: 'DELTA_BINARY_PACKED',
-    bounds: (set) => wholeBounds(micros, set),
+    bounds: (set) => wholeBounds(minMaxOf(set)),
     put(sink, set) {
-      const { min, max } = minMax(micros, set);
+      const { min, max } = minMaxOf(set);
       const [from, to] = [set[0] ?? 0, set[1] ?? 0];
       if (set.length === 2 && hasExactDeltas(min, max)) putDeltas(sink, micros, from, to);
       else
@@ -65,7 +71,7 @@ export function longValues(cells: Int32Array): ColumnValues {
       const numbers = gather(set);
       const whole = Int32Array.of(0, numbers.length);
       const { min, max } = minMax(numbers, whole);
-      if (numbers.length === 0 || hasExactDeltas(min, max)) return wholeBounds(numbers, whole);
+      if (numbers.length === 0 || hasExactDeltas(min, max)) return wholeBounds({ min, max });
       const values = valuesOf(set, exact);
       return {
         min: values.reduce((a, b) => (b < a ? b : a)),
@@ -133,19 +139,20 @@ function toNumbers(cells: Int32Array, from: number, to: number, numbers: Float64
   return next;
 }
 
+interface MinMax {
+  min: number;
+  max: number;
+  hasNaN: boolean;
+}
+
 /** Infinity and -Infinity where there is no number. */
-function minMax(values: Float64Array, set: Int32Array): { min: number; max: number; hasNaN: boolean } {
+function minMax(values: Float64Array, set: Int32Array): MinMax {
   const seen = { min: Number.POSITIVE_INFINITY, max: Number.NEGATIVE_INFINITY, hasNaN: false };
   for (let i = 0; i < set.length; i += 2) widen(seen, values, set[i]!, set[i + 1]!);
   return seen;
 }
 
-function widen(
-  seen: { min: number; max: number; hasNaN: boolean },
-  values: Float64Array,
-  from: number,
-  to: number,
-): void {
+function widen(seen: MinMax, values: Float64Array, from: number, to: number): void {
   let { min, max, hasNaN } = seen;
   for (let row = from; row < to; row++) {
     const value = values[row]!;
@@ -156,8 +163,7 @@ function widen(
   Object.assign(seen, { min, max, hasNaN });
 }
 
-function wholeBounds(values: Float64Array, set: Int32Array): Bounds | undefined {
-  const { min, max } = minMax(values, set);
+function wholeBounds({ min, max }: Pick<MinMax, 'min' | 'max'>): Bounds | undefined {
   return min <= max ? { min: BigInt(min), max: BigInt(max) } : undefined;
 }
 

@@ -6,7 +6,6 @@ import type { Encoder } from './encoder.ts';
 import { splitParquetFile } from './parquet-tail.ts';
 import { checkRowGroup, type RowFacts } from './row-group-check.ts';
 import type { RankedSeries } from './series-ranks.ts';
-import { seriesRuns } from './series-runs.ts';
 
 /**
  * Gathers rows in time order and seals them into row groups. Memory: the rows being gathered, up to one row
@@ -178,12 +177,9 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
     const answer = await encoder.encode({ ...job, fileMemory: spareFiles.pop() });
     if (!isClosed) spare = answer.gathered;
     const split = splitParquetFile(answer.file);
-    const runs = seriesRuns(answer.runs, ranked.ids);
-    checkRowGroup(
-      split,
-      facts,
-      runs.reduce((sum, run) => sum + run.count, 0),
-    );
+    let readings = 0;
+    for (const count of answer.runs.counts) readings += count;
+    checkRowGroup(split, facts, readings);
     const { minMicros = 0, maxMicros = 0 } = facts;
     const values = answer.values.map(({ rank, rows }) => ({ timeSeriesId: ranked.ids[rank]!, rows }));
     return {
@@ -192,7 +188,7 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
       rows: facts.rows,
       minMicros,
       maxMicros,
-      runs,
+      runs: { ids: ranked.ids, ...answer.runs },
       values,
       release: once(() => keepFile(answer.file.buffer)),
     };

@@ -1,13 +1,12 @@
 import type { SchemaElement } from 'hyparquet';
-import { BoundaryOrders } from 'hyparquet/src/constants.js';
 import { ByteWriter } from 'hyparquet-writer/src/bytewriter.js';
 import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
-import { serializeTCompactProtocol } from 'hyparquet-writer/src/thrift.js';
 import type { ByteSink } from './byte-sink.ts';
 import { beginIn, putBytes } from './byte-sink.ts';
 import type { PlacedChunk } from './column-chunk.ts';
 import type { Column } from './columns.ts';
 import { CREATED_BY } from './columns.ts';
+import { putColumnIndex, putOffsetIndex } from './page-thrift.ts';
 import { PARQUET_MAGIC } from './parquet-tail.ts';
 import { rootElement, schemaElement } from './schema.ts';
 
@@ -27,8 +26,7 @@ export function endFile(
   columns: readonly Column[],
   chunks: readonly PlacedChunk[],
 ): Uint8Array<ArrayBuffer> {
-  const writer = new ByteWriter();
-  const placed = chunks.map((chunk) => ({ ...chunk.chunk, ...appendIndexes(writer, file.at, chunk) }));
+  const placed = chunks.map((chunk) => ({ ...chunk.chunk, ...appendIndexes(file, chunk) }));
   const sum = (field: 'total_compressed_size' | 'total_uncompressed_size') =>
     placed.reduce((total, { meta_data: meta }) => total + meta[field], 0n);
   const group = {
@@ -39,6 +37,7 @@ export function endFile(
   };
   const schema: SchemaElement[] = [rootElement(columns), ...columns.map(schemaElement)];
   const { num_rows } = group;
+  const writer = new ByteWriter();
   // Whole values: at its default of 16 bytes the writer cuts the smallest string and rounds the largest.
   writeMetadata(
     writer,
@@ -54,34 +53,19 @@ export function endFile(
 
 /** Where the page indexes of a chunk are, once they are written. */
 function appendIndexes(
-  writer: ByteWriter,
-  begin: number,
+  file: ByteSink,
   { columnIndex, offsetIndex }: PlacedChunk,
 ): Partial<PlacedChunk['chunk']> {
-  const append = (fields: object): [offset: bigint, length: number] => {
-    const from = writer.offset;
-    serializeTCompactProtocol(writer, fields as Parameters<typeof serializeTCompactProtocol>[1]);
-    return [BigInt(begin + from), writer.offset - from];
-  };
-  const column =
-    columnIndex &&
-    append({
-      field_1: columnIndex.null_pages,
-      field_2: columnIndex.min_values,
-      field_3: columnIndex.max_values,
-      field_4: BoundaryOrders.indexOf(columnIndex.boundary_order),
-      field_5: columnIndex.null_counts,
-    });
-  const [offset_index_offset, offset_index_length] = append({
-    field_1: offsetIndex.page_locations.map((page) => ({
-      field_1: page.offset,
-      field_2: page.compressed_page_size,
-      field_3: page.first_row_index,
-    })),
-  });
+  const columnIndexAt = file.at;
+  if (columnIndex !== undefined) putColumnIndex(file, columnIndex);
+  const offsetIndexAt = file.at;
+  putOffsetIndex(file, offsetIndex);
   return {
-    ...(column && { column_index_offset: column[0], column_index_length: column[1] }),
-    offset_index_offset,
-    offset_index_length,
+    ...(columnIndex && {
+      column_index_offset: BigInt(columnIndexAt),
+      column_index_length: offsetIndexAt - columnIndexAt,
+    }),
+    offset_index_offset: BigInt(offsetIndexAt),
+    offset_index_length: file.at - offsetIndexAt,
   };
 }

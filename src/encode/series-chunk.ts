@@ -24,11 +24,18 @@ interface EntryRun {
   readonly rows: number;
 }
 
-/** Distinct texts in order of first use, and the runs with their places among them. */
-function entriesOf(runs: readonly TextRun[]): { texts: Uint8Array[]; entryRuns: EntryRun[] } {
+/** Distinct texts in order of first use, and the runs with their places among them. Where they ascend, equal ones meet. */
+function entriesOf(
+  runs: readonly TextRun[],
+  isAscending: boolean,
+): { texts: Uint8Array[]; entryRuns: EntryRun[] } {
   const texts: Uint8Array[] = [];
   const entryOf = new Map<string, number>();
   const place = (text: Uint8Array): number => {
+    if (isAscending) {
+      const last = texts.at(-1);
+      return (last !== undefined && Buffer.compare(last, text) === 0 ? texts.length : texts.push(text)) - 1;
+    }
     const key = Buffer.from(text.buffer, text.byteOffset, text.length).toString('latin1');
     const known = entryOf.get(key);
     if (known !== undefined) return known;
@@ -100,7 +107,8 @@ function* pagesOf(runs: readonly EntryRun[]): Generator<EntryRun[]> {
  * with statistics has no nulls, and its texts ascend by their bytes.
  */
 export function appendSeriesChunk(file: ByteSink, column: Column, runs: readonly TextRun[]): PlacedChunk {
-  const { texts, entryRuns } = entriesOf(runs);
+  const isAscending = column.statistics === 'page';
+  const { texts, entryRuns } = entriesOf(runs, isAscending);
   const bitWidth = texts.length < 2 ? 1 : 32 - Math.clz32(texts.length - 1);
   const plain = createByteSink();
   for (const text of texts) putText(plain, text, 0, text.length);
@@ -122,7 +130,7 @@ export function appendSeriesChunk(file: ByteSink, column: Column, runs: readonly
     encoding: 'RLE_DICTIONARY',
     dictionary: { entries: texts.length, plain: plain.bytes.subarray(0, plain.at) },
     pages,
-    bounds: column.statistics === 'page' ? { min_value: min_value!, max_value: max_value! } : undefined,
-    ascending: column.statistics === 'page',
+    bounds: isAscending ? { min_value: min_value!, max_value: max_value! } : undefined,
+    ascending: isAscending,
   });
 }

@@ -26,17 +26,21 @@ export interface RankedSeries {
 
 const encoder = new TextEncoder();
 
-/** Concatenate texts, in memory of exactly their size: what is sent to a worker is copied whole. */
-function textList(texts: readonly Uint8Array[]): TextList {
+/**
+ * Texts one after the other, in memory of exactly their size: what is sent to a worker is copied whole. One call encodes
+ * them all.
+ */
+function textList(texts: readonly string[]): TextList {
   const ends = new Int32Array(texts.length);
   let end = 0;
-  for (const [index, text] of texts.entries()) {
-    end += text.length;
+  for (let index = 0; index < ends.length; index++) {
+    end += Buffer.byteLength(texts[index]!);
     ends[index] = end;
   }
-  const bytes = new Uint8Array(end);
-  for (const [index, text] of texts.entries()) bytes.set(text, ends[index]! - text.length);
-  return { bytes, ends };
+  const bytes = encoder.encode(texts.join(''));
+  if (bytes.length === end) return { bytes, ends };
+  // Halves of a character at the end of one text and at the begin of the next would make a whole one.
+  return { bytes: Uint8Array.from(Buffer.concat(texts.map((text) => encoder.encode(text)))), ends };
 }
 
 /** A series by its code: time series id, and name in the selected domain. */
@@ -45,16 +49,27 @@ interface NamedSeries {
   readonly name: string | null;
 }
 
+type Compare = (a: string, b: string) => number;
+
+const byUnits: Compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Units of one byte are in the order of their bytes. */
+function byteOrderOf(texts: readonly string[]): Compare {
+  if (texts.every((text) => Buffer.byteLength(text) === text.length)) return byUnits;
+  const bytesOf = new Map(texts.map((text) => [text, encoder.encode(text)]));
+  return (a, b) => Buffer.compare(bytesOf.get(a)!, bytesOf.get(b)!);
+}
+
 /**
  * Rank series by the bytes of their ids. Where these are equal, the name decides, then the UTF-16 units; what
  * is equal in all has one rank. So the order of arrival never decides.
  */
 export function rankSeries(series: readonly NamedSeries[]): RankedSeries {
-  const entries = series.map(({ id, name }, code) => ({ id, name, code, bytes: encoder.encode(id) }));
-  const byUnits = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+  const entries = series.map(({ id, name }, code) => ({ id, name, code }));
+  const byBytes = byteOrderOf(series.map(({ id }) => id));
   entries.sort(
     (a, b) =>
-      Buffer.compare(a.bytes, b.bytes) ||
+      byBytes(a.id, b.id) ||
       Number(a.name !== null) - Number(b.name !== null) ||
       byUnits(a.name ?? '', b.name ?? '') ||
       byUnits(a.id, b.id),
@@ -66,14 +81,15 @@ export function rankSeries(series: readonly NamedSeries[]): RankedSeries {
     if (last?.id !== entry.id || last.name !== entry.name) ranked.push(entry);
     rankOfCode[entry.code] = ranked.length - 1;
   }
+  const ids = ranked.map((entry) => entry.id);
   return {
     ranks: {
       rankOfCode,
-      ids: textList(ranked.map((entry) => entry.bytes)),
-      names: textList(ranked.map((entry) => encoder.encode(entry.name ?? ''))),
+      ids: textList(ids),
+      names: textList(ranked.map(({ name }) => name ?? '')),
       named: Uint8Array.from(ranked, ({ name }) => (name === null ? 0 : 1)),
     },
-    ids: ranked.map((entry) => entry.id),
+    ids,
   };
 }
 

@@ -32,49 +32,67 @@ export function readingValues(sorted: SortedReadings, jsonAt: (row: number) => s
     const [from, to] = [first[rank]!, first[rank + 1]!];
     if (from === to) continue;
     while (endOfRun(kinds, run) <= from) run++;
-    const numbers = sumReadings(sorted, doubles, run, from, to);
-    const edges = edgesOf(sorted, doubles, jsonAt, run, from, to);
-    values.push({ rank, rows: { ...numbers, ...edges } });
+    const rows = sumReadings(sorted, doubles, run, from, to);
+    Object.assign(rows, edgesOf(sorted, doubles, jsonAt, run, from, to));
+    values.push({ rank, rows });
   }
   return values;
 }
 
-type Numbers = Omit<SeriesRows, 'first' | 'last'>;
-
-/** Rows `[from, to)`, which begin within a run of kinds. */
+/** Rows `[from, to)`, which begin within a run of kinds; their first and last values are not known yet. */
 function sumReadings(
   { cells, kinds }: SortedReadings,
   doubles: Float64Array,
   firstRun: number,
   from: number,
   to: number,
-): Numbers {
-  const ofLongs = noLongs();
-  const ofDoubles = noDoubles();
+): SeriesRows {
+  // Of a small vessel-day a series has a few rows of one kind: to make both, and to spread them, took longer than to add.
+  let ofLongs: Longs | undefined;
+  let ofDoubles: Doubles | undefined;
   for (let run = firstRun, row = from; row < to; run++) {
     const end = Math.min(to, endOfRun(kinds, run));
-    if (kinds.kinds[run] === DOUBLE) addDoubles(ofDoubles, doubles, row, end);
-    else if (kinds.kinds[run] === LONG) addLongs(ofLongs, cells, row, end);
+    if (kinds.kinds[run] === DOUBLE) {
+      ofDoubles ??= noDoubles();
+      addDoubles(ofDoubles, doubles, row, end);
+    } else if (kinds.kinds[run] === LONG) {
+      ofLongs ??= noLongs();
+      addLongs(ofLongs, cells, row, end);
+    }
     row = end;
   }
-  const { count: longs } = ofLongs;
-  const { count: doubleRows, ...inDoubles } = ofDoubles;
-  const counts = { longs, doubles: doubleRows, jsons: to - from - longs - doubleRows };
-  if (longs === 0 && doubleRows === 0)
-    return { ...counts, min: undefined, max: undefined, sum: undefined, magnitude: 0 };
-  if (longs === 0) return { ...counts, ...inDoubles };
-  const { magnitude } = ofLongs;
+  const rows = to - from;
+  if (ofLongs === undefined) return ofDoubles === undefined ? noNumbers(rows) : rowsOf(rows, 0, ofDoubles);
   const min = bigintOf(ofLongs.minHigh, ofLongs.minLow);
   const max = bigintOf(ofLongs.maxHigh, ofLongs.maxLow);
   const sum = bigintOf(ofLongs.highSum, ofLongs.lowSum);
-  if (doubleRows === 0) return { ...counts, min, max, sum, magnitude };
-  return {
-    ...counts,
-    min: Math.min(Number(min), inDoubles.min),
-    max: Math.max(Number(max), inDoubles.max),
-    sum: Number(sum) + inDoubles.sum,
-    magnitude: magnitude + inDoubles.magnitude,
-  };
+  const { count, magnitude } = ofLongs;
+  if (ofDoubles === undefined) return rowsOf(rows, count, { count: 0, min, max, sum, magnitude });
+  return rowsOf(rows, count, {
+    count: ofDoubles.count,
+    min: Math.min(Number(min), ofDoubles.min),
+    max: Math.max(Number(max), ofDoubles.max),
+    sum: Number(sum) + ofDoubles.sum,
+    magnitude: magnitude + ofDoubles.magnitude,
+  });
+}
+
+/** What numbers come to; `count` of the doubles among them. */
+interface Numbers extends Pick<SeriesRows, 'min' | 'max' | 'sum' | 'magnitude'> {
+  readonly count: number;
+}
+
+function rowsOf(
+  rows: number,
+  longs: number,
+  { count: doubles, min, max, sum, magnitude }: Numbers,
+): SeriesRows {
+  const jsons = rows - longs - doubles;
+  return { longs, doubles, jsons, min, max, sum, magnitude, first: undefined, last: undefined };
+}
+
+function noNumbers(rows: number): SeriesRows {
+  return rowsOf(rows, 0, { count: 0, min: undefined, max: undefined, sum: undefined, magnitude: 0 });
 }
 
 /** What doubles come to so far. */
@@ -99,7 +117,11 @@ function addDoubles(to: Doubles, doubles: Float64Array, from: number, end: numbe
     sum += value;
     magnitude += Math.abs(value);
   }
-  Object.assign(to, { count: to.count + end - from, min, max, sum, magnitude });
+  to.count += end - from;
+  to.min = min;
+  to.max = max;
+  to.sum = sum;
+  to.magnitude = magnitude;
 }
 
 /** The same of longs, in numbers that stay exact: high and low words are added apart. */
@@ -115,8 +137,16 @@ interface Longs {
 }
 
 function noLongs(): Longs {
-  const extremes = { minHigh: TWO_32, minLow: 0, maxHigh: -TWO_32, maxLow: 0 };
-  return { count: 0, ...extremes, highSum: 0, lowSum: 0, magnitude: 0 };
+  return {
+    count: 0,
+    minHigh: TWO_32,
+    minLow: 0,
+    maxHigh: -TWO_32,
+    maxLow: 0,
+    highSum: 0,
+    lowSum: 0,
+    magnitude: 0,
+  };
 }
 
 function addLongs(to: Longs, cells: Int32Array, from: number, end: number): void {
@@ -136,8 +166,14 @@ function addLongs(to: Longs, cells: Int32Array, from: number, end: number): void
       maxLow = low;
     }
   }
-  const extremes = { minHigh, minLow, maxHigh, maxLow };
-  Object.assign(to, { count: to.count + end - from, ...extremes, highSum, lowSum, magnitude });
+  to.count += end - from;
+  to.minHigh = minHigh;
+  to.minLow = minLow;
+  to.maxHigh = maxHigh;
+  to.maxLow = maxLow;
+  to.highSum = highSum;
+  to.lowSum = lowSum;
+  to.magnitude = magnitude;
 }
 
 /** Values at the first and at the last instant of rows `[from, to)`. */

@@ -7,7 +7,7 @@ import { rankSeries } from '../../src/encode/series-ranks.ts';
 import { CancelledError, FatalError, RetriableError } from '../../src/errors.ts';
 import { createSeriesDictionary } from '../../src/model/index.ts';
 import type { Reading } from './lake-file.ts';
-import { batchOf, DAY_MICROS } from './lake-file.ts';
+import { batchOf, DAY_MICROS, runsOf } from './lake-file.ts';
 
 const READINGS: readonly Reading[] = [
   { micros: DAY_MICROS, series: 'a', value: 1n },
@@ -94,7 +94,7 @@ describe('a worker thread', () => {
     }));
     builder.append(batchOf(readings, dictionary), 0, 20);
     const groups = await Promise.all(readings.map(() => builder.seal(1)));
-    expect(groups.map((group) => group.runs[0]!.timeSeriesId)).toEqual(
+    expect(groups.map((group) => runsOf(group)[0]!.timeSeriesId)).toEqual(
       readings.map((reading) => reading.series),
     );
     await encoder.close();

@@ -119,3 +119,13 @@ export function bareSeries(id: string, timeSeriesId: string): SeriesMetadata {
     domainsJson: '{}',
   };
 }
+
+/** The runs of a row group, one by one. */
+export function runsOf({ runs }: Pick<EncodedRowGroup, 'runs'>) {
+  return [...runs.ranks].map((rank, run) => ({
+    timeSeriesId: runs.ids[rank]!,
+    count: runs.counts[run]!,
+    firstMicros: runs.firstMicros[run]!,
+    lastMicros: runs.lastMicros[run]!,
+  }));
+}

@@ -4,7 +4,16 @@ import { createEncoder, createMeasurementRowGroups } from '../../src/encode/inde
 import { DataError } from '../../src/errors.ts';
 import { createColumnBatch, createSeriesDictionary, MICROS_PER_HOUR } from '../../src/model/index.ts';
 import type { Reader, Reading } from './lake-file.ts';
-import { batchOf, DAY_MICROS, fileOf, openReader, READINGS_SQL, rowOf, sealAll } from './lake-file.ts';
+import {
+  batchOf,
+  DAY_MICROS,
+  fileOf,
+  openReader,
+  READINGS_SQL,
+  rowOf,
+  runsOf,
+  sealAll,
+} from './lake-file.ts';
 
 let reader: Reader;
 let encoder: Encoder;
@@ -295,7 +304,7 @@ describe('runs', () => {
       firstMicros: DAY_MICROS + first,
       lastMicros: DAY_MICROS + last,
     });
-    expect(group!.runs).toEqual([
+    expect(runsOf(group!)).toEqual([
       run('a', 1, 5, 5),
       run('b', 2, 0, MICROS_PER_HOUR - 1),
       run('b', 1, MICROS_PER_HOUR, MICROS_PER_HOUR),

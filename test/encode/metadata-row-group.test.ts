@@ -47,7 +47,7 @@ const BARE_ROW = ['b', 'IMO9321483/bare', ...Array(19).fill(null), '{}'];
 
 it('has one row a series with every field, sorted by time series id', async () => {
   const group = await encodeMetadata([bare, full], encoder);
-  expect(group).toMatchObject({ rows: 2, minMicros: 0, maxMicros: 0, runs: [] });
+  expect(group).toMatchObject({ rows: 2, minMicros: 0, maxMicros: 0, runs: { ids: [] } });
   const file = fileOf('metadata', [group]);
   const query = 'select * exclude (file_row_number) from read_parquet(FILE, file_row_number = true)';
   expect(await reader.query(file, query)).toEqual([FULL_ROW, BARE_ROW]);

@@ -5,7 +5,7 @@ import { createEncoder, createMeasurementRowGroups } from '../../src/encode/inde
 import type { EncodedRowGroup } from '../../src/model/index.ts';
 import { createSeriesDictionary } from '../../src/model/index.ts';
 import type { Reader, Reading, Value } from './lake-file.ts';
-import { batchOf, DAY_MICROS, fileOf, openReader, READINGS_SQL, rowOf } from './lake-file.ts';
+import { batchOf, DAY_MICROS, fileOf, openReader, READINGS_SQL, rowOf, runsOf } from './lake-file.ts';
 
 let reader: Reader;
 let inline: Encoder;
@@ -130,7 +130,7 @@ it('gives the same bytes however the same rows arrive, in either thread', async 
       const expected = await encode(rows, IN_ORDER, size, inline);
       const other = await encode(rows, how, size, threaded);
       expect(other.groups.map((group) => group.rows)).toEqual(expected.groups.map((group) => group.rows));
-      expect(other.groups.map((group) => group.runs)).toEqual(expected.groups.map((group) => group.runs));
+      expect(other.groups.map(runsOf)).toEqual(expected.groups.map(runsOf));
       expect(other.file.equals(expected.file)).toBe(true);
     }),
     { numRuns: 150 },
@@ -148,7 +148,7 @@ it('holds every row, in order, with none beside', async () => {
         return inFileOrder(own).map((reading) => rowOf(reading, nameOf(reading.series)));
       });
       expect(await reader.query(file, READINGS_SQL)).toEqual(expected);
-      const counted = groups.flatMap((group) => group.runs).reduce((sum, run) => sum + run.count, 0);
+      const counted = groups.flatMap(runsOf).reduce((sum, run) => sum + run.count, 0);
       expect(counted).toBe(rows.length);
     }),
     { numRuns: 60 },

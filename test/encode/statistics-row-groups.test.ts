@@ -6,7 +6,7 @@ import { DataError } from '../../src/errors.ts';
 import type { Aggregation, StatisticsRow } from '../../src/model/index.ts';
 import { AGGREGATIONS, MICROS_PER_HOUR } from '../../src/model/index.ts';
 import type { Reader } from './lake-file.ts';
-import { DAY_MICROS, fileOf, openReader, sealAll } from './lake-file.ts';
+import { DAY_MICROS, fileOf, openReader, runsOf, sealAll } from './lake-file.ts';
 
 let reader: Reader;
 let encoder: Encoder;
@@ -110,7 +110,7 @@ describe('statistics', () => {
       firstMicros: DAY_MICROS + minutes(first),
       lastMicros: DAY_MICROS + minutes(last),
     });
-    expect(group!.runs).toEqual([run('a', 1, 0, 0), run('b', 15, 0, 50), run('b', 7, 60, 60)]);
+    expect(runsOf(group!)).toEqual([run('a', 1, 0, 0), run('b', 15, 0, 50), run('b', 7, 60, 60)]);
   });
 
   it('gives the same bytes in any order of arrival within a window, across row groups', async () => {
