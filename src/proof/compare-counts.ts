@@ -91,7 +91,7 @@ export function compareCounts(ours: DayCounts, source: DayCounts, options: Compa
   // Nearly every day: what is the same agrees under every policy, however finely it is told apart.
   if (ours.equals(source)) return [];
   const disagreements: Disagreement[] = [];
-  const ids = new Set([...ours.bySeries.keys(), ...source.bySeries.keys()]);
+  const ids = new Set([...ours.ids(), ...source.ids()]);
   for (const timeSeriesId of [...ids].sort()) {
     for (const hour of options.precision.grain === 'hour' ? hoursOf(timeSeriesId, ours, source) : [null]) {
       const found = compareOne(
@@ -105,14 +105,11 @@ export function compareCounts(ours: DayCounts, source: DayCounts, options: Compa
   return disagreements;
 }
 
-/** Hours in which either side may have readings, also such as are no hours of the day. */
+/** Hours in which either side has readings, also such as are no hours of the day. */
 function hoursOf(timeSeriesId: string, ours: DayCounts, source: DayCounts): readonly number[] {
-  const lengthOf = (side: DayCounts) => side.bySeries.get(timeSeriesId)?.length ?? 0;
-  const hours = Math.max(lengthOf(ours), lengthOf(source));
-  return hours === HOURS_OF_DAY.length ? HOURS_OF_DAY : Array.from({ length: hours }, (_, hour) => hour);
+  const hours = new Set([...ours.hours(timeSeriesId), ...source.hours(timeSeriesId)]);
+  return [...hours].sort((a, b) => a - b);
 }
-
-const HOURS_OF_DAY: readonly number[] = Array.from({ length: 24 }, (_, hour) => hour);
 
 function compareOne(
   a: HourCount | undefined,

@@ -78,8 +78,9 @@ export function compareValues(
   // A series that holds any JSON has no minimum, maximum and sum.
   if (rows.jsons === 0) {
     const { min, max, sum, magnitude } = rows;
-    if (min !== undefined) compare('min', String(min), (text) => isNumber(text, min));
-    if (max !== undefined) compare('max', String(max), (text) => isNumber(text, max));
+    // Where NaN belongs among numbers engines do not agree, and JSON cannot say it.
+    if (min !== undefined && !Number.isNaN(min)) compare('min', String(min), (text) => isNumber(text, min));
+    if (max !== undefined && !Number.isNaN(max)) compare('max', String(max), (text) => isNumber(text, max));
     if (sum !== undefined && Number.isFinite(magnitude))
       compare('sum', String(sum), (text) => isSum(text, sum, magnitude));
   }

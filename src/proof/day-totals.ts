@@ -40,20 +40,27 @@ export function seriesTotals(counts: CountsJson): DayTotals {
 }
 
 /** The same of counts at hand. */
-export function totalsOf({ bySeries, dayFromMicros }: DayCounts): DayTotals {
+export function totalsOf(counts: DayCounts): DayTotals {
+  const { dayFromMicros } = counts;
   const totals = new Map<string, SeriesTotal>();
-  for (const [id, hours] of bySeries) {
-    const total = new HoursTotal();
-    for (const hour of hours)
-      if (hour !== undefined)
-        total.add(hour.count, hour.firstMicros - dayFromMicros, hour.lastMicros - dayFromMicros);
-    if (total.count > 0) totals.set(id, total);
+  for (const id of counts.ids()) {
+    const count = counts.seriesTotal(id);
+    const { firstMicros, lastMicros } = counts.seriesSpan(id)!;
+    if (count > 0)
+      totals.set(id, {
+        count,
+        firstMicros: firstMicros - dayFromMicros,
+        lastMicros: lastMicros - dayFromMicros,
+      });
   }
   return totals;
 }
 
 /** Readings that a published day is known to have: as the source counted them, where it was asked. */
-export function publishedReadings({ source, rows }: Pick<Receipt, 'source' | 'rows'>): number {
+export function publishedReadings({
+  source,
+  rows,
+}: Pick<Receipt, 'rows'> & { readonly source: Pick<Receipt, 'rows'> | null }): number {
   return source?.rows ?? rows;
 }
 
@@ -72,6 +79,19 @@ export function totalsDigest(totals: DayTotals): string {
     counts: cellsOf(({ count }) => count),
     firsts: cellsOf(({ firstMicros }) => firstMicros),
     lasts: cellsOf(({ lastMicros }) => lastMicros),
+  });
+}
+
+/** `totalsDigest` of the totals of counts at hand. */
+export function countsDigest(counts: DayCounts): string {
+  if (!counts.isUsual) return totalsDigest(totalsOf(counts));
+  const { dayFromMicros } = counts;
+  const ids = counts.sortedIds();
+  const spans = ids.map((id) => counts.seriesSpan(id)!);
+  return new TotalsDigest(ids).of({
+    counts: Float64Array.from(ids, (id) => counts.seriesTotal(id)),
+    firsts: Float64Array.from(spans, ({ firstMicros }) => firstMicros - dayFromMicros),
+    lasts: Float64Array.from(spans, ({ lastMicros }) => lastMicros - dayFromMicros),
   });
 }
 

@@ -10,7 +10,9 @@ export class SeriesValues {
 
   /** Add later rows of a series. */
   add(timeSeriesId: string, rows: SeriesRows): void {
-    const later = { ...rows, first: rows.first?.map(shortened), last: rows.last?.map(shortened) };
+    const { first, last } = rows;
+    const later =
+      rows.jsons === 0 ? rows : { ...rows, first: first?.map(shortened), last: last?.map(shortened) };
     const known = this.bySeries.get(timeSeriesId);
     this.bySeries.set(timeSeriesId, known === undefined ? later : joined(known, later));
   }
@@ -29,9 +31,13 @@ export class SeriesValues {
   }
 }
 
+/** A text up to this is kept until it is asked for: of most days nobody ever asks, and digests take longer than they save. */
+const SHORT_TEXT = 128;
+
 /** Texts may be long, and only whether they are equal is asked. */
 function shortened(value: LakeValue): LakeValue {
-  return typeof value === 'object' && 'json' in value ? { jsonSha256: digestJson(value.json) } : value;
+  const isLong = typeof value === 'object' && 'json' in value && value.json.length > SHORT_TEXT;
+  return isLong ? { jsonSha256: digestJson(value.json) } : value;
 }
 
 function joined(a: SeriesRows, b: SeriesRows): SeriesRows {

@@ -25,10 +25,11 @@ export class TotalsDigest {
 
   /** `ids`: sorted. */
   constructor(ids: readonly string[]) {
-    const names = ids.map((id) => Buffer.from(`${JSON.stringify(id)} `));
-    this.#names = Buffer.concat(names);
+    const names = ids.map((id) => `${JSON.stringify(id)} `);
+    this.#names = Buffer.from(names.join(''));
     this.#nameAt = new Int32Array(ids.length + 1);
-    for (const [index, name] of names.entries()) this.#nameAt[index + 1] = this.#nameAt[index]! + name.length;
+    for (let index = 0; index < names.length; index++)
+      this.#nameAt[index + 1] = this.#nameAt[index]! + Buffer.byteLength(names[index]!);
     this.#lines = Buffer.allocUnsafe(this.#names.length + ids.length * NUMBERS_BYTES);
   }
 

@@ -74,7 +74,7 @@ test('at-least accepts more than the source counts, never less', () => {
 function times(count: number, first: number, last: number, hour = 5): DayCounts {
   const made = new DayCounts(fromMicros);
   const at = fromMicros + hour * MICROS_PER_HOUR;
-  made.addHour('a', hour, { count, firstMicros: at + first, lastMicros: at + last });
+  made.addHour('a', hour, count, at + first, at + last);
   return made;
 }
 
@@ -149,7 +149,7 @@ test('of more readings than counted the times may lie further out, never further
 
 test('what lies in no hour of the day is compared too', () => {
   const stray = counts(['a', 0, 5]);
-  stray.addHour('a', 24, { count: 60, firstMicros: fromMicros, lastMicros: fromMicros });
+  stray.addHour('a', 24, 60, fromMicros, fromMicros);
   const found = compareCounts(counts(['a', 0, 5]), stray, { policy: 'exact', precision: TO_THE_MICROSECOND });
   expect(found).toEqual([{ timeSeriesId: 'a', hour: 24, ours: 0, source: 60 }]);
 });

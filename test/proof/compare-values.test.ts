@@ -70,6 +70,18 @@ test('values that the service does not give are named as missing', () => {
   });
 });
 
+test('a NaN among the values, which is the greatest to one engine and no number to another, differs from none', () => {
+  const rows = rowsOf({
+    ...{ doubles: 3, min: -1.5, max: Number.NaN, sum: Number.NaN, magnitude: Number.NaN },
+    ...{ first: [-1.5], last: [2] },
+  });
+  const answered = { first_val: '-1.5', last_val: '2.0', min: '-1.5', max: '2.0', sum: '0.5' };
+  expect(compareValues(rows, new Map(Object.entries(answered)))).toEqual({ differences: [], missing: [] });
+  expect(differing(rows, { ...answered, min: '-1.0', last_val: '3' })).toEqual(['last_val', 'min']);
+  const only = rowsOf({ doubles: 1, min: Number.NaN, max: Number.NaN, magnitude: Number.NaN });
+  expect(differing(only, { min: '1', max: '1', sum: '1' })).toEqual([]);
+});
+
 test('longs beyond 2^53 are compared as integers where the service writes integers', () => {
   const exact = {
     first_val: '1',

@@ -33,9 +33,9 @@ test('hours add up to the day', () => {
 
 test('counts at hand have the totals of their detail', () => {
   const counts = new DayCounts(1_000_000);
-  counts.addHour('a', 3, { count: 5, firstMicros: 1_000_100, lastMicros: 1_000_200 });
-  counts.addHour('a', 1, { count: 2, firstMicros: 1_000_030, lastMicros: 1_000_040 });
-  counts.addHour('b', 23, { count: 1, firstMicros: 1_000_000, lastMicros: 1_000_000 });
+  counts.addHour('a', 3, 5, 1_000_100, 1_000_200);
+  counts.addHour('a', 1, 2, 1_000_030, 1_000_040);
+  counts.addHour('b', 23, 1, 1_000_000, 1_000_000);
   expect([...totalsOf(counts)]).toEqual([
     ['a', total(7, 30, 200)],
     ['b', total(1, 0, 0)],
