@@ -2,8 +2,8 @@
  * Calls of the file system, made from here as long as that is fast. A call about what is in the system's memory takes
  * some microseconds; sent through the thread pool it takes ten times the processor time, and a small vessel-day makes
  * more than a hundred. The first calls go through the pool, and so does every one for a while after some that were slow:
- * where the disk is far away nobody else waits for it. What waits for the disk itself (`fsync`) and acts that others
- * may be waiting for (`rename`, `link`) always go through the pool.
+ * where the disk is far away nobody else waits for it. What waits for the disk itself (`fsync`) always goes through the
+ * pool, and so does what frees the blocks of a large file (a rename over a day's object).
  */
 import type { Dirent, Stats } from 'node:fs';
 import {
@@ -12,6 +12,7 @@ import {
   fstat,
   fstatSync,
   fsync,
+  linkSync,
   lstat,
   lstatSync,
   mkdir,
@@ -22,6 +23,7 @@ import {
   readdir,
   readdirSync,
   readSync,
+  renameSync,
   rmdir,
   rmdirSync,
   stat,
@@ -31,6 +33,7 @@ import {
   write,
   writeSync,
 } from 'node:fs';
+import { link, rename } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks';
 import { promisify } from 'node:util';
 import { codeOf } from './local-errors.ts';
@@ -108,6 +111,14 @@ export const statEntry = either<[path: string], Stats>(lstatSync, inPool.lstat);
 export const removeFile = either<[path: string], void>(unlinkSync, inPool.unlink);
 export const removeFolder = either<[path: string], void>(rmdirSync, inPool.rmdir);
 export const createFolder = either<[path: string], void>(mkdirSync, inPool.mkdir);
+/** Another name for a file, which must be free. */
+export const linkFile = either<[path: string, name: string], void>(linkSync, (path, name) =>
+  link(path, name),
+);
+/** Over a small file, or to a free name. */
+export const renameSmall = either<[from: string, to: string], void>(renameSync, (from, to) =>
+  rename(from, to),
+);
 
 export const namesIn = (path: string): Promise<string[]> =>
   soon(

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { rename } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { isAlive } from '../process/process-id.ts';
@@ -15,6 +14,7 @@ import {
   readInto,
   removeFile,
   removeFolder,
+  renameSmall,
   statFile,
   statPath,
   syncFile,
@@ -83,7 +83,7 @@ function fiveDigits(): string {
 
 /** Let a temp file have its place, over what is there. Throws ENOENT where somebody has taken it. */
 export async function moveTemp(tempPath: string, path: string): Promise<void> {
-  await rename(tempPath, path);
+  await renameSmall(tempPath, path);
   ownTemps.delete(tempPath);
 }
 
@@ -315,7 +315,10 @@ export async function isDeadTemp(path: string): Promise<boolean> {
   return info !== undefined && Date.now() - info.mtimeMs > TEMP_MAX_AGE_MS;
 }
 
+let ownHostTag: string | undefined;
+
 /** A file name's worth of this machine's name. */
 function hostTag(): string {
-  return hash('sha256', hostname()).slice(0, 8);
+  ownHostTag ??= hash('sha256', hostname()).slice(0, 8);
+  return ownHostTag;
 }

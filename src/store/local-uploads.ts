@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { CommitFailedError, CommitUnknownError, FatalError, messageOf } from '../errors.ts';
 import { checkNonce } from './key.ts';
 import type { Descriptor } from './local-calls.ts';
-import { closeFile, removeFile, statPath, syncFile } from './local-calls.ts';
+import { closeFile, removeFile, renameSmall, statPath, syncFile } from './local-calls.ts';
 import { codeOf, unlessMissing } from './local-errors.ts';
 import {
   createFile,
@@ -171,7 +171,8 @@ export class LocalUploads {
         );
     }
     try {
-      await rename(path, target);
+      // What it replaces may be large, and is freed then.
+      await (expected === null ? renameSmall(path, target) : rename(path, target));
     } catch (error) {
       if (codeOf(error) === 'ENOENT') throw uploadGone(upload);
       throw error;

@@ -1,9 +1,8 @@
-import { link } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { FatalError } from '../errors.ts';
 import { checkKey, checkPrefix, faultOfKey } from './key.ts';
-import { closeFile, removeFile, statEntry } from './local-calls.ts';
+import { closeFile, linkFile, removeFile, statEntry } from './local-calls.ts';
 import { codeOf, localError, onDisk, unlessMissing } from './local-errors.ts';
 import {
   moveTemp,
@@ -185,7 +184,7 @@ async function* listFiles(
 /** True: the link was made. False: something has that name. */
 async function linkIfAbsent(temp: string, path: string): Promise<boolean> {
   try {
-    await link(temp, path);
+    await linkFile(temp, path);
     return true;
   } catch (error) {
     switch (codeOf(error)) {

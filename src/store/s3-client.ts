@@ -106,6 +106,7 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
     maxAttempts: 1,
     requestHandler: client.config.requestHandler,
   });
+  shareClock(client, onceClient);
 
   const way = createShortWay(client, bucket, settings.maxAttempts > 1);
   const errorOf = (error: unknown, doing: string, key: string): VesselExportError =>
@@ -138,6 +139,16 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
       }
     },
   };
+}
+
+/** What one has learned of the store's clock holds for both: a call that is sent once cannot be sent again for it. */
+function shareClock({ config: learned }: S3Client, { config }: S3Client): void {
+  Object.defineProperty(config, 'systemClockOffset', {
+    get: () => learned.systemClockOffset,
+    set: (offsetMs: number) => {
+      learned.systemClockOffset = offsetMs;
+    },
+  });
 }
 
 /** The SDK's time-outs end where the body begins, but for a socket on which nothing comes at all. */

@@ -41,16 +41,23 @@ const SHA256_OF_NOTHING = hash('sha256', '');
 /** Stands in the address that is taken from the SDK where the name of an object goes. */
 const PLACE = 'vessel-export-name';
 
+/** From a store that is overloaded on the SDK asks, which waits between its tries and keeps account of them. */
+const REST_MS = 10_000;
+const BUSY: ReadonlySet<number> = new Set([429, 503]);
+
 /** `isAllowed`: false where nothing may be tried twice. */
 export function createShortWay(client: S3Client, bucket: string, isAllowed: boolean): ShortWay {
   let learning: Promise<ShortWay | 'unusual'> | undefined;
+  let busyMs = Number.NEGATIVE_INFINITY;
   return {
     async send(request) {
-      if (!isAllowed) return undefined;
+      if (!isAllowed || performance.now() < busyMs + REST_MS) return undefined;
       learning ??= learnWay(client, bucket);
       try {
         const way = await learning;
-        return way === 'unusual' ? undefined : await way.send(request);
+        const answer = way === 'unusual' ? undefined : await way.send(request);
+        if (answer !== undefined && BUSY.has(answer.status)) busyMs = performance.now();
+        return answer;
       } catch {
         // Credentials may have been out of reach when it was learnt.
         learning = undefined;

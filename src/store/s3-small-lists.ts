@@ -17,7 +17,7 @@ export interface ListedName {
   readonly tag: Version;
 }
 
-interface NamesPage {
+export interface NamesPage {
   readonly objects: readonly ListedName[];
   /** Undefined on the last page. */
   readonly next: string | undefined;
@@ -31,6 +31,8 @@ export interface SmallLists {
 const PAGE_END = '</ListBucketResult>';
 // None of these can be part of a name: there `<` is written in another way.
 const CONTENTS = /<Contents>([\s\S]*?)<\/Contents>/g;
+/** However else one may begin. */
+const ANY_CONTENTS = /<(?:\w+:)?Contents[\s/>]/g;
 const KEY = /<Key>([^<]*)<\/Key>/;
 const SIZE = /<Size>(\d+)<\/Size>/;
 const MODIFIED = /<LastModified>([^<]*)<\/LastModified>/;
@@ -39,6 +41,7 @@ const TRUNCATED = /<IsTruncated>(true|false)<\/IsTruncated>/;
 const NEXT = /<NextContinuationToken>([^<]*)<\/NextContinuationToken>/;
 const KEY_COUNT = /<KeyCount>(\d+)<\/KeyCount>/;
 const ESCAPE = /&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos));/gi;
+const LAST_CODE_POINT = 0x10ffff;
 const ESCAPED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 export function createSmallLists(way: ShortWay): SmallLists {
@@ -70,6 +73,8 @@ function parsePage(text: string): NamesPage | undefined {
     if (object === undefined) return undefined;
     objects.push(object);
   }
+  // Not every store counts, and what is written in another way would be left out.
+  if ((text.match(ANY_CONTENTS)?.length ?? 0) !== objects.length) return undefined;
   const counted = KEY_COUNT.exec(text)?.[1];
   if (counted !== undefined && Number(counted) !== objects.length) return undefined;
   const next = isTruncated === 'true' ? unescaped(NEXT.exec(text)?.[1]) : undefined;
@@ -86,12 +91,17 @@ function parseObject(contents: string): ListedName | undefined {
   return { name, sizeBytes: Number(size), modifiedMs, tag };
 }
 
-/** Text of an element; undefined for what XML does not know by itself. */
+/** Text of an element; undefined for what XML does not know by itself, or has no characters for. */
 function unescaped(text: string | undefined): string | undefined {
   if (text === undefined || !text.includes('&')) return text;
   if (text.replace(ESCAPE, '').includes('&')) return undefined;
-  return text.replace(ESCAPE, (_, hex?: string, decimal?: string, name?: string) => {
+  let isText = true;
+  const found = text.replace(ESCAPE, (_, hex?: string, decimal?: string, name?: string) => {
     if (name !== undefined) return ESCAPED[name.toLowerCase()]!;
-    return String.fromCodePoint(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16));
+    const codePoint = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+    if (codePoint <= LAST_CODE_POINT) return String.fromCodePoint(codePoint);
+    isText = false;
+    return '';
   });
+  return isText ? found : undefined;
 }

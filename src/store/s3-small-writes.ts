@@ -38,6 +38,9 @@ const MAX_BODY_BYTES = 1 << 20;
 const BINARY = { 'content-type': 'application/octet-stream' };
 const XML = { 'content-type': 'application/xml' };
 const UPLOAD_ID = /<UploadId>([\w.~+/=-]+)<\/UploadId>/;
+/** The whole of it, and what would stand in it for each that was not removed, however it begins. */
+const DELETE_RESULT = /<DeleteResult[^<>]*(?:\/>|>[\s\S]*<\/DeleteResult>)\s*$/;
+const ANY_ERROR = /<(?:\w+:)?Error[\s/>]/;
 /** What needs no escape in XML. */
 const PLAIN_NAME = /^[\w./=@ -]*$/;
 
@@ -89,7 +92,7 @@ export function createSmallWrites(way: ShortWay): SmallWrites {
       });
       if (answer?.status !== 200) return false;
       const text = textOf(answer);
-      return text.includes('<DeleteResult') && !text.includes('<Error>');
+      return DELETE_RESULT.test(text) && !ANY_ERROR.test(text);
     },
   };
 }

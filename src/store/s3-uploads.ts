@@ -33,7 +33,9 @@ export async function createUpload(s3: S3Bucket, key: string, nonce: string): Pr
     const created = await s3.smallWrites.createUpload(target.Key, Metadata);
     if (created !== undefined) return { key, uploadId: created, nonce };
     const { UploadId } = await s3.client.send(new CreateMultipartUploadCommand({ ...target, Metadata }));
-    return { key, uploadId: UploadId!, nonce };
+    // A part of it would be an object, and be seen.
+    if (!UploadId) throw new Error('the answer names no upload: look at what is between here and the store');
+    return { key, uploadId: UploadId, nonce };
   });
 }
 

@@ -1,23 +1,13 @@
 import { hash } from 'node:crypto';
-import type { Readable } from 'node:stream';
-import type { GetObjectCommandInput, GetObjectCommandOutput } from '@aws-sdk/client-s3';
-import {
-  DeleteObjectCommand,
-  DeleteObjectsCommand,
-  GetObjectCommand,
-  HeadObjectCommand,
-  ListMultipartUploadsCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, DeleteObjectsCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { RetriableError } from '../errors.ts';
-import { checkPrefix, faultOfKey } from './key.ts';
 import type { S3Abilities } from './s3-abilities.ts';
 import { probeAbilities } from './s3-abilities.ts';
 import type { S3Bucket, S3StoreOptions } from './s3-client.ts';
 import { openBucket, withBodyHash } from './s3-client.ts';
-import { faultOf, isConflict, isMissing } from './s3-errors.ts';
-import type { ListedName } from './s3-small-lists.ts';
+import { isConflict, isMissing } from './s3-errors.ts';
+import { listPages, listUploads } from './s3-lists.ts';
+import { headObject, readObject, readRange } from './s3-reads.ts';
 import type { PutCondition } from './s3-small-writes.ts';
 import {
   abortUpload,
@@ -27,10 +17,9 @@ import {
   publishedBy,
   uploadPart,
 } from './s3-uploads.ts';
-import type { ListedObject, ObjectStore, UploadRef, Version } from './store.ts';
-import { eachOf, MAX_WHOLE_BYTES, tooLargeToRead } from './store.ts';
+import type { ObjectStore, Version } from './store.ts';
+import { eachOf } from './store.ts';
 
-const BODY_ATTEMPTS = 3;
 const CONFLICT_ATTEMPTS = 10;
 const MAX_DELETED_KEYS = 1000;
 
@@ -149,74 +138,6 @@ async function replaceLookingOn(
   return isOurs(after) ? after!.version : undefined;
 }
 
-async function readObject(
-  s3: S3Bucket,
-  key: string,
-): Promise<{ bytes: Uint8Array; version: Version } | undefined> {
-  const read = await s3.smallReads.read(s3.nameOf(key));
-  if (read === 'missing') return undefined;
-  return read ?? (await readBody(s3, key, {}, MAX_WHOLE_BYTES));
-}
-
-async function readRange(
-  s3: S3Bucket,
-  key: string,
-  fromByte: number,
-  toByte: number,
-): Promise<Uint8Array | undefined> {
-  if (toByte > fromByte)
-    return (await readBody(s3, key, { Range: `bytes=${fromByte}-${toByte - 1}` }))?.bytes;
-  return (await headObject(s3, key)) === undefined ? undefined : new Uint8Array(0);
-}
-
-/** The body of an object or of a range of it, undefined when there is none. Asks again when it breaks off. */
-async function readBody(
-  s3: S3Bucket,
-  key: string,
-  extra: Pick<GetObjectCommandInput, 'Range'>,
-  maxBytes = Number.POSITIVE_INFINITY,
-): Promise<{ bytes: Uint8Array; version: Version } | undefined> {
-  const input = { Bucket: s3.bucket, Key: s3.nameOf(key), ...extra };
-  return await s3.call('read', key, async () => {
-    for (let attempt = 1; ; attempt++) {
-      const answer = await s3.client.send(new GetObjectCommand(input)).catch((error: unknown) => {
-        if (isMissing(error)) return 'missing';
-        if (faultOf(error).status === 416) return 'beyond the end';
-        throw error;
-      });
-      if (answer === 'missing') return undefined;
-      if (answer === 'beyond the end') return { bytes: new Uint8Array(0), version: '' };
-      const { Body, ETag, ContentLength = 0 } = answer as GetObjectCommandOutput;
-      if (ContentLength > maxBytes) {
-        (Body as Readable).destroy();
-        throw tooLargeToRead(key, ContentLength);
-      }
-      try {
-        // The SDK's retries end where the body begins.
-        return { bytes: await Body!.transformToByteArray(), version: ETag ?? '' };
-      } catch (error) {
-        if (attempt === BODY_ATTEMPTS) throw error;
-      }
-    }
-  });
-}
-
-async function headObject(
-  s3: S3Bucket,
-  key: string,
-): Promise<{ sizeBytes: number; version: Version } | undefined> {
-  const command = new HeadObjectCommand({ Bucket: s3.bucket, Key: s3.nameOf(key) });
-  return await s3.call('read', key, async () => {
-    try {
-      const { ContentLength, ETag } = await s3.client.send(command);
-      return { sizeBytes: ContentLength ?? 0, version: ETag ?? '' };
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
-  });
-}
-
 async function removeObject(s3: S3Bucket, key: string): Promise<void> {
   const command = new DeleteObjectCommand({ Bucket: s3.bucket, Key: s3.nameOf(key) });
   await s3.call('remove', key, async () => {
@@ -258,62 +179,4 @@ async function removeIf(s3: S3Bucket, key: string, expected: Version): Promise<b
       throw error;
     }
   });
-}
-
-async function* listPages(s3: S3Bucket, prefix: string): AsyncIterable<ListedObject[]> {
-  checkPrefix(prefix);
-  let token: string | undefined;
-  do {
-    const query = { prefix: s3.folder + prefix, maxKeys: s3.pageSize, token };
-    const page = (await s3.smallLists.list(query)) ?? (await listPage(s3, prefix, token));
-    const objects: ListedObject[] = [];
-    for (const { name, ...listed } of page.objects) {
-      const key = s3.keyOf(name);
-      // Others may keep things here that are not ours to see, such as the empty "folders" of web consoles.
-      if (faultOfKey(key) === undefined) objects.push({ key, ...listed });
-    }
-    yield objects;
-    token = page.next;
-  } while (token !== undefined);
-}
-
-async function listPage(
-  s3: S3Bucket,
-  prefix: string,
-  ContinuationToken: string | undefined,
-): Promise<{ readonly objects: readonly ListedName[]; readonly next: string | undefined }> {
-  const input = { Bucket: s3.bucket, Prefix: s3.folder + prefix, MaxKeys: s3.pageSize };
-  const command = new ListObjectsV2Command({ ...input, ContinuationToken });
-  const page = await s3.call('list', prefix, () => s3.client.send(command));
-  const objects = (page.Contents ?? []).map(({ Key, Size, LastModified, ETag }) => ({
-    ...{ name: Key!, sizeBytes: Size ?? 0, modifiedMs: LastModified?.getTime() ?? 0, tag: ETag ?? '' },
-  }));
-  const next = page.IsTruncated ? page.NextContinuationToken : undefined;
-  if (page.IsTruncated && !next)
-    throw s3.error(new Error('the list goes on, and the store does not say where'), 'list', prefix);
-  return { objects, next };
-}
-
-async function* listUploads(s3: S3Bucket, prefix: string): AsyncIterable<UploadRef & { startedMs: number }> {
-  checkPrefix(prefix);
-  let marker: { KeyMarker?: string; UploadIdMarker?: string } = {};
-  for (;;) {
-    const command = new ListMultipartUploadsCommand({
-      Bucket: s3.bucket,
-      Prefix: s3.folder + prefix,
-      MaxUploads: s3.pageSize,
-      ...marker,
-    });
-    const page = await s3.call('list', prefix, () => s3.client.send(command));
-    for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
-      const key = s3.keyOf(Key!);
-      if (faultOfKey(key) === undefined)
-        yield { key, uploadId: UploadId!, nonce: '', startedMs: Initiated?.getTime() ?? 0 };
-    }
-    if (!page.IsTruncated || !page.NextKeyMarker) return;
-    marker = {
-      KeyMarker: page.NextKeyMarker,
-      ...(page.NextUploadIdMarker && { UploadIdMarker: page.NextUploadIdMarker }),
-    };
-  }
 }

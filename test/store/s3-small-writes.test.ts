@@ -84,11 +84,29 @@ test('a write whose answer is lost is known again', async () => {
   expect(await store.putIf(KEY, Buffer.from('other bytes'), null)).toBeUndefined();
 });
 
-test('what is not removed is said', async () => {
-  const failed =
-    '<?xml version="1.0"?><DeleteResult><Error><Key>lake/b</Key><Code>AccessDenied</Code><Message>no</Message></Error></DeleteResult>';
-  const { store } = await place((response) => void response.end(failed));
+const NOT_REMOVED = '<Key>lake/b</Key><Code>AccessDenied</Code><Message>no</Message></Error></DeleteResult>';
+
+test.each([
+  ['', `<?xml version="1.0"?><DeleteResult><Error>${NOT_REMOVED}`],
+  [', also in another spelling', `<DeleteResult><Error kind="b">${NOT_REMOVED}`],
+  [', also before the answer breaks off', '<DeleteResult><Err'],
+])('what is not removed is said%s', async (_, answer) => {
+  // Without a length, so that the end of the connection is that of the answer.
+  const { store, asked } = await place(
+    (response) => void response.socket!.end(`HTTP/1.0 200 OK\r\n\r\n${answer}`),
+  );
   await expect(store.removeAll(['a', 'b'])).rejects.toMatchObject({ name: 'RetriableError' });
+  expect(asked.length).toBeGreaterThan(1);
+});
+
+test.each([
+  '<DeleteResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"/>',
+  '<?xml version="1.0" encoding="UTF-8"?>\n<DeleteResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">\n</DeleteResult>\n',
+  '<DeleteResult><Deleted><Key>lake/a</Key></Deleted><Deleted><Key>lake/b</Key></Deleted></DeleteResult>',
+])('what is removed is, in one request: %s', async (answer) => {
+  const { store, asked } = await place((response) => void response.end(answer));
+  await store.removeAll(['a', 'b']);
+  expect(asked).toHaveLength(1);
 });
 
 test('names that XML has to escape are left to the SDK', async () => {
@@ -101,6 +119,11 @@ test('where answers have no ETag each write is one request, after the first', as
   const { store, asked } = await place((response) => void response.writeHead(200).end());
   for (let n = 0; n < 3; n++) await store.put(KEY, BYTES);
   expect(asked).toHaveLength(4);
+});
+
+test.each([1, 2])('an upload without an id is none (tries: %i)', async (maxAttempts) => {
+  const { store } = await place((response) => void response.end('<html></html>'), { maxAttempts });
+  await expect(store.createUpload(KEY, 'a-nonce')).rejects.toMatchObject({ code: 's3-unavailable' });
 });
 
 /** All that a store may go by. */

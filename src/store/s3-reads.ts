@@ -1,0 +1,102 @@
+/** Reads of objects, ranges of them, and what a store says of one. */
+import type { Readable } from 'node:stream';
+import type { GetObjectCommandInput, GetObjectCommandOutput } from '@aws-sdk/client-s3';
+import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
+import type { S3Bucket } from './s3-client.ts';
+import { faultOf, isMissing } from './s3-errors.ts';
+import type { Version } from './store.ts';
+import { MAX_WHOLE_BYTES, tooLargeToRead } from './store.ts';
+
+const BODY_ATTEMPTS = 3;
+
+interface ReadObject {
+  readonly bytes: Uint8Array;
+  readonly version: Version;
+}
+
+/** See `get` of the port. */
+export async function readObject(s3: S3Bucket, key: string): Promise<ReadObject | undefined> {
+  const read = await s3.smallReads.read(s3.nameOf(key));
+  if (read === 'missing') return undefined;
+  return (
+    read ?? (await readBody(s3, key, {}, MAX_WHOLE_BYTES, (sizeBytes) => tooLargeToRead(key, sizeBytes)))
+  );
+}
+
+/** See `getRange` of the port. */
+export async function readRange(
+  s3: S3Bucket,
+  key: string,
+  fromByte: number,
+  toByte: number,
+): Promise<Uint8Array | undefined> {
+  if (toByte <= fromByte) return (await headObject(s3, key)) === undefined ? undefined : new Uint8Array(0);
+  const asked = `${fromByte}-${toByte - 1}`;
+  const another = (found: string) => new Error(`found ${found}, expected bytes ${asked}`);
+  return await s3.call('read', key, async () => {
+    // Who does not know ranges answers with the whole: that is as good where it ends no later.
+    const tooLarge = (sizeBytes: number) => another(`${sizeBytes} bytes`);
+    const read = await readBody(s3, key, { Range: `bytes=${asked}` }, toByte, tooLarge);
+    if (read === undefined) return undefined;
+    const { bytes, range } = read;
+    if (range === undefined) return bytes.subarray(fromByte);
+    const [, first, last] = /^bytes (\d+)-(\d+)\//.exec(range) ?? [];
+    const isAsked = Number(first) === fromByte && Number(last) < toByte;
+    if (!isAsked || Number(last) - fromByte + 1 !== bytes.length)
+      throw another(`${bytes.length} bytes as '${s3.clean(range)}'`);
+    return bytes;
+  });
+}
+
+/**
+ * The body of an object or of a range of it, undefined when there is none, with the range that it says it is. Asks again
+ * when it breaks off.
+ */
+async function readBody(
+  s3: S3Bucket,
+  key: string,
+  extra: Pick<GetObjectCommandInput, 'Range'>,
+  maxBytes: number,
+  tooLarge: (sizeBytes: number) => Error,
+): Promise<(ReadObject & { readonly range: string | undefined }) | undefined> {
+  const input = { Bucket: s3.bucket, Key: s3.nameOf(key), ...extra };
+  return await s3.call('read', key, async () => {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await s3.client.send(new GetObjectCommand(input)).catch((error: unknown) => {
+        if (isMissing(error)) return 'missing';
+        if (faultOf(error).status === 416) return 'beyond the end';
+        throw error;
+      });
+      if (answer === 'missing') return undefined;
+      if (answer === 'beyond the end') return { bytes: new Uint8Array(0), version: '', range: undefined };
+      const { Body, ETag, ContentLength = 0, ContentRange: range } = answer as GetObjectCommandOutput;
+      if (ContentLength > maxBytes) {
+        (Body as Readable).destroy();
+        throw tooLarge(ContentLength);
+      }
+      try {
+        // The SDK's retries end where the body begins.
+        return { bytes: await Body!.transformToByteArray(), version: ETag ?? '', range };
+      } catch (error) {
+        if (attempt === BODY_ATTEMPTS) throw error;
+      }
+    }
+  });
+}
+
+/** See `head` of the port. */
+export async function headObject(
+  s3: S3Bucket,
+  key: string,
+): Promise<{ sizeBytes: number; version: Version } | undefined> {
+  const command = new HeadObjectCommand({ Bucket: s3.bucket, Key: s3.nameOf(key) });
+  return await s3.call('read', key, async () => {
+    try {
+      const { ContentLength, ETag } = await s3.client.send(command);
+      return { sizeBytes: ContentLength ?? 0, version: ETag ?? '' };
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  });
+}
