@@ -77,7 +77,7 @@ export async function openApp(
     throw error;
   });
   const wrapped = overrides.wrapStore?.(opened) ?? opened;
-  const store = withIndexJournal(tracing?.traceStore(wrapped) ?? wrapped, log);
+  const store = withIndexJournal(tracing?.traceStore(wrapped) ?? wrapped, log, clock);
   const service = await openClient(settings, env, log, overrides, tracing).catch(async (error) => {
     await store.close();
     await tracing?.close();

@@ -11,10 +11,10 @@
 
 import { FencedError, messageOf } from '../errors.ts';
 import type {
-  Checkpoint,
   ClaimFile,
   Clock,
   Log,
+  OpenCheckpoint,
   ProcessId,
   Receipt,
   SealedDay,
@@ -23,6 +23,8 @@ import type {
 } from '../model/index.ts';
 import { formatVesselDay, NO_LONGER } from '../model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
+import type { OwnClaimFile } from './claim-text.ts';
+import { createClaimText } from './claim-text.ts';
 import type { ListedClaim } from './claims.ts';
 import { isEnded } from './claims.ts';
 import type { JobTable } from './job-table.ts';
@@ -60,7 +62,8 @@ export class Claim {
     files: [],
     receipt: null,
   };
-  #file: ClaimFile;
+  #file: OwnClaimFile;
+  #textOf = createClaimText();
   #version: Version;
   /** Claims of predecessors, fenced or ended, that are still there. */
   #older: readonly ListedClaim[];
@@ -72,7 +75,7 @@ export class Claim {
   constructor(
     ports: ClaimPorts,
     day: VesselDay,
-    own: { readonly file: ClaimFile; readonly version: Version; readonly older: readonly ListedClaim[] },
+    own: { readonly file: OwnClaimFile; readonly version: Version; readonly older: readonly ListedClaim[] },
   ) {
     this.day = day;
     this.#ports = ports;
@@ -219,7 +222,7 @@ export class Claim {
   }
 
   /** Make a predecessor's progress ours, then drop its claim. */
-  async inherit(progress: { checkpoint: Checkpoint | null; sealed: SealedDay | null }): Promise<void> {
+  async inherit(progress: { checkpoint: OpenCheckpoint | null; sealed: SealedDay | null }): Promise<void> {
     await this.#update(progress);
     await this.#removeOlder();
   }
@@ -239,21 +242,21 @@ export class Claim {
     this.#older = [];
   }
 
-  async writeCheckpoint(checkpoint: Checkpoint): Promise<void> {
+  async writeCheckpoint(checkpoint: OpenCheckpoint): Promise<void> {
     await this.#update({ checkpoint });
   }
 
-  /** I2: the sealed draft is durable before the day is published. */
+  /** I2: the sealed draft is durable before the day is published. Nobody goes on from a checkpoint before it. */
   async writeSealed(sealed: SealedDay): Promise<void> {
-    await this.#update({ sealed });
+    await this.#update({ checkpoint: null, sealed });
   }
 
   /** One write at a time, each in the version that was written last, so that no older state covers a newer one. */
-  #update(change: Partial<ClaimFile>): Promise<void> {
+  #update(change: Partial<OwnClaimFile>): Promise<void> {
     const write = this.#writes.then(async () => {
       const file = { ...this.#file, heartbeatMs: this.#ports.clock.nowMs(), ...change };
       const key = claimKey(this.day, this.epoch);
-      const version = await this.#ports.store.putIf(key, jsonBytes(file), this.#version);
+      const version = await this.#ports.store.putIf(key, this.#textOf(file), this.#version);
       if (version === undefined) {
         await this.checkFence();
         throw this.#fenced('another process has written its claim');

@@ -52,7 +52,7 @@ class CountsReader {
     if (this.#take(CLOSE_BRACE)) return true;
     do {
       const id = this.#readId();
-      if (id === undefined || this.counts.bySeries.has(id) || !this.#readHours(id)) return false;
+      if (id === undefined || this.counts.placeOf(id) >= 0 || !this.#readHours(id)) return false;
     } while (this.#take(COMMA));
     return this.#take(CLOSE_BRACE);
   }
@@ -88,7 +88,7 @@ class CountsReader {
       const lastMicros = dayFromMicros + this.#readWhole(COMMA);
       // NaN where any of them is none.
       if (!(hour + count + firstMicros + lastMicros >= 0) || !this.#take(CLOSE)) return false;
-      this.counts.addHour(id, hour, { count, firstMicros, lastMicros });
+      this.counts.addHour(id, hour, count, firstMicros, lastMicros);
     } while (this.#take(COMMA));
     return this.#take(CLOSE);
   }

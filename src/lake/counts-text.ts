@@ -1,5 +1,6 @@
 /** A day's counts as the text that a detail has, without the objects and strings that JSON would make on the way. */
 import type { DayCounts } from '../model/index.ts';
+import { DAY_HOURS } from '../model/index.ts';
 import { putWhole } from '../model/whole-numbers.ts';
 
 const OPEN = 0x5b;
@@ -10,18 +11,16 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 /** Of four numbers up to 2^53, with brackets and commas. */
 const CELL_BYTES = 72;
-const HOURS = 24;
 /** An object has such names first, whatever was written first. */
 const NUMBER_NAME = /^\d+$/;
 
 /** UTF-8 of `JSON.stringify(counts.toJson())`. */
 export function countsText(counts: DayCounts): Uint8Array {
-  const ids = [...counts.bySeries.keys()].sort();
+  if (!counts.isUsual) return byJson(counts);
+  const ids = counts.sortedIds();
   const names = ids.map((id) => JSON.stringify(id));
-  // What lies in no hour of the day, too.
-  if (ids.some((id) => counts.bySeries.get(id)!.length > HOURS)) return byJson(counts);
   let capacity = 2;
-  for (const name of names) capacity += 3 * name.length + 4 + CELL_BYTES * HOURS;
+  for (const name of names) capacity += 3 * name.length + 4 + CELL_BYTES * DAY_HOURS;
   const bytes = Buffer.allocUnsafe(capacity);
   let at = 0;
   bytes[at++] = OPEN_BRACE;
@@ -41,30 +40,30 @@ const byJson = (counts: DayCounts): Uint8Array => Buffer.from(JSON.stringify(cou
 /** Nothing that a day can have; left to JSON. */
 const UNUSUAL = -1;
 
-function putHours(
-  bytes: Uint8Array,
-  start: number,
-  { bySeries, dayFromMicros }: DayCounts,
-  id: string,
-): number {
-  const hours = bySeries.get(id)!;
+function putHours(bytes: Uint8Array, start: number, counts: DayCounts, id: string): number {
+  const { cells, dayFromMicros } = counts;
+  const place = counts.placeOf(id);
   let at = start;
   bytes[at++] = OPEN;
-  for (let hour = 0; hour < hours.length; hour++) {
-    const known = hours[hour];
-    if (known === undefined) continue;
-    const first = known.firstMicros - dayFromMicros;
-    const last = known.lastMicros - dayFromMicros;
-    if (!isWhole(known.count) || !isWhole(first) || !isWhole(last)) return UNUSUAL;
+  for (let hour = 0; hour < DAY_HOURS; hour++) {
+    const count = cells[place + hour]!;
+    if (count === 0) continue;
+    const first = cells[place + DAY_HOURS + hour]! - dayFromMicros;
+    const last = cells[place + 2 * DAY_HOURS + hour]! - dayFromMicros;
+    if (!isWhole(count) || !isWhole(first) || !isWhole(last)) return UNUSUAL;
     if (at > start + 1) bytes[at++] = COMMA;
     bytes[at++] = OPEN;
     at = putWhole(bytes, at, hour);
     bytes[at++] = COMMA;
-    at = putWhole(bytes, at, known.count);
+    at = putWhole(bytes, at, count);
     bytes[at++] = COMMA;
+    const firstAt = at;
     at = putWhole(bytes, at, first);
+    const firstEnd = at;
     bytes[at++] = COMMA;
-    at = putWhole(bytes, at, last);
+    // One reading in an hour has one time, whose digits are there already.
+    if (last !== first) at = putWhole(bytes, at, last);
+    else for (let from = firstAt; from < firstEnd; from++) bytes[at++] = bytes[from]!;
     bytes[at++] = CLOSE;
   }
   bytes[at++] = CLOSE;

@@ -27,6 +27,8 @@ const SEALS = 'seals';
 const LONGEST_HEAD_BYTES = 10_000;
 /** A column of a million receipts has some 80 MB. */
 const MAX_COLUMN_BYTES = 256 << 20;
+/** Most columns come in one piece so, and never in the memory that small buffers share. */
+const UNPACKED_CHUNK_BYTES = 1 << 20;
 const ZSTD = {
   params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 },
   chunkSize: 1 << 17,
@@ -242,7 +244,7 @@ export function openColumns(job: string, bytes: Uint8Array): OpenColumns {
   const unpack = (name: string) => {
     const frame = frames.get(name);
     if (frame === undefined) throw new Error(`it has no column ${name}`);
-    return zstdDecompressSync(frame, { maxOutputLength: MAX_COLUMN_BYTES });
+    return zstdDecompressSync(frame, { maxOutputLength: MAX_COLUMN_BYTES, chunkSize: UNPACKED_CHUNK_BYTES });
   };
   const read = (name: ColumnName) => {
     const column: Column = COLUMNS[name];
@@ -251,6 +253,9 @@ export function openColumns(job: string, bytes: Uint8Array): OpenColumns {
       return unpackValues(column.form, values, receipts, (value) => isValueOf(column, value));
     } catch (error) {
       throw new Error(`its column ${name}: ${messageOf(error)}`);
+    } finally {
+      // No form keeps any of it: given back at once, it is not what a year's months wait with for a collection of garbage.
+      values.buffer.transfer(0);
     }
   };
   const seals = () => readSeals(frames.has(SEALS) ? JSON.parse(unpack(SEALS).toString()) : []);

@@ -18,7 +18,7 @@ export type ReadValue = (at: number) => unknown;
 interface FormKind {
   /** Of so many rows; null stands for no value. */
   pack(count: number, valueAt: ReadValue): { readonly head: unknown; readonly bytes?: Uint8Array };
-  /** Throws Error for what `pack` cannot have made of so many values, and for a value that is not right. */
+  /** Keeps nothing of `bytes`. Throws Error for what `pack` cannot have made of so many values, and for a value that is not right. */
   unpack(head: unknown, bytes: Uint8Array, count: number, isRight: (value: unknown) => boolean): ReadValue;
 }
 

@@ -4,8 +4,10 @@
  * or of receipts that were replaced since, costs that reader time.
  */
 import { randomUUID } from 'node:crypto';
+import { endsWithin } from '../concurrency.ts';
 import { messageOf } from '../errors.ts';
-import type { Log } from '../model/index.ts';
+import type { Clock, Log } from '../model/index.ts';
+import { systemClock } from '../model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import { packIndex } from './index-columns.ts';
 import type { IndexRow } from './indexed-receipt.ts';
@@ -16,9 +18,14 @@ import { INDEX_WORTH_RECEIPTS } from './ledger-month.ts';
 
 /** So many receipts make a piece: one more request for as many vessel-days. */
 const PIECE_RECEIPTS = 512;
+/** A store that hangs would keep a process that has ended for longer than a reader needs to read the receipts. */
+const CLOSE_MS = 10_000;
 
-/** The store, with an eye on the receipts that are written to it; what is left is written when it is closed. */
-export function withIndexJournal(store: ObjectStore, log: Log): ObjectStore {
+/**
+ * The store, with an eye on the receipts that are written to it; what is left is written when it is closed, as far as
+ * that is soon done.
+ */
+export function withIndexJournal(store: ObjectStore, log: Log, clock: Clock = systemClock): ObjectStore {
   const rowsOf = new Map<string, IndexRow[]>();
   const writing = new Set<Promise<void>>();
 
@@ -61,8 +68,11 @@ export function withIndexJournal(store: ObjectStore, log: Log): ObjectStore {
       return version;
     },
     async close() {
-      for (const rows of rowsOf.values()) if (rows.length >= INDEX_WORTH_RECEIPTS) await writePiece(rows);
-      await Promise.all(writing);
+      const writeRest = async () => {
+        for (const rows of rowsOf.values()) if (rows.length >= INDEX_WORTH_RECEIPTS) await writePiece(rows);
+        await Promise.all(writing);
+      };
+      await endsWithin(writeRest(), CLOSE_MS, clock);
       await store.close();
     },
   };

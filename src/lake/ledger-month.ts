@@ -86,8 +86,10 @@ export async function readMonth<M extends IndexedMember>(
   const indexes = (await opening) ?? [];
   await matchAll(indexes);
   await fetchReceipts(scan, state);
-  if (scan.writeIndex && isWorthWriting(indexKey(scan.job, month), indexes, state))
-    await writeMonth(scan, month, indexes, state);
+  if (!scan.writeIndex) return;
+  const seals = new Map([...state.looked].map(([date, one]) => [date, sealOf(one)]));
+  if (isWorthWriting(indexKey(scan.job, month), indexes, state, seals))
+    await writeMonth(scan, month, indexes, state, seals);
 }
 
 /** A date as it is listed; undefined where it need not be: the caller has its receipts, or is given them as sealed. */
@@ -212,9 +214,10 @@ function isWorthWriting(
   key: string,
   indexes: readonly KnownIndex[],
   { rows, packed, looked }: MonthState,
+  seals: Seals,
 ): boolean {
   const unsealed = [...looked].reduce(
-    (sum, [date, one]) => sum + (!one.isSealed && sealOf(looked, date) ? one.receipts : 0),
+    (sum, [date, one]) => sum + (!one.isSealed && seals.get(date) ? one.receipts : 0),
     0,
   );
   const isScattered = indexes.some(({ file }) => file.key !== key);
@@ -222,8 +225,10 @@ function isWorthWriting(
   return isScattered || areNew;
 }
 
-function sealOf(looked: MonthState['looked'], date: string): Seal | undefined {
-  const { look, others } = looked.get(date)!;
+/** By date that was looked at; undefined where it cannot be sealed. */
+type Seals = ReadonlyMap<string, Seal | undefined>;
+
+function sealOf({ look, others }: LookedDate): Seal | undefined {
   if (look === undefined || others.length > MOST_OTHERS) return undefined;
   return { state: look.state, lookedAtMs: look.lookedAtMs, others };
 }
@@ -233,9 +238,8 @@ async function writeMonth<M extends IndexedMember>(
   month: string,
   indexes: readonly KnownIndex[],
   state: MonthState,
+  seals: Seals,
 ): Promise<void> {
-  const { looked, packed } = state;
   if (state.rows.length > 0) await packRows(scan.job, state);
-  const seals = new Map([...looked.keys()].map((date) => [date, sealOf(looked, date)]));
-  await writeIndexAnew(scan, month, indexes, { looked: seals, read: packed });
+  await writeIndexAnew(scan, month, indexes, { looked: seals, read: state.packed });
 }

@@ -106,9 +106,11 @@ export function isSameReceipt(read: ReceiptVersion, listed: ReceiptVersion | und
 const DETAIL_LEVEL = 4;
 
 /** What a detail is made of. */
-interface CountedDetail extends Pick<Detail, 'series'> {
+interface CountedDetail {
   readonly ours: DayCounts;
   readonly source: DayCounts | null;
+  /** Time series id → name. */
+  readonly series?: ReadonlyMap<string, string | null>;
 }
 
 /**
@@ -122,12 +124,19 @@ export function packDetail(detail: CountedDetail): { gzip: Uint8Array; sha256: s
   return { gzip: gzipPieces(pieces, DETAIL_LEVEL), sha256: sha256.digest('hex') };
 }
 
-function detailPieces({ ours, source, ...rest }: CountedDetail): Uint8Array[] {
+function detailPieces({ ours, source, series }: CountedDetail): Uint8Array[] {
   const text = countsText(ours);
-  const others = `${JSON.stringify(rest)}\n`.slice(1);
-  const end = others.startsWith('}') ? others : `,${others}`;
   const sourceText = source === null ? Buffer.from('null') : ours.equals(source) ? text : countsText(source);
+  const end = series === undefined ? '}\n' : `,"series":${namesText(series)}}\n`;
   return [Buffer.from('{"ours":'), text, Buffer.from(',"source":'), sourceText, Buffer.from(end)];
+}
+
+/** As JSON, in the order of the ids. */
+function namesText(series: ReadonlyMap<string, string | null>): string {
+  const names: string[] = [];
+  for (const id of [...series.keys()].sort())
+    names.push(`${JSON.stringify(id)}:${JSON.stringify(series.get(id)!)}`);
+  return `{${names.join(',')}}`;
 }
 
 /** A detail is 150 bytes a series and hour at most: this is a hundred times what 1,000 series make. */

@@ -4,10 +4,10 @@
  * needs a fence here: an upload is visible to nobody, and only a claim that stands can seal and publish it.
  */
 import type {
-  Checkpoint,
   EncodedRowGroup,
   FormatSizes,
   Layout,
+  OpenCheckpoint,
   SplicedRowGroup,
   VesselDay,
 } from '../model/index.ts';
@@ -20,8 +20,6 @@ const MAGIC = new TextEncoder().encode('PAR1');
 export interface PartUpload {
   /** Row groups appended so far, in order; those in parts and those pending. */
   readonly groups: readonly SplicedRowGroup[];
-  /** The same as a checkpoint has them. */
-  checkpointGroups(): Checkpoint['rowGroups'];
   readonly parts: readonly PartRef[];
   readonly upload: UploadRef | undefined;
   /**
@@ -42,7 +40,7 @@ interface PartUploadOptions {
   readonly nonce: () => string;
   readonly layout: Layout;
   /** An adopted upload to go on with. */
-  readonly resume?: { readonly upload: UploadRef; readonly checkpoint: Checkpoint };
+  readonly resume?: { readonly upload: UploadRef; readonly checkpoint: OpenCheckpoint };
 }
 
 /** A part upload for one vessel-day; nothing is asked of the store before the first part is full. */
@@ -50,12 +48,7 @@ export function createPartUpload(options: PartUploadOptions): PartUpload {
   const { store, sizes } = options;
   let upload = options.resume?.upload;
   const parts: PartRef[] = [...(options.resume?.checkpoint.parts ?? [])];
-  const texts = [...(options.resume?.checkpoint.rowGroups ?? [])];
-  const groups: SplicedRowGroup[] = texts.map(({ bodyBytes, footer, rows }) => ({
-    bodyBytes,
-    tail: Buffer.from(footer, 'base64'),
-    rows,
-  }));
+  const groups: SplicedRowGroup[] = [...(options.resume?.checkpoint.rowGroups ?? [])];
   /** What is not uploaded yet, at its begin; used again when a part is stored. */
   let memory = new Uint8Array(0);
   let pendingBytes = 0;
@@ -91,12 +84,6 @@ export function createPartUpload(options: PartUploadOptions): PartUpload {
     parts,
     get upload() {
       return upload;
-    },
-    checkpointGroups() {
-      // Each is made into text once: there is a checkpoint for every part.
-      for (const { bodyBytes, tail, rows } of groups.slice(texts.length))
-        texts.push({ bodyBytes, footer: Buffer.from(tail).toString('base64'), rows });
-      return [...texts];
     },
     async append(group) {
       groups.push({ bodyBytes: group.body.length, tail: group.tail, rows: group.rows });

@@ -6,6 +6,7 @@ import type { ClaimFile, Receipt, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { ClaimPorts } from './claim.ts';
 import { Claim } from './claim.ts';
+import type { OwnClaimFile } from './claim-text.ts';
 import type { FoundClaim } from './claims.ts';
 import { findClaims, isEnded, isLive, readClaim } from './claims.ts';
 import { jsonBytes } from './json.ts';
@@ -85,7 +86,11 @@ export async function takeClaim(
   );
 }
 
-function newClaimFile({ self, clock }: ClaimPorts, { settingsHash }: ClaimOptions, epoch: number): ClaimFile {
+function newClaimFile(
+  { self, clock }: ClaimPorts,
+  { settingsHash }: ClaimOptions,
+  epoch: number,
+): OwnClaimFile {
   return {
     claimVersion: 1,
     epoch,

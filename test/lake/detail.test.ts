@@ -23,16 +23,20 @@ function countsOf(series: number): DayCounts {
 }
 
 test.each([
-  ['no series', 0, {}],
-  ['a few, no names', 3, {}],
-  ['more than deflate looks back', 400, { series: { a: 'é/"b"', c: null } }],
-])('counts that are the same twice are the text that they would be one by one: %s', (_, series, rest) => {
+  ['no series', 0, undefined],
+  ['a few, no names', 3, undefined],
+  ['more than deflate looks back', 400, { a: 'é/"b"', 'b"\\\u0007': '\ud800', c: null }],
+  ['of series without names', 1, {}],
+])('counts that are the same twice are the text that they would be one by one: %s', (_, series, names) => {
   const ours = countsOf(series);
   const more = countsOf(series);
   more.add('of the source', 1, DAY_MICROS, DAY_MICROS);
   for (const source of [countsOf(series), more, null]) {
-    const { gzip, sha256 } = packDetail({ ours, source, ...rest });
-    const text = `${JSON.stringify({ ours: ours.toJson(), source: source?.toJson() ?? null, ...rest })}\n`;
+    const { gzip, sha256 } = packDetail({
+      ...{ ours, source },
+      ...(names && { series: new Map(Object.entries(names).reverse()) }),
+    });
+    const text = `${JSON.stringify({ ours: ours.toJson(), source: source?.toJson() ?? null, series: names })}\n`;
     expect(Buffer.from(unpackDetail(gzip)!.text).toString()).toBe(text);
     expect(unpackDetail(gzip)!.sha256).toBe(sha256);
     expect(createHash('sha256').update(text).digest('hex')).toBe(sha256);
@@ -88,6 +92,17 @@ test('counts are equal when every hour is', () => {
     expect(countsOf(5).equals(more)).toBe(false);
   }
   const later = countsOf(5);
-  later.bySeries.get('series-2')![0]!.lastMicros += 1;
-  expect(later.equals(countsOf(5))).toBe(false);
+  const { lastMicros } = later.hour('series-2', 0)!;
+  later.addHour('series-2', 0, 1, lastMicros, lastMicros + 1);
+  const added = countsOf(5);
+  added.addHour('series-2', 0, 1, lastMicros, lastMicros);
+  expect(later.equals(added)).toBe(false);
+});
+
+test('a series may be called as objects call what they come from', () => {
+  const counts = new DayCounts(DAY_MICROS);
+  for (const id of ['__proto__', 'constructor', 'a']) counts.add(id, 1, DAY_MICROS, DAY_MICROS);
+  const text = JSON.stringify(counts.toJson());
+  expect(Buffer.from(countsText(counts)).toString()).toBe(text);
+  expect(DayCounts.fromJson(DAY_MICROS, JSON.parse(text)).equals(counts)).toBe(true);
 });

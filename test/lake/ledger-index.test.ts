@@ -18,6 +18,7 @@ import type { Log, Receipt, VesselDay } from '../../src/model/index.ts';
 import { addDays, datesBetween, silentLog } from '../../src/model/index.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, vesselIds, writeReceipt, writeReceipts } from '../helpers/ledger.ts';
+import { createManualClock } from '../helpers/manual-clock.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import type { StorePlace } from '../helpers/store-places.ts';
 import { storePlaces } from '../helpers/store-places.ts';
@@ -258,6 +259,30 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
     await failing.close();
     expect(await filesOf('2026-01')).toEqual([]);
     expect(await ask({ days: 1 })).toEqual({ fromIndex: 0, fetched: 40 });
+  });
+
+  test('a store that hangs keeps nobody for a piece of an index', async () => {
+    const clock = createManualClock();
+    let isClosed = false;
+    const hangs: ObjectStore = {
+      ...place.store,
+      put: () => new Promise<never>(() => {}),
+      close: async () => {
+        isClosed = true;
+      },
+    };
+    const journal = withIndexJournal(hangs, silentLog, clock);
+    const dates = [FROM, addDays(FROM, 1)];
+    await publish(
+      journal,
+      dates.flatMap((date) => VESSELS.map((vessel) => makeReceipt({ job: JOB, vessel, date }))),
+    );
+    const closed = journal.close();
+    await clock.advance(9_999);
+    expect(isClosed).toBe(false);
+    await clock.advance(1);
+    await closed;
+    expect(isClosed).toBe(true);
   });
 
   test('a receipt that lacks something is read itself every time', async () => {
