@@ -63,7 +63,7 @@ async function readingsOf(
     }
     const counts = DayCounts.fromJson(dateToMicros(day.date), detail.ours);
     for (const id of Object.keys(detail.series ?? {})) found.set(id, { lastMicros: null, readings: 0 });
-    for (const id of counts.bySeries.keys())
+    for (const id of counts.ids())
       found.set(id, { lastMicros: counts.seriesSpan(id)!.lastMicros, readings: counts.seriesTotal(id) });
   } catch (error) {
     if (!(error instanceof DataError)) throw error;

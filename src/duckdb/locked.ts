@@ -35,7 +35,9 @@ export async function openLockedDuckDb(options: LockedOptions): Promise<DuckDBIn
   });
   const connection = await instance.connect();
   try {
-    const allowed = [options.tempDir, ...options.readableDirs].map(sqlText).join(', ');
+    // Whether a file may be read is asked of the text of a pattern first, and then of what it matches.
+    const folders = [options.tempDir, ...options.readableDirs].flatMap((path) => [path, asPattern(path)]);
+    const allowed = [...new Set(folders)].map(sqlText).join(', ');
     await connection.run(`SET allowed_directories = [${allowed}]`);
     await connection.run('SET enable_external_access = false');
     if (options.withoutOptimizers !== undefined)
@@ -71,7 +73,12 @@ export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A path as an SQL literal where DuckDB expects a pattern: what stands for itself is put in brackets. */
+/** A path as (the beginning of) a pattern: what stands for itself is put in brackets. */
+export function asPattern(path: string): string {
+  return path.replace(/[[*?]/g, '[$&]');
+}
+
+/** A path as an SQL literal where DuckDB expects a pattern. */
 export function sqlPath(path: string): string {
-  return sqlText(path.replace(/[[*?]/g, '[$&]'));
+  return sqlText(asPattern(path));
 }

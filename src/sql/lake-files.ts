@@ -1,5 +1,6 @@
 /** Where the files of a job are for DuckDB: in the lake's folder, or fetched from a store elsewhere. */
 import { fileURLToPath } from 'node:url';
+import { asPattern } from '../duckdb/locked.ts';
 import { keyPrefix, objectPrefix, parseObjectKey } from '../lake/keys.ts';
 import { readTableFiles } from '../lake/table-files.ts';
 import type { Layout, Log } from '../model/index.ts';
@@ -9,11 +10,6 @@ import type { LakeObject } from './fetched-objects.ts';
 /** Folder of a lake that lies in one; undefined for a lake elsewhere. */
 export function lakeFolder(url: string): string | undefined {
   return url.startsWith('file:') ? fileURLToPath(url) : undefined;
-}
-
-/** A folder as the beginning of a pattern. */
-export function asPattern(folder: string): string {
-  return folder.replace(/[[*?]/g, '[$&]');
 }
 
 /** A pattern of the paths of a job's objects in a lake's folder. */

@@ -5,14 +5,14 @@
 import { link, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { sqlPath, sqlText } from '../duckdb/locked.ts';
+import { asPattern, sqlPath, sqlText } from '../duckdb/locked.ts';
 import type { Source } from '../views/dialect.ts';
 import { duckdb, duckdbObjects } from '../views/dialects/duckdb.ts';
 import { createEmptyFiles } from './empty-files.ts';
 import type { LakeObject } from './fetched-objects.ts';
 import { createFetchedObjects } from './fetched-objects.ts';
 import type { ListedLake } from './lake-files.ts';
-import { asPattern, listLakeObjects } from './lake-files.ts';
+import { listLakeObjects } from './lake-files.ts';
 import { OBJECTS_TABLE, planObjects } from './object-plan.ts';
 import { writeReceiptLines } from './receipt-lines.ts';
 

@@ -1,6 +1,7 @@
 /** `sql` as its users meet it: results in every form, errors that can be read, a query that is stopped. */
 import { cp, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sqlCommand } from '../../src/commands/sql.ts';
 import { splitStatements } from '../../src/commands/sql-prompt.ts';
@@ -42,6 +43,15 @@ test('every row comes as CSV, as JSON and as Parquet', async () => {
   expect(await readdir(folder.path)).toEqual(['out.parquet']);
   const many = await run('SELECT * FROM range(12345)', { csv: true });
   expect(many.stdout.split('\n')).toHaveLength(12_347);
+});
+
+test('a lake may be in a folder named with what means something in patterns', async () => {
+  await using folder = await newTempFolder();
+  const dir = join(folder.path, "ships [old] * ?'s");
+  await cp(lake.dir, dir, { recursive: true });
+  const count = 'SELECT count(*) AS n FROM readings';
+  const odd = await runSql({ lakeUrl: pathToFileURL(dir).href }, count, { csv: true }, '');
+  expect(odd).toEqual(await run(count, { csv: true }));
 });
 
 test('a table is cut to what a person can look at, and says so', async () => {
