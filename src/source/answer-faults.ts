@@ -4,8 +4,8 @@ import { describeRequest } from '../fetch/address.ts';
 import { unreachableCode } from '../fetch/faults.ts';
 import type { FailureStreak } from '../fetch/retry.ts';
 import { nameRequest } from '../fetch/trace.ts';
-import type { QueryRequest, QueryResponse, VesselDay } from '../model/index.ts';
-import { formatVesselDay, MAX_SERIES } from '../model/index.ts';
+import type { Micros, QueryRequest, QueryResponse, VesselDay } from '../model/index.ts';
+import { formatVesselDay, MAX_SERIES, microsToIso } from '../model/index.ts';
 
 /** A reading of a series that metadata did not name: the set of series may have changed meanwhile. */
 export class UnknownSeriesError extends DataError {
@@ -15,6 +15,19 @@ export class UnknownSeriesError extends DataError {
       `${formatVesselDay(day)}: got a reading of series '${shortName(timeSeriesId)}', which metadata for the same selection does not list; run again, and if it stays, report it to the operator of the query service`,
     );
   }
+}
+
+/** Statistics tell a value of one window twice: nobody knows which is right. `of`: whose they are. */
+export function repeatedResult(
+  of: string,
+  aggregation: string,
+  timeSeriesId: string,
+  windowMicros: Micros,
+): DataError {
+  return new DataError(
+    'repeated-result',
+    `${of}: got '${aggregation}' of series ${shortName(timeSeriesId)} twice for the window at ${microsToIso(windowMicros)}, expected once; report it to the operator of the query service`,
+  );
 }
 
 /** An answer names more series than a vessel-day may have. */

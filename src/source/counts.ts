@@ -43,7 +43,7 @@ export async function askDayCounts(
       ...{ expressions, range, aggregations: ['count', 'first_time', 'last_time'] },
       ...{ window: '1h', windowMicros: MICROS_PER_HOUR },
     },
-    (): GatheredHours => ({ counts: new DayCounts(range.fromMicros), windows: new Map() }),
+    (): GatheredHours => ({ counts: new DayCounts(range.fromMicros, idOf.size), windows: new Map() }),
     (gathered, row) => {
       if (isWithin(range, row.timestampMicros)) readWindow(windowOf(gathered, row), row);
     },
@@ -61,7 +61,7 @@ export async function askDayCounts(
           `the source's statistics contradict themselves: series ${seriesName({ idOf }, id)} in the hour from ${microsToIso(fromMicros)} has ${fault}`,
         );
       const { count = 0, first_time: firstMicros = fromMicros, last_time: lastMicros = fromMicros } = window;
-      if (counts.hour(id, hour) === undefined) counts.addHour(id, hour, { count, firstMicros, lastMicros });
+      if (!counts.hasHour(id, hour)) counts.addHour(id, hour, count, firstMicros, lastMicros);
     }
   }
   return counts;
@@ -84,9 +84,9 @@ function addCounted(gathered: GatheredHours, row: CountedRow): void {
     !Number.isInteger(hour) ||
     !isPossible(count, firstMicros, lastMicros, timestampMicros) ||
     windows.get(id)?.has(hour) === true ||
-    counts.hour(id, hour) !== undefined;
+    counts.hasHour(id, hour);
   if (!isOdd) {
-    counts.addHour(id, hour, { count, firstMicros, lastMicros });
+    counts.addHour(id, hour, count, firstMicros, lastMicros);
     return;
   }
   const window = windowOf(gathered, row);

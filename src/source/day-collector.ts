@@ -1,10 +1,11 @@
 /** The totals of many vessel-days as they come in one answer, a row a series and day. */
 import { parseInt64Text, parseTimestampText } from '../decode/index.ts';
 import { DataError } from '../errors.ts';
-import type { CountedRow, Micros, StatisticsRow, TimeRange } from '../model/index.ts';
+import type { Aggregation, CountedRow, Micros, StatisticsRow, TimeRange } from '../model/index.ts';
 import { dateToMicros, isWithin, MICROS_PER_DAY, microsToIso } from '../model/index.ts';
 import type { DayTotals, SeriesTotal } from '../proof/day-totals.ts';
 import { TotalsDigest } from '../proof/totals-digest.ts';
+import { repeatedResult } from './answer-faults.ts';
 import type { ResolvedSeries } from './context.ts';
 
 /** A vessel, its series, and the days of it that are asked for. */
@@ -15,6 +16,7 @@ export interface LookbackVessel {
   readonly range: TimeRange;
 }
 
+/** Both throw DataError `repeated-result` of a vessel-day of which something was told twice. */
 export interface LookbackTotals {
   /** Totals of a vessel-day; undefined when it was not asked for. */
   of(vessel: string, date: string): DayTotals | undefined;
@@ -57,10 +59,12 @@ export function createDayCollector(group: readonly LookbackVessel[], range: Time
     for (const id of ids) columnOf.set(id, columnOf.size);
   }
   const cells = columnOf.size * daysIn(range);
-  const counts = new Float64Array(cells);
+  const counts = new Float64Array(cells).fill(Number.NaN);
   const firsts = new Float64Array(cells).fill(Number.NaN);
   const lasts = new Float64Array(cells).fill(Number.NaN);
   const strangers = new Set<string>();
+  /** Cells that were told something twice, and what. */
+  const repeated = new Map<number, Aggregation>();
   /** By the code of an id in its answer: a text is looked up once, and not once a row. */
   let columnOfCode = new Int32Array(columnOf.size + 1).fill(UNKNOWN);
   const firstCell = (dayMicros: Micros) => ((dayMicros - range.fromMicros) / MICROS_PER_DAY) * columnOf.size;
@@ -84,6 +88,11 @@ export function createDayCollector(group: readonly LookbackVessel[], range: Time
     return STRANGER;
   }
 
+  function put(column: Float64Array, cell: number, value: number, aggregation: Aggregation): void {
+    if (!Number.isNaN(column[cell]!)) repeated.set(cell, aggregation);
+    column[cell] = value;
+  }
+
   function learn(code: number, id: string): number {
     if (code >= columnOfCode.length) {
       const wider = new Int32Array(code * 2).fill(UNKNOWN);
@@ -102,9 +111,9 @@ export function createDayCollector(group: readonly LookbackVessel[], range: Time
     if (column === UNKNOWN) column = learn(code, id);
     if (column === STRANGER) return;
     const cell = dayCells + column;
-    counts[cell] = count;
-    firsts[cell] = firstMicros - timestampMicros;
-    lasts[cell] = lastMicros - timestampMicros;
+    put(counts, cell, count, 'count');
+    put(firsts, cell, firstMicros - timestampMicros, 'first_time');
+    put(lasts, cell, lastMicros - timestampMicros, 'last_time');
   }
 
   function add({ id, timestampMicros, values }: StatisticsRow): void {
@@ -114,9 +123,11 @@ export function createDayCollector(group: readonly LookbackVessel[], range: Time
     const cell = dayCells + column;
     for (const [aggregation, text] of values) {
       if (text === 'null') continue;
-      if (aggregation === 'count') counts[cell] = parseInt64Text(text);
-      if (aggregation === 'first_time') firsts[cell] = parseTimestampText(text) - timestampMicros;
-      if (aggregation === 'last_time') lasts[cell] = parseTimestampText(text) - timestampMicros;
+      if (aggregation === 'count') put(counts, cell, parseInt64Text(text), aggregation);
+      if (aggregation === 'first_time')
+        put(firsts, cell, parseTimestampText(text) - timestampMicros, aggregation);
+      if (aggregation === 'last_time')
+        put(lasts, cell, parseTimestampText(text) - timestampMicros, aggregation);
     }
   }
 
@@ -126,7 +137,16 @@ export function createDayCollector(group: readonly LookbackVessel[], range: Time
     const columns = vessels.get(vessel);
     const dayMicros = dateToMicros(date);
     if (columns === undefined || !isWithin(range, dayMicros)) return undefined;
-    return { ...columns, from: firstCell(dayMicros) + columns.firstColumn };
+    const from = firstCell(dayMicros) + columns.firstColumn;
+    if (repeated.size > 0) checkToldOnce(vessel, columns.ids, from, dayMicros);
+    return { ...columns, from };
+  }
+
+  function checkToldOnce(vessel: string, ids: readonly string[], from: number, dayMicros: Micros): void {
+    for (const [index, id] of ids.entries()) {
+      const aggregation = repeated.get(from + index);
+      if (aggregation !== undefined) throw repeatedResult(vessel, aggregation, id, dayMicros);
+    }
   }
 
   function of(vessel: string, date: string): DayTotals | undefined {

@@ -1,8 +1,9 @@
 /** Counts, times and values of a day, as the source's statistics give them. */
 import { parseInt64Text, parseTimestampText } from '../decode/index.ts';
 import type { TimeRange } from '../model/index.ts';
-import { dayRange } from '../model/index.ts';
+import { dayRange, formatVesselDay } from '../model/index.ts';
 import type { AnsweredValues, SourceSeries } from '../proof/compare-values.ts';
+import { repeatedResult } from './answer-faults.ts';
 import type { ResolvedSeries, SourceContext } from './context.ts';
 import { idExpressions } from './series.ts';
 import { collectStatistics } from './statistics.ts';
@@ -12,26 +13,24 @@ const VALUES_OF_ANY = ['first_val', 'last_val'];
 const VALUES_OF_NUMBERS = ['min', 'max', 'sum'];
 
 interface ValuesQuestion {
-  /** Series that hold numbers only. */
+  /** Series that are known to hold numbers only. */
   readonly numeric: readonly string[];
-  /** No series of the expressions holds anything else. */
-  readonly allNumeric: boolean;
   /** Default: the whole day. */
   readonly range?: TimeRange;
 }
 
 /**
  * Count, times and values per series over the day, or a part of it. Minimum, maximum and sum are asked of `numeric`
- * series only: the service does not support them for JSON, and may refuse a request that asks. One request where no
- * series holds JSON, else two.
+ * series only: the service does not support them for JSON, and may refuse a request that asks. One request where all
+ * series are numeric, or none is, else two. Throws DataError `repeated-result`.
  */
 export async function askValues(
   context: SourceContext,
   series: ResolvedSeries,
-  { numeric, allNumeric, range }: ValuesQuestion,
+  { numeric, range }: ValuesQuestion,
 ): Promise<ReadonlyMap<string, SourceSeries>> {
   const ofAny = ['count', 'first_time', 'last_time', ...VALUES_OF_ANY];
-  if (allNumeric)
+  if (numeric.length === series.idOf.size)
     return toSeries(await askOnce(context, series.expressions, [...ofAny, ...VALUES_OF_NUMBERS], range));
   const answered = await askOnce(context, series.expressions, ofAny, range);
   if (numeric.length > 0) {
@@ -66,7 +65,11 @@ function askOnce(
       if (part === undefined && row.timestampMicros !== range.fromMicros) return;
       const values = answered.get(row.id) ?? new Map<string, string>();
       answered.set(row.id, values);
-      for (const [aggregation, text] of row.values) values.set(aggregation, text);
+      for (const [aggregation, text] of row.values) {
+        if (values.has(aggregation))
+          throw repeatedResult(formatVesselDay(context.day), aggregation, row.id, row.timestampMicros);
+        values.set(aggregation, text);
+      }
     },
   );
 }

@@ -5,7 +5,9 @@ import type { SeriesMetadata } from '../model/index.ts';
 import { formatVesselDay, MAX_SERIES, vesselOf } from '../model/index.ts';
 import { tooManySeries } from './answer-faults.ts';
 import type { ResolvedSeries, SourceContext } from './context.ts';
+import type { KnownAnswers, Matched } from './metadata.ts';
 import { askMetadata } from './metadata.ts';
+import { MetadataAnswers } from './metadata-answers.ts';
 
 /** UUIDs in one `id/…` expression: 1.9 kB, which also fits a URL, and services bound the length of an expression. */
 const IDS_PER_EXPRESSION = 50;
@@ -35,9 +37,18 @@ interface Selected {
  * is not optional matches none, or none matches any: 404 is never "empty". Throws RetriableError `malformed-imo`.
  */
 export async function resolveSeries(context: SourceContext): Promise<ResolvedSeries> {
-  const { series: _, ...resolved } = await resolveSelection(context, selectOf(context), nameSeries);
+  const { series: _, ...resolved } = await resolveSelection(
+    context,
+    selectOf(context),
+    nameSeries,
+    namedAnswers,
+  );
   return resolved;
 }
+
+/** Series whose names are remembered with the answers that they came in: three megabytes, and 120 usual vessels. */
+const MAX_REMEMBERED_SERIES = 16_384;
+const namedAnswers = new MetadataAnswers<Matched<NamedSeries>>(MAX_REMEMBERED_SERIES);
 
 /** The same with all that metadata says of each series. Throws what is wrong with any of it too. */
 export async function describeSeries(
@@ -77,27 +88,37 @@ export async function resolveSeriesOfIds(
   return resolved;
 }
 
-/** `read`: takes of a series, whose vessel has this number, what is wanted. */
+/** `read`: takes of a series, whose vessel has this number, what is wanted. `answers`: of the same `read`. */
 async function resolveSelection<S extends NamedSeries>(
   context: SourceContext,
   select: readonly Selected[],
   read: (element: MetadataElement, vesselImo: string | null) => S,
+  answers?: MetadataAnswers<Matched<S>>,
 ): Promise<ResolvedSeries & { readonly series: readonly S[] }> {
   const bySeries = new Map<string, S>();
   const unmatched: string[] = [];
   let plain = true;
   const ids = new Set<string>();
+  const count = ({ timeSeriesId }: S) => {
+    if (ids.add(timeSeriesId).size > MAX_SERIES) throw tooManySeries();
+  };
+  const knownOf = ({ expression }: Selected): KnownAnswers<S> | undefined =>
+    answers && {
+      keptFor: [context.day.vessel, expression],
+      answers,
+      onKnown: (kept: readonly S[]) => kept.forEach(count),
+    };
   /** Of another vessel nothing is read but its number. */
   const keep = (element: MetadataElement): S | undefined => {
     const imo = element.vesselImo();
     const vessel = imo === null ? undefined : vesselOf(imo);
     if (vessel !== undefined && vessel !== context.day.vessel) return undefined;
     const series = read(element, imo);
-    if (ids.add(series.timeSeriesId).size > MAX_SERIES) throw tooManySeries();
+    count(series);
     return series;
   };
   for (const selected of select) {
-    const { listed, kept } = await askSelected(context, selected, keep);
+    const { listed, kept } = await askSelected(context, selected, keep, knownOf(selected));
     if (listed === 0) unmatched.push(selected.written);
     if (listed === 0 || kept.length < listed) plain = false;
     for (const series of kept) {
@@ -117,9 +138,10 @@ async function askSelected<T>(
   context: SourceContext,
   { expression, optional }: Selected,
   keep: (element: MetadataElement) => T | undefined,
+  known: KnownAnswers<T> | undefined,
 ) {
   try {
-    return await askMetadata(context, expression, keep, optional ? 'take' : 'throw');
+    return await askMetadata(context, expression, keep, optional ? 'take' : 'throw', known);
   } catch (error) {
     if (!(error instanceof RetriableError && error.code === 'nothing-found')) throw error;
     throw noSeries(context, [expression], `matches no series (${error.message})`);

@@ -78,7 +78,7 @@ test('the hour of a count is that of its window', async () => {
   const listener = await startListener();
   listener.script(array(windows([5, 60])));
   const counts = await askDayCounts(contextOf(listener), SERIES);
-  expect(counts.bySeries.get('a')![5]).toMatchObject({ count: 60 });
+  expect(counts.hour('a', 5)).toMatchObject({ count: 60 });
 });
 
 /** The contract's own spelling, which is read in one pass, and another one of the same. */

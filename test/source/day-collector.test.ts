@@ -49,3 +49,32 @@ test('rows of any order and form come to the totals of each vessel-day, and to t
   expect(totals.of('C', DATES[0]!)).toBeUndefined();
   expect(totals.digestOf('A', '1970-01-04')).toBeUndefined();
 });
+
+test('a vessel-day of which something is told twice has no totals, and others have', () => {
+  const days = createDayCollector([vesselOf('A', ['a', 'b']), vesselOf('B', ['c'])], range);
+  const row = (id: string, code: number, day: number, count: number) => {
+    const timestampMicros = day * MICROS_PER_DAY;
+    const times = { firstMicros: timestampMicros, lastMicros: timestampMicros + 1 };
+    days.addCounted({ id, code, timestampMicros, count, ...times });
+  };
+  row('a', 0, 0, 3);
+  row('b', 1, 0, 3);
+  row('c', 2, 0, 3);
+  row('b', 1, 1, 3);
+  // As many as before: what was told first cannot be told from what is missing.
+  row('b', 1, 0, 3);
+  days.add({ id: 'a', timestampMicros: 2 * MICROS_PER_DAY, values: new Map([['count', '4']]) });
+  days.add({ id: 'a', timestampMicros: 2 * MICROS_PER_DAY, values: new Map([['first_time', 'null']]) });
+  days.add({ id: 'c', timestampMicros: 2 * MICROS_PER_DAY, values: new Map([['count', '0']]) });
+  days.add({ id: 'c', timestampMicros: 2 * MICROS_PER_DAY, values: new Map([['count', '4']]) });
+  const { of, digestOf } = days.totals();
+  const repeated = expect.objectContaining({ code: 'repeated-result' });
+  for (const ask of [of, digestOf]) {
+    expect(() => ask('A', DATES[0]!)).toThrow(repeated);
+    expect(() => ask('A', DATES[0]!)).toThrow(/A: got '\w+' of series b twice .* 1970-01-01/);
+    expect(() => ask('B', DATES[2]!)).toThrow(repeated);
+  }
+  expect(of('B', DATES[0]!)!.get('c')!.count).toBe(3);
+  expect(of('A', DATES[1]!)!.get('b')!.count).toBe(3);
+  expect(of('A', DATES[2]!)!.get('a')!.count).toBe(4);
+});
