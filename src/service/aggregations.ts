@@ -17,44 +17,19 @@
  * What is undefined is left out of the answer.
  */
 import type { Aggregation, ColumnBatch } from '../model/index.ts';
-import { DOUBLE, JSON_TEXT, jsonTextAt, LONG, MICROS_PER_SECOND, microsToIso } from '../model/index.ts';
+import { DOUBLE, JSON_TEXT, jsonTextAt, LONG, MICROS_PER_SECOND } from '../model/index.ts';
 import { floatText } from './formats.ts';
+import { WindowTimes } from './window-times.ts';
 
 const decoder = new TextDecoder();
-/** Aggregations that need times only. */
-const TIME_ONLY: ReadonlySet<Aggregation> = new Set(['count', 'first_time', 'last_time']);
 const MOMENTS: ReadonlySet<Aggregation> = new Set(['var', 'stddev', 'skewness', 'kurtosis']);
-
-/** True when the aggregations can be computed without looking at values. */
-export function needTimesOnly(aggregations: readonly Aggregation[]): boolean {
-  return aggregations.every((aggregation) => TIME_ONLY.has(aggregation));
-}
-
-/** When one window of one series (or of series that share an id) has its readings: all that times tell. */
-export class WindowTimes {
-  count = 0;
-  firstMicros = 0;
-  lastMicros = 0;
-
-  /** A reading of which only the time is known; readings must come in order. */
-  addTime(micros: number): void {
-    if (this.count++ === 0) this.firstMicros = micros;
-    this.lastMicros = micros;
-  }
-
-  /** The aggregation's value as JSON text, or undefined where it is not defined. */
-  value(aggregation: Aggregation): string | undefined {
-    if (this.count === 0) return undefined;
-    if (aggregation === 'count') return String(this.count);
-    if (aggregation === 'first_time') return `"${microsToIso(this.firstMicros)}"`;
-    if (aggregation === 'last_time') return `"${microsToIso(this.lastMicros)}"`;
-    return undefined;
-  }
-}
+/** Aggregations of how long each value lasts. */
+const INTEGRALS: ReadonlySet<Aggregation> = new Set(['integral', 'avg']);
 
 /** The same window with its values, gathered one by one. */
 export class WindowAccumulator extends WindowTimes {
   readonly #moments: boolean;
+  readonly #integrals: boolean;
   #firstText = '';
   #lastText = '';
   #hasJson = false;
@@ -82,18 +57,23 @@ export class WindowAccumulator extends WindowTimes {
   constructor(aggregations: readonly Aggregation[]) {
     super();
     this.#moments = aggregations.some((aggregation) => MOMENTS.has(aggregation));
+    this.#integrals = aggregations.some((aggregation) => INTEGRALS.has(aggregation));
   }
 
-  /** Row `row` of a batch; rows must come in order. */
-  add(batch: ColumnBatch, row: number): void {
-    const micros = batch.timestampMicros[row]!;
-    const kind = batch.kinds[row]!;
-    if (kind === JSON_TEXT) this.#addJson(batch, row);
-    else if (this.#hasJson)
-      this.#noteText(kind === LONG ? batch.longs[row]!.toString() : floatText(batch.doubles[row]!));
-    else if (kind === DOUBLE) this.#addDouble(micros, batch.doubles[row]!);
-    else this.#addLong(micros, batch.longs[row]!);
-    this.addTime(micros);
+  /** Rows `[from, to)` of a batch; rows must come in order, and there is at least one. */
+  add(batch: ColumnBatch, from: number, to: number): void {
+    const { kinds, timestampMicros } = batch;
+    for (let row = from; row < to; ) {
+      const kind = kinds[row]!;
+      let end = row + 1;
+      if (kind === DOUBLE && !this.#hasJson) {
+        while (end < to && kinds[end] === DOUBLE) end++;
+        this.#addDoubles(batch, row, end);
+      } else if (kind === JSON_TEXT || this.#hasJson) this.#addText(batch, row, end === to);
+      else this.#addLong(timestampMicros[row]!, batch.longs[row]!);
+      this.addTimes(batch, row, end);
+      row = end;
+    }
   }
 
   override value(aggregation: Aggregation): string | undefined {
@@ -163,10 +143,44 @@ export class WindowAccumulator extends WindowTimes {
     return this.#hasDouble ? finiteText(double) : long.toString();
   }
 
-  #addDouble(micros: number, value: number): void {
+  #addDoubles(batch: ColumnBatch, from: number, to: number): void {
     this.#hasDouble = true;
     this.#lastIsLong = false;
-    this.#addNumber(micros, value, value - this.#shift);
+    const { doubles, timestampMicros } = batch;
+    let row = from;
+    if (this.count === 0) {
+      const value = doubles[row]!;
+      this.#addNumber(timestampMicros[row++]!, value, value - this.#shift);
+    }
+    if (this.#moments)
+      for (let n = row; n < to; n++) this.#addMoments(doubles[n]! - this.#shift, this.count + n - from);
+    if (this.#integrals) this.#addIntegral(batch, row, to, from);
+    let [min, max, sum] = [this.#min, this.#max, this.#sum];
+    for (let n = row; n < to; n++) {
+      const value = doubles[n]!;
+      if (value < min) min = value;
+      if (value > max) max = value;
+      sum += value;
+    }
+    this.#min = min;
+    this.#max = max;
+    this.#sum = sum;
+    this.#last = doubles[to - 1]!;
+  }
+
+  /** Lines from the reading before to rows `[from, to)` of doubles; `first` is the first that is not counted yet. */
+  #addIntegral({ doubles, timestampMicros }: ColumnBatch, from: number, to: number, first: number): void {
+    let integral = this.#integral;
+    let last = from > first ? doubles[from - 1]! : this.#last;
+    let lastMicros = from > first ? timestampMicros[from - 1]! : this.lastMicros;
+    for (let row = from; row < to; row++) {
+      const value = doubles[row]!;
+      const micros = timestampMicros[row]!;
+      integral += ((last + value) / 2) * ((micros - lastMicros) / MICROS_PER_SECOND);
+      last = value;
+      lastMicros = micros;
+    }
+    this.#integral = integral;
   }
 
   #addLong(micros: number, long: bigint): void {
@@ -195,12 +209,15 @@ export class WindowAccumulator extends WindowTimes {
     if (value < this.#min) this.#min = value;
     if (value > this.#max) this.#max = value;
     this.#sum += value;
-    if (this.#moments) this.#addMoments(offset);
+    if (this.#moments) this.#addMoments(offset, this.count);
   }
 
-  /** Sums of powers about the running mean (Terriberry's update): steady where plain sums of powers are not. */
-  #addMoments(value: number): void {
-    const n = this.count + 1;
+  /**
+   * Sums of powers about the running mean (Terriberry's update): steady where plain sums of powers are not. There are
+   * `before` readings before.
+   */
+  #addMoments(value: number, before: number): void {
+    const n = before + 1;
     const delta = value - this.#mean;
     const deltaN = delta / n;
     const deltaN2 = deltaN * deltaN;
@@ -211,16 +228,15 @@ export class WindowAccumulator extends WindowTimes {
     this.#m2 += term;
   }
 
-  #addJson(batch: ColumnBatch, row: number): void {
-    const text = decoder.decode(jsonTextAt(batch.jsonText, batch.words[2 * row]!));
+  /** A reading of a window that holds JSON: its text matters where it is the first, or may be the last. */
+  #addText({ kinds, longs, doubles, words, jsonText }: ColumnBatch, row: number, mayBeLast: boolean): void {
     if (!this.#hasJson && this.count > 0) this.#firstText = this.#firstValue() ?? 'null';
     this.#hasJson = true;
-    this.#noteText(text);
-  }
-
-  #noteText(text: string): void {
-    if (this.count === 0) this.#firstText = text;
-    this.#lastText = text;
+    if (this.count > 0 && !mayBeLast) return;
+    const kind = kinds[row]!;
+    if (kind === JSON_TEXT) this.#lastText = decoder.decode(jsonTextAt(jsonText, words[2 * row]!));
+    else this.#lastText = kind === LONG ? longs[row]!.toString() : floatText(doubles[row]!);
+    if (this.count === 0) this.#firstText = this.#lastText;
   }
 }
 

@@ -10,6 +10,7 @@ import { metadataBody } from './metadata-body.ts';
 import type { RawParameters, StatisticsParameters } from './parameters.ts';
 import { measurementsRange, parseNaming, parseStatistics } from './parameters.ts';
 import { parquetBody } from './parquet-body.ts';
+import type { PieceMemory } from './piece-memory.ts';
 import type { SelectedSeries } from './selection.ts';
 import { selectSeries } from './selection.ts';
 import { computeStatistics } from './statistics.ts';
@@ -43,8 +44,11 @@ export interface Answer {
   readonly format: Format;
   /** Time range of the readings; absent for metadata. */
   readonly range: TimeRange | undefined;
-  /** Starts the work, on the context's source or one that changes it; not called when the request is refused after all. */
-  body(source: DataSource): AsyncIterable<Uint8Array | string>;
+  /**
+   * Starts the work, on the context's source or one that changes it; not called when the request is refused after all.
+   * Large pieces are of `memory`, and theirs for as long as it says.
+   */
+  body(source: DataSource, memory: PieceMemory): AsyncIterable<Uint8Array | string>;
 }
 
 /**
@@ -68,10 +72,11 @@ export async function prepareAnswer(query: Query, context: AnswerContext): Promi
     return {
       format,
       range,
-      body: (source) =>
-        format === 'parquet'
-          ? parquetBody(source, series, range, work)
-          : measurementsText(source, series, range, format === 'ndjson', work),
+      body: (source, memory) => {
+        if (format === 'parquet') return parquetBody(source, series, range, work);
+        const writer = textWriter(series, format, memory);
+        return measurementsText(source, series, range, format === 'ndjson', writer, work);
+      },
     };
   const { window, aggregations } = statistics;
   const statisticsQuery = { series, range, window, aggregations, mergeSharedIds: shape === 'array' };
@@ -95,17 +100,23 @@ function readingsRange(
   return statistics ? windowedRange(range, statistics.window, statistics.windowEdges) : range;
 }
 
+function textWriter(
+  series: readonly SelectedSeries[],
+  format: Format,
+  memory: PieceMemory,
+): MeasurementTextWriter {
+  const ids = series.map(({ id }) => id);
+  return new MeasurementTextWriter(ids, format === 'ndjson' ? 'newline' : 'comma', memory);
+}
+
 async function* measurementsText(
   source: DataSource,
   selected: readonly SelectedSeries[],
   range: TimeRange,
   lines: boolean,
+  writer: MeasurementTextWriter,
   work: Work,
 ): AsyncGenerator<Uint8Array | string> {
-  const writer = new MeasurementTextWriter(
-    selected.map(({ id }) => id),
-    lines ? 'newline' : 'comma',
-  );
   if (!lines) yield '[';
   const records = selected.map(({ record }) => record);
   for await (const { batch } of source.read(records, range, { values: true, interleaved: true }, work))

@@ -71,9 +71,13 @@ function byPreference(accept: string): string[] {
     .map(({ type }) => type);
 }
 
-/** A JSON number that reads as floating point: `600` → `600.0`, `1e21` → `1e+21`. The value must be finite. */
+/**
+ * A JSON number that reads as floating point: `600` → `600.0`, `1e21` → `1e+21`. NaN and infinities, for which JSON has no
+ * number, are `null`: an answer with anything else could not be read at all.
+ */
 export function floatText(value: number): string {
   if (Object.is(value, -0)) return '-0.0';
+  if (!Number.isFinite(value)) return 'null';
   const text = String(value);
   return /[.eE]/.test(text) ? text : `${text}.0`;
 }

@@ -18,8 +18,10 @@ import { beginRequest, interceptedBody } from './hooks.ts';
 import { HttpError } from './http-error.ts';
 import type { ConcurrencyLimit, RateLimit } from './limits.ts';
 import { FAMILIES, readParameters } from './parameters.ts';
+import { freshMemory, SentMemory } from './piece-memory.ts';
 import { MAX_BODY_BYTES, readExpressions } from './query-body.ts';
 import type { BodyReader } from './request-body.ts';
+import { sendBody } from './sending.ts';
 import { indexSeries } from './series-index.ts';
 import type { Turns, Work } from './turns.ts';
 import { chooseVersion } from './versions.ts';
@@ -106,30 +108,28 @@ async function serve(
 
   reply.header('content-type', CONTENT_TYPES[answer.format]);
   const { source } = context.answers;
+  const isZipped = wantsGzip(context, request);
+  // A hook may do with a piece what it likes, and a compressor keeps it: only what goes straight out comes back.
+  const memory = isZipped || context.hooks.intercept !== undefined ? undefined : new SentMemory();
   const body = await interceptedBody(context.hooks, {
     request: seen,
     reply,
-    body: (change) => answer.body(change?.(source) ?? source),
+    body: (change) => answer.body(change?.(source) ?? source, memory ?? freshMemory),
   });
   if (typeof body === 'string') return reply.send(body);
-  return send(context, request, reply, work.making(logged(context, request, work, body)));
+  const pieces = work.making(logged(context, request, work, body));
+  return isZipped ? sendZipped(reply, pieces) : sendBody(reply, pieces, memory);
 }
 
-/** Send a body piece by piece: the next is made when the client has taken the one before. */
-function send(
-  context: RouteContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  body: AsyncIterable<Uint8Array | string>,
-): FastifyReply {
-  const stream = Readable.from(body, { objectMode: true, highWaterMark: 1 });
+/** Whether the answer is compressed, in the request's words. */
+function wantsGzip({ gzip }: RouteContext, request: FastifyRequest): boolean {
   const encodings = request.headers['accept-encoding'];
-  if (
-    !context.gzip ||
-    typeof encodings !== 'string' ||
-    !/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(encodings)
-  )
-    return reply.send(stream);
+  return gzip && typeof encodings === 'string' && /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(encodings);
+}
+
+/** Send a body compressed, piece by piece: the next is made when the client has taken the one before. */
+function sendZipped(reply: FastifyReply, body: AsyncIterable<Uint8Array | string>): FastifyReply {
+  const stream = Readable.from(body, { objectMode: true, highWaterMark: 1 });
   reply.header('content-encoding', 'gzip').header('vary', 'accept-encoding');
   const zipped = createGzip({ level: 1, chunkSize: 64 * 1024 });
   stream.once('error', (error) => zipped.destroy(error));

@@ -2,10 +2,12 @@
 import type { Aggregation } from '../model/index.ts';
 import type { SelectedSeries } from './selection.ts';
 import type { StatisticsResult } from './statistics.ts';
-import { NUMBER_BYTES, TIME_BYTES, TimeWriter, writeAscii } from './text-bytes.ts';
+import type { TextMemory } from './text-bytes.ts';
+import { NUMBER_BYTES, TIME_BYTES, TimeWriter, textMemory, writeAscii } from './text-bytes.ts';
 
-/** Before the first value of an object: a blank time, then the id. */
-const BEGIN = Buffer.from('{"timestamp":"');
+const encoder = new TextEncoder();
+/** Before the first value of an object: the time, then the id. */
+const BEGIN = '{"timestamp":"';
 const END = '}}';
 /** Of an aggregation's value, as it is in most cases. */
 const USUAL_VALUE_BYTES = NUMBER_BYTES + '""'.length;
@@ -22,7 +24,7 @@ export class StatisticsTextWriter {
   readonly #time = new TimeWriter();
   /** What an object takes besides its head and texts of unusual length. */
   readonly #usualBytes: number;
-  #out = new Uint8Array(0);
+  #out: TextMemory = textMemory(new Uint8Array(0));
   #at = 0;
   #first = true;
 
@@ -38,10 +40,10 @@ export class StatisticsTextWriter {
   write(results: readonly StatisticsResult[]): Uint8Array {
     let bytes = 0;
     for (const { series } of results) bytes += this.#usualBytes + this.#headOf(series).length;
-    this.#out = new Uint8Array(bytes);
+    this.#out = textMemory(new Uint8Array(bytes));
     this.#at = 0;
     for (const result of results) this.#writeObject(result);
-    return this.#out.subarray(0, this.#at);
+    return this.#out.bytes.subarray(0, this.#at);
   }
 
   #writeObject({ start, series, values }: StatisticsResult): void {
@@ -50,10 +52,10 @@ export class StatisticsTextWriter {
     this.#reserve(this.#usualBytes + head.length);
     if (!lines && !this.#first) this.#ascii(',');
     this.#first = false;
-    this.#out.set(BEGIN, this.#at);
-    this.#startTime.write(this.#out, this.#at + BEGIN.length, start);
-    this.#out.set(head, this.#at + BEGIN.length + TIME_BYTES);
-    this.#at += BEGIN.length + TIME_BYTES + head.length;
+    this.#ascii(BEGIN);
+    this.#startTime.write(this.#out.view, this.#at, start);
+    this.#out.bytes.set(head, this.#at + TIME_BYTES);
+    this.#at += TIME_BYTES + head.length;
     let separator = '';
     this.#aggregations.forEach((aggregation, index) => {
       const key = separator + this.#keys[index]!;
@@ -79,37 +81,38 @@ export class StatisticsTextWriter {
   #timeValue(key: string, micros: number): void {
     this.#ascii(key);
     this.#ascii('"');
-    this.#time.write(this.#out, this.#at, micros);
+    this.#time.write(this.#out.view, this.#at, micros);
     this.#at += TIME_BYTES;
-    this.#ascii('Z"');
+    this.#ascii('"');
   }
 
   #headOf(series: SelectedSeries): Uint8Array {
     let head = this.#heads.get(series);
     if (head === undefined) {
-      head = Buffer.from(`Z","id":${JSON.stringify(series.id)},"aggregations":{`);
+      head = encoder.encode(`","id":${JSON.stringify(series.id)},"aggregations":{`);
       this.#heads.set(series, head);
     }
     return head;
   }
 
   #ascii(text: string): void {
-    this.#at = writeAscii(this.#out, this.#at, text);
+    this.#at = writeAscii(this.#out.bytes, this.#at, text);
   }
 
   /** A text of any length, after which there is room for the rest of its object again. */
   #text(text: string): void {
-    const bytes = Buffer.from(text);
+    const bytes = encoder.encode(text);
     this.#reserve(bytes.length + this.#usualBytes);
-    this.#out.set(bytes, this.#at);
+    this.#out.bytes.set(bytes, this.#at);
     this.#at += bytes.length;
   }
 
   #reserve(bytes: number): void {
-    if (this.#at + bytes <= this.#out.length) return;
-    const grown = new Uint8Array(Math.max(this.#at + bytes, this.#out.length * 2));
-    grown.set(this.#out.subarray(0, this.#at));
-    this.#out = grown;
+    const { bytes: before } = this.#out;
+    if (this.#at + bytes <= before.length) return;
+    const grown = new Uint8Array(Math.max(this.#at + bytes, before.length * 2));
+    grown.set(before.subarray(0, this.#at));
+    this.#out = textMemory(grown);
   }
 }
 

@@ -3,11 +3,12 @@
  * by one slice of readings and the windows open in it.
  */
 import type { Aggregation, ColumnBatch, Micros, TimeRange } from '../model/index.ts';
-import { needTimesOnly, WindowAccumulator, WindowTimes } from './aggregations.ts';
+import { WindowAccumulator } from './aggregations.ts';
 import type { DataSource } from './data/source.ts';
 import type { SelectedSeries } from './selection.ts';
 import type { Work } from './turns.ts';
 import { STEPS_PER_LOOK } from './turns.ts';
+import { needTimesOnly, WindowTimes } from './window-times.ts';
 import type { Window } from './windows.ts';
 import { windowAt } from './windows.ts';
 
@@ -83,9 +84,11 @@ interface Gathering {
 /** Add rows `[from, to)` to the windows. */
 function gather(batch: ColumnBatch, from: number, to: number, gathering: Gathering): void {
   const { query, named, groupOf, timesOnly, open, closed } = gathering;
-  for (let row = from; row < to; row++) {
-    const micros = batch.timestampMicros[row]!;
-    const group = groupOf[batch.seriesCodes[row]!]!;
+  const { timestampMicros, seriesCodes } = batch;
+  for (let row = from; row < to; ) {
+    const micros = timestampMicros[row]!;
+    const code = seriesCodes[row]!;
+    const group = groupOf[code]!;
     let current = open[group];
     if (current === undefined || micros >= current.end) {
       if (current !== undefined) closed.push(current);
@@ -94,8 +97,12 @@ function gather(batch: ColumnBatch, from: number, to: number, gathering: Gatheri
       current = { start, end, series: named[group]!, group, values };
       open[group] = current;
     }
-    if (timesOnly) current.values.addTime(micros);
-    else (current.values as WindowAccumulator).add(batch, row);
+    // Readings of one series mostly follow each other.
+    let end = row + 1;
+    while (end < to && seriesCodes[end] === code && timestampMicros[end]! < current.end) end++;
+    if (timesOnly) current.values.addTimes(batch, row, end);
+    else (current.values as WindowAccumulator).add(batch, row, end);
+    row = end;
   }
 }
 

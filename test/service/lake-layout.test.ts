@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -51,6 +51,21 @@ describe('lakes', () => {
       `[{"id":"${id(1)}","timeSeriesId":"${id(1)}","vessel":{"imo":"9074729"},"domains":{}}]`,
     );
     expect((await s.get(`/measurements/flat/${VESSEL}/*`)).status).toBe(404);
+  });
+
+  test('a folder may be named with what means something in patterns', async () => {
+    const odd = join(dir, "ships [old] * ?'s");
+    const many = Array.from({ length: 9_000 }, (_, n) =>
+      reading(1, new Date(Date.UTC(2026, 0, 5) + n * 1_000).toISOString(), String(n)),
+    );
+    // More than is read without DuckDB.
+    await lake.writeMeasurements(day('readings'), many);
+    await lake.writeMetadata(day('metadata'), [element(1, 'Depth')]);
+    mkdirSync(odd);
+    for (const job of ['readings', 'metadata']) renameSync(join(dir, job), join(odd, job));
+    await using s = await openService({ data: { dataDir: odd } });
+    const points = await s.json(`/measurements/flat/${VESSEL}/Depth?from=2026-01-05&to=2026-01-06`);
+    expect(points).toHaveLength(many.length);
   });
 
   test('the newest snapshot describes a series; one that has left the metadata is still known', async () => {

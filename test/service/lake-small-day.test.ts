@@ -1,9 +1,28 @@
-import { copyFileSync, mkdtempSync, renameSync, rmSync, truncateSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { zstdDecompressSync } from 'node:zlib';
+import { parquetReadObjects } from 'hyparquet';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createEncoder, createMeasurementRowGroups } from '../../src/encode/index.ts';
 import type { ColumnBatch, TimeRange } from '../../src/model/index.ts';
-import { dateToMicros, dayRange, JSON_TEXT, jsonTextAt, LONG, microsToIso } from '../../src/model/index.ts';
+import {
+  createSeriesDictionary,
+  dateToMicros,
+  dayRange,
+  JSON_TEXT,
+  jsonTextAt,
+  LONG,
+  microsToIso,
+} from '../../src/model/index.ts';
 import { BatchBuilder } from '../../src/service/data/batch-builder.ts';
 import { createEngine } from '../../src/service/data/engine.ts';
 import type { LakeFile } from '../../src/service/data/lake-files.ts';
@@ -11,6 +30,8 @@ import { listLakeFiles } from '../../src/service/data/lake-files.ts';
 import { openLakeQueries } from '../../src/service/data/lake-queries.ts';
 import { appendSmallDay, codesOf, readSmallDay } from '../../src/service/data/lake-small-day.ts';
 import type { SeriesRecord } from '../../src/service/data/source.ts';
+import type { Value } from '../encode/lake-file.ts';
+import { batchOf, fileOf, sealAll } from '../encode/lake-file.ts';
 import { openService } from './running-service.ts';
 import type { LakeReading, TestLake } from './test-lake.ts';
 import { createTestLake } from './test-lake.ts';
@@ -25,6 +46,7 @@ const VALUES = [
   '9007199254740993',
   '1.5',
   '-0.0',
+  '0.0',
   '1e300',
   '"é"',
   '"ｦ"',
@@ -121,6 +143,73 @@ describe('small vessel-days of a lake', () => {
           expect(rows).toEqual(await byDuckDb(files, series, range, values));
           expect(rows!.length > 0).toBe(series[0] !== 9);
         }
+  });
+
+  /** A file as an export writes it, of one series: values at each of some instants. */
+  async function exportDay(values: readonly Value[], instants: number): Promise<void> {
+    const dictionary = createSeriesDictionary();
+    const encoder = createEncoder({ threads: 0 });
+    const builder = createMeasurementRowGroups({
+      rowGroupRows: 10_000,
+      dictionary,
+      idOf: () => null,
+      encoder,
+    });
+    const from = dateToMicros(DATE);
+    const all = Array.from({ length: instants }, (_, at) =>
+      values.map((value) => ({ micros: from + at, series: id(1), value })),
+    ).flat();
+    builder.append(batchOf(all, dictionary), 0, all.length);
+    const folder = join(dir, 'exported', `vessel=${VESSEL}`, `date=${DATE}`);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'data.parquet'), fileOf('measurements', await sealAll(builder)));
+    await encoder.close();
+  }
+
+  test('zeros of either sign, NaN and infinities at one instant have one order', async () => {
+    const values = [NaN, 2, 0, -0, Infinity, 0, -0, -1, NaN, -Infinity, 0, 7n, '"a"'];
+    await exportDay(values, 200);
+    const files = await listLakeFiles(dir);
+    const rows = await bySmallDay(files, [1], dayRange(DATE), true);
+    expect(rows).toEqual(await byDuckDb(files, [1], dayRange(DATE), true));
+    const inOrder = ['long 7', '-Infinity', '-1', '-0', '-0', '0', '0', '0', '2', 'Infinity', 'NaN', 'NaN'];
+    expect(rows!.slice(-values.length).map((row) => row.split(' ').slice(2).join(' '))).toEqual([
+      ...inOrder.map((text) => (text.startsWith('long') ? text : `double ${text}`)),
+      'json "a"',
+    ]);
+  });
+
+  test('what JSON has no number for is null, and Parquet has it', async () => {
+    await exportDay([NaN, 1.5, -Infinity], 1);
+    await using s = await openService({ data: { dataDir: dir } });
+    const query = `/measurements/id/${id(1)}?from=${DATE}T00:00&to=${DATE}T01:00`;
+    const points = JSON.parse(await s.text(query)) as { value: unknown }[];
+    expect(points.map(({ value }) => value)).toEqual([null, 1.5, null]);
+    const body = await s.get(`${query}&format=parquet`);
+    const rows = await parquetReadObjects({
+      file: await body.arrayBuffer(),
+      compressors: { ZSTD: (bytes) => zstdDecompressSync(bytes) },
+    });
+    expect(rows.map(({ double_value }) => double_value)).toEqual([-Infinity, 1.5, NaN]);
+    const aggregations = 'count,first_val,last_val,min,max,sum,mean';
+    const windows = `from=${DATE}&to=${DATE.slice(0, -2)}06&window=1d&aggregations=${aggregations}`;
+    const answer = await s.text(`/statistics/id/${id(1)}?${windows}`, { 'x-api-version': '2026-09-10' });
+    expect(JSON.parse(answer)).toMatchObject([{ aggregations: { count: 3 } }]);
+  });
+
+  test('zeros come in one order, however a file has them', async () => {
+    const timestamp = `${DATE}T10:00:00.000000Z`;
+    const zeros = ['0.0', '-0.0', '5', '0.0', '-0.0', '-1.5'];
+    await lake.writeMeasurements(
+      day('foreign'),
+      zeros.map((valueText) => ({ timeSeriesId: id(1), timestamp, valueText })),
+    );
+    const files = await listLakeFiles(dir);
+    for (const rows of [
+      await bySmallDay(files, [1], dayRange(DATE), true),
+      await byDuckDb(files, [1], dayRange(DATE), true),
+    ])
+      expect(rows!.map((row) => row.split(' ').at(-1))).toEqual(['5', '-1.5', '-0', '-0', '0', '0']);
   });
 
   test('without any file nothing was read, and nothing is missing', async () => {

@@ -5,7 +5,6 @@ import { MICROS_PER_DAY, MICROS_PER_HOUR, systemClock, VESSEL_ID, vesselOf } fro
 import { fleetVessels, imoNumber } from '../../src/service/data/made-up/fleet.ts';
 import type { MadeUpSource } from '../../src/service/data/made-up/made-up-source.ts';
 import { createMadeUpSource } from '../../src/service/data/made-up/made-up-source.ts';
-import { KeySorter } from '../../src/service/data/made-up/sort-keys.ts';
 import type { SeriesRecord } from '../../src/service/data/source.ts';
 import { MeasurementTextWriter } from '../../src/service/measurement-text.ts';
 import { Turns } from '../../src/service/turns.ts';
@@ -205,24 +204,4 @@ describe('the made-up fleet', () => {
     expect(imoNumber(932_148)).toBe('9321483');
     expect(imoNumber(907_472)).toBe('9074729');
   });
-});
-
-test('keys come out in order, however they are spread', () => {
-  const limit = fc.constantFrom(1, 7, 1_000, 2 ** 40);
-  fc.assert(
-    fc.property(
-      limit,
-      fc.array(fc.array(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }))),
-      (most, batches) => {
-        // One sorter for all: what is left of a larger batch must not show up in a smaller one.
-        const sorter = new KeySorter();
-        for (const batch of batches) {
-          const keys = Float64Array.from(batch, (share) => Math.floor(share * most));
-          const expected = keys.toSorted();
-          sorter.sort(keys, keys.length, most);
-          expect(keys).toEqual(expected);
-        }
-      },
-    ),
-  );
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MICROS_PER_DAY, microsToIso } from '../../src/model/index.ts';
 import { statisticsBody } from '../../src/service/statistics-body.ts';
-import { TIME_BYTES, TimeWriter } from '../../src/service/text-bytes.ts';
+import { TIME_BYTES, TimeWriter, textMemory } from '../../src/service/text-bytes.ts';
 
 /** One row: an id, a last value as JSON, and a minimum. */
 async function table(format: 'csv' | 'html', id: string, json: string, min = '-5.5'): Promise<string> {
@@ -117,10 +117,10 @@ describe('json', () => {
     fc.assert(
       fc.property(near, ([first, steps]) => {
         const writer = new TimeWriter();
-        const out = Buffer.alloc(TIME_BYTES);
+        const out = textMemory(new Uint8Array(TIME_BYTES));
         for (const micros of [first, ...steps.map((step) => Math.abs(first + step))]) {
-          writer.write(out, 0, micros);
-          expect(`${out}Z`).toBe(microsToIso(micros));
+          writer.write(out.view, 0, micros);
+          expect(Buffer.from(out.bytes).toString()).toBe(microsToIso(micros));
         }
       }),
     );

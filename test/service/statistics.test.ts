@@ -22,7 +22,7 @@ function accumulated(readings: readonly Reading[]): Record<string, string | unde
   const builder = new BatchBuilder();
   for (const { micros, value } of readings) builder.appendDouble(micros, 0, value);
   const accumulator = new WindowAccumulator(AGGREGATIONS);
-  for (let row = 0; row < builder.rows; row++) accumulator.add(builder.batch, row);
+  for (let row = 0; row < builder.rows; row++) accumulator.add(builder.batch, row, row + 1);
   return Object.fromEntries(AGGREGATIONS.map((name) => [name, accumulator.value(name)]));
 }
 
@@ -143,12 +143,44 @@ describe('aggregations', () => {
       builder.appendLong(START + i, 0, value);
     });
     const accumulator = new WindowAccumulator(AGGREGATIONS);
-    for (let row = 0; row < longs.length; row++) accumulator.add(builder.batch, row);
+    for (let row = 0; row < longs.length; row++) accumulator.add(builder.batch, row, row + 1);
     expect(accumulator.value('sum')).toBe('18014398509481987');
     expect(accumulator.value('min')).toBe('-9223372036854775808');
     expect(accumulator.value('last_val')).toBe('9223372036854775807');
     expect(accumulator.value('delta')).toBe(String(9223372036854775807n - 9007199254740993n));
     expect(accumulator.value('mean')).toMatch(/\./);
+  });
+
+  test('readings added together give what they give one by one, whatever is asked', () => {
+    const values = fc.oneof(
+      {
+        weight: 8,
+        arbitrary: fc.integer({ min: -9_999, max: 9_999 }).map((steps) => ({ double: steps / 10 })),
+      },
+      { weight: 2, arbitrary: fc.bigInt({ min: -(2n ** 60n), max: 2n ** 60n }).map((long) => ({ long })) },
+      { weight: 1, arbitrary: fc.constantFrom('"on"', '"off"', '{"lat":1.5}').map((json) => ({ json })) },
+    );
+    const all = fc.array(fc.tuple(fc.nat(5_000_000), values), { minLength: 1, maxLength: 60 });
+    const asked = fc.uniqueArray(fc.constantFrom(...AGGREGATIONS), { minLength: 1 });
+    fc.assert(
+      fc.property(all, asked, fc.array(fc.nat(60)), (readings, aggregations, cuts) => {
+        const builder = new BatchBuilder();
+        let micros = START;
+        for (const [after, value] of readings) {
+          micros += after;
+          if ('double' in value) builder.appendDouble(micros, 0, value.double);
+          else if ('long' in value) builder.appendLong(micros, 0, value.long);
+          else builder.appendJson(micros, 0, value.json);
+        }
+        const [together, single] = [new WindowAccumulator(aggregations), new WindowAccumulator(aggregations)];
+        const rows = builder.rows;
+        const edges = [...new Set([0, ...cuts.filter((cut) => cut < rows), rows])].sort((a, b) => a - b);
+        for (let n = 1; n < edges.length; n++) together.add(builder.batch, edges[n - 1]!, edges[n]!);
+        for (let row = 0; row < rows; row++) single.add(builder.batch, row, row + 1);
+        for (const name of aggregations) expect(together.value(name)).toBe(single.value(name));
+      }),
+      { numRuns: 500 },
+    );
   });
 
   test('a JSON reading takes the numeric aggregations away, wherever it stands', () => {
@@ -161,7 +193,7 @@ describe('aggregations', () => {
           else builder.appendJson(START + i, 0, text);
         });
         const accumulator = new WindowAccumulator(AGGREGATIONS);
-        for (let row = 0; row < texts.length; row++) accumulator.add(builder.batch, row);
+        for (let row = 0; row < texts.length; row++) accumulator.add(builder.batch, row, row + 1);
         expect(accumulator.value('count')).toBe(String(texts.length));
         const json = texts.includes('"on"');
         expect(accumulator.value('sum') === undefined).toBe(json);

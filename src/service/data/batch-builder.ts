@@ -1,5 +1,5 @@
 import type { ColumnBatch } from '../../model/index.ts';
-import { appendJsonText, createColumnBatch, DOUBLE, JSON_TEXT, LONG } from '../../model/index.ts';
+import { appendJsonText, createColumnBatch, DOUBLE, JSON_TEXT, LONG, moveRows } from '../../model/index.ts';
 
 const INITIAL_ROWS = 1024;
 const encoder = new TextEncoder();
@@ -31,12 +31,7 @@ export class BatchBuilder {
     if (wanted <= this.#batch.timestampMicros.length) return;
     const old = this.#batch;
     const grown = createColumnBatch(Math.max(wanted, old.timestampMicros.length * 2));
-    grown.rows = old.rows;
-    grown.timestampMicros.set(old.timestampMicros);
-    grown.seriesCodes.set(old.seriesCodes);
-    grown.kinds.set(old.kinds);
-    grown.longs.set(old.longs);
-    Object.assign(grown.jsonText, old.jsonText);
+    moveRows(old, grown);
     this.#batch = grown;
   }
 
@@ -81,4 +76,36 @@ export class BatchBuilder {
     this.#batch.seriesCodes[row] = code;
     return row;
   }
+}
+
+/**
+ * Put readings of one instant and series that are zeros in order, -0 before 0: no sort of numbers tells them apart, and an
+ * answer must not depend on who sorted it. Rows are in the service's order otherwise.
+ */
+export function orderZeros(batch: ColumnBatch): void {
+  for (let row = 0; row < batch.rows; ) {
+    let end = row + 1;
+    while (end < batch.rows && areZerosAtOnce(batch, row, end)) end++;
+    if (end - row > 1) {
+      const zeros = batch.doubles.subarray(row, end);
+      const negative = zeros.reduce((count, zero) => count + Number(Object.is(zero, -0)), 0);
+      zeros.fill(-0, 0, negative).fill(0, negative);
+    }
+    row = end;
+  }
+}
+
+function areZerosAtOnce(
+  { timestampMicros, seriesCodes, kinds, doubles }: ColumnBatch,
+  a: number,
+  b: number,
+): boolean {
+  return (
+    doubles[a] === 0 &&
+    doubles[b] === 0 &&
+    kinds[a] === DOUBLE &&
+    kinds[b] === DOUBLE &&
+    timestampMicros[a] === timestampMicros[b] &&
+    seriesCodes[a] === seriesCodes[b]
+  );
 }

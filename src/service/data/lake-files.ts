@@ -1,7 +1,7 @@
 /** The files of a lake: what lies where, and which dataset each job holds. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sqlText } from '../../duckdb/locked.ts';
+import { sqlPath } from '../../duckdb/locked.ts';
 import { isDate, JOB_NAME, VESSEL_ID } from '../../model/index.ts';
 import type { EngineConnection } from './engine.ts';
 
@@ -41,7 +41,7 @@ export async function classifyJobs(
   for (const job of new Set(files.map((file) => file.job))) {
     const { path } = files.find((file) => file.job === job)!;
     const reader = await query((connection) =>
-      connection.runAndReadAll(`SELECT name FROM parquet_schema(${sqlText(path)})`),
+      connection.runAndReadAll(`SELECT name FROM parquet_schema(${sqlPath(path)})`),
     );
     const columns = new Set(reader.getRows().map(([name]) => String(name)));
     if (columns.has('domains_json')) datasets.set(job, 'metadata');

@@ -1,10 +1,11 @@
 /** Readings of a lake by DuckDB, for one answer: vessel-days that are too large to be read at once. */
 import type { DuckDBResult, DuckDBValue } from '@duckdb/node-api';
-import { sqlText } from '../../duckdb/locked.ts';
+import { sqlPath } from '../../duckdb/locked.ts';
 import type { Micros, TimeRange } from '../../model/index.ts';
 import type { Work } from '../turns.ts';
 import { STEPS_PER_LOOK } from '../turns.ts';
 import type { BatchBuilder } from './batch-builder.ts';
+import { orderZeros } from './batch-builder.ts';
 import type { Engine, EngineConnection } from './engine.ts';
 import type { LakeFile } from './lake-files.ts';
 import type { SeriesRecord } from './source.ts';
@@ -62,7 +63,7 @@ async function nameSelected(
 }
 
 async function rowsOf({ query }: EngineConnection, files: readonly LakeFile[]): Promise<number> {
-  const paths = files.map(({ path }) => sqlText(path)).join(', ');
+  const paths = files.map(({ path }) => sqlPath(path)).join(', ');
   const reader = await query((connection) =>
     connection.runAndReadAll(
       `SELECT coalesce(sum(num_rows), 0)::DOUBLE FROM parquet_file_metadata([${paths}])`,
@@ -85,10 +86,10 @@ async function fill(
     const earlier = files.filter(({ vessel, job }) => vessel === file.vessel && job < file.job);
     const without = earlier.map(
       ({ path }) =>
-        ` AND time_series_id NOT IN (SELECT time_series_id FROM read_parquet(${sqlText(path)}, hive_partitioning = false))`,
+        ` AND time_series_id NOT IN (SELECT time_series_id FROM read_parquet(${sqlPath(path)}, hive_partitioning = false))`,
     );
     return `SELECT code, epoch_us("timestamp") AS micros${values}
-            FROM read_parquet(${sqlText(file.path)}, hive_partitioning = false) JOIN selected USING (time_series_id)
+            FROM read_parquet(${sqlPath(file.path)}, hive_partitioning = false) JOIN selected USING (time_series_id)
             WHERE "timestamp" >= make_timestamp($1::BIGINT)::TIMESTAMPTZ AND "timestamp" < make_timestamp($2::BIGINT)::TIMESTAMPTZ${without.join('')}`;
   });
   // What is sorted by itself comes out of its sort key, in which both zeros are one: so not the double itself.
@@ -100,6 +101,7 @@ async function fill(
     );
     await append(result, builder, fromMicros, withValues, work);
   });
+  orderZeros(builder.batch);
 }
 
 async function append(

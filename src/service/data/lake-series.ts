@@ -1,6 +1,6 @@
 /** The series of a lake, from its metadata snapshots and, for vessels without any, from the readings. */
 
-import { sqlText } from '../../duckdb/locked.ts';
+import { sqlPath } from '../../duckdb/locked.ts';
 import { OTHER_FIELDS } from '../../model/index.ts';
 import type { EngineConnection } from './engine.ts';
 import type { LakeFile } from './lake-files.ts';
@@ -18,7 +18,7 @@ export async function readSeries(
   const oldestFirst = [...metadata].sort((a, b) => (a.date < b.date ? -1 : a.date > b.date ? 1 : 0));
   for (const { path, vessel } of oldestFirst) {
     const reader = await query((connection) =>
-      connection.runAndReadAll(`SELECT * FROM read_parquet(${sqlText(path)}, hive_partitioning = false)`),
+      connection.runAndReadAll(`SELECT * FROM read_parquet(${sqlPath(path)}, hive_partitioning = false)`),
     );
     for (const row of reader.getRowObjects()) {
       const record = recordOf(row as Row, vessel);
@@ -28,7 +28,7 @@ export async function readSeries(
   for (const { path, vessel } of newestPerVessel(measurements)) {
     const reader = await query((connection) =>
       connection.runAndReadAll(
-        `SELECT DISTINCT time_series_id FROM read_parquet(${sqlText(path)}, hive_partitioning = false)`,
+        `SELECT DISTINCT time_series_id FROM read_parquet(${sqlPath(path)}, hive_partitioning = false)`,
       ),
     );
     for (const [id] of reader.getRows())

@@ -11,7 +11,9 @@ import type { Micros, TimeRange } from '../../model/index.ts';
 import type { Work } from '../turns.ts';
 import { STEPS_PER_LOOK } from '../turns.ts';
 import type { BatchBuilder } from './batch-builder.ts';
+import { orderZeros } from './batch-builder.ts';
 import type { LakeFile } from './lake-files.ts';
+import { areSmallPages, lettersOf } from './small-pages.ts';
 import type { SeriesRecord } from './source.ts';
 
 /** Files of one day, of several vessels or jobs. */
@@ -73,6 +75,7 @@ async function readFile({ vessel, path }: LakeFile, withValues: boolean): Promis
   const rows = Number(metadata.num_rows);
   const groupBytes = metadata.row_groups.reduce((sum, group) => sum + Number(group.total_byte_size), 0);
   if (rows > MOST_ROWS || groupBytes > MOST_COLUMN_BYTES) return undefined;
+  if (!areSmallPages(bytes, metadata, { rows: MOST_ROWS, bytes: MOST_COLUMN_BYTES })) return undefined;
   const types = new Map(
     metadata.schema.map(({ name, type, converted_type }) => [name, { type, converted_type }]),
   );
@@ -106,6 +109,8 @@ async function readFile({ vessel, path }: LakeFile, withValues: boolean): Promis
         texts: await column('json_value'),
       }
     : undefined;
+  // One text of a dictionary may be that of every row.
+  if (values !== undefined && lettersOf(values.texts) > MOST_COLUMN_BYTES) return undefined;
   return { vessel, rows, micros, ids, values };
 }
 
@@ -148,6 +153,7 @@ export async function appendSmallDay(
     if (step % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
     append(builder, reading);
   }
+  orderZeros(builder.batch);
 }
 
 function findReadings(
@@ -198,14 +204,16 @@ function sortReadings(found: Found[], fromMicros: Micros): void {
   }
 }
 
-/** As DuckDB sorts: by long, double and text, each with those that have none at its end. */
+/** As DuckDB sorts: by long, double and text, each with those that have none at its end, and NaN behind all numbers. */
 function compareAtInstant(a: Found, b: Found): number {
   if (a.code !== b.code || a.values === undefined) return a.code - b.code;
+  const byNumber = (one: number, other: number) =>
+    one < other ? -1 : one > other ? 1 : Number(Number.isNaN(one)) - Number(Number.isNaN(other));
   // By bytes, as there: not by the units of UTF-16.
   const byBytes = (one: string, other: string) => Buffer.compare(Buffer.from(one), Buffer.from(other));
   return (
     compare(longOf(a), longOf(b)) ||
-    compare(doubleOf(a), doubleOf(b)) ||
+    compare(doubleOf(a), doubleOf(b), byNumber) ||
     compare(textOf(a), textOf(b), byBytes)
   );
 }

@@ -93,6 +93,7 @@ const RECORDS: readonly (readonly [string, (text: string) => string])[] = [
   ['a deep field more', (text) => text.replace('{', `{"x":${'['.repeat(100_000)}${']'.repeat(100_000)},`)],
   ['a string of 70 MB', (text) => text.replace(/"value":[^}]*/, `"value":"${'x'.repeat(70_000_000)}"`)],
   ['an id of 10 MB', (text) => text.replace(/"id":"[^"]*"/, `"id":"${'x'.repeat(10_000_000)}"`)],
+  ['20,000 ids of 5 kB', (text) => `${many(20_000, 'x'.repeat(5_000))}${text}`],
   ['a line of 70 MB of spaces', (text) => text.replace('{', `{${' '.repeat(70_000_000)}`)],
   ['200,000 empty lines', (text) => '\n'.repeat(200_000) + text],
   [
@@ -109,11 +110,11 @@ const RECORDS: readonly (readonly [string, (text: string) => string])[] = [
   ['an error among them', (text) => text.replace('\n', '\n{"error":"\\u001b[31mbroken"}\n')],
 ];
 
-function many(count: number): string {
+function many(count: number, more = ''): string {
   return Array.from(
     { length: count },
     (_, i) =>
-      `{"id":"00000000-0000-4000-8000-${String(i).padStart(12, '0')}","timestamp":"2026-01-05T00:00:00.000000Z","value":1}\n`,
+      `{"id":"00000000-0000-4000-8000-${String(i).padStart(12, '0')}${more}","timestamp":"2026-01-05T00:00:00.000000Z","value":1}\n`,
   ).join('');
 }
 
@@ -193,6 +194,11 @@ const LIES: readonly (readonly [string, (text: string) => string])[] = [
     '70,000 series',
     () =>
       `[${Array.from({ length: 70_000 }, (_, i) => `{"timestamp":"2026-01-05T00:00:00.000000Z","id":"s${i}","aggregations":{"count":1,"first_time":"2026-01-05T00:00:00Z","last_time":"2026-01-05T00:00:00Z"}}`).join()}]`,
+  ],
+  [
+    '20,000 ids of 5 kB',
+    () =>
+      `[${Array.from({ length: 20_000 }, (_, i) => `{"timestamp":"2026-01-05T00:00:00.000000Z","id":"${i}${'x'.repeat(5_000)}","aggregations":{"count":1}}`).join()}]`,
   ],
   [
     'a deep aggregation',

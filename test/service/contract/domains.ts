@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { VESSEL } from '../running-service.ts';
 import type { Point, Row } from './row.ts';
-import { HOUR, NEW, refusal, series, status, uuidOf } from './row.ts';
+import { DAY, HOUR, NEW, refusal, series, status, uuidOf } from './row.ts';
 
 export const DOMAINS: readonly Row[] = [
   [
@@ -129,6 +129,25 @@ export const DOMAINS: readonly Row[] = [
       ).toBe(id);
       const [again] = await series(s, `/metadata/vis-3-8a/${found!.id}`);
       expect(again!.id).toBe(id);
+    },
+  ],
+  [
+    'verbose ids in measurements and statistics too; without verbose they are plain, also in output_domain',
+    async (s) => {
+      const id = `${VESSEL}/411.1/C101.31-1/meta/qty-temperature/cnt-exhaust.gas/pos-outlet`;
+      const [found] = await series(s, `/metadata/vis-3-8a/${id}?verbose=true`);
+      for (const [verbose, named] of [
+        ['', id],
+        ['&verbose=false', id],
+        ['&verbose=true', found!.id],
+      ]) {
+        const ids = async (path: string) =>
+          new Set(((await s.json(`${path}${verbose}`, NEW)) as { id: string }[]).map((one) => one.id));
+        expect(await ids(`/measurements/vis-3-8a/${id}?${DAY}`)).toEqual(new Set([named]));
+        expect(await ids(`/statistics/vis-3-8a/${id}?${DAY}&window=1d`)).toEqual(new Set([named]));
+        const byId = `id/${found!.timeSeriesId}?${DAY}&output_domain=vis-3-8a`;
+        expect(await ids(`/measurements/${byId}`)).toEqual(new Set([named]));
+      }
     },
   ],
   [

@@ -29,6 +29,15 @@ const PER_MINUTE: Readonly<Record<Sum, (vessel: VesselParticulars, knots: number
   hours: (_, knots) => (knots > 0.1 ? 1 / 60 : 0),
 };
 
+interface Summed {
+  /** Up to every `MARK_MINUTES`th minute. */
+  readonly marks: Float64Array;
+  readonly total: number;
+  /** What was asked for last: the sum up to a minute. */
+  minute: number;
+  value: number;
+}
+
 /** Out and back, with a stay in both ports. */
 export class Trip {
   readonly minutes: number;
@@ -37,7 +46,7 @@ export class Trip {
   readonly #vessel: VesselParticulars;
   readonly #portMinutes: readonly [number, number];
   readonly #seaMinutes: number;
-  readonly #marks = new Map<Sum, Float64Array>();
+  readonly #sums = new Map<Sum, Summed>();
 
   constructor(vessel: VesselParticulars) {
     const [fromLat, fromLon, toLat, toLon] = vessel.route;
@@ -67,13 +76,33 @@ export class Trip {
 
   /** Up to the start of a minute of the trip; up to its end for `minutes`. */
   sum(sum: Sum, minute: number): number {
-    let marks = this.#marks.get(sum);
-    if (marks === undefined) {
-      marks = this.#mark(sum);
-      this.#marks.set(sum, marks);
-    }
+    const summed = this.#summed(sum);
     const mark = Math.floor(minute / MARK_MINUTES);
-    return this.#add(sum, marks[mark]!, mark * MARK_MINUTES, minute);
+    // Most ask for one minute after the other.
+    if (!(summed.minute >= mark * MARK_MINUTES && summed.minute <= minute)) {
+      summed.minute = mark * MARK_MINUTES;
+      summed.value = summed.marks[mark]!;
+    }
+    summed.value = this.#add(sum, summed.value, summed.minute, minute);
+    summed.minute = minute;
+    return summed.value;
+  }
+
+  /** Of a whole trip. */
+  total(sum: Sum): number {
+    return this.#summed(sum).total;
+  }
+
+  #summed(sum: Sum): Summed {
+    let summed = this.#sums.get(sum);
+    if (summed === undefined) {
+      const marks = this.#mark(sum);
+      const last = marks.length - 1;
+      const total = this.#add(sum, marks[last]!, last * MARK_MINUTES, this.minutes);
+      summed = { marks, total, minute: 0, value: 0 };
+      this.#sums.set(sum, summed);
+    }
+    return summed;
   }
 
   #mark(sum: Sum): Float64Array {

@@ -3,8 +3,8 @@
  * from it: power goes with the cube of speed, fuel with power, exhaust temperature with load. Pure functions
  * of vessel and time, made when they are asked for: a small answer needs few of them.
  */
-import type { Micros } from '../../../model/index.ts';
-import { MICROS_PER_HOUR } from '../../../model/index.ts';
+import type { MarkStore } from './driver-line.ts';
+import { DriverLine } from './driver-line.ts';
 import { mix2, unit } from './random.ts';
 import type { Sum, VesselParticulars } from './trip.ts';
 import { powerAt, specificFuel, Trip } from './trip.ts';
@@ -61,9 +61,6 @@ const DRIVER_VALUES = {
 export type Driver = keyof typeof DRIVER_VALUES;
 export const DRIVERS = Object.keys(DRIVER_VALUES) as readonly Driver[];
 
-const MICROS_PER_MINUTE = 60_000_000;
-const MINUTES_PER_HOUR = 60;
-const NO_VALUES = new Float64Array(MINUTES_PER_HOUR + 1).fill(Number.NaN);
 /** What would turn by interpolation across north is taken at the minute mark. */
 const STEPPED: ReadonlySet<Driver> = new Set(['heading', 'windDirection', 'atSea']);
 
@@ -93,61 +90,25 @@ export function vesselParticulars(seed: number, index: number): VesselParticular
 export class Voyage {
   readonly vessel: VesselParticulars;
   readonly trip: Trip;
+  readonly #store: MarkStore;
   readonly #lines = new Map<Driver, DriverLine>();
 
-  constructor(vessel: VesselParticulars) {
+  constructor(vessel: VesselParticulars, store: MarkStore) {
     this.vessel = vessel;
     this.trip = new Trip(vessel);
+    this.#store = store;
   }
 
-  /** One driver over time; one object for all who ask, as they mostly ask for the same hour. */
+  /** One driver over time; one object for all who ask, as they mostly ask for the same hours. */
   line(driver: Driver): DriverLine {
     let line = this.#lines.get(driver);
     if (line === undefined) {
-      line = new DriverLine(this, driver);
+      const value: (minute: Minute) => number = DRIVER_VALUES[driver];
+      const at = (minute: number) => value(new Minute(this, minute));
+      line = new DriverLine(this.#store, at, STEPPED.has(driver));
       this.#lines.set(driver, line);
     }
     return line;
-  }
-}
-
-/** One driver over time, with what was made of the last hour that was asked for. */
-export class DriverLine {
-  readonly #voyage: Voyage;
-  readonly #value: (minute: Minute) => number;
-  readonly #stepped: boolean;
-  #hour = Number.NaN;
-  #hourMicros = 0;
-  /** At the 61 minute marks of the hour; NaN: not made yet. */
-  readonly #values = new Float64Array(MINUTES_PER_HOUR + 1);
-
-  constructor(voyage: Voyage, driver: Driver) {
-    this.#voyage = voyage;
-    this.#value = DRIVER_VALUES[driver];
-    this.#stepped = STEPPED.has(driver);
-  }
-
-  /** Between minute marks on a straight line. */
-  at(micros: Micros): number {
-    const hour = Math.floor(micros / MICROS_PER_HOUR);
-    if (hour !== this.#hour) {
-      this.#hour = hour;
-      this.#hourMicros = hour * MICROS_PER_HOUR;
-      this.#values.set(NO_VALUES);
-    }
-    const minutes = (micros - this.#hourMicros) / MICROS_PER_MINUTE;
-    const minute = minutes | 0;
-    const value = this.#mark(minute);
-    if (this.#stepped) return value;
-    return value + (this.#mark(minute + 1) - value) * (minutes - minute);
-  }
-
-  #mark(minute: number): number {
-    const known = this.#values[minute]!;
-    if (!Number.isNaN(known)) return known;
-    const value = this.#value(new Minute(this.#voyage, this.#hour * MINUTES_PER_HOUR + minute));
-    this.#values[minute] = value;
-    return value;
   }
 }
 
@@ -214,7 +175,7 @@ class Minute {
 
   get place(): { readonly latitude: number; readonly longitude: number; readonly heading: number } {
     const [fromLat, fromLon, toLat, toLon] = this.vessel.route;
-    const half = this.trip.sum('distance', this.trip.minutes) / 2;
+    const half = this.trip.total('distance') / 2;
     const travelled = this.trip.sum('distance', this.phase);
     const outbound = travelled <= half;
     const share = outbound ? travelled / half : 2 - travelled / half;
@@ -229,6 +190,6 @@ class Minute {
   }
 
   total(sum: Sum): number {
-    return this.#lap * this.trip.sum(sum, this.trip.minutes) + this.trip.sum(sum, this.phase);
+    return this.#lap * this.trip.total(sum) + this.trip.sum(sum, this.phase);
   }
 }
