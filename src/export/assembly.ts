@@ -61,7 +61,7 @@ export function createAssembly<Batch>(options: AssemblyOptions<Batch>): Assembly
   async function store(sealed: Promise<EncodedRowGroup>, before: Promise<void>): Promise<void> {
     await before;
     const group = await sealed;
-    for (const run of group.runs) counts.add(run.timeSeriesId, run.count, run.firstMicros, run.lastMicros);
+    counts.addRuns(group.runs);
     for (const { timeSeriesId, rows } of group.values) values.add(timeSeriesId, rows);
     if (await parts.append(group)) await options.onPart(group.maxMicros + options.cursorStepMicros);
   }

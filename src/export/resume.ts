@@ -1,7 +1,8 @@
 /** May an attempt go on where its predecessor stopped? */
 import { DataError, HttpStatusError, stopsAll } from '../errors.ts';
 import type { Claim } from '../lake/claim.ts';
-import type { Checkpoint } from '../model/index.ts';
+import { openCheckpoint } from '../lake/claim-text.ts';
+import type { Checkpoint, OpenCheckpoint } from '../model/index.ts';
 import { DayCounts, dayRange, FORMAT_VERSION, formatVesselDay } from '../model/index.ts';
 import { precisionOf } from '../proof/compare-counts.ts';
 import type { SourceSeries } from '../proof/compare-values.ts';
@@ -16,7 +17,7 @@ import type { ExportPorts, ExportTask } from './ports.ts';
 
 /** An adopted upload and what it holds. */
 export interface ResumePoint {
-  readonly checkpoint: Checkpoint;
+  readonly checkpoint: OpenCheckpoint;
   readonly upload: UploadRef;
 }
 
@@ -42,7 +43,7 @@ export async function findResumePoint(
   await claim.checkFence();
   const upload = await ports.store.adoptUpload(checkpoint.upload, checkpoint.parts, ports.nonce());
   if (upload === undefined) return startClean('its upload is gone');
-  const adopted = { ...checkpoint, upload };
+  const adopted = { ...openCheckpoint(checkpoint), upload };
   await claim.inherit({ checkpoint: adopted, sealed: null });
   ports.log.info({ vesselDay, parts: checkpoint.parts.length }, 'resuming');
   return { checkpoint: adopted, upload };
@@ -77,19 +78,17 @@ async function whatChanged(
   const ours = DayCounts.fromJson(fromMicros, checkpoint.counts);
   const { bySeries } = SeriesValues.fromJson(checkpoint.values ?? {});
   const numeric = [...bySeries].flatMap(([id, { jsons }]) => (jsons === 0 ? [id] : []));
-  // Only of series that are known to hold numbers, for a service may refuse to add up others.
-  const allNumeric = numeric.length === series.idOf.size;
   const range = { fromMicros, toMicros: checkpoint.cursorMicros };
   let now: ReadonlyMap<string, SourceSeries>;
   try {
-    now = await askValues(context, series, { numeric, allNumeric, range });
+    now = await askValues(context, series, { numeric, range });
   } catch (error) {
     const isNoAnswer = error instanceof DataError || (error instanceof HttpStatusError && !stopsAll(error));
     if (!isNoAnswer) throw error;
     return `the source does not say what it has before its cursor: ${error.message}`;
   }
   const nameOf = (id: string) => seriesName(series, id);
-  for (const id of new Set([...ours.bySeries.keys(), ...now.keys()])) {
+  for (const id of new Set([...ours.ids(), ...now.keys()])) {
     const [before, counted] = [ours.seriesTotal(id), now.get(id)?.count ?? 0];
     if (before !== counted)
       return `the source has changed before its cursor: series ${nameOf(id)}: ${before} readings then, ${counted} now`;

@@ -7,7 +7,7 @@ import {
   describeDisagreements,
   precisionOf,
 } from '../proof/compare-counts.ts';
-import { totalsDigest, totalsOf } from '../proof/day-totals.ts';
+import { countsDigest } from '../proof/day-totals.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { seriesName } from '../source/context.ts';
 import { askDayCounts } from '../source/counts.ts';
@@ -31,7 +31,7 @@ interface CountingContext {
 export async function askSource({ context, series, clock }: CountingContext): Promise<SourceCounts> {
   const askedAt = new Date(clock.nowMs()).toISOString();
   const counts = await askDayCounts(context, series);
-  return { counts, askedAt, totalsSha256: totalsDigest(totalsOf(counts)) };
+  return { counts, askedAt, totalsSha256: countsDigest(counts) };
 }
 
 /**

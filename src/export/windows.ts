@@ -4,7 +4,8 @@ import { DataError, RetriableError } from '../errors.ts';
 import type { StatisticsRow, TimeRange, VesselDay } from '../model/index.ts';
 import { formatVesselDay, isWithin, microsToIso, windowMicrosOf } from '../model/index.ts';
 import { firstThree } from '../proof/day-totals.ts';
-import { UnknownSeriesError } from '../source/answer-faults.ts';
+import { repeatedResult, UnknownSeriesError } from '../source/answer-faults.ts';
+import type { SourceContext } from '../source/context.ts';
 import { seriesName } from '../source/context.ts';
 import { idExpressions } from '../source/series.ts';
 import { aggregationsOf, collectStatistics, exportedWindows } from '../source/statistics.ts';
@@ -59,11 +60,23 @@ async function askWindows(
     () => ({ merged: new Map<string, MergedRow>(), clippedRows: 0 }),
     (gathered, row) => {
       if (!series.idOf.has(row.id)) throw new UnknownSeriesError(context.day, row.id);
-      if (isWithin(slice, row.timestampMicros)) merge(gathered.merged, row, context.day);
-      else gathered.clippedRows++;
+      if (!isWithin(slice, row.timestampMicros)) gathered.clippedRows++;
+      else {
+        checkAligned(row, context);
+        merge(gathered.merged, row, context.day);
+      }
     },
   );
   return { rows: [...merged.values()], clippedRows };
+}
+
+/** Windows divide a day: others would overlap with those, and be without number. */
+function checkAligned({ timestampMicros }: StatisticsRow, { job, day }: SourceContext): void {
+  if (timestampMicros % windowMicrosOf(job) === 0) return;
+  throw new DataError(
+    'windows-misaligned',
+    `${formatVesselDay(day)}: got a window of ${job.window ?? '1h'} that begins at ${microsToIso(timestampMicros)}, expected windows that follow each other from UTC midnight on; report it to the operator of the query service`,
+  );
 }
 
 /**
@@ -109,12 +122,8 @@ function merge(merged: Map<string, MergedRow>, row: StatisticsRow, day: VesselDa
     return;
   }
   for (const [aggregation, text] of row.values) {
-    if (known.values.has(aggregation)) {
-      throw new DataError(
-        'repeated-result',
-        `${formatVesselDay(day)}: got '${aggregation}' of series ${row.id} twice for the window at ${microsToIso(row.timestampMicros)}, expected once; report it to the operator of the query service`,
-      );
-    }
+    if (known.values.has(aggregation))
+      throw repeatedResult(formatVesselDay(day), aggregation, row.id, row.timestampMicros);
     known.values.set(aggregation, text);
   }
 }
