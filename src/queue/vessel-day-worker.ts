@@ -8,21 +8,22 @@
  *   removeOnComplete (in the queue) a job that remains would make every later one for its day a silent no-op
  */
 import type { Job } from 'bullmq';
-import { DelayedError, UnrecoverableError, WaitingError, Worker } from 'bullmq';
+import { DelayedError, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { AWAY_STOP_MS, endsWithin } from '../concurrency.ts';
 import type { VesselExportError } from '../errors.ts';
-import { CancelledError, codeOf, DataError, messageOf } from '../errors.ts';
+import { CancelledError, DataError, messageOf } from '../errors.ts';
 import type { Clock, Log, Random } from '../model/index.ts';
 import { formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../model/index.ts';
 import { withinVesselDay } from '../model/log-context.ts';
 import type { Consequence } from './consequence.ts';
-import { backoffMs, consequenceOf, MAX_ATTEMPTS } from './consequence.ts';
+import { backoffMs } from './consequence.ts';
 import { createLoneTurn } from './lone-turn.ts';
 import type { QueueTracing } from './queue-tracing.ts';
 import type { QueuedDay } from './queued-day.ts';
 import { readQueuedDay } from './queued-day.ts';
 import { NOT_A_DAY } from './read-queue.ts';
+import { createSettleJob, LockLostError, WORKERS_DIED } from './settle-job.ts';
 import { QUEUE_NAME } from './vessel-day-queue.ts';
 import { createWorkPlaces } from './work-places.ts';
 
@@ -109,6 +110,7 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
   /** By vessel-day, the oldest first. */
   const running = new Map<string, { readonly control: AbortController; readonly startedMs: number }>();
   const loneTurn = createLoneTurn();
+  const settle = createSettleJob({ clock, timings, onFault: options.onFault, onTrouble: options.onTrouble });
   let isStopping = false;
   /** Jobs that are no vessel-days. */
   const dropped = new WeakSet<Job>();
@@ -170,65 +172,6 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
       loneTurn.release();
       await pauses.delete('lone');
     }
-  }
-
-  /** Move the job where its error sends it; always throws, which is how BullMQ is told. */
-  async function settle(job: Job<QueuedDay>, token: string, error: unknown, signal: AbortSignal) {
-    // Nobody's job any more, or somebody else's: its state is not ours to change.
-    if (signal.reason instanceof LockLostError) throw new WaitingError();
-    const consequence = await outcomeOf(job, error);
-    options.onTrouble(job.data, error, consequence.kind);
-    switch (consequence.kind) {
-      case 'hold':
-      case 'hand-back':
-        await job.moveToWait(token);
-        throw new WaitingError();
-      case 'wait':
-        await job.moveToDelayed(clock.nowMs() + Math.min(consequence.delayMs, timings.maxWaitMs), token);
-        throw new DelayedError();
-      case 'count-again':
-        return countAgain(job, token, error);
-      case 'retry':
-        if (job.attemptsMade + 1 >= MAX_ATTEMPTS) return fail(job, token, error, { mayPass: true });
-        throw new Error(messageOf(error));
-      case 'fail':
-        return fail(job, token, error, codeOf(error) === WORKERS_DIED ? { mayPass: true } : {});
-    }
-  }
-
-  /** Into the failed set, with code and message as data; the board shows both as one text. */
-  async function fail(
-    job: Job<QueuedDay>,
-    token: string,
-    error: unknown,
-    more: Partial<QueuedDay> = {},
-  ): Promise<never> {
-    const failure = { code: codeOf(error), message: messageOf(error) };
-    await updateOwn(job, token, { ...more, failure });
-    throw new UnrecoverableError(`${failure.code}: ${failure.message}`);
-  }
-
-  /** BullMQ writes a job's data whoever has its lock: whoever has lost it must not write. */
-  async function updateOwn(job: Job<QueuedDay>, token: string, changes: Partial<QueuedDay>): Promise<void> {
-    if ((await job.extendLock(token, timings.lockMs)) === 0) throw new WaitingError();
-    await job.updateData({ ...job.data, ...changes });
-  }
-
-  async function countAgain(job: Job<QueuedDay>, token: string, error: unknown): Promise<never> {
-    const disagreements = (job.data.disagreements ?? 0) + 1;
-    const delayMs = timings.countAgainDelaysMs[disagreements - 1];
-    if (delayMs === undefined) return fail(job, token, error, { disagreements, mayPass: true });
-    await updateOwn(job, token, { disagreements });
-    await job.moveToDelayed(clock.nowMs() + delayMs, token);
-    throw new DelayedError();
-  }
-
-  async function outcomeOf(job: Job<QueuedDay>, error: unknown): Promise<Consequence> {
-    const consequence = consequenceOf(error);
-    const isOwn =
-      (consequence.kind === 'hand-back' && !running.get(job.id!)?.control.signal.aborted) ||
-      (consequence.kind === 'hold' && !(await options.onFault(error as VesselExportError)));
-    return isOwn ? { kind: 'retry' } : consequence;
   }
 
   const worker = new Worker<QueuedDay>(QUEUE_NAME, process, {
@@ -303,19 +246,9 @@ function createPauses(worker: Worker) {
   };
 }
 
-/** Code of a vessel-day that too many workers died with. */
-const WORKERS_DIED = 'workers-died';
-
 function workersDied(day: QueuedDay, times: number): DataError {
   return new DataError(
     WORKERS_DIED,
     `${formatVesselDay(day)}: found that ${times} workers died, or fell silent, while they exported it, expected at most ${MAX_HANDED_ON}; it is not handed to another one. Look at what ended them (memory, kernel log, restarts of containers) and at what the service answers for that day; the next firing of its schedule tries it again, and 'backfill ${day.job} --failed' does so at once`,
   );
-}
-
-/** The vessel-day may be another worker's by now; the fence in the lake holds in any case. */
-class LockLostError extends CancelledError {
-  constructor() {
-    super('the lock of the vessel-day in the queue was lost');
-  }
 }
