@@ -6,7 +6,7 @@ import type { Micros, Receipt } from '../model/index.ts';
 import { DayCounts, dayRange, microsToIso, shortName } from '../model/index.ts';
 import type { Disagreement, Precision } from '../proof/compare-counts.ts';
 import { compareCounts, describeSpan } from '../proof/compare-counts.ts';
-import { totalsDigest, totalsOf } from '../proof/day-totals.ts';
+import { countsDigest } from '../proof/day-totals.ts';
 import type { Difference } from './findings.ts';
 import { firstFew } from './findings.ts';
 import type { ReadableStore } from './object-check.ts';
@@ -137,7 +137,7 @@ function proofDifferences(
       `${source.total()} readings of the source in the detail`,
       `${receipt.source?.rows} in the receipt`,
     );
-  const digest = totalsDigest(totalsOf(source));
+  const digest = countsDigest(source);
   const named = receipt.source.totalsSha256 ?? digest;
   if (digest !== named) return differs(`totals of SHA-256 ${digest}`, `${named} in the receipt`);
   const broken = compareCounts(ours, source, { policy: receipt.proof, precision });

@@ -1,7 +1,7 @@
 /** What is asked of a published object, `{file}`, in SQL, and what the answers come to. */
 import type { DuckDBValue } from '@duckdb/node-api';
-import type { HourCount, LakeValue, Micros, SeriesRows, TimeRange, VesselDay } from '../model/index.ts';
-import { DayCounts, dayRange, MAX_EDGE_VALUES, MICROS_PER_HOUR } from '../model/index.ts';
+import type { LakeValue, Micros, SeriesRows, TimeRange, VesselDay } from '../model/index.ts';
+import { DAY_HOURS, DayCounts, dayRange, MAX_EDGE_VALUES, MICROS_PER_HOUR } from '../model/index.ts';
 
 export interface DayRows {
   readonly counts: DayCounts;
@@ -106,20 +106,14 @@ export function toCounts(
   return counts;
 }
 
-function areCounts(counted: readonly DuckDBValue[][], { bySeries, dayFromMicros }: DayCounts): boolean {
-  if (counted.length !== bySeries.size) return false;
-  return counted.every(([id, hours]) => {
-    const expected = bySeries.get(String(id));
-    return expected !== undefined && areHours(String(hours), expected, dayFromMicros);
-  });
+function areCounts(counted: readonly DuckDBValue[][], expected: DayCounts): boolean {
+  if (counted.length !== expected.seriesCount()) return false;
+  return counted.every(([id, hours]) => areHours(String(hours), expected, String(id)));
 }
 
 /** Does the text say of every hour what is expected, and of no other? Read in place: a day has thousands of hours. */
-function areHours(
-  text: string,
-  expected: readonly (HourCount | undefined)[],
-  dayFromMicros: Micros,
-): boolean {
+function areHours(text: string, expected: DayCounts, timeSeriesId: string): boolean {
+  const { dayFromMicros } = expected;
   let seen = 0;
   for (let at = 0; at < text.length; ) {
     const numbers: [number, number, number] = [0, 0, 0];
@@ -132,7 +126,7 @@ function areHours(
     }
     const [count, first, last] = numbers;
     const hour = Math.floor(first / MICROS_PER_HOUR);
-    const known = hour < HOURS ? expected[hour] : undefined;
+    const known = hour < DAY_HOURS ? expected.hour(timeSeriesId, hour) : undefined;
     const isSame =
       known?.count === count &&
       known.firstMicros === dayFromMicros + first &&
@@ -140,12 +134,11 @@ function areHours(
     if (!isSame) return false;
     seen |= 1 << hour;
   }
-  return expected.every((hour, index) => hour === undefined || (seen & (1 << index)) !== 0);
+  return expected.hours(timeSeriesId).every((hour) => hour < DAY_HOURS && (seen & (1 << hour)) !== 0);
 }
 
 const digitAt = (text: string, at: number): number => text.charCodeAt(at) - ZERO;
 const ZERO = 0x30;
-const HOURS = 24;
 
 export function toDayRows(
   day: VesselDay,

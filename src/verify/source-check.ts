@@ -45,8 +45,7 @@ export async function compareWithSource(deep: DeepDay, rows: DayRows | undefined
   const series = await seriesToCompare(deep, [...(rows?.series.keys() ?? [])]);
   if (series === undefined) return [];
   const numeric = [...(rows?.series ?? [])].flatMap(([id, { jsons }]) => (jsons === 0 ? [id] : []));
-  const allNumeric = numeric.length === (rows?.series.size ?? 0);
-  const now = await askValues(deep.context, series, { numeric, allNumeric });
+  const now = await askValues(deep.context, series, { numeric });
   const changed = compareSourceCounts(deep, rows?.counts, now, series);
   const values = rows === undefined ? [] : await compareValues(deep, rows, now, series);
   return [...changed, ...values];
@@ -74,7 +73,7 @@ function compareSourceCounts(
   series: ResolvedSeries,
 ): Difference[] {
   const then = deep.receipt.proof === 'at-least' ? deep.counts?.source : undefined;
-  const ids = new Set([...(ours?.bySeries.keys() ?? []), ...now.keys()]);
+  const ids = new Set([...(ours?.ids() ?? []), ...now.keys()]);
   const changed = [...ids].sort().flatMap((id) => {
     const [published, counted] = [ours?.seriesTotal(id) ?? 0, now.get(id)?.count ?? 0];
     if (counted === published || counted === then?.seriesTotal(id)) return [];

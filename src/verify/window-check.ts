@@ -2,9 +2,10 @@
 
 import { parseInt64Text, parseTimestampText } from '../decode/index.ts';
 import type { TimeRange } from '../model/index.ts';
-import { isWithin, microsToIso } from '../model/index.ts';
+import { formatVesselDay, isWithin, microsToIso } from '../model/index.ts';
 import { planWindowSlices } from '../plan/time-slices.ts';
 import { isWindowValue } from '../proof/compare-values.ts';
+import { repeatedResult } from '../source/answer-faults.ts';
 import type { ResolvedSeries } from '../source/context.ts';
 import { seriesName } from '../source/context.ts';
 import { collectStatistics, exportedWindows } from '../source/statistics.ts';
@@ -74,7 +75,12 @@ function askSlice(
       const key = `${row.timestampMicros}/${row.id}`;
       const values = windows.get(key) ?? new Map<string, string>();
       windows.set(key, values);
-      for (const [aggregation, text] of row.values) if (text !== 'null') values.set(aggregation, text);
+      for (const [aggregation, text] of row.values) {
+        if (text === 'null') continue;
+        if (values.has(aggregation))
+          throw repeatedResult(formatVesselDay(context.day), aggregation, row.id, row.timestampMicros);
+        values.set(aggregation, text);
+      }
     },
   );
 }

@@ -1,7 +1,8 @@
 /** `verify --deep`: every row read back, against the detail and against what the service says now. */
 
-import { readdir, readFile } from 'node:fs/promises';
+import { cp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CancelledError } from '../../src/errors.ts';
 import { objectKey } from '../../src/lake/keys.ts';
@@ -177,6 +178,14 @@ describe('rows changed together with their receipt', () => {
     expect((await runVerify({ lakeUrl: lake.url })).found).toEqual([`outside-day measurements/${DATE}`]);
   });
 
+  test('a lake whose folder is named with what means something in patterns is read back', async () => {
+    await using folder = await newTempFolder();
+    const dir = join(folder.path, "ships [old] * ?'s");
+    await cp(sound.dir, dir, { recursive: true, preserveTimestamps: true });
+    const { code, found } = await runVerify({ lakeUrl: pathToFileURL(dir).href, service, deep: true });
+    expect({ code, found }).toEqual({ code: 0, found: [] });
+  });
+
   test('the same rows in other row groups are no finding', async () => {
     await using lake = await copyLake(sound.url);
     await forgeReadings(lake.dir, MEASURED, (all) => all);
@@ -282,6 +291,41 @@ describe('a source that has changed since', () => {
       expect(result.findings[0]!.found).toMatch(
         /^series IMO\d+\/[^;]+: \d+ counted by the source now; .*; and \d+ more$/,
       );
+    } finally {
+      service.faults = undefined;
+    }
+  });
+
+  test('statistics that tell a value twice verify nothing', async () => {
+    const row = `{"timestamp":"${DATE}T00:00:00.000000Z","id":"${plain}","aggregations":{"count":5,"min":1}}`;
+    service.faults = ({ family }) =>
+      family === 'statistics'
+        ? { kind: 'garbage', contentType: 'application/json', body: `[${row},${row}]` }
+        : undefined;
+    try {
+      const to = EMPTY_DATE;
+      const { found } = await runVerify({ lakeUrl: sound.url, service, deep: true, to });
+      expect(found).toEqual([`not-verified measurements/${DATE}`, `not-verified statistics/${DATE}`]);
+    } finally {
+      service.faults = undefined;
+    }
+  });
+
+  test('nothing is asked of silent series that a service may refuse for JSON', async () => {
+    service.faults = ({ family, url }) =>
+      family === 'statistics' && /[=,](min|max|sum)\b/.test(decodeURIComponent(url))
+        ? { kind: 'status', status: 400 }
+        : undefined;
+    try {
+      const [from, jobs] = [EMPTY_DATE, { measurements: JOBS.measurements! }];
+      const { code, found, result } = await runVerify({
+        lakeUrl: sound.url,
+        service,
+        deep: true,
+        from,
+        jobs,
+      });
+      expect({ code, found, vesselDays: result.vesselDays }).toEqual({ code: 0, found: [], vesselDays: 1 });
     } finally {
       service.faults = undefined;
     }
