@@ -2,7 +2,7 @@
 
 import type { ExportPorts } from '../export/ports.ts';
 import { readDetail, readNote } from '../lake/ledger.ts';
-import type { ComparedDay, Receipt, VesselDay } from '../model/index.ts';
+import type { ComparedDay, VesselDay } from '../model/index.ts';
 import { CountsDisagreeError } from '../proof/compare-counts.ts';
 import type { DayTotals, PublishedTotals, SeriesChange } from '../proof/day-totals.ts';
 import {
@@ -17,12 +17,7 @@ import { lossesAmong } from '../proof/shrink-guard.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { seriesName } from '../source/context.ts';
 import { askDayCounts } from '../source/counts.ts';
-
-/** What reconcile keeps of each receipt. */
-export type ReconciledReceipt = Pick<
-  Receipt,
-  'settingsHash' | 'rows' | 'epoch' | 'proof' | 'finishedAt' | 'source' | 'detail'
->;
+import type { PublishedDay } from './published-days.ts';
 
 /**
  * `missing`, `stale`: as the ledger says. `changed`: an export is due. `would-shrink`: the source has fewer
@@ -58,7 +53,7 @@ export interface ReconcileFinding {
 }
 
 /** The cheap comparison, which is all that an unchanged day needs. */
-export function isUnchanged(receipt: ReconciledReceipt, digest: string): boolean {
+export function isUnchanged(receipt: PublishedDay, digest: string): boolean {
   return receipt.source?.totalsSha256 === digest;
 }
 
@@ -73,7 +68,7 @@ export async function findDifference(
   { store }: Pick<ExportPorts, 'store'>,
   context: SourceContext,
   series: Pick<ResolvedSeries, 'idOf' | 'expressions'>,
-  receipt: ReconciledReceipt,
+  receipt: PublishedDay,
   counted: CountedDay,
 ): Promise<ReconcileFinding | undefined> {
   const { day } = context;
@@ -122,7 +117,7 @@ export async function findDifference(
 
 async function readPublishedTotals(
   store: ExportPorts['store'],
-  { detail }: ReconciledReceipt,
+  { detail }: PublishedDay,
 ): Promise<PublishedTotals | undefined> {
   const counts = await readDetail(store, { detail });
   if (counts === undefined) return undefined;

@@ -10,18 +10,21 @@ import type { ExportPorts } from '../export/ports.ts';
 import type { RequestStats } from '../fetch/exchange.ts';
 import { createRequestStats } from '../fetch/exchange.ts';
 import type { FailureStreak } from '../fetch/retry.ts';
-import { receiptKey } from '../lake/keys.ts';
-import { readPlannedDays } from '../lake/planned-days.ts';
+import { DayMap } from '../lake/day-map.ts';
+import { scanLedger } from '../lake/ledger-index.ts';
+import { plannedDays } from '../lake/planned-days.ts';
 import type { Job, VesselDay } from '../model/index.ts';
-import { dateToMicros, MICROS_PER_DAY } from '../model/index.ts';
+import { datesBetween, dateToMicros, MICROS_PER_DAY } from '../model/index.ts';
 import type { DayRange } from '../plan/due.ts';
 import type { SourceContext } from '../source/context.ts';
 import { createSourceContext } from '../source/context.ts';
 import type { LookbackTotals, LookbackVessel } from '../source/day-collector.ts';
 import { resolveSeries } from '../source/series.ts';
 import { askLookback, groupVessels } from '../source/totals-by-day.ts';
-import type { ReconciledReceipt, ReconcileFinding } from './compare-day.ts';
+import type { ReconcileFinding } from './compare-day.ts';
 import { findDifference, isUnchanged } from './compare-day.ts';
+import type { PublishedDays } from './published-days.ts';
+import { createPublishedDays, PUBLISHED_MEMBERS } from './published-days.ts';
 
 /** Without vessels: the job's own. */
 interface ReconcileRequest extends DayRange {
@@ -74,19 +77,19 @@ export async function reconcileJob(
   const reason = whyIncomparable(job);
   if (reason !== null) return { ...base, reason, ...NOTHING_ASKED };
   const { vessels, unlisted, troubles } = await findVessels(ports, job, request, signal, stats);
-  const { findings, toCompare } = await readToCompare(ports, job, { vessels, from, to });
+  const { findings, toCompare, published } = await readToCompare(ports, job, { vessels, from, to });
   // A vessel that is not listed is asked for by its name, like the others.
   const unasked: UnaskedVessel[] = troubles.filter(({ code }) => code === 'malformed-imo');
   const contextOf = (vessel: string, date: string) =>
     createSourceContext(ports, job, { job: job.name, vessel, date }, signal, stats);
-  const lookback: Lookback = { ports, contextOf, signal, findings, unasked, toCompare, compared: 0 };
-  const names = [...toCompare.keys()];
-  await compareVessels(lookback, names, concurrency);
+  const asking = { ports, contextOf, signal, findings, unasked };
+  const lookback: Lookback = { ...asking, toCompare, published, compared: 0 };
+  await compareVessels(lookback, [...toCompare.keys()], concurrency);
   const order = (a: VesselDay, b: VesselDay) =>
     a.date < b.date || (a.date === b.date && a.vessel < b.vessel) ? -1 : 1;
   findings.sort((a, b) => order(a.day, b.day));
   const { compared } = lookback;
-  const notCompared = [...toCompare.values()].reduce((sum, days) => sum + days.size, 0) - compared;
+  const notCompared = [...toCompare.values()].reduce((sum, dates) => sum + dates.length, 0) - compared;
   const counts = { vessels: vessels.length, compared, notCompared };
   return { ...base, reason: null, ...counts, findings, unasked, unlisted };
 }
@@ -98,25 +101,32 @@ function whyIncomparable(job: Job): string | null {
   return null;
 }
 
-/** What the ledger says: what is not published at all, and the receipts to compare, by vessel and date. */
+/** What the ledger says: what is not published at all, and what to compare. */
 interface LedgerFindings {
   readonly findings: ReconcileFinding[];
-  readonly toCompare: ReadonlyMap<string, ReadonlyMap<string, ReconciledReceipt>>;
+  /** Dates by vessel, ascending. */
+  readonly toCompare: ReadonlyMap<string, readonly string[]>;
+  readonly published: PublishedDays;
 }
 
 async function readToCompare(ports: ExportPorts, job: Job, range: DayRange): Promise<LedgerFindings> {
-  const { days, damaged } = await readPlannedDays(ports, job, range, {
-    members: ['settingsHash', 'rows', 'epoch', 'proof', 'finishedAt', 'source', 'detail'],
-    project: ({ settingsHash, rows, epoch, proof, finishedAt, source, detail }): ReconciledReceipt => ({
-      ...{ settingsHash, rows, epoch, proof, finishedAt, source, detail },
-    }),
+  const published = createPublishedDays(job.name);
+  const { damaged } = await scanLedger({
+    store: ports.store,
+    job: job.name,
+    dates: datesBetween(range.from, range.to),
+    vessels: new Set(range.vessels),
+    members: PUBLISHED_MEMBERS,
+    take: published.take,
     writeIndex: true,
+    log: ports.log,
   });
-  const faults = new Map(damaged.map(({ day, error }) => [receiptKey(day), error]));
+  const faults = new DayMap<DataError>();
+  for (const { day, error } of damaged) faults.set(day, error);
   const findings: ReconcileFinding[] = [];
-  const toCompare = new Map<string, Map<string, ReconciledReceipt>>();
-  for (const { day, state, receipt } of days) {
-    const fault = faults.get(receiptKey(day));
+  const toCompare = new Map<string, string[]>();
+  for (const { day, state, receipt } of plannedDays(ports, job, range, published)) {
+    const fault = faults.get(day);
     const plain = { day, changes: [], published: null, now: null };
     if (fault !== undefined) findings.push({ ...plain, state: 'unreadable', message: fault.message });
     else if (state === 'missing') findings.push({ ...plain, state, message: 'never published' });
@@ -127,11 +137,12 @@ async function readToCompare(ports: ExportPorts, job: Job, range: DayRange): Pro
         message: 'published with other settings of the job, or proven less than it asks now',
       });
     else if (receipt !== undefined) {
-      const ofVessel = toCompare.get(day.vessel) ?? new Map<string, ReconciledReceipt>();
-      toCompare.set(day.vessel, ofVessel.set(day.date, receipt));
+      const dates = toCompare.get(day.vessel);
+      if (dates === undefined) toCompare.set(day.vessel, [day.date]);
+      else if (dates.at(-1) !== day.date) dates.push(day.date);
     }
   }
-  return { findings, toCompare };
+  return { findings, toCompare, published };
 }
 
 /** What comparing works with, and where it puts what it finds. */
@@ -142,6 +153,7 @@ interface Lookback {
   readonly findings: ReconcileFinding[];
   readonly unasked: UnaskedVessel[];
   readonly toCompare: LedgerFindings['toCompare'];
+  readonly published: PublishedDays;
   /** The row of failures that ended the group before. */
   ended?: FailureStreak | undefined;
   /** Vessel-days, so far. */
@@ -183,7 +195,7 @@ async function resolveVessels(
   const { contextOf, toCompare } = lookback;
   const vessels: LookbackVessel[] = [];
   await forEachAtOnce(names, concurrency, async (vessel) => {
-    const dates = [...toCompare.get(vessel)!.keys()].sort();
+    const dates = toCompare.get(vessel)!;
     await orUnasked(lookback, [vessel], async () => {
       const { idOf, expressions } = await resolveSeries(contextOf(vessel, dates[0]!));
       const range = {
@@ -206,7 +218,7 @@ async function compareTotals(
   await forEachAtOnce(groupVessels(vessels), concurrency, async (group) => {
     const members = group.map(({ vessel }) => vessel);
     await orUnasked(lookback, members, async () => {
-      const [firstDate] = toCompare.get(members[0]!)!.keys();
+      const [firstDate] = toCompare.get(members[0]!)!;
       const context = contextOf(members[0]!, firstDate!);
       // Where requests of another group have failed to the end, one that fails too says enough.
       if (lookback.ended !== undefined) Object.assign(context.streak, lookback.ended, { isOver: false });
@@ -240,8 +252,9 @@ async function compareVessel(
   { vessel, series }: LookbackVessel,
   totals: LookbackTotals,
 ): Promise<void> {
-  const { ports, contextOf, findings, toCompare } = lookback;
-  for (const [date, receipt] of toCompare.get(vessel)!) {
+  const { ports, contextOf, findings, toCompare, published } = lookback;
+  for (const date of toCompare.get(vessel)!) {
+    const receipt = published.get({ vessel, date })!;
     const digest = totals.digestOf(vessel, date)!;
     if (!isUnchanged(receipt, digest)) {
       const counted = { now: totals.of(vessel, date)!, digest };

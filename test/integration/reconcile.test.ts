@@ -443,6 +443,20 @@ test('windows of a day that do not begin at midnight are not compared', async ()
   });
 });
 
+test('a day that is counted twice is not compared, whichever count came last', async () => {
+  await using on = await bench({ days: 2 });
+  const row = (count: number) =>
+    `{"timestamp":"${FROM}T00:00:00.000000Z","id":"${ids[0]}","aggregations":{"count":${count},"first_time":"${FROM}T01:00:00.000000Z","last_time":"${FROM}T02:00:00.000000Z"}}`;
+  on.service.faults = ({ url }) =>
+    url.includes('window=1d')
+      ? { kind: 'garbage', contentType: 'application/json', body: `[${row(7)},${row(5)}]` }
+      : undefined;
+  expect(await on.reconcile({ ...TWO_DAYS, run: true })).toMatchObject({
+    ...{ code: 1, found: [] },
+    unasked: [{ vessel: VESSEL, code: 'repeated-result' }],
+  });
+});
+
 test('a look-back that is refused as too long is asked for in parts', async () => {
   await using on = await bench();
   addHour(on.service, LATE, otherIds[5]!);
