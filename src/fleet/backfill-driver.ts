@@ -6,6 +6,7 @@ import type { Job, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { Backfill } from './backfills.ts';
+import { readBackfill } from './backfills.ts';
 import type { PlanningPorts } from './nightly.ts';
 import type { Coverage } from './open-days.ts';
 import { createCoverage } from './open-days.ts';
@@ -72,6 +73,35 @@ export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill
       return { due, done, failed, queued: waiting, left, finished, troubles };
     },
   };
+}
+
+/**
+ * A step of a backfill that is defined, as the driver's. What it queued while somebody paused or cancelled the backfill
+ * is taken out again, however it ended, for they took out what was there before; who does so after the look does it
+ * after the step too.
+ */
+export async function stepDefined(
+  planning: PlanningPorts,
+  backfill: Backfill,
+  driver: BackfillDriver,
+  signal: AbortSignal,
+  share?: number,
+): Promise<BackfillProgress> {
+  const progress = await driver.step(signal, share).catch(async (error: unknown) => {
+    // Its own error is the one to report.
+    await withdrawUnlessDefined(planning, backfill).catch(() => {});
+    throw error;
+  });
+  if (!progress.finished) await withdrawUnlessDefined(planning, backfill);
+  return progress;
+}
+
+async function withdrawUnlessDefined(
+  { ports, queue }: Pick<PlanningPorts, 'ports' | 'queue'>,
+  backfill: Backfill,
+): Promise<void> {
+  const defined = await readBackfill(ports.store, backfill.id);
+  if (defined === undefined || defined.paused) await withdrawBackfill(queue, backfill);
 }
 
 /** Is this vessel-day in the queue for this backfill? */

@@ -3,7 +3,7 @@
  * every few seconds in one command; without Redis nothing is told, and nothing else changes.
  */
 
-import { endsWithin } from '../concurrency.ts';
+import { endsAfter, endsWithin } from '../concurrency.ts';
 import { messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/index.ts';
 import type { FactName, FleetReport, FleetReporter, RequestCounts } from '../redis/fleet-facts.ts';
@@ -188,10 +188,12 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
     async run(signal) {
       while (!signal.aborted) {
         const agoMs = clock.monotonicMs() - sentMs;
-        try {
-          if (hasNews || running.size > 0 || agoMs >= IDLE_MS) await send();
-        } catch (error) {
-          log.debug({ error: messageOf(error) }, 'cannot tell the fleet now');
+        if (hasNews || running.size > 0 || agoMs >= IDLE_MS) {
+          const sending = send().catch((error: unknown) => {
+            log.debug({ error: messageOf(error) }, 'cannot tell the fleet now');
+          });
+          // Who is stopped has no time for a Redis that does not answer.
+          if (!(await endsAfter(sending, signal, FAREWELL_MS, clock))) return;
         }
         await clock.sleep(TICK_MS, signal).catch(() => {});
       }

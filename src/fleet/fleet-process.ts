@@ -61,7 +61,7 @@ export async function runFleetProcess(
   // Commands of the queue wait for Redis: who asks for metrics does not.
   const isConnected = () => fleet.connection.client.status === 'ready';
   const hold = createQueueHold(fleet.redis, fleet.queue.bull);
-  news = openFleetNews({ app: fleet.app, log, role: options.role, active })!;
+  news = openFleetNews({ ...fleet, log, role: options.role, active });
   const leave = tellFleet(news);
   /** Of the queue, whichever process has met the fault. */
   const onHold = async () => held?.() ?? (isConnected() ? (await hold.read())?.code : undefined);

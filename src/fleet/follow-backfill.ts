@@ -1,6 +1,7 @@
 /** Stay with a backfill until it is covered: tops the queue up and shows how far it is. */
 import { CancelledError, messageOf, RateLimitedError, RetriableError } from '../errors.ts';
 import type { BackfillDriver, BackfillProgress } from './backfill-driver.ts';
+import { stepDefined } from './backfill-driver.ts';
 import type { Backfill } from './backfills.ts';
 import { endBackfill, readBackfill } from './backfills.ts';
 import type { PlanningPorts } from './nightly.ts';
@@ -42,7 +43,7 @@ export async function followBackfill(options: FollowOptions): Promise<FollowEnd>
     // Its definition goes when it is covered, and others may cover, pause or cancel it too.
     const defined = isFirst ? backfill : await readBackfill(store, backfill.id);
     if (defined?.paused) return { state: 'stopped', reason: 'it was paused' };
-    const progress = await driver.step(signal);
+    const progress = await stepDefined(planning, backfill, driver, signal);
     if (progress.finished) {
       await endBackfill(store, backfill);
       return { state: 'covered', progress };

@@ -44,9 +44,9 @@ export interface LookBack {
 interface LookBacks {
   /**
    * Go on: queue what the last look-back found and had no room for, then begin the next one whose schedule has
-   * fired. Does not wait for its end; nothing happens while one is under way.
+   * fired by `nowMs`. Does not wait for its end; nothing happens while one is under way.
    */
-  step(signal: AbortSignal): Promise<void>;
+  step(nowMs: number, signal: AbortSignal): Promise<void>;
   /** End the one under way; its firing is looked at again. */
   stop(): Promise<void>;
 }
@@ -59,6 +59,8 @@ const RETRY_MS = 300_000;
 interface Firing {
   readonly job: Job;
   readonly firingMs: number;
+  /** When it was looked whether it has fired: later days are not looked back at. */
+  readonly lookedMs: number;
 }
 
 /** What a look-back found, until all of it is in the queue. */
@@ -74,12 +76,12 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
   let underWay: { readonly ended: Promise<void>; readonly stop: AbortController } | undefined;
   let pending: Pending | undefined;
 
-  async function nextFiring(): Promise<Firing | undefined> {
+  async function nextFiring(nowMs: number): Promise<Firing | undefined> {
     for (const job of jobs) {
-      const nowMs = clock.nowMs();
       if (nowMs < (notBeforeMs.get(job.name) ?? 0)) continue;
       const firingMs = lastFiringMs(job.reconcile!, nowMs);
-      if ((await state.plannedFiringMs('reconcile', job.name)) !== firingMs) return { job, firingMs };
+      if ((await state.plannedFiringMs('reconcile', job.name)) !== firingMs)
+        return { job, firingMs, lookedMs: nowMs };
     }
     return undefined;
   }
@@ -88,7 +90,7 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
     const { job } = firing;
     const stats = createRequestStats();
     const startedMs = clock.monotonicMs();
-    const to = microsToDate(clock.nowMs() * 1_000);
+    const to = microsToDate(firing.lookedMs * 1_000);
     const lookbackFrom = addDays(to, -job.reconcile!.lookbackDays);
     const from = job.since !== undefined && job.since > lookbackFrom ? job.since : lookbackFrom;
     const request = { from, to, vessels: [], concurrency: VESSELS_AT_ONCE };
@@ -156,11 +158,11 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
   }
 
   return {
-    async step(signal) {
+    async step(nowMs, signal) {
       if (underWay !== undefined) return;
       if (pending !== undefined) await topUp(pending);
       if (pending !== undefined) return;
-      const firing = await nextFiring();
+      const firing = await nextFiring(nowMs);
       if (firing !== undefined) begin(firing, signal);
     },
     async stop() {

@@ -54,8 +54,8 @@ export interface NightlyPlan {
 }
 
 interface Nightly {
-  /** Plan the job if it has fired since it was last planned; undefined when it has not. */
-  planIfFired(job: Job, signal: AbortSignal): Promise<NightlyPlan | undefined>;
+  /** Plan the job if it has fired by `nowMs` since it was last planned; undefined when it has not. */
+  planIfFired(job: Job, nowMs: number, signal: AbortSignal): Promise<NightlyPlan | undefined>;
   /** Plan the job now. */
   plan(job: Job, signal: AbortSignal): Promise<NightlyPlan>;
   /** Somebody else plans now. */
@@ -174,9 +174,9 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
   }
 
   return {
-    async planIfFired(job, signal) {
+    async planIfFired(job, nowMs, signal) {
       if (job.schedule === undefined) return undefined;
-      const firingMs = lastFiringMs(job.schedule, ports.clock.nowMs());
+      const firingMs = lastFiringMs(job.schedule, nowMs);
       if ((await state.plannedFiringMs('nightly', job.name)) === firingMs) {
         await keepUp(job, firingMs, signal);
         return undefined;

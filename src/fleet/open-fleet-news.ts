@@ -2,13 +2,16 @@
 import { hostname } from 'node:os';
 import type { App } from '../app.ts';
 import type { Log } from '../model/index.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import { createFleetReporter } from '../redis/fleet-facts.ts';
 import type { ProcessFacts } from '../redis/fleet-shapes.ts';
 import type { FleetNews } from './fleet-news.ts';
 import { createFleetNews } from './fleet-news.ts';
 
 interface FleetNewsOf {
-  readonly app: Pick<App, 'config' | 'ports' | 'redis'>;
+  readonly app: Pick<App, 'config' | 'ports'>;
+  /** Where it is told. */
+  readonly connection: RedisConnection;
   readonly log: Log;
   readonly role: ProcessFacts['role'];
   /** Vessel-days under way; without it those of which the news is told. */
@@ -18,10 +21,9 @@ interface FleetNewsOf {
 /** Roles that export; the others have no places for vessel-days. */
 const EXPORTING: ReadonlySet<ProcessFacts['role']> = new Set(['worker', 'run']);
 
-/** Undefined without REDIS_URL: then there is nobody to tell. */
-export function openFleetNews({ app, log, role, active }: FleetNewsOf): FleetNews | undefined {
-  const { redis: connection, config, ports } = app;
-  if (connection === undefined) return undefined;
+/** Told once it runs (`tellFleet`). */
+export function openFleetNews({ app, connection, log, role, active }: FleetNewsOf): FleetNews {
+  const { config, ports } = app;
   const { REDIS_PREFIX: prefix, WORKER_CONCURRENCY } = config.settings;
   const isExporting = EXPORTING.has(role);
   return createFleetNews({

@@ -12,7 +12,7 @@ import type { OpenRemark } from '../lake/remarks.ts';
 import type { Job } from '../model/index.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { BackfillDriver, BackfillProgress } from './backfill-driver.ts';
-import { createBackfillDriver } from './backfill-driver.ts';
+import { createBackfillDriver, stepDefined } from './backfill-driver.ts';
 import { endBackfill, listBackfills } from './backfills.ts';
 import type { FailedDays } from './failed-watch.ts';
 import { createFailedWatch } from './failed-watch.ts';
@@ -23,7 +23,7 @@ import { createNightly } from './nightly.ts';
 import { createRemarkWatch } from './remark-watch.ts';
 import { createGuard } from './say-once.ts';
 
-interface SchedulerOptions extends PlanningPorts {
+export interface SchedulerOptions extends PlanningPorts {
   readonly jobs: readonly Job[];
   readonly state: ScheduleState;
   /** Told how many vessel-days a look-back found, by state. */
@@ -103,7 +103,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         const driver = drivers.get(id) ?? createBackfillDriver(options, backfill, job);
         drivers.set(id, driver);
         // Backfills share the room: each takes its part of what those before it have left.
-        const progress = await driver.step(signal, 1 / (active.length - index));
+        const progress = await stepDefined(options, backfill, driver, signal, 1 / (active.length - index));
         log.debug({ backfill: id, ...progress }, 'backfill');
         options.onBackfill?.(id, progress);
         if (!progress.finished) return;
@@ -114,9 +114,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   async function look(signal: AbortSignal): Promise<void> {
+    // One time for all of it: else a look-back finds missing what has fallen due since the nights were planned.
+    const nowMs = ports.clock.nowMs();
     for (const job of scheduled) {
       await guard(job.name, signal, async () => {
-        const plan = await nightly.planIfFired(job, signal);
+        const plan = await nightly.planIfFired(job, nowMs, signal);
         options.onLooked?.(job.name);
         if (plan !== undefined) log.info({ job: job.name, ...plan }, 'planned');
       });
@@ -124,7 +126,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     await guard('remarks', signal, tellRemarks);
     await guard('the failed set', signal, tellFailed);
     // The nights come first, and backfills take the room that is left.
-    await guard('look-backs', signal, () => lookBacks.step(signal));
+    await guard('look-backs', signal, () => lookBacks.step(nowMs, signal));
     await guard('backfills', signal, () => topUpBackfills(signal));
   }
 

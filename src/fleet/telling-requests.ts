@@ -1,5 +1,6 @@
-/** Apart from what tells, which only those who have Redis load. */
-import type { AppOverrides } from '../app.ts';
+/** Apart from what tells, which only those who have Redis load: most runs have nobody to tell. */
+import type { App, AppOverrides } from '../app.ts';
+import type { Log } from '../model/index.ts';
 import type { FleetNews } from './fleet-news.ts';
 
 /** What an app is opened with so that its requests are told, from when there is news. */
@@ -11,4 +12,16 @@ export function tellingRequests(overrides: AppOverrides, news: () => FleetNews |
       news()?.onRequest(report);
     },
   };
+}
+
+/** Tell the fleet of an export in this process until `leave`; undefined without Redis. */
+export async function tellOfRun(
+  app: App,
+  log: Log,
+): Promise<{ readonly news: FleetNews; leave(): Promise<void> } | undefined> {
+  const { redis: connection } = app;
+  if (connection === undefined) return undefined;
+  const { openFleetNews, tellFleet } = await import('./open-fleet-news.ts');
+  const news = openFleetNews({ app, connection, log, role: 'run' });
+  return { news, leave: tellFleet(news) };
 }

@@ -168,13 +168,12 @@ async function firstContact(client: Redis, { shown, why }: Address, patienceMs: 
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const onError = (error: unknown) => {
     last = error;
-    const text = `REDIS_URL: Redis at ${shown} refuses the credentials or the database: ${why(error)}; check REDIS_URL and REDIS_PASSWORD`;
-    if (isRefusal(error)) reject(new ConfigError('redis-refused', text));
+    if (isRefusal(error)) reject(refused(shown, why(error)));
   };
-  const giveUp = setTimeout(() => {
-    const text = `REDIS_URL: Redis at ${shown} is out of reach: ${last === undefined ? 'no answer' : why(last)}`;
-    reject(new RetriableError('redis-unreachable', `${text}; check the address and that it runs`));
-  }, patienceMs);
+  const giveUp = setTimeout(
+    () => reject(unreachable(shown, last === undefined ? 'no answer' : why(last))),
+    patienceMs,
+  );
   client.on('error', onError);
   client.once('ready', resolve);
   client.connect().catch(onError);
@@ -185,6 +184,16 @@ async function firstContact(client: Redis, { shown, why }: Address, patienceMs: 
     client.off('error', onError);
     client.off('ready', resolve);
   }
+}
+
+function refused(shown: string, reason: string): ConfigError {
+  const text = `REDIS_URL: Redis at ${shown} refuses the credentials or the database: ${reason}`;
+  return new ConfigError('redis-refused', `${text}; check REDIS_URL and REDIS_PASSWORD`);
+}
+
+function unreachable(shown: string, reason: string): RetriableError {
+  const text = `REDIS_URL: Redis at ${shown} is out of reach: ${reason}`;
+  return new RetriableError('redis-unreachable', `${text}; check the address and that it runs`);
 }
 
 /** What a server says of itself. */
@@ -211,8 +220,12 @@ export async function describeRedis(client: Pick<Redis, 'info'>): Promise<RedisS
   };
 }
 
-async function checkServer(client: Redis, { shown }: Address, log: Log): Promise<void> {
-  const { version, evictionPolicy: policy } = await describeRedis(client);
+async function checkServer(client: Redis, { shown, why }: Address, log: Log): Promise<void> {
+  const { version, evictionPolicy: policy } = await describeRedis(client).catch((error: unknown) => {
+    if (isRefusal(error)) throw refused(shown, why(error));
+    // Of a command that was cut off ioredis only says how often it has tried.
+    throw unreachable(shown, error instanceof ReplyError ? why(error) : 'no answer');
+  });
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major < LEAST_VERSION[0] || (major === LEAST_VERSION[0] && minor < LEAST_VERSION[1])) {
     throw new ConfigError(

@@ -1,10 +1,17 @@
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { changeBackfill, startBackfill } from '../../src/fleet/backfill-acts.ts';
+import { createBackfillDriver, stepDefined } from '../../src/fleet/backfill-driver.ts';
 import type { Backfill } from '../../src/fleet/backfills.ts';
 import { backfillId, endBackfill, listBackfills, removeBackfill } from '../../src/fleet/backfills.ts';
 import type { Fleet } from '../../src/fleet/fleet.ts';
+import { followBackfill } from '../../src/fleet/follow-backfill.ts';
+import type { PlanningPorts } from '../../src/fleet/nightly.ts';
+import { createScheduler } from '../../src/fleet/scheduler.ts';
+import type { Job } from '../../src/model/index.ts';
+import type { VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
+import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { defineBackfill } from '../helpers/backfills.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { PlanningBench } from './planning-bench.ts';
@@ -14,6 +21,10 @@ const server = await redisForTests();
 const connection = server && (await openRedis(server.url));
 const redis = connection?.openForQueue() as Redis;
 
+const { schedule: _, reconcile: _reconcile, ...rest } = JOB;
+/** Only its backfills are planned. */
+const UNSCHEDULED: Job = rest;
+const never = new AbortController().signal;
 const REQUEST = { job: JOB.name, from: '2025-03-01', to: '2025-03-04', vessels: [], allowShrink: false };
 const ID = backfillId(REQUEST);
 const BACKFILL: Backfill = {
@@ -62,15 +73,22 @@ describe.skipIf(server === undefined)('a backfill that two act on at once', () =
     },
   );
 
-  test('a pause is not lost to a resume that was asked for before it', async () => {
-    await defineBackfill(bench.store, BACKFILL);
-    const pausedAndResumed = async () => {
-      await changeBackfill(quiet(), 'pause', ID);
-      await changeBackfill(quiet(), 'resume', ID);
-    };
-    await changeBackfill(fleetWhere(pausedAndResumed), 'pause', ID);
-    expect(await listBackfills(bench.store)).toEqual([{ ...BACKFILL, paused: true }]);
-  });
+  test.each(['pause', 'resume'] as const)(
+    '%s of one that is cancelled and started again meanwhile is of the new one',
+    async (change) => {
+      await defineBackfill(bench.store, { ...BACKFILL, paused: change === 'resume' });
+      const cancelledAndStarted = async () => {
+        await changeBackfill(quiet(), 'cancel', ID);
+        await startBackfill(quiet(), JOB, REQUEST);
+        if (change === 'resume') await changeBackfill(quiet(), 'pause', ID);
+      };
+      await changeBackfill(fleetWhere(cancelledAndStarted), change, ID);
+      const createdAt = '2026-01-10T12:00:00.000Z';
+      expect(await listBackfills(bench.store)).toEqual([
+        { ...BACKFILL, createdAt, paused: change === 'pause' },
+      ]);
+    },
+  );
 
   test('one that is cancelled while it is started again is a new one', async () => {
     await defineBackfill(bench.store, { ...BACKFILL, paused: true });
@@ -87,6 +105,60 @@ describe.skipIf(server === undefined)('a backfill that two act on at once', () =
     const fleet = fleetWhere(() => defineBackfill(bench.store, BACKFILL));
     expect(await startBackfill(fleet, JOB, REQUEST)).toEqual({ backfill: BACKFILL, state: 'under-way' });
     expect(await listBackfills(bench.store)).toEqual([BACKFILL]);
+  });
+
+  /** Somebody acts when the first vessel-days are about to be queued. */
+  function planningWhere(change: 'pause' | 'cancel'): PlanningPorts {
+    let isOver = false;
+    const queue: VesselDayQueue = {
+      ...bench.queue,
+      async add(days) {
+        if (!isOver) await changeBackfill(quiet(), change, ID);
+        isOver = true;
+        return await bench.queue.add(days);
+      },
+    };
+    return { ...bench.planning, queue };
+  }
+  const STEPS = {
+    'the scheduler': async (planning: PlanningPorts) => {
+      const state = createScheduleState(redis, bench.prefix, 'a');
+      await createScheduler({ ...planning, jobs: [UNSCHEDULED], state }).look(never);
+    },
+    'who follows it': async (planning: PlanningPorts) => {
+      const driver = createBackfillDriver(planning, BACKFILL, JOB);
+      const view = { show: () => {}, print: () => {}, end: () => {} };
+      const following = { planning, backfill: BACKFILL, driver, view, intervalMs: 0, signal: never };
+      expect(await followBackfill(following)).toMatchObject({ state: 'stopped' });
+    },
+  };
+
+  test.for(
+    (['pause', 'cancel'] as const).flatMap((change) =>
+      (['the scheduler', 'who follows it'] as const).map((who) => [change, who] as const),
+    ),
+  )('%s while %s fills the queue leaves nothing of it there', async ([change, who]) => {
+    await defineBackfill(bench.store, BACKFILL);
+    await STEPS[who](planningWhere(change));
+    expect(await bench.waiting()).toEqual([]);
+  });
+
+  test('a step that fails leaves nothing of a backfill that was paused meanwhile', async () => {
+    await defineBackfill(bench.store, BACKFILL);
+    const planning = planningWhere('pause');
+    const failing = {
+      ...planning,
+      queue: {
+        ...planning.queue,
+        async add(days: Parameters<VesselDayQueue['add']>[0]) {
+          await planning.queue.add(days);
+          throw new Error('lost on the way');
+        },
+      },
+    };
+    const driver = createBackfillDriver(failing, BACKFILL, JOB);
+    await expect(stepDefined(failing, BACKFILL, driver, never)).rejects.toThrow('lost on the way');
+    expect(await bench.waiting()).toEqual([]);
   });
 
   test('what is as it is asked for is not written again', async () => {

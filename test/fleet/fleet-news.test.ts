@@ -154,6 +154,29 @@ test('a process that stops does not wait for a Redis that does not answer', asyn
   await ended;
 });
 
+test('nor for an answer to what it was telling when it was stopped', async () => {
+  const clock = createManualClock();
+  const sent: FleetReport[] = [];
+  const send = (report: FleetReport) => {
+    sent.push(report);
+    return new Promise<void>(() => {});
+  };
+  const stopped = new AbortController();
+  const news = createFleetNews({ reporter: { send }, clock, log: silentLog, self: SELF });
+  let hasEnded = false;
+  const ended = news.run(stopped.signal).finally(() => {
+    hasEnded = true;
+  });
+  await clock.advance(1_000);
+  stopped.abort();
+  await clock.advance(499);
+  expect(hasEnded).toBe(false);
+  await clock.advance(1);
+  await ended;
+  // A farewell would wait for the same Redis.
+  expect(sent).toHaveLength(1);
+});
+
 test('the rate of a backfill is that of the last hour, and begins anew after a pause', () => {
   const rate = createBackfillRate();
   const minute = 60_000;

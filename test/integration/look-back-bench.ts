@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import type { Fleet } from '../../src/fleet/fleet.ts';
 import { openFleet } from '../../src/fleet/fleet.ts';
+import type { SchedulerOptions } from '../../src/fleet/scheduler.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
 import { startWork } from '../../src/fleet/work.ts';
 import type { Log } from '../../src/model/index.ts';
@@ -39,7 +40,7 @@ export interface LookBackBench extends AsyncDisposable {
   /** Resolves once so many look-backs have ended; the last one's line. */
   lookedBack(times: number): Promise<LogLine>;
   /** Run a scheduler until the answer is called. */
-  schedule(): () => Promise<void>;
+  schedule(more?: Pick<SchedulerOptions, 'onLooked' | 'intervalMs'>): () => Promise<void>;
   /** Run a worker, one vessel-day at a time, until the answer is called. */
   work(): () => Promise<void>;
   /** Everything that waits or is under way, as it was queued, in the order in which it will be taken. */
@@ -105,13 +106,14 @@ export async function openLookBackBench(options: LookBackBenchOptions): Promise<
       await expect.poll(() => said('looked back').length, WAITING).toBe(times);
       return said('looked back').at(-1)!;
     },
-    schedule() {
+    schedule(more = {}) {
       const stop = new AbortController();
       const scheduler = createScheduler({
         ...fleet.planning,
         jobs: config.jobs,
         state: createScheduleState(fleet.redis as Redis, prefix, `scheduler ${schedulers++}`),
         intervalMs: 50,
+        ...more,
       });
       const ended = scheduler.run(stop.signal);
       return endable(() => {

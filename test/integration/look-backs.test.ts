@@ -274,6 +274,22 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', { timeout: 1
     expect(await bench.lookedBack(3)).toMatchObject({ from: TO, changed: 0, enqueued: 0, 'in-queue': 2 });
   });
 
+  test('a night that falls due while the scheduler looks is planned before it is looked back at', async () => {
+    let isEvening = false;
+    bench.schedule({
+      onLooked() {
+        if (isEvening) bench.nowMs += DAY_MS;
+        isEvening = false;
+      },
+      // A look-back that began too early would be over before the next look.
+      intervalMs: 1_000,
+    });
+    await bench.lookedBack(1);
+    isEvening = true;
+    expect(await bench.lookedBack(2)).toMatchObject({ missing: 2, 'in-queue': 2, enqueued: 0 });
+    expect((await bench.queued()).map(({ kind }) => kind)).toEqual(['nightly', 'nightly']);
+  });
+
   test('a flushed Redis costs nothing but another look', async () => {
     addHour(LATE);
     bench.schedule();

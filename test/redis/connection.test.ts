@@ -75,6 +75,30 @@ test('a Redis out of reach is named with its password masked', async () => {
   expect(fault.message).not.toContain('very-secret');
 });
 
+test('something that falls silent once it is ready is out of reach too', async () => {
+  let asked = 0;
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => {
+      // ioredis asks for itself first, then we do.
+      for (const [word] of bytes.toString().matchAll(/\b(hello|client|info)(?=\r\n)/gi)) {
+        if (word !== 'info') socket.write('+OK\r\n');
+        else if (++asked === 1) socket.write('$19\r\nredis_version:7.0.0\r\n');
+      }
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const fault = await openRedis(url, { answerTimeoutMs: 200 }).catch((error: unknown) => error);
+  server.close();
+  expect(asked).toBe(2);
+  expect(fault).toBeInstanceOf(RetriableError);
+  expect(fault).toMatchObject({
+    code: 'redis-unreachable',
+    message: expect.stringContaining('check the address and that it runs'),
+  });
+});
+
 test('something mute is out of reach too', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -127,6 +151,15 @@ describe.skipIf(!canStartOwnRedis())('a real Redis', () => {
   test('without a database of that number is a fault of the settings', async () => {
     await using redis = await startOwnRedis();
     expect((await faultOf(`${redis.url}/99`, 5_000)).code).toBe('redis-refused');
+  });
+
+  test('whose user may not ask what it is, is a fault of the settings', async () => {
+    await using redis = await startOwnRedis();
+    await redis.command('ACL', 'SETUSER', 'narrow', 'on', '>pass', '~*', '&*', '+@all', '-info');
+    const fault = await faultOf(redis.url.replace('redis://', 'redis://narrow:pass@'), 5_000);
+    expect(fault).toBeInstanceOf(ConfigError);
+    expect(fault.code).toBe('redis-refused');
+    expect(fault.message).toContain('NOPERM');
   });
 
   test('that may evict keys is used with a warning', async () => {
