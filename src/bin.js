@@ -25,11 +25,6 @@ async function keepSmall() {
   // times, and much outlives it that will soon be garbage; at 64 MB, where it would grow to, hundreds of megabytes
   // of buffers that nobody uses any more are held until it is collected.
   growYoungGeneration(setFlagsFromString, getHeapSpaceStatistics);
-  // These read gigabytes and keep little of it: the old generation is collected when it has doubled, not when it is
-  // four times as large. A reconcile of a thousand vessels takes 230 MB so, and 400 MB without; and a fifth more time. A
-  // scheduler that has planned two nights of ten thousand vessels has 370 MB, and 450 MB without.
-  if (process.argv.slice(2).some((word) => word === 'reconcile' || word === 'status' || word === 'schedule'))
-    setFlagsFromString('--heap-growing-percent=100');
   // Compiled modules, without their types: loading them anew takes a third of a second and 18 MB in each thread.
   // Worker threads find them by the variable.
   if (process.env.NODE_COMPILE_CACHE !== undefined) return;

@@ -16,6 +16,7 @@ import { withEnvFile } from './config/env-file.ts';
 import { CancelledError, ConfigError, codeOf, messageOf, VesselExportError } from './errors.ts';
 import type { Log } from './model/index.ts';
 import { cleanListing } from './model/index.ts';
+import { collectEarly } from './process/heap.ts';
 import { ownStderr } from './process/stderr-log.ts';
 import { openScreen, paint, writeLines, writeText } from './terminal/screen.ts';
 
@@ -143,7 +144,10 @@ async function perform(
         log === undefined ? writeLines(context.stderr, text) : log.error({ code: 'usage' }, text.trim()),
       bold: (text) => paint(context.stdout, 'bold', text),
     },
-    contextOf: (row, envFile) => withSettings(context, envFile, row, log),
+    contextOf: (row, envFile) => {
+      if (row.readsMuch) collectEarly();
+      return withSettings(context, envFile, row, log);
+    },
     done: (result) => {
       code = result;
     },

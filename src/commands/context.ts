@@ -72,6 +72,8 @@ export interface CommandRow {
   readonly subcommands?: readonly CommandRow[];
   /** Runs until it is told to stop: where no terminal is, its stderr is lines of JSON and nothing else. */
   readonly isLongRunning?: boolean;
+  /** Reads gigabytes and keeps little of it: its heap is collected early. */
+  readonly readsMuch?: boolean;
   /** Not shown in the help. */
   readonly hidden?: boolean;
   /** Loads the command when it is used, and gives its exit code. `given`: the argument, if there is one, or both. */

@@ -3,9 +3,9 @@
  * seconds to read: so one is read at a time, for all who ask for it meanwhile; it counts for ten times as long as it took;
  * and what was read of dates that are listed as they were is not read again. Nothing happens while nobody asks.
  */
-import { setFlagsFromString } from 'node:v8';
 import { messageOf } from '../errors.ts';
 import type { Job } from '../model/index.ts';
+import { collectEarly } from '../process/heap.ts';
 import type { QueueNames } from '../queue/vessel-day-queue.ts';
 import { createStatusMemory, type StatusMemory } from '../status/status-memory.ts';
 import { askRedis } from './ask-redis.ts';
@@ -51,12 +51,12 @@ export function createCoverageAnswers(ports: WebPorts): CoverageAnswers {
   const askQueue = createQueueQuestion(ports);
 
   async function read(job: Job, findRange: () => Promise<Range>): Promise<Buffer> {
-    // What is read is garbage soon: without this a scheduler would hold some sixty megabytes of it.
-    setFlagsFromString('--heap-growing-percent=100');
+    // What is read is garbage soon: without this a worker would hold some sixty megabytes of it.
+    const collectAsBefore = collectEarly();
     try {
       return await readNow(job, findRange);
     } finally {
-      setFlagsFromString('--heap-growing-percent=0');
+      collectAsBefore();
     }
   }
 

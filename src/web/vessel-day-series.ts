@@ -104,7 +104,7 @@ function hourTotals(counts: CountsJson): number[] {
 export function seriesOf(date: string, { ours, series = {} }: Detail, known: KnownSeries): DaySeries[] {
   const counts = DayCounts.fromJson(dateToMicros(date), ours);
   const names = new Map(Object.entries(series));
-  const ids = new Set([...counts.bySeries.keys(), ...names.keys()]);
+  const ids = new Set([...counts.ids(), ...names.keys()]);
   const found = [...ids].map((id): DaySeries => {
     const span = counts.seriesSpan(id);
     return {
