@@ -7,7 +7,7 @@ import type { DataError } from '../errors.ts';
 import { CancelledError, ConfigError, messageOf } from '../errors.ts';
 import type { BackfillChange } from '../fleet/backfill-acts.ts';
 import { changeBackfill, checkHasHistory, startBackfill } from '../fleet/backfill-acts.ts';
-import { belongsTo, createBackfillDriver, releaseFailed } from '../fleet/backfill-driver.ts';
+import { belongsTo, createBackfillDriver, releaseFailed, stepDefined } from '../fleet/backfill-driver.ts';
 import type { Backfill, BackfillRequest } from '../fleet/backfills.ts';
 import { listBackfills } from '../fleet/backfills.ts';
 import type { Fleet } from '../fleet/fleet.ts';
@@ -65,7 +65,8 @@ export async function backfillCommand(
       writeText(context.stderr, `${released.length} failed vessel-days are tried again\n`);
     const { backfill } = await startBackfill(fleet, job, request);
     if (options.detach === true) {
-      await createBackfillDriver(fleet.planning, backfill, job).step(context.signal);
+      const driver = createBackfillDriver(fleet.planning, backfill, job);
+      await stepDefined(fleet.planning, backfill, driver, context.signal);
       writeLines(context.stdout, `${backfill.id}\n`);
       writeText(
         context.stderr,
@@ -74,7 +75,7 @@ export async function backfillCommand(
       return EXIT_OK;
     }
     const log = commandLog(context, config.settings.LOG_LEVEL);
-    news = openFleetNews({ app: fleet.app, log, role: 'backfill' })!;
+    news = openFleetNews({ ...fleet, log, role: 'backfill' });
     const leave = tellFleet(news);
     try {
       return await follow(context, fleet, news, backfill, job, followMs);

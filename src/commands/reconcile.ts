@@ -5,8 +5,10 @@ import type { Config } from '../config/config.ts';
 import { ConfigError } from '../errors.ts';
 import type { ExportTask } from '../export/ports.ts';
 import { createRequestStats } from '../fetch/exchange.ts';
+import type { FleetNews } from '../fleet/fleet-news.ts';
 import type { QueuedRepair } from '../fleet/repairs.ts';
-import type { Job, Log } from '../model/index.ts';
+import { tellingRequests, tellOfRun } from '../fleet/telling-requests.ts';
+import type { Job, Log, VesselDay } from '../model/index.ts';
 import { lookbackDaysOf, systemClock } from '../model/index.ts';
 import type { JobReconciliation } from '../reconcile/reconcile-jobs.ts';
 import { reconcileJob } from '../reconcile/reconcile-jobs.ts';
@@ -66,7 +68,7 @@ export async function reconcileCommand(
     const tasks = mends ? await toRepair(app, jobs, found, options) : [];
     const queued = await opened.enqueue?.(tasks);
     for (const one of queued ?? []) output.add('days', toQueuedDay(one));
-    if (options.run === true) await repair(app, tasks, view, output, context.signal);
+    if (options.run === true) await repair(opened, tasks, view, output, context.signal);
     view.end();
     const requests = { compare: stats.requests, export: app.client.stats.requests - stats.requests };
     const report = { found, exported: options.run === true ? view.results : undefined, queued, requests };
@@ -118,20 +120,34 @@ function checkMode({ run, enqueue, takeover }: ReconcileOptions): void {
 interface OpenedForRepair {
   readonly app: App;
   readonly enqueue?: (tasks: readonly ExportTask[]) => Promise<QueuedRepair[]>;
+  /** With `--run`, where there is somebody to tell. */
+  readonly news?: FleetNews | undefined;
   close(): Promise<void>;
 }
 
 /** The app; with `--enqueue` the queue too, whose libraries nobody else needs. */
 async function openFor(
-  { enqueue }: ReconcileOptions,
+  { enqueue, run }: ReconcileOptions,
   config: Config,
   env: NodeJS.ProcessEnv,
   log: Log,
   overrides: AppOverrides,
 ): Promise<OpenedForRepair> {
   if (enqueue !== true) {
-    const app = await openApp(config, env, log, overrides);
-    return { app, close: () => app.close() };
+    let news: FleetNews | undefined;
+    const app = await openApp(
+      config,
+      env,
+      log,
+      tellingRequests(overrides, () => news),
+    );
+    const told = run === true ? await tellOfRun(app, log) : undefined;
+    news = told?.news;
+    const close = async () => {
+      await told?.leave();
+      await app.close();
+    };
+    return { app, news, close };
   }
   const { openFleet } = await import('../fleet/fleet.ts');
   const { queueRepairs } = await import('../fleet/repairs.ts');
@@ -155,7 +171,7 @@ async function toRepair(
 }
 
 async function repair(
-  app: App,
+  { app, news }: OpenedForRepair,
   tasks: readonly ExportTask[],
   view: ProgressView,
   output: Output<'reconcile'>,
@@ -165,7 +181,10 @@ async function repair(
     ...task,
     onProgress: (progress: Parameters<typeof view.onProgress>[1]) => view.onProgress(task.day, progress),
   }));
-  const observer = observe(view, (result) => output.add('days', toDay(result)));
+  const observer = {
+    ...observe(view, (result) => output.add('days', toDay(result))),
+    ...(news && { begin: (day: VesselDay) => news.begin({ ...day, kind: 'reconcile' }) }),
+  };
   await performTasks(app.ports, observed, app.config.settings.WORKER_CONCURRENCY, observer, signal);
 }
 

@@ -1,9 +1,8 @@
 /** `run`: export in this process. */
-import type { App, AppOverrides } from '../app.ts';
+import type { AppOverrides } from '../app.ts';
 import type { VesselTrouble } from '../export/job-vessels.ts';
 import type { FleetNews } from '../fleet/fleet-news.ts';
-import { tellingRequests } from '../fleet/telling-requests.ts';
-import type { Log } from '../model/index.ts';
+import { tellingRequests, tellOfRun } from '../fleet/telling-requests.ts';
 import { formatVesselDay, systemClock } from '../model/index.ts';
 import type { DayResult } from '../run/perform-task.ts';
 import type { ExportObserver } from '../run/run-jobs.ts';
@@ -21,7 +20,7 @@ import { openExport } from './open.ts';
 import type { OutputOptions } from './output.ts';
 import { openOutput } from './output.ts';
 import type { Item, Summary } from './results.ts';
-import { RUN_STATES } from './results.ts';
+import { RUN_STATES } from './results-days.ts';
 
 export interface RunOptions extends RangeOptions, OutputOptions {
   readonly force?: boolean;
@@ -44,7 +43,7 @@ export async function runCommand(
   const telling = tellingRequests(overrides, () => news);
   const opened = await openExport(context, jobNames, telling, view.log);
   const { app, config, jobs, log } = opened;
-  const told = app.redis && (await tellOfRun(app, log));
+  const told = await tellOfRun(app, log);
   news = told?.news;
   const { from, to } = dates;
   const troubles: VesselTrouble[] = [];
@@ -86,13 +85,6 @@ export async function runCommand(
   if (failure !== undefined) throw failure;
   const isUnnamed = troubles.some(({ code }) => code === 'malformed-imo');
   return isUnnamed || view.results.some(isBad) ? EXIT_FAILED : EXIT_OK;
-}
-
-/** Tell the fleet of this run until `leave`; loaded where there is a Redis, for most runs have nobody to tell. */
-async function tellOfRun(app: App, log: Log): Promise<{ news: FleetNews; leave: () => Promise<void> }> {
-  const { openFleetNews, tellFleet } = await import('../fleet/open-fleet-news.ts');
-  const news = openFleetNews({ app, log, role: 'run' })!;
-  return { news, leave: tellFleet(news) };
 }
 
 /** The view, and somebody else who is told of each result. */
