@@ -1,5 +1,5 @@
 /** The sections of the documentation that are the code's own words, as Markdown. */
-import type { Variable } from '../../src/config/variables.ts';
+import type { Variable } from '../../src/config/variable.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { createMetrics } from '../../src/monitoring/metrics.ts';
 import { NEXT_STEPS, OTHER_STEPS } from '../../src/status/next-steps.ts';

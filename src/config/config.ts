@@ -7,7 +7,8 @@ import type { EnvFile, Environment, Origin } from './environment.ts';
 import { formerVariables, misspelledVariables, readEnvironment, show } from './environment.ts';
 import type { JobDefinition, ReadJobs } from './jobs.ts';
 import { defineJobs, readJobs } from './jobs.ts';
-import type { Settings, Variable, VariableName } from './variables.ts';
+import type { Variable } from './variable.ts';
+import type { Settings, VariableName } from './variables.ts';
 import { VARIABLES } from './variables.ts';
 
 export interface Config {

@@ -2,7 +2,8 @@
 import { isInClear, maskUrl } from '../model/web-address.ts';
 import { findSecret } from '../process/secret-file.ts';
 import { nearestName } from './did-you-mean.ts';
-import type { Settings, Variable, VariableName } from './variables.ts';
+import type { Variable } from './variable.ts';
+import type { Settings, VariableName } from './variables.ts';
 import { FORMER_VARIABLES, VARIABLES } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -2,34 +2,11 @@
 import { availableParallelism, tmpdir } from 'node:os';
 import { z } from 'zod';
 import { API_VERSIONS, isRedisUrl, LAYOUTS, REDIS_URL_RULE } from '../model/index.ts';
-import { readWebAddress } from '../model/web-address.ts';
 import { LAKE_URL_RULE, readLakeUrl } from '../store/open-store.ts';
-import {
-  collectorUrl,
-  flag,
-  headerList,
-  redisName,
-  SAMPLERS,
-  serviceUrl,
-  wholeNumber,
-} from './value-kinds.ts';
-
-export interface Variable {
-  readonly name: string;
-  readonly meaning: string;
-  /** What a value must be, in words. */
-  readonly rule: string;
-  readonly schema: z.ZodType;
-  /** What to write instead of a wrong value, where that can be said. */
-  readonly advice?: (text: string) => string | undefined;
-  /** Text of the default, as it could stand in the environment. Absent: a value is needed, unless `optional`. */
-  readonly fallback?: () => string;
-  readonly secret?: boolean;
-  /** May be left out. */
-  readonly optional?: boolean;
-  /** May also come from the file that `<NAME>_FILE` names. */
-  readonly fromFile?: boolean;
-}
+import { NOTICE_VARIABLES } from './notice-variables.ts';
+import { TRACING_VARIABLES } from './tracing-variables.ts';
+import { flag, redisName, serviceUrl, wholeNumber } from './value-kinds.ts';
+import type { Variable } from './variable.ts';
 
 export const VARIABLES = [
   {
@@ -171,106 +148,8 @@ export const VARIABLES = [
     fromFile: true,
     optional: true,
   },
-  {
-    name: 'NOTIFY_URL',
-    meaning: 'where the scheduler sends a message when something goes wrong, and when it is over',
-    rule: 'an http(s) URL, or not set: nobody is told',
-    schema: z.string().refine((text) => readWebAddress(text) !== undefined),
-    secret: true,
-    fromFile: true,
-    optional: true,
-  },
-  {
-    name: 'NOTIFY_SECRET',
-    meaning: 'key with which these messages are signed (HMAC-SHA256)',
-    rule: 'at least 16 characters, or not set: not signed',
-    schema: z.string().min(16),
-    secret: true,
-    fromFile: true,
-    optional: true,
-  },
-  {
-    name: 'NOTIFY_FORMAT',
-    meaning: 'what is sent: all that is known, or only the text that chats show',
-    rule: 'json or text',
-    schema: z.enum(['json', 'text']),
-    fallback: () => 'json',
-  },
-  {
-    name: 'NOTIFY_NIGHT_BY',
-    meaning: 'UTC time at which the day before has to be in the lake',
-    rule: 'a time such as 12:00',
-    schema: z
-      .string()
-      .regex(/^([01]\d|2[0-3]):[0-5]\d$/)
-      .transform((text) => Date.parse(`1970-01-01T${text}:00Z`)),
-    fallback: () => '12:00',
-  },
-  {
-    name: 'NOTIFY_LATE_DAYS',
-    meaning: 'vessel-days with late data that a look-back may find before somebody is told',
-    rule: 'a whole number',
-    schema: wholeNumber(0),
-    fallback: () => '20',
-  },
-  {
-    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
-    meaning: 'collector that traces are sent to, by OTLP over http/protobuf (/v1/traces is added)',
-    rule: 'an http(s) URL such as http://collector:4318, or not set: nothing is traced',
-    schema: collectorUrl,
-    optional: true,
-  },
-  {
-    name: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
-    meaning: 'the same as a whole address, to which nothing is added',
-    rule: 'an http(s) URL such as http://collector:4318/v1/traces',
-    schema: collectorUrl,
-    optional: true,
-  },
-  {
-    name: 'OTEL_EXPORTER_OTLP_HEADERS',
-    meaning: 'headers that are sent along with traces, such as a key',
-    rule: 'name=value, several with commas between, values percent-encoded',
-    schema: headerList,
-    secret: true,
-    fromFile: true,
-    optional: true,
-  },
-  {
-    name: 'OTEL_SERVICE_NAME',
-    meaning: 'what these processes are called in traces (not set: vessel-export)',
-    rule: 'not empty',
-    schema: z.string().min(1),
-    optional: true,
-  },
-  {
-    name: 'OTEL_RESOURCE_ATTRIBUTES',
-    meaning: 'what else traces say of these processes',
-    rule: 'name=value, several with commas between',
-    schema: z.string().regex(/^[^=,]+=[^,]*(,[^=,]+=[^,]*)*$/),
-    optional: true,
-  },
-  {
-    name: 'OTEL_TRACES_SAMPLER',
-    meaning: 'which vessel-days are traced (not set: all, or as who began the trace has it)',
-    rule: `one of ${SAMPLERS.join(', ')}`,
-    schema: z.enum(SAMPLERS),
-    optional: true,
-  },
-  {
-    name: 'OTEL_TRACES_SAMPLER_ARG',
-    meaning: 'share of them, for traceidratio',
-    rule: 'a number from 0 to 1',
-    schema: z.string().regex(/^(0(\.\d+)?|1(\.0+)?)$/),
-    optional: true,
-  },
-  {
-    name: 'OTEL_SDK_DISABLED',
-    meaning: 'no traces, whatever else is set',
-    rule: '0 or 1',
-    schema: flag,
-    fallback: () => '0',
-  },
+  ...NOTICE_VARIABLES,
+  ...TRACING_VARIABLES,
   {
     name: 'JOBS_DIR',
     meaning: 'folder of the job files',

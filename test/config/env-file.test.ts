@@ -1,7 +1,7 @@
 /** `.env`: what it adds, what it never overrides, and what it says of itself. */
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { withEnvFile } from '../../src/config/env-file.ts';
 import { ConfigError } from '../../src/errors.ts';
 import { runCli, startProgram, writeJobs } from '../helpers/run.ts';
@@ -79,6 +79,7 @@ test('commands read it from the working folder or from where --env-file says, an
     0o644,
   );
   const jobs = await writeJobs({ measurements: { dataset: 'measurements', select: ['flat/{vessel}/*'] } });
+  onTestFinished(() => rm(jobs, { recursive: true }));
   const env = { JOBS_DIR: jobs, QUERY_CLIENT_ID: 'me' };
   const here = await startProgram([process.execPath, BIN, 'config'], env, folder.path).ended;
   expect(here.code).toBe(2);
