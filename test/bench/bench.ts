@@ -37,7 +37,8 @@ const USAGE = `npm run bench -- [options]
                that takes no time; about half an hour
   --reading    instead: status and reconcile of 1,000 vessels x 30 days, in a folder and on S3; status --json and the
                page's map of 1,000 x 365; verify --deep; a quarter of an hour
-  --vessels N  with --reading: nothing but the 30 days of a fleet of another size, in a folder, 1 to 100,000
+  --vessels N  with --reading: nothing but the 30 days of a fleet of another size, in a folder, 1 to 100,000;
+               with --small: two nights of so many vessels (default: 50)
   --scaling    also how workers share cores, and what their threads take; --rounds 0 for it alone
   --help       this
 `;
@@ -84,9 +85,9 @@ function readOptions(): BenchOptions {
   const vessels = values.vessels === undefined ? undefined : Number(values.vessels);
   if (
     vessels !== undefined &&
-    !(Number.isInteger(vessels) && vessels >= 1 && vessels <= 100_000 && values.reading)
+    !(Number.isInteger(vessels) && vessels >= 1 && vessels <= 100_000 && (values.reading || values.small))
   )
-    throw new RangeError(`--vessels: got ${values.vessels}, expected 1 to 100000, with --reading`);
+    throw new RangeError(`--vessels: got ${values.vessels}, expected 1 to 100000, with --reading or --small`);
   return { ...values, rows, rounds, vessels };
 }
 
@@ -202,7 +203,7 @@ async function main(): Promise<void> {
     const voice = { say, progress };
     const isOther = options.fleet || options.small || options.reading;
     if (options.rounds > 0 && !isOther) await runBench(options, temp.path, stop.signal);
-    if (options.small) await measureSmall(temp.path, options.rounds, stop.signal, voice);
+    if (options.small) await measureSmall(temp.path, options.rounds, stop.signal, voice, options.vessels);
     if (options.reading) await measureReading(temp.path, sizesOf(options), stop.signal, voice);
     if (options.fleet) await measureFleet(temp.path, stop.signal, voice);
     if (options.memory) await measureMemory(temp.path, stop.signal, voice);

@@ -4,7 +4,13 @@ import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { Usage } from './usage.ts';
+
+/** What a process used, all its threads together. */
+export interface Usage {
+  /** User and system. */
+  readonly cpuMs: number;
+  readonly peakRssBytes: number;
+}
 
 export interface ChildRun extends Usage {
   /** From the start of the process to its end. */
@@ -12,9 +18,9 @@ export interface ChildRun extends Usage {
   readonly stdout: string;
 }
 
-/** Where usage.ts writes; importing its value would make this process tell too. */
+/** Where usage.js writes; importing it would make this process tell too. */
 const USAGE_FD = 3;
-const USAGE_MODULE = new URL('usage.ts', import.meta.url).href;
+const USAGE_MODULE = new URL('usage.js', import.meta.url).href;
 
 /** Run a script of Node's to its end and measure it. Throws when it fails, with what it said, or is stopped. */
 export async function measureScript(

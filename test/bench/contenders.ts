@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { objectKey } from '../../src/lake/keys.ts';
 import { addDays } from '../../src/model/index.ts';
-import { type BenchServer, type ChildRun, measureScript } from './child.ts';
+import { type BenchServer, type ChildRun, measureScript, type Usage } from './child.ts';
 import { DATE, type PreparedDay, VESSEL } from './prepared-day.ts';
-import type { Usage } from './usage.ts';
 
 export interface Measurement extends Usage {
   readonly wallMs: number;

@@ -54,7 +54,7 @@ const nightly = createNightly(
 
 async function planNight() {
   const [startedMs, { user, system }] = [performance.now(), process.cpuUsage()];
-  const plan = await nightly.planIfFired(job, new AbortController().signal);
+  const plan = await nightly.planIfFired(job, nowMs, new AbortController().signal);
   const used = process.cpuUsage({ user, system });
   return {
     ...plan,

@@ -137,7 +137,7 @@ async function planNights(): Promise<{ firstMs: number; nextMs: number }> {
   const job = { ...JOB, schedule: { cron: '15 6 * * *', timezone: 'UTC', settleMs: 0 } };
   const planMs = async () => {
     const startedMs = performance.now();
-    await nightly.planIfFired(job, new AbortController().signal);
+    await nightly.planIfFired(job, nowMs, new AbortController().signal);
     return performance.now() - startedMs;
   };
   const firstMs = await planMs();

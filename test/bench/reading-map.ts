@@ -1,17 +1,10 @@
-/**
- * The page's map of the made-up ledger, in a process of its own: `reading-map.ts LAKE_URL NOW_MS FROM TO`. Asks three
- * times, each when the answer before counts no more, and prints what each took as JSON: a list of MapLook.
- */
-import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+/** The page's map of the made-up ledger, asked three times of `vessel-export web`, each when the answer before counts no more. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import fastify from 'fastify';
-import { silentLog } from '../../src/model/index.ts';
-import { thisProcess } from '../../src/process/process-id.ts';
-import { openStore } from '../../src/store/open-store.ts';
-import { registerCoverage } from '../../src/web/coverage.ts';
-import type { WebPorts } from '../../src/web/ports.ts';
-import { MADE_UP_JOB } from '../helpers/made-up-ledger.ts';
-import { createManualClock } from '../helpers/manual-clock.ts';
 
 export interface MapLook {
   readonly cells: number;
@@ -19,51 +12,91 @@ export interface MapLook {
   readonly gzipBytes: number;
   readonly cpuMs: number;
   readonly wallMs: number;
-  /** Longest time in which nobody else in the process had a turn. */
+  /** Longest time that another request took meanwhile. */
   readonly longestMs: number;
   /** Of the whole process, from its start on. */
   readonly peakRssBytes: number;
 }
 
+const CLI = new URL('../../src/bin.js', import.meta.url).pathname;
 const LOOKS = 3;
-/** Answers count for ten seconds by a clock that stands still while they are made. */
-const PAUSE_MS = 60_000;
-const DELAY_STEP_MS = 5;
+/** An answer counts for so long, or for ten times as long as it took. */
+const LEAST_KEPT_MS = 10_000;
+const KEPT_TIMES = 10;
+const PAUSE_MS = 20;
+/** The kernel counts processor time in hundredths of a second; less counts as one. */
+const TICK_MS = 10;
 
-const [url, nowMs, from, to] = process.argv.slice(2);
-const clock = createManualClock(Number(nowMs));
-const store = await openStore(url!, { PATH: process.env.PATH });
-const ports: WebPorts = {
-  ...{ store, clock, jobs: [MADE_UP_JOB], layout: 'plain', log: silentLog, self: thisProcess() },
-  ...{ apiVersion: '2026-09-10', version: '0.0.0' },
-};
-const server = fastify();
-await server.register(async (api) => registerCoverage(api, ports));
-await server.ready();
+/** `env`: where the lake and the job are. The process has ended when this resolves. */
+export async function lookAtMap(
+  env: Readonly<Record<string, string>>,
+  { from, to }: { readonly from: string; readonly to: string },
+  signal: AbortSignal,
+): Promise<MapLook[]> {
+  const child = spawn(process.execPath, [CLI, 'web', '--port', '0'], {
+    env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, LOG_LEVEL: 'warn', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    signal,
+  });
+  child.on('error', () => {});
+  const ended = once(child, 'close');
+  try {
+    const died = ended.then(([code]) => Promise.reject(new Error(`web ended with ${code}`)));
+    const [line] = await Promise.race([once(child.stdout, 'data'), died]);
+    const address = String(line).trim();
+    const looks: MapLook[] = [];
+    for (;;) {
+      const look = await lookOnce(address, child.pid!, `from=${from}&to=${to}`);
+      looks.push(look);
+      if (looks.length === LOOKS) return looks;
+      await sleep(Math.max(LEAST_KEPT_MS, KEPT_TIMES * look.wallMs) + 100, undefined, { signal });
+    }
+  } finally {
+    child.kill();
+    await ended;
+  }
+}
 
-async function look(): Promise<MapLook> {
-  const delay = monitorEventLoopDelay({ resolution: DELAY_STEP_MS });
-  delay.enable();
-  const [startedMs, before] = [performance.now(), process.cpuUsage()];
-  const answer = await server.inject({ url: `/jobs/measurements/coverage?from=${from}&to=${to}` });
-  const { user, system } = process.cpuUsage(before);
-  const wallMs = performance.now() - startedMs;
-  delay.disable();
-  if (answer.statusCode !== 200) throw new Error(`got ${answer.statusCode}: ${answer.body.slice(0, 1_000)}`);
+async function lookOnce(address: string, pid: number, range: string): Promise<MapLook> {
+  const [startedMs, before] = [performance.now(), usageOf(pid)];
+  const asked = fetch(new URL(`api/jobs/measurements/coverage?${range}`, address)).then(async (answer) => {
+    const text = await answer.text();
+    if (answer.status !== 200) throw new Error(`got ${answer.status}: ${text.slice(0, 1_000)}`);
+    return { text, wallMs: performance.now() - startedMs };
+  });
+  const [{ text, wallMs }, longestMs] = await Promise.all([asked, longestMeanwhile(address, asked)]);
+  const after = usageOf(pid);
   return {
-    cells: (answer.json() as { readonly cells: string }).cells.length,
-    gzipBytes: gzipSync(answer.rawPayload).byteLength,
-    ...{ cpuMs: (user + system) / 1_000, wallMs },
-    longestMs: Math.max(0, delay.max / 1e6 - DELAY_STEP_MS),
-    peakRssBytes: process.resourceUsage().maxRSS * 1_024,
+    cells: (JSON.parse(text) as { readonly cells: string }).cells.length,
+    gzipBytes: gzipSync(text).byteLength,
+    ...{
+      cpuMs: Math.max(TICK_MS, after.cpuMs - before.cpuMs),
+      wallMs,
+      longestMs,
+      peakRssBytes: after.peakRssBytes,
+    },
   };
 }
 
-const looks: MapLook[] = [];
-for (let at = 0; at < LOOKS; at++) {
-  looks.push(await look());
-  await clock.advance(PAUSE_MS);
+async function longestMeanwhile(address: string, asked: Promise<unknown>): Promise<number> {
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+  };
+  void asked.then(over, over);
+  let longestMs = 0;
+  while (!isOver) {
+    const startedMs = performance.now();
+    await (await fetch(new URL('health', address))).text();
+    longestMs = Math.max(longestMs, performance.now() - startedMs);
+    await sleep(PAUSE_MS);
+  }
+  return longestMs;
 }
-await server.close();
-await store.close();
-process.stdout.write(JSON.stringify(looks));
+
+/** Of a process of Linux. */
+function usageOf(pid: number): { readonly cpuMs: number; readonly peakRssBytes: number } {
+  const [, user, system] = /\) (?:\S+ ){11}(\d+) (\d+) /.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))!;
+  const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))!;
+  return { cpuMs: (Number(user) + Number(system)) * TICK_MS, peakRssBytes: Number(peak[1]) * 1_024 };
+}

@@ -17,7 +17,7 @@ import { formatTable, megabytes, type Voice } from './figures.ts';
 import { FLEET_FROM, FLEET_VESSELS, removeFleetIndex, writeFleetLedger } from './fleet-lake.ts';
 import { type BenchLake, openLocalLake, openS3Lake } from './lakes.ts';
 import { DATE } from './prepared-day.ts';
-import type { MapLook } from './reading-map.ts';
+import { lookAtMap } from './reading-map.ts';
 
 /** How much is read. */
 export interface ReadingSizes {
@@ -44,7 +44,6 @@ export const READING_SIZES: ReadingSizes = {
 };
 
 const CLI = new URL('../../src/bin.js', import.meta.url);
-const MAP = new URL('reading-map.ts', import.meta.url);
 
 /** Of the month alone, of a fleet of another size, in a folder. */
 export const monthOf = (vessels: number): ReadingSizes => ({
@@ -168,8 +167,7 @@ async function measureYear({ dir, sizes, signal, voice, note }: Bench): Promise<
     const more = `${megabytes(status.stdout.length).toFixed(1)} MB of JSON`;
     note({ what, lake: 'local', vesselDays, target, ...status, more });
   }
-  const map = await measureScript(MAP, [env.LAKE_URL, String(Date.now()), made.from, made.to], {}, signal);
-  const looks = JSON.parse(map.stdout) as MapLook[];
+  const looks = await lookAtMap(env, made, signal);
   for (const [at, look] of looks.entries()) {
     if (look.cells !== vesselDays) throw new Error(`the map has ${look.cells} cells, expected ${vesselDays}`);
     const { cpuMs, wallMs, peakRssBytes, gzipBytes, longestMs } = look;

@@ -14,7 +14,8 @@ import { DATE } from './prepared-day.ts';
 import { fetchSmallDays, type SmallDays } from './small-days.ts';
 import { findDifferingRows } from './small-rows.ts';
 
-const VESSELS = 50;
+/** A process that begins pays for what becomes hot: of more vessels it pays less of it for each. */
+const DEFAULT_VESSELS = 50;
 const NIGHTS = 2;
 const READINGS = 2_000;
 
@@ -29,9 +30,10 @@ export async function measureSmall(
   rounds: number,
   signal: AbortSignal,
   voice: Voice,
+  vessels = DEFAULT_VESSELS,
 ): Promise<void> {
-  await using server = await startMadeUpServer({ vessels: VESSELS, readingsPerDay: READINGS, latencyMs: 0 });
-  voice.progress(`fetching ${VESSELS * NIGHTS} vessel-days for those who read files`);
+  await using server = await startMadeUpServer({ vessels, readingsPerDay: READINGS, latencyMs: 0 });
+  voice.progress(`fetching ${vessels * NIGHTS} vessel-days for those who read files`);
   const dates = Array.from({ length: NIGHTS }, (_, night) => addDays(DATE, night));
   const days = await fetchSmallDays(server, join(dir, 'small-days'), dates, signal);
   const others = othersOf(days, join(dir, 'small-out'));
@@ -42,15 +44,16 @@ export async function measureSmall(
   };
   await using s3 = await openS3Lake(voice.progress);
   for (let round = 0; round < rounds; round++) {
-    await using local = openLocalLake(join(dir, 'small-lake'));
+    // Removed with `dir`, not before the next round: a disk may be slow to give away what has just become free.
+    const local = openLocalLake(join(dir, `small-lake-${round}`));
     note('ours, in a folder', await exportAll(server, local, dir, signal));
-    await checkRows(join(dir, 'small-lake', 'measurements', '*', '*', '*.parquet'), days);
+    await checkRows(join(dir, `small-lake-${round}`, 'measurements', '*', '*', '*.parquet'), days);
     if (s3 !== undefined)
       note('ours, on S3', await exportAll(server, { ...s3, url: `${s3.url}-${round}` }, dir, signal));
     for (const [name, run] of Object.entries(others)) note(name, await run(signal));
   }
   voice.say(
-    `\n${days.count} vessel-days of ${formatCount(Math.round(days.rows / days.count))} readings and ${days.series / VESSELS} series (target: 14 ms of CPU each)\n`,
+    `\n${days.count} vessel-days of ${formatCount(Math.round(days.rows / days.count))} readings and ${(days.series / vessels).toFixed(1)} series (target: 14 ms of CPU each)\n`,
   );
   voice.say(tableOf(results, days));
   voice.say('\nours, in a folder: rows equal what was served, in every round');
