@@ -129,6 +129,8 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
     'redis/fleet-shapes.ts',
     'service',
     'web',
+    'commands/result-terms.ts',
+    'commands/results-days.ts',
     'commands/results.ts',
     'commands/service.ts',
   ],
@@ -293,7 +295,8 @@ const GUARDED_WAYS: Readonly<Record<string, { readonly way: RegExp; readonly own
   },
   'jobs are read by queue/read-queue.ts and the worker, which check': {
     way: /\bgetJobs?\(|\bgetFailed\(|\bjob\.data\b/,
-    owners: ['queue/vessel-day-worker.ts'],
+    // The second is handed what the first has read.
+    owners: ['queue/vessel-day-worker.ts', 'queue/settle-job.ts'],
   },
 };
 /** Where foreign data comes in by other ways, each with checks of its own. */

@@ -19,7 +19,7 @@ import { demoOutput, withoutNumbers } from '../docs/tools/picture.ts';
 import * as exitCodes from '../src/commands/context.ts';
 import { firstJobText } from '../src/commands/first-job.ts';
 import { parseJob, readJobs } from '../src/config/jobs.ts';
-import type { Variable } from '../src/config/variables.ts';
+import type { Variable } from '../src/config/variable.ts';
 import { VARIABLES } from '../src/config/variables.ts';
 import type { Column } from '../src/encode/columns.ts';
 import { MEASUREMENT_COLUMNS, METADATA_COLUMNS, statisticsColumns } from '../src/encode/columns.ts';

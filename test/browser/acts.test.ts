@@ -1,5 +1,7 @@
 /** Acting by a real browser: asked before what cannot be undone, told how it ended; and not by another site's page. */
+
 import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -27,21 +29,24 @@ const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-05'
 describe.skipIf(browser === undefined || redis === undefined)('who acts', { timeout: 120_000 }, () => {
   let service: TestService;
   let lake: TestLake;
+  let jobsDir: string;
   let fleet: Fleet;
   let served: ActsPage;
   let page: Page;
 
   beforeAll(async () => {
     service = await startTestService();
+    jobsDir = await writeJobs({ measurements: FEW_SERIES });
   });
   afterAll(async () => {
     await service.close();
+    await rm(jobsDir, { recursive: true });
     await browser!.stop();
     await redis!.stop();
   });
   beforeEach(async () => {
     lake = await newLake();
-    const env = exportEnv(service, lake.url, await writeJobs({ measurements: FEW_SERIES }));
+    const env = exportEnv(service, lake.url, jobsDir);
     const config = loadConfig({ ...env, REDIS_URL: redis!.url, REDIS_PREFIX: redis!.newPrefix() });
     fleet = await openFleet(config, env, silentLog, { encoderThreads: 0 });
     served = await openActs({ store: fleet.app.store, jobs: config.jobs, fleet });

@@ -1,5 +1,6 @@
 /** What commands answer while the service, Redis or the lake is away: never a number that nobody counted. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { rm } from 'node:fs/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { backfillActionCommand, backfillCommand } from '../../src/commands/backfill.ts';
 import { gcCommand } from '../../src/commands/gc.ts';
 import { holdCommand, liftHoldCommand } from '../../src/commands/hold.ts';
@@ -194,6 +195,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
 
   test('a queue on hold is seen in every process; the scheduler goes on, and says so', async () => {
     const jobsDir = await writeJobs(JOBS);
+    onTestFinished(() => rm(jobsDir, { recursive: true }));
     const env = { ...exportEnv(service, lake.url, jobsDir), ...queueEnv(), HTTP_PORT: '0' };
     const config = loadConfig(env);
     const other = await openFleet(config, env, silentLog, overrides);

@@ -116,7 +116,8 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
   test('nothing of a worker that gets SIGTERM and hands its vessel-day back', async () => {
     await bench.look();
     const stalled = stallNext();
-    const first = startWorker();
+    // Whose lock has run out hands nothing back, and a process may wait for a processor for half a second.
+    const first = startProcess({ command: 'worker', lockMs: 30_000 });
     await stalled;
     first.process.kill('SIGTERM');
     expect((await first.ended).code).toBe(0);

@@ -1,5 +1,5 @@
 /** Readings that we have not made: a real ship's, from the recording in the registry to SQL over the proven lake. */
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addDays, microsToDate } from '../../src/model/index.ts';
@@ -72,6 +72,7 @@ describe.skipIf(recorded === undefined)('ten minutes of a real ship', async () =
   afterAll(async () => {
     served?.process.kill('SIGTERM');
     await served?.ended;
+    if (env !== undefined) await rm(env.JOBS_DIR!, { recursive: true });
     await lake[Symbol.asyncDispose]();
     await scratch.remove();
   });

@@ -1,5 +1,5 @@
 /** Traces of commands, in processes of their own: continued, not asked for, and collectors that are no help. */
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -20,7 +20,10 @@ beforeAll(async () => {
   service = await startTestService({ readingsPerDay: 1_000 });
   jobsDir = await writeJobs({ measurements: FEW_SERIES });
 });
-afterAll(() => service.close());
+afterAll(async () => {
+  await service.close();
+  await rm(jobsDir, { recursive: true });
+});
 
 const envOf = (lake: TestLake) => ({ ...exportEnv(service, lake.url, jobsDir), LOG_LEVEL: 'info' });
 const linesOf = (stderr: string) =>

@@ -1,4 +1,5 @@
 /** What is sent to the acts, by whom ever: nothing but an act does anything. And what is done without a fleet, or Redis. */
+import { rm } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { parseJob } from '../../src/config/jobs.ts';
@@ -128,12 +129,12 @@ const NO_ACTS: readonly unknown[] = [
 describe.skipIf(redis === undefined)('with a fleet', { timeout: 60_000 }, () => {
   let lake: TestLake;
   let service: TestService;
+  let jobsDir: string;
   let fleet: Fleet;
   let page: ActsPage;
   let prefix: string;
 
   const open = async (redisUrl: string) => {
-    const jobsDir = await writeJobs({ measurements: FEW_SERIES });
     const env = exportEnv(service, lake.url, jobsDir);
     const config = loadConfig({ ...env, REDIS_URL: redisUrl, REDIS_PREFIX: prefix });
     const opened = await openFleet(config, env, silentLog, { encoderThreads: 0 });
@@ -143,12 +144,14 @@ describe.skipIf(redis === undefined)('with a fleet', { timeout: 60_000 }, () => 
     prefix = redis!.newPrefix();
     lake = await newLake();
     service = await startTestService();
+    jobsDir = await writeJobs({ measurements: FEW_SERIES });
     ({ opened: fleet, acts: page } = await open(redis!.url));
   });
   afterAll(async () => {
     await page[Symbol.asyncDispose]();
     await fleet.close();
     await service.close();
+    await rm(jobsDir, { recursive: true });
     await lake[Symbol.asyncDispose]();
     await redis!.stop();
   });

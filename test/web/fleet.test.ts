@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { backfillCommand } from '../../src/commands/backfill.ts';
+import { reconcileCommand } from '../../src/commands/reconcile.ts';
 import { runCommand } from '../../src/commands/run.ts';
 import { scheduleCommand } from '../../src/commands/schedule.ts';
 import { workerCommand } from '../../src/commands/worker.ts';
@@ -360,7 +361,7 @@ test.skipIf(server === undefined)(
 );
 
 test.skipIf(server === undefined)(
-  'a run tells what it does while it lasts, and a backfill that somebody follows how far it is',
+  'a run, and a reconcile that exports, tells what it does while it lasts, and a backfill that is followed how far it is',
   async () => {
     const options = { redisUrl: server!.url, prefix: server!.newPrefix() };
     await using fleet = await openTestFleet({ ...options, env: { WORKER_CONCURRENCY: '1' } });
@@ -386,12 +387,23 @@ test.skipIf(server === undefined)(
       expect(after.running).toEqual([]);
       expect(after.requests.reduce((sum, { requests }) => sum + requests, 0)).toBeGreaterThan(0);
 
+      fleet.holdAfter(1);
+      const mend = { from: '2026-01-07', to: '2026-01-08', vessel: [VESSEL], run: true };
+      const reconciling = reconcileCommand(context, [], mend, FLEET_OVERRIDES);
+      await expect.poll(async () => (await seen()).running[0]?.rows ?? 0, look).toBeGreaterThan(0);
+      const mending = await seen();
+      expect(mending.running).toMatchObject([{ date: '2026-01-07', kind: 'reconcile', pid: process.pid }]);
+      expect(mending.processes).toMatchObject([{ role: 'run', active: 1 }]);
+      fleet.release();
+      expect(await reconciling).toBe(0);
+      await expect.poll(async () => (await seen()).processes, look).toEqual([]);
+
       // Nobody works: what is due of it stays in the queue.
       const wider = { from: '2026-01-05', to: '2026-01-09', vessel: [VESSEL] };
       const following = backfillCommand(context, 'measurements', wider, FLEET_OVERRIDES, 300);
       await expect.poll(async () => (await seen()).backfills[0]?.due, look).toBe(4);
       const followed = await seen();
-      expect(followed.backfills).toMatchObject([{ due: 4, done: 2, failed: 0, queued: 2 }]);
+      expect(followed.backfills).toMatchObject([{ due: 4, done: 3, failed: 0, queued: 1 }]);
       expect(followed.processes).toMatchObject([{ role: 'backfill', active: null, atOnce: null }]);
       stop.abort();
       await expect(following).rejects.toThrow('interrupted');
