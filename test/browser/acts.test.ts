@@ -26,7 +26,7 @@ const browser = await browserForTests();
 const redis = await redisForTests();
 const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-05' };
 
-describe.skipIf(browser === undefined || redis === undefined)('who acts', { timeout: 120_000 }, () => {
+describe.skipIf(browser === undefined || redis === undefined)('who acts', () => {
   let service: TestService;
   let lake: TestLake;
   let jobsDir: string;

@@ -47,9 +47,12 @@ export async function openMadeUp(
 async function shown(page: Page): Promise<void> {
   // The lake is read by others' leave; what the page makes of the answer is measured apart.
   await page.locator('.coverage').waitFor({ timeout: 180_000 });
-  await page.evaluate(
-    () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
-  );
+  await drawn(page);
+}
+
+/** What was asked to be drawn before is drawn: the map draws with the next frame. */
+async function drawn(page: Page): Promise<void> {
+  await page.evaluate(() => new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen))));
 }
 
 /** An answer of vessels × days that are all in one state, but for those that are named. */
@@ -85,6 +88,7 @@ export interface Box {
 
 /** Where a colour of the page (`--state-failed`) is in a canvas: its bounds in pixels of the screen, right and bottom exclusive. */
 export async function whereIs(page: Page, colour: string, canvas = '.cov-canvas'): Promise<Box | null> {
+  await drawn(page);
   return await page.evaluate(
     ([name, selector]) => {
       const probe = document.createElement('canvas').getContext('2d')!;
@@ -117,15 +121,16 @@ export async function whereIs(page: Page, colour: string, canvas = '.cov-canvas'
 
 /** Everything in the map, as a digest to be compared. */
 export async function picture(page: Page): Promise<string> {
-  const url = await page.evaluate(async () => {
-    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
-    return document.querySelector<HTMLCanvasElement>('.cov-canvas')!.toDataURL();
-  });
+  await drawn(page);
+  const url = await page.evaluate(() =>
+    document.querySelector<HTMLCanvasElement>('.cov-canvas')!.toDataURL(),
+  );
   return createHash('sha256').update(url).digest('hex');
 }
 
 /** Where the cells begin, in CSS pixels of the box: left of it are names. */
 export async function namesWidth(page: Page): Promise<number> {
+  await drawn(page);
   return await page.evaluate(
     ([axis]) => {
       const canvas = document.querySelector<HTMLCanvasElement>('.cov-canvas')!;

@@ -122,8 +122,9 @@ describe.skipIf(browser === undefined)("another site's page", () => {
       page.context().waitForEvent('page'),
       page.evaluate(`{ globalThis.opened = window.open('${served.url}/'); }`),
     ]);
-    await popup.waitForLoadState();
-    expect(await page.evaluate('opened.closed')).toBe(true);
+    await popup.waitForURL(`${served.url}/**`);
+    // It is in another process now, and one hears of the other with a delay.
+    await expect.poll(() => page.evaluate('opened.closed')).toBe(true);
     expect(await popup.evaluate('window.opener')).toBeNull();
     await page.context().close();
   });

@@ -15,6 +15,9 @@ export interface TestBrowser {
   stop(): Promise<void>;
 }
 
+/** A bound on what hangs, not on what is slow: of every wait for a page that names no other. */
+const PATIENCE_MS = 120_000;
+
 /**
  * Chromium of the system, headless; undefined where there is none: said loudly, and where `CI` is set an error. Call it
  * at the top of a test file, pass the answer to `describe.skipIf`, and `stop` it in the end.
@@ -35,6 +38,7 @@ export async function browserForTests(): Promise<TestBrowser | undefined> {
   return {
     async open(url, options = {}) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+      context.setDefaultTimeout(PATIENCE_MS);
       const page = await context.newPage();
       const faults: string[] = [];
       page.on('pageerror', (error) => faults.push(`thrown: ${error.message}`));
