@@ -126,7 +126,7 @@ const NO_ACTS: readonly unknown[] = [
   })),
 ];
 
-describe.skipIf(redis === undefined)('with a fleet', { timeout: 60_000 }, () => {
+describe.skipIf(redis === undefined)('with a fleet', () => {
   let lake: TestLake;
   let service: TestService;
   let jobsDir: string;
@@ -217,7 +217,7 @@ describe.skipIf(redis === undefined)('with a fleet', { timeout: 60_000 }, () => 
         await leave();
         expect(await acts.act(act)).toMatchObject({ status: 503, code: 'redis-away' });
         await comeBack();
-        await expect.poll(() => opened.connection.client.status, { timeout: 30_000 }).toBe('ready');
+        await expect.poll(() => opened.connection.client.status).toBe('ready');
         // What was asked meanwhile does not happen afterwards.
         expect(await opened.queue.find(DAY)).toBeUndefined();
       }

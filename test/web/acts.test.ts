@@ -31,7 +31,7 @@ const OLD: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-05'
 const OLDER: VesselDay = { ...OLD, date: '2026-01-04' };
 const NIGHT: VesselDay = { ...OLD, date: '2026-01-07' };
 
-describe.skipIf(redis === undefined)('by the page', { timeout: 120_000 }, () => {
+describe.skipIf(redis === undefined)('by the page', () => {
   let base: TestLake;
   let service: TestService;
   let bench: NoticeBench;

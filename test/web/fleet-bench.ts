@@ -42,7 +42,10 @@ export interface TestFleet extends AsyncDisposable {
   /** Of the process that serves the page. */
   readonly fleet: Fleet;
   readonly ports: WebPorts;
-  /** So many requests for measurements more are answered, and none after them until `release` is called. */
+  /**
+   * So many requests for measurements more are answered, and none after them until `release` is called. Before that no
+   * vessel-day is done, however often this is called: the last of its time slices is not answered.
+   */
   holdAfter(requests: number): void;
   release(): void;
   /** A worker of its own connections that works and tells. */
@@ -50,6 +53,8 @@ export interface TestFleet extends AsyncDisposable {
   /** A process that only tells; with its own clock of Redis nobody is needed. */
   startTelling(role: ProcessFacts['role'], pid?: number): Promise<TellingProcess>;
 }
+
+const DAY_MICROS = 86_400_000_000;
 
 interface TestFleetOptions {
   readonly redisUrl: string;
@@ -76,9 +81,13 @@ export async function openTestFleet(options: TestFleetOptions): Promise<TestFlee
   const { clock, log, self, apiVersion, version } = app.ports;
   const closers: (() => Promise<void>)[] = [];
   let toAnswer = Number.POSITIVE_INFINITY;
-  service.faults = ({ family }) => {
-    if (family !== 'measurements' || toAnswer-- > 0) return undefined;
-    toAnswer = 0;
+  service.faults = ({ family, range }) => {
+    if (family !== 'measurements' || toAnswer === Number.POSITIVE_INFINITY) return undefined;
+    const isLast = range !== undefined && range.toMicros % DAY_MICROS === 0;
+    if (!isLast && toAnswer > 0) {
+      toAnswer--;
+      return undefined;
+    }
     return { kind: 'stall', at: 'headers' };
   };
 
