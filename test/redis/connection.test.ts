@@ -6,7 +6,8 @@ import { ConfigError, RetriableError } from '../../src/errors.ts';
 import type { Log } from '../../src/model/ports.ts';
 import { maskUrl } from '../../src/model/web-address.ts';
 import { openRedis } from '../../src/redis/connection.ts';
-import { canStartOwnRedis, refusingPort, startOwnRedis } from '../helpers/redis.ts';
+import { refusingPort } from '../helpers/ports.ts';
+import { canStartOwnRedis, startOwnRedis } from '../helpers/redis.ts';
 
 interface Line {
   readonly level: string;
