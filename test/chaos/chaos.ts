@@ -3,7 +3,8 @@
  * strikes is tied to the progress, not to the time, so that a quick and a slow machine see the same: after so many
  * vessel-days a worker, chosen by the seed, dies and another one begins, and with it the next ingredient strikes.
  */
-import type { Fault } from '../helpers/faulty-service/faults.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fault, FaultPort } from '../helpers/faulty-service/faults.ts';
 import type { FleetBench, FleetProcess } from '../integration/fleet-bench.ts';
 import { JOB, publishedBy } from '../integration/fleet-bench.ts';
 import { delayWrites, poisonDay } from './store-trouble.ts';
@@ -71,6 +72,11 @@ export async function runChaos(bench: FleetBench, options: ChaosOptions): Promis
   const strikes = new Map<Ingredient, number>();
   const counts = { kills: 0, refusedRequests: 0, illAnswers: 0 };
   const turns = INGREDIENTS.filter((ingredient) => options.ingredients.has(ingredient));
+  /** What the service is in trouble with, one after the other: none is over before it has struck. */
+  const troubles: FaultPort[] = [];
+  bench.service.faults = (request) => troubles[0]?.(request);
+  /** Of workers that stand still. */
+  const goOn: Promise<void>[] = [];
 
   function begin(): void {
     const started = bench.start({ command: 'worker', maxAttempts: 1_000, clockKey: CLOCK_KEY });
@@ -79,22 +85,22 @@ export async function runChaos(bench: FleetBench, options: ChaosOptions): Promis
   }
 
   function makeBusy(): void {
-    const until = counts.refusedRequests + refusals;
-    bench.service.faults = () => {
+    let left = refusals;
+    troubles.push(() => {
       counts.refusedRequests++;
-      if (counts.refusedRequests >= until) bench.service.faults = undefined;
+      if (--left === 0) troubles.shift();
       return { kind: 'status', status: 503 };
-    };
+    });
   }
 
   function makeIll(): void {
-    const until = counts.illAnswers + illAnswers;
-    bench.service.faults = ({ family }) => {
+    let left = illAnswers;
+    troubles.push(({ family }) => {
       if (family === 'token') return undefined;
       counts.illAnswers++;
-      if (counts.illAnswers >= until) bench.service.faults = undefined;
+      if (--left === 0) troubles.shift();
       return ILLS[Math.floor(random() * ILLS.length)];
-    };
+    });
   }
 
   function breakStore(): void {
@@ -109,7 +115,7 @@ export async function runChaos(bench: FleetBench, options: ChaosOptions): Promis
       return;
     }
     one.child.kill('SIGSTOP');
-    setTimeout(() => one.child.kill('SIGCONT'), stopMs);
+    goOn.push(sleep(stopMs).then(() => void one.child.kill('SIGCONT')));
   }
 
   async function restartRedis(): Promise<void> {
@@ -195,10 +201,14 @@ export async function runChaos(bench: FleetBench, options: ChaosOptions): Promis
   let failedOnce = 0;
   for (let failed = failedOf(said); failed > 0; failed = failedOf(said)) {
     failedOnce += failed;
-    bench.service.faults = undefined;
+    troubles.length = 0;
     said = await accompany(bench.backfill({ ...range, failed: true }));
   }
   bench.service.faults = undefined;
+  await Promise.all(goOn);
+  // Who stood still may have begun to write; nobody does when what is left is looked at.
+  for (const { child } of alive) child.kill('SIGTERM');
+  await Promise.all(alive.map(({ ended }) => ended));
   await bench.line?.delivered();
   // Nothing is to do any more; claims that came back late go with the end of a backfill, or with gc after a day.
   ({ said } = await bench.backfill(range));
@@ -222,7 +232,7 @@ const ILLS: readonly Fault[] = [
 const WAIT_MS = 500;
 
 async function waitFor(isTrue: () => Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+  while (!(await isTrue())) await sleep(WAIT_MS);
 }
 
 function nextDate(date: string): string {

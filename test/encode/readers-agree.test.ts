@@ -47,10 +47,15 @@ function orderOf(value: Value): bigint | string {
   return bits.getBigInt64(0);
 }
 
+/** Texts by their bytes: what is beyond U+FFFF comes last, and not, as in UTF-16, before U+E000. */
+function compare(a: bigint | string | number, b: bigint | string | number): number {
+  if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
 /** As the lake's row groups are sorted. */
 function inOrder(readings: readonly Reading[]): Reading[] {
   const kindOf = ({ value }: Reading) => KINDS[typeof value as keyof typeof KINDS];
-  const compare = (a: bigint | string | number, b: bigint | string | number) => (a < b ? -1 : a > b ? 1 : 0);
   return [...readings].sort(
     (a, b) =>
       compare(a.series, b.series) ||

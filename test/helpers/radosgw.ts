@@ -3,11 +3,10 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { refusingPort } from './ports.ts';
 
 /** Where an S3 server is and who may use it. */
 export interface S3Address {
@@ -51,7 +50,7 @@ function isExecutable(path: string): boolean {
 /** Start a server with its files in `dir` (must not exist; a short path). Takes about 2 s. */
 export async function startRadosgw(dir: string): Promise<Radosgw> {
   for (let attempt = 1; ; attempt++) {
-    const [s3Port, monPort] = await freePorts();
+    const [s3Port, monPort] = [await refusingPort(), await refusingPort()];
     const address = {
       endpoint: `http://127.0.0.1:${s3Port}`,
       region: 'us-east-1',
@@ -102,15 +101,4 @@ async function expectAnswer(answers: AsyncIterator<string>, expected: string): P
   const { value, done } = await answers.next();
   if (done || value !== expected)
     throw new Error(`radosgw.sh: expected '${expected}', got ${done ? 'its end' : value}`);
-}
-
-async function freePorts(): Promise<[number, number]> {
-  const servers = [createServer(), createServer()];
-  const ports: number[] = [];
-  for (const server of servers) {
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    ports.push((server.address() as AddressInfo).port);
-  }
-  for (const server of servers) await once(server.close(), 'close');
-  return [ports[0]!, ports[1]!];
 }

@@ -1,12 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
 import { composeServices, secretOf } from './compose-file.ts';
 import { startContainer } from './docker.ts';
+import { refusingPort } from './ports.ts';
 import { newTempFolder } from './temp.ts';
 
 /** A real Redis for tests. Keys go under a prefix of one's own: others may use it too. */
@@ -154,14 +153,4 @@ async function dropKeys(redis: Redis, prefix: string): Promise<void> {
   for await (const keys of redis.scanStream({ match: `${prefix}:*`, count: 1_000 })) {
     if (keys.length > 0) await redis.unlink(keys);
   }
-}
-
-/** A port that refuses connections: something listened there a moment ago. */
-export async function refusingPort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }

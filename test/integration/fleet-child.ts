@@ -22,6 +22,8 @@ export interface FleetChildPlan {
   readonly sliceTargetRows?: number;
   /** A job whose worker was killed comes back after about twice this. */
   readonly lockMs?: number;
+  /** Between looks for such jobs; default: `lockMs`. */
+  readonly stalledCheckMs?: number;
   /** The step of the crash table at which the process halts, as by SIGSTOP. */
   readonly haltAt?: string;
   /** Tries of a request in a row that fail. */
@@ -60,7 +62,7 @@ const overrides = {
 const times: WorkTimes = {
   worker: {
     lockMs,
-    stalledCheckMs: lockMs,
+    stalledCheckMs: plan.stalledCheckMs ?? lockMs,
     countAgainDelaysMs: [200, 400, 600],
     backoffMs: (attemptsMade) => 100 * 2 ** attemptsMade,
     maxWaitMs: 500,

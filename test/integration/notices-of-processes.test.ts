@@ -1,6 +1,7 @@
 /** Processes that die, stop, or own a vessel-day, for real: people are told once where something is wrong, and else not at all. */
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { formatVesselDay } from '../../src/model/index.ts';
 import { noteOf, receiptOf } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { RunningCli, TestLake, TestService } from '../helpers/run.ts';
@@ -59,7 +60,16 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
     children.add(started);
     return started;
   }
-  const startWorker = () => startProcess({ command: 'worker', lockMs: 500 });
+  // Who waits for a processor keeps its lock: only of the dead it is taken.
+  const startWorker = () => startProcess({ command: 'worker', lockMs: 60_000, stalledCheckMs: 200 });
+
+  /** It dies with the vessel-day, and its lock runs out. */
+  async function killWithNight(worker: RunningCli): Promise<void> {
+    worker.process.kill('SIGKILL');
+    expect((await worker.ended).signal).toBe('SIGKILL');
+    const { redis, queue } = bench.fleet;
+    expect(await redis.del(`${queue.bull.toKey(formatVesselDay(NIGHT))}:lock`)).toBe(1);
+  }
 
   /** The service falls silent in the middle of a day. Resolves when somebody waits for it there. */
   function stallNext(): Promise<void> {
@@ -77,8 +87,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
     const stalled = stallNext();
     const first = startWorker();
     await stalled;
-    first.process.kill('SIGKILL');
-    expect((await first.ended).signal).toBe('SIGKILL');
+    await killWithNight(first);
     service.faults = undefined;
     startWorker();
     await published();
@@ -91,8 +100,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
       const stalled = stallNext();
       const worker = startWorker();
       await stalled;
-      worker.process.kill('SIGKILL');
-      expect((await worker.ended).signal).toBe('SIGKILL');
+      await killWithNight(worker);
       bench.advance(MINUTE_MS);
       expect(await bench.look()).toEqual([]);
     }
@@ -116,8 +124,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
   test('nothing of a worker that gets SIGTERM and hands its vessel-day back', async () => {
     await bench.look();
     const stalled = stallNext();
-    // Whose lock has run out hands nothing back, and a process may wait for a processor for half a second.
-    const first = startProcess({ command: 'worker', lockMs: 30_000 });
+    const first = startWorker();
     await stalled;
     first.process.kill('SIGTERM');
     expect((await first.ended).code).toBe(0);

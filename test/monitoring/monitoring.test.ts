@@ -246,7 +246,8 @@ describe('who is slow or greedy', () => {
   }
 
   test('is ended: headers or a body that do not come, and a connection that nobody uses', async () => {
-    const limits = { headersTimeoutMs: 100, requestTimeoutMs: 300, keepAliveMs: 100, checkMs: 50 };
+    // Long enough for a whole request that has to wait for a processor.
+    const limits = { headersTimeoutMs: 1_000, requestTimeoutMs: 1_500, keepAliveMs: 100, checkMs: 50 };
     const page: RequestListener = (request, response) => {
       request.on('error', () => {});
       request.resume().on('end', () => response.end('<page>'));

@@ -63,7 +63,7 @@ describe.skipIf(server === undefined)('a worker', () => {
     return { perform, succeeded: promise };
   }
 
-  const inFailedSet = () => expect.poll(() => queue.deadLetters(), { timeout: 20_000 });
+  const inFailedSet = () => expect.poll(() => queue.deadLetters());
 
   test('takes nightly vessel-days before those of a backfill, and leaves nothing of them', async () => {
     const taken: string[] = [];
@@ -207,6 +207,12 @@ describe.skipIf(server === undefined)('a worker', () => {
 
   /** A worker that takes the next vessel-day, found stalled if need be, and is killed while it has it. */
   async function takeAndDie(): Promise<void> {
+    await take();
+    await endLock();
+  }
+
+  /** The same, and its lock has not run out yet: nobody else takes the vessel-day. */
+  async function take(): Promise<void> {
     const begun = Promise.withResolvers<void>();
     const killed = new Worker(
       QUEUE_NAME,
@@ -215,7 +221,7 @@ describe.skipIf(server === undefined)('a worker', () => {
         return new Promise(() => {});
       },
       {
-        ...{ connection: redis, prefix, lockDuration: 200, skipLockRenewal: true },
+        ...{ connection: redis, prefix, lockDuration: 60_000 },
         ...{ stalledInterval: 100, maxStalledCount: 1_000_000 },
       },
     );
@@ -223,7 +229,12 @@ describe.skipIf(server === undefined)('a worker', () => {
     await killed.close(true);
   }
 
-  const QUICK = { lockMs: 200, stalledCheckMs: 100 };
+  async function endLock(): Promise<void> {
+    expect(await redis.del(`${prefix}:vessel-days:${ID}:lock`)).toBe(1);
+  }
+
+  /** Only locks of the dead run out: a worker may have to wait for a processor. */
+  const QUICK = { lockMs: 60_000, stalledCheckMs: 100 };
 
   test('a vessel-day whose worker died is handed on twice, and then fails with a code of its own', async () => {
     await queue.add([DAY]);
@@ -255,9 +266,7 @@ describe.skipIf(server === undefined)('a worker', () => {
     await queue.add([DAY]);
     for (let worker = 1; worker <= 3; worker++) await takeAndDie();
     startWorker({ perform: async () => {}, timings: QUICK });
-    await expect
-      .poll(() => redis.keys(`${prefix}:vessel-days:measurements*`), { timeout: 20_000 })
-      .toEqual([]);
+    await expect.poll(() => redis.keys(`${prefix}:vessel-days:measurements*`)).toEqual([]);
     expect(troubles).toEqual([]);
   });
 
@@ -273,11 +282,15 @@ describe.skipIf(server === undefined)('a worker', () => {
     ];
     await queue.add([DAY]);
     await takeAndDie();
-    await takeAndDie();
+    await take();
     await queue.add([before]);
+    const beforeBegun = Promise.withResolvers<void>();
     const perform: WorkerOptions['perform'] = async ({ date }) => {
       events.push(`begin ${date}`);
-      if (date === before.date) await ends.promise;
+      if (date === before.date) {
+        beforeBegun.resolve();
+        await ends.promise;
+      }
       if (date === DAY.date) {
         suspectBegun.resolve();
         await suspectEnds.promise;
@@ -286,8 +299,10 @@ describe.skipIf(server === undefined)('a worker', () => {
       if (events.length === 6) allDone.resolve();
     };
     const worker = startWorker({ perform, concurrency: 3, timings: QUICK });
+    await beforeBegun.promise;
+    await endLock();
     // Both are taken; the suspect waits for the other to end.
-    await expect.poll(() => worker.active, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => worker.active).toBe(2);
     await expect.poll(() => events).toEqual(['begin 2026-01-04']);
     await queue.add([after]);
     ends.resolve();
@@ -304,19 +319,23 @@ describe.skipIf(server === undefined)('a worker', () => {
     const other = Promise.withResolvers<void>();
     await queue.add([DAY]);
     await takeAndDie();
-    await takeAndDie();
+    await take();
     await queue.add([{ ...DAY, date: '2026-01-04' }]);
     const begun: string[] = [];
+    const otherBegun = Promise.withResolvers<void>();
     const worker = startWorker({
       concurrency: 2,
       timings: QUICK,
       perform: ({ date }, signal) => {
         begun.push(date);
+        otherBegun.resolve();
         signal.addEventListener('abort', () => other.reject(signal.reason));
         return other.promise;
       },
     });
-    await expect.poll(() => worker.active, { timeout: 20_000 }).toBe(2);
+    await otherBegun.promise;
+    await endLock();
+    await expect.poll(() => worker.active).toBe(2);
     await worker.stop();
     expect(begun).toEqual(['2026-01-04']);
     expect(await queue.depth()).toMatchObject({ waiting: 2, active: 0, failed: 0 });

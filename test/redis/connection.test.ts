@@ -6,7 +6,8 @@ import { ConfigError, RetriableError } from '../../src/errors.ts';
 import type { Log } from '../../src/model/ports.ts';
 import { maskUrl } from '../../src/model/web-address.ts';
 import { openRedis } from '../../src/redis/connection.ts';
-import { canStartOwnRedis, refusingPort, startOwnRedis } from '../helpers/redis.ts';
+import { refusingPort } from '../helpers/ports.ts';
+import { canStartOwnRedis, startOwnRedis } from '../helpers/redis.ts';
 
 interface Line {
   readonly level: string;
@@ -66,7 +67,8 @@ test.each([
 });
 
 test('a Redis out of reach is named with its password masked', async () => {
-  const fault = await faultOf(`redis://reader:very-secret@127.0.0.1:${await refusingPort()}`);
+  // Long enough for the refusal to be heard.
+  const fault = await faultOf(`redis://reader:very-secret@127.0.0.1:${await refusingPort()}`, 1_000);
   expect(fault).toBeInstanceOf(RetriableError);
   expect(fault.code).toBe('redis-unreachable');
   expect(fault.message).toMatch(
@@ -89,7 +91,7 @@ test('something that falls silent once it is ready is out of reach too', async (
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const url = `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const fault = await openRedis(url, { answerTimeoutMs: 200 }).catch((error: unknown) => error);
+  const fault = await openRedis(url, { answerTimeoutMs: 1_000 }).catch((error: unknown) => error);
   server.close();
   expect(asked).toBe(2);
   expect(fault).toBeInstanceOf(RetriableError);
@@ -196,7 +198,7 @@ describe.skipIf(!canStartOwnRedis())('a real Redis', () => {
   test('that does not answer a command loses the connection, and the command fails', async () => {
     await using redis = await startOwnRedis();
     const log = collectingLog();
-    const connection = await openRedis(redis.url, { log, answerTimeoutMs: 200 });
+    const connection = await openRedis(redis.url, { log, answerTimeoutMs: 1_000 });
     redis.freeze();
     await expect(connection.run('return 1', [], [])).rejects.toThrow();
     redis.thaw();

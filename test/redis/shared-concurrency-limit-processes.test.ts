@@ -11,8 +11,11 @@ import { startCountingListener } from './counting-listener.ts';
 import type { ChildOptions } from './shared-concurrency-limit-child.ts';
 
 const CHILD = join(import.meta.dirname, 'shared-concurrency-limit-child.ts');
-const TTL_MS = 1_500;
-const SETTLE_MS = 1_500;
+/** Of slots: longer than a process that has much to do may have to wait for a processor before it renews its own. */
+const TTL_MS = 4_000;
+const SETTLE_MS = 3_000;
+/** Of a body that outlives slots which are not renewed. */
+const LONG_BODY_MS = 1.25 * TTL_MS;
 
 interface Crew extends AsyncDisposable {
   readonly redis: OwnRedis;
@@ -77,7 +80,7 @@ describe.skipIf(!canStartOwnRedis())('processes under one concurrency limit', ()
     const { listener } = crew;
     const random = sequence(7);
     // One in thirty streams its body for longer than a slot lives unless it is renewed.
-    listener.answer((index) => (index % 30 === 29 ? TTL_MS * 1.5 : 5 + 40 * random()));
+    listener.answer((index) => (index % 30 === 29 ? LONG_BODY_MS : 5 + 40 * random()));
     const names = ['a', 'b', 'c'];
     for (const name of names) crew.start(name, 4);
     for (let kills = 0; kills < 4; kills++) {
@@ -98,7 +101,7 @@ describe.skipIf(!canStartOwnRedis())('processes under one concurrency limit', ()
     await using crew = await startCrew();
     const { listener, redis } = crew;
     const random = sequence(11);
-    listener.answer((index) => (index % 10 === 9 ? TTL_MS * 1.5 : 5 + 40 * random()));
+    listener.answer((index) => (index % 10 === 9 ? LONG_BODY_MS : 5 + 40 * random()));
     for (const name of ['a', 'b', 'c']) crew.start(name, 4);
     await listener.until((_, index) => index >= 40);
     await redis.kill();

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createServer, request as forward } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
-import { redisForTests, refusingPort } from '../helpers/redis.ts';
+import { refusingPort } from '../helpers/ports.ts';
+import { redisForTests } from '../helpers/redis.ts';
 import {
   MEASUREMENTS,
   mustExport,

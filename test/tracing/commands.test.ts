@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { refusingPort } from '../helpers/redis.ts';
+import { refusingPort } from '../helpers/ports.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
 import { DATE, exportEnv, FEW_SERIES, newLake, runCli, startTestService, writeJobs } from '../helpers/run.ts';
 import { newTempFolder } from '../helpers/temp.ts';
