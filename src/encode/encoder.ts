@@ -74,6 +74,13 @@ export function encoderThreadsFor(cores: number): number {
 
 const closedError = () => new CancelledError('the encoder was closed before this row group was encoded');
 
+const unsentError = ({ gathered }: EncodeJob, cause: unknown) =>
+  new FatalError(
+    'encode-failed',
+    `A row group of ${gathered.rows} rows could not be sent to a thread: ${messageOf(cause)}; nothing was uploaded from it`,
+    { cause },
+  );
+
 function createInlineEncoder(): Encoder {
   let arena: Arena | undefined;
   let isClosed = false;
@@ -85,8 +92,12 @@ function createInlineEncoder(): Encoder {
       loading ??= import('./encode-row-group.ts');
       const { createArena, encodeRowGroup } = await loading;
       if (isClosed) throw closedError();
-      arena ??= createArena();
-      return encodeRowGroup(job, arena) as EncodeAnswer<Job>;
+      const lent = arena ?? createArena();
+      // One that fails half way, such as when memory runs out, may not fit together any more: nobody has it again.
+      arena = undefined;
+      const answer = encodeRowGroup(job, lent) as EncodeAnswer<Job>;
+      arena = lent;
+      return answer;
     },
     async close() {
       isClosed = true;
@@ -168,10 +179,14 @@ function createWorkerEncoder(threads: number): Encoder {
       const { thread, waiting } = pickWorker(live, threads) ?? start();
       return new Promise<EncodeAnswer<Job>>((resolve, reject) => {
         const number = jobs++;
+        try {
+          thread.postMessage({ job: number, request: job }, jobBuffers(job));
+        } catch (error) {
+          return reject(unsentError(job, error));
+        }
         waiting.set(number, { resolve: resolve as Waiting['resolve'], reject });
         // Only a job that waits keeps the process alive, an idle worker does not.
         thread.ref();
-        thread.postMessage({ job: number, request: job }, jobBuffers(job));
       });
     },
     async close() {

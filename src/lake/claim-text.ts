@@ -39,12 +39,13 @@ export function createClaimText(): ClaimText {
       return jsonBytes({ ...rest, checkpoint });
     }
     const { rowGroups, ...progress } = checkpoint;
-    if (written.length === 0 || written.some((group, i) => group !== rowGroups[i])) {
-      written = [];
-      end = put(HEAD, 0);
-    }
+    const isGoingOn = written.length > 0 && written.every((group, i) => group === rowGroups[i]);
+    const known = isGoingOn ? written.length : 0;
+    // Until all of them are there: whoever fails on the way has the next begin anew.
+    written = [];
+    if (!isGoingOn) end = put(HEAD, 0);
     for (const [i, group] of rowGroups.entries())
-      if (i >= written.length) end = put(`${i === 0 ? '' : ','}${JSON.stringify(rowGroupText(group))}`, end);
+      if (i >= known) end = put(`${i === 0 ? '' : ','}${JSON.stringify(rowGroupText(group))}`, end);
     written = rowGroups;
     const withoutBrace = (part: object) => JSON.stringify(part).slice(1);
     const fileEnd = put(`],${withoutBrace(progress)},${withoutBrace(rest)}\n`, end);

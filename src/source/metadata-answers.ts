@@ -36,16 +36,26 @@ export class GatheredBody {
   }
 }
 
-/** What was made of answers; the oldest are forgotten. */
-export class MetadataAnswers<T extends { readonly kept: readonly unknown[] }> {
-  readonly #known = new Map<string, T>();
-  readonly #asked = new Set<string>();
-  readonly #maxKept: number;
-  #kept = 0;
+/** What an answer takes besides its key and what is made of it: of none at all there would be no end. */
+const BYTES_OF_ANY = 200;
 
-  /** `maxKept`: series that all of them keep together. */
-  constructor(maxKept: number) {
-    this.#maxKept = maxKept;
+interface Known<T> {
+  readonly answer: T;
+  readonly bytes: number;
+}
+
+/** What was made of answers; the oldest are forgotten. */
+export class MetadataAnswers<T> {
+  readonly #known = new Map<string, Known<T>>();
+  readonly #asked = new Set<string>();
+  readonly #maxBytes: number;
+  readonly #bytesOf: (answer: T) => number;
+  #bytes = 0;
+
+  /** `maxBytes`: that all of them take together, about. `bytesOf`: what was made of an answer. */
+  constructor(maxBytes: number, bytesOf: (answer: T) => number) {
+    this.#maxBytes = maxBytes;
+    this.#bytesOf = bytesOf;
   }
 
   /** By everything that decides what an answer comes to: what is kept of it, and all of its bytes. */
@@ -66,22 +76,23 @@ export class MetadataAnswers<T extends { readonly kept: readonly unknown[] }> {
   }
 
   find(key: string): T | undefined {
-    const answer = this.#known.get(key);
-    if (answer === undefined) return undefined;
+    const known = this.#known.get(key);
+    if (known === undefined) return undefined;
     // The newest is the last.
     this.#known.delete(key);
-    this.#known.set(key, answer);
-    return answer;
+    this.#known.set(key, known);
+    return known.answer;
   }
 
   remember(key: string, answer: T): void {
-    if (answer.kept.length > this.#maxKept || this.#known.has(key)) return;
-    this.#known.set(key, answer);
-    this.#kept += answer.kept.length;
-    for (const [oldest, { kept }] of this.#known) {
-      if (this.#kept <= this.#maxKept) return;
+    const bytes = BYTES_OF_ANY + key.length + this.#bytesOf(answer);
+    if (bytes > this.#maxBytes || this.#known.has(key)) return;
+    this.#known.set(key, { answer, bytes });
+    this.#bytes += bytes;
+    for (const [oldest, known] of this.#known) {
+      if (this.#bytes <= this.#maxBytes) return;
       this.#known.delete(oldest);
-      this.#kept -= kept.length;
+      this.#bytes -= known.bytes;
     }
   }
 }

@@ -46,9 +46,17 @@ export async function resolveSeries(context: SourceContext): Promise<ResolvedSer
   return resolved;
 }
 
-/** Series whose names are remembered with the answers that they came in: three megabytes, and 120 usual vessels. */
-const MAX_REMEMBERED_SERIES = 16_384;
-const namedAnswers = new MetadataAnswers<Matched<NamedSeries>>(MAX_REMEMBERED_SERIES);
+/** Names of series that are remembered with the answers that they came in: 120 usual vessels. */
+const MAX_REMEMBERED_BYTES = 4 * 1024 * 1024;
+/** What a series takes besides its texts. */
+const SERIES_BYTES = 100;
+const namedAnswers = new MetadataAnswers<Matched<NamedSeries>>(MAX_REMEMBERED_BYTES, ({ kept }) =>
+  kept.reduce(
+    (sum, { id, timeSeriesId, vesselImo }) =>
+      sum + SERIES_BYTES + id.length + timeSeriesId.length + (vesselImo?.length ?? 0),
+    0,
+  ),
+);
 
 /** The same with all that metadata says of each series. Throws what is wrong with any of it too. */
 export async function describeSeries(

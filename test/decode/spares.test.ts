@@ -1,13 +1,23 @@
 /** Decoders that follow each other have the same memory: none may see what another one left or is about to write. */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createReadingDecoder, createStatisticsDecoder } from '../../src/decode/index.ts';
 import { createSeriesDictionary, timestampMicros } from '../../src/model/index.ts';
+import { poisonSpares } from '../helpers/poisoned-spares.ts';
 import { createRowCollector, formatDouble, formatRow } from './decoded-rows.ts';
 
 const DAY_MICROS = Date.parse('2026-01-05T00:00:00Z') * 1_000;
 const isoOf = (second: number) =>
   new Date(DAY_MICROS / 1_000 + second * 1_000).toISOString().replace('Z', '000Z');
+
+let poisoned: ReturnType<typeof poisonSpares>;
+beforeEach(() => {
+  poisoned = poisonSpares();
+});
+afterEach(() => {
+  poisoned.restore();
+  expect(poisoned.faults).toEqual([]);
+});
 
 // Long ones, and such as share their first bytes, beside UUIDs.
 const id = fc.oneof(
@@ -107,4 +117,75 @@ test('what has ended takes nothing more, and gives its memory back once', () => 
       check();
     }
   }
+});
+
+/** What makes a decoder throw: in the body, or by who takes its rows. */
+type Ill = 'cut' | 'malformed' | 'taker' | 'none';
+const ill = fc.constantFrom<Ill>('cut', 'malformed', 'taker', 'none');
+
+/** A decoder of readings of one series, of which so many are taken before the taker throws. */
+function illReadings(name: string, count: number, kind: Ill) {
+  const lines = Array.from({ length: count }, (_, n) =>
+    JSON.stringify({ id: name, timestamp: isoOf(n), value: kind === 'taker' ? `${name} ${n}` : n + 0.5 }),
+  );
+  const { dictionary, rows, onBatch } = createRowCollector();
+  const decoder = createReadingDecoder({
+    ...{ format: 'ndjson', dictionary },
+    onBatch: (batch) => {
+      if (kind === 'taker' && rows.length > 0) throw new Error('the taker has had enough');
+      onBatch(batch);
+    },
+  });
+  const whole = lines.join('\n');
+  const body = kind === 'cut' ? whole.slice(0, -3) : kind === 'malformed' ? `${whole}\n{"id":1}` : whole;
+  const expected = lines.map((_, n) => formatRow(name, DAY_MICROS + n * 1e6, formatDouble(n + 0.5)));
+  return { decoder, body: Buffer.from(body), rows, expected };
+}
+
+/** Calls that a reader may still make when all is over. */
+const CALLS = ['push', 'flush', 'end'] as const;
+
+test('what failed, was cut, or ended, and is called all the same, touches nothing of those that are at work', () => {
+  const one = fc.record({
+    kind: ill,
+    count: fc.integer({ min: 1, max: 40 }),
+    step: fc.integer({ min: 20, max: 900 }),
+  });
+  const calls = fc.array(fc.tuple(fc.nat(20), fc.constantFrom(...CALLS)), { maxLength: 20 });
+  fc.assert(
+    fc.property(fc.array(one, { minLength: 2, maxLength: 8 }), calls, (all, calls) => {
+      const over: ReturnType<typeof illReadings>[] = [];
+      const attempt = (act: () => void): boolean => {
+        try {
+          act();
+          return true;
+        } catch {
+          return false;
+        }
+      };
+      const disturb = (at: number) => {
+        const [which, call] = calls[at % Math.max(1, calls.length)] ?? [0, 'end'];
+        const dead = over[which % Math.max(1, over.length)];
+        if (dead) attempt(() => (call === 'push' ? dead.decoder.push(dead.body) : dead.decoder[call]()));
+      };
+      for (const [index, { kind, count, step }] of all.entries()) {
+        const reading = illReadings(`series ${index}`, count, kind);
+        const { decoder, body, rows, expected } = reading;
+        let isWhole = true;
+        for (let at = 0; at < body.length && isWhole; at += step) {
+          isWhole = attempt(() => decoder.push(body.subarray(at, at + step)));
+          disturb(index + at);
+        }
+        isWhole &&= attempt(() => decoder.end());
+        if (kind !== 'taker')
+          expect([isWhole, rows]).toEqual([
+            kind === 'none',
+            kind === 'cut' ? expected.slice(0, -1) : expected,
+          ]);
+        over.push(reading);
+      }
+    }),
+    { numRuns: 150 },
+  );
+  expect(poisoned.usedAgain).toBeGreaterThan(10);
 });

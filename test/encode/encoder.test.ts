@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { MeasurementJob } from '../../src/encode/encode-job.ts';
 import { createEncoder, createMeasurementRowGroups } from '../../src/encode/index.ts';
 import { rankSeries } from '../../src/encode/series-ranks.ts';
@@ -129,30 +129,54 @@ describe('a worker thread', () => {
   });
 
   it('does not keep the process alive when it is idle, but does while it works', async () => {
-    const script = `
-      const { createEncoder, createMeasurementRowGroups } = await import(process.argv[1]);
-      const { createColumnBatch, createSeriesDictionary } = await import(process.argv[2]);
+    const output = await runAlone(`
       const dictionary = createSeriesDictionary(['a']);
       const encoder = createEncoder({ threads: 1 });
       const builder = createMeasurementRowGroups({ rowGroupRows: 1, dictionary, idOf: (id) => id, encoder });
       const batch = createColumnBatch(1);
       batch.rows = 1;
       builder.append(batch, 0, 1);
-      builder.seal(1).then((group) => console.log('rows', group.rows));`;
-    const modules = ['encode', 'model'].map(
-      (name) => new URL(`../../src/${name}/index.ts`, import.meta.url).href,
-    );
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', script, ...modules], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    let output = '';
-    child.stdout.on('data', (chunk) => {
-      output += chunk;
-    });
-    const [code] = await once(child, 'close');
-    expect([code, output]).toEqual([0, 'rows 1\n']);
+      builder.seal(1).then((group) => console.log('rows', group.rows));`);
+    expect(output).toEqual([0, 'rows 1\n']);
+  });
+
+  it('is not kept busy by a job that cannot be sent to it', async () => {
+    const output = await runAlone(`
+      const fileMemory = new ArrayBuffer(8);
+      fileMemory.transfer();
+      const ranks = { rankOfCode: new Int32Array(0) };
+      createEncoder({ threads: 1 })
+        .encode({ kind: 'measurements', gathered: createColumnBatch(1), ranks, fileMemory })
+        .catch((error) => console.log(error.code, error.message));`);
+    expect(output).toEqual([
+      0,
+      expect.stringMatching(
+        /^encode-failed A row group of 0 rows could not be sent to a thread: .+; nothing/,
+      ),
+    ]);
   });
 });
+
+/** What a process ends with and prints that has nothing else to do. */
+async function runAlone(script: string): Promise<[code: number | null, output: string]> {
+  const imports = `
+    const { createEncoder, createMeasurementRowGroups } = await import(process.argv[1]);
+    const { createColumnBatch, createSeriesDictionary } = await import(process.argv[2]);`;
+  const modules = ['encode', 'model'].map(
+    (name) => new URL(`../../src/${name}/index.ts`, import.meta.url).href,
+  );
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', imports + script, ...modules], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // One that does not end by itself.
+    timeout: 30_000,
+  });
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  const [code] = await once(child, 'close');
+  return [code, output];
+}
 
 describe.each([0, 1, 2])('an encoder with %i threads', (threads) => {
   it('fails a job that cannot be encoded and goes on with the next', async () => {
@@ -169,4 +193,36 @@ it('an encoder in this thread refuses jobs after it is closed', async () => {
   const encoder = createEncoder({ threads: 0 });
   await encoder.close();
   await expect(encoder.encode(job())).rejects.toThrow(CancelledError);
+});
+
+describe('want of memory in this thread', () => {
+  afterEach(() => void vi.unstubAllGlobals());
+
+  /** The `nth` array of this kind that is made from now on cannot be had. */
+  function refuse(kind: 'Float64Array' | 'Int32Array' | 'Uint16Array' | 'Uint8Array', nth: number): void {
+    let left = nth;
+    const refusing = new Proxy(globalThis[kind], {
+      construct(array, args, target) {
+        if (--left === 0) throw new RangeError('Array buffer allocation failed');
+        return Reflect.construct(array, args, target) as object;
+      },
+    });
+    vi.stubGlobal(kind, refusing);
+  }
+
+  it('leaves nothing that the next row group could be damaged by', async () => {
+    const { file: expected } = await createEncoder({ threads: 0 }).encode(job());
+    let failed = 0;
+    for (const kind of ['Float64Array', 'Int32Array', 'Uint16Array', 'Uint8Array'] as const)
+      for (let nth = 1; nth <= 12; nth++) {
+        const encoder = createEncoder({ threads: 0 });
+        const request = job();
+        refuse(kind, nth);
+        await encoder.encode(request).catch(() => failed++);
+        vi.unstubAllGlobals();
+        const { file } = await encoder.encode(job());
+        expect([kind, nth, Buffer.compare(file, expected)]).toEqual([kind, nth, 0]);
+      }
+    expect(failed).toBeGreaterThan(12);
+  });
 });

@@ -86,6 +86,26 @@ test('the memory is used again', () => {
   expect(textOf(file(0, 0)).buffer).not.toBe(buffer);
 });
 
+test('a text that could not be made is made anew', () => {
+  const textOf = createClaimText();
+  const groups = [1, 2, 3].map((rows) => ({ bodyBytes: rows, tail: Uint8Array.of(rows), rows }));
+  const file = (count: number) =>
+    fileOf(groups, { from: 0, groups: count, heartbeatMs: 1, series: {}, isSealed: false });
+  textOf(file(1));
+  const rowsOf = () => readBack(textOf(file(3))).checkpoint?.rowGroups.map(({ rows }) => rows);
+  const { tail } = groups[2]!;
+  // As when there is no memory for it, once the second is written.
+  Object.defineProperty(groups[2], 'tail', {
+    configurable: true,
+    get: () => {
+      throw new RangeError('Array buffer allocation failed');
+    },
+  });
+  expect(rowsOf).toThrow(RangeError);
+  Object.defineProperty(groups[2], 'tail', { value: tail });
+  expect(rowsOf()).toEqual([1, 2, 3]);
+});
+
 test('however large it becomes', () => {
   const textOf = createClaimText();
   const groups = [{ bodyBytes: 1, tail: new Uint8Array(1_000), rows: 1 }];

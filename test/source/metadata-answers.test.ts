@@ -139,23 +139,38 @@ test('series of several expressions are counted together, remembered or not', as
   }
 }, 30_000);
 
-test('only so many series are remembered, the newest', () => {
-  const answers = new MetadataAnswers<{ kept: string[] }>(10);
-  const of = (...kept: string[]) => ({ kept });
-  answers.remember('a', of('1', '2', '3', '4'));
-  answers.remember('b', of('1', '2', '3', '4'));
-  expect(answers.find('a')?.kept).toHaveLength(4);
-  answers.remember('c', of('1', '2', '3'));
+/** A letter is a byte. */
+const answersOf = (maxBytes: number) =>
+  new MetadataAnswers<{ kept: string[] }>(maxBytes, ({ kept }) => kept.join('').length);
+
+test('only so much is remembered, the newest', () => {
+  const answers = answersOf(10_000);
+  const of = (...kept: number[]) => ({ kept: kept.map((letters) => 'x'.repeat(letters)) });
+  answers.remember('a', of(2_000, 2_000));
+  answers.remember('b', of(4_000));
+  expect(answers.find('a')?.kept).toHaveLength(2);
+  answers.remember('c', of(3_000));
   expect(answers.find('b')).toBeUndefined();
   expect(answers.find('a')).toBeDefined();
-  answers.remember('d', of(...Array.from({ length: 11 }, String)));
+  answers.remember('d', of(10_000));
   expect(answers.find('d')).toBeUndefined();
   answers.remember('c', of());
-  expect(answers.find('c')?.kept).toHaveLength(3);
+  expect(answers.find('c')?.kept).toHaveLength(1);
+});
+
+test('answers of which nothing is kept, and long questions, are forgotten too', () => {
+  const answers = answersOf(100_000);
+  for (let n = 0; n < 1_000; n++) answers.remember(`answer ${n}`, { kept: [] });
+  expect(answers.find('answer 0')).toBeUndefined();
+  expect(answers.find('answer 999')).toBeDefined();
+  for (let n = 0; n < 3; n++) answers.remember(`${n}${'x'.repeat(40_000)}`, { kept: [] });
+  expect(answers.find(`0${'x'.repeat(40_000)}`)).toBeUndefined();
+  answers.remember('y'.repeat(100_000), { kept: [] });
+  expect(answers.find('y'.repeat(100_000))).toBeUndefined();
 });
 
 test('an answer is expected again where the same was asked lately', () => {
-  const answers = new MetadataAnswers<{ kept: string[] }>(10);
+  const answers = answersOf(10_000);
   expect(answers.isAskedAgain('a')).toBe(false);
   expect(answers.isAskedAgain('a')).toBe(true);
   for (let n = 0; n < 63; n++) expect(answers.isAskedAgain(`${n}`)).toBe(false);
@@ -165,7 +180,7 @@ test('an answer is expected again where the same was asked lately', () => {
 });
 
 test('what is known is not decoded: the same answer gives the very same series', async () => {
-  const answers = new MetadataAnswers<{ kept: string[] }>(10);
+  const answers = answersOf(10_000);
   const gathered = new GatheredBody();
   expect(gathered.add(Buffer.from('[1,'))).toBe(true);
   expect(gathered.add(Buffer.from('2]'))).toBe(true);
