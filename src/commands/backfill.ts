@@ -66,7 +66,7 @@ export async function backfillCommand(
     const { backfill } = await startBackfill(fleet, job, request);
     if (options.detach === true) {
       const driver = createBackfillDriver(fleet.planning, backfill, job);
-      await stepDefined(fleet.planning, backfill, driver, context.signal);
+      await stepDefined(fleet.planning, driver, context.signal);
       writeLines(context.stdout, `${backfill.id}\n`);
       writeText(
         context.stderr,
@@ -123,7 +123,7 @@ async function follow(
   const following = followBackfill({
     planning,
     backfill,
-    driver: createBackfillDriver(planning, backfill, job),
+    job,
     view: { ...view, show },
     intervalMs,
     signal: context.signal,

@@ -1,5 +1,5 @@
 /** Keeps a backfill's vessel-days in the queue until its range is covered. */
-
+import { isDeepStrictEqual } from 'node:util';
 import type { JobVessels, VesselTrouble } from '../export/job-vessels.ts';
 import { findVessels } from '../export/job-vessels.ts';
 import type { Job, VesselDay } from '../model/index.ts';
@@ -30,6 +30,8 @@ export interface BackfillProgress {
 }
 
 export interface BackfillDriver {
+  /** The definition that it is of. */
+  readonly backfill: Backfill;
   /** Look how far it is and top the queue up with at most `share` of the room that there is. */
   step(signal: AbortSignal, share?: number): Promise<BackfillProgress>;
 }
@@ -51,6 +53,7 @@ export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill
   }
 
   return {
+    backfill,
     async step(signal, share = 1) {
       // The queue is asked before the ledger: what leaves the queue in between is done, and not to be queued again.
       const before = await queue.known(watched ?? []);
@@ -76,17 +79,36 @@ export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill
 }
 
 /**
+ * A driver of this definition: the one that there is, unless the backfill was cancelled and started again since, for then
+ * there may be other vessels.
+ */
+export function driverOf(
+  planning: PlanningPorts,
+  backfill: Backfill,
+  job: Job,
+  before: BackfillDriver | undefined,
+): BackfillDriver {
+  const isSame = before !== undefined && isSameDefinition(before.backfill, backfill);
+  return isSame ? before : createBackfillDriver(planning, backfill, job);
+}
+
+/** The same one, whether it is paused or not. */
+function isSameDefinition(a: Backfill, b: Backfill): boolean {
+  return isDeepStrictEqual({ ...a, paused: false }, { ...b, paused: false });
+}
+
+/**
  * A step of a backfill that is defined, as the driver's. What it queued while somebody paused or cancelled the backfill
- * is taken out again, however it ended, for they took out what was there before; who does so after the look does it
- * after the step too.
+ * is taken out again, however it ended, for they took out what was there before, and the one that was started again may
+ * be of other vessels; who does so after the look does it after the step too.
  */
 export async function stepDefined(
   planning: PlanningPorts,
-  backfill: Backfill,
   driver: BackfillDriver,
   signal: AbortSignal,
   share?: number,
 ): Promise<BackfillProgress> {
+  const { backfill } = driver;
   const progress = await driver.step(signal, share).catch(async (error: unknown) => {
     // Its own error is the one to report.
     await withdrawUnlessDefined(planning, backfill).catch(() => {});
@@ -101,7 +123,8 @@ async function withdrawUnlessDefined(
   backfill: Backfill,
 ): Promise<void> {
   const defined = await readBackfill(ports.store, backfill.id);
-  if (defined === undefined || defined.paused) await withdrawBackfill(queue, backfill);
+  const isThis = defined !== undefined && !defined.paused && isSameDefinition(defined, backfill);
+  if (!isThis) await withdrawBackfill(queue, backfill);
 }
 
 /** Is this vessel-day in the queue for this backfill? */

@@ -1,7 +1,8 @@
 /** Stay with a backfill until it is covered: tops the queue up and shows how far it is. */
 import { CancelledError, messageOf, RateLimitedError, RetriableError } from '../errors.ts';
+import type { Job } from '../model/index.ts';
 import type { BackfillDriver, BackfillProgress } from './backfill-driver.ts';
-import { stepDefined } from './backfill-driver.ts';
+import { driverOf, stepDefined } from './backfill-driver.ts';
 import type { Backfill } from './backfills.ts';
 import { endBackfill, readBackfill } from './backfills.ts';
 import type { PlanningPorts } from './nightly.ts';
@@ -18,7 +19,7 @@ export interface BackfillView {
 interface FollowOptions {
   readonly planning: PlanningPorts;
   readonly backfill: Backfill;
-  readonly driver: BackfillDriver;
+  readonly job: Job;
   readonly view: BackfillView;
   readonly intervalMs: number;
   readonly signal: AbortSignal;
@@ -30,8 +31,9 @@ type FollowEnd =
 
 /** Throws CancelledError when interrupted: the backfill stays defined, and the scheduler goes on with it. */
 export async function followBackfill(options: FollowOptions): Promise<FollowEnd> {
-  const { planning, backfill, driver, view, intervalMs, signal } = options;
+  const { planning, backfill, job, view, intervalMs, signal } = options;
   const { clock, store } = planning.ports;
+  let driver: BackfillDriver | undefined;
   let said = '';
   const sayOnce = (text: string) => {
     if (text !== said) view.print(text);
@@ -43,7 +45,8 @@ export async function followBackfill(options: FollowOptions): Promise<FollowEnd>
     // Its definition goes when it is covered, and others may cover, pause or cancel it too.
     const defined = isFirst ? backfill : await readBackfill(store, backfill.id);
     if (defined?.paused) return { state: 'stopped', reason: 'it was paused' };
-    const progress = await stepDefined(planning, backfill, driver, signal);
+    driver = driverOf(planning, defined ?? driver?.backfill ?? backfill, job, driver);
+    const progress = await stepDefined(planning, driver, signal);
     if (progress.finished) {
       await endBackfill(store, backfill);
       return { state: 'covered', progress };

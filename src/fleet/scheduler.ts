@@ -12,7 +12,7 @@ import type { OpenRemark } from '../lake/remarks.ts';
 import type { Job } from '../model/index.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { BackfillDriver, BackfillProgress } from './backfill-driver.ts';
-import { createBackfillDriver, stepDefined } from './backfill-driver.ts';
+import { driverOf, stepDefined } from './backfill-driver.ts';
 import { endBackfill, listBackfills } from './backfills.ts';
 import type { FailedDays } from './failed-watch.ts';
 import { createFailedWatch } from './failed-watch.ts';
@@ -100,10 +100,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
           const advice = `put its file into JOBS_DIR again, or end it with 'vessel-export backfill cancel ${id}'`;
           throw new ConfigError('unknown-job', `backfill ${id}: no job '${backfill.job}' here; ${advice}`);
         }
-        const driver = drivers.get(id) ?? createBackfillDriver(options, backfill, job);
+        const driver = driverOf(options, backfill, job, drivers.get(id));
         drivers.set(id, driver);
         // Backfills share the room: each takes its part of what those before it have left.
-        const progress = await stepDefined(options, backfill, driver, signal, 1 / (active.length - index));
+        const progress = await stepDefined(options, driver, signal, 1 / (active.length - index));
         log.debug({ backfill: id, ...progress }, 'backfill');
         options.onBackfill?.(id, progress);
         if (!progress.finished) return;

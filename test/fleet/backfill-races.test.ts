@@ -108,12 +108,16 @@ describe.skipIf(server === undefined)('a backfill that two act on at once', () =
   });
 
   /** Somebody acts when the first vessel-days are about to be queued. */
-  function planningWhere(change: 'pause' | 'cancel'): PlanningPorts {
+  function planningWhere(change: 'pause' | 'cancel' | 'restart'): PlanningPorts {
     let isOver = false;
+    const act = async () => {
+      await changeBackfill(quiet(), change === 'restart' ? 'cancel' : change, ID);
+      if (change === 'restart') await startBackfill(quiet(), JOB, REQUEST);
+    };
     const queue: VesselDayQueue = {
       ...bench.queue,
       async add(days) {
-        if (!isOver) await changeBackfill(quiet(), change, ID);
+        if (!isOver) await act();
         isOver = true;
         return await bench.queue.add(days);
       },
@@ -126,9 +130,8 @@ describe.skipIf(server === undefined)('a backfill that two act on at once', () =
       await createScheduler({ ...planning, jobs: [UNSCHEDULED], state }).look(never);
     },
     'who follows it': async (planning: PlanningPorts) => {
-      const driver = createBackfillDriver(planning, BACKFILL, JOB);
       const view = { show: () => {}, print: () => {}, end: () => {} };
-      const following = { planning, backfill: BACKFILL, driver, view, intervalMs: 0, signal: never };
+      const following = { planning, backfill: BACKFILL, job: JOB, view, intervalMs: 0, signal: never };
       expect(await followBackfill(following)).toMatchObject({ state: 'stopped' });
     },
   };
@@ -141,6 +144,16 @@ describe.skipIf(server === undefined)('a backfill that two act on at once', () =
     await defineBackfill(bench.store, BACKFILL);
     await STEPS[who](planningWhere(change));
     expect(await bench.waiting()).toEqual([]);
+  });
+
+  test('what was queued for one that is started again meanwhile is not of the new one, whose vessels may be others', async () => {
+    await defineBackfill(bench.store, BACKFILL);
+    const state = createScheduleState(redis, bench.prefix, 'a');
+    const scheduler = createScheduler({ ...planningWhere('restart'), jobs: [UNSCHEDULED], state });
+    await scheduler.look(never);
+    expect(await bench.waiting()).toEqual([]);
+    await scheduler.look(never);
+    expect(await bench.waiting()).toHaveLength(6);
   });
 
   test('a step that fails leaves nothing of a backfill that was paused meanwhile', async () => {
@@ -157,7 +170,7 @@ describe.skipIf(server === undefined)('a backfill that two act on at once', () =
       },
     };
     const driver = createBackfillDriver(failing, BACKFILL, JOB);
-    await expect(stepDefined(failing, BACKFILL, driver, never)).rejects.toThrow('lost on the way');
+    await expect(stepDefined(failing, driver, never)).rejects.toThrow('lost on the way');
     expect(await bench.waiting()).toEqual([]);
   });
 

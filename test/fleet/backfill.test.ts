@@ -169,12 +169,11 @@ describe.skipIf(server === undefined)('a backfill', () => {
 
   function follow(signal = never) {
     const said: string[] = [];
-    const driver = createBackfillDriver(bench.planning, BACKFILL, JOB);
     const view = { show() {}, print: (text: string) => void said.push(text), end() {} };
     const ended = followBackfill({
       planning: bench.planning,
       backfill: BACKFILL,
-      driver,
+      job: JOB,
       view,
       intervalMs: 1_000,
       signal,

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
 import type { Backfill } from '../../src/fleet/backfills.ts';
-import { backfillId, listBackfills } from '../../src/fleet/backfills.ts';
+import { backfillId, endBackfill, listBackfills } from '../../src/fleet/backfills.ts';
 import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
@@ -97,7 +97,7 @@ describe.skipIf(server === undefined)('discovery in the fleet', () => {
       const driver = createBackfillDriver(planning, BACKFILL, DISCOVERED);
       await expect(driver.step(never)).rejects.toMatchObject({ code: 'no-vessels' });
       const view = { show() {}, print: (text: string) => void said.push(text), end() {} };
-      const options = { planning, backfill: BACKFILL, driver, view, intervalMs: 1_000 };
+      const options = { planning, backfill: BACKFILL, job: DISCOVERED, view, intervalMs: 1_000 };
       const following = followBackfill({ ...options, signal: stop.signal });
       const ended = expect(following).rejects.toMatchObject({ code: 'cancelled' });
       await expect.poll(() => said.join()).toContain('trying again: metadata of flat/*/*');
@@ -108,6 +108,42 @@ describe.skipIf(server === undefined)('discovery in the fleet', () => {
       expect(await driver.step(never)).toMatchObject({ due: 4, queued: 4, finished: false });
     });
   }
+
+  const queuedVessels = async () => new Set((await bench.waiting()).map((text) => text.split('/')[0]));
+  const LATER = 'IMO9000001';
+  /** Cancelled and started again, and between the two another vessel was published. */
+  async function startAgain() {
+    await endBackfill(bench.store, BACKFILL);
+    await bench.finish({ job: JOB.name, vessel: LATER, date: '2026-01-08' });
+    await defineBackfill(bench.store, { ...BACKFILL, createdAt: '2026-01-10T06:15:05.000Z' });
+  }
+
+  test('a backfill that was started again between two looks is of the vessels that there are then', async () => {
+    await defineBackfill(bench.store, BACKFILL);
+    const one = scheduler(UNSCHEDULED);
+    await one.look(never);
+    expect(await queuedVessels()).toEqual(new Set([VESSEL, OTHER_VESSEL]));
+    await startAgain();
+    await one.look(never);
+    expect(await queuedVessels()).toEqual(new Set([VESSEL, OTHER_VESSEL, LATER]));
+  });
+
+  test('who follows a backfill that was started again goes on with that', async () => {
+    await defineBackfill(bench.store, BACKFILL);
+    const stop = new AbortController();
+    const view = { show() {}, print() {}, end() {} };
+    const options = { planning, backfill: BACKFILL, job: DISCOVERED, view, intervalMs: 1_000 };
+    const following = followBackfill({ ...options, signal: stop.signal });
+    const ended = expect(following).rejects.toMatchObject({ code: 'cancelled' });
+    await bench.clock.untilSleeping();
+    expect(await queuedVessels()).toEqual(new Set([VESSEL, OTHER_VESSEL]));
+    await startAgain();
+    await bench.clock.advance(1_000);
+    await bench.clock.untilSleeping();
+    expect(await queuedVessels()).toEqual(new Set([VESSEL, OTHER_VESSEL, LATER]));
+    stop.abort();
+    await ended;
+  });
 
   test('a vessel that the ledger knows is planned although it is left out, and counted', async () => {
     const gone = 'IMO9000001';
