@@ -168,7 +168,7 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
     await expect.poll(async () => (await query(page)).left).toBe(dateOf(50));
     const before = await picture(page);
     await using again = await openCoverage(browser!, page.url());
-    expect(await picture(again.page)).toBe(before);
+    await expect.poll(() => picture(again.page)).toBe(before);
     expect(await again.page.locator('[data-state="failed"]').getAttribute('aria-pressed')).toBe('true');
     // A word is found in names and in reasons.
     await page.locator('button[data-state="all"]').click();

@@ -70,7 +70,7 @@ describe.skipIf(redis === undefined)('by the page', () => {
   function answer(fault: Fault, families: readonly string[] = ['measurements', 'statistics']): void {
     service.faults = ({ family }) => (families.includes(family) ? fault : undefined);
   }
-  const poll = <T>(look: () => T | Promise<T>) => expect.poll(look, { timeout: 60_000 });
+  const poll = <T>(look: () => T | Promise<T>) => expect.poll(look);
   const inQueue = async (day: VesselDay) => (await bench.fleet.queue.find(day))?.state;
   const again = (day: VesselDay, allowShrink = false) => page.act({ act: 'try-again', ...day, allowShrink });
   async function fail(): Promise<() => Promise<void>> {

@@ -81,7 +81,7 @@ describe.skipIf(server === undefined)('the fleet', () => {
           last = await ask();
           return isSo(last) || last;
         },
-        { timeout: 90_000, interval },
+        { interval },
       )
       .toBe(true);
     return last!;
@@ -373,7 +373,7 @@ test.skipIf(server === undefined)(
     const screen = { write: () => true } as unknown as NodeJS.WriteStream;
     const context = { env: fleet.env, stdout: screen, stderr: screen, signal: stop.signal };
     const range = { from: '2026-01-05', to: '2026-01-07' };
-    const look = { timeout: 90_000, interval: 300 };
+    const look = { interval: 300 };
     try {
       fleet.holdAfter(1);
       const running = runCommand(context, [], { ...range, vessel: [VESSEL] }, FLEET_OVERRIDES);
