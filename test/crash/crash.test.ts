@@ -156,7 +156,7 @@ describe('a process that is stopped past its takeover and then continued', () =>
   ] as const)('in a %s lake, at %s, writes nothing', async ([layout, step, nth]) => {
     const lake = await bench.localLake(layout);
     const stopped = bench.start(lake, { step, nth, how: 'stop' });
-    await expect.poll(() => stateOf(stopped.process.pid!), { timeout: 30_000 }).toBe('T');
+    await expect.poll(() => stateOf(stopped.process.pid!)).toBe('T');
     const successor = await bench.run(lake, { takeover: true });
     expect(successor.code, successor.output).toBe(0);
     const receipt = Buffer.from((await lake.store.get(receiptKey(DAY)))!.bytes).toString();
