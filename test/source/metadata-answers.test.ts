@@ -137,7 +137,7 @@ test('series of several expressions are counted together, remembered or not', as
       code: 'too-many-series',
     });
   }
-}, 30_000);
+});
 
 test('only so many series are remembered, the newest', () => {
   const answers = new MetadataAnswers<{ kept: string[] }>(10);
