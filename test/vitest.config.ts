@@ -9,8 +9,8 @@ export default defineConfig({
     // Its modules name each other without their endings.
     server: { deps: { inline: ['dt-sql-parser'] } },
     // Bounds on what hangs, not on what is slow: machines are shared.
-    testTimeout: 600_000,
-    hookTimeout: 600_000,
-    expect: { poll: { timeout: 120_000 } },
+    testTimeout: 480_000,
+    hookTimeout: 480_000,
+    expect: { poll: { timeout: 180_000 } },
   },
 });

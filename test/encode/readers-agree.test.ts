@@ -49,7 +49,8 @@ function orderOf(value: Value): bigint | string {
 
 /** Texts by their bytes: what is beyond U+FFFF comes last, and not, as in UTF-16, before U+E000. */
 function compare(a: bigint | string | number, b: bigint | string | number): number {
-  if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string));
+  if (typeof a === 'string' || typeof b === 'string')
+    return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)));
   return a < b ? -1 : a > b ? 1 : 0;
 }
 

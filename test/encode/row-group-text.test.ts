@@ -94,9 +94,7 @@ it('forgets that it was full when the texts that made it so are dropped', () => 
   expect(builder.sealableRows()).toBe(4);
 });
 
-it('takes 500,000 readings of 574 bytes, 274 MiB, in row groups of 64 MiB of text', {
-  timeout: 120_000,
-}, async () => {
+it('takes 500,000 readings of 574 bytes, 274 MiB, in row groups of 64 MiB of text', async () => {
   const builder = build();
   const groups = await seal(
     builder,
@@ -112,7 +110,7 @@ it('takes 500,000 readings of 574 bytes, 274 MiB, in row groups of 64 MiB of tex
   expect(found).toEqual([[500_000n, 500_000n, 287_000_000n, '000000000', '000009999']]);
 });
 
-it('takes one timestamp of 320 MiB, and single texts of 32 MiB', { timeout: 120_000 }, async () => {
+it('takes one timestamp of 320 MiB, and single texts of 32 MiB', async () => {
   const builder = build();
   appendAll(builder, texts([0, '"before"']));
   appendAll(

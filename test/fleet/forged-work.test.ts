@@ -41,9 +41,7 @@ test.skipIf(server === undefined)('forged vessel-days leave no note and at most 
   await queue.add([...unknown, day]);
   const { worker } = startWork(config, fleet, silentLog, metrics);
   try {
-    await expect
-      .poll(() => queue.depth(), { timeout: 30_000 })
-      .toMatchObject({ waiting: 0, active: 0, failed: 50 });
+    await expect.poll(() => queue.depth()).toMatchObject({ waiting: 0, active: 0, failed: 50 });
     const { text } = await metrics.read();
     const labels = new Set([...text.matchAll(/^vessel_export_.*job="([^"]*)"/gm)].map(([, job]) => job));
     expect([...labels].sort()).toEqual(['(unknown)', 'measurements']);

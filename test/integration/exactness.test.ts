@@ -110,7 +110,7 @@ for (const transport of ['ndjson', 'json', 'parquet'] as const) {
   }
 }
 
-test('any seed, any day, any sizes, any page length', { timeout: 120_000 }, async () => {
+test('any seed, any day, any sizes, any page length', async () => {
   const shape = fc.record({
     seed: fc.integer({ min: 0, max: 2 ** 31 }),
     daysBack: fc.integer({ min: 0, max: 900 }),

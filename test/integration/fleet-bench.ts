@@ -134,9 +134,7 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
       const screen = { write() {} };
       const context = { env, stdout: screen, stderr: screen, signal: never };
       expect(await backfillActionCommand(context, 'cancel', [id], { encoderThreads: 0 })).toBe(0);
-      await expect
-        .poll(() => queue.depth(), { timeout: 60_000 })
-        .toMatchObject({ active: 0, prioritized: 0 });
+      await expect.poll(() => queue.depth()).toMatchObject({ active: 0, prioritized: 0 });
     },
     async receiptCount() {
       const store = await openStore(bucket?.url ?? lake.url, { ...env, ...bucket?.directEnv });

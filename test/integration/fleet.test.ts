@@ -17,7 +17,7 @@ const READY = /worker is ready/;
 const TODAY = '2026-01-10';
 const aheadMs = () => Date.parse(`${TODAY}T12:00:00Z`) - Date.now();
 
-describe.skipIf(!canStartOwnRedis())('a fleet', { timeout: 180_000 }, () => {
+describe.skipIf(!canStartOwnRedis())('a fleet', () => {
   let bench: FleetBench;
   afterEach(() => bench[Symbol.asyncDispose]());
 
@@ -81,7 +81,7 @@ describe.skipIf(!canStartOwnRedis())('a fleet', { timeout: 180_000 }, () => {
     await bench.queue.add(
       dates.map((date) => ({ job: 'measurements', vessel: VESSEL, date, kind: 'nightly' as const })),
     );
-    await expect.poll(() => bench.queue.bull.isPaused(), { timeout: 60_000 }).toBe(true);
+    await expect.poll(() => bench.queue.bull.isPaused()).toBe(true);
     await expect.poll(() => bench.queue.depth()).toMatchObject({ waiting: 6, active: 0, failed: 0 });
     await Promise.any(old.map((worker) => worker.until(/"level":"error"/)));
     const errors = old.flatMap(({ output }) => output.match(/"level":"error".*/g) ?? []);
@@ -89,7 +89,7 @@ describe.skipIf(!canStartOwnRedis())('a fleet', { timeout: 180_000 }, () => {
     expect(errors[0]).toContain('QUERY_CLIENT_SECRET');
     const fresh = bench.start({ command: 'worker' });
     await fresh.until(/the fault has passed/);
-    await expect.poll(() => publishedBy(fresh).length, { timeout: 60_000 }).toBe(6);
+    await expect.poll(() => publishedBy(fresh).length).toBe(6);
     expect(old.flatMap(publishedBy)).toEqual([]);
     await bench.expectExact([VESSEL], '2026-01-05', '2026-01-11');
   });
@@ -106,10 +106,10 @@ describe.skipIf(!canStartOwnRedis())('a fleet', { timeout: 180_000 }, () => {
     const queued = [...poisoned, ...healthy].map((date) => ({ job: JOB, vessel: VESSEL, date }));
     await bench.queue.add(queued.map((day) => ({ ...day, kind: 'nightly' as const })));
     const worker = bench.start({ command: 'worker' });
-    await expect.poll(() => bench.queue.deadLetters(), { timeout: 120_000 }).toHaveLength(4);
+    await expect.poll(() => bench.queue.deadLetters()).toHaveLength(4);
     for (const letter of await bench.queue.deadLetters())
       expect(letter).toMatchObject({ code: expect.stringMatching(/no-permission|read-only/), mayPass: true });
-    await expect.poll(() => publishedBy(worker).length, { timeout: 60_000 }).toBe(8);
+    await expect.poll(() => publishedBy(worker).length).toBe(8);
     expect(worker.output).not.toContain('on hold');
     for (const folder of folders) await rm(folder);
     expect((await bench.backfill({ failed: true })).code).toBe(0);
@@ -145,7 +145,7 @@ describe.skipIf(!canStartOwnRedis())('a fleet', { timeout: 180_000 }, () => {
       const { waiting, active, delayed } = await bench.queue.depth();
       return waiting + active + delayed;
     };
-    await expect.poll(settled, { timeout: 60_000 }).toBe(0);
+    await expect.poll(settled).toBe(0);
     await bench.expectExact([VESSEL], addDays(TODAY, -2), TODAY);
   });
 
@@ -217,7 +217,7 @@ describe.skipIf(!canStartOwnRedis())('a fleet', { timeout: 180_000 }, () => {
     // The hold goes with the flush, and so does who leads.
     await bench.redis.command('flushall');
     await second.until(/"msg":"told"/);
-    await expect.poll(told, { timeout: 30_000 }).toContain('over hold');
+    await expect.poll(told).toContain('over hold');
     expect(news.filter((line) => line.endsWith(' hold'))).toEqual(['begun hold', 'over hold']);
   });
 
@@ -233,7 +233,7 @@ describe.skipIf(!canStartOwnRedis())('a fleet', { timeout: 180_000 }, () => {
     const timestampMicros = Date.parse(`${yesterday}T11:22:33Z`) * 1_000;
     bench.service.overlay.addReadings(id!, [{ timestampMicros, valueText: '4711' }]);
     await scheduler.until(/"changed":1,"enqueued":1,/);
-    await expect.poll(() => publishedBy(worker).length, { timeout: 60_000 }).toBe(3);
+    await expect.poll(() => publishedBy(worker).length).toBe(3);
     expect(publishedBy(worker).at(-1)).toBe(`measurements/${VESSEL}/${yesterday}`);
     await bench.expectExact([VESSEL], addDays(TODAY, -2), TODAY);
     scheduler.child.kill('SIGTERM');

@@ -113,9 +113,7 @@ async function expectHarmlessLake(): Promise<void> {
   }
 }
 
-test('hostile names in metadata: what fails over them is said in full, and harmlessly', {
-  timeout: 60_000,
-}, async () => {
+test('hostile names in metadata: what fails over them is said in full, and harmlessly', async () => {
   service.faults = ({ family }) => {
     if (family === 'metadata') return cursedMetadata;
     return family === 'statistics' ? { kind: 'statistics-counts', offset: 1 } : undefined;
@@ -131,7 +129,7 @@ test('hostile names in metadata: what fails over them is said in full, and harml
   await expectHarmlessLake();
 });
 
-test('hostile names in metadata: what is stored of them is exact', { timeout: 60_000 }, async () => {
+test('hostile names in metadata: what is stored of them is exact', async () => {
   service.faults = ({ family }) => (family === 'metadata' ? cursedMetadata : undefined);
   await expectHarmlessly('run');
   expect(await receiptOf(lake.dir, DAY)).toMatchObject({ rows: expect.any(Number) });
@@ -144,7 +142,7 @@ test('hostile names in metadata: what is stored of them is exact', { timeout: 60
   await expectHarmlessLake();
 });
 
-test('hostile numbers of vessels are told of, each on a line of its own', { timeout: 60_000 }, async () => {
+test('hostile numbers of vessels are told of, each on a line of its own', async () => {
   let n = 0;
   const numbers = [longName, ...Object.values(hostileNames).filter((name) => name.isWellFormed())];
   service.faults = ({ family }) =>
@@ -173,15 +171,13 @@ test.for([
   ],
   ['a redirect', { kind: 'redirect', location: `https://x.example/${'y'.repeat(8_000)}` }],
   ['an api-version', { kind: 'api-version', value: 'x'.repeat(8_000) }],
-] as [string, Fault][])('%s is shown harmlessly', { timeout: 60_000 }, async ([, fault]) => {
+] as [string, Fault][])('%s is shown harmlessly', async ([, fault]) => {
   service.faults = ({ family }) => (family === 'metadata' ? fault : undefined);
   for (const name of ['run', 'plan', 'status']) await expectHarmlessly(name);
   await expectHarmlessLake();
 });
 
-test('a hostile lake: keys, notes, receipts, remarks and what was accepted', {
-  timeout: 60_000,
-}, async () => {
+test('a hostile lake: keys, notes, receipts, remarks and what was accepted', async () => {
   const put = async (key: string, content: unknown) => {
     await mkdir(dirname(join(lake.dir, key)), { recursive: true });
     const text = typeof content === 'string' ? content : JSON.stringify(content);

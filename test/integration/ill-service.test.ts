@@ -32,7 +32,7 @@ const CASES: readonly (readonly [what: string, family: string, transport: string
   ['a page of HTML with status 200', 'measurements', 'json', HTML],
 ];
 
-describe.skipIf(redis === undefined)('an ill service', { timeout: 120_000 }, () => {
+describe.skipIf(redis === undefined)('an ill service', () => {
   let service: TestService;
   let bench: LookBackBench;
 
@@ -59,11 +59,11 @@ describe.skipIf(redis === undefined)('an ill service', { timeout: 120_000 }, () 
       service.faults = (request) => (request.family === family ? fault : undefined);
       bench.schedule();
       bench.work();
-      await expect.poll(failed, { timeout: 60_000 }).toBe(3);
+      await expect.poll(failed).toBe(3);
       expect((await bench.fleet.queue.deadLetters()).every(({ mayPass }) => mayPass)).toBe(true);
       service.faults = undefined;
       bench.nowMs += DAY_MS;
-      await expect.poll(() => bench.published().length, { timeout: 60_000 }).toBe(3);
+      await expect.poll(() => bench.published().length).toBe(3);
       for (const text of bench.published()) {
         const day = { job: 'measurements', vessel: VESSEL, date: text.split('/')[2]! };
         const expressions = [`flat/${VESSEL}/Shaft *`];

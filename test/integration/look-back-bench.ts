@@ -53,8 +53,6 @@ export interface LookBackBench extends AsyncDisposable {
   flush(): Promise<void>;
 }
 
-const WAITING = { timeout: 60_000 };
-
 export async function openLookBackBench(options: LookBackBenchOptions): Promise<LookBackBench> {
   const { service, redis } = options;
   const lake = await newLake();
@@ -103,7 +101,7 @@ export async function openLookBackBench(options: LookBackBenchOptions): Promise<
     said,
     errors: () => lines.filter(({ level }) => level === 'error'),
     async lookedBack(times) {
-      await expect.poll(() => said('looked back').length, WAITING).toBe(times);
+      await expect.poll(() => said('looked back').length).toBe(times);
       return said('looked back').at(-1)!;
     },
     schedule(more = {}) {
@@ -145,7 +143,7 @@ export async function openLookBackBench(options: LookBackBenchOptions): Promise<
         const { waiting, prioritized, active, delayed } = await queue.depth();
         return waiting + prioritized + active + delayed;
       };
-      await expect.poll(inQueue, WAITING).toBe(0);
+      await expect.poll(inQueue).toBe(0);
     },
     published: () => said('published').map(({ vesselDay }) => String(vesselDay)),
     async flush() {

@@ -45,7 +45,7 @@ const hourOf = ({ date }: VesselDay, hour: number) => {
   return { fromMicros, toMicros: fromMicros + MICROS_PER_HOUR };
 };
 
-describe.skipIf(redis === undefined)('look-backs of the scheduler', { timeout: 120_000 }, () => {
+describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
   let base: TestLake;
   /** Time series ids of each vessel, in a fixed order. */
   let seriesOf: ReadonlyMap<string, readonly string[]>;
@@ -115,7 +115,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', { timeout: 1
     service.faults = ({ family }) => (family === 'statistics' ? { kind: 'status', status: 503 } : undefined);
     addHour(LATE);
     bench.schedule();
-    await expect.poll(() => bench.errors(), { timeout: 60_000 }).toHaveLength(1);
+    await expect.poll(() => bench.errors()).toHaveLength(1);
     expect(bench.errors()[0]).toMatchObject({
       code: 'nothing-compared',
       msg: expect.stringContaining('none of 8 published vessel-days could be compared with the source'),
@@ -213,7 +213,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', { timeout: 1
     loseHours(LATE);
     const stopWork = bench.work();
     await expect
-      .poll(() => bench.said('refused'), { timeout: 30_000 })
+      .poll(() => bench.said('refused'))
       .toMatchObject([{ level: 'warn', vesselDay: formatVesselDay(LATE), code: 'would-shrink' }]);
     await bench.idle();
     await stopWork();
@@ -352,12 +352,10 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', { timeout: 1
       return { kind: 'stall', at: 'headers' };
     };
     const stop = bench.schedule();
-    await expect.poll(() => asked, { timeout: 30_000 }).toBeGreaterThan(0);
+    await expect.poll(() => asked).toBeGreaterThan(0);
     expect(bench.said('planned')).toHaveLength(1);
     bench.nowMs += DAY_MS;
-    await expect
-      .poll(() => bench.said('planned'), { timeout: 30_000 })
-      .toMatchObject([{ added: 0 }, { added: 2 }]);
+    await expect.poll(() => bench.said('planned')).toMatchObject([{ added: 0 }, { added: 2 }]);
     await stop();
     expect(bench.said('looked back')).toEqual([]);
     expect(bench.said('cannot look back now')).toEqual([]);
@@ -370,7 +368,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', { timeout: 1
     addHour(LATE);
     bench.schedule();
     const errors = () => bench.errors().filter(({ msg }) => msg.startsWith('cannot look back now: '));
-    await expect.poll(errors, { timeout: 30_000 }).toMatchObject([{ what: 'reconcile of measurements' }]);
+    await expect.poll(errors).toMatchObject([{ what: 'reconcile of measurements' }]);
     service.faults = undefined;
     bench.nowMs += 300_000;
     expect(await bench.lookedBack(1)).toMatchObject({ changed: 1, enqueued: 1 });
@@ -386,7 +384,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', { timeout: 1
     bench.schedule();
     bench.work();
     await bench.lookedBack(1);
-    await expect.poll(async () => (await bench.fleet.queue.depth()).failed, { timeout: 30_000 }).toBe(1);
+    await expect.poll(async () => (await bench.fleet.queue.depth()).failed).toBe(1);
     const again = async (times: number) => {
       await bench.fleet.redis.hdel(`${bench.env.REDIS_PREFIX}:schedule:reconciled`, 'measurements');
       return await bench.lookedBack(times);

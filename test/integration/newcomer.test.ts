@@ -44,7 +44,7 @@ async function typed(
     env: { PATH: process.env.PATH, TERM: 'xterm', NO_COLOR: '1' },
     stdio: ['pipe', 'pipe', 'inherit'],
     // A question that nobody expected would wait for ever.
-    timeout: 60_000,
+    timeout: 240_000,
   });
   let seen = '';
   let from = 0;

@@ -22,7 +22,7 @@ import {
 const redis = await redisForTests();
 const prefix = redis?.newPrefix() ?? '';
 
-describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, () => {
+describe.skipIf(redis === undefined)('people are told', () => {
   let base: TestLake;
   let service: TestService;
   let bench: NoticeBench;
@@ -50,7 +50,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 240_000 }, ()
     await bench[Symbol.asyncDispose]();
   });
 
-  const poll = <T>(look: () => T | Promise<T>) => expect.poll(look, { timeout: 120_000 });
+  const poll = <T>(look: () => T | Promise<T>) => expect.poll(look);
   const published = () => poll(() => receiptOf(bench.lake.dir, NIGHT)).toBeDefined();
 
   /** In a process of its own. */

@@ -60,7 +60,7 @@ function open(more: Partial<NoticeBenchOptions>): Promise<NoticeBench> {
     ...more,
   });
 }
-const poll = <T>(look: () => T | Promise<T>) => expect.poll(look, { timeout: 60_000 });
+const poll = <T>(look: () => T | Promise<T>) => expect.poll(look);
 const receipt = () => readReceipt(bench.fleet.app.store, NIGHT);
 const isOnHold = () => bench.fleet.queue.bull.isPaused();
 
@@ -81,7 +81,7 @@ async function expectHold(code: string, mend: () => Promise<void>): Promise<void
   await expectSilence(bench);
 }
 
-describe.skipIf(redis === undefined)('people are told of a disk', { timeout: 120_000 }, () => {
+describe.skipIf(redis === undefined)('people are told of a disk', () => {
   let disk: TempFolder | undefined;
   beforeAll(async () => {
     disk = await mountSmallDisk();
@@ -121,88 +121,84 @@ const ERROR = (code: string) =>
   `<?xml version="1.0"?><Error><Code>${code}</Code><Message>no</Message></Error>`;
 const answer = (status: number, code: string): Fault => ({ kind: 'answer', status, body: ERROR(code) });
 
-describe.skipIf(redis === undefined || s3 === undefined)(
-  'people are told of a bucket',
-  { timeout: 180_000 },
-  () => {
-    let line: FaultProxy;
-    let drop: () => Promise<void>;
-    afterEach(async () => {
+describe.skipIf(redis === undefined || s3 === undefined)('people are told of a bucket', () => {
+  let line: FaultProxy;
+  let drop: () => Promise<void>;
+  afterEach(async () => {
+    line.always = undefined;
+    await bench[Symbol.asyncDispose]();
+    await line[Symbol.asyncDispose]();
+    await drop();
+  });
+
+  async function openInBucket(more: Partial<NoticeBenchOptions> = {}): Promise<void> {
+    const made = await s3!.newBucket();
+    drop = made.drop;
+    line = await startFaultProxy(s3!.endpoint);
+    const env = {
+      ...awsEnv({ ...s3!, endpoint: line.endpoint }),
+      AWS_MAX_ATTEMPTS: '2',
+    };
+    const url = `s3://${made.bucket}/lake`;
+    const store = await openStore(url, env);
+    for (const [key, bytes] of await lakeFiles(base.dir)) await store.put(key, bytes);
+    await store.close();
+    bench = await open({ place: { url, dir: '', env }, ...more });
+    expect(await bench.look()).toEqual([]);
+  }
+
+  test.for<[what: string, code: string, status: number, error: string]>([
+    ['refuses our credentials', 'bad-credentials', 403, 'InvalidAccessKeyId'],
+    ['gives us no permission', 'no-permission', 403, 'AccessDenied'],
+  ])('that %s, and that it is mended', async ([, code, status, error]) => {
+    await openInBucket();
+    line.always = () => answer(status, error);
+    await expectHold(code, async () => {
       line.always = undefined;
-      await bench[Symbol.asyncDispose]();
-      await line[Symbol.asyncDispose]();
-      await drop();
     });
+  });
 
-    async function openInBucket(more: Partial<NoticeBenchOptions> = {}): Promise<void> {
-      const made = await s3!.newBucket();
-      drop = made.drop;
-      line = await startFaultProxy(s3!.endpoint);
-      const env = {
-        ...awsEnv({ ...s3!, endpoint: line.endpoint }),
-        AWS_MAX_ATTEMPTS: '2',
-      };
-      const url = `s3://${made.bucket}/lake`;
-      const store = await openStore(url, env);
-      for (const [key, bytes] of await lakeFiles(base.dir)) await store.put(key, bytes);
-      await store.close();
-      bench = await open({ place: { url, dir: '', env }, ...more });
-      expect(await bench.look()).toEqual([]);
-    }
+  test.for<[what: string, fault: Fault]>([
+    ['answers with errors of its own', answer(500, 'InternalError')],
+    ['throttles', answer(503, 'SlowDown')],
+    ['is cut off in the middle', { kind: 'lose-answer' }],
+  ])('that %s when a day is uploaded: the day fails, and the next firing mends it', async ([, fault]) => {
+    await openInBucket();
+    line.always = ({ method, url }) =>
+      method !== 'GET' && /\/data\.parquet\?/.test(url) ? fault : undefined;
+    bench.work();
+    await poll(() => bench.fleet.queue.deadLetters()).toHaveLength(1);
+    bench.advance(MINUTE_MS);
+    expect(await bench.look()).toEqual(['begun failed/measurements']);
+    await expectSilence(bench);
+    line.always = undefined;
+    bench.advance(Date.parse('2026-01-09T06:20:00Z') - bench.nowMs());
+    await bench.look();
+    await poll(receipt).toBeDefined();
+    await poll(async () => (await bench.depth()).failed).toBe(0);
+    bench.advance(6 * MINUTE_MS);
+    expect(await bench.look()).toEqual(['over failed/measurements']);
+    await expectSilence(bench);
+  });
 
-    test.for<[what: string, code: string, status: number, error: string]>([
-      ['refuses our credentials', 'bad-credentials', 403, 'InvalidAccessKeyId'],
-      ['gives us no permission', 'no-permission', 403, 'AccessDenied'],
-    ])('that %s, and that it is mended', async ([, code, status, error]) => {
-      await openInBucket();
-      line.always = () => answer(status, error);
-      await expectHold(code, async () => {
-        line.always = undefined;
-      });
-    });
+  test('that is out of reach, so that nothing is planned, and that it is back', async () => {
+    await openInBucket();
+    line.always = () => ({ kind: 'break' });
+    bench.advance(10 * MINUTE_MS);
+    expect(await bench.look()).toEqual([]);
+    bench.advance(6 * MINUTE_MS);
+    expect(await bench.look()).toEqual(['begun not-planned/measurements']);
+    await expectSilence(bench, [1, 30]);
+    line.always = undefined;
+    bench.advance(MINUTE_MS);
+    expect(await bench.look()).toEqual(['over not-planned/measurements']);
+    bench.work();
+    await poll(receipt).toBeDefined();
+    await expectSilence(bench);
+  });
+});
 
-    test.for<[what: string, fault: Fault]>([
-      ['answers with errors of its own', answer(500, 'InternalError')],
-      ['throttles', answer(503, 'SlowDown')],
-      ['is cut off in the middle', { kind: 'lose-answer' }],
-    ])('that %s when a day is uploaded: the day fails, and the next firing mends it', async ([, fault]) => {
-      await openInBucket();
-      line.always = ({ method, url }) =>
-        method !== 'GET' && /\/data\.parquet\?/.test(url) ? fault : undefined;
-      bench.work();
-      await poll(() => bench.fleet.queue.deadLetters()).toHaveLength(1);
-      bench.advance(MINUTE_MS);
-      expect(await bench.look()).toEqual(['begun failed/measurements']);
-      await expectSilence(bench);
-      line.always = undefined;
-      bench.advance(Date.parse('2026-01-09T06:20:00Z') - bench.nowMs());
-      await bench.look();
-      await poll(receipt).toBeDefined();
-      await poll(async () => (await bench.depth()).failed).toBe(0);
-      bench.advance(6 * MINUTE_MS);
-      expect(await bench.look()).toEqual(['over failed/measurements']);
-      await expectSilence(bench);
-    });
-
-    test('that is out of reach, so that nothing is planned, and that it is back', async () => {
-      await openInBucket();
-      line.always = () => ({ kind: 'break' });
-      bench.advance(10 * MINUTE_MS);
-      expect(await bench.look()).toEqual([]);
-      bench.advance(6 * MINUTE_MS);
-      expect(await bench.look()).toEqual(['begun not-planned/measurements']);
-      await expectSilence(bench, [1, 30]);
-      line.always = undefined;
-      bench.advance(MINUTE_MS);
-      expect(await bench.look()).toEqual(['over not-planned/measurements']);
-      bench.work();
-      await poll(receipt).toBeDefined();
-      await expectSilence(bench);
-    });
-  },
-);
-
-describe.skipIf(redis === undefined || !canStartOwnRedis())('people are told', { timeout: 120_000 }, () => {
+describe.skipIf(redis === undefined || !canStartOwnRedis())('people are told', () => {
   test('that nothing is planned for want of Redis, and that it is back', async () => {
     await using own = await startOwnRedis();
     bench = await open({ redis: own, mayFail: false });

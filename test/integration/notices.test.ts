@@ -41,12 +41,12 @@ async function lookBack(bench: NoticeBench, at: string): Promise<string[]> {
   bench.advance(Date.parse(at) - bench.nowMs());
   const before = bench.said('looked back');
   const news = await bench.look();
-  await expect.poll(() => bench.said('looked back'), { timeout: 60_000 }).toBe(before + 1);
+  await expect.poll(() => bench.said('looked back')).toBe(before + 1);
   bench.advance(MINUTE_MS);
   return [...news, ...(await bench.look())];
 }
 
-describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, () => {
+describe.skipIf(redis === undefined)('people are told', () => {
   let base: TestLake;
   let service: TestService;
   let bench: NoticeBench;
@@ -78,9 +78,8 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
   function answer(fault: Fault, families: readonly string[] = ['measurements', 'statistics']): void {
     service.faults = ({ family }) => (families.includes(family) ? fault : undefined);
   }
-  const failures = () => expect.poll(() => bench.fleet.queue.deadLetters(), { timeout: 60_000 });
-  const published = () =>
-    expect.poll(() => receiptOf(bench.lake.dir, NIGHT), { timeout: 60_000 }).toBeDefined();
+  const failures = () => expect.poll(() => bench.fleet.queue.deadLetters());
+  const published = () => expect.poll(() => receiptOf(bench.lake.dir, NIGHT)).toBeDefined();
   /** The vessel-day has failed for good: told once. */
   async function expectFailure(cause: string): Promise<void> {
     await failures().toHaveLength(1);
@@ -282,7 +281,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     // As `backfill --failed` does.
     await bench.fleet.queue.remove(PUBLISHED);
     await bench.fleet.queue.add([{ ...PUBLISHED, kind: 'backfill', force: true }]);
-    await expect.poll(() => noteOf(bench.lake.dir, PUBLISHED), { timeout: 60_000 }).toBeUndefined();
+    await expect.poll(() => noteOf(bench.lake.dir, PUBLISHED)).toBeUndefined();
     await expectRecovery('refused/measurements');
   });
 
@@ -321,7 +320,7 @@ describe.skipIf(redis === undefined)('people are told', { timeout: 120_000 }, ()
     service.revokeTokens();
     bench.work();
     await bench.look();
-    await expect.poll(() => bench.fleet.queue.bull.isPaused(), { timeout: 60_000 }).toBe(true);
+    await expect.poll(() => bench.fleet.queue.bull.isPaused()).toBe(true);
     expect(await bench.look()).toEqual(['begun hold']);
     // Past noon, too: that the night is not whole has this cause.
     bench.advance(6 * HOUR_MS);

@@ -32,7 +32,7 @@ const dayOf = (offset: number): VesselDay => ({
   date: addDays(FROM, offset),
 });
 
-describe.skipIf(redis === undefined)('reconcile --enqueue', { timeout: 60_000 }, () => {
+describe.skipIf(redis === undefined)('reconcile --enqueue', () => {
   let base: TestLake;
   let series: string[];
   let service: TestService;

@@ -95,7 +95,7 @@ test('transport parquet in time slices of any length', async () => {
   expect(await digest({ job, overrides: { sizes: SMALL, sliceTargetRows: 300 } })).toBe(reference);
 });
 
-test('bodies cut anywhere', { timeout: 120_000 }, async () => {
+test('bodies cut anywhere', async () => {
   // Each body is cut at its own place, until a page has had its share; then it comes whole.
   const cuts = fc.record({
     places: fc.array(fc.integer({ min: 0, max: 200_000 }), { minLength: 1, maxLength: 60 }),

@@ -134,7 +134,7 @@ describe.skipIf(!canStartOwnRedis())('a fleet', () => {
       code: 'ODD',
       msg: 'odd',
     });
-  }, 120_000);
+  });
 
   test('says as such a line what ends it: an error that nobody caught, a wrong setting, a wrong option', async () => {
     const { env: loud } = await openNoisyFleet();
@@ -159,5 +159,5 @@ describe.skipIf(!canStartOwnRedis())('a fleet', () => {
     ]);
     expect(await option.ended).toMatchObject({ code: 2 });
     expect(linesOf(option)[0]).toMatchObject({ code: 'usage', msg: "error: unknown option '--many'" });
-  }, 60_000);
+  });
 });

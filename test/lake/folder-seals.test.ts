@@ -215,7 +215,7 @@ type Act = readonly [
   at: number,
 ];
 
-test('whatever is written and read in between', { timeout: 120_000 }, async () => {
+test('whatever is written and read in between', async () => {
   const act: fc.Arbitrary<Act> = fc.tuple(
     fc.constantFrom(...(['put', 'spoil', 'remove', 'late', 'read', 'act', 'part', 'drop'] as const)),
     fc.nat(209),

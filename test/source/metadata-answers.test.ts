@@ -137,7 +137,7 @@ test('series of several expressions are counted together, remembered or not', as
       code: 'too-many-series',
     });
   }
-}, 30_000);
+});
 
 /** A letter is a byte. */
 const answersOf = (maxBytes: number) =>

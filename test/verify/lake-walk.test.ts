@@ -33,7 +33,7 @@ function largeLake() {
   return { lists, store: store as unknown as ReadableStore };
 }
 
-test('a year of a thousand vessels: three lists, and little memory', { timeout: 120_000 }, async () => {
+test('a year of a thousand vessels: three lists, and little memory', async () => {
   const { lists, store } = largeLake();
   collect();
   const before = process.memoryUsage().heapUsed;
