@@ -144,7 +144,11 @@ function startWorker(onDeath: () => void): LiveWorker {
     if ('answer' in reply) waiting?.resolve(reply.answer);
     else waiting?.reject(new FatalError(reply.failure.code, reply.failure.message));
   });
-  thread.on('messageerror', (error) => die(messageOf(error)));
+  thread.on('messageerror', (error) => {
+    die(messageOf(error));
+    // It lives, and would keep the process alive.
+    void thread.terminate();
+  });
   thread.on('error', (error) => die(messageOf(error)));
   thread.on('exit', (code) => die(`exit code ${code}`));
   thread.unref();

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { MeasurementJob } from '../../src/encode/encode-job.ts';
 import { createEncoder, createMeasurementRowGroups } from '../../src/encode/index.ts';
@@ -116,6 +117,20 @@ describe('a worker thread', () => {
     const [trapped, other] = await Promise.allSettled([encoder.encode(tooLargeJob()), encoder.encode(job())]);
     expect(trapped).toMatchObject({ status: 'rejected', reason: { code: 'encode-worker-died' } });
     expect(other.status).toBe('fulfilled');
+    await encoder.close();
+  });
+
+  it('whose answer cannot be read is ended, and does not go on unseen', async () => {
+    const encoder = createEncoder({ threads: 1 });
+    const post = vi.spyOn(Worker.prototype, 'postMessage');
+    const trapped = expect(encoder.encode(job())).rejects.toMatchObject({ code: 'encode-worker-died' });
+    const thread = post.mock.contexts[0] as unknown as Worker;
+    post.mockRestore();
+    const ended = once(thread, 'exit');
+    thread.emit('messageerror', new Error('there is no memory for it'));
+    await trapped;
+    await ended;
+    expect((await encoder.encode(job())).file.length).toBeGreaterThan(0);
     await encoder.close();
   });
 
