@@ -10,6 +10,7 @@ import {
 import { PROBE_PREFIX } from './key.ts';
 import type { S3Bucket } from './s3-client.ts';
 import { isConflict } from './s3-errors.ts';
+import { headObject } from './s3-reads.ts';
 import type { Version } from './store.ts';
 
 /** Which conditions a server obeys. Some ignore them in silence, so that only trying tells. */
@@ -24,14 +25,20 @@ const NO_VERSION = '"00000000000000000000000000000000"';
 /** The standard's form, and that of Ceph before 17. */
 const MATCH_FORMS = [(version: Version) => version, (version: Version) => version.replaceAll('"', '')];
 
-/** Try them on an object of our own, `_probes/<id>`: eight or nine requests, and nothing is left. */
+/** Try them on an object of our own, `_probes/<id>`: eight to ten requests, and nothing is left. */
 export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
   const key = `${PROBE_PREFIX}${randomUUID()}`;
   const target = { Bucket: s3.bucket, Key: s3.nameOf(key) };
   return await s3.call('try conditional writes at', key, async () => {
     try {
       const { ETag } = await s3.client.send(new PutObjectCommand({ ...target, Body: 'probe' }));
-      const matchForm = await findMatchForm(s3, target, ETag ?? '');
+      const version = ETag || (await headObject(s3, key))?.version;
+      // Without one nothing is known: not that the store has no conditions, which would hold for as long as we run.
+      if (!version)
+        throw new Error(
+          'the answers name no version (ETag) of what was written: look at what is between here and the store',
+        );
+      const matchForm = await findMatchForm(s3, target, version);
       return { matchForm, completes: matchForm !== undefined && (await obeysOnComplete(s3, target)) };
     } finally {
       await s3.client.send(new DeleteObjectCommand(target)).catch(() => {});
@@ -56,7 +63,7 @@ async function findMatchForm(
     }
   };
   // What lets a wrong version pass ignores the condition.
-  if (version === '' || (await obeys(NO_VERSION))) return undefined;
+  if (await obeys(NO_VERSION)) return undefined;
   for (const form of MATCH_FORMS) if (await obeys(form(version))) return form;
   return undefined;
 }

@@ -53,6 +53,11 @@ export async function uploadPart(
     const command = new UploadPartCommand({ ...target, PartNumber: partNumber, Body: bytes });
     try {
       const { ETag } = await s3.client.send(withBodyHash(command, sha256));
+      // Nothing can be completed with it.
+      if (!ETag)
+        throw new Error(
+          'the answer names no version (ETag) of the part: look at what is between here and the store',
+        );
       return { partNumber, sizeBytes: bytes.length, sha256, tag: unquoted(ETag) };
     } catch (error) {
       throw uploadGone(error, upload.key) ?? error;

@@ -17,6 +17,7 @@ import { classifyJobs, listLakeFiles } from './lake-files.ts';
 import { openLakeQueries } from './lake-queries.ts';
 import { readSeries } from './lake-series.ts';
 import { appendSmallDay, codesOf, readSmallDay } from './lake-small-day.ts';
+import { expectVersions, versionsOf } from './lake-versions.ts';
 import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from './source.ts';
 
 /** Readings aimed at in one slice: larger than the made-up fleet's, since each slice scans row groups again. */
@@ -103,10 +104,12 @@ function lakeSource(
         MICROS_PER_SECOND,
         Math.ceil(MICROS_PER_DAY * Math.min(1, SLICE_READINGS / Math.max(1, rows))),
       );
+      const versions = await versionsOf(files);
       while (fromMicros < dayTo) {
         const sliceTo = Math.min(dayTo, fromMicros + sliceMicros);
         builder.reset();
         await queries.append(builder, files, { fromMicros, toMicros: sliceTo }, need.values);
+        await expectVersions(files, versions);
         yield { batch: builder.batch, toMicros: sliceTo };
         fromMicros = sliceTo;
       }
