@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { newTempFolder } from './helpers/temp.ts';
@@ -73,3 +74,20 @@ test('NODE_COMPILE_CACHE says where, and nothing else is made', async () => {
   expect(() => statSync(besides)).toThrow('ENOENT');
   expect(() => statSync(userCache)).toThrow('ENOENT');
 });
+
+test.for([['--help'], ['status', '--from', '2026-01-05', '--to', '2026-01-06']])(
+  "what Node brings compiled is not compiled again: '%s'",
+  async (args) => {
+    const temp = await newTempFolder();
+    onTestFinished(() => temp.remove());
+    const bin = new URL('../src/bin.js', import.meta.url).pathname;
+    const { stdout, stderr } = spawnSync(process.execPath, [bin, ...args], {
+      env: { PATH: process.env.PATH, LAKE_URL: `file://${temp.path}`, NODE_DEBUG_NATIVE: 'CODE_CACHE' },
+      encoding: 'utf8',
+    });
+    const compiled = [...(stdout + stderr).matchAll(/^Code cache of (\S+) .* is (accepted|rejected)$/gm)];
+    const anew = compiled.filter(([, name, how]) => builtinModules.includes(name!) && how === 'rejected');
+    expect(anew.map(([, name]) => name)).toEqual([]);
+    expect(compiled.map(([, name]) => name)).toContain('crypto');
+  },
+);
