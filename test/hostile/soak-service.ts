@@ -82,6 +82,8 @@ export interface Soaked {
   /** Handles before the first client, and after the last. */
   readonly handlesBefore: number;
   readonly handlesAfter: number;
+  /** Temporary files after the last client. */
+  readonly tempFilesAfter: number;
 }
 
 /** Answers of a service that nobody else asks: what the same service must answer among others. */
@@ -133,13 +135,14 @@ export async function soakService(
       hostile++;
     }
   };
+  const tempFiles = async () => (await readdir(tempDir, { recursive: true })).length;
   const sample = async () => {
     while (!isOver()) {
       samples.push({
         atMs: forMs - (until - performance.now()),
         residentBytes: process.residentBytes(),
         handles: process.openHandles(),
-        tempFiles: (await readdir(tempDir, { recursive: true })).length,
+        tempFiles: await tempFiles(),
       });
       await sleep(SAMPLE_MS);
     }
@@ -151,7 +154,8 @@ export async function soakService(
   ]);
   if (!process.isAlive()) wrong.push(`the service has ended: ${face.log().slice(-300)}`);
   const handlesAfter = await settledHandles(face, handlesBefore);
-  return { honest, hostile, wrong, samples, peakBytes: process.peakBytes(), handlesBefore, handlesAfter };
+  const after = { peakBytes: process.peakBytes(), handlesAfter, tempFilesAfter: await tempFiles() };
+  return { honest, hostile, wrong, samples, handlesBefore, ...after };
 }
 
 const SETTLE_MS = 30_000;

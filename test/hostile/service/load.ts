@@ -112,7 +112,7 @@ function held(name: string, count: number, bytes: (face: ServiceFace) => Buffer)
       const sockets = await opened(face, count, bytes(face));
       try {
         await Promise.race([Promise.all(sockets.map(sent)), sleep(SENDING_MS, undefined, { ref: false })]);
-        const answer = await face.ask({ path: `/metadata/flat/${VESSEL}/Roll`, waitMs: 10_000 });
+        const answer = await face.ask({ path: `/metadata/flat/${VESSEL}/Roll`, waitMs: 60_000 });
         return answer.status === 200
           ? undefined
           : `an honest request beside them got status ${answer.status}`;
