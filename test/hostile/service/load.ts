@@ -10,7 +10,7 @@ import { VESSEL } from './service-face.ts';
 const YEAR = 'from=2025-01-01T00:00:00Z&to=2026-01-01T00:00:00Z';
 const FOUR_YEARS = 'from=2022-01-01T00:00:00Z&to=2026-01-01T00:00:00Z';
 /** So long the service may still work for clients that have gone. */
-const SETTLE_MS = 15_000;
+const SETTLE_MS = 60_000;
 const LOOK_MS = 500;
 /** A process that computes less than this of the time has nothing to do. */
 const IDLE_SHARE = 0.3;
@@ -83,7 +83,7 @@ const LARGE: readonly (readonly [string, Asked])[] = [
 export const ABANDONED: Category<ServiceFace> = {
   name: 'clients that leave',
   shortForm: 3,
-  hangMs: 90_000,
+  hangMs: 150_000,
   inputs: LARGE.flatMap(([name, asked]) => [
     abandoned(name, asked, 20, false),
     abandoned(name, asked, 4, true),
