@@ -39,7 +39,7 @@ export class IdTable {
 
   /** No more ids will be asked for: give the memory back. */
   release(): void {
-    if (this.#isReleased || this.#spellings.count > MAX_SPARE_SPELLINGS) return;
+    if (this.#isReleased || this.#spellings.sizeBytes > MAX_SPARE_BYTES) return;
     this.#isReleased = true;
     this.#uuids.clear();
     this.#spellings.clear();
@@ -101,8 +101,8 @@ export class IdTable {
   }
 }
 
-/** A table that has known more is not kept: it has grown. */
-const MAX_SPARE_SPELLINGS = 512;
+/** A table that has become larger is not kept: many ids, or long ones. */
+const MAX_SPARE_BYTES = 128 * 1024;
 const spareTables = new Spares(MOST_SPARES, () => ({
   uuids: new UuidTable(),
   spellings: new SpellingTable(),

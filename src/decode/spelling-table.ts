@@ -14,9 +14,9 @@ export class SpellingTable {
   #rawView = viewOf(this.#raw);
   #rawEnd = 0;
 
-  /** How many it knows. */
-  get count(): number {
-    return this.#count;
+  /** The memory that it takes; what it has grown to stays. */
+  get sizeBytes(): number {
+    return 4 * (this.#slots.length + 4 * this.#hashes.length) + this.#raw.length;
   }
 
   /** Forget all. */

@@ -1,7 +1,7 @@
 /** Decoders that follow each other have the same memory: none may see what another one left or is about to write. */
 import fc from 'fast-check';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createReadingDecoder, createStatisticsDecoder } from '../../src/decode/index.ts';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createReadingDecoder, createStatisticsDecoder, Spares } from '../../src/decode/index.ts';
 import { createSeriesDictionary, timestampMicros } from '../../src/model/index.ts';
 import { poisonSpares } from '../helpers/poisoned-spares.ts';
 import { createRowCollector, formatDouble, formatRow } from './decoded-rows.ts';
@@ -188,4 +188,25 @@ test('what failed, was cut, or ended, and is called all the same, touches nothin
     { numRuns: 150 },
   );
   expect(poisoned.usedAgain).toBeGreaterThan(10);
+});
+
+test('tables that long ids have made large are not kept', () => {
+  const given = vi.mocked(Spares.prototype.give).mock;
+  const tables = () => given.calls.filter(([one]) => 'spellings' in (one as object)).length;
+  for (const [letters, kept] of [
+    [40, 1],
+    [4_000, 0],
+  ] as const) {
+    const before = tables();
+    const all = Array.from({ length: 100 }, (_, n) => ({
+      id: `${n} `.padEnd(letters, 'x'),
+      second: n,
+      value: n,
+    }));
+    const { decoder, body, check } = readings(all);
+    decoder.push(body);
+    decoder.end();
+    check();
+    expect([letters, tables() - before]).toEqual([letters, kept]);
+  }
 });
