@@ -10,6 +10,8 @@ import type { Coverage, CoverageState } from '../status/cells.ts';
 import { createCoverageSum } from '../status/cells.ts';
 import { readJobStatus } from '../status/job-status.ts';
 import { paint, writeText } from '../terminal/screen.ts';
+import type { ShownCells } from '../terminal/shown-cells.ts';
+import { createShownCells } from '../terminal/shown-cells.ts';
 import { formatStatus } from '../terminal/status-view.ts';
 import { formatVesselTroubles } from '../terminal/vessel-view.ts';
 import type { CommandContext } from './context.ts';
@@ -58,9 +60,8 @@ export async function statusCommand(
         context.signal,
       );
       const status = await readJobStatus(ports, job, { from, to, vessels: known.vessels });
-      // Of a grid for people only: a year of a fleet is told to a machine as it is made.
-      const cells = output.isText ? [...status.cells] : status.cells;
-      const { summary, newest } = await tellCells(output, cells);
+      const cells = createShownCells();
+      const { summary, newest } = await tellCells(output, status.cells, cells);
       const troubles = known.troubles ?? unlistedBy(newest);
       for (const trouble of troubles) output.add('vessels', { job: job.name, ...trouble });
       all.vesselDays += summary.vesselDays;
@@ -88,9 +89,7 @@ export async function statusCommand(
         ),
       ];
       const remark = remarks.filter((line) => line !== '').join('\n');
-      blocks.push(
-        formatStatus({ job: job.name, cells: [...cells], summary, remark }, columns, context.stdout),
-      );
+      blocks.push(formatStatus({ job: job.name, cells, summary, remark }, columns, context.stdout));
     }
     output.end(all);
     if (output.isText) writeText(context.stdout, `${blocks.join('\n\n')}\n`);
@@ -100,13 +99,14 @@ export async function statusCommand(
   }
 }
 
-/** Tell each to a machine; what they come to, and of each vessel the newest that was tried. */
-async function tellCells(output: Output<'status'>, cells: Iterable<Coverage>) {
+/** Tell each to a machine, or keep it for people; what they come to, and of each vessel the newest that was tried. */
+async function tellCells(output: Output<'status'>, cells: Iterable<Coverage>, shown: ShownCells) {
   const sum = createCoverageSum();
   const newest = new Map<string, Coverage>();
   for (const cell of cells) {
     sum.add(cell);
     if (!UNTRIED.has(cell.state)) newest.set(cell.day.vessel, cell);
+    if (output.isText) shown.add(cell);
     if (output.isText) continue;
     output.add('days', toDay(cell));
     const taken = output.taken();

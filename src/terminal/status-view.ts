@@ -2,11 +2,14 @@
 import type { VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { DayResult } from '../run/perform-task.ts';
-import type { Coverage, CoverageState, CoverageSummary } from '../status/cells.ts';
+import type { CoverageState, CoverageSummary } from '../status/cells.ts';
 import { COVERAGE_STATES } from '../status/cells.ts';
+import type { Grid } from './day-grid.ts';
+import { formatNarrow, formatWide, GAP, wideColumns } from './day-grid.ts';
 import { countOf, formatCount, widthOf } from './format.ts';
 import type { Screen, Style } from './screen.ts';
 import { paint } from './screen.ts';
+import type { ShownCells } from './shown-cells.ts';
 
 /** What stands in the place of a day where there is room for one character. */
 const SYMBOLS: Readonly<Record<CoverageState, string>> = {
@@ -36,7 +39,6 @@ const STYLES: Readonly<Record<CoverageState, Style>> = {
 type Colours = Pick<Screen, 'colour'>;
 
 const LEAST_CELL_WIDTH = 10;
-const GAP = '  ';
 /** Failures that are written out below a grid. */
 const SHOWN_REASONS = 5;
 
@@ -45,11 +47,18 @@ export function formatCoverage(results: readonly DayResult[]): string {
   const byJob = Map.groupBy(results, ({ day }) => day.job);
   return [...byJob]
     .map(([job, ofJob]) => {
-      const grid = gridOf(ofJob, resultCell);
-      return formatWide(job, grid, grid.dates, cellWidth(grid)).join('\n');
+      const texts = new Map(ofJob.map((result) => [placeOf(result.day), resultCell(result)]));
+      const grid: Grid = {
+        vessels: [...new Set(ofJob.map(({ day }) => day.vessel))].sort(),
+        dates: [...new Set(ofJob.map(({ day }) => day.date))].sort(),
+        textOf: (vessel, date) => texts.get(placeOf({ vessel, date })),
+      };
+      return formatWide(job, grid, widest(texts.values())).join('\n');
     })
     .join('\n\n');
 }
+
+const placeOf = ({ vessel, date }: Pick<VesselDay, 'vessel' | 'date'>) => `${vessel}/${date}`;
 
 function resultCell(result: DayResult): string {
   if (result.status === 'unchanged') return 'unchanged';
@@ -59,119 +68,45 @@ function resultCell(result: DayResult): string {
 
 interface ShownCoverage {
   readonly job: string;
-  readonly cells: readonly Coverage[];
+  readonly cells: ShownCells;
   readonly summary: CoverageSummary;
   /** Where the vessels come from, and what cannot be said. */
   readonly remark: string;
 }
 
 /** Grid, totals, and why days failed; one character a day where `columns` do not hold the rows of each. */
-export function formatStatus(
-  { job, cells, summary, remark }: ShownCoverage,
-  columns: number,
-  colours: Colours = {},
-): string {
-  const lines = cells.length === 0 ? [job, 'no vessel-days'] : formatStatusGrid(job, cells, columns, colours);
-  lines.push('', totalsLine(summary), ...marksLines(summary), ...(remark === '' ? [] : [remark]));
-  return [...lines, ...reasonLines(cells, colours)].join('\n');
+export function formatStatus(shown: ShownCoverage, columns: number, colours: Colours = {}): string {
+  const { job, cells, summary, remark } = shown;
+  const grid = summary.vesselDays === 0 ? [job, 'no vessel-days'] : formatGrid(shown, columns, colours);
+  const totals = ['', totalsLine(summary), ...marksLines(summary), ...(remark === '' ? [] : [remark])];
+  return [...grid, ...totals, ...reasonLines(cells, colours)].join('\n');
 }
 
-function formatStatusGrid(
-  job: string,
-  cells: readonly Coverage[],
-  columns: number,
-  colours: Colours,
-): string[] {
-  const wide = gridOf(cells, (cell) => paint(colours, STYLES[cell.state], wideCell(cell)));
-  const width = cellWidth(wide);
-  const label = labelWidth(job, wide);
-  if (label + wide.dates.length * (GAP.length + width) <= columns)
-    return formatWide(job, wide, wide.dates, width);
-  const narrow = gridOf(cells, ({ state }) => paint(colours, STYLES[state], SYMBOLS[state]));
-  const perBlock = Math.max(8, columns - label - GAP.length);
-  const lines: string[] = [];
-  for (let at = 0; at < narrow.dates.length; at += perBlock) {
-    if (at > 0) lines.push('');
-    lines.push(...formatNarrow(job, narrow, narrow.dates.slice(at, at + perBlock)));
-  }
-  return [...lines, '', legendLine(cells, colours)];
+function formatGrid({ job, cells, summary }: ShownCoverage, columns: number, colours: Colours): string[] {
+  const [vessels, dates] = [cells.vessels(), cells.dates()];
+  const states = COVERAGE_STATES.filter((state) => summary.totals[state] > 0);
+  const width = widest(states.map((state) => wideCell(state, cells.mostRows)));
+  const wide = (vessel: string, date: string) => {
+    const state = cells.stateOf(vessel, date);
+    return state && paint(colours, STYLES[state], wideCell(state, cells.rowsOf(vessel, date)));
+  };
+  if (wideColumns(job, { vessels, dates }, width) <= columns)
+    return formatWide(job, { vessels, dates, textOf: wide }, width);
+  const symbols = new Map(states.map((state) => [state, paint(colours, STYLES[state], SYMBOLS[state])]));
+  const narrow = (vessel: string, date: string) => symbols.get(cells.stateOf(vessel, date)!);
+  const legend = states.map((state) => `${symbols.get(state)} ${stateWord(state)}`).join(GAP);
+  return [...formatNarrow(job, { vessels, dates, textOf: narrow }, columns), '', legend];
 }
 
-function wideCell({ state, rows }: Coverage): string {
-  if (state === 'published') return formatCount(rows ?? 0);
+function wideCell(state: CoverageState, rows: number): string {
+  if (state === 'published') return formatCount(rows);
   return state === 'not-due' ? 'not due' : state;
 }
 
-interface Grid {
-  readonly vessels: readonly string[];
-  readonly dates: readonly string[];
-  readonly texts: ReadonlyMap<string, string>;
-}
-
-function gridOf<T extends { readonly day: VesselDay }>(items: readonly T[], text: (item: T) => string): Grid {
-  return {
-    vessels: [...new Set(items.map(({ day }) => day.vessel))].sort(),
-    dates: [...new Set(items.map(({ day }) => day.date))].sort(),
-    texts: new Map(items.map((item) => [`${item.day.vessel}/${item.day.date}`, text(item)])),
-  };
-}
-
-function cellWidth(grid: Grid): number {
+function widest(texts: Iterable<string>): number {
   let width = LEAST_CELL_WIDTH;
-  for (const text of grid.texts.values()) width = Math.max(width, widthOf(text));
+  for (const text of texts) width = Math.max(width, widthOf(text));
   return width;
-}
-
-function labelWidth(job: string, grid: Grid): number {
-  return Math.max(job.length, grid.vessels[0]?.length ?? 0);
-}
-
-function formatWide(job: string, grid: Grid, dates: readonly string[], width: number): string[] {
-  const label = labelWidth(job, grid);
-  const line = (head: string, texts: readonly string[]) =>
-    [head.padEnd(label), ...texts.map((text) => ' '.repeat(width - widthOf(text)) + text)].join(GAP);
-  const rowOf = (vessel: string) => dates.map((date) => grid.texts.get(`${vessel}/${date}`) ?? '');
-  return [line(job, dates), ...grid.vessels.map((vessel) => line(vessel, rowOf(vessel)))];
-}
-
-function formatNarrow(job: string, grid: Grid, dates: readonly string[]): string[] {
-  const label = labelWidth(job, grid);
-  const line = (head: string, text: string) => `${head.padEnd(label)}${GAP}${text}`.trimEnd();
-  const rowOf = (vessel: string) => dates.map((date) => grid.texts.get(`${vessel}/${date}`) ?? ' ').join('');
-  const dayOf = (date: string) => Number(date.slice(8));
-  const firsts = dates.filter((date) => dayOf(date) === 1);
-  const fifths = dates.filter((date) => dayOf(date) % 5 === 0);
-  return [
-    line(
-      job,
-      ruler(dates, [...firsts, dates[0]!], (date) => date.slice(0, 7)),
-    ),
-    line(
-      '',
-      ruler(dates, [...firsts, ...fifths], (date) => date.slice(8)),
-    ),
-    ...grid.vessels.map((vessel) => line(vessel, rowOf(vessel))),
-  ];
-}
-
-/** Labels above their dates; of those that would touch, the one that is marked first. */
-function ruler(dates: readonly string[], marked: readonly string[], label: (date: string) => string): string {
-  const cells = new Array<string>(dates.length).fill(' ');
-  for (const date of marked) {
-    const at = dates.indexOf(date);
-    const text = label(date);
-    const around = cells.slice(Math.max(0, at - 1), at + text.length + 1);
-    if (around.every((cell) => cell === ' '))
-      for (const [i, char] of [...text].entries()) cells[at + i] = char;
-  }
-  return cells.join('');
-}
-
-function legendLine(cells: readonly Coverage[], colours: Colours): string {
-  const shownStates = COVERAGE_STATES.filter((state) => cells.some((cell) => cell.state === state));
-  return shownStates
-    .map((state) => `${paint(colours, STYLES[state], SYMBOLS[state])} ${stateWord(state)}`)
-    .join(GAP);
 }
 
 function stateWord(state: CoverageState): string {
@@ -195,8 +130,8 @@ function marksLines({ oldestGap, lastPublished }: CoverageSummary): string[] {
 }
 
 /** Why days failed or were refused, each with its vessel-day; what several have in common is said once. */
-function reasonLines(cells: readonly Coverage[], colours: Colours): string[] {
-  const bad = cells.flatMap(({ day, state, code, message }) =>
+function reasonLines({ reasons, begun }: ShownCells, colours: Colours): string[] {
+  const bad = reasons.flatMap(({ day, state, code, message }) =>
     message === undefined ? [] : [{ day, state, code, reason: withoutDay(message, day) }],
   );
   const byReason = Map.groupBy(bad, ({ state, reason }) => `${state} ${reason}`);
@@ -207,7 +142,6 @@ function reasonLines(cells: readonly Coverage[], colours: Colours): string[] {
     const more = others.length === 0 ? '' : ` (and ${formatCount(others.length)} more of this kind)`;
     return `${paint(colours, STYLES[state], `${state}:`)} ${day.vessel}/${day.date}: ${reason}${more}`;
   });
-  const begun = cells.filter((cell) => cell.begun === true).length;
   if (begun > 0) lines.push(`${formatCount(begun)} broken off: the next run goes on where they stopped`);
   return lines.length === 0 ? [] : ['', ...lines];
 }
