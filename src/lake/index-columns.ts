@@ -12,7 +12,7 @@ import { momentText, shortName } from '../model/index.ts';
 import type { IndexedSeal } from './folder-seals.ts';
 import { readSeals } from './folder-seals.ts';
 import type { ReadValue } from './index-forms.ts';
-import { packValues, unpackValues } from './index-forms.ts';
+import { packValues, release, unpackValues } from './index-forms.ts';
 import type { Column, ColumnName, IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
 import { COLUMNS, COLUMNS_OF } from './indexed-receipt.ts';
 import { detailKey } from './keys.ts';
@@ -27,8 +27,14 @@ const SEALS = 'seals';
 const LONGEST_HEAD_BYTES = 10_000;
 /** A column of a million receipts has some 80 MB. */
 const MAX_COLUMN_BYTES = 256 << 20;
-/** Most columns come in one piece so, and never in the memory that small buffers share. */
-const UNPACKED_CHUNK_BYTES = 1 << 20;
+/**
+ * Most columns come in one piece so, and never in the memory that small buffers share; those of the small pieces that
+ * publishers leave, of which there are hundreds, in a small one.
+ */
+const LEAST_CHUNK_BYTES = 1 << 16;
+const MOST_CHUNK_BYTES = 1 << 20;
+const chunkBytesOf = (frame: Uint8Array) =>
+  Math.min(MOST_CHUNK_BYTES, Math.max(LEAST_CHUNK_BYTES, frame.length * 4));
 const ZSTD = {
   params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 },
   chunkSize: 1 << 17,
@@ -77,10 +83,9 @@ export async function packColumns(
   const frames: Frame[] = [];
   for (const [name, column] of Object.entries<Column>(COLUMNS)) {
     await turn();
-    frames.push([
-      name,
-      zstdCompressSync(packValues(column.form, receipts, columnOf(name as ColumnName)), ZSTD),
-    ]);
+    const values = packValues(column.form, receipts, columnOf(name as ColumnName));
+    frames.push([name, zstdCompressSync(values, ZSTD)]);
+    release(values);
   }
   return joinFrames(job, receipts, frames, seals);
 }
@@ -113,7 +118,7 @@ export interface UnpackedIndex<M extends IndexedMember> {
   readonly receipts: number;
   /** Of its dates that are sealed. */
   readonly seals: Seals;
-  /** First of the rows of a date, and the one behind the last; they are in the order of their vessels. */
+  /** First of the rows of a date, and the one behind the last; they are in the order of their vessels. Holds no row. */
   rangeOf(date: string): readonly [from: number, to: number];
   vessel(at: number): string;
   isSame(at: number, listed: ReceiptVersion): boolean;
@@ -142,8 +147,7 @@ export async function unpackIndex<M extends IndexedMember>(
     .map((member) => [member, readMember(member, column)] as const);
   const sourceOf = members.includes('source' as M) ? readSources(column) : undefined;
   const detailOf = members.includes('detail' as M) ? readDetails(job, column) : undefined;
-  const ranges = rangesByDate(receipts, date, vessel);
-  const rangeOf = (one: string) => ranges.get(one) ?? NO_ROWS;
+  const rangeOf = rangeIn(rangesByDate(receipts, date, vessel));
   const isSealOfRows = ([one, { rows }]: [string, IndexedSeal]) => rows === rangeOf(one)[1] - rangeOf(one)[0];
   return {
     receipts,
@@ -165,6 +169,8 @@ export async function unpackIndex<M extends IndexedMember>(
 }
 
 const NO_ROWS = [0, 0] as const;
+type Ranges = ReadonlyMap<string, readonly [from: number, to: number]>;
+const rangeIn = (ranges: Ranges) => (date: string) => ranges.get(date) ?? NO_ROWS;
 
 /** Where the rows of each date are. Throws Error where they are in another order, or a vessel-day is there twice. */
 export function rangesByDate(
@@ -244,7 +250,7 @@ export function openColumns(job: string, bytes: Uint8Array): OpenColumns {
   const unpack = (name: string) => {
     const frame = frames.get(name);
     if (frame === undefined) throw new Error(`it has no column ${name}`);
-    return zstdDecompressSync(frame, { maxOutputLength: MAX_COLUMN_BYTES, chunkSize: UNPACKED_CHUNK_BYTES });
+    return zstdDecompressSync(frame, { maxOutputLength: MAX_COLUMN_BYTES, chunkSize: chunkBytesOf(frame) });
   };
   const read = (name: ColumnName) => {
     const column: Column = COLUMNS[name];
@@ -254,8 +260,8 @@ export function openColumns(job: string, bytes: Uint8Array): OpenColumns {
     } catch (error) {
       throw new Error(`its column ${name}: ${messageOf(error)}`);
     } finally {
-      // No form keeps any of it: given back at once, it is not what a year's months wait with for a collection of garbage.
-      values.buffer.transfer(0);
+      // No form keeps any of it.
+      release(values);
     }
   };
   const seals = () => readSeals(frames.has(SEALS) ? JSON.parse(unpack(SEALS).toString()) : []);

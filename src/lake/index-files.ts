@@ -65,6 +65,11 @@ export type KnownIndex = Omit<OpenIndex<never>, 'index'> & {
   readonly index: Pick<UnpackedIndex<never>, 'rangeOf' | 'seals'> | undefined;
 };
 
+/** What is enough to write an index anew: the rows are read again then, a column at a time. */
+export function withoutRows<M extends IndexedMember>({ file, index, isKnown }: OpenIndex<M>): KnownIndex {
+  return { file, index: index && { rangeOf: index.rangeOf, seals: index.seals }, isKnown };
+}
+
 /** What is known of a month, without what is damaged. */
 export async function openIndexes<M extends IndexedMember>(
   question: IndexPlace & { readonly members: readonly M[] },

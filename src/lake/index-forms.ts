@@ -17,9 +17,15 @@ export type ReadValue = (at: number) => unknown;
 
 interface FormKind {
   /** Of so many rows; null stands for no value. */
-  pack(count: number, valueAt: ReadValue): { readonly head: unknown; readonly bytes?: Uint8Array };
+  pack(count: number, valueAt: ReadValue): Packed;
   /** Keeps nothing of `bytes`. Throws Error for what `pack` cannot have made of so many values, and for a value that is not right. */
   unpack(head: unknown, bytes: Uint8Array, count: number, isRight: (value: unknown) => boolean): ReadValue;
+}
+
+interface Packed {
+  /** A line of JSON in pieces, for the longest have tens of megabytes. */
+  readonly head: readonly Uint8Array[];
+  readonly bytes?: Uint8Array;
 }
 
 const LINE_FEED = 0x0a;
@@ -27,8 +33,26 @@ const LINE_FEED = 0x0a;
 /** A column of so many rows. */
 export function packValues(form: Form, count: number, valueAt: ReadValue): Uint8Array {
   const { head, bytes = new Uint8Array(0) } = FORMS[form].pack(count, valueAt);
-  return Buffer.concat([Buffer.from(JSON.stringify(head)), Buffer.of(LINE_FEED), bytes]);
+  const packed = Buffer.alloc(lengthOf(head) + 1 + bytes.length);
+  let at = 0;
+  for (const piece of [...head, Buffer.of(LINE_FEED), bytes]) {
+    packed.set(piece, at);
+    at += piece.length;
+  }
+  return packed;
 }
+
+const lengthOf = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { length }) => sum + length, 0);
+
+/**
+ * Give the memory of a column back at once, which has a buffer of its own: else a month of a large fleet, and the months of a
+ * year, hold dozens of them until garbage is collected.
+ */
+export function release(column: Uint8Array): void {
+  (column.buffer as ArrayBuffer).transfer(0);
+}
+
+const inOnePiece = (head: unknown) => [Buffer.from(JSON.stringify(head))];
 
 export function unpackValues(
   form: Form,
@@ -46,7 +70,7 @@ function expectThat(isSo: boolean): void {
 }
 
 const json: FormKind = {
-  pack: (count, valueAt) => ({ head: Array.from({ length: count }, (_, at) => valueAt(at)) }),
+  pack: (count, valueAt) => ({ head: inOnePiece(Array.from({ length: count }, (_, at) => valueAt(at))) }),
   unpack(head, _bytes, count, isRight) {
     expectThat(Array.isArray(head) && head.length === count && head.every(isRight));
     const values = head as unknown[];
@@ -61,7 +85,7 @@ const sparse: FormKind = {
       const value = valueAt(at);
       if (value !== null) head.push([at, value]);
     }
-    return { head };
+    return { head: inOnePiece(head) };
   },
   unpack(head, _bytes, count, isRight) {
     const isEntry = (entry: unknown) => Array.isArray(entry) && isPlace(entry[0], count) && isRight(entry[1]);
@@ -76,7 +100,7 @@ const numbers: FormKind = {
   pack(count, valueAt) {
     const values = new Float64Array(count);
     for (let at = 0; at < count; at++) values[at] = (valueAt(at) as number | null) ?? Number.NaN;
-    return { head: null, bytes: bytesOf(values) };
+    return { head: inOnePiece(null), bytes: bytesOf(values) };
   },
   unpack(_head, bytes, count, isRight) {
     const values = doublesOf(bytes, count);
@@ -125,7 +149,7 @@ const repeated: FormKind = {
       codes.set(value, code);
       coded[at] = code;
     }
-    return { head: [...codes.keys()], bytes: bytesOf(coded) };
+    return { head: inOnePiece([...codes.keys()]), bytes: bytesOf(coded) };
   },
   unpack(head, bytes, count, isRight) {
     expectThat(Array.isArray(head) && head.every(isRight) && bytes.length === count * 4);
@@ -138,14 +162,15 @@ const repeated: FormKind = {
   },
 };
 
-/** So many are put together at once: each is an object of its own until then. */
+/** So many are put together at once: each is an object of its own until then, and all at once would be there three times. */
 const TEXTS_AT_ONCE = 4_096;
+const QUOTE = 0x22;
 
 /** Where each ends, in characters, and then all of them; none is empty, so an empty one is no value. */
 const texts: FormKind = {
   pack(count, valueAt) {
     const ends = new Uint32Array(count);
-    let all = '';
+    const head: Uint8Array[] = [Buffer.of(QUOTE)];
     for (let from = 0; from < count; from += TEXTS_AT_ONCE) {
       const some: string[] = [];
       for (let at = from; at < Math.min(count, from + TEXTS_AT_ONCE); at++) {
@@ -153,9 +178,9 @@ const texts: FormKind = {
         ends[at] = (ends[at - 1] ?? 0) + text.length;
         some.push(text);
       }
-      all += some.join('');
+      head.push(Buffer.from(JSON.stringify(some.join('')).slice(1, -1)));
     }
-    return { head: all, bytes: bytesOf(ends) };
+    return { head: [...head, Buffer.of(QUOTE)], bytes: bytesOf(ends) };
   },
   unpack(head, bytes, count, isRight) {
     expectThat(typeof head === 'string' && bytes.length === count * 4);

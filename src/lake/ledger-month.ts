@@ -6,7 +6,7 @@ import type { FolderLook, IndexedSeal, Seal } from './folder-seals.ts';
 import { isSameFolder, lookAtFolder, MOST_OTHERS } from './folder-seals.ts';
 import { isWhole, packIndex } from './index-columns.ts';
 import type { KnownIndex, OpenIndex } from './index-files.ts';
-import { openIndexes, writeIndexAnew } from './index-files.ts';
+import { openIndexes, withoutRows, writeIndexAnew } from './index-files.ts';
 import type { IndexedMember, IndexRow } from './indexed-receipt.ts';
 import { toIndexRow } from './indexed-receipt.ts';
 import { indexKey, receiptKey } from './keys.ts';
@@ -59,6 +59,20 @@ export async function readMonth<M extends IndexedMember>(
   reading: GrowingReading,
 ): Promise<void> {
   const state: MonthState = { reading, looked: new Map(), fresh: [], rows: [], packed: [] };
+  const indexes = await readDates(scan, month, dates, state);
+  if (!scan.writeIndex) return;
+  const seals = new Map([...state.looked].map(([date, one]) => [date, sealOf(one)]));
+  if (isWorthWriting(indexKey(scan.job, month), indexes, state, seals))
+    await writeMonth(scan, month, indexes, state, seals);
+}
+
+/** What was opened for it, without its rows: who writes has a column of all of them in memory. */
+async function readDates<M extends IndexedMember>(
+  scan: LedgerScan<M>,
+  month: string,
+  dates: readonly string[],
+  state: MonthState,
+): Promise<KnownIndex[]> {
   let opening: Promise<OpenIndex<M>[]> | undefined;
   const open = () => (opening ??= openIndexes(scan, month));
   let unmatched: ListedDate[] = [];
@@ -86,10 +100,7 @@ export async function readMonth<M extends IndexedMember>(
   const indexes = (await opening) ?? [];
   await matchAll(indexes);
   await fetchReceipts(scan, state);
-  if (!scan.writeIndex) return;
-  const seals = new Map([...state.looked].map(([date, one]) => [date, sealOf(one)]));
-  if (isWorthWriting(indexKey(scan.job, month), indexes, state, seals))
-    await writeMonth(scan, month, indexes, state, seals);
+  return indexes.map(withoutRows);
 }
 
 /** A date as it is listed; undefined where it need not be: the caller has its receipts, or is given them as sealed. */
