@@ -222,8 +222,7 @@ async function openLimits(
     rateLimit,
     redis: connection,
     close: async () => {
-      await concurrencyLimit.close();
-      await rateLimit.close();
+      await Promise.all([concurrencyLimit.close(), rateLimit.close()]);
       await connection.close();
     },
   };

@@ -24,7 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   proof: [],
   duckdb: [],
   service: ['logins.ts', 'process', 'duckdb'],
-  redis: [],
+  redis: ['concurrency.ts'],
   config: ['plan', 'process', 'store'],
   queue: ['concurrency.ts'],
   lake: ['plan', 'process', 'store', 'table', 'concurrency.ts'],

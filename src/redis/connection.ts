@@ -37,6 +37,7 @@ interface RedisConnectionOptions {
 
 const LEAST_VERSION = [6, 2] as const;
 const CONNECT_TIMEOUT_MS = 5_000;
+const DISCONNECT_TIMEOUT_MS = 500;
 const LONGEST_RETRY_MS = 500;
 
 /**
@@ -111,6 +112,8 @@ export async function openRedis(url: string, options: RedisConnectionOptions = {
 const COMMON_OPTIONS = {
   connectionName: 'vessel-export',
   connectTimeout: CONNECT_TIMEOUT_MS,
+  // A server that stands still does not close its side.
+  disconnectTimeout: DISCONNECT_TIMEOUT_MS,
   keepAlive: 10_000,
   // Quick, so that after a restart everyone reports its slots before new ones are given.
   retryStrategy: (times: number) => Math.min(LONGEST_RETRY_MS, 50 * times) * (0.75 + Math.random() / 4),

@@ -4,6 +4,7 @@
  * from the reply what it was granted. Messages tell it to report before it would have done so by itself.
  */
 import { randomUUID } from 'node:crypto';
+import { endsWithin } from '../concurrency.ts';
 import { cleanForeignText, messageOf } from '../errors.ts';
 import type { Clock, Log, Random } from '../model/ports.ts';
 import { silentLog } from '../model/ports.ts';
@@ -26,6 +27,8 @@ export const SHARED_TIMES: SharedTimes = { ttlMs: 20_000, pollMs: 1_000, patienc
 const KEEP_MS = 86_400_000;
 /** An exchange that failed is repeated after such a time, or when Redis is back. */
 const RETRY_MS = 500;
+/** A process that ends gives back what it has for no longer; with the closing of connections it ends in AWAY_STOP_MS. */
+const LEAVE_MS = 2_000;
 
 /** The times of `SHARED_TIMES` and of the limit's rules unless they are given; all processes must have the same. */
 export interface SharedLimitOptions extends Partial<SharedTimes> {
@@ -126,13 +129,17 @@ export abstract class SharedLimit<Report extends object, Reply, Turn> {
     return Math.ceil(this.times.pollMs * (0.5 + this.#random() / 2));
   }
 
-  /** Give everything back and leave; who still waits is not served any more. */
+  /** Give everything back, as far as that is soon done, and leave; who still waits is not served any more. */
   async close(): Promise<void> {
     for (const end of this.#endings) end();
     this.#isClosed = true;
     this.#pause?.abort();
+    // While Redis is out of reach, or stands still, nothing can be given back: it runs out by itself.
+    await endsWithin(this.#leave(), LEAVE_MS, this.clock);
+  }
+
+  async #leave(): Promise<void> {
     await this.#talk;
-    // While Redis is out of reach nothing can be given back: it runs out by itself.
     if (this.#hasAsked) await this.#send({ ...this.report(true), leaving: true }).catch(() => {});
   }
 
