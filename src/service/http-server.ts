@@ -83,7 +83,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       reply.headers(error.headers);
       return sendError(reply, error.status, error.message);
     }
-    const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500;
+    // Whatever was thrown: what fastify makes of it by itself is its text.
+    const status = error instanceof Error && 'statusCode' in error ? (error.statusCode ?? 500) : 500;
     if (status < 500) return sendError(reply, status, error.message);
     const fields = { path: loggedPath(request.raw, secrets), requestId: request.id };
     log.error({ ...fields, error: messageOf(error) }, 'request failed');
