@@ -4,7 +4,7 @@ import { findGarbage } from '../lake/garbage.ts';
 import type { Clock } from '../model/index.ts';
 import { systemClock } from '../model/index.ts';
 import { thisProcess } from '../process/process-id.ts';
-import { findDeadTemps } from '../store/local-files.ts';
+import { findDeadTemps } from '../store/local-temps.ts';
 import { openStore, parseLakeUrl } from '../store/open-store.ts';
 import { formatTable } from '../terminal/format.ts';
 import { writeText } from '../terminal/screen.ts';

@@ -1,6 +1,7 @@
 import { createGunzip, type Gunzip } from 'node:zlib';
 import { DataError, FatalError, RetriableError, VesselExportError } from '../errors.ts';
 import type { Body } from '../model/query.ts';
+import { untilWritable } from '../streams.ts';
 import { bodyOf, readStream, watchedBody } from './body.ts';
 import type { Answer, Send } from './exchange.ts';
 import { faultOf } from './faults.ts';
@@ -89,16 +90,6 @@ async function fill(gunzip: Gunzip, body: Body, inflatedBytes: () => number, wha
         `${what}: the body is gzip of next to nothing: ${received} bytes decode to ${inflatedBytes()}`,
       );
     if (!gunzip.write(chunk)) return untilWritable(gunzip);
-  });
-}
-
-function untilWritable(gunzip: Gunzip): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      gunzip.off('drain', done).off('close', done);
-      resolve();
-    };
-    gunzip.on('drain', done).on('close', done);
   });
 }
 

@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { ConfigError, messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';
+import { NO_SCHEMAS } from '../no-schemas.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface OperationsOptions {
@@ -71,6 +72,7 @@ export async function startOperationsServer(options: OperationsOptions): Promise
   const { metrics, unready, page } = options;
   const server = fastify({
     forceCloseConnections: true,
+    schemaController: NO_SCHEMAS,
     serverFactory: (answerOwn) => {
       const listener: RequestListener = (request, response) => {
         const isOwn = OWN_PATHS.has(request.url!.split('?', 1)[0]!);

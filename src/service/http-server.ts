@@ -3,6 +3,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import Fastify from 'fastify';
 import { messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/index.ts';
+import { NO_SCHEMAS } from '../no-schemas.ts';
 import type { AccessLog } from './access-log.ts';
 import { createAccessLog, loggedPath, requestIdOf } from './access-log.ts';
 import type { ConnectionLimits } from './connections.ts';
@@ -41,6 +42,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const connections = new Connections({ limits, clock, onRefused: accessLog.refused });
   const app = Fastify({
     logger: false,
+    schemaController: NO_SCHEMAS,
     serverFactory: (onRequest) => connections.listener(onRequest),
     genReqId: (request) => requestIdOf(request, secrets),
     // close() must not wait for keep-alive connections or slow readers.
@@ -83,7 +85,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       reply.headers(error.headers);
       return sendError(reply, error.status, error.message);
     }
-    const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500;
+    // Whatever was thrown: what fastify makes of it by itself is its text.
+    const status = error instanceof Error && 'statusCode' in error ? (error.statusCode ?? 500) : 500;
     if (status < 500) return sendError(reply, status, error.message);
     const fields = { path: loggedPath(request.raw, secrets), requestId: request.id };
     log.error({ ...fields, error: messageOf(error) }, 'request failed');

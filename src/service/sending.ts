@@ -1,6 +1,6 @@
 /** A body on its way: pieces are made while the one before is sent, and no faster than the client takes them. */
-import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
+import { untilWritable } from '../streams.ts';
 import type { SentMemory } from './piece-memory.ts';
 
 /**
@@ -35,7 +35,8 @@ export async function sendBody(
           if (!error) memory.giveBack(piece);
         });
       next = await pieces.next();
-      if (response.writableNeedDrain) await drained(response);
+      // Until the client has taken what was written, or is gone.
+      if (response.writableNeedDrain) await untilWritable(response);
     }
     if (next.done !== true) await pieces.return?.();
     else if (!response.destroyed) response.end();
@@ -43,15 +44,4 @@ export async function sendBody(
     response.destroy();
   }
   return reply;
-}
-
-/** Resolves when the client has taken what was written, or is gone. */
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      response.off('drain', done).off('close', done);
-      resolve();
-    };
-    response.on('drain', done).on('close', done);
-  });
 }

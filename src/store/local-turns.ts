@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeFile } from './local-calls.ts';
 import { unlessMissing } from './local-errors.ts';
-import { isDeadTemp, tempsOf } from './local-files.ts';
+import { isDeadTemp, tempsOf } from './local-temps.ts';
 
 /**
  * Turns among the writers of one file that compare before they rename. A writer's temp file, made by exclusive create

@@ -9,18 +9,9 @@ import { checkNonce } from './key.ts';
 import type { Descriptor } from './local-calls.ts';
 import { closeFile, removeFile, renameSmall, statPath, syncFile } from './local-calls.ts';
 import { codeOf, unlessMissing } from './local-errors.ts';
-import {
-  createFile,
-  createTemp,
-  dropTemp,
-  moveTemp,
-  openFile,
-  readRange,
-  removeAndPrune,
-  sweepTemps,
-  syncFolder,
-  writeAll,
-} from './local-files.ts';
+import { createFile, openFile, readRange, syncFolder, writeAll } from './local-files.ts';
+import { removeAndPrune } from './local-removals.ts';
+import { createTemp, dropTemp, moveTemp, sweepTemps } from './local-temps.ts';
 import { versionOf } from './local-walk.ts';
 import type { PartRef, UploadRef, Version } from './store.ts';
 import type { PartContent } from './uploaded-parts.ts';

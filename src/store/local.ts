@@ -4,18 +4,10 @@ import { FatalError } from '../errors.ts';
 import { checkKey, checkPrefix, faultOfKey } from './key.ts';
 import { closeFile, linkFile, removeFile, statEntry } from './local-calls.ts';
 import { codeOf, localError, onDisk, unlessMissing } from './local-errors.ts';
-import {
-  moveTemp,
-  openFile,
-  placeFile,
-  readAll,
-  readRange,
-  removeAndPrune,
-  removeFound,
-  sweepTemps,
-  syncFolder,
-} from './local-files.ts';
+import { openFile, readAll, readRange, syncFolder } from './local-files.ts';
 import { folderStateOf } from './local-folder-state.ts';
+import { removeAndPrune, removeFound } from './local-removals.ts';
+import { moveTemp, placeFile, sweepTemps } from './local-temps.ts';
 import { untilAlone } from './local-turns.ts';
 import { LocalUploads, uploadOfFile } from './local-uploads.ts';
 import type { FoundFileStat } from './local-walk.ts';

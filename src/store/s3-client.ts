@@ -68,6 +68,8 @@ export interface S3Bucket {
 const DEFAULT_MAX_ATTEMPTS = 8;
 /** What the body of an answer has to bring on the whole. */
 const LEAST_BYTES_PER_SECOND = 10 * 1024;
+/** Of an answer that is no object: a list of 1,000 names, each letter of them escaped, has less. */
+const MAX_ANSWER_BYTES = 16 << 20;
 const SHA256_HEADER = 'x-amz-content-sha256';
 
 export function openBucket(options: S3StoreOptions): S3Bucket {
@@ -157,8 +159,27 @@ function watchBodies({ config }: S3Client, graceMs: number): void {
   const handle = handler.handle.bind(handler);
   handler.handle = async (...call) => {
     const answer = await handle(...call);
-    if (answer.response.body instanceof IncomingMessage) watchBody(answer.response.body, graceMs);
+    const { statusCode, body } = answer.response;
+    if (body instanceof IncomingMessage) {
+      const isObject = statusCode < 300 && call[0].query?.['x-id'] === 'GetObject';
+      // How large an object may be is for those to say who read it.
+      if (!isObject) boundBody(body);
+      watchBody(body, graceMs);
+    }
     return answer;
+  };
+}
+
+/** The SDK takes the whole of it and then makes objects of its XML, and chunks may come for ever. */
+function boundBody(body: IncomingMessage): void {
+  let sizeBytes = body.readableLength;
+  const push = body.push.bind(body);
+  body.push = (chunk: Buffer | null, encoding) => {
+    sizeBytes += chunk?.length ?? 0;
+    if (sizeBytes <= MAX_ANSWER_BYTES) return push(chunk, encoding);
+    const what = `the answer has more than ${MAX_ANSWER_BYTES} bytes`;
+    body.destroy(new Error(`${what}: look at what is between here and the store`));
+    return false;
   };
 }
 

@@ -74,14 +74,36 @@ async function readBody(
         (Body as Readable).destroy();
         throw tooLarge(ContentLength);
       }
+      let read: { bytes: Uint8Array; sizeBytes: number };
       try {
         // The SDK's retries end where the body begins.
-        return { bytes: await Body!.transformToByteArray(), version: ETag ?? '', range };
+        read = await readUpTo(Body as Readable, maxBytes);
       } catch (error) {
         if (attempt === BODY_ATTEMPTS) throw error;
+        continue;
       }
+      if (read.sizeBytes > maxBytes) throw tooLarge(read.sizeBytes);
+      return { bytes: read.bytes, version: ETag ?? '', range };
     }
   });
+}
+
+/** A body and its size; of one that turns out to be larger only that it is. */
+async function readUpTo(body: Readable, maxBytes: number): Promise<{ bytes: Uint8Array; sizeBytes: number }> {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > maxBytes) return { bytes: new Uint8Array(0), sizeBytes };
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(sizeBytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return { bytes, sizeBytes };
 }
 
 /** See `head` of the port. */

@@ -1,6 +1,7 @@
 /** The page as something that answers requests, whoever listens for them. */
 import type { RequestListener } from 'node:http';
 import fastify from 'fastify';
+import { NO_SCHEMAS } from '../no-schemas.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
 import { registerWeb } from './register.ts';
 
@@ -17,6 +18,7 @@ export interface OpenedPage {
 export async function openPage(ports: WebPorts, access: WebAccess): Promise<OpenedPage> {
   const server = fastify({
     bodyLimit: MAX_BODY_BYTES,
+    schemaController: NO_SCHEMAS,
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
   });
   await registerWeb(server, ports, access);

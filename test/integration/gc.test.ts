@@ -293,7 +293,7 @@ test('temp files of dead writers go, those of living ones stay', async () => {
   await once(dead, 'exit');
   const store = await openStore(lake.url, {});
   await store.put(receiptKey(DAY), json(receiptOfEpoch(1)));
-  const { createTemp, dropTemp } = await import('../../src/store/local-files.ts');
+  const { createTemp, dropTemp } = await import('../../src/store/local-temps.ts');
   const alive = await createTemp(join(lake.dir, '_ledger', 'living.json'));
   closeSync(alive.file);
   const deadTemp = alive.path.replace(/-\d+-/, `-${dead.pid}-`).replace('_ledger', '_notes');
