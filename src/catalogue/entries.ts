@@ -1,5 +1,6 @@
 /** What there is to export: vessels and their series, as a person looks for them. */
-import { namesByDomain, type SnapshotSeries } from '../decode/index.ts';
+import { namesByDomain } from '../decode/index.ts';
+import type { SnapshotSeries } from '../decode/parquet.ts';
 import { DataError } from '../errors.ts';
 import { FLAT_DOMAINS, MAX_SERIES, vesselOf } from '../model/index.ts';
 

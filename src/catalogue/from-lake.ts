@@ -1,5 +1,6 @@
 /** Vessels and series as the lake knows them: by the newest snapshot of each metadata job, and by the receipts. */
-import { parseTimestampText, readSnapshot } from '../decode/index.ts';
+import { parseTimestampText } from '../decode/index.ts';
+import { readSnapshot } from '../decode/parquet.ts';
 import { ConfigError, DataError, messageOf, RetriableError } from '../errors.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { knownDays } from '../lake/known-vessels.ts';

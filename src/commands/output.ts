@@ -8,8 +8,8 @@ import { ConfigError } from '../errors.ts';
 import { cleanMessage } from '../model/index.ts';
 import type { JsonPage, Screen } from '../terminal/screen.ts';
 import { createJsonPage } from '../terminal/screen.ts';
+import { LINE_KINDS, LISTS, SCHEMA_VERSION } from './result-lists.ts';
 import type { Item, Lists, ResultName, Summary } from './results.ts';
-import { LINE_KINDS, RESULTS, SCHEMA_VERSION } from './results.ts';
 
 export interface OutputOptions {
   readonly json?: boolean;
@@ -35,7 +35,7 @@ export function openOutput<K extends ResultName>(screen: Screen, name: K, option
   if (json && ndjson)
     throw new ConfigError('usage', '--ndjson: given together with --json, expected one of them');
   const lists: Record<string, unknown[]> = {};
-  for (const list of Object.keys(RESULTS[name].lists)) lists[list] = [];
+  for (const list of LISTS[name]) lists[list] = [];
   const page = createJsonPage(screen, STREAMED[name] !== undefined);
   const streamed = openStreamed(page, STREAMED[name]);
   return {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { COVERAGE_STATES } from '../status/cells.ts';
 import type { FindingName } from '../verify/findings.ts';
 import { FINDINGS } from '../verify/findings.ts';
+import { RUN_STATES } from './result-lists.ts';
 import {
   code,
   date,
@@ -37,9 +38,6 @@ const vesselTrouble = shape({
 const amounts = { vesselDays, rows, sizeBytes, durationMs };
 const why = { code: code.optional(), message: message.optional() };
 const notCompared = vesselDays.describe('published, and the source could not be asked');
-/** `published`: has a receipt of the job's settings (and rows, where `empty` is told apart); `running`: elsewhere. */
-const KNOWN_STATES = ['published', 'empty', 'unchanged', 'not-due', 'failed', 'refused', 'running'] as const;
-export const RUN_STATES = [...KNOWN_STATES, 'waiting', 'interrupted', 'not-begun'] as const;
 const RECONCILE_STATES = ['changed', 'would-shrink', 'refused', 'disagree', 'unreadable'] as const;
 const exported = z.boolean().describe('published by this command');
 const result = {

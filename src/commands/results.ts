@@ -1,6 +1,6 @@
 /**
  * What commands print for machines: one vocabulary over all of them, and one source of the JSON Schemas in `schemas/`.
- * A result is a summary and some lists; output.ts prints it.
+ * A result is a summary and some lists; output.ts prints it, and needs of it no more than result-lists.ts.
  */
 import { z } from 'zod';
 import { VALUE_TYPES } from '../catalogue/entries.ts';
@@ -23,9 +23,6 @@ import {
   whole,
 } from './result-terms.ts';
 import { DAY_RESULTS } from './results-days.ts';
-
-/** Goes up when a member is renamed, removed, or means something else; new members may come without it. */
-export const SCHEMA_VERSION = 1;
 
 const lastTime = instant.nullable();
 const jobNames = z.array(job).readonly().describe('that select it');
@@ -160,13 +157,3 @@ export type ResultName = keyof typeof RESULTS;
 export type Summary<K extends ResultName> = z.infer<z.ZodObject<(typeof RESULTS)[K]['summary']>>;
 /** An item of a list. */
 export type Item<K extends ResultName, L extends keyof Lists<K>> = Readonly<z.infer<Lists<K>[L]>>;
-
-/** `kind` of the lines that hold items of a list. */
-export const LINE_KINDS = {
-  jobs: 'job',
-  days: 'day',
-  findings: 'finding',
-  unasked: 'unasked',
-  vessels: 'vessel',
-  remarks: 'remark',
-} as const;

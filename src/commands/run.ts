@@ -19,8 +19,8 @@ import { askedDates, datesOr, EXPORT_DAYS, formatDates } from './dates.ts';
 import { openExport } from './open.ts';
 import type { OutputOptions } from './output.ts';
 import { openOutput } from './output.ts';
+import { RUN_STATES } from './result-lists.ts';
 import type { Item, Summary } from './results.ts';
-import { RUN_STATES } from './results-days.ts';
 
 export interface RunOptions extends RangeOptions, OutputOptions {
   readonly force?: boolean;

@@ -1,14 +1,12 @@
-/** Bytes → values, pure: nothing here does I/O. */
+/** Bytes → values, pure: nothing here does I/O. Parquet stands in parquet.ts. */
 export type { BodyFormat } from './body-scanner.ts';
 export { namesByDomain } from './domain-names.ts';
 export { createMetadataDecoder, type MetadataElement } from './metadata.ts';
 export { parseInt64Text } from './number-lexeme.ts';
-export { decodeParquetReadings } from './parquet-readings.ts';
 export {
   createReadingDecoder,
   type ReadingDecoderOptions,
 } from './reading-decoder.ts';
-export { readSeriesNames, readSnapshot, type SnapshotSeries } from './series-names.ts';
 export { MOST_SPARES, Spares } from './spares.ts';
 export {
   createStatisticsDecoder,

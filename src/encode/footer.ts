@@ -1,12 +1,11 @@
 import type { ColumnChunk, FileMetaData, RowGroup } from 'hyparquet';
-import { ByteWriter } from 'hyparquet-writer/src/bytewriter.js';
-import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { FatalError } from '../errors.ts';
 import type { Dataset, SplicedRowGroup } from '../model/index.ts';
 import { FORMAT_VERSION } from '../model/index.ts';
 import type { ByteSink } from './byte-sink.ts';
 import { createByteSink, putBytes } from './byte-sink.ts';
 import { CREATED_BY, datasetColumns } from './columns.ts';
+import { putFileMetadata } from './footer-thrift.ts';
 import { putShiftedOffsetIndex } from './page-thrift.ts';
 import { MAGIC_BYTES, PARQUET_MAGIC, readMetadata } from './parquet-tail.ts';
 import { rootElement, schemaElement } from './schema.ts';
@@ -129,16 +128,8 @@ export function parquetFooter(dataset: Dataset, groups: readonly SplicedRowGroup
 export function emptyParquetFooter(of: Parameters<typeof datasetColumns>[0]): Uint8Array {
   const columns = datasetColumns(of);
   const schema = [rootElement(columns), ...columns.map(schemaElement)];
-  const footer = finishFooter(createByteSink(), { version: 1, schema }, []);
-  // The writer knows no type of an empty list: strict readers expect the struct of a row group.
-  const list = Buffer.from(footer.buffer, footer.byteOffset, footer.byteLength).indexOf(NO_ROWS_THEN_LIST);
-  footer[list + NO_ROWS_THEN_LIST.length] = EMPTY_STRUCT_LIST;
-  return footer;
+  return finishFooter(createByteSink(), { version: 1, schema }, []);
 }
-
-/** Thrift's compact form of `num_rows: 0`, and the head of the list `row_groups`; its type and size follow. */
-const NO_ROWS_THEN_LIST = Uint8Array.of(0x16, 0x00, 0x19);
-const EMPTY_STRUCT_LIST = 0x0c;
 
 /** Metadata and the magic, behind what is in `sink`. */
 function finishFooter(
@@ -155,10 +146,7 @@ function finishFooter(
     created_by: CREATED_BY,
     metadata_length: 0,
   };
-  const writer = new ByteWriter();
-  // Whole values: at its default of 16 bytes the writer cuts the smallest string and rounds the largest.
-  writeMetadata(writer, metadata, Number.POSITIVE_INFINITY);
-  putBytes(sink, writer.getBytes());
+  putFileMetadata(sink, metadata);
   putBytes(sink, PARQUET_MAGIC);
   return sink.bytes.subarray(0, sink.at);
 }

@@ -1,11 +1,10 @@
 import type { SchemaElement } from 'hyparquet';
-import { ByteWriter } from 'hyparquet-writer/src/bytewriter.js';
-import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import type { ByteSink } from './byte-sink.ts';
 import { beginIn, putBytes } from './byte-sink.ts';
 import type { PlacedChunk } from './column-chunk.ts';
 import type { Column } from './columns.ts';
 import { CREATED_BY } from './columns.ts';
+import { putFileMetadata } from './footer-thrift.ts';
 import { putColumnIndex, putOffsetIndex } from './page-thrift.ts';
 import { PARQUET_MAGIC } from './parquet-tail.ts';
 import { rootElement, schemaElement } from './schema.ts';
@@ -37,14 +36,8 @@ export function endFile(
   };
   const schema: SchemaElement[] = [rootElement(columns), ...columns.map(schemaElement)];
   const { num_rows } = group;
-  const writer = new ByteWriter();
-  // Whole values: at its default of 16 bytes the writer cuts the smallest string and rounds the largest.
-  writeMetadata(
-    writer,
-    { version: 1, schema, num_rows, row_groups: [group], created_by: CREATED_BY, metadata_length: 0 },
-    Number.POSITIVE_INFINITY,
-  );
-  putBytes(file, writer.getBytes());
+  const metadata = { version: 1, schema, num_rows, row_groups: [group], created_by: CREATED_BY };
+  putFileMetadata(file, { ...metadata, metadata_length: 0 });
   putBytes(file, PARQUET_MAGIC);
   const ended = file.bytes.subarray(0, file.at);
   beginIn(file, new ArrayBuffer(0));

@@ -2,7 +2,6 @@
 import type { Claim } from '../lake/claim.ts';
 import type { PartUpload } from '../lake/parts.ts';
 import type { Receipt, SealedDay, TableChange } from '../model/index.ts';
-import { fileStatistics } from '../table/statistics.ts';
 import type { ExportPorts } from './ports.ts';
 
 /** Where the day goes: part of a sealed day. */
@@ -46,6 +45,7 @@ async function finishTableFile(
     return { upload: null, parts: [], table: null, kept: { object, ...(table && { table }) } };
   }
   const sizeBytes = parts.parts.reduce((sum, part) => sum + part.sizeBytes, 0);
+  const { fileStatistics } = await import('../table/statistics.ts');
   const stats = fileStatistics(footer, upload.key);
   const add = { key: upload.key, sizeBytes, modifiedMs: clock.nowMs(), stats };
   return { upload, parts: [...parts.parts], table: { remove, add, since } };

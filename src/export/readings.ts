@@ -1,5 +1,5 @@
 /** Time slices of raw readings → the row group builder, through each transport. */
-import { createReadingDecoder, decodeParquetReadings } from '../decode/index.ts';
+import { createReadingDecoder } from '../decode/index.ts';
 import { DataError, RetriableError } from '../errors.ts';
 import type { RetryScope } from '../fetch/retry.ts';
 import type {
@@ -132,6 +132,7 @@ async function readParquet(
     sink.onBatch(batch);
     await sealReady(options);
   };
+  const { decodeParquetReadings } = await import('../decode/parquet.ts');
   const maxRows = maxRowsOf(options, range);
   await decodeParquetReadings(body, options.dictionary, onBatch, maxRows === undefined ? {} : { maxRows });
 }

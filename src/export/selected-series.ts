@@ -1,5 +1,4 @@
 /** Which series a published day had, by what the lake holds of it. */
-import { readSeriesNames } from '../decode/index.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { readDetail } from '../lake/ledger.ts';
 import type { Receipt } from '../model/index.ts';
@@ -20,7 +19,7 @@ export async function readSelectedSeries(
 ): Promise<ReadonlyMap<string, string | null> | undefined> {
   if (receipt.dataset === 'metadata') {
     const object = receipt.object === null ? undefined : await store.get(receipt.object.key);
-    return object && unlessNoParquet(object.bytes);
+    return object && (await unlessNoParquet(object.bytes));
   }
   const detail = await unlessDamaged(readDetail(store, receipt));
   if (detail === undefined) return undefined;
@@ -29,7 +28,8 @@ export async function readSelectedSeries(
 }
 
 /** Whatever is wrong with it: the snapshot cannot be compared with. */
-function unlessNoParquet(bytes: Uint8Array): ReadonlyMap<string, string | null> | undefined {
+async function unlessNoParquet(bytes: Uint8Array): Promise<ReadonlyMap<string, string | null> | undefined> {
+  const { readSeriesNames } = await import('../decode/parquet.ts');
   try {
     return readSeriesNames(bytes);
   } catch {

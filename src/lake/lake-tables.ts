@@ -2,8 +2,7 @@
 import type { Clock, Log } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { TableContent } from '../table/schema.ts';
-import { openTable } from '../table/table.ts';
-import { JobTable } from './job-table.ts';
+import type { JobTable } from './job-table.ts';
 import { objectPrefix } from './keys.ts';
 
 export interface LakeTables {
@@ -22,10 +21,15 @@ interface LakeTablesPorts {
   readonly log: Log;
 }
 
+const loadJobTable = () => import('./job-table.ts');
+const loadTable = () => import('../table/table.ts');
+
 export function createLakeTables(ports: LakeTablesPorts): LakeTables {
   const opened = new Map<string, Promise<JobTable>>();
 
   async function open(content: TableContent): Promise<JobTable> {
+    // A plain lake has none of this.
+    const [{ JobTable }, { openTable }] = await Promise.all([loadJobTable(), loadTable()]);
     const prefix = objectPrefix(content.job);
     const table = new JobTable({ ...ports, prefix, table: await openTable({ ...ports, prefix }) });
     await table.prepare(content);

@@ -11,6 +11,8 @@ import { gcCommand } from '../../src/commands/gc.ts';
 import type { OutputOptions } from '../../src/commands/output.ts';
 import { planCommand } from '../../src/commands/plan.ts';
 import { reconcileCommand } from '../../src/commands/reconcile.ts';
+import { LISTS } from '../../src/commands/result-lists.ts';
+import { RESULTS } from '../../src/commands/results.ts';
 import { runCommand } from '../../src/commands/run.ts';
 import { scheduleCommand } from '../../src/commands/schedule.ts';
 import { statusCommand } from '../../src/commands/status.ts';
@@ -97,6 +99,11 @@ describe('the files', () => {
     const files = schemaFiles();
     expect(readdirSync(SCHEMAS_DIR).sort()).toEqual([...files.keys()].sort());
     for (const [name, text] of files) expect(readFileSync(join(SCHEMAS_DIR, name), 'utf8'), name).toBe(text);
+  });
+
+  test('have the lists that are printed, in that order', () => {
+    const lists = Object.entries(RESULTS).map(([name, { lists }]) => [name, Object.keys(lists)]);
+    expect(Object.entries(LISTS)).toEqual(lists);
   });
 
   test('are strict: an unknown key is no result', () => {

@@ -2,8 +2,9 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { LINE_KINDS, SCHEMA_VERSION } from '../../src/commands/result-lists.ts';
 import type { ResultName } from '../../src/commands/results.ts';
-import { LINE_KINDS, RESULTS, SCHEMA_VERSION } from '../../src/commands/results.ts';
+import { RESULTS } from '../../src/commands/results.ts';
 import { JOB_FILE } from '../../src/config/job-file.ts';
 
 export const SCHEMAS_DIR = join(import.meta.dirname, '../../schemas');

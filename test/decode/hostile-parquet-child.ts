@@ -1,5 +1,5 @@
 /** Decodes the hostile bodies one after the other, and says what came of each and what it took in memory. */
-import { decodeParquetReadings } from '../../src/decode/index.ts';
+import { decodeParquetReadings } from '../../src/decode/parquet.ts';
 import { createSeriesDictionary } from '../../src/model/index.ts';
 import { HOSTILE_BODIES } from './hostile-parquet-bodies.ts';
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { decodeParquetReadings } from '../../src/decode/index.ts';
+import { decodeParquetReadings } from '../../src/decode/parquet.ts';
 import { DataError } from '../../src/errors.ts';
 import { createSeriesDictionary } from '../../src/model/index.ts';
 import { arrowBody } from './arrow-body.ts';

@@ -16,7 +16,7 @@ import {
 } from 'apache-arrow';
 import * as parquetWasm from 'parquet-wasm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeParquetReadings } from '../../src/decode/index.ts';
+import { decodeParquetReadings } from '../../src/decode/parquet.ts';
 import { DataError } from '../../src/errors.ts';
 import { createSeriesDictionary } from '../../src/model/index.ts';
 import { arrowBody } from './arrow-body.ts';
