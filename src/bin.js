@@ -26,6 +26,10 @@ async function keepSmall() {
   // times, and much outlives it that will soon be garbage; at 64 MB, where it would grow to, hundreds of megabytes
   // of buffers that nobody uses any more are held until it is collected.
   growYoungGeneration(setFlagsFromString, getHeapSpaceStatistics);
+  // What reads the heads of answers is WebAssembly: one function, so large that to optimize it takes 90 ms of processor
+  // time in each process, and of answers nearly all is body. Compiled quickly it does as well.
+  setFlagsFromString('--no-wasm-dynamic-tiering');
+  setFlagsFromString('--no-wasm-tier-up');
   // Compiled modules, without their types: loading them anew takes a third of a second and 18 MB in each thread.
   // Worker threads find them by the variable.
   if (process.env.NODE_COMPILE_CACHE !== undefined) return;
