@@ -21,11 +21,14 @@ async function keepSmall() {
   const { enableCompileCache } = await import('node:module');
   const { fileURLToPath } = await import('node:url');
   const { getHeapSpaceStatistics, setFlagsFromString } = await import('node:v8');
-  await loadBuiltIns();
   // The young generation of the heap grows once, from 1 MB to 4. At 1 MB a small vessel-day is interrupted a dozen
   // times, and much outlives it that will soon be garbage; at 64 MB, where it would grow to, hundreds of megabytes
   // of buffers that nobody uses any more are held until it is collected.
   growYoungGeneration(setFlagsFromString, getHeapSpaceStatistics);
+  await loadBuiltIns();
+  setFlagsFromString('--semi-space-growth-factor=1');
+  // Threads that begin later.
+  setFlagsFromString('--min-semi-space-size=4');
   // What reads the heads of answers is WebAssembly: one function, so large that to optimize it takes 90 ms of processor
   // time in each process, and of answers nearly all is body. Compiled quickly it does as well.
   setFlagsFromString('--no-wasm-dynamic-tiering');
@@ -55,7 +58,8 @@ async function loadBuiltIns() {
 
 /**
  * It grows when what survives is more than it holds, by a factor that is read then: so a few megabytes survive here
- * for a moment. Its size itself can only be given on the command line, and nobody types that.
+ * for a moment. Its size itself can only be given on the command line, and nobody types that. Afterwards the settings are
+ * the usual ones again.
  */
 function growYoungGeneration(setFlagsFromString, getHeapSpaceStatistics) {
   const isGrown = () =>
@@ -63,9 +67,7 @@ function growYoungGeneration(setFlagsFromString, getHeapSpaceStatistics) {
   setFlagsFromString('--semi-space-growth-factor=4');
   const surviving = [];
   while (surviving.length < 64 && !isGrown()) surviving.push(new Array(16_384).fill(surviving));
-  setFlagsFromString('--semi-space-growth-factor=1');
-  // Threads that begin later.
-  setFlagsFromString('--min-semi-space-size=4');
+  setFlagsFromString('--semi-space-growth-factor=2');
 }
 
 /**

@@ -75,6 +75,25 @@ test('NODE_COMPILE_CACHE says where, and nothing else is made', async () => {
   expect(() => statSync(userCache)).toThrow('ENOENT');
 });
 
+test('the young generation of the heap has two halves of 4 MB, however much is loaded', async () => {
+  const temp = await newTempFolder();
+  onTestFinished(() => temp.remove());
+  const look = join(temp.path, 'look.cjs');
+  writeFileSync(
+    look,
+    `process.on('exit', () => {
+       const spaces = require('node:v8').getHeapSpaceStatistics();
+       process.stderr.write(String(spaces.find(({ space_name }) => space_name === 'new_space').space_size));
+     });`,
+  );
+  const bin = new URL('../src/bin.js', import.meta.url).pathname;
+  const { stderr } = spawnSync(process.execPath, ['--require', look, bin, '--help'], {
+    env: { PATH: process.env.PATH },
+    encoding: 'utf8',
+  });
+  expect(Number(stderr)).toBe(8 * 2 ** 20);
+});
+
 test.for([['--help'], ['status', '--from', '2026-01-05', '--to', '2026-01-06']])(
   "what Node brings compiled is not compiled again: '%s'",
   async (args) => {
