@@ -24,6 +24,12 @@ export const JSON_TEXT_LIMIT_BYTES = 8 * 1024 * 1024;
 /** 344 KiB of columns: they stay in the second-level cache until they are copied. */
 export const DEFAULT_BATCH_ROWS = 16_384;
 
+/**
+ * Of the first batch of a body: handing over has been seen then before the parser is optimized. Optimized without, it is
+ * given up at the first full batch, and compiled once more.
+ */
+const FIRST_BATCH_ROWS = 256;
+
 /** A batch that has held more JSON text is not kept: few need as much. */
 const SPARE_TEXT_BYTES = 256 * 1024;
 const spareBatches = new Spares(MOST_SPARES, () => createColumnBatch(DEFAULT_BATCH_ROWS));
@@ -57,6 +63,8 @@ export class ReadingParser implements RecordParser {
   readonly #onBatch: (batch: ColumnBatch) => void;
   readonly #batch: ColumnBatch;
   readonly #batchRows: number;
+  /** Rows at which the batch is handed over. */
+  #fullRows: number;
   readonly #ids: IdTable;
   readonly #dictionary: SeriesDictionary;
   readonly #timestamps = new TimestampReader();
@@ -68,6 +76,7 @@ export class ReadingParser implements RecordParser {
     this.#ids = new IdTable(dictionary);
     this.#batch = batchRows === DEFAULT_BATCH_ROWS ? spareBatches.take() : createColumnBatch(batchRows);
     this.#batchRows = batchRows;
+    this.#fullRows = Math.min(batchRows, FIRST_BATCH_ROWS);
     this.#onBatch = onBatch;
   }
 
@@ -85,6 +94,7 @@ export class ReadingParser implements RecordParser {
     } finally {
       batch.rows = 0;
       batch.jsonText.count = 0;
+      this.#fullRows = this.#batchRows;
     }
   }
 
@@ -232,7 +242,7 @@ export class ReadingParser implements RecordParser {
     batch.timestampMicros[row] = micros;
     batch.seriesCodes[row] = code;
     batch.rows = row + 1;
-    if (batch.rows === this.#batchRows) this.emit();
+    if (batch.rows === this.#fullRows) this.emit();
     else if (batch.kinds[row] === JSON_TEXT && jsonTextBytes(batch.jsonText) > JSON_TEXT_LIMIT_BYTES)
       this.emit();
   }

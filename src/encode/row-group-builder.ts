@@ -64,6 +64,8 @@ export interface RowStore<Batch, Rows extends GatheredRows> {
   truncate(rows: Rows, count: number): void;
   /** The rows as a job for the encoder, with their series. */
   job(rows: Rows): { job: EncodeJob & { readonly gathered: Rows }; ranked: RankedSeries };
+  /** Rows as they came back from the encoder, to be filled again. */
+  adopt(rows: Rows): Rows;
   /** What the check compares with. */
   facts(rows: Rows): RowFacts;
 }
@@ -175,7 +177,7 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
     const facts = store.facts(rows);
     const { job, ranked } = store.job(rows);
     const answer = await encoder.encode({ ...job, fileMemory: spareFiles.pop() });
-    if (!isClosed) spare = answer.gathered;
+    if (!isClosed) spare = store.adopt(answer.gathered);
     const split = splitParquetFile(answer.file);
     let readings = 0;
     for (const count of answer.runs.counts) readings += count;

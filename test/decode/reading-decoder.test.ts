@@ -267,6 +267,14 @@ describe('batches', () => {
     expect(rows[6]).toBe(`a ${MICROS} json "text 6"`);
   });
 
+  it('hands the first batch of a body over early, so that it is known what comes behind one', () => {
+    const { dictionary, batchRows, onBatch } = createRowCollector();
+    const decoder = createReadingDecoder({ format: 'ndjson', dictionary, onBatch });
+    decoder.push(Buffer.from(`${record('1')}\n`.repeat(20_000)));
+    decoder.end();
+    expect(batchRows).toEqual([256, 16_384, 20_000 - 256 - 16_384]);
+  });
+
   it('hands a batch over early when its JSON text grows large', () => {
     const { dictionary, batchRows, onBatch } = createRowCollector();
     const decoder = createReadingDecoder({ format: 'ndjson', dictionary, onBatch });
