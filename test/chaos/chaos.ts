@@ -206,6 +206,8 @@ export async function runChaos(bench: FleetBench, options: ChaosOptions): Promis
   }
   bench.service.faults = undefined;
   await Promise.all(goOn);
+  // A day that its worker finished, but died before it said so, is for another to take.
+  await bench.untilIdle();
   // Who stood still may have begun to write; nobody does when what is left is looked at.
   for (const { child } of alive) child.kill('SIGTERM');
   await Promise.all(alive.map(({ ended }) => ended));

@@ -75,6 +75,8 @@ export interface FleetBench extends AsyncDisposable {
   firstOpenDate(from: string): Promise<string>;
   /** `vessel-export status` in this process; what it printed. */
   status(options: StatusOptions): Promise<{ code: number; stdout: string }>;
+  /** Nothing waits in the queue, and nothing is under way. For as long as a worker lives: it takes what the dead left. */
+  untilIdle(): Promise<void>;
   /**
    * Every day of the range, of every vessel, is in the lake as the service has it, and nothing else is left. With
    * `readTo` the readings of the days before it are compared, and of those after it the receipts only.
@@ -108,6 +110,8 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
   const queue = openVesselDayQueue({ redis: connection.openForQueue(), prefix: 'vessel-export' });
   const processes: FleetProcess[] = [];
   const never = new AbortController().signal;
+  const untilIdle = () =>
+    expect.poll(() => queue.depth()).toMatchObject({ active: 0, waiting: 0, prioritized: 0 });
   return {
     service,
     redis,
@@ -176,9 +180,9 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
       const context = { env, stdout: { write, columns: 200 }, stderr: { write() {} }, signal: never };
       return { code: await statusCommand(context, [], range), stdout };
     },
+    untilIdle,
     async expectExact(vessels, from, to, readTo = to) {
-      // A day that its worker finished, but died before it said so, is looked at once more.
-      await expect.poll(() => queue.depth()).toMatchObject({ active: 0, waiting: 0, prioritized: 0 });
+      await untilIdle();
       await bucket?.copyTo(lake.dir);
       for (const date of datesBetween(from, readTo)) {
         for (const vessel of vessels) {
