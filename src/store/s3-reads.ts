@@ -1,6 +1,10 @@
 /** Reads of objects, ranges of them, and what a store says of one. */
 import type { Readable } from 'node:stream';
-import type { GetObjectCommandInput, GetObjectCommandOutput } from '@aws-sdk/client-s3';
+import type {
+  GetObjectCommandInput,
+  GetObjectCommandOutput,
+  HeadObjectCommandOutput,
+} from '@aws-sdk/client-s3';
 import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
 import type { S3Bucket } from './s3-client.ts';
 import { faultOf, isMissing } from './s3-errors.ts';
@@ -62,14 +66,10 @@ async function readBody(
   const input = { Bucket: s3.bucket, Key: s3.nameOf(key), ...extra };
   return await s3.call('read', key, async () => {
     for (let attempt = 1; ; attempt++) {
-      const answer = await s3.client.send(new GetObjectCommand(input)).catch((error: unknown) => {
-        if (isMissing(error)) return 'missing';
-        if (faultOf(error).status === 416) return 'beyond the end';
-        throw error;
-      });
-      if (answer === 'missing') return undefined;
+      const answer = await askBody(s3, input);
+      if (answer === undefined) return undefined;
       if (answer === 'beyond the end') return { bytes: new Uint8Array(0), version: '', range: undefined };
-      const { Body, ETag, ContentLength = 0, ContentRange: range } = answer as GetObjectCommandOutput;
+      const { Body, ETag, ContentLength = 0, ContentRange: range } = answer;
       if (ContentLength > maxBytes) {
         (Body as Readable).destroy();
         throw tooLarge(ContentLength);
@@ -83,9 +83,34 @@ async function readBody(
         continue;
       }
       if (read.sizeBytes > maxBytes) throw tooLarge(read.sizeBytes);
-      return { bytes: read.bytes, version: ETag ?? '', range };
+      return { bytes: read.bytes, version: ETag, range };
     }
   });
+}
+
+/** Its version is named. */
+type NamedBody = GetObjectCommandOutput & { readonly ETag: Version };
+
+async function askBody(
+  s3: S3Bucket,
+  input: GetObjectCommandInput,
+): Promise<NamedBody | 'beyond the end' | undefined> {
+  try {
+    const answer = await s3.client.send(new GetObjectCommand(input));
+    const { Body, ETag } = answer;
+    if (ETag) return { ...answer, ETag };
+    (Body as Readable).destroy();
+    throw namesNoVersion();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    if (faultOf(error).status === 416) return 'beyond the end';
+    throw error;
+  }
+}
+
+/** S3 names the version of each object that it gives out; the login page of somebody in between is answered 200 too. */
+function namesNoVersion(): Error {
+  return new Error('the answer names no version (ETag): look at what is between here and the store');
 }
 
 /** A body and its size; of one that turns out to be larger only that it is. */
@@ -111,14 +136,22 @@ export async function headObject(
   s3: S3Bucket,
   key: string,
 ): Promise<{ sizeBytes: number; version: Version } | undefined> {
-  const command = new HeadObjectCommand({ Bucket: s3.bucket, Key: s3.nameOf(key) });
-  return await s3.call('read', key, async () => {
-    try {
-      const { ContentLength, ETag } = await s3.client.send(command);
-      return { sizeBytes: ContentLength ?? 0, version: ETag ?? '' };
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
-  });
+  const head = await s3.call('read', key, () => askHead(s3, key));
+  return head && { sizeBytes: head.ContentLength ?? 0, version: head.ETag };
 }
+
+/** All that a store says of an object, undefined when there is none. Throws what the SDK throws. */
+export async function askHead(s3: S3Bucket, key: string): Promise<NamedHead | undefined> {
+  try {
+    const head = await s3.client.send(new HeadObjectCommand({ Bucket: s3.bucket, Key: s3.nameOf(key) }));
+    const { ETag } = head;
+    if (!ETag) throw namesNoVersion();
+    return { ...head, ETag };
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Its version is named. */
+export type NamedHead = HeadObjectCommandOutput & { readonly ETag: Version };

@@ -1,10 +1,9 @@
 import { createHash, hash } from 'node:crypto';
-import type { HeadObjectCommandOutput, Part } from '@aws-sdk/client-s3';
+import type { Part } from '@aws-sdk/client-s3';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
-  HeadObjectCommand,
   ListPartsCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
@@ -13,7 +12,9 @@ import { checkNonce } from './key.ts';
 import type { S3Abilities } from './s3-abilities.ts';
 import type { S3Bucket } from './s3-client.ts';
 import { withBodyHash } from './s3-client.ts';
-import { faultOf, isMissing, uploadGone, wasRefused } from './s3-errors.ts';
+import { faultOf, uploadGone, wasRefused } from './s3-errors.ts';
+import type { NamedHead } from './s3-reads.ts';
+import { askHead } from './s3-reads.ts';
 import type { PartRef, UploadRef, Version } from './store.ts';
 import type { ReadRange } from './uploaded-parts.ts';
 import { holdsParts, sizeOf } from './uploaded-parts.ts';
@@ -143,7 +144,7 @@ async function conditionOf(
   if (expected === undefined || abilities === undefined) return undefined;
   if (abilities.completes)
     return expected === null ? { IfNoneMatch: '*' } : { IfMatch: abilities.matchForm!(expected) };
-  const head = await headOf(s3, upload.key);
+  const head = await askHead(s3, upload.key);
   if ((head?.ETag ?? null) === expected) return undefined;
   if (isOurs(head, upload, parts)) return 'published';
   throw objectChanged(upload);
@@ -157,11 +158,10 @@ function objectChanged(upload: UploadRef): CommitFailedError {
 }
 
 async function confirmPublished(s3: S3Bucket, upload: UploadRef, parts: readonly PartRef[]): Promise<void> {
-  const head = await headOf(s3, upload.key).catch((error: unknown) => {
-    throw commitUnknown(
-      upload,
-      `the answer holds no ETag, and asking for the object failed: ${s3.clean(faultOf(error).name)}`,
-    );
+  const head = await askHead(s3, upload.key).catch((error: unknown) => {
+    const { name, text } = faultOf(error);
+    const found = s3.clean(`${name} ${text}`.trim());
+    throw commitUnknown(upload, `the answer holds no ETag, and asking for the object failed: ${found}`);
   });
   if (!isOurs(head, upload, parts)) {
     throw commitUnknown(upload, 'the answer holds no ETag, and the object that is there is another one');
@@ -175,7 +175,7 @@ export async function publishedBy(
   parts: readonly PartRef[],
   readRange: ReadRange,
 ): Promise<boolean> {
-  const head = await s3.call('read', upload.key, () => headOf(s3, upload.key));
+  const head = await s3.call('read', upload.key, () => askHead(s3, upload.key));
   if (!isOurs(head, upload, parts)) return false;
   // Where part tags are MD5s (not with KMS encryption), the object's ETag follows from them.
   if (unquoted(head?.ETag) === multipartEtag(parts)) return true;
@@ -227,7 +227,7 @@ async function lookAfter(
   if (status === undefined) return unknown;
   try {
     const gone = await goneError(s3, upload);
-    return gone !== undefined && !isOurs(await headOf(s3, upload.key), upload, parts) ? gone : unknown;
+    return gone !== undefined && !isOurs(await askHead(s3, upload.key), upload, parts) ? gone : unknown;
   } catch {
     return unknown;
   }
@@ -252,20 +252,7 @@ function commitUnknown(upload: UploadRef, what: string): CommitUnknownError {
   );
 }
 
-async function headOf(s3: S3Bucket, key: string): Promise<HeadObjectCommandOutput | undefined> {
-  try {
-    return await s3.client.send(new HeadObjectCommand({ Bucket: s3.bucket, Key: s3.nameOf(key) }));
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-function isOurs(
-  head: HeadObjectCommandOutput | undefined,
-  upload: UploadRef,
-  parts: readonly PartRef[],
-): boolean {
+function isOurs(head: NamedHead | undefined, upload: UploadRef, parts: readonly PartRef[]): boolean {
   if (head === undefined || upload.nonce === '') return false;
   return head.Metadata?.[NONCE_METADATA] === upload.nonce && head.ContentLength === sizeOf(parts);
 }

@@ -95,19 +95,10 @@ async function putObject(
 /** After an answer without an ETag, which the page of somebody in between is too: what is there tells. */
 async function versionOfWritten(s3: S3Bucket, key: string, bytes: Uint8Array): Promise<Version> {
   const found = await readObject(s3, key);
-  if (found !== undefined && Buffer.compare(found.bytes, bytes) === 0) return namedVersion(s3, key, found);
-  throw withoutVersion(s3, key, found === undefined ? 'nothing' : `${found.bytes.length} other bytes`);
-}
-
-/** The version of what was found to be as it was written. Without one nobody could replace just this. */
-function namedVersion(s3: S3Bucket, key: string, { version }: { version: Version }): Version {
-  if (version === '') throw withoutVersion(s3, key, 'what was written, and no version either');
-  return version;
-}
-
-function withoutVersion(s3: S3Bucket, key: string, found: string): Error {
-  const what = `the answer names no version (ETag), and reading '${key}' back gives ${found}`;
-  return s3.error(new Error(`${what}: look at what is between here and the store`), 'write', key);
+  if (found !== undefined && Buffer.compare(found.bytes, bytes) === 0) return found.version;
+  const back = found === undefined ? 'nothing' : `${found.bytes.length} other bytes`;
+  const what = `the answer names no version (ETag), and reading '${key}' back gives ${back}`;
+  throw s3.error(new Error(`${what}: look at what is between here and the store`), 'write', key);
 }
 
 /** See the port. `abilities`: needed where a version is expected. */
@@ -131,7 +122,7 @@ async function putIfVersion(
     }
     // The SDK may have sent the request twice, so the object that is there may be ours.
     const found = await readObject(s3, key);
-    if (found !== undefined && Buffer.compare(found.bytes, bytes) === 0) return namedVersion(s3, key, found);
+    if (found !== undefined && Buffer.compare(found.bytes, bytes) === 0) return found.version;
     if ((found?.version ?? null) !== expected) return undefined;
   }
   throw new RetriableError(
