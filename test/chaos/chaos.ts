@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault, FaultPort } from '../helpers/faulty-service/faults.ts';
 import type { FleetBench, FleetProcess } from '../integration/fleet-bench.ts';
-import { JOB, publishedBy } from '../integration/fleet-bench.ts';
+import { JOB } from '../integration/fleet-bench.ts';
 import { delayWrites, poisonDay } from './store-trouble.ts';
 
 /** In the order in which they strike, one with each kill; from the first again after the last. */
@@ -183,7 +183,8 @@ export async function runChaos(bench: FleetBench, options: ChaosOptions): Promis
   async function accompany(ended: ReturnType<FleetBench['backfill']>): Promise<string> {
     const done = ended.then(() => true);
     while (!(await Promise.race([done, nextOutput(all)]))) {
-      const published = all.reduce((sum, worker) => sum + publishedBy(worker).length, 0);
+      // Not what workers say: who is killed may not come to say what it has published.
+      const published = await bench.receiptCount();
       for (; struck < Math.floor(published / killEvery); struck++) {
         if (struck > 0) await strike(struck - 1);
         killOne();
