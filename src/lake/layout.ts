@@ -10,8 +10,10 @@
 import { ConfigError, FencedError, messageOf } from '../errors.ts';
 import type { Clock, Layout } from '../model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
-import { jsonBytes, parseJson } from './json.ts';
-import { keyPrefix, LAKE_KEY, objectPrefix, parseClaimKey, parseReceiptKey } from './keys.ts';
+import { readClaim } from './claims.ts';
+import { jsonBytes, parseJson, unlessDamaged } from './json.ts';
+import { keyPrefix, LAKE_KEY, logKeyPrefix, parseClaimKey, parseReceiptKey } from './keys.ts';
+import { readReceipt } from './ledger.ts';
 import { checkedFile, isObject, LAKE_FILE, shown } from './shapes.ts';
 
 /** For so long a process may believe what it has read of a plain lake. */
@@ -137,21 +139,34 @@ async function writeFirst(store: ObjectStore, wanted: Layout | undefined): Promi
 }
 
 /**
- * Has anybody exported into it, or begun to, before there was `_lake.json`? Throws ConfigError `damaged-lake-file` where
- * there is a table: then the file was there, and is gone.
+ * Has anybody exported into it, or begun to, before there was `_lake.json`? Only what parses as a receipt or a claim
+ * tells: anybody may have left a file there. Throws ConfigError `damaged-lake-file` where there is a table: then the
+ * file was there, and is gone.
  */
 export async function hasContent(store: ObjectStore): Promise<boolean> {
-  for (const [kind, parse] of [['receipt', parseReceiptKey] as const, ['claim', jobOfClaim] as const])
-    for await (const { key } of store.list(keyPrefix(kind))) {
-      const job = parse(key)?.job;
-      if (job !== undefined)
-        for await (const _ of store.list(`${objectPrefix(job)}_delta_log/`)) throw isGone();
-      return true;
-    }
-  return false;
+  const content = await findContent(store);
+  // Whoever was first meanwhile had put the file before his claim.
+  if (content === undefined || (await readLakeFile(store)) !== undefined) return false;
+  if (content === 'table') throw isGone();
+  return true;
 }
 
-const jobOfClaim = (key: string) => parseClaimKey(key)?.day;
+async function findContent(store: ObjectStore): Promise<'table' | 'files' | undefined> {
+  const jobs = new Set<string>();
+  for (const kind of ['receipt', 'claim'] as const)
+    for await (const listed of store.list(keyPrefix(kind))) {
+      const claim = kind === 'claim' ? parseClaimKey(listed.key) : undefined;
+      const day = claim?.day ?? parseReceiptKey(listed.key);
+      if (day === undefined) continue;
+      if (!jobs.has(day.job)) for await (const _ of store.list(logKeyPrefix(day.job))) return 'table';
+      jobs.add(day.job);
+      const found = claim
+        ? (await readClaim(store, { ...listed, ...claim }))?.file
+        : await unlessDamaged(readReceipt(store, day));
+      if (found !== undefined) return 'files';
+    }
+  return undefined;
+}
 
 function isGone(): ConfigError {
   return new ConfigError(

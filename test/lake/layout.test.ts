@@ -1,15 +1,17 @@
 /** How a lake is read: first use, lakes from before, and how long a look at a plain one is believed. */
+import { dirname } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { LAKE_KEY } from '../../src/lake/keys.ts';
+import { claimKey, LAKE_KEY, receiptKey } from '../../src/lake/keys.ts';
 import { createLakeLayout, LOOK_MS, readLayout } from '../../src/lake/layout.ts';
 import type { Layout } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
+import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 
-const RECEIPT = '_ledger/measurements/date=2026-01-05/vessel=IMO9321483.json';
+const DAY = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
 const CONVERTING = '{"lakeVersion":1,"layout":"plain","converting":{"to":"delta","by":"x"}}';
 let folder: TempFolder;
 let store: ObjectStore;
@@ -62,13 +64,48 @@ test('of processes that race for a new lake all find the same, or are refused', 
 });
 
 test('a lake with receipts and without the file is plain, unless it has tables', async () => {
-  await store.put(RECEIPT, Buffer.from('{}'));
+  await writeReceipt(store, makeReceipt(DAY));
   await expect(open('delta').layout.settle()).rejects.toMatchObject({ code: 'lake-layout' });
   expect(await readLayout(store)).toBe('plain');
   await store.put('measurements/_delta_log/00000000000000000000.json', Buffer.from('{}\n'));
   await expect(open().layout.settle()).rejects.toMatchObject({ code: 'damaged-lake-file' });
   expect(await store.get(LAKE_KEY)).toBeUndefined();
 });
+
+test.each([
+  ['a file in the place of the folder of claims', dirname(claimKey(DAY, 1)), 'poison'],
+  ['a note of somebody', '_ledger/README', 'ours'],
+  ['a claim that is none', claimKey(DAY, 1), 'poison'],
+  ['a receipt that is none', receiptKey(DAY), '{"receiptVersion":1,"rows":"many"}'],
+])('%s makes no old lake of a new one', async (_, key, text) => {
+  await store.put(key, Buffer.from(text));
+  expect(await open('delta').layout.settle()).toBe('delta');
+});
+
+test('a claim makes an old lake', async () => {
+  await store.put(claimKey(DAY, 1), Buffer.from('{"claimVersion":1,"epoch":1}'));
+  await expect(open('delta').layout.settle()).rejects.toMatchObject({ code: 'lake-layout' });
+});
+
+test.each([[claimKey(DAY, 1)], ['measurements/_delta_log/00000000000000000000.json']])(
+  'a process whose first look at a new lake another one outruns, down to %s, goes by what that one wrote',
+  async (written) => {
+    const { list } = store;
+    store = {
+      ...store,
+      list(prefix) {
+        store = { ...store, list };
+        return (async function* () {
+          await open('delta').layout.settle();
+          await store.put(claimKey(DAY, 1), Buffer.from('{"claimVersion":1,"epoch":1}'));
+          await store.put(written, Buffer.from('{"claimVersion":1,"epoch":1}'));
+          yield* store.list(prefix);
+        })();
+      },
+    };
+    expect(await open('delta').layout.settle()).toBe('delta');
+  },
+);
 
 test.each([
   ['{', 'damaged-lake-file'],
