@@ -304,7 +304,7 @@ const GUARDED_WAYS: Readonly<Record<string, { readonly way: RegExp; readonly own
   },
   'files of a lake are parsed with their shape': {
     way: /\bparseJson[<(]/,
-    owners: ['lake/json.ts', 'lake/shapes.ts', 'lake/ledger.ts', 'lake/layout.ts'],
+    owners: ['lake/json.ts', 'lake/shapes.ts', 'lake/ledger.ts', 'lake/lake-file.ts'],
   },
   'jobs are read by queue/read-queue.ts and the worker, which check': {
     way: /\bgetJobs?\(|\bgetFailed\(|\bjob\.data\b/,

@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { openApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/config.ts';
-import { readLayout } from '../lake/layout.ts';
+import { readLayout } from '../lake/lake-file.ts';
 import { readTableFiles } from '../lake/table-files.ts';
 import { addDays, microsToDate, systemClock } from '../model/index.ts';
 import { exportJobs } from '../run/run-jobs.ts';

@@ -1,7 +1,7 @@
 /** What `views` and `sql` begin with: a session on the lake's views, of the jobs that are meant. */
 import { pickJobs } from '../config/config.ts';
 import { ConfigError } from '../errors.ts';
-import { readLayout } from '../lake/layout.ts';
+import { readLayout } from '../lake/lake-file.ts';
 import type { LakeSession } from '../sql/lake-session.ts';
 import { openLakeSession } from '../sql/lake-session.ts';
 import { findSources } from '../sql/lake-sources.ts';

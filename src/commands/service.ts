@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { endsWithin } from '../concurrency.ts';
 import { ConfigError, messageOf } from '../errors.ts';
-import { readLayout } from '../lake/layout.ts';
+import { readLayout } from '../lake/lake-file.ts';
 import { readTableFiles } from '../lake/table-files.ts';
 import { createLog } from '../log.ts';
 import type { VesselDay } from '../model/index.ts';

@@ -2,7 +2,7 @@
 
 import { endsWithin } from '../concurrency.ts';
 import { ConfigError } from '../errors.ts';
-import { readLakeFile } from '../lake/layout.ts';
+import { readLakeFile } from '../lake/lake-file.ts';
 import { systemClock } from '../model/index.ts';
 import { maskUrl } from '../model/web-address.ts';
 import { startOperationsServer } from '../monitoring/http-server.ts';

@@ -7,8 +7,8 @@ import { ConfigError, FencedError } from '../errors.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import { jsonBytes } from './json.ts';
 import { LAKE_KEY } from './keys.ts';
-import type { LakeFile } from './layout.ts';
-import { hasContent, readLakeFile } from './layout.ts';
+import type { LakeFile } from './lake-file.ts';
+import { hasContent, readLakeFile } from './lake-file.ts';
 
 /** Our name, and the version of the file that has it. */
 export interface OwnMark {

@@ -14,7 +14,7 @@ import type { FoundClaim } from './claims.ts';
 import { claimedDays, findClaims, heartbeatOf, isEnded, isLive } from './claims.ts';
 import { unlessDamaged } from './json.ts';
 import { dayPrefix, isCheckpointKey, keyPrefix, noteKey, parseDayFileKey, parseNoteKey } from './keys.ts';
-import { readLayout } from './layout.ts';
+import { readLayout } from './lake-file.ts';
 import { readNote, readReceipt } from './ledger.ts';
 import { findTableGarbage } from './table-garbage.ts';
 

@@ -6,7 +6,7 @@ import { runInline } from '../concurrency.ts';
 import { CancelledError, messageOf } from '../errors.ts';
 import type { QueryClient } from '../fetch/client.ts';
 import { OBJECT_NAME, objectKey, receiptKey } from '../lake/keys.ts';
-import { readLayout } from '../lake/layout.ts';
+import { readLayout } from '../lake/lake-file.ts';
 import type { Remarks } from '../lake/remarks.ts';
 import { createRemarks, describeRemark, howToAccept } from '../lake/remarks.ts';
 import type { Job, Layout, Log, Receipt, VesselDay } from '../model/index.ts';

@@ -1,7 +1,7 @@
 /** `GET /api/about`: which lake this is, and which jobs there are. */
 import type { FastifyInstance } from 'fastify';
 import { endsWithin } from '../concurrency.ts';
-import { readLayout } from '../lake/layout.ts';
+import { readLayout } from '../lake/lake-file.ts';
 import type { Layout } from '../model/index.ts';
 import { maskUrl } from '../model/web-address.ts';
 import type { AboutAnswer } from './answers.ts';

@@ -6,7 +6,7 @@ import { ConfigError, DataError, messageOf } from '../errors.ts';
 import type { FoundClaim } from '../lake/claims.ts';
 import { findClaims, heartbeatOf, isEnded, isLive } from '../lake/claims.ts';
 import { unlessDamaged } from '../lake/json.ts';
-import { readLayout } from '../lake/layout.ts';
+import { readLayout } from '../lake/lake-file.ts';
 import { lastReceiptDates, readNote, readReceipt } from '../lake/ledger.ts';
 import { plannedDays } from '../lake/planned-days.ts';
 import { describeRemark, isAccepted, readAcceptance } from '../lake/remarks.ts';

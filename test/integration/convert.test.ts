@@ -7,7 +7,7 @@ import { FencedError } from '../../src/errors.ts';
 import { readClaims } from '../../src/lake/claims.ts';
 import { convertLake } from '../../src/lake/convert.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import { readLakeFile, readLayout } from '../../src/lake/layout.ts';
+import { readLakeFile, readLayout } from '../../src/lake/lake-file.ts';
 import { takeClaim } from '../../src/lake/take-claim.ts';
 import type { Clock } from '../../src/model/index.ts';
 import { addDays, silentLog, systemClock } from '../../src/model/index.ts';

@@ -2,7 +2,8 @@
 import { dirname } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { claimKey, LAKE_KEY, receiptKey } from '../../src/lake/keys.ts';
-import { createLakeLayout, LOOK_MS, readLayout } from '../../src/lake/layout.ts';
+import { readLayout } from '../../src/lake/lake-file.ts';
+import { createLakeLayout, LOOK_MS } from '../../src/lake/layout.ts';
 import type { Layout } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { defineJobs } from '../../src/config/jobs.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import { readLayout } from '../../src/lake/layout.ts';
+import { readLayout } from '../../src/lake/lake-file.ts';
 import { silentLog } from '../../src/model/index.ts';
 import type { LakeSession } from '../../src/sql/lake-session.ts';
 import { openLakeSession } from '../../src/sql/lake-session.ts';
