@@ -10,11 +10,14 @@ import {
 import { PROBE_PREFIX } from './key.ts';
 import type { S3Bucket } from './s3-client.ts';
 import { isConflict } from './s3-errors.ts';
-import { headObject } from './s3-reads.ts';
+import { headObject, readObject } from './s3-reads.ts';
+import type { PutCondition } from './s3-small-writes.ts';
 import type { Version } from './store.ts';
 
 /** Which conditions a server obeys. Some ignore them in silence, so that only trying tells. */
 export interface S3Abilities {
+  /** PUT obeys `If-None-Match: *`. */
+  readonly putsIfAbsent: boolean;
   /** How a version is named in `If-Match` on PUT; undefined where that is ignored or refused. */
   readonly matchForm: ((version: Version) => string) | undefined;
   /** Completing an upload obeys `If-Match` and `If-None-Match`. */
@@ -25,7 +28,7 @@ const NO_VERSION = '"00000000000000000000000000000000"';
 /** The standard's form, and that of Ceph before 17. */
 const MATCH_FORMS = [(version: Version) => version, (version: Version) => version.replaceAll('"', '')];
 
-/** Try them on an object of our own, `_probes/<id>`: eight to ten requests, and nothing is left. */
+/** Try them on an object of our own, `_probes/<id>`: nine to eleven requests, and nothing is left. */
 export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
   const key = `${PROBE_PREFIX}${randomUUID()}`;
   const target = { Bucket: s3.bucket, Key: s3.nameOf(key) };
@@ -34,12 +37,11 @@ export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
       const { ETag } = await s3.client.send(new PutObjectCommand({ ...target, Body: 'probe' }));
       const version = ETag || (await headObject(s3, key))?.version;
       // Without one nothing is known: not that the store has no conditions, which would hold for as long as we run.
-      if (!version)
-        throw new Error(
-          'the answers name no version (ETag) of what was written: look at what is between here and the store',
-        );
+      if (!version) throw unnamed();
       const matchForm = await findMatchForm(s3, target, version);
-      return { matchForm, completes: matchForm !== undefined && (await obeysOnComplete(s3, target)) };
+      const putsIfAbsent = (await tryPut(s3, target, { IfNoneMatch: '*' })) === 'refused';
+      const completes = matchForm !== undefined && (await obeysOnComplete(s3, target));
+      return { putsIfAbsent, matchForm, completes };
     } finally {
       await s3.client.send(new DeleteObjectCommand(target)).catch(() => {});
     }
@@ -48,23 +50,35 @@ export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
 
 type Target = { readonly Bucket: string; readonly Key: string };
 
+/** Put over what is there. `unknown`: the server says that it does not know the condition. */
+async function tryPut(
+  s3: S3Bucket,
+  target: Target,
+  condition: PutCondition,
+): Promise<'written' | 'refused' | 'unknown'> {
+  const Body = Buffer.from(randomUUID());
+  try {
+    const { ETag } = await s3.client.send(new PutObjectCommand({ ...target, Body, ...condition }));
+    // An answer that names no version may be the page of somebody in between.
+    const found = ETag ? undefined : await readObject(s3, s3.keyOf(target.Key));
+    if (!ETag && !(found && Body.equals(found.bytes))) throw unnamed();
+    return 'written';
+  } catch (error) {
+    if (isConflict(error)) return 'refused';
+    if (isNotImplemented(error)) return 'unknown';
+    throw error;
+  }
+}
+
 async function findMatchForm(
   s3: S3Bucket,
   target: Target,
   version: Version,
 ): Promise<S3Abilities['matchForm']> {
-  const obeys = async (IfMatch: string) => {
-    try {
-      await s3.client.send(new PutObjectCommand({ ...target, Body: 'probe', IfMatch }));
-      return true;
-    } catch (error) {
-      if (isConflict(error) || isNotImplemented(error)) return false;
-      throw error;
-    }
-  };
+  const isWritten = async (IfMatch: string) => (await tryPut(s3, target, { IfMatch })) === 'written';
   // What lets a wrong version pass ignores the condition.
-  if (await obeys(NO_VERSION)) return undefined;
-  for (const form of MATCH_FORMS) if (await obeys(form(version))) return form;
+  if (await isWritten(NO_VERSION)) return undefined;
+  for (const form of MATCH_FORMS) if (await isWritten(form(version))) return form;
   return undefined;
 }
 
@@ -84,6 +98,12 @@ async function obeysOnComplete(s3: S3Bucket, target: Target): Promise<boolean> {
     if (isNotImplemented(error)) return false;
     throw error;
   }
+}
+
+function unnamed(): Error {
+  return new Error(
+    'the answers name no version (ETag) of what was written: look at what is between here and the store',
+  );
 }
 
 function isNotImplemented(error: unknown): boolean {

@@ -24,8 +24,8 @@ const CONFLICT_ATTEMPTS = 10;
 const MAX_DELETED_KEYS = 1000;
 
 /**
- * Objects in an S3 bucket, Amazon's or another's. Needs of it: atomic `If-None-Match: *` on PUT, multipart
- * uploads with user metadata, and read-after-write consistency of all calls.
+ * Objects in an S3 bucket, Amazon's or another's. Needs of it: multipart uploads with user metadata, and
+ * read-after-write consistency of all calls; of more than one writer atomic `If-None-Match: *` on PUT.
  */
 export function createS3Store(options: S3StoreOptions): ObjectStore {
   const s3 = openBucket(options);
@@ -67,8 +67,12 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     abortUpload: (upload) => abortUpload(s3, upload),
     listUploads: (prefix) => listUploads(s3, prefix),
     capabilities: async () => {
-      const { matchForm, completes } = await abilities();
-      return { conditionalReplace: matchForm !== undefined, conditionalComplete: completes };
+      const { putsIfAbsent, matchForm, completes } = await abilities();
+      return {
+        conditionalPut: putsIfAbsent,
+        conditionalReplace: matchForm !== undefined,
+        conditionalComplete: completes,
+      };
     },
     close: async () => {
       s3.client.destroy();

@@ -137,8 +137,10 @@ export interface ObjectStore {
 /** Names what is at a key: another writing has another version, but S3 may give the same to the same bytes. */
 export type Version = string;
 
-/** Where a store lacks one, a look before and a look after stand in for it. */
+/** Where a store lacks the latter two, a look before and a look after stand in for them. */
 interface StoreCapabilities {
+  /** `putIfAbsent` writes over nothing. Nothing stands in for it: without it a lake has room for one writer. */
+  readonly conditionalPut: boolean;
   /** `putIf` replaces a version in one act. */
   readonly conditionalReplace: boolean;
   /** `completeUpload` checks `expected` in the act. */

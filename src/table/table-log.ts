@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { CommitUnknownError, RetriableError } from '../errors.ts';
 import type { Clock } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
+import { expectConditionalPut } from '../store/unfit-store.ts';
 import type { Action } from './actions.ts';
 import { formatActions } from './actions.ts';
 import { entryKey, lastCheckpointKey, logPrefix, parseLogKey, versionsPrefix } from './log-keys.ts';
@@ -77,6 +78,7 @@ export async function commitEntry(
   if (bytes.length > MAX_ENTRY_BYTES)
     throw new RangeError(`got an entry of ${bytes.length} bytes, expected at most ${MAX_ENTRY_BYTES}`);
   const key = entryKey(prefix, version);
+  await expectConditionalPut(store, 'a table');
   for (let attempt = 1; ; attempt++) {
     try {
       return await store.putIfAbsent(key, bytes);

@@ -67,7 +67,9 @@ describe.each([1, 2])('tries: %i', (maxAttempts) => {
     expect(await store.putIf('b', BYTES, null)).toBe(etagOf(BYTES));
     expect(await store.putIf('b', Buffer.from('others'), etagOf(BYTES))).toBe(etagOf('others'));
     expect(await store.putIf('b', BYTES, etagOf(BYTES))).toBeUndefined();
-    expect(await store.capabilities()).toEqual({ conditionalReplace: true, conditionalComplete: true });
+    expect(await store.capabilities()).toEqual({
+      ...{ conditionalPut: true, conditionalReplace: true, conditionalComplete: true },
+    });
   });
 
   test('a store that never names a version is none to write to', async () => {
