@@ -11,6 +11,7 @@ import { createQueryClient } from './fetch/client.ts';
 import { createConcurrencyLimit } from './fetch/concurrency-limit.ts';
 import { createRateLimit } from './fetch/rate-limit.ts';
 import { withIndexJournal } from './lake/index-journal.ts';
+import type { LakeSource } from './lake/lake-source.ts';
 import { createLakeTables } from './lake/lake-tables.ts';
 import { createLastPublished } from './lake/last-published.ts';
 import { createLakeLayout } from './lake/layout.ts';
@@ -56,6 +57,10 @@ export interface AppOverrides {
   readonly onRequest?: NonNullable<ClientOptions['onRequest']>;
   /** Lua that sets `now`, in the place of the clock of Redis. */
   readonly redisNow?: string;
+  /** What the lake is told that it is copied from, where that is not QUERY_BASE_URL. */
+  readonly source?: LakeSource;
+  /** Others export into the lake at the same time. */
+  readonly isShared?: boolean;
   /** Wait for a service that was never reached, as processes do that nobody watches. */
   readonly waitForService?: boolean;
   /** Whatever the settings say: a program that imports us has traces of its own, which ours would take over. */
@@ -88,12 +93,14 @@ export async function openApp(
   const ownEncoder = createEncoder({ threads, smallRows: SMALL_ROW_GROUP_ROWS });
   const encoder = tracing?.traceEncoder(ownEncoder) ?? ownEncoder;
   const tables = createLakeTables({ store, clock, log });
+  const { source = { url: settings.QUERY_BASE_URL }, isShared = false } = overrides;
   const ports: ExportPorts = {
     store,
-    layout: createLakeLayout({ store, clock, wanted: settings.LAKE_LAYOUT }),
+    layout: createLakeLayout({ store, clock, log, wanted: settings.LAKE_LAYOUT, source, isShared }),
     tables,
     lastPublished: createLastPublished(store, clock),
     client,
+    sourceUrl: source.url,
     encoder,
     clock,
     log,

@@ -106,7 +106,7 @@ const CONCERNS_ALL = new Set([
   ],
   ...['redirect-refused', 'certificate-refused'],
   // the lake
-  'lake-layout',
+  ...['lake-layout', 'other-source', 'unfit-store'],
   ...['disk-full', 'read-only', 'no-permission', 'no-hard-links', 'no-bucket', 'no-region', 'wrong-region'],
   ...['bad-credentials', 'bad-certificate', 'clock-skew', 'unsupported-store'],
 ]);

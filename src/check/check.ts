@@ -27,12 +27,13 @@ interface Checked {
 
 /** All results, in the order of the subjects; what can be asked at the same time is. */
 export async function* checkAll(checked: Checked): AsyncGenerator<CheckResult> {
-  const { config, clock, env, signal } = checked;
+  const { config, jobs, clock, env, signal } = checked;
   const { LAKE_URL } = config.settings;
+  const use = { settings: config.settings, jobs: jobs.map(({ name }) => name) };
   const subjects = [
     checkSettings(config),
     checkServiceAndJobs(checked),
-    LAKE_URL === undefined ? notSet('lake', 'LAKE_URL') : checkLake(LAKE_URL, env, clock, signal),
+    LAKE_URL === undefined ? notSet('lake', 'LAKE_URL') : checkLake(LAKE_URL, env, clock, signal, use),
     checkRedis(config.settings, clock),
   ].map(gathered);
   const [settings, service, lake, redis] = await Promise.all(subjects);

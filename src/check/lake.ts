@@ -3,11 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { rmdir, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { DataError, FatalError } from '../errors.ts';
+import type { Settings } from '../config/variables.ts';
+import { codeOf, DataError, FatalError } from '../errors.ts';
+import { readLakeFile, readLayout } from '../lake/lake-file.ts';
+import { createLakeLayout } from '../lake/layout.ts';
 import type { Clock } from '../model/index.ts';
+import { silentLog } from '../model/index.ts';
 import { PROBE_PREFIX } from '../store/key.ts';
 import { openStore, parseLakeUrl } from '../store/open-store.ts';
 import type { ObjectStore } from '../store/store.ts';
+import { UNFIT } from '../store/unfit-store.ts';
 import type { CheckResult } from './result.ts';
 import { inTime, resultsOf } from './result.ts';
 
@@ -17,6 +22,7 @@ const { ok, warning, failed, skipped, error } = resultsOf('lake');
 const STEPS = {
   list: checkList,
   put: checkPut,
+  'lake-file': checkLakeFile,
   'conditional-put': checkConditionalPut,
   'conditional-replace': checkConditionalReplace,
   multipart: checkMultipart,
@@ -24,19 +30,27 @@ const STEPS = {
   delete: checkDelete,
 } as const;
 
-interface Probe {
+/** What is to be done with the lake, as far as it is known. */
+interface LakeUse {
+  readonly settings: Partial<Settings>;
+  readonly jobs: readonly string[];
+}
+
+interface Probe extends LakeUse {
   readonly store: ObjectStore;
+  readonly clock: Clock;
   readonly lakeUrl: string;
   /** A name that nobody has. */
   readonly key: string;
 }
 
-/** Check the store at a `LAKE_URL`. `env`: AWS settings. Nothing is waited for longer than PATIENCE_MS. */
+/** Check the store at a `LAKE_URL`, and what the lake there says of itself. `env`: AWS settings. Nothing is waited for longer than PATIENCE_MS. */
 export async function* checkLake(
   lakeUrl: string,
   env: NodeJS.ProcessEnv,
   clock: Clock,
   signal: AbortSignal,
+  use: LakeUse,
 ): AsyncGenerator<CheckResult> {
   let store: ObjectStore;
   try {
@@ -48,7 +62,7 @@ export async function* checkLake(
   }
   const place = parseLakeUrl(lakeUrl);
   const madeFolder = place.kind === 'local' && !existsSync(place.rootDir) ? place.rootDir : undefined;
-  const probe = { store, lakeUrl, key: `${PROBE_PREFIX}${randomUUID()}` };
+  const probe = { ...use, store, clock, lakeUrl, key: `${PROBE_PREFIX}${randomUUID()}` };
   let inTheWay: string | undefined;
   try {
     for (const [name, step] of Object.entries(STEPS)) {
@@ -94,6 +108,24 @@ async function checkList({ store }: Probe): Promise<CheckResult> {
   return ok('list', `${store.url} can be listed`);
 }
 
+/** Is it a lake for these settings? */
+async function checkLakeFile({ store, clock, settings, jobs }: Probe): Promise<CheckResult> {
+  const { LAKE_LAYOUT: wanted, QUERY_BASE_URL: url } = settings;
+  const source = { url: url ?? '' };
+  const layout = createLakeLayout({ store, clock, log: silentLog, wanted, source, isShared: false });
+  await layout.check(url === undefined ? [] : jobs).catch((thrown: unknown) => {
+    // That is for 'conditional-put' to say.
+    if (codeOf(thrown) !== 'unfit-store') throw thrown;
+  });
+  const found = (await readLakeFile(store))?.file;
+  if (found === undefined) return ok('lake-file', 'nothing says that there is a lake yet');
+  const isAsked = url !== undefined && jobs.length > 0;
+  return ok(
+    'lake-file',
+    `the lake is ${found.layout}${isAsked ? ', and takes readings of this service' : ''}`,
+  );
+}
+
 async function checkPut({ store, lakeUrl, key }: Probe): Promise<CheckResult> {
   await store.put(key, BYTES);
   await expectBytes(store, key, BYTES);
@@ -128,13 +160,13 @@ async function checkRoom(lakeUrl: string): Promise<CheckResult | undefined> {
   );
 }
 
-async function checkConditionalPut({ store, key }: Probe): Promise<CheckResult> {
-  if (await store.putIfAbsent(key, OTHER_BYTES))
-    return failed(
-      'conditional-put',
-      'the store writes over an object although it is told not to (If-None-Match): two processes could export the same day at once. Use a store that obeys it',
-      'unsupported-store',
-    );
+async function checkConditionalPut({ store, key, settings }: Probe): Promise<CheckResult> {
+  if (await store.putIfAbsent(key, OTHER_BYTES)) {
+    const isTable = (settings.LAKE_LAYOUT ?? (await readLayout(store))) === 'delta';
+    const isNeeded = isTable || settings.REDIS_URL !== undefined;
+    const refused = 'tables (LAKE_LAYOUT=delta) and fleets (schedule, worker, backfill) are refused';
+    return (isNeeded ? failed : warning)('conditional-put', `${UNFIT}; ${refused}`, 'unfit-store');
+  }
   if (!(await store.putIfAbsent(`${key}-absent`, OTHER_BYTES)))
     return failed(
       'conditional-put',

@@ -27,6 +27,8 @@ export async function acceptCommand(
   const wrong = vessels.find((vessel) => !VESSEL_ID.test(vessel));
   if (wrong !== undefined)
     throw new ConfigError('usage', `got '${wrong}', expected a vessel such as IMO9321483`);
+  if (vessels.length === 0)
+    throw new ConfigError('usage', 'expected a vessel such as IMO9321483, or --source');
   const output = openOutput(context.stdout, 'accept', options);
   const lake = await openLake(context, [job], false, {});
   const accepted: Accepted[] = [];

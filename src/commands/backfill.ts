@@ -58,7 +58,7 @@ export async function backfillCommand(
   let news: FleetNews | undefined;
   const telling = tellingRequests(overrides, () => news);
   return withFleet(context, config, telling, async (fleet) => {
-    await fleet.app.ports.layout.check();
+    await fleet.app.ports.layout.check([jobName]);
     const request = await requestOf(fleet, jobName, asked, options);
     const released = options.failed === true ? await releaseFailed(fleet.queue, request) : [];
     if (released.length > 0)

@@ -100,7 +100,7 @@ async function askUntilGood(
     const { settings } = readEnvironment(env);
     if (!options.check) return { values, settings, sample: undefined };
     writeText(stderr, 'Checking the service and the lake …\n');
-    const results = await check(settings, env, context.signal);
+    const results = await check({ settings, jobs: [options.job] }, env, context.signal);
     writeText(stderr, `${formatChecks(results, stderr)}\n`);
     if (!results.some(({ state }) => state === 'failed'))
       return { values, settings, sample: await findSample(context, settings) };
@@ -128,15 +128,17 @@ function withAnswers(env: Environment, values: Values): NodeJS.ProcessEnv {
 }
 
 async function check(
-  settings: Partial<Settings>,
+  use: { readonly settings: Partial<Settings>; readonly jobs: readonly string[] },
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
+  const { settings } = use;
   // They have been read once already, each for itself.
   for await (const result of checkService(settings as Settings, EVERYTHING, systemClock, signal))
     results.push(result);
-  for await (const result of checkLake(settings.LAKE_URL!, env, systemClock, signal)) results.push(result);
+  for await (const result of checkLake(settings.LAKE_URL!, env, systemClock, signal, use))
+    results.push(result);
   return results;
 }
 

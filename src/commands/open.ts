@@ -51,11 +51,17 @@ export async function openLake(
 ) {
   if (asksService) {
     const { app, ...opened } = await openExport(context, names, { encoderThreads: 0, ...overrides }, write);
-    return { ...opened, store: app.store, client: app.client, close: () => app.close() };
+    return {
+      ...opened,
+      store: app.store,
+      client: app.client,
+      layout: app.ports.layout,
+      close: () => app.close(),
+    };
   }
   const configured = configure(context, readLakeConfig(context), names, write);
   const store = await openStore(configured.config.settings.LAKE_URL, context.env);
-  return { ...configured, store, client: undefined, close: () => store.close() };
+  return { ...configured, store, client: undefined, layout: undefined, close: () => store.close() };
 }
 
 export type OpenedLake = Awaited<ReturnType<typeof openLake>>;

@@ -54,7 +54,8 @@ export async function reconcileCommand(
   const { app } = opened;
   try {
     const mends = options.run === true || options.enqueue === true;
-    if (mends) await app.ports.layout.check();
+    const names = jobs.map(({ name }) => name);
+    await (mends ? app.ports.layout.check(names) : app.ports.layout.checkSource(names));
     const stats = createRequestStats();
     const concurrency = config.settings.QUERY_MAX_CONCURRENCY;
     const found: Found[] = [];

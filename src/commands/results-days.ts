@@ -188,6 +188,13 @@ export const DAY_RESULTS = {
         series: whole.optional().describe('the fewest that are accepted'),
         message,
       }),
+      sources: shape({
+        job,
+        source: text.describe('QUERY_BASE_URL'),
+        before: text.optional().describe('where it was copied from before'),
+        state: z.enum(['accepted', 'accepted-before', 'nothing-to-accept']),
+        message,
+      }),
     },
   },
 } as const;

@@ -48,7 +48,7 @@ export async function scheduleCommand(
   if (options.once === true) {
     const fleet = await openFleet(config, env, log, overrides);
     try {
-      await fleet.app.ports.layout.check();
+      await fleet.app.ports.layout.check(config.jobs.map(({ name }) => name));
       return await planOnce(context, open(fleet), options);
     } finally {
       await fleet.close();

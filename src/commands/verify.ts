@@ -49,6 +49,7 @@ export async function verifyCommand(
   const seen: Gathered = { unknownJobs: [], hints: [] };
   let failure: unknown;
   try {
+    await lake.layout?.checkSource(lake.jobs.map(({ name }) => name));
     const { WORKER_CONCURRENCY, TEMP_DIR } = lake.config.settings;
     const request = {
       ...ALL_DATES,

@@ -13,6 +13,9 @@ export const wholeNumber = (least: number) =>
 /** `0` or `false`, `1` or `true`. */
 export const flag = z.enum(['0', '1', 'true', 'false']).transform((text) => text === '1' || text === 'true');
 
+/** It stands in every receipt. */
+const MAX_ADDRESS_CHARS = 500;
+
 /**
  * A base address of the service: no query, no fragment, no password, no slash at the end. Spelt as it is connected to,
  * so that whoever looks at it sees what the client sees.
@@ -22,7 +25,8 @@ export const serviceUrl = z
   .refine((text) => !/[?#@]/.test(text))
   .transform((text) => readWebAddress(text)?.href.replace(/\/+$/, ''))
   .refine((href) => href !== undefined)
-  .transform((href) => href!);
+  .transform((href) => href!)
+  .refine((href) => href.length <= MAX_ADDRESS_CHARS);
 
 /** Where spans are sent: an address, with a password or without. */
 export const collectorUrl = z.string().refine((text) => readWebAddress(text) !== undefined);

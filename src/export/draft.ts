@@ -56,6 +56,7 @@ export function draftReceipt(ports: ExportPorts, task: ExportTask, facts: DraftF
     ...(facts.kept?.table && { table: facts.kept.table }),
     detail: facts.detailSha256 === null ? null : { key: detailKey(day), sha256: facts.detailSha256 },
     source: facts.source,
+    sourceUrl: ports.sourceUrl,
     ...(facts.remark && { remark: facts.remark }),
     apiVersion: ports.apiVersion,
     formatVersion: FORMAT_VERSION,

@@ -62,9 +62,9 @@ async function claimDay(
   early: EarlyQuestion,
   signal: AbortSignal,
 ): Promise<ExportOutcome> {
-  const layout = await ports.layout.settle();
+  const layout = await ports.layout.settle(task.day.job);
   const table = layout === 'plain' ? undefined : await ports.tables.open(tableContent(task.job));
-  const onClaimed = () => ports.layout.confirm(layout);
+  const onClaimed = () => ports.layout.confirm(layout, task.day.job);
   const onAlone = (before: Receipt | undefined) => {
     if (!isDone(task, before)) early.begin(before);
   };

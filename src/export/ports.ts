@@ -28,6 +28,8 @@ export interface ExportPorts {
   readonly tables: LakeTables;
   readonly lastPublished: LastPublished;
   readonly client: QueryClient;
+  /** What the client asks, for receipts. */
+  readonly sourceUrl: string;
   readonly encoder: Encoder;
   readonly clock: Clock;
   readonly log: Log;

@@ -40,7 +40,7 @@ export async function startBackfill(
   if (from >= to)
     throw new ConfigError('usage', `${from} to ${to}: the range is empty; the end is exclusive`);
   const { store, ports } = app;
-  await ports.layout.check();
+  await ports.layout.check([job.name]);
   const id = backfillId(request);
   const createdNow = new Date(ports.clock.nowMs()).toISOString();
   const fresh: Backfill = { backfillVersion: 1, id, ...request, paused: false, createdAt: createdNow };
@@ -70,7 +70,7 @@ export async function changeBackfill(
   id: string,
 ): Promise<ChangedBackfill> {
   const { store, ports } = app;
-  if (change === 'resume') await ports.layout.check();
+  if (change === 'resume') await ports.layout.check([]);
   const backfill = parseBackfillKey(backfillKey(id)) === id ? await changed(store, change, id) : undefined;
   if (backfill === undefined) throw await unknownBackfill(app, id);
   const withdrawn = change === 'resume' ? 0 : await withdrawBackfill(queue, backfill);

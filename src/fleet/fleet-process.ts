@@ -87,7 +87,8 @@ export async function runFleetProcess(
     const operations = await startOperationsServer(listening);
     try {
       // A lake that is out of reach, or converted, may be right when a vessel-day begins.
-      await fleet.app.ports.layout.check().catch((error: unknown) => {
+      const jobs = config.jobs.map(({ name }) => name);
+      await fleet.app.ports.layout.check(jobs).catch((error: unknown) => {
         if (error instanceof ConfigError) throw error;
       });
       await run(fleet, metrics, operations.url, news);

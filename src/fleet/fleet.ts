@@ -38,7 +38,7 @@ export async function openFleet(
       "REDIS_URL: not set, expected the address of the queue's Redis, such as redis://localhost:6379; without one, 'vessel-export run' and 'reconcile --run' export in one process",
     );
   }
-  const app = await openApp(config, env, log, overrides);
+  const app = await openApp(config, env, log, { isShared: true, ...overrides });
   const connection = app.redis!;
   const redis = connection.openForQueue();
   const prefix = config.settings.REDIS_PREFIX;

@@ -27,9 +27,13 @@ export async function probeService(
   }
 }
 
-/** Look at its layout, write a small object and remove it. Rejects with what a vessel-day would meet. */
-export async function probeLake(ports: Pick<ExportPorts, 'store' | 'nonce' | 'layout'>): Promise<void> {
+/** Look at what it says of itself, write a small object and remove it. Rejects with what a vessel-day would meet. */
+export async function probeLake(
+  ports: Pick<ExportPorts, 'store' | 'nonce' | 'layout'>,
+  jobs: readonly Job[],
+): Promise<void> {
   await ports.layout.settle();
+  await ports.layout.checkSource(jobs.map(({ name }) => name));
   const key = `${PROBE_PREFIX}${ports.nonce()}`;
   await ports.store.put(key, Buffer.from('{}\n'));
   await ports.store.remove(key);

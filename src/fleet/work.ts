@@ -95,7 +95,7 @@ export function startWork(
     probe: async (signal) => {
       const [job] = config.jobs;
       if (job !== undefined) await probeService(app.ports, job, signal);
-      await probeLake(app.ports);
+      await probeLake(app.ports, config.jobs);
     },
     pause: () => worker.pause(),
     resume: () => worker.resume(),

@@ -5,21 +5,23 @@
 import { randomUUID } from 'node:crypto';
 import { ConfigError, FencedError } from '../errors.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
+import { expectConditionalPut } from '../store/unfit-store.ts';
 import { jsonBytes } from './json.ts';
 import { LAKE_KEY } from './keys.ts';
 import type { LakeFile } from './lake-file.ts';
 import { hasContent, readLakeFile } from './lake-file.ts';
 
-/** Our name, and the version of the file that has it. */
+/** Our name, and the file that has it. */
 export interface OwnMark {
   readonly by: string;
+  readonly file: LakeFile;
   readonly version: Version;
 }
 
 /** Say that the conversion has begun, and is ours; undefined where the lake is a delta lake. Throws ConfigError `no-lake`. */
 export async function beginConversion(store: ObjectStore): Promise<OwnMark | undefined> {
   const by = randomUUID();
-  const file: LakeFile = { lakeVersion: 1, layout: 'plain', converting: { to: 'delta', by } };
+  await expectConditionalPut(store, 'a table');
   for (;;) {
     const found = await readLakeFile(store);
     if (found?.file.layout === 'delta') return undefined;
@@ -28,14 +30,17 @@ export async function beginConversion(store: ObjectStore): Promise<OwnMark | und
         'no-lake',
         `${store.url}: found no lake of vessel-export, expected one; for a new one set LAKE_LAYOUT=delta, and export`,
       );
+    const plain: LakeFile = found?.file ?? { lakeVersion: 1, layout: 'plain' };
+    const file: LakeFile = { ...plain, converting: { to: 'delta', by } };
     const version = await store.putIf(LAKE_KEY, jsonBytes(file), found?.version ?? null);
-    if (version !== undefined) return { by, version };
+    if (version !== undefined) return { by, file, version };
   }
 }
 
 /** Say that the lake is a delta lake. Throws FencedError as `expectOurs`. */
 export async function finishConversion(store: ObjectStore, own: OwnMark): Promise<void> {
-  const file: LakeFile = { lakeVersion: 1, layout: 'delta' };
+  const { converting: _, ...others } = own.file;
+  const file: LakeFile = { ...others, layout: 'delta' };
   if ((await store.putIf(LAKE_KEY, jsonBytes(file), own.version)) === undefined)
     await expectOurs(store, own, 'delta');
 }

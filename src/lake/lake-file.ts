@@ -1,5 +1,5 @@
 /** `_lake.json`: what a lake says of itself, and what a lake is that has no such file. */
-import { ConfigError, messageOf } from '../errors.ts';
+import { ConfigError, FencedError, messageOf } from '../errors.ts';
 import type { Layout } from '../model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import { readClaim } from './claims.ts';
@@ -13,6 +13,10 @@ export interface LakeFile {
   readonly layout: Layout;
   /** While `convert` is at work: who, so that of two one knows that it is over. Nobody exports meanwhile. */
   readonly converting?: { readonly to: 'delta'; readonly by: string };
+  /** By job: the base URL, with its tenant, of the service that it is copied from. */
+  readonly sources?: Readonly<Record<string, string>>;
+  /** Readings that `demo` has made up: nothing of a service's belongs among them. */
+  readonly madeUp?: boolean;
 }
 
 /** The lake's own file; undefined where there is none. Throws ConfigError `damaged-lake-file` or `unknown-lake-version`. */
@@ -85,5 +89,13 @@ function isGone(): ConfigError {
   return new ConfigError(
     'damaged-lake-file',
     `${LAKE_KEY}: it is missing, and the jobs have tables; put back {"lakeVersion":1,"layout":"delta"}`,
+  );
+}
+
+/** Nobody exports meanwhile. */
+export function isConverting(): FencedError {
+  return new FencedError(
+    'lake-converting',
+    `${LAKE_KEY}: the lake is being converted; nothing is exported into it meanwhile. Wait, or, if the conversion has died, run 'vessel-export convert --to delta' again: it goes on where it was`,
   );
 }

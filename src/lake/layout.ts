@@ -1,104 +1,142 @@
 /**
- * `_lake.json`: how a lake is read, written once, where there is nothing, by whoever exports into it first. A lake that
- * has content and no such file is older than it, and plain.
+ * What a process that exports believes of its lake: `_lake.json`, written where there is nothing by whoever exports into
+ * it first, and again by the first export of each job, which adds where that job is copied from. A lake that has content
+ * and no such file is older than it, and plain.
  *
- * Only `convert` changes it, twice: to say that the conversion has begun, and that it is over. So whoever exports into a
- * plain lake looks at it again, after its claim was put, unless its last look began less than LOOK_MS before that:
- * LOOK_MS after the conversion has said that it begins, every claim that could be put without knowing of it is there to
- * be seen, and no other comes. However long a process was stopped in between, its claim is followed by a look.
+ * `convert` changes it twice: to say that the conversion has begun, and that it is over. So whoever exports looks at it
+ * again, after its claim was put, unless its last look began less than LOOK_MS before that: LOOK_MS after the conversion
+ * has said that it begins, every claim that could be put without knowing of it is there to be seen, and no other comes.
+ * However long a process was stopped in between, its claim is followed by a look.
  */
 import { ConfigError, FencedError } from '../errors.ts';
-import type { Clock, Layout } from '../model/index.ts';
+import type { Clock, Layout, Log } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
+import { expectConditionalPut, UNFIT } from '../store/unfit-store.ts';
 import { jsonBytes } from './json.ts';
 import { LAKE_KEY } from './keys.ts';
 import type { LakeFile } from './lake-file.ts';
-import { hasContent, readLakeFile } from './lake-file.ts';
+import { hasContent, isConverting, readLakeFile } from './lake-file.ts';
+import type { LakeSource } from './lake-source.ts';
+import { expectSource, withSource } from './lake-source.ts';
 
-/** For so long a process may believe what it has read of a plain lake. */
+/** For so long a process may believe what it has read. */
 export const LOOK_MS = 15_000;
 
-/** What a process that exports knows of the layout of its lake. */
+/** What a process that exports knows of its lake. */
 export interface LakeLayout {
   /**
-   * Which it is; at a lake's first use it is written down. Throws ConfigError `lake-layout` where LAKE_LAYOUT says
-   * otherwise, and FencedError `lake-converting` while the lake is converted.
+   * How it is read; at a lake's first use it is written down, and at that of a job where the job is copied from. Throws
+   * FencedError `lake-converting` while the lake is converted, and ConfigError: `lake-layout` where LAKE_LAYOUT says
+   * otherwise, `other-source` where the job is from another service, `unfit-store` where the store is none for a table
+   * or a fleet.
    */
-  settle(): Promise<Layout>;
-  /** Throws what `settle` throws of a lake that says how it is read; writes nothing. */
-  check(): Promise<void>;
+  settle(job?: string): Promise<Layout>;
+  /** Throws what `settle` throws of these jobs in a lake that says how it is read; writes nothing into it. */
+  check(jobs: readonly string[]): Promise<void>;
+  /** Throws ConfigError `other-source`: for those who compare with the service, and export nothing. */
+  checkSource(jobs: readonly string[]): Promise<void>;
   /** After a claim was put: throws what `settle` throws, and FencedError when the layout is not `expected` any more. */
-  confirm(expected: Layout): Promise<void>;
+  confirm(expected: Layout, job: string): Promise<void>;
 }
 
 interface LayoutOptions {
   readonly store: ObjectStore;
   readonly clock: Clock;
+  readonly log: Log;
   /** LAKE_LAYOUT; undefined: as the lake is, and plain for a new one. */
   readonly wanted: Layout | undefined;
+  /** What this process copies. */
+  readonly source: LakeSource;
+  /** Others export into it at the same time. */
+  readonly isShared: boolean;
 }
 
-export function createLakeLayout({ store, clock, wanted }: LayoutOptions): LakeLayout {
-  let look: { readonly layout: Layout; readonly monotonicMs: number; readonly nowMs: number } | undefined;
-  let looking: Promise<Layout> | undefined;
+export function createLakeLayout(options: LayoutOptions): LakeLayout {
+  const { store, clock, log, wanted, source, isShared } = options;
+  let look: { readonly file: LakeFile; readonly monotonicMs: number; readonly nowMs: number } | undefined;
+  let looking: Promise<LakeFile> | undefined;
+  let isWarned = false;
 
-  /** By either clock: one of them stands still while the machine sleeps, the other can be set. */
-  const isFresh = () =>
-    look !== undefined &&
-    (look.layout === 'delta' ||
-      (clock.monotonicMs() - look.monotonicMs < LOOK_MS && Math.abs(clock.nowMs() - look.nowMs) < LOOK_MS));
+  /** What is believed; by either clock: one of them stands still while the machine sleeps, the other can be set. */
+  function believed(job: string | undefined): LakeFile | undefined {
+    if (look === undefined || clock.monotonicMs() - look.monotonicMs >= LOOK_MS) return undefined;
+    if (Math.abs(clock.nowMs() - look.nowMs) >= LOOK_MS) return undefined;
+    return job === undefined || withSource(look.file, source, job) === look.file ? look.file : undefined;
+  }
 
   function expectUsable({ layout, converting }: LakeFile): void {
     if (converting !== undefined) throw isConverting();
     if (wanted !== undefined && wanted !== layout) throw otherLayout(store.url, wanted, layout);
   }
 
-  async function lookAgain(): Promise<Layout> {
-    const [monotonicMs, nowMs] = [clock.monotonicMs(), clock.nowMs()];
-    const file = (await readLakeFile(store))?.file ?? (await writeFirst(store, wanted));
-    expectUsable(file);
-    const { layout } = file;
-    look = { layout, monotonicMs, nowMs };
-    return layout;
+  async function expectFit(layout: Layout): Promise<void> {
+    if (isShared) await expectConditionalPut(store, 'a fleet (schedule, worker, backfill)');
+    if (layout === 'delta') await expectConditionalPut(store, 'a table (LAKE_LAYOUT=delta)');
+    if (isWarned || (await store.capabilities()).conditionalPut) return;
+    isWarned = true;
+    log.warn({ lake: store.url }, UNFIT);
   }
 
-  async function settle(): Promise<Layout> {
+  async function lookAgain(job: string | undefined): Promise<LakeFile> {
+    for (;;) {
+      const [monotonicMs, nowMs] = [clock.monotonicMs(), clock.nowMs()];
+      const found = await readLakeFile(store);
+      const file = found?.file ?? (await firstFile(options));
+      expectUsable(file);
+      if (job !== undefined) expectSource(store.url, file, source, job);
+      await expectFit(file.layout);
+      const named = job === undefined ? file : withSource(file, source, job);
+      const isWritten = found !== undefined && named === file;
+      // Of those who race one writes, and the others read what it wrote.
+      if (!isWritten && !(await store.putIf(LAKE_KEY, jsonBytes(named), found?.version ?? null))) continue;
+      look = { file: named, monotonicMs, nowMs };
+      return named;
+    }
+  }
+
+  async function settle(job?: string): Promise<Layout> {
     // Vessel-days that begin together look once; an answer counts from when its question was asked.
-    if (!isFresh()) await looking?.catch(() => {});
-    if (look !== undefined && isFresh()) return look.layout;
-    const own = lookAgain();
-    looking = own;
-    return await own;
+    if (believed(job) === undefined && looking !== undefined) await looking.catch(() => {});
+    let file = believed(job);
+    if (file === undefined) {
+      const own = lookAgain(job).finally(() => {
+        if (looking === own) looking = undefined;
+      });
+      looking = own;
+      file = await own;
+    }
+    if (job !== undefined) expectSource(store.url, file, source, job);
+    return file.layout;
+  }
+
+  async function checkSource(jobs: readonly string[]): Promise<LakeFile | undefined> {
+    const file = (await readLakeFile(store))?.file;
+    if (file !== undefined) for (const job of jobs) expectSource(store.url, file, source, job);
+    return file;
   }
 
   return {
     settle,
-    async check() {
-      const found = await readLakeFile(store);
-      if (found !== undefined) expectUsable(found.file);
+    async check(jobs) {
+      const file = await checkSource(jobs);
+      if (file !== undefined) expectUsable(file);
+      const layout = file?.layout ?? wanted ?? 'plain';
+      if (isShared || layout === 'delta') await expectFit(layout);
     },
-    async confirm(expected) {
-      if ((await settle()) === expected) return;
+    async checkSource(jobs) {
+      await checkSource(jobs);
+    },
+    async confirm(expected, job) {
+      if ((await settle(job)) === expected) return;
       throw new FencedError('lake-converting', 'the lake has been converted meanwhile: run again');
     },
   };
 }
 
-/** The first use of a lake: of those who race for it one writes, and the others read what it wrote. */
-async function writeFirst(store: ObjectStore, wanted: Layout | undefined): Promise<LakeFile> {
-  const isOld = await hasContent(store);
-  const layout = isOld ? 'plain' : (wanted ?? 'plain');
-  if (isOld && wanted === 'delta') throw otherLayout(store.url, wanted, layout);
-  const file: LakeFile = { lakeVersion: 1, layout };
-  await store.putIfAbsent(LAKE_KEY, jsonBytes(file));
-  return (await readLakeFile(store))?.file ?? file;
-}
-
-function isConverting(): FencedError {
-  return new FencedError(
-    'lake-converting',
-    `${LAKE_KEY}: the lake is being converted; nothing is exported into it meanwhile. Wait, or, if the conversion has died, run 'vessel-export convert --to delta' again: it goes on where it was`,
-  );
+/** What a lake without the file is. */
+async function firstFile({ store, wanted, source }: LayoutOptions): Promise<LakeFile> {
+  if (await hasContent(store)) return { lakeVersion: 1, layout: 'plain' };
+  return { lakeVersion: 1, layout: wanted ?? 'plain', ...(source.isMadeUp && { madeUp: true }) };
 }
 
 function otherLayout(url: string, wanted: Layout, layout: Layout): ConfigError {

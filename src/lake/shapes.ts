@@ -93,6 +93,7 @@ export const RECEIPT_ADDED: Shape = {
   unmatchedExpressions: [isListOf(isCount), 'numbers'],
   unlisted: [isFlag, 'true or false'],
   table: [(value) => isObject(value) && isCount(value.version), 'a version'],
+  sourceUrl: [isText, 'an address'],
   remark: [
     (value) =>
       isObject(value) &&
@@ -142,6 +143,8 @@ export const CLAIM_FILE: Shape = {
 export const LAKE_FILE: Shape = {
   layout: [oneOf(LAYOUTS), LAYOUTS.join(' or ')],
   converting: [(value) => isObject(value) && value.to === 'delta' && isText(value.by), 'to and by'],
+  sources: [(value) => isObject(value) && Object.values(value).every(isText), 'texts by job'],
+  madeUp: [isFlag, 'true or false'],
 };
 
 export const ACCEPTANCE_FILE: Shape = { series: [isCount, 'a number'], at: [isText, 'an instant'] };

@@ -48,6 +48,8 @@ export interface Receipt {
     /** Digest of count, first and last time per series (`totalsDigest`): how reconcile sees that nothing changed. */
     readonly totalsSha256?: string;
   } | null;
+  /** Base URL, with its tenant, of the service that was asked; older receipts do not have it. */
+  readonly sourceUrl?: string;
   /** What is odd about the day, until it is accepted or mended. */
   readonly remark?: SeriesRemark;
   readonly apiVersion: ApiVersion;

@@ -53,8 +53,8 @@ export async function exportJobs(
   observer: ExportObserver,
   signal: AbortSignal,
 ): Promise<void> {
-  // A process that is set up for another kind of lake asks the service nothing.
-  await ports.layout.check();
+  // A process that is set up for another lake asks the service nothing.
+  await ports.layout.check(request.jobs.map(({ name }) => name));
   const tasks: ExportTask[] = [];
   for (const job of request.jobs) {
     for (const task of await openTasks(ports, job, request, observer, signal)) tasks.push(task);

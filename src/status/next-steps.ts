@@ -69,8 +69,13 @@ export const NEXT_STEPS: readonly NextStep[] = [
       ],
       ...['bad-credentials', 'bad-certificate', 'clock-skew', 'unsupported-store', 'local-io', 's3-conflict'],
       ...['file-too-large', 'key-conflict', 'lake-layout', 'lake-url', 'damaged-lake-file'],
+      'unfit-store',
     ],
     next: `The lake could not be written. Mend what the message names ('vessel-export check' tries it); the next firing tries the day again, at once: '${RUN}'.`,
+  },
+  {
+    codes: ['other-source'],
+    next: "The lake has this job from another service. Correct QUERY_BASE_URL or LAKE_URL of the process that says so; where it is meant, as when the service has moved, 'vessel-export accept JOB --source'.",
   },
   {
     codes: ['damaged-file', 'unknown-receipt-version', 'unreadable-object'],

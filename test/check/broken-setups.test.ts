@@ -404,7 +404,7 @@ test.skipIf(s3 === undefined)('an S3 store that refuses, forgets, or hangs', asy
     method === 'PUT' && headers['if-none-match'] !== undefined ? 200 : undefined,
   );
   const through = lake(bucket!.bucket, { AWS_ENDPOINT_URL_S3: proxy.endpoint });
-  const careless = await check({ env: through });
+  const careless = await check({ env: { ...through, LAKE_LAYOUT: 'delta' } });
   expect(careless.failed).toMatchObject([
     { check: 'conditional-put', message: expect.stringContaining('If-None-Match') },
   ]);

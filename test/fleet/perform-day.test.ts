@@ -138,6 +138,6 @@ test('the probe passes while the service takes the credentials, whatever else it
 });
 
 test('the probe of the lake leaves nothing', async () => {
-  await probeLake(app.ports);
+  await probeLake(app.ports, []);
   expect([...(await lakeFiles(lake.dir)).keys()].filter((key) => key.startsWith('_probes'))).toEqual([]);
 });

@@ -94,7 +94,9 @@ function dying(nth: number, isDone: boolean): { store: ObjectStore; died: Promis
 
 async function expectConverted(): Promise<void> {
   expect(await readLayout(store)).toBe('delta');
-  expect((await readLakeFile(store))?.file).toEqual({ lakeVersion: 1, layout: 'delta' });
+  // It forgets nothing that the file says beside the layout.
+  const sources = Object.fromEntries(Object.keys(JOBS).map((job) => [job, service.baseUrl]));
+  expect((await readLakeFile(store))?.file).toEqual({ lakeVersion: 1, layout: 'delta', sources });
   for (const job of Object.keys(JOBS)) expect((await expectTableAgrees(store, job)).size).toBe(3);
 }
 

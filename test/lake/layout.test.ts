@@ -5,6 +5,7 @@ import { claimKey, LAKE_KEY, receiptKey } from '../../src/lake/keys.ts';
 import { readLayout } from '../../src/lake/lake-file.ts';
 import { createLakeLayout, LOOK_MS } from '../../src/lake/layout.ts';
 import type { Layout } from '../../src/model/index.ts';
+import { silentLog } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
@@ -12,7 +13,8 @@ import { createManualClock } from '../helpers/manual-clock.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 
-const DAY = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
+const JOB = 'measurements';
+const DAY = { job: JOB, vessel: 'IMO9321483', date: '2026-01-05' };
 const CONVERTING = '{"lakeVersion":1,"layout":"plain","converting":{"to":"delta","by":"x"}}';
 let folder: TempFolder;
 let store: ObjectStore;
@@ -37,7 +39,8 @@ afterEach(async () => {
 
 function open(wanted?: Layout) {
   const clock = createManualClock();
-  return { clock, layout: createLakeLayout({ store, clock, wanted }) };
+  const options = { store, clock, log: silentLog, wanted, source: { url: 'https://here/acme' } };
+  return { clock, layout: createLakeLayout({ ...options, isShared: false }) };
 }
 
 const say = (text: string) => store.put(LAKE_KEY, Buffer.from(text));
@@ -51,6 +54,16 @@ test.each([
   expect(await readLayout(store)).toBe(expected);
   const { bytes } = (await store.get(LAKE_KEY))!;
   expect(JSON.parse(Buffer.from(bytes).toString())).toEqual({ lakeVersion: 1, layout: expected });
+});
+
+test('vessel-days that begin together look once, at the first use and at each look after it', async () => {
+  const { clock, layout } = open();
+  const begin = () => Promise.all([1, 2, 3, 4].map(() => layout.settle(JOB)));
+  await begin();
+  expect(looks).toBe(1);
+  await clock.advance(LOOK_MS);
+  await begin();
+  expect(looks).toBe(2);
 });
 
 test('of processes that race for a new lake all find the same, or are refused', async () => {
@@ -119,33 +132,29 @@ test.each([
   await expect(open().layout.settle()).rejects.toMatchObject({ code });
 });
 
-test('a plain lake is looked at again when the look is old by either clock, a delta lake never', async () => {
+test('a lake is looked at again when the look is old by either clock', async () => {
   const { clock, layout } = open();
-  await layout.settle();
+  await layout.settle(JOB);
   looks = 0;
   await clock.advance(LOOK_MS - 1);
-  await layout.confirm('plain');
+  await layout.confirm('plain', JOB);
   expect(looks).toBe(0);
   await clock.advance(1);
-  await layout.confirm('plain');
+  await layout.confirm('plain', JOB);
   expect(looks).toBe(1);
   await say(CONVERTING);
   await clock.advance(LOOK_MS);
-  await expect(layout.confirm('plain')).rejects.toMatchObject({ code: 'lake-converting' });
+  await expect(layout.confirm('plain', JOB)).rejects.toMatchObject({ code: 'lake-converting' });
   await say('{"lakeVersion":1,"layout":"delta"}');
-  await expect(layout.confirm('plain')).rejects.toMatchObject({ code: 'lake-converting' });
+  await expect(layout.confirm('plain', JOB)).rejects.toMatchObject({ code: 'lake-converting' });
   expect(await layout.settle()).toBe('delta');
-  looks = 0;
-  await clock.advance(10 * LOOK_MS);
-  await layout.confirm('delta');
-  expect(looks).toBe(0);
 });
 
 test('check says what cannot go well, and writes nothing', async () => {
-  await open('delta').layout.check();
+  await open('delta').layout.check([JOB]);
   expect(await store.get(LAKE_KEY)).toBeUndefined();
   await open('plain').layout.settle();
-  await expect(open('delta').layout.check()).rejects.toMatchObject({ code: 'lake-layout' });
+  await expect(open('delta').layout.check([JOB])).rejects.toMatchObject({ code: 'lake-layout' });
   await say(CONVERTING);
-  await expect(open('plain').layout.check()).rejects.toMatchObject({ code: 'lake-converting' });
+  await expect(open('plain').layout.check([JOB])).rejects.toMatchObject({ code: 'lake-converting' });
 });
