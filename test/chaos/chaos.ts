@@ -8,6 +8,7 @@ import type { Fault, FaultPort } from '../helpers/faulty-service/faults.ts';
 import type { FleetBench, FleetProcess } from '../integration/fleet-bench.ts';
 import { JOB } from '../integration/fleet-bench.ts';
 import { delayWrites, poisonDay } from './store-trouble.ts';
+import { tailOf, watched } from './watched.ts';
 
 /** In the order in which they strike, one with each kill; from the first again after the last. */
 export const INGREDIENTS = [
@@ -59,11 +60,28 @@ export interface ChaosReport {
   readonly progress: string;
 }
 
+/** What it waits for, for those who watch. */
+interface Stage {
+  now: string;
+  lastWords: () => string;
+}
+
 const CLOCK_KEY = 'chaos:clock';
 /** Milliseconds that the clock of Redis is off by, one step after the other. */
 const CLOCK_STEPS_MS = [-20_000, 30_000, -5_000, 0];
 
+/** Throws Error where it goes no further. */
 export async function runChaos(bench: FleetBench, options: ChaosOptions): Promise<ChaosReport> {
+  const stage: Stage = { now: '', lastWords: () => '' };
+  const all = options.dates.length * options.vessels.length;
+  const howFar = async () =>
+    `${stage.now}; ${await bench.receiptCount()} of ${all} vessel-days are published`;
+  const { say = () => {} } = options;
+  const lastWords = () => stage.lastWords();
+  return await watched(perform(bench, options, stage), { howFar, lastWords, say });
+}
+
+async function perform(bench: FleetBench, options: ChaosOptions, stage: Stage): Promise<ChaosReport> {
   const { dates, workers, killEvery = 2, refusals = 60, illAnswers = 24, storeRefusals = 30 } = options;
   const { lateWrites = 20, lateMs = 3_000, stopMs = 4_000, say = () => {} } = options;
   const random = createRandom(options.seed);
@@ -129,7 +147,7 @@ export async function runChaos(bench: FleetBench, options: ChaosOptions): Promis
     await bench.redis.command('SET', CLOCK_KEY, String(stepMs));
   }
 
-  const perform: Readonly<Record<(typeof INGREDIENTS)[number], () => void | Promise<void>>> = {
+  const effects: Readonly<Record<(typeof INGREDIENTS)[number], () => void | Promise<void>>> = {
     'busy-service': makeBusy,
     'redis-restart': restartRedis,
     'busy-store': breakStore,
@@ -143,7 +161,7 @@ export async function runChaos(bench: FleetBench, options: ChaosOptions): Promis
     if (ingredient === undefined) return;
     strikes.set(ingredient, (strikes.get(ingredient) ?? 0) + 1);
     say(ingredient);
-    await perform[ingredient]();
+    await effects[ingredient]();
   }
 
   function killOne(): void {
@@ -166,10 +184,12 @@ export async function runChaos(bench: FleetBench, options: ChaosOptions): Promis
     strikes.set('poison', heals.length);
     return async () => {
       // Done, or failed while the service was ill.
+      stage.now = 'all but the poisoned days';
       await waitFor(async () => {
         const failed = await bench.queue.failed(others);
         return (await bench.receiptCount()) + failed.size >= others.length;
       });
+      stage.now = 'the poisoned days, which are healed';
       say('all but the poisoned days are done');
       for (const healOne of heals) await healOne();
     };
@@ -193,6 +213,8 @@ export async function runChaos(bench: FleetBench, options: ChaosOptions): Promis
     return (await ended).said;
   }
 
+  stage.now = 'the backfill';
+  stage.lastWords = () => alive.map(({ child, output }) => `${child.pid}: ${tailOf(output)}`).join('\n');
   const stop = new AbortController();
   const ended = bench.backfill(range, stop.signal);
   const healed = heal();
@@ -202,17 +224,21 @@ export async function runChaos(bench: FleetBench, options: ChaosOptions): Promis
   let failedOnce = 0;
   for (let failed = failedOf(said); failed > 0; failed = failedOf(said)) {
     failedOnce += failed;
+    stage.now = `${failed} that failed`;
     troubles.length = 0;
     said = await accompany(bench.backfill({ ...range, failed: true }));
   }
   bench.service.faults = undefined;
+  stage.now = 'workers to be idle';
   await Promise.all(goOn);
   // A day that its worker finished, but died before it said so, is for another to take.
   await bench.untilIdle();
+  stage.now = 'workers to end, and late writes to arrive';
   // Who stood still may have begun to write; nobody does when what is left is looked at.
   for (const { child } of alive) child.kill('SIGTERM');
   await Promise.all(alive.map(({ ended }) => ended));
   await bench.line?.delivered();
+  stage.now = 'a backfill of what is there';
   // Nothing is to do any more; claims that came back late go with the end of a backfill, or with gc after a day.
   ({ said } = await bench.backfill(range));
   if (options.ingredients.has('late-writes')) await bench.collectGarbage();

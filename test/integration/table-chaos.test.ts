@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findGarbage } from '../../src/lake/garbage.ts';
 import { addDays, datesBetween, systemClock } from '../../src/model/index.ts';
 import { thisProcess } from '../../src/process/process-id.ts';
+import { watched } from '../chaos/watched.ts';
 import type { CrashBench, CrashLake, RunningExport } from '../crash/crash-lake.ts';
 import { DATE, DAY, leftovers, openCrashBench, VESSEL } from '../crash/crash-lake.ts';
 import { serviceNames } from '../helpers/lake.ts';
@@ -15,6 +16,8 @@ import { expectTableAgrees, replayTable } from '../helpers/table.ts';
 import { runVerify } from '../verify/audit-lake.ts';
 
 const s3 = await s3ForTests();
+/** Shown only where somebody asked for more of it. */
+const say = process.env.CHAOS_DAYS === undefined ? () => {} : console.log;
 const isLong = process.env.CHAOS_DAYS !== undefined;
 const PROCESSES = isLong ? 8 : 4;
 const DAYS = isLong ? 2 * Number(process.env.CHAOS_DAYS) : 8;
@@ -84,6 +87,8 @@ describe('a table under many writers that are killed', { timeout: 480_000 + DAYS
       return bench.start(lake, { from: DATES[from]!, to: addDays(DATE, to), force: true });
     };
     const alive = Array.from({ length: PROCESSES }, begin);
+    const howFar = async () =>
+      `${alive.filter(({ process }) => process.exitCode === null).length} exports; ${bench.service.requests.length} requests`;
     for (let kills = 0; kills < KILLS; kills++) {
       // Where it strikes is left to chance on purpose; whatever the moment, the outcome must hold.
       await new Promise((resolve) => setTimeout(resolve, 400 + random(1_200)));
@@ -93,7 +98,8 @@ describe('a table under many writers that are killed', { timeout: 480_000 + DAYS
       alive[at] = begin();
     }
     // Another process has a vessel-day: that one says so, and the others are done.
-    for (const { code, output } of await Promise.all(alive.map(({ ended }) => ended)))
+    const ends = Promise.all(alive.map(({ ended }) => ended));
+    for (const { code, output } of await watched(ends, { howFar, lastWords: () => '', say }))
       expect([0, 1], output).toContain(code);
     addReadings(DATES);
     const last = await bench.run(lake, { from: DATE, to: TO, force: true });
