@@ -56,7 +56,7 @@ async function succeed(
 /** `npm pack` in a copy of the checkout: the path of the tarball. */
 async function pack(): Promise<string> {
   const copy = join(scratch.path, 'checkout');
-  const left = new Set(['node_modules', '.git', 'dist', 'lake'].map((name) => join(ROOT, name)));
+  const left = new Set(['node_modules', '.git', 'dist', 'lake', 'demo-lake'].map((name) => join(ROOT, name)));
   cpSync(ROOT, copy, { recursive: true, filter: (path) => !left.has(path) });
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   await succeed(['npm', 'pack', '--pack-destination', scratch.path], copy);
@@ -98,13 +98,13 @@ test('the demo exports and queries a lake in an empty folder', async () => {
   const { stdout } = await succeed(['npx', 'vessel-export', 'demo', '--readings-per-day', '1000'], app);
   expect(stdout).toMatch(/15 vessel-days: 15 published/);
   const rows = await duckRows(
-    `SELECT count(*) > 0 FROM read_parquet('${app}/lake/measurements/*/*/*.parquet')`,
+    `SELECT count(*) > 0 FROM read_parquet('${app}/demo-lake/measurements/*/*/*.parquet')`,
   );
   expect(rows).toEqual([[true]]);
 });
 
 test('the page is served, with the libraries it uses', async () => {
-  const env = { LAKE_URL: pathToFileURL(join(app, 'lake')).href, JOBS_DIR: join(ROOT, 'jobs') };
+  const env = { LAKE_URL: pathToFileURL(join(app, 'demo-lake')).href, JOBS_DIR: join(ROOT, 'jobs') };
   const bin = join(app, 'node_modules/.bin/vessel-export');
   const cli = startProgram([process.execPath, bin, '--no-env-file', 'web', '--port', '0'], env, app);
   await cli.until('stdout', /\n/);

@@ -1,6 +1,6 @@
 /** `demo`: a query service with a made-up fleet, an export of it, and a query on the result. */
 import { join, relative, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { openApp } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/config.ts';
@@ -18,6 +18,7 @@ import { writeText } from '../terminal/screen.ts';
 import { formatCoverage } from '../terminal/status-view.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
+import { DEMO_JOBS } from './demo-jobs.ts';
 import { fleetQuery, globbed, queryFleet } from './demo-query.ts';
 import { isBad, summarize } from './run.ts';
 
@@ -29,6 +30,8 @@ interface DemoOptions {
   readonly layout?: string;
 }
 
+/** What the lake says of where it is from: the address of the service is another one each time. */
+const SOURCE = { url: 'made-up:demo', isMadeUp: true };
 const VESSELS = 3;
 const DAYS = 2;
 const SEED = 1;
@@ -42,7 +45,7 @@ export async function demoCommand(context: CommandContext, options: DemoOptions)
     host: '127.0.0.1',
     port: 0,
     tenant: 'demo',
-    data: { seed: SEED, vessels: VESSELS, readingsPerDay: options.readingsPerDay },
+    data: { seed: SEED, vessels: VESSELS, readingsPerDay: options.readingsPerDay, isImaginary: true },
     tokenTtlSeconds: 3_600,
     clock: systemClock,
   });
@@ -60,14 +63,14 @@ export async function demoCommand(context: CommandContext, options: DemoOptions)
   }
 }
 
-/** Settings of the demo: the service that was just started, the lake folder, and the jobs of this package. */
+/** Settings of the demo: the service that was just started, the lake folder, and jobs of its own. */
 function demoConfig(
   context: CommandContext,
   service: RunningService,
   lakeDir: string,
   layout: string | undefined,
 ): Config {
-  return loadConfig({
+  const env = {
     LOG_LEVEL: context.env.LOG_LEVEL ?? 'warn',
     QUERY_BASE_URL: service.baseUrl,
     QUERY_AUTH_URL: service.authUrl,
@@ -75,14 +78,14 @@ function demoConfig(
     QUERY_CLIENT_SECRET: service.clientSecret,
     LAKE_URL: pathToFileURL(lakeDir).href,
     ...(layout !== undefined && { LAKE_LAYOUT: layout }),
-    JOBS_DIR: fileURLToPath(new URL('../../jobs', import.meta.url)),
-  });
+  };
+  return loadConfig(env, DEMO_JOBS);
 }
 
 async function exportDemo(context: CommandContext, config: Config): Promise<ProgressView> {
   const view = createProgressView(context.stderr, systemClock);
   const log = commandLog(context, config.settings.LOG_LEVEL, view.log);
-  const app = await openApp(config, context.env, log);
+  const app = await openApp(config, context.env, log, { source: SOURCE });
   const today = microsToDate(systemClock.nowMs() * 1_000);
   // The day before yesterday has settled at any hour.
   const past = { from: addDays(today, -1 - DAYS), to: addDays(today, -1) };
@@ -114,9 +117,8 @@ async function showResult(context: CommandContext, lakeDir: string): Promise<voi
       ? `  any SQL       duckdb -c "FROM delta_scan('${lake}/measurements') LIMIT 5"`
       : `  any SQL       duckdb -c "FROM '${lake}/measurements/*/*/*.parquet' LIMIT 5"`,
     `  the proof     cat ${lake}/_ledger/measurements/*/*.json`,
-    '  your vessels  set QUERY_BASE_URL, QUERY_AUTH_URL, QUERY_CLIENT_ID,',
-    '                QUERY_CLIENT_SECRET and LAKE_URL, write jobs into ./jobs,',
-    "                then 'vessel-export run'",
+    "  your vessels  'vessel-export init' asks for your service and for a lake of",
+    "                its own, and writes a first job; then 'vessel-export run'",
     "  a service     'vessel-export service' serves this API as long as you like",
   ];
   const files = isTable ? await readTableFiles(store, 'measurements') : undefined;

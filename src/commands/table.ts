@@ -17,9 +17,9 @@ const CATALOGUE: readonly OptionRow[] = [
 export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'demo',
-    summary: 'start a query service with made-up vessels, export them into ./lake, and query the result',
+    summary: 'start a query service with made-up vessels, export them into ./demo-lake, and query the result',
     options: [
-      ['--lake <folder>', 'folder of the lake', 'lake'],
+      ['--lake <folder>', 'folder of the lake, for made-up readings alone', 'demo-lake'],
       ['--readings-per-day <n>', 'readings per vessel and day', 250_000],
       ['--layout <layout>', 'how a new lake is read: plain (default) or delta, a table'],
     ],

@@ -32,7 +32,7 @@ export async function readLakeFile(
       `${LAKE_KEY}: got lakeVersion ${shown(value.lakeVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
     );
   // Of other files members may be missing, not of this one.
-  const whole = isObject(value) ? { layout: null, ...value } : value;
+  const whole = isObject(value) ? { lakeVersion: 1, layout: null, ...value } : value;
   const file = undamaged(() => checkedFile<LakeFile>(whole, LAKE_KEY, LAKE_FILE));
   return { file, version: object.version };
 }

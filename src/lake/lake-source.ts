@@ -42,7 +42,7 @@ export function expectSource(lakeUrl: string, file: LakeFile, source: LakeSource
   if (isMadeUp)
     throw new ConfigError(
       'other-source',
-      `the lake at ${lakeUrl} is not one of made-up readings: name another folder for those (--lake)`,
+      `the lake at ${lakeUrl} has job '${job}' from ${known ?? 'a service'}: name another folder for made-up readings (--lake)`,
     );
   const what =
     known === undefined || file.madeUp === true

@@ -44,6 +44,8 @@ interface MadeUpData {
   readonly vessels: number;
   /** Readings a vessel sends in a whole day, about; a few thousand to several millions. */
   readonly readingsPerDay: number;
+  /** With numbers that no ship has: they begin with 0. */
+  readonly isImaginary?: boolean;
 }
 
 export interface LakeData {

@@ -12,6 +12,8 @@ export interface FleetOptions {
   readonly vessels: number;
   /** Readings a vessel sends in a whole day, about. */
   readonly readingsPerDay: number;
+  /** With numbers that no ship has: they begin with 0. */
+  readonly isImaginary?: boolean;
 }
 
 export interface FleetVessel {
@@ -57,13 +59,14 @@ export function imoNumber(sixDigits: number): string {
 }
 
 /** The first six digits of a vessel's number: beyond 999,999 they go on from 100,000, which 137 meets nowhere twice. */
-function sixDigitsOf(index: number): number {
+function sixDigitsOf(index: number, isImaginary: boolean): number {
+  if (isImaginary) return (index + 1) * 97;
   return 100_000 + ((832_148 + index * 137) % 900_000);
 }
 
 export function fleetVessels(options: FleetOptions): FleetVessel[] {
   return Array.from({ length: options.vessels }, (_, index) => {
-    const imo = imoNumber(sixDigitsOf(index));
+    const imo = imoNumber(sixDigitsOf(index, options.isImaginary === true));
     const round = Math.floor(index / NAMES.length);
     return {
       identifier: `IMO${imo}`,
