@@ -77,7 +77,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...['app.ts', 'config', 'concurrency.ts', 'monitoring', 'notify', 'queue', 'redis'],
     ...['encode', 'export', 'fetch', 'lake', 'plan', 'reconcile', 'run', 'source', 'store'],
   ],
-  check: ['concurrency.ts', 'config', 'fetch', 'process', 'redis', 'source', 'store'],
+  check: ['concurrency.ts', 'config', 'fetch', 'lake', 'process', 'redis', 'source', 'store'],
   catalogue: ['concurrency.ts', 'decode', 'fetch', 'lake', 'source', 'store'],
   terminal: [
     'catalogue',

@@ -3,12 +3,12 @@
  * through plain `fetch` and text. Nothing of src's client, decoders or encoders is used here.
  */
 
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect } from 'vitest';
-import { noteKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
+import { LAKE_KEY, noteKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
 import type { ApiVersion, Note, Receipt, VesselDay } from '../../src/model/index.ts';
 
 import type { RunningService } from '../../src/service/options.ts';
@@ -31,6 +31,17 @@ async function readFiles(lakeDir: string): Promise<Map<string, Buffer>> {
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   for (const path of paths.sort()) files.set(relative(lakeDir, path), await readFile(path));
   return files;
+}
+
+/** The service of a lake has moved: all of its jobs are from this address, as `accept JOB --source` would have it. */
+export async function acceptService(
+  lakeDir: string,
+  { baseUrl }: Pick<RunningService, 'baseUrl'>,
+): Promise<void> {
+  const path = join(lakeDir, LAKE_KEY);
+  const file = JSON.parse(await readFile(path, 'utf8'));
+  const sources = Object.fromEntries(Object.keys(file.sources).map((job) => [job, baseUrl]));
+  await writeFile(path, JSON.stringify({ ...file, sources }));
 }
 
 /** The published object of a vessel-day, or undefined. */

@@ -8,6 +8,7 @@ import type { ClaimFile } from '../../src/model/index.ts';
 import { dayRange, MICROS_PER_HOUR } from '../../src/model/index.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import {
+  acceptService,
   expectExactDay,
   lakeReadings,
   readObject,
@@ -391,6 +392,7 @@ test('a fleet that has become another one: the pinned series are gone', async ()
   await stopAt(3);
   const replaced = await startTestService({ seed: 9, readingsPerDay: 42_000 });
   try {
+    await acceptService(lake.dir, replaced);
     await mustExport({ service: replaced, lakeUrl: lake.url, overrides: SMALL });
     await expectExactDay(replaced, { lakeDir: lake.dir, day: DAY, expressions: FEW_EXPRESSIONS });
     expect(await unfinishedFiles(lake.dir)).toEqual([]);

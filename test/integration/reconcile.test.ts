@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ReconcileOptions } from '../../src/commands/reconcile.ts';
 import { reconcileCommand } from '../../src/commands/reconcile.ts';
-import { detailKey, noteKey, receiptKey } from '../../src/lake/keys.ts';
+import { detailKey, LAKE_KEY, noteKey, receiptKey } from '../../src/lake/keys.ts';
 import type { VesselDay } from '../../src/model/index.ts';
 import {
   addDays,
@@ -18,7 +18,14 @@ import {
 } from '../../src/model/index.ts';
 import type { CommandRun } from '../commands/command-run.ts';
 import { commandRun } from '../commands/command-run.ts';
-import { expectExactDay, lakeFiles, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
+import {
+  acceptService,
+  expectExactDay,
+  lakeFiles,
+  noteOf,
+  receiptOf,
+  serviceNames,
+} from '../helpers/lake.ts';
 import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
 import {
   mustExport,
@@ -112,7 +119,7 @@ async function bench(options: BenchOptions = {}): Promise<Bench> {
     [...baseFiles].filter(([key]) => {
       const date = /date=([\d-]+)/.exec(key)?.[1];
       // The layout is every lake's; the index would tell of days that are left out.
-      if (date === undefined) return key === '_lake.json';
+      if (date === undefined) return key === LAKE_KEY;
       return days === undefined || (key.includes(VESSEL) && date < addDays(FROM, days));
     }),
   );
@@ -121,6 +128,8 @@ async function bench(options: BenchOptions = {}): Promise<Bench> {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, bytes);
   }
+  await acceptService(lake.dir, service);
+  before.set(LAKE_KEY, (await lakeFiles(lake.dir)).get(LAKE_KEY)!);
   return {
     service,
     lake,

@@ -10,7 +10,7 @@ import type { ApiVersion } from '../../src/model/index.ts';
 import { dateToMicros } from '../../src/model/index.ts';
 import type { Reading } from '../encode/lake-file.ts';
 import type { AddedReading } from '../helpers/faulty-service/overlay.ts';
-import { serviceNames } from '../helpers/lake.ts';
+import { acceptService, serviceNames } from '../helpers/lake.ts';
 import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
 import { DATE, newLake, VESSEL } from '../helpers/run.ts';
 import { newTempFolder } from '../helpers/temp.ts';
@@ -252,7 +252,9 @@ describe('a source that has changed since', () => {
     const twin = await startTwin();
     try {
       change(twin);
-      const { code, found } = await runVerify({ lakeUrl: sound.url, service: twin, deep: true });
+      await using lake = await copyLake(sound.url);
+      await acceptService(lake.dir, twin);
+      const { code, found } = await runVerify({ lakeUrl: lake.url, service: twin, deep: true });
       expect(found).toEqual([`source-changed measurements/${date}`, `source-changed statistics/${date}`]);
       expect(code).toBe(1);
     } finally {
@@ -265,7 +267,9 @@ describe('a source that has changed since', () => {
     try {
       twin.overlay.removeReadings(odd[1], { fromMicros: at(40), toMicros: at(41) });
       twin.overlay.addReadings(odd[1], [reading(40, '-7.25')]);
-      const { found, result } = await runVerify({ lakeUrl: sound.url, service: twin, deep: true });
+      await using lake = await copyLake(sound.url);
+      await acceptService(lake.dir, twin);
+      const { found, result } = await runVerify({ lakeUrl: lake.url, service: twin, deep: true });
       expect(found).toEqual([`values-differ measurements/${DATE}`, `values-differ statistics/${DATE}`]);
       expect(result.findings.find(({ job }) => job === 'measurements')).toMatchObject({
         found: expect.stringMatching(/^min of series IMO\d+\/.*: -7.5; sum of series .*: 5.75$/),
