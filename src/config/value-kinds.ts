@@ -1,6 +1,6 @@
 /** What kinds of value a variable may have, from its text. */
 import { z } from 'zod';
-import { readWebAddress } from '../model/web-address.ts';
+import { MAX_ADDRESS_CHARS, readWebAddress } from '../model/web-address.ts';
 
 /** At most nine digits, and no less than `least`. */
 export const wholeNumber = (least: number) =>
@@ -12,9 +12,6 @@ export const wholeNumber = (least: number) =>
 
 /** `0` or `false`, `1` or `true`. */
 export const flag = z.enum(['0', '1', 'true', 'false']).transform((text) => text === '1' || text === 'true');
-
-/** It stands in every receipt. */
-const MAX_ADDRESS_CHARS = 500;
 
 /**
  * A base address of the service: no query, no fragment, no password, no slash at the end. Spelt as it is connected to,

@@ -12,13 +12,13 @@ export const VARIABLES = [
   {
     name: 'QUERY_BASE_URL',
     meaning: "the query service's address with its tenant segment",
-    rule: 'an http(s) URL such as https://api.example.com/my-tenant, without query or password, of at most 500 characters',
+    rule: 'an http(s) URL such as https://api.example.com/my-tenant, without query or password, of at most 2,000 characters',
     schema: serviceUrl,
   },
   {
     name: 'QUERY_AUTH_URL',
     meaning: 'where access tokens are obtained (/oauth2/token is added)',
-    rule: 'an http(s) URL such as https://auth.example.com, without query or password, of at most 500 characters',
+    rule: 'an http(s) URL such as https://auth.example.com, without query or password, of at most 2,000 characters',
     schema: serviceUrl,
   },
   { name: 'QUERY_CLIENT_ID', meaning: 'client id', rule: 'not empty', schema: z.string().min(1) },

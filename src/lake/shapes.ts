@@ -13,6 +13,7 @@ import {
   shortName,
   VESSEL_ID,
 } from '../model/index.ts';
+import { MAX_ADDRESS_CHARS } from '../model/web-address.ts';
 import { parseJson } from './json.ts';
 
 /** By member: is it right, and what it should be. */
@@ -40,6 +41,8 @@ export const isCount = (value: unknown) => Number.isSafeInteger(value) && (value
 export const isText = (value: unknown) =>
   typeof value === 'string' && value !== '' && value.length <= MAX_TEXT_CHARS;
 export const isSha256 = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+const isAddress = (value: unknown) =>
+  typeof value === 'string' && value !== '' && value.length <= MAX_ADDRESS_CHARS;
 const isMatch = (pattern: RegExp) => (value: unknown) => typeof value === 'string' && pattern.test(value);
 const isMoment = (value: unknown) => typeof value === 'string' && parseTimestamp(value) !== undefined;
 const isDay = (value: unknown) => typeof value === 'string' && isDate(value);
@@ -93,7 +96,7 @@ export const RECEIPT_ADDED: Shape = {
   unmatchedExpressions: [isListOf(isCount), 'numbers'],
   unlisted: [isFlag, 'true or false'],
   table: [(value) => isObject(value) && isCount(value.version), 'a version'],
-  sourceUrl: [isText, 'an address'],
+  sourceUrl: [isAddress, 'an address'],
   remark: [
     (value) =>
       isObject(value) &&
@@ -143,7 +146,7 @@ export const CLAIM_FILE: Shape = {
 export const LAKE_FILE: Shape = {
   layout: [oneOf(LAYOUTS), LAYOUTS.join(' or ')],
   converting: [(value) => isObject(value) && value.to === 'delta' && isText(value.by), 'to and by'],
-  sources: [(value) => isObject(value) && Object.values(value).every(isText), 'texts by job'],
+  sources: [(value) => isObject(value) && Object.values(value).every(isAddress), 'addresses by job'],
   madeUp: [isFlag, 'true or false'],
 };
 

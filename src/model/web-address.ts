@@ -4,6 +4,9 @@
  */
 import { BlockList, isIPv6 } from 'node:net';
 
+/** Of the service's, which stands in every receipt: no request could be longer. */
+export const MAX_ADDRESS_CHARS = 2_000;
+
 /** An http or https address; undefined for any other text. */
 export function readWebAddress(text: string): URL | undefined {
   const url = URL.parse(text);

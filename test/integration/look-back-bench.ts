@@ -13,6 +13,7 @@ import { systemClock } from '../../src/model/index.ts';
 import { createMetrics } from '../../src/monitoring/metrics.ts';
 import type { QueuedDay } from '../../src/queue/vessel-day-queue.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
+import { acceptService } from '../helpers/lake.ts';
 import type { TestRedis } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
 import { exportEnv, newLake, QUICK_LIMITS, writeJobs } from '../helpers/run.ts';
@@ -57,6 +58,7 @@ export async function openLookBackBench(options: LookBackBenchOptions): Promise<
   const { service, redis } = options;
   const lake = await newLake();
   await cp(options.lakeDir, lake.dir, { recursive: true });
+  await acceptService(lake.dir, service);
   const jobsDir = await writeJobs(options.jobs);
   const prefix = redis.newPrefix();
   const env = {

@@ -5,7 +5,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { objectKey } from '../../src/lake/keys.ts';
 import type { ApiVersion, Clock } from '../../src/model/index.ts';
 import { systemClock } from '../../src/model/index.ts';
-import { askService, duckRows, lakeFiles, readObject, receiptOf, unfinishedFiles } from '../helpers/lake.ts';
+import {
+  acceptService,
+  askService,
+  duckRows,
+  lakeFiles,
+  readObject,
+  receiptOf,
+  unfinishedFiles,
+} from '../helpers/lake.ts';
 import type { JobFile, RunExportOptions, TestService } from '../helpers/run.ts';
 import { mustExport, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
 
@@ -169,6 +177,7 @@ test('changed: a new snapshot, the old one stays', async () => {
   await capture(lake.url, '2026-05-04');
   const first = await readObject(lake.dir, day('2026-05-04'));
   const other = await startTestService({ seed: 99 });
+  await acceptService(lake.dir, other);
   try {
     const { results } = await capture(lake.url, '2026-05-06', {
       service: other,
