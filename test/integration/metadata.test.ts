@@ -189,6 +189,7 @@ test('changed: a new snapshot, the old one stays', async () => {
     const expected = [...(await elements(other)).values()].map(expectedRow);
     expected.sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
     expect(await lakeRows(lake.dir, '2026-05-06')).toEqual(expected);
+    await acceptService(lake.dir, service);
     // It is compared with the newest one: what had been true before is a change again.
     expect((await capture(lake.url, '2026-05-07')).results).toMatchObject([{ state: 'published' }]);
     expect((await capture(lake.url, '2026-05-08')).results).toMatchObject([{ state: 'unchanged' }]);
