@@ -90,11 +90,11 @@ async function measureLedger(
     ]);
     voice.progress(table.at(-1)!.join('  '));
   };
-  const isComplete = ({ stdout }: ChildRun) => stdout.includes('30,000 complete');
+  const isPublished = ({ stdout }: ChildRun) => stdout.includes('30,000 published');
   const isUnchanged = ({ stdout }: ChildRun) =>
     stdout.includes('30,000 vessel-days compared: nothing changed');
-  await run('status, without _index', ['status'], isComplete);
-  await run('status, again', ['status'], isComplete);
+  await run('status, without _index', ['status'], isPublished);
+  await run('status, again', ['status'], isPublished);
   await run('status --json', ['status', '--json'], ({ stdout }) => stdout.includes('"fromIndex": 30000'));
   await removeFleetIndex(lake);
   await run('reconcile, without _index', ['reconcile'], isUnchanged);
