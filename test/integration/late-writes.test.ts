@@ -161,7 +161,7 @@ describe('on a disk', () => {
   test('of a new day', async () => {
     const held = await holdEach(newPlace, false);
     expect(held.map((what) => what.split(' ')[0])).toEqual([
-      ...['putIfAbsent', 'putIf', 'createUpload', 'uploadPart', 'putIf', 'completeUpload'],
+      ...['putIf', 'putIf', 'createUpload', 'uploadPart', 'putIf', 'completeUpload'],
       ...['putIf', 'putIf', 'removeAll'],
     ]);
   });
@@ -174,7 +174,7 @@ describe('on a disk', () => {
     // A day that has not changed is aborted and not completed: the source has one reading more than the first time.
     const held = await holdEach(placeOf('delta'), false);
     expect(held.map((what) => what.split(' ')[0])).toEqual([
-      ...['putIfAbsent', 'putIfAbsent', 'putIf', 'createUpload', 'uploadPart', 'putIf', 'completeUpload'],
+      ...['putIf', 'putIfAbsent', 'putIf', 'createUpload', 'uploadPart', 'putIf', 'completeUpload'],
       ...['putIfAbsent', 'putIf', 'putIf', 'removeAll'],
     ]);
     const replaced = await holdEach(placeOf('delta'), true);
