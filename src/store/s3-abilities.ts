@@ -24,6 +24,8 @@ export interface S3Abilities {
   readonly completes: boolean;
 }
 
+/** The same bytes have the same version, so that a put which is sent twice is written twice. */
+const PROBE = 'probe';
 const NO_VERSION = '"00000000000000000000000000000000"';
 /** The standard's form, and that of Ceph before 17. */
 const MATCH_FORMS = [(version: Version) => version, (version: Version) => version.replaceAll('"', '')];
@@ -34,12 +36,12 @@ export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
   const target = { Bucket: s3.bucket, Key: s3.nameOf(key) };
   return await s3.call('try conditional writes at', key, async () => {
     try {
-      const { ETag } = await s3.client.send(new PutObjectCommand({ ...target, Body: 'probe' }));
+      const { ETag } = await s3.client.send(new PutObjectCommand({ ...target, Body: PROBE }));
       const version = ETag || (await headObject(s3, key))?.version;
       // Without one nothing is known: not that the store has no conditions, which would hold for as long as we run.
       if (!version) throw unnamed();
       const matchForm = await findMatchForm(s3, target, version);
-      const putsIfAbsent = (await tryPut(s3, target, { IfNoneMatch: '*' })) === 'refused';
+      const putsIfAbsent = (await tryPut(s3, target, { IfNoneMatch: '*' }, randomUUID())) === 'refused';
       const completes = matchForm !== undefined && (await obeysOnComplete(s3, target));
       return { putsIfAbsent, matchForm, completes };
     } finally {
@@ -55,13 +57,13 @@ async function tryPut(
   s3: S3Bucket,
   target: Target,
   condition: PutCondition,
+  Body = PROBE,
 ): Promise<'written' | 'refused' | 'unknown'> {
-  const Body = Buffer.from(randomUUID());
   try {
     const { ETag } = await s3.client.send(new PutObjectCommand({ ...target, Body, ...condition }));
     // An answer that names no version may be the page of somebody in between.
     const found = ETag ? undefined : await readObject(s3, s3.keyOf(target.Key));
-    if (!ETag && !(found && Body.equals(found.bytes))) throw unnamed();
+    if (!ETag && !(found && Buffer.from(Body).equals(found.bytes))) throw unnamed();
     return 'written';
   } catch (error) {
     if (isConflict(error)) return 'refused';
