@@ -13,17 +13,19 @@ import type { ExportPorts } from '../../src/export/ports.ts';
 import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
 import { createNightly } from '../../src/fleet/nightly.ts';
 import { createCoverage } from '../../src/fleet/open-days.ts';
+import { jsonBytes } from '../../src/lake/json.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
 import { createLedgerView } from '../../src/lake/ledger-view.ts';
 import type { Job } from '../../src/model/index.ts';
 import { addDays, silentLog, systemClock } from '../../src/model/index.ts';
 import { settingsHash } from '../../src/plan/settings-hash.ts';
-import type { QueuedDay } from '../../src/queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { startVesselDayWorker } from '../../src/queue/vessel-day-worker.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { watched } from '../chaos/watched.ts';
+import { makeReceipt } from '../helpers/ledger.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 
@@ -56,20 +58,12 @@ const worker = startVesselDayWorker({
   random: Math.random,
   log: silentLog,
   perform: async (day) => {
-    await store.put(receiptKey(day), receiptOf(day));
+    await store.put(receiptKey(day), jsonBytes(makeReceipt(day, { settingsHash: hash })));
     exported++;
   },
   onFault: async () => true,
   onTrouble: () => {},
 });
-
-/** As long as a real one. */
-function receiptOf({ job, vessel, date }: QueuedDay): Uint8Array {
-  const filler = 'x'.repeat(900);
-  return Buffer.from(
-    JSON.stringify({ receiptVersion: 1, job, vessel, date, epoch: 1, settingsHash: hash, filler }),
-  );
-}
 
 async function redisBytes(): Promise<number> {
   return Number(/^used_memory:(\d+)/m.exec(await connection.client.info('memory'))?.[1]);
@@ -101,6 +95,10 @@ async function planAll(): Promise<{ planMs: number; peakBytes: number }> {
     planMs += performance.now() - startedMs;
     peakBytes = Math.max(peakBytes, await redisBytes());
     if (finished) return { planMs, peakBytes };
+    if (exported > VESSELS.length * days)
+      throw new Error(
+        `${exported} exports of ${VESSELS.length * days} vessel-days: what has a receipt is done again`,
+      );
     await systemClock.sleep(LOOK_MS);
   }
 }
@@ -147,7 +145,11 @@ async function planNights(): Promise<{ firstMs: number; nextMs: number }> {
 
 const idleBytes = await redisBytes();
 const startedMs = performance.now();
-const { planMs, peakBytes } = await planAll();
+const { planMs, peakBytes } = await watched(planAll(), {
+  howFar: async () => `${exported} of ${VESSELS.length * days} exports`,
+  lastWords: () => '',
+  say: (line) => process.stderr.write(`${line}\n`),
+});
 const seconds = (performance.now() - startedMs) / 1_000;
 const { firstMs, againMs } = await scanLedger();
 // What the next night queues is not to be exported.
