@@ -1,11 +1,12 @@
 /** The command as a user types it: a process of its own, its output, its exit code. */
 
-import { rm, writeFile } from 'node:fs/promises';
+import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { detailKey, objectKey } from '../../src/lake/keys.ts';
 
 import {
+  acceptService,
   duckRows,
   expectExactDay,
   lakeFiles,
@@ -191,8 +192,12 @@ const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => tota
 
 test('a service that nobody can reach is named within seconds, with its setting', async () => {
   const gone = { ...envFor(scratch), QUERY_AUTH_URL: 'http://127.0.0.1:1/auth' };
-  const wrong = { ...envFor(scratch), QUERY_BASE_URL: 'https://no-such-host.invalid/fleet' };
+  const baseUrl = 'https://no-such-host.invalid/fleet';
   await mustExport({ service, lakeUrl: scratch.url });
+  await using moved = await newLake();
+  await cp(scratch.dir, moved.dir, { recursive: true });
+  await acceptService(moved.dir, { baseUrl });
+  const wrong = { ...envFor(scratch), LAKE_URL: moved.url, QUERY_BASE_URL: baseUrl };
   const commands = [
     ['run', '--from', '2026-01-06', '--to', '2026-01-07'],
     ['plan', ...ONE_DAY, '--vessel', OTHER_VESSEL],
