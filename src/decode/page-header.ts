@@ -31,7 +31,7 @@ export function readPageHeader(reader: ThriftReader): PageHeader {
     if (id === 1) header.kind = reader.number(type);
     else if (id === 2) header.size = reader.number(type);
     else if (id === 3) header.compressedSize = reader.number(type);
-    // A signed number in the file.
+    // It is signed in the file.
     else if (id === 4) header.crc = reader.number(type) >>> 0;
     else if (id === 5 || id === 7) readDataFields(reader, header);
     else if (id === 8) readDataFieldsV2(reader, header);

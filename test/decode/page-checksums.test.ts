@@ -1,8 +1,12 @@
 /** What is damaged on its way is found by the checksums of pages, where a body has them. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeParquetReadings } from '../../src/decode/parquet.ts';
+import { clickHouseForTests } from '../helpers/clickhouse.ts';
+import { newTempFolder } from '../helpers/temp.ts';
 import { arrowBody } from './arrow-body.ts';
 import { createRowCollector } from './decoded-rows.ts';
 import { pagesOf, withChecksums } from './page-checksums.ts';
@@ -76,6 +80,32 @@ describe.each(BODIES)('a body ($name)', ({ body }) => {
       }),
       { numRuns: 20 },
     );
+  });
+});
+
+const openClickHouse = clickHouseForTests();
+
+describe.skipIf(openClickHouse === undefined)('a body of ClickHouse, which writes checksums', () => {
+  it('is read, and is damaged where a bit of any page is flipped', async () => {
+    await using clickHouse = openClickHouse!();
+    await using folder = await newTempFolder();
+    const path = join(folder.path, 'body.parquet');
+    for (const settings of ['', ', output_format_parquet_data_page_size = 2000']) {
+      await clickHouse.run(
+        `INSERT INTO FUNCTION file('${path}', Parquet) SELECT toInt64(1767571200000 + number) AS timestamp,
+           concat('s', toString(number % 3)) AS id, if(number % 7 = 0, toInt64(number), NULL) AS long_value,
+           if(number % 7 != 0, number / 8, NULL) AS double_value, CAST(NULL, 'Nullable(String)') AS json_value
+         FROM numbers(3000) SETTINGS engine_file_truncate_on_insert = 1${settings}`,
+      );
+      const body = await readFile(path);
+      expect((await decode(body)).rows).toHaveLength(3_000);
+      for (const { start, bytes, crc } of pagesOf(body)) {
+        expect(crc).toBe(crc32(bytes));
+        const flipped = Buffer.from(body);
+        flipped[start + (bytes.length >> 1)]! ^= 4;
+        expect((await decode(flipped)).error).toMatchObject({ code: 'body-damaged' });
+      }
+    }
   });
 });
 
