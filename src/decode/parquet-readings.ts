@@ -57,9 +57,10 @@ interface ParquetReadingsOptions {
  * again after it. Before an error leaves, it has had every row before the faulty one. Memory, beside the body: 32 MiB of
  * decompressed pages at most, and one batch.
  *
- * Throws DataError: `body-truncated`, `bad-parquet` (damaged, or other columns than the contract's), `page-too-large`
- * (more rows, pages or bytes than are decoded at once), `missing-field`, `not-one-value`, `bad-id`, `bad-timestamp`,
- * `timestamp-too-fine`, `out-of-order`, `malformed-json`, `invalid-utf8`.
+ * Throws DataError: `body-truncated`, `body-damaged` (a page does not fit its checksum), `bad-parquet` (damaged otherwise, or
+ * other columns than the contract's), `page-too-large` (more rows, pages or bytes than are decoded at once),
+ * `missing-field`, `not-one-value`, `bad-id`, `bad-timestamp`, `timestamp-too-fine`, `out-of-order`, `malformed-json`,
+ * `invalid-utf8`.
  */
 export async function decodeParquetReadings(
   bytes: Uint8Array,

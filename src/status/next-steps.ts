@@ -52,7 +52,8 @@ export const NEXT_STEPS: readonly NextStep[] = [
     codes: [
       ...['server-error', 'gateway-timeout', 'connection-failed', 'service-unreachable', 'host-unknown'],
       ...['headers-timeout', 'idle-timeout', 'too-slow', 'token-late', 'body-broken', 'body-truncated'],
-      ...['error-in-body', 'unexpected-status', 'rate-limited', 'no-answer', 'request-too-large'],
+      ...['body-damaged', 'error-in-body', 'unexpected-status', 'rate-limited', 'no-answer'],
+      'request-too-large',
     ],
     next: `The service was in trouble or out of reach. The next firing of the schedule tries the day again; at once: '${RUN}'.`,
   },
