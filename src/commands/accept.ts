@@ -1,4 +1,4 @@
-/** `accept`: a vessel may have so few series as it has. */
+/** `accept`: what is remarked of a vessel is right. */
 import { ConfigError } from '../errors.ts';
 import { acceptRemark, describeAccepting } from '../lake/accept-remark.ts';
 import type { Clock } from '../model/index.ts';
@@ -49,5 +49,6 @@ async function accept(lake: OpenedLake, clock: Clock, job: string, vessel: strin
   const accepting = await acceptRemark({ store: lake.store, log: lake.log, clock }, job, vessel);
   const message = describeAccepting(accepting);
   if (accepting.state === 'nothing-to-accept') return { job, vessel, state: accepting.state, message };
-  return { job, vessel, series: accepting.series, state: accepting.state, message };
+  const { state, series } = accepting;
+  return { job, vessel, ...(series !== undefined && { series }), state, message };
 }

@@ -142,7 +142,7 @@ export const DAY_RESULTS = {
         ...why,
       }),
       vessels: vesselTrouble,
-      remarks: shape({ ...day, code: z.enum(['fewer-series']), message }),
+      remarks: shape({ ...day, code: z.enum(['fewer-series', 'other-vessel']), message }),
     },
   },
   verify: {
@@ -173,7 +173,7 @@ export const DAY_RESULTS = {
       }),
       remarks: shape({
         ...day,
-        code: z.enum(['unfinished', 'not-compared', 'metadata-changed', 'fewer-series']),
+        code: z.enum(['unfinished', 'not-compared', 'metadata-changed', 'fewer-series', 'other-vessel']),
         message,
       }),
     },

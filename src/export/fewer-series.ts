@@ -14,9 +14,9 @@ import type { ExportPorts, ExportTask } from './ports.ts';
 import { readSelectedSeries, selectedCount } from './selected-series.ts';
 
 /** Names in a remark. */
-const NAMED = 3;
+export const NAMED = 3;
 /** Of a name in a remark: receipts stay small. */
-const NAME_CHARS = 100;
+export const NAME_CHARS = 100;
 
 /** Was the receipt made with the task's `select`? An older one says so only together with all other settings. */
 export function hasSameSelect({ job, settingsHash }: ExportTask, receipt: Receipt): boolean {

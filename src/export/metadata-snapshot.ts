@@ -18,6 +18,7 @@ import { checkDue } from './due.ts';
 import { remarkOnSeries } from './fewer-series.ts';
 import { finishUpload } from './finish-upload.ts';
 import { guardOptional } from './optional-series.ts';
+import { warnOfOthers } from './other-vessel.ts';
 import type { ExportOutcome, ExportPorts, ExportTask } from './ports.ts';
 import { publishPorts } from './ports.ts';
 
@@ -45,6 +46,7 @@ export async function takeSnapshot(
   }
   await guardOptional(ports, task, published, series);
   const remark = await remarkOnSeries(ports, task, published, series);
+  const warnings = await warnOfOthers(ports, task, published, series);
   const group = await encodeMetadata(series.metadata, ports.encoder);
   const footer = parquetFooter('metadata', [
     { bodyBytes: group.body.length, tail: group.tail, rows: group.rows },
@@ -70,6 +72,7 @@ export async function takeSnapshot(
       selectedSeries: rows,
       unmatched: series.unmatched,
       remark,
+      warnings,
       counts: undefined,
       proof: 'exact',
       upload: destination.upload ?? undefined,

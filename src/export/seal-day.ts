@@ -34,6 +34,7 @@ export async function sealDay(attempt: DayAttempt, source: SourceCounts | undefi
       selectedSeries: series.idOf.size,
       unmatched: series.unmatched,
       remark: attempt.remark,
+      warnings: attempt.warnings,
       counts,
       proof,
       upload: destination.upload ?? undefined,

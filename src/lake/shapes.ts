@@ -103,6 +103,18 @@ export const RECEIPT_ADDED: Shape = {
       isCompared(value.comparedWith),
     'kind fewer-series, missing, names, since and comparedWith',
   ],
+  warnings: [
+    isListOf(
+      (value) =>
+        isObject(value) &&
+        isText(value.kind) &&
+        isCount(value.series) &&
+        isListOf(isMessage)(value.names) &&
+        isText(value.digest) &&
+        isDay(value.since),
+    ),
+    'a list of kind, series, names, digest and since',
+  ],
 };
 
 const NOTE: Shape = {
@@ -144,7 +156,11 @@ export const LAKE_FILE: Shape = {
   converting: [(value) => isObject(value) && value.to === 'delta' && isText(value.by), 'to and by'],
 };
 
-export const ACCEPTANCE_FILE: Shape = { series: [isCount, 'a number'], at: [isText, 'an instant'] };
+export const ACCEPTANCE_FILE: Shape = {
+  series: [isCount, 'a number'],
+  at: [isText, 'an instant'],
+  warnings: [(value) => isObject(value) && Object.values(value).every(isText), 'a digest by kind'],
+};
 
 export const BACKFILL_FILE: Shape = {
   id: [isText, 'a text'],
