@@ -188,6 +188,12 @@ export const DAY_RESULTS = {
         series: whole.optional().describe('the fewest that are accepted'),
         message,
       }),
+      jobs: shape({
+        job,
+        state: z.enum(['accepted', 'accepted-before', 'nothing-to-accept']),
+        vesselDays: vesselDays.describe('published with other settings: series may go from these'),
+        message,
+      }),
     },
   },
 } as const;

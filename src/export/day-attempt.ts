@@ -47,7 +47,7 @@ export async function beginAttempt(start: AttemptStart): Promise<DayAttempt> {
   const startedAt = resume?.checkpoint.tally.startedAt ?? asked.startedAt;
   const series = await asked.series;
   await guardOptional(ports, task, published, series);
-  const remark = await remarkOnSeries(ports, task, published, series);
+  const remark = await remarkOnSeries(ports, task, asked.context, published, series);
   const warnings = await warnOfOthers(ports, task, published, series);
   const { fromMicros } = dayRange(task.day.date);
   const parts = createPartUpload({

@@ -54,7 +54,7 @@ export async function acceptRemark(ports: AcceptPorts, job: string, vessel: stri
   const { comparedWith } = open[0] ?? losses[0] ?? {};
   const series = Math.min(...losses.map(({ selected }) => selected));
   const texts = [
-    ...(comparedWith ? [`${series} series, where ${comparedWith.date} had ${comparedWith.series}`] : []),
+    ...(comparedWith ? [describeLoss(series, comparedWith)] : []),
     ...warnings.map(describeRemark),
   ];
   const said = { ...(comparedWith && { series }), texts };
@@ -64,15 +64,22 @@ export async function acceptRemark(ports: AcceptPorts, job: string, vessel: stri
   const seen = open.map((loss) => loss.comparedWith.finishedAt);
   const at = [new Date(clock.nowMs()).toISOString(), ...seen].sort().at(-1)!;
   // What was accepted of their number before counts from when it was.
-  const counted = open.length > 0 || before === undefined ? { ...(comparedWith && { series }), at } : before;
+  const { selectHash } = comparedWith ?? {};
+  const counted = { ...(comparedWith && { series, ...(selectHash && { selectHash }) }), at };
   const digests = Object.fromEntries(warnings.map(({ kind, digest }) => [kind, digest]));
   const kinds = { ...before?.warnings, ...digests };
   await writeAcceptance(store, {
-    ...counted,
+    ...(open.length > 0 || before === undefined ? counted : before),
     ...{ acceptedVersion: 1, job, vessel },
     ...(Object.keys(kinds).length > 0 && { warnings: kinds }),
   });
   return { state: 'accepted', ...said, waiting: open.filter(({ waits }) => waits).length };
+}
+
+function describeLoss(series: number, { date, series: had, selectHash }: ComparedSeries): string {
+  return selectHash === undefined
+    ? `${series} series, where ${date} had ${had}`
+    : `${series} series, without those of ${date} that are missing`;
 }
 
 /** What was accepted, or that there was nothing, as a sentence. */

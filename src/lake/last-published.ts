@@ -9,8 +9,8 @@ import { readReceipt } from './ledger.ts';
 /** What a process knows of the newest published day of each vessel. */
 export interface LastPublished {
   /**
-   * The first of these that `isComparable` accepts: the day's own receipt, that of the day before, that of the vessel's
-   * newest day. Costs one request, mostly; where the day before has none a list of the vessel's objects and a receipt,
+   * The first of these that `isComparable` accepts, else the first that there is: the day's own receipt, that of the day
+   * before, that of the vessel's newest day. Costs one request, mostly; where the day before has none a list of the vessel's objects and a receipt,
    * which are remembered. Throws what the store throws; a damaged receipt counts as none.
    */
   of(
@@ -77,7 +77,7 @@ export function createLastPublished(store: ObjectStore, clock: Clock): LastPubli
       const before = await read({ ...day, date: addDays(day.date, -1) });
       if (before !== undefined && isComparable(before)) return before;
       const last = await newestOf(day);
-      return last !== undefined && isComparable(last) ? last : undefined;
+      return last !== undefined && isComparable(last) ? last : (own ?? before ?? last);
     },
     onPublished(receipt) {
       const vessel = `${receipt.job}/${receipt.vessel}`;

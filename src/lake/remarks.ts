@@ -14,8 +14,9 @@ interface Acceptance {
   readonly acceptedVersion: 1;
   readonly job: string;
   readonly vessel: string;
-  /** The fewest series that are accepted. */
+  /** The fewest series that are accepted; where they were compared over a change of `select`, of the one of this hash. */
   readonly series?: number;
+  readonly selectHash?: string;
   readonly at: string;
   /** Digest of each kind of warning. */
   readonly warnings?: Readonly<Record<string, string>>;
@@ -47,8 +48,9 @@ export function isAccepted(
   comparedWith: ComparedSeries,
   selected: number,
 ): boolean {
-  const { at, series } = acceptance ?? {};
-  return at !== undefined && series !== undefined && at >= comparedWith.finishedAt && selected >= series;
+  const { at = '', series = Number.POSITIVE_INFINITY, selectHash } = acceptance ?? {};
+  const isOfSelect = comparedWith.selectHash === undefined || comparedWith.selectHash === selectHash;
+  return isOfSelect && at >= comparedWith.finishedAt && selected >= series;
 }
 
 /** Is just this accepted? Of other series it is not. */
@@ -148,7 +150,8 @@ export function describeRemark(warning: Warning): string {
   const { since } = warning;
   if (warning.kind === 'fewer-series') {
     const { missing, names, comparedWith } = warning;
-    const of = `${missing} of the ${comparedWith.series} series of ${comparedWith.date}`;
+    const { series, date, selectHash } = comparedWith;
+    const of = `${missing} of the ${selectHash === undefined ? `${series} ` : ''}series of ${date}`;
     return withNames(`${of} are missing since ${since}`, missing, names);
   }
   const { kind, series, names } = warning;

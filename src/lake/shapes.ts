@@ -84,7 +84,11 @@ export const RECEIPT: Shape = {
 };
 
 const isCompared = (value: unknown) =>
-  isObject(value) && isDay(value.date) && isMoment(value.finishedAt) && isCount(value.series);
+  isObject(value) &&
+  isDay(value.date) &&
+  isMoment(value.finishedAt) &&
+  isCount(value.series) &&
+  (value.selectHash === undefined || isText(value.selectHash));
 
 /** Members that older receipts do not have. */
 export const RECEIPT_ADDED: Shape = {
@@ -159,7 +163,13 @@ export const LAKE_FILE: Shape = {
 export const ACCEPTANCE_FILE: Shape = {
   series: [isCount, 'a number'],
   at: [isText, 'an instant'],
+  selectHash: [isText, 'a hash'],
   warnings: [(value) => isObject(value) && Object.values(value).every(isText), 'a digest by kind'],
+};
+
+export const SELECT_ACCEPTANCE_FILE: Shape = {
+  selectHash: [isText, 'a hash'],
+  at: [isText, 'an instant'],
 };
 
 export const BACKFILL_FILE: Shape = {

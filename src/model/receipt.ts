@@ -73,6 +73,8 @@ export interface ComparedSeries {
   readonly finishedAt: string;
   /** How many series it had. */
   readonly series: number;
+  /** That day had another `select`: the number is of those that this one means, by its hash, as far as is known. */
+  readonly selectHash?: string;
 }
 
 /** A vessel-day has fewer series than an earlier one: a source may lose sensors, and credentials may be narrowed. */
