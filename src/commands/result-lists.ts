@@ -13,7 +13,7 @@ export const LISTS = {
   reconcile: ['jobs', 'findings', 'unasked', 'days'],
   status: ['jobs', 'days', 'vessels', 'remarks'],
   verify: ['findings', 'remarks'],
-  accept: ['vessels'],
+  accept: ['vessels', 'jobs'],
   convert: ['jobs', 'days'],
   gc: ['items'],
   'backfill-list': ['backfills'],

@@ -16,7 +16,7 @@ const RUN = 'vessel-export run JOB --from DATE --to NEXT-DATE --vessel VESSEL';
 export const NEXT_STEPS: readonly NextStep[] = [
   {
     codes: ['would-shrink'],
-    next: `Ask the operator of the service whether readings were removed on purpose. If so: '${RUN} --allow-shrink'. If they come back, the next look-back or run finds the day as it was. What is published stays until then.`,
+    next: `Ask the operator of the service whether readings were removed on purpose. If so: '${RUN} --allow-shrink'. If the job's 'select' has changed and is to mean less: 'vessel-export accept JOB', once for all its days. If they come back, the next look-back or run finds the day as it was. What is published stays until then.`,
   },
   {
     codes: ['fewer-series'],

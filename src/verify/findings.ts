@@ -1,6 +1,6 @@
 /** What verify can find, by name. A finding is a difference between what the lake says and what it holds. */
 
-import type { VesselDay } from '../model/index.ts';
+import type { VesselDay, Warning } from '../model/index.ts';
 import { cleanMessage } from '../model/index.ts';
 
 /**
@@ -132,8 +132,8 @@ export interface Finding {
 
 /** Something to know that is no difference. */
 export interface Remark {
-  /** `unfinished`: an attempt is under way or was left. `not-compared`: what could not be asked of the service. `fewer-series`: what a receipt says until it is accepted. */
-  readonly name: 'unfinished' | 'not-compared' | 'metadata-changed' | 'fewer-series';
+  /** `unfinished`: an attempt is under way or was left. `not-compared`: what could not be asked of the service. `fewer-series`, `other-vessel`: what a receipt says until it is accepted. */
+  readonly name: 'unfinished' | 'not-compared' | 'metadata-changed' | Warning['kind'];
   readonly day: VesselDay;
   readonly text: string;
 }

@@ -9,7 +9,7 @@ import { OBJECT_NAME, objectKey, receiptKey } from '../lake/keys.ts';
 import { readLayout } from '../lake/layout.ts';
 import type { Remarks } from '../lake/remarks.ts';
 import { createRemarks, describeRemark, howToAccept } from '../lake/remarks.ts';
-import type { Job, Layout, Log, Receipt, VesselDay } from '../model/index.ts';
+import type { Job, Layout, Log, Receipt, VesselDay, Warning } from '../model/index.ts';
 import { addDays } from '../model/index.ts';
 import { settingsHash } from '../plan/settings-hash.ts';
 import { leastPrecision, precisionOf } from '../proof/compare-counts.ts';
@@ -133,9 +133,10 @@ export async function verifyLake(
     for (const job of request.jobs)
       for await (const { day, text } of describeUnfinished(ports.store, rangeOf(request, job)))
         observer.onDay({ ...UNCHECKED, day, remarks: [{ name: 'unfinished', day, text }] });
-    for (const { day, remark } of await remarks.open(ports.store)) {
-      const text = `${describeRemark(remark)}; '${howToAccept(day)}' accepts it`;
-      observer.onDay({ ...UNCHECKED, day, remarks: [{ name: remark.kind, day, text }] });
+    for (const { day, warnings } of await remarks.open(ports.store)) {
+      const textOf = (warning: Warning) => `${describeRemark(warning)}; '${howToAccept(day)}' accepts it`;
+      const said = warnings.map((warning) => ({ name: warning.kind, day, text: textOf(warning) }));
+      observer.onDay({ ...UNCHECKED, day, remarks: said });
     }
   } finally {
     await tools?.readBack.close();
