@@ -40,8 +40,7 @@ export async function openLockedDuckDb(options: LockedOptions): Promise<LockedDu
     autoinstall_known_extensions: 'false',
     allow_community_extensions: 'false',
   });
-  const reading = new Set([StatementType.SELECT, StatementType.EXPLAIN]);
-  const connect = async () => new SqlConnection(await instance.connect(), reading);
+  const connect = async () => new SqlConnection(await instance.connect(), StatementType.SELECT);
   const connection = await connect();
   try {
     // Whether a file may be read is asked of the text of a pattern first, and then of what it matches.

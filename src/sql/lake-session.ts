@@ -8,6 +8,7 @@ import type { SqlConnection } from '../duckdb/connection.ts';
 import type { LockedDuckDb } from '../duckdb/locked.ts';
 import { interruptOnAbort, openLockedDuckDb } from '../duckdb/locked.ts';
 import { CancelledError, ConfigError, messageOf } from '../errors.ts';
+import { keyPrefix, objectPrefix } from '../lake/keys.ts';
 import { openTempFolder } from '../process/temp-folder.ts';
 import { sql } from '../sql-text.ts';
 import type { ViewedLake } from '../views/dialect.ts';
@@ -54,7 +55,7 @@ export async function openLakeSession(options: SessionOptions, signal: AbortSign
   }
   try {
     instance = await openLockedDuckDb({
-      readableDirs: localDir === undefined ? [] : [localDir],
+      readableDirs: localDir === undefined ? [] : readableDirs(localDir, options),
       tempDir: folder.path,
       threads: String(Math.min(MAX_THREADS, availableParallelism())),
       memoryLimit: MEMORY_LIMIT,
@@ -72,6 +73,14 @@ export async function openLakeSession(options: SessionOptions, signal: AbortSign
     await close();
     throw error;
   }
+}
+
+/** Folders of the jobs' objects and receipts: of the rest of a lake there is nothing to be seen. */
+function readableDirs(lakeDir: string, { sources, emptySources, receiptJobs }: SessionOptions): string[] {
+  return [
+    ...[...sources, ...emptySources].map(({ job }) => objectPrefix(job)),
+    ...receiptJobs.map((job) => keyPrefix('receipt', job)),
+  ].map((prefix) => join(lakeDir, prefix));
 }
 
 class Session implements LakeSession {
@@ -105,10 +114,11 @@ class Session implements LakeSession {
   writeParquet(typed: string, signal: AbortSignal): Promise<string> {
     return this.during(signal, async () => {
       const statement = await readStatement(this.connection, typed);
+      if (statement.explain !== undefined) throw new ConfigError('sql', 'found EXPLAIN, expected a query');
       await this.views.prepare(statement, signal);
       const path = join(this.dir, 'result.parquet');
       // What was checked stands on lines of its own: a comment at its end hides nothing.
-      await this.connection.run(sql`COPY (\n${statement.text}\n) TO $1 (FORMAT parquet, COMPRESSION zstd)`, [
+      await this.connection.run(sql`COPY (\n${statement.query}\n) TO $1 (FORMAT parquet, COMPRESSION zstd)`, [
         path,
       ]);
       return path;

@@ -139,7 +139,7 @@ export class LakeViews {
   async read(typed: string, signal: AbortSignal): Promise<Rows> {
     const statement = await readStatement(this.connection, typed);
     await this.prepare(statement, signal);
-    return await streamRows(this.connection, statement.text, signal);
+    return await streamRows(this.connection, statement, signal);
   }
 
   /** The lake with the jobs that have no objects. */

@@ -23,7 +23,7 @@ export const OBJECTS_TABLE = sql`lake_objects`;
 
 /** Places of the objects that `query` may need. */
 export async function planObjects(connection: SqlConnection, query: Sql): Promise<Set<number>> {
-  const [row] = await connection.rows(sql`EXPLAIN (FORMAT json) ${query}`);
+  const [row] = await connection.rows(query, [], sql`EXPLAIN (FORMAT json)`);
   const scans = scansIn(parsed(String(row?.[1])));
   const needed = new Set<number>();
   for (const scan of scans) for (const place of await placesOf(connection, scan)) needed.add(place);
@@ -35,8 +35,8 @@ async function placesOf(connection: SqlConnection, scan: Scan): Promise<number[]
   // Conditions are DuckDB's words for what somebody typed: they are checked as that was.
   const places = async (conditions: readonly string[]) => {
     const where = conditions.length === 0 ? '' : ` WHERE (${conditions.join(') AND (')})`;
-    const { text } = await readStatement(connection, `SELECT place FROM ${OBJECTS_TABLE}${where}`);
-    return (await connection.rows(text)).map(([place]) => Number(place));
+    const { query } = await readStatement(connection, `SELECT place FROM ${OBJECTS_TABLE}${where}`);
+    return (await connection.rows(query)).map(([place]) => Number(place));
   };
   if (job === undefined) return await places([]);
   const ofJob = `job = ${job}`;

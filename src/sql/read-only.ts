@@ -33,9 +33,9 @@ const EXPLAIN = /^\s*EXPLAIN(\s+ANALYZE)?\s+(?!\()/i;
 
 export interface ReadStatement {
   /** Without the semicolon at its end. */
-  readonly text: Sql;
-  /** What is explained, or the same. */
   readonly query: Sql;
+  /** What stands before it, where it is to be explained. */
+  readonly explain: Sql | undefined;
   /** Names of the relations that it reads, in lower case. */
   readonly relations: ReadonlySet<string>;
   /** Asks which relations there are. */
@@ -44,9 +44,11 @@ export interface ReadStatement {
 
 /** A statement of DuckDB's parser, checked. Throws ConfigError `sql` that says what is allowed. */
 export async function readStatement(connection: SqlConnection, typed: string): Promise<ReadStatement> {
+  if (typed.includes('\0')) throw refused('a NUL');
   const text = typed.trim().replace(/(\s*;\s*)+$/, '');
-  if (text.includes('\0')) throw refused('a NUL');
-  const query = text.replace(EXPLAIN, '');
+  const [before, analyze] = EXPLAIN.exec(text) ?? [];
+  const query = text.slice(before?.length ?? 0);
+  const explain = before === undefined ? undefined : sql`EXPLAIN${analyze ? sql` ANALYZE` : sql``}`;
   const tree = await serialized(connection, query);
   const relations = new Set<string>();
   let shows = false;
@@ -61,7 +63,7 @@ export async function readStatement(connection: SqlConnection, typed: string): P
     if (isTable ? !TABLE_FUNCTIONS.has(called) : REFUSED_FUNCTIONS.has(called))
       throw refused(`the function ${shortName(called)}`);
   }
-  return { text: checkedByParser(text), query: checkedByParser(query), relations, shows };
+  return { query: checkedByParser(query), explain, relations, shows };
 }
 
 type TreeNode = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@
 import type { DuckDBValue, SqlConnection } from '../duckdb/connection.ts';
 import { CancelledError } from '../errors.ts';
 import { microsToIso } from '../model/index.ts';
-import type { Sql } from '../sql-text.ts';
+import type { ReadStatement } from './read-only.ts';
 
 /** What JSON has; other values are their text. Whole numbers beyond 2^53 are texts, so that no digit is lost. */
 export type Cell = string | number | boolean | null;
@@ -16,10 +16,10 @@ export interface Rows {
 /** Throws DuckDB's error, and CancelledError once `signal` is aborted. */
 export async function streamRows(
   connection: SqlConnection,
-  statement: Sql,
+  { query, explain }: Pick<ReadStatement, 'query' | 'explain'>,
   signal: AbortSignal,
 ): Promise<Rows> {
-  const result = await connection.stream(statement);
+  const result = await connection.stream(query, [], explain);
   async function* rows() {
     for (;;) {
       if (signal.aborted) throw new CancelledError('interrupted');

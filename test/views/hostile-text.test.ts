@@ -2,7 +2,7 @@
  * Whatever a source names its series and domains, what is printed and run has as many statements as if it had named them
  * plainly: read by sqlglot for the engines that are not here, and by DuckDB and ClickHouse themselves.
  */
-import { DuckDBInstance } from '@duckdb/node-api';
+import { DuckDBInstance, StatementType } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SqlConnection } from '../../src/duckdb/connection.ts';
@@ -83,7 +83,7 @@ beforeAll(async () => {
   instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   extract = async (script) => (await connection.extractStatements(script)).count;
-  duckdb = new SqlConnection(await instance.connect(), new Set([1]));
+  duckdb = new SqlConnection(await instance.connect(), StatementType.SELECT);
 });
 afterAll(() => instance?.closeSync());
 
