@@ -1,6 +1,6 @@
 /**
  * `sources.yml` and models for dbt on DuckDB: the same views, whose sources dbt knows. dbt takes every file for a template of
- * Jinja before anything else. What is named cannot begin one: no spelling of sql-text.ts has a brace in it.
+ * Jinja before anything else. What is named cannot begin one: nothing that sql-text.ts has spelled has a brace in it.
  */
 import type { Sql } from '../sql-text.ts';
 import { comment, joinSql, sql, yamlText } from '../sql-text.ts';

@@ -108,10 +108,10 @@ FROM split`;
   return { name: 'series', body, comments: new Map() };
 }
 
-/** Version 2025-10-31 gave the name itself, where later ones give an object. */
+/** Version 2025-10-31 gave the name itself, where later ones give an object: that begins with a brace, and `{%` is dbt's. */
 function nameIn(d: Dialect, domain: string): Sql {
   const whole = d.json(d.quote('domains_json'), [domain]);
-  const plain = sql`CASE WHEN ${whole} NOT LIKE ${d.literal('{%')} THEN ${orNull(whole)} END`;
+  const plain = sql`CASE WHEN ${whole} NOT LIKE '{_%' THEN ${orNull(whole)} END`;
   return sql`coalesce(${orNull(d.json(d.quote('domains_json'), [domain, 'id']))}, ${plain})`;
 }
 
