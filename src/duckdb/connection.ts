@@ -1,8 +1,7 @@
-/** The one place where SQL is handed to DuckDB: as `Sql`, one statement at a time, and a query where rows are wanted. */
+/** The one place where SQL is handed to DuckDB: as `Sql`, one statement at a time, and, where somebody typed it, as a query. */
 import type {
   DuckDBAppender,
   DuckDBConnection,
-  DuckDBPreparedStatement,
   DuckDBResult,
   DuckDBValue,
   StatementType,
@@ -15,9 +14,8 @@ export type { DuckDBResult, DuckDBValue };
 
 /** Values of the parameters $1, $2, … */
 type Values = DuckDBValue[];
-type Use<T> = (prepared: DuckDBPreparedStatement) => Promise<T>;
 
-/** Throws DuckDB's errors. */
+/** Throws DuckDB's errors, and ConfigError `sql` for what is not one statement. */
 export class SqlConnection {
   readonly #connection: DuckDBConnection;
   readonly #select: StatementType;
@@ -28,24 +26,45 @@ export class SqlConnection {
     this.#select = select;
   }
 
-  async run(statement: Sql, values: Values = []): Promise<void> {
-    await this.#prepared(statement, values, (prepared) => prepared.run());
+  async run(statement: Sql, values?: Values): Promise<void> {
+    await this.#expectOne(statement);
+    await this.#connection.run(statement, values);
   }
 
-  /** All rows of a query. `explain`: what stands before a query that is to be explained. */
-  async rows(query: Sql, values: Values = [], explain?: Sql): Promise<DuckDBValue[][]> {
-    return (await this.#read(query, values, explain, (prepared) => prepared.runAndReadAll())).getRows();
+  async rows(statement: Sql, values?: Values): Promise<DuckDBValue[][]> {
+    await this.#expectOne(statement);
+    return (await this.#connection.runAndReadAll(statement, values)).getRows();
   }
 
-  /** The same as objects by the names of their columns. */
-  async rowObjects(query: Sql): Promise<Record<string, DuckDBValue>[]> {
-    const all = await this.#read(query, [], undefined, (prepared) => prepared.runAndReadAll());
-    return all.getRowObjects();
+  /** Rows by the names of their columns. */
+  async rowObjects(statement: Sql): Promise<Record<string, DuckDBValue>[]> {
+    await this.#expectOne(statement);
+    return (await this.#connection.runAndReadAll(statement)).getRowObjects();
   }
 
   /** Rows as they come; they end when the connection runs anything else. */
-  stream(query: Sql, values: Values = [], explain?: Sql): Promise<DuckDBResult> {
-    return this.#read(query, values, explain, (prepared) => prepared.stream());
+  async stream(statement: Sql, values?: Values): Promise<DuckDBResult> {
+    await this.#expectOne(statement);
+    return await this.#connection.stream(statement, values);
+  }
+
+  /** The same of what somebody typed, or, with `explain` before it, of what DuckDB says of that. Throws as `expectQuery`. */
+  async streamTyped(query: Sql, explain?: Sql): Promise<DuckDBResult> {
+    await this.expectQuery(query);
+    return await this.stream(explain === undefined ? query : sql`${explain} ${query}`);
+  }
+
+  /**
+   * Throws ConfigError `sql` unless DuckDB itself, having prepared it, says that the statement gives rows and changes
+   * nothing. That is planned as if it were to be run: it costs as much as reading a small object.
+   */
+  async expectQuery(statement: Sql): Promise<void> {
+    await this.#expectOne(statement);
+    const prepared = await this.#connection.prepare(statement);
+    const isQuery = prepared.statementType === this.#select;
+    prepared.destroySync();
+    if (!isQuery)
+      throw new ConfigError('sql', 'found a statement that does more than read, expected a query');
   }
 
   createAppender(table: string): Promise<DuckDBAppender> {
@@ -60,25 +79,10 @@ export class SqlConnection {
     this.#connection.closeSync();
   }
 
-  #read<T>(query: Sql, values: Values, explain: Sql | undefined, use: Use<T>): Promise<T> {
-    return this.#prepared(query, values, (prepared) => {
-      // What DuckDB itself says of what it would run, however that was written.
-      if (prepared.statementType !== this.#select)
-        throw new ConfigError('sql', 'found a statement that does more than read, expected a query');
-      return explain === undefined ? use(prepared) : this.#prepared(sql`${explain} ${query}`, values, use);
-    });
-  }
-
-  /** DuckDB prepares one statement, and refuses a text of several. */
-  async #prepared<T>(statement: Sql, values: Values, use: Use<T>): Promise<T> {
-    // To it a NUL is the end of the text.
+  async #expectOne(statement: Sql): Promise<void> {
+    // To DuckDB a NUL is the end of the text, and it would run whatever else there is.
     if (statement.includes('\0')) throw new ConfigError('sql', 'found a NUL in SQL, expected text');
-    const prepared = await this.#connection.prepare(statement);
-    try {
-      if (values.length > 0) prepared.bind(values);
-      return await use(prepared);
-    } finally {
-      prepared.destroySync();
-    }
+    const { count } = await this.#connection.extractStatements(statement);
+    if (count !== 1) throw new ConfigError('sql', `found ${count} statements of SQL, expected one`);
   }
 }

@@ -116,6 +116,7 @@ class Session implements LakeSession {
       const statement = await readStatement(this.connection, typed);
       if (statement.explain !== undefined) throw new ConfigError('sql', 'found EXPLAIN, expected a query');
       await this.views.prepare(statement, signal);
+      await this.connection.expectQuery(statement.query);
       const path = join(this.dir, 'result.parquet');
       // What was checked stands on lines of its own: a comment at its end hides nothing.
       await this.connection.run(sql`COPY (\n${statement.query}\n) TO $1 (FORMAT parquet, COMPRESSION zstd)`, [

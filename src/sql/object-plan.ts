@@ -23,7 +23,8 @@ export const OBJECTS_TABLE = sql`lake_objects`;
 
 /** Places of the objects that `query` may need. */
 export async function planObjects(connection: SqlConnection, query: Sql): Promise<Set<number>> {
-  const [row] = await connection.rows(query, [], sql`EXPLAIN (FORMAT json)`);
+  await connection.expectQuery(query);
+  const [row] = await connection.rows(sql`EXPLAIN (FORMAT json) ${query}`);
   const scans = scansIn(parsed(String(row?.[1])));
   const needed = new Set<number>();
   for (const scan of scans) for (const place of await placesOf(connection, scan)) needed.add(place);

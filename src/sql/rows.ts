@@ -19,7 +19,7 @@ export async function streamRows(
   { query, explain }: Pick<ReadStatement, 'query' | 'explain'>,
   signal: AbortSignal,
 ): Promise<Rows> {
-  const result = await connection.stream(query, [], explain);
+  const result = await connection.streamTyped(query, explain);
   async function* rows() {
     for (;;) {
       if (signal.aborted) throw new CancelledError('interrupted');

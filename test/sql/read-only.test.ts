@@ -86,13 +86,19 @@ test('and if its parser said nothing, DuckDB itself would change nothing in the 
   );
   for (const way of ways) {
     const unchecked = checkedByParser(inPlace(way));
-    const rows = await opened.connection.rows(unchecked).catch(() => []);
+    const rows = await opened.connection
+      .streamTyped(unchecked)
+      .then((result) => result.getRows())
+      .catch(() => []);
     expect(
       JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
       way,
     ).not.toContain('hidden-treasure');
   }
   expect(await lakeFiles(lake.dir)).toEqual(before);
+  for (const several of ['CREATE VIEW a AS SELECT 1; DROP VIEW readings', 'SELECT 1\0; DROP VIEW readings'])
+    for (const call of ['run', 'rows', 'stream', 'rowObjects'] as const)
+      await expect(opened.connection[call](checkedByParser(several))).rejects.toMatchObject({ code: 'sql' });
   expect(await opened.connection.rows(sql`FROM readings`)).toEqual([[1, 2]]);
 });
 
