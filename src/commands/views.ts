@@ -1,7 +1,6 @@
 /** `views`: SQL that makes views of this lake in a warehouse. */
 import { ConfigError } from '../errors.ts';
 import { lakeFolder } from '../sql/lake-files.ts';
-import { isPlain } from '../sql-text.ts';
 import { writeLines } from '../terminal/screen.ts';
 import { dbtFiles } from '../views/dbt.ts';
 import type { ViewedLake } from '../views/dialect.ts';
@@ -41,10 +40,7 @@ export async function viewsCommand(context: CommandContext, options: ViewsOption
   const { session, wide, close } = opened;
   try {
     const url = location?.replace(/\/+$/, '') ?? lakeFolder(session.lake.url) ?? session.lake.url;
-    // Some statements take an address as it is, and nothing that would be one when they are run.
-    const isOdd = url.includes('://') && (!isPlain(url) || /['"`\s]/.test(url));
-    const fault =
-      dialect.urlFault(url) ?? (isOdd ? 'an address without quotes, spaces, \\ ; & $ { or }' : undefined);
+    const fault = dialect.urlFault(url);
     if (fault !== undefined)
       throw new ConfigError(
         'usage',

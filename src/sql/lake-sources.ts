@@ -60,7 +60,10 @@ function choose(dataset: Dataset, jobs: readonly Job[], named: readonly Job[]): 
 function relationNames(jobs: readonly string[]): ReadonlyMap<string, string> {
   const isView = (name: string) => Object.hasOwn(VIEWS, name);
   const wanted = (job: string) => (isView(columnName(job)) ? `${columnName(job)}_job` : columnName(job));
-  return columnNames(jobs, [...Object.keys(VIEWS), 'receipt_files', OBJECTS_TABLE], { wanted });
+  return columnNames(jobs, [...Object.keys(VIEWS), 'receipt_files', OBJECTS_TABLE], {
+    wanted,
+    maxChars: 100,
+  });
 }
 
 function sourceOf(job: Job, relation: string): Source {

@@ -16,6 +16,7 @@ interface Naming {
   readonly wanted?: (name: string) => string;
   /** The columns that a name makes; default: one, called like it. */
   readonly columnsOf?: (column: string, name: string) => readonly string[];
+  readonly maxChars?: number;
 }
 
 /**
@@ -26,7 +27,7 @@ interface Naming {
 export function columnNames(
   names: readonly string[],
   taken: Iterable<string>,
-  { wanted = columnName, columnsOf = (column) => [column] }: Naming = {},
+  { wanted = columnName, columnsOf = (column) => [column], maxChars = MAX_CHARS }: Naming = {},
 ): ReadonlyMap<string, string> {
   const claims = Map.groupBy(
     names.flatMap((name) => columnsOf(wanted(name), name)),
@@ -36,7 +37,7 @@ export function columnNames(
   const isClear = (name: string) => {
     const column = wanted(name);
     const isFree = columnsOf(column, name).every((own) => claims.get(own)!.length === 1 && !used.has(own));
-    return isFree && column !== '' && column.length <= MAX_CHARS;
+    return isFree && column !== '' && column.length <= maxChars;
   };
   const found = new Map<string, string>();
   const take = (name: string, column: string): boolean => {
@@ -50,7 +51,7 @@ export function columnNames(
   for (const name of clear) take(name, wanted(name));
   for (const name of names.filter((one) => !clear.has(one)).sort()) {
     const ending = createHash('sha256').update(name).digest('hex').slice(0, 6);
-    const ended = `${wanted(name).slice(0, MAX_CHARS) || 'c'}_${ending}`;
+    const ended = `${wanted(name).slice(0, maxChars) || 'c'}_${ending}`;
     // Whoever makes names up can have endings alike.
     for (let n = 1; !take(name, n === 1 ? ended : `${ended}_${n}`); n++);
   }

@@ -55,7 +55,7 @@ function prefixes(domains: readonly string[]): ReadonlyMap<string, string> {
   const own = columnName(VIS_OF_CONTRACT);
   const others = domains.filter((domain) => domain !== VIS_OF_CONTRACT);
   const taken = [...FIXED, ...columnsOf(own, VIS_OF_CONTRACT)];
-  return new Map([[VIS_OF_CONTRACT, own], ...columnNames(others, taken, { columnsOf })]);
+  return new Map([[VIS_OF_CONTRACT, own], ...columnNames(others, taken, { columnsOf, maxChars: 100 })]);
 }
 
 export function seriesView(d: Dialect, lake: ViewedLake, metadata: Source): View {

@@ -13,7 +13,7 @@ import { newLake } from '../helpers/run.ts';
 import { sqlParsersForTests } from '../helpers/sql-parsers.ts';
 import type { PlantedSeries } from '../views/planted-lake.ts';
 import { PLANTED_JOBS, plantedObject, plantLake } from '../views/planted-lake.ts';
-import { ENGINES, LOCATIONS, SQLGLOT } from '../views/scripts.ts';
+import { LOCATIONS, SQLGLOT } from '../views/scripts.ts';
 import { DEFAULTS } from '../views/view-lake.ts';
 import { runSql } from './sql-run.ts';
 
@@ -84,10 +84,11 @@ test('sql has every series by its own name, and its reading in its own column', 
   expect(await digests(hostile!)).toEqual(before);
 });
 
-function printed(lake: TestLake, engine: DialectName | 'dbt', columns = 'all') {
-  const location = engine === 'dbt' || engine === 'duckdb' ? {} : { location: LOCATIONS[engine] };
+function printed(lake: TestLake, engine: DialectName | 'dbt', more = '') {
+  const isHere = engine === 'dbt' || engine === 'duckdb';
+  const location = isHere ? {} : { location: LOCATIONS[engine] + more };
   return commandRun({ lakeUrl: lake.url, jobs: PLANTED_JOBS }, (context) =>
-    viewsCommand(context, { ...DEFAULTS, for: engine, columns: [columns], ...location }),
+    viewsCommand(context, { ...DEFAULTS, for: engine, columns: ['all'], ...location }),
   );
 }
 
@@ -112,10 +113,11 @@ test('the views that are printed for DuckDB are as many statements, and make the
 const open = sqlParsersForTests();
 
 test.skipIf(open === undefined)(
-  'the views that are printed for any engine are as many statements',
+  'the views that are printed for other engines are as many statements',
   async () => {
     await using parsers = open!();
-    for (const engine of ENGINES) {
+    // One of each way to spell a text; hostile-text.test.ts has all engines.
+    for (const engine of ['trino', 'bigquery', 'fabric'] as const) {
       const [few, many] = [await printed(plain!, engine), await printed(hostile!, engine)];
       expect([few.code, many.code], `${engine}\n${many.stderr}`).toEqual([0, 0]);
       const dialect = SQLGLOT[engine][0]!;

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Job } from '../../src/model/index.ts';
+import { findSources } from '../../src/sql/lake-sources.ts';
 import { columnName, columnNames } from '../../src/views/column-names.ts';
 import { DIALECTS } from '../../src/views/dialects/index.ts';
 import { seriesView } from '../../src/views/series.ts';
@@ -124,4 +126,24 @@ test('domains that would make a column twice are renamed, those of the contract 
       columns.filter((name) => new RegExp(`^${prefix}_[0-9a-f]{6}_id$`).test(name)).length,
     ).toBeGreaterThan(0);
   expect(seriesColumns(odd.toReversed())).toEqual(columns);
+});
+
+test('jobs nearly of one name have tables of their own, and long names stay whole', async () => {
+  const job = (name: string, dataset: Job['dataset']) => ({ name, dataset }) as Job;
+  const long = 'l'.repeat(63);
+  const jobs = [job('a-b', 'measurements'), job('a_b', 'metadata'), job(long, 'statistics')];
+  const store = { async *list() {} };
+  const { emptySources } = await findSources(store, jobs, []);
+  const relations = emptySources.map(({ relation }) => relation);
+  expect(new Set(relations).size).toBe(3);
+  expect(relations).toContain(long);
+  const named = async (name: string) =>
+    (await findSources(store, [job(name, 'measurements')], [])).emptySources[0]!.relation;
+  expect(await named('readings')).toBe('readings_job');
+  expect(await named('constructor')).toBe('constructor');
+  expect(await named('lake-objects')).toMatch(/^lake_objects_[0-9a-f]{6}$/);
+  const lake = { ...lakeOf('trino', 'plain'), receiptJobs: ['a-b', 'a_b'] };
+  const script = DIALECTS.trino.receipts(lake).join(';');
+  const tables = [...script.matchAll(/CREATE TABLE IF NOT EXISTS "(\w+)"/g)].map(([, table]) => table);
+  expect(new Set(tables).size).toBe(2);
 });

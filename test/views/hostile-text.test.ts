@@ -162,7 +162,7 @@ describe.skipIf(open === undefined)('by sqlglot', () => {
       };
       await check([...TEXTS, LONG]);
       await fc.assert(fc.asyncProperty(fc.array(anyText, { minLength: 1, maxLength: 20 }), check), {
-        numRuns: 3,
+        numRuns: 2,
       });
     },
   );

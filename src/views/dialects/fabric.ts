@@ -1,4 +1,4 @@
-import { doubledQuotes, sql } from '../../sql-text.ts';
+import { doubledQuotes, isPlain, sql } from '../../sql-text.ts';
 import type { Dialect, SelectItem } from '../dialect.ts';
 import { jsonPath, lines, relation, selectList } from '../dialect.ts';
 import { RECEIPT_COLUMNS } from '../receipt-columns.ts';
@@ -27,7 +27,8 @@ export const fabric: Dialect = {
     sql`A statement CREATE VIEW stands alone in its batch: GO between them.`,
   ],
   urlFault: (url) =>
-    /^(https|abfss):\/\//.test(url)
+    // BULK takes a literal alone.
+    /^(https|abfss):\/\//.test(url) && isPlain(url)
       ? undefined
       : 'https://onelake.dfs.fabric.microsoft.com/<workspace>/<lakehouse>/Files/<shortcut>',
   types,

@@ -1,5 +1,5 @@
 import type { Sql } from '../../sql-text.ts';
-import { doubledQuotes, joinSql, sql } from '../../sql-text.ts';
+import { doubledQuotes, isPlain, joinSql, sql } from '../../sql-text.ts';
 import type { Dialect, SelectItem } from '../dialect.ts';
 import { lines, relation, selectList } from '../dialect.ts';
 import { RECEIPT_COLUMNS } from '../receipt-columns.ts';
@@ -31,7 +31,8 @@ export const snowflake: Dialect = {
       : []),
     sql`Again for new and replaced days: the REFRESHes, unless events do it (AUTO_REFRESH). Names are in lower case: quote them.`,
   ],
-  urlFault: (url) => (/^(s3|gcs|azure):\/\//.test(url) ? undefined : 's3://, gcs:// or azure://'),
+  urlFault: (url) =>
+    /^(s3|gcs|azure):\/\//.test(url) && isPlain(url) ? undefined : 's3://, gcs:// or azure://',
   types,
   long: (value) => sql`${value}`,
   position: (of, marker) => sql`position(${marker}, ${of})`,

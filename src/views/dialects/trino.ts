@@ -1,5 +1,6 @@
 import type { Sql } from '../../sql-text.ts';
 import { doubledQuotes, joinSql, sql } from '../../sql-text.ts';
+import { columnNames } from '../column-names.ts';
 import type { Dialect, SelectItem, Source, ViewedLake } from '../dialect.ts';
 import { lines, relation, selectList } from '../dialect.ts';
 import { RECEIPT_COLUMNS } from '../receipt-columns.ts';
@@ -16,7 +17,6 @@ export const trinoTypes = {
 } as const;
 
 const S3 = (url: string) => (/^s3a?:\/\//.test(url) ? undefined : 's3://bucket/prefix');
-const receiptTable = (job: string) => `receipts_of_${job.replaceAll('-', '_')}`;
 
 /** What Trino and Athena, which is made of it, have in common. */
 export const trinoCommon = {
@@ -83,7 +83,7 @@ export const trino: Dialect = {
   types: trinoTypes,
   source: (lake, source) => (lake.layout === 'plain' ? hiveTable(lake, source) : deltaTable(lake, source)),
   receipts: (lake) => [
-    ...lake.receiptJobs.flatMap((job) => {
+    ...[...receiptTables(lake)].flatMap(([job, table]) => {
       const columns = receiptTableColumns(
         { text: sql`varchar`, long: sql`bigint` },
         quote,
@@ -92,19 +92,26 @@ export const trino: Dialect = {
       const typed = lines([...columns.map(({ column }) => column), sql`  "date" varchar`]);
       const location = literal(`${lake.url}/_ledger/${job}/`);
       return [
-        sql`CREATE TABLE IF NOT EXISTS ${relation(trino, lake, receiptTable(job))} (\n${typed}\n) WITH (external_location = ${location}, format = 'JSON', partitioned_by = ARRAY['date'])`,
-        syncPartitions(lake, receiptTable(job)),
+        sql`CREATE TABLE IF NOT EXISTS ${relation(trino, lake, table)} (\n${typed}\n) WITH (external_location = ${location}, format = 'JSON', partitioned_by = ARRAY['date'])`,
+        syncPartitions(lake, table),
       ];
     }),
     receiptsOfTables(
       trino,
       lake,
-      lake.receiptJobs.map(receiptTable),
+      [...receiptTables(lake).values()],
       (at) => sql`CAST(from_iso8601_timestamp_nanos(${at}) AT TIME ZONE 'UTC' AS timestamp(6))`,
     ),
   ],
   commentOn: (view, column, said) => sql`COMMENT ON COLUMN ${view}.${quote(column)} IS ${literal(said)}`,
 };
+
+/** By job. */
+function receiptTables({ receiptJobs, sources }: ViewedLake): ReadonlyMap<string, string> {
+  const taken = sources.map((source) => source.relation);
+  const wanted = (job: string) => `receipts_of_${job.replaceAll('-', '_')}`;
+  return columnNames(receiptJobs, taken, { wanted, maxChars: 100 });
+}
 
 const schemaOf = ({ schema }: ViewedLake) => literal(schema ?? 'vessels');
 
