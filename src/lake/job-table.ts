@@ -9,7 +9,7 @@
  * have of the predecessor never comes.
  */
 import { forEachAtOnce } from '../concurrency.ts';
-import { CommitFailedError, CommitUnknownError, messageOf } from '../errors.ts';
+import { CommitFailedError, CommitUnknownError, DataError, messageOf } from '../errors.ts';
 import type { Clock, Log, TableChange, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { Action } from '../table/actions.ts';
@@ -26,6 +26,9 @@ const LOOKS_AT_ONCE = 16;
 /** Versions that others may win in a row, and commits in a row whose outcome nobody knows. */
 const MAX_ROUNDS = 100;
 const MAX_UNKNOWN = 3;
+
+/** Looks at a log that seems damaged, a second apart: a fault that is gone at the next one was none. */
+const MAX_LOOKS = 3;
 
 /** After so long without a commit the log is looked at first: a clean-up may have left holes where versions were. */
 const IDLE_MS = 3_600_000;
@@ -145,7 +148,7 @@ export class JobTable {
 
   async #commitGroup(group: readonly Member[]): Promise<void> {
     const { table, clock } = this.#ports;
-    if (clock.monotonicMs() - this.#seenMs > IDLE_MS) await table.refresh();
+    if (clock.monotonicMs() - this.#seenMs > IDLE_MS) await this.#look();
     this.#seenMs = clock.monotonicMs();
     let unknown = 0;
     for (let [round, open] = [0, group]; round < MAX_ROUNDS; round++) {
@@ -164,9 +167,21 @@ export class JobTable {
         if (!(error instanceof CommitUnknownError) || ++unknown === MAX_UNKNOWN) throw error;
         this.#ports.log.warn({ table: this.#ports.prefix, error: messageOf(error) }, 'looking at the log');
       }
-      await table.refresh();
+      await this.#look();
     }
     throw this.#contended();
+  }
+
+  async #look(): Promise<void> {
+    const { table, clock } = this.#ports;
+    for (let look = 1; ; look++)
+      try {
+        await table.refresh();
+        return;
+      } catch (error) {
+        if (!(error instanceof DataError) || look === MAX_LOOKS) throw error;
+        await clock.sleep(GATHER_MS);
+      }
   }
 
   /** Those whose vessel-day is still what they thought; who is in the table already has been heard. */

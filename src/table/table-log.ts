@@ -113,13 +113,23 @@ export async function* entriesAfter(ports: TableReadPorts, after: number): Async
     const versions = Array.from({ length: lanes }, (_, lane) => next + lane);
     const found = await Promise.all(versions.map((version) => readEntry(ports, version)));
     const end = found.indexOf(undefined);
-    const beyond = end < 0 ? undefined : found.slice(end).find((entry) => entry !== undefined);
-    if (beyond !== undefined) throw missingEntry(ports.prefix, next + end, beyond.version);
-    yield* found.filter((entry) => entry !== undefined);
-    if (end >= 0) return;
-    next += lanes;
+    yield* (end < 0 ? found : found.slice(0, end)) as LogEntry[];
+    next += end < 0 ? lanes : end;
     lanes = Math.min(2 * lanes, MAX_LANES);
+    if (end < 0) continue;
+    const beyond = found.slice(end).find((entry) => entry !== undefined);
+    if (beyond === undefined) return;
+    await expectEntry(ports, next, beyond.version);
   }
+}
+
+/**
+ * Throws DataError `damaged-log` where an entry is missing that `beyond` builds on. It was missed before: they were read
+ * beside each other, and it may have come between two answers.
+ */
+export async function expectEntry(ports: TableReadPorts, version: number, beyond: number): Promise<void> {
+  if ((await ports.store.head(entryKey(ports.prefix, version))) === undefined)
+    throw missingEntry(ports.prefix, version, beyond);
 }
 
 /** What `_last_checkpoint` says; undefined where there is none, or none of use: then the log is listed. */

@@ -6,7 +6,14 @@ import { logPrefix } from './log-keys.ts';
 import { damagedLog } from './parse-actions.ts';
 import { checkTable } from './schema.ts';
 import type { FoundCheckpoint, LogEntry, TableReadPorts } from './table-log.ts';
-import { entriesAfter, listLog, missingEntry, NO_VERSION, readLastCheckpoint } from './table-log.ts';
+import {
+  entriesAfter,
+  expectEntry,
+  listLog,
+  missingEntry,
+  NO_VERSION,
+  readLastCheckpoint,
+} from './table-log.ts';
 import type { TableFile, Tombstone } from './table-state.ts';
 import { TableState } from './table-state.ts';
 
@@ -170,7 +177,7 @@ async function expectNoGap(ports: TableViewPorts, version: number): Promise<void
   const { entries } = await listLog(ports, version + 1);
   const beyond = entries.find((entry) => entry.version > version + 1);
   const next = entries.some((entry) => entry.version === version + 1);
-  if (beyond !== undefined && !next) throw missingEntry(ports.prefix, version + 1, beyond.version);
+  if (beyond !== undefined && !next) await expectEntry(ports, version + 1, beyond.version);
 }
 
 export function applyEntry(state: TableState, { version, actions }: LogEntry): void {

@@ -141,6 +141,26 @@ test('a commit whose answer was lost is looked for before anything else is writt
   expect([operations.length, [...view.values()].flat()]).toMatchObject([2, [{ rows: 1 }]]);
 });
 
+test('an entry that is not to be seen for a moment fails nobody', async () => {
+  const [other, hidden] = [await openJobTable(), 2];
+  const key = `${PREFIX}_delta_log/${String(hidden).padStart(20, '0')}.json`;
+  let hiding = 3;
+  const isHidden = (asked: string) => asked === key && hiding-- > 0;
+  const table = await openJobTable({
+    get: async (asked) => (isHidden(asked) ? undefined : store.get(asked)),
+    head: async (asked) => (isHidden(asked) ? undefined : store.head(asked)),
+  });
+  for (const n of [0, 1, 2]) {
+    const committed = commit(other, n, 'a');
+    if (n > 0) await passSecond();
+    await committed;
+  }
+  const committed = commit(table, 3, 'a');
+  await passSecond();
+  expect(await committed).toBe(4);
+  expect(hiding).toBeLessThan(0);
+});
+
 test('a store that never answers leaves the outcome unknown', async () => {
   const table = await openJobTable();
   const silent = await openJobTable({
