@@ -69,7 +69,7 @@ export async function writeCheckpoint(
 }
 
 /** What a table is beside its files. */
-function otherActions({ protocol, metadata, tombstones }: TableState): Action[] {
+function otherActions({ protocol, metadata, transactions, tombstones }: TableState): Action[] {
   const removes = Array.from(
     tombstones.values(),
     ({ path, deletedMs, sizeBytes, partitionValues }): Action => {
@@ -81,6 +81,7 @@ function otherActions({ protocol, metadata, tombstones }: TableState): Action[] 
   return [
     ...(protocol === undefined ? [] : [{ protocol }]),
     ...(metadata === undefined ? [] : [{ metaData: metadata }]),
+    ...Array.from(transactions.values(), (txn) => ({ txn })),
     ...removes,
   ];
 }

@@ -1,9 +1,9 @@
 /** The columns of a table in Delta's words, and how they may change: columns are added, and never taken away. */
 import { randomUUID } from 'node:crypto';
-import { FatalError, RefusedError, shortName } from '../errors.ts';
+import { RefusedError, shortName } from '../errors.ts';
 import type { Dataset } from '../model/index.ts';
 import type { Protocol, TableMetadata } from './actions.ts';
-import { damagedLog } from './parse-actions.ts';
+import { damagedLog, PARQUET, unsupportedTable } from './parse-actions.ts';
 
 /** Every reader can read it; a writer has to know no more than we do. */
 export const PROTOCOL: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };
@@ -50,6 +50,7 @@ export function newTableMetadata(content: TableContent, nowMs: number): TableMet
   return {
     id: randomUUID(),
     name: content.job,
+    format: PARQUET,
     schemaString: schemaText(fields),
     partitionColumns: PARTITION_COLUMNS,
     configuration: { [DATASET_KEY]: content.dataset },
@@ -109,22 +110,24 @@ export function parseSchema(schemaString: string, where: string): TableField[] {
 export function checkTable(job: string, protocol: Protocol, metadata: TableMetadata): void {
   const { minReaderVersion, minWriterVersion } = protocol;
   if (minReaderVersion > PROTOCOL.minReaderVersion || minWriterVersion > PROTOCOL.minWriterVersion)
-    throw unsupported(
+    throw unsupportedTable(
       job,
       `protocol ${minReaderVersion}/${minWriterVersion}`,
       `${PROTOCOL.minReaderVersion}/${PROTOCOL.minWriterVersion}`,
     );
-  const { partitionColumns, configuration } = metadata;
+  const { partitionColumns, configuration, format } = metadata;
+  if (format.provider !== PARQUET.provider)
+    throw unsupportedTable(job, `files of the format ${shortName(format.provider)}`, PARQUET.provider);
   if (partitionColumns.join() !== PARTITION_COLUMNS.join())
-    throw unsupported(
+    throw unsupportedTable(
       job,
       `partitions by ${shortName(partitionColumns.join(', '))}`,
       PARTITION_COLUMNS.join(', '),
     );
   if (configuration['delta.appendOnly'] === 'true')
-    throw unsupported(job, 'delta.appendOnly', 'a table whose days can be replaced');
+    throw unsupportedTable(job, 'delta.appendOnly', 'a table whose days can be replaced');
   if (metadata.schemaString.includes('delta.invariants'))
-    throw unsupported(job, 'delta.invariants on a column', 'columns without them');
+    throw unsupportedTable(job, 'delta.invariants on a column', 'columns without them');
 }
 
 function fieldOf({ name, type }: DatasetColumn): TableField {
@@ -144,12 +147,5 @@ function refused(job: string, found: string, expected: string): RefusedError {
   return new RefusedError(
     'table-schema',
     `${job}: its table cannot take these rows: found ${found}, expected ${expected}; give the changed job a new name, and so a table of its own`,
-  );
-}
-
-function unsupported(job: string, found: string, expected: string): FatalError {
-  return new FatalError(
-    'unsupported-table',
-    `${job}: its table has been changed by another writer: found ${found}, expected ${expected}; nothing is written to it: undo the change, or export to another lake`,
   );
 }

@@ -51,6 +51,8 @@ interface LogListing {
   readonly entries: readonly ListedEntry[];
   /** Whole ones, the newest first. */
   readonly checkpoints: readonly FoundCheckpoint[];
+  /** Are there checkpoints that only newer readers understand? */
+  readonly hasNewer: boolean;
 }
 
 interface ListedEntry {
@@ -156,12 +158,14 @@ export async function listLog(ports: TableReadPorts, from = 0): Promise<LogListi
   const { store, prefix } = ports;
   const entries: ListedEntry[] = [];
   const parts = new Map<string, FoundCheckpoint & { found: number }>();
+  let hasNewer = false;
   const objects = from === 0 ? store.list(logPrefix(prefix)) : versionsFrom(ports, from);
   for await (const { key, modifiedMs, sizeBytes } of objects) {
     const file = parseLogKey(prefix, key);
     if (file === undefined || file.version < from) continue;
     const { version } = file;
     if (file.kind === 'entry') entries.push({ version, key, modifiedMs, sizeBytes });
+    else if (file.kind === 'newer-checkpoint') hasNewer = true;
     else {
       const id = `${version}/${file.parts}`;
       parts.set(id, { version, parts: file.parts, found: (parts.get(id)?.found ?? 0) + 1 });
@@ -170,6 +174,7 @@ export async function listLog(ports: TableReadPorts, from = 0): Promise<LogListi
   const whole = [...parts.values()].filter((checkpoint) => checkpoint.found === checkpoint.parts);
   return {
     entries,
+    hasNewer,
     checkpoints: whole
       .sort((a, b) => b.version - a.version)
       .map(({ version, parts: count }) => ({ version, parts: count })),

@@ -3,7 +3,7 @@ import { DataError, messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/index.ts';
 import type { Action, AddFile, TableMetadata } from './actions.ts';
 import { logPrefix } from './log-keys.ts';
-import { damagedLog } from './parse-actions.ts';
+import { damagedLog, unsupportedTable } from './parse-actions.ts';
 import { checkTable } from './schema.ts';
 import type { FoundCheckpoint, LogEntry, TableReadPorts } from './table-log.ts';
 import {
@@ -91,11 +91,7 @@ async function refresh(view: OpenView): Promise<readonly LogEntry[]> {
   const { ports } = view;
   if (ports.clock.monotonicMs() - view.readMs > MAX_IDLE_MS) Object.assign(view, await load(ports));
   const found: LogEntry[] = [];
-  for await (const entry of entriesAfter(ports, view.state.version)) {
-    applyEntry(view.state, entry);
-    found.push(entry);
-  }
-  if (found.length > 0) checkState(ports, view.state);
+  for await (const entry of applyNewer(ports, view.state)) found.push(entry);
   view.readMs = ports.clock.monotonicMs();
   return found;
 }
@@ -141,7 +137,7 @@ async function load(ports: TableViewPorts): Promise<Loaded> {
 
 /** The newest checkpoint that can be read, or the first entry. */
 async function loadFromListing(ports: TableViewPorts): Promise<Loaded> {
-  const { entries, checkpoints } = await listLog(ports);
+  const { entries, checkpoints, hasNewer } = await listLog(ports);
   let fault: unknown;
   for (const checkpoint of checkpoints) {
     try {
@@ -152,6 +148,8 @@ async function loadFromListing(ports: TableViewPorts): Promise<Loaded> {
     }
   }
   const first = entries[0];
+  if (hasNewer && first?.version !== 0)
+    throw unsupportedTable(jobOf(ports), 'checkpoints of a newer protocol', 'those of protocol 1/2');
   if (first !== undefined && first.version > 0) throw fault ?? missingEntry(ports.prefix, 0, first.version);
   return await loadFrom(ports, undefined);
 }
@@ -166,7 +164,8 @@ async function loadFrom(ports: TableViewPorts, base: FoundCheckpoint | undefined
     for await (const actions of readCheckpoint(ports, base, false))
       for (const action of actions) state.apply(action, base.version);
   }
-  for await (const entry of entriesAfter(ports, state.version)) applyEntry(state, entry);
+  if (base !== undefined) checkState(ports, state);
+  for await (const _ of applyNewer(ports, state));
   await expectNoGap(ports, state.version);
   if (state.version !== NO_VERSION) checkState(ports, state);
   return { state, base };
@@ -185,14 +184,28 @@ export function applyEntry(state: TableState, { version, actions }: LogEntry): v
   state.version = version;
 }
 
-function checkState({ prefix }: TableViewPorts, { protocol, metadata, version }: TableState): void {
+/** The entries that have come since, applied in turn; the first that makes the table what we do not know is the last. */
+async function* applyNewer(ports: TableViewPorts, state: TableState): AsyncGenerator<LogEntry> {
+  for await (const entry of entriesAfter(ports, state.version)) {
+    applyEntry(state, entry);
+    if (entry.actions.some((action) => 'protocol' in action || 'metaData' in action))
+      checkState(ports, state);
+    yield entry;
+  }
+}
+
+function checkState(ports: TableViewPorts, { protocol, metadata, version }: TableState): void {
   if (protocol === undefined || metadata === undefined)
     throw damagedLog(
-      logPrefix(prefix),
+      logPrefix(ports.prefix),
       `no ${protocol === undefined ? 'protocol' : 'metaData'} up to version ${version}`,
       'both in the first entry',
     );
-  checkTable(prefix.slice(0, -1), protocol, metadata);
+  checkTable(jobOf(ports), protocol, metadata);
+}
+
+function jobOf({ prefix }: Pick<TableViewPorts, 'prefix'>): string {
+  return prefix.slice(0, -1);
 }
 
 /**
