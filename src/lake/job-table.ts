@@ -4,9 +4,8 @@
  *
  * The log is a fence, by one rule: *a version is seen, then the claim, then the next version is put, where there is
  * none*. So whoever was fenced has at most one entry still on its way: that of the version after one that was there
- * before it was fenced. Its successor, who looks at the log after it has fenced it, has only to see the next version
- * filled, by whomever, or to fill it with an entry that changes nothing (`settle`): from then on what the table does not
- * have of the predecessor never comes.
+ * before it was fenced. Its successor, who looks at the log after it has fenced it, has only to fill the next version
+ * with an entry that changes nothing (`settle`): from then on what the table does not have of the predecessor never comes.
  */
 import { forEachAtOnce } from '../concurrency.ts';
 import { CommitFailedError, CommitUnknownError, DataError, messageOf } from '../errors.ts';
@@ -34,7 +33,10 @@ const MAX_LOOKS = 3;
 const IDLE_MS = 3_600_000;
 
 /** What `JobTable` needs of a table. */
-type CommittedTable = Pick<Table, 'version' | 'filesOf' | 'refresh' | 'commit' | 'preparation' | 'tidy'>;
+type CommittedTable = Pick<
+  Table,
+  'version' | 'filesOf' | 'refresh' | 'commit' | 'preparation' | 'tidy' | 'nowMs'
+>;
 
 /** One vessel-day's part of an entry. */
 interface DayCommit {
@@ -113,14 +115,12 @@ export class JobTable {
    */
   async settle(day: VesselDay, change: TableChange): Promise<number | undefined> {
     const { table } = this.#ports;
-    await table.refresh();
-    let found = this.#foundIn(day, change);
-    if (found !== undefined) return found;
-    if (!(await table.commit(table.version, 'FENCE', []))) {
-      await table.refresh();
-      found = this.#foundIn(day, change);
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      await this.#look();
+      const found = this.#foundIn(day, change);
+      if (found !== undefined || (await table.commit(table.version, 'FENCE', []))) return found;
     }
-    return found;
+    throw this.#contended();
   }
 
   /** Whatever was begun has ended. */
@@ -214,11 +214,11 @@ export class JobTable {
   }
 
   #actionsOf({ vessel, date }: VesselDay, { remove, add }: TableChange): Action[] {
-    const { prefix, clock } = this.#ports;
+    const { prefix, table } = this.#ports;
     const common = { partitionValues: { vessel, date }, dataChange: true };
     const pathOf = (key: string) => key.slice(prefix.length);
     const actions: Action[] = remove.map(({ key, sizeBytes }) => ({
-      remove: { path: pathOf(key), sizeBytes, deletedMs: clock.nowMs(), ...common },
+      remove: { path: pathOf(key), sizeBytes, deletedMs: table.nowMs(), ...common },
     }));
     if (add !== null) {
       const { key, ...facts } = add;

@@ -198,3 +198,8 @@ export function unsupportedTable(where: string, found: string, expected: string)
     `${where}: its table has been changed by another writer: found ${found}, expected ${expected}; nothing is written to it: undo the change, or export to another lake`,
   );
 }
+
+/** Is it the log that cannot be read, or understood? */
+export function isTableFault(error: unknown): error is DataError | FatalError {
+  return error instanceof DataError || (error instanceof FatalError && error.code === 'unsupported-table');
+}

@@ -63,17 +63,19 @@ interface ListedEntry {
 }
 
 /**
- * Put the entry of a version. True: it is ours. False: someone else's is there, and must be read. Throws
- * CommitUnknownError when that could not be learned: the entry may be there, or come to be there, so that whoever goes
- * on reads the version before writing one. Throws RangeError for an entry that is too large.
+ * Put the entry of a version. `committed`: it is ours. `taken`: someone else's is there, and must be read. `below`: it is
+ * ours, and may lie below what readers begin with. Throws CommitUnknownError when that could not be learned: the entry may
+ * be there, or come to be there, so that whoever goes on reads the log before writing to it. Throws RangeError for an entry
+ * that is too large.
  */
 export async function commitEntry(
-  { store, clock, prefix }: TableLogPorts,
+  ports: TableLogPorts,
   version: number,
   operation: string,
   actions: readonly Action[],
-): Promise<boolean> {
+): Promise<'committed' | 'taken' | 'below'> {
   // Unique, so that an entry is known again as ours whatever became of the answer.
+  const { store, clock, prefix } = ports;
   const commitInfo = { timestampMs: clock.nowMs(), operation, txnId: randomUUID() };
   const bytes = Buffer.from(formatActions([{ commitInfo }, ...actions]));
   if (bytes.length > MAX_ENTRY_BYTES)
@@ -81,7 +83,8 @@ export async function commitEntry(
   const key = entryKey(prefix, version);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await store.putIfAbsent(key, bytes);
+      if (!(await store.putIfAbsent(key, bytes))) return 'taken';
+      return (await isInLog(ports, version)) ? 'committed' : 'below';
     } catch (cause) {
       if (!(cause instanceof RetriableError || cause instanceof CommitUnknownError)) throw cause;
       if (attempt === COMMIT_TRIES)
@@ -134,6 +137,25 @@ export async function expectEntry(ports: TableReadPorts, version: number, beyond
     throw missingEntry(ports.prefix, version, beyond);
 }
 
+/** Does `_last_checkpoint` name a later version? Nothing is cleaned away beyond the one that it names. */
+export async function isBelowCheckpoint(ports: TableReadPorts, version: number): Promise<boolean> {
+  return ((await readLastCheckpoint(ports))?.version ?? NO_VERSION) > version;
+}
+
+/**
+ * Does an entry that was put go on from the one before it? Else that one was cleaned away meanwhile, or taken away, and the
+ * entry lies where no reader comes to.
+ */
+async function isInLog(ports: TableReadPorts, version: number): Promise<boolean> {
+  const before = version - 1;
+  const [found, last] = await Promise.all([
+    before === NO_VERSION || ports.store.head(entryKey(ports.prefix, before)),
+    readLastCheckpoint(ports),
+  ]);
+  const lastVersion = last?.version ?? NO_VERSION;
+  return lastVersion === before || (found !== undefined && lastVersion < version);
+}
+
 /** What `_last_checkpoint` says; undefined where there is none, or none of use: then the log is listed. */
 export async function readLastCheckpoint({
   store,
@@ -179,6 +201,15 @@ export async function listLog(ports: TableReadPorts, from = 0): Promise<LogListi
       .sort((a, b) => b.version - a.version)
       .map(({ version, parts: count }) => ({ version, parts: count })),
   };
+}
+
+/**
+ * What time it is by the store, which has put a time to the entry of `version`: no later than that, and than our clock says.
+ * By a clock of one machine that is ahead nothing grows old.
+ */
+export async function logTimeMs(ports: TableLogPorts, version: number): Promise<number> {
+  const { entries } = await listLog(ports, version);
+  return Math.min(ports.clock.nowMs(), entries.at(-1)?.modifiedMs ?? Number.NEGATIVE_INFINITY);
 }
 
 /** Versions of a hundred after the other, until one has none. */

@@ -35,6 +35,8 @@ export class TableState {
   protocol: Protocol | undefined;
   metadata: TableMetadata | undefined;
   fileCount = 0;
+  /** When the newest entry that was read was written, by the clock of its writer. */
+  writtenMs = 0;
   readonly tombstones = new Map<string, Tombstone>();
   /** By application. */
   readonly transactions = new Map<string, Transaction>();
@@ -69,6 +71,7 @@ export class TableState {
     else if ('remove' in action) this.remove(action.remove);
     else if ('metaData' in action) this.metadata = action.metaData;
     else if ('protocol' in action) this.protocol = action.protocol;
+    else if ('commitInfo' in action) this.writtenMs = action.commitInfo.timestampMs;
     else if ('txn' in action) this.transactions.set(action.txn.appId, action.txn);
   }
 

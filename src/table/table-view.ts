@@ -2,13 +2,14 @@
 import { DataError, messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/index.ts';
 import type { Action, AddFile, TableMetadata } from './actions.ts';
-import { logPrefix } from './log-keys.ts';
+import { lastCheckpointKey, logPrefix } from './log-keys.ts';
 import { damagedLog, unsupportedTable } from './parse-actions.ts';
 import { checkTable } from './schema.ts';
 import type { FoundCheckpoint, LogEntry, TableReadPorts } from './table-log.ts';
 import {
   entriesAfter,
   expectEntry,
+  isBelowCheckpoint,
   listLog,
   missingEntry,
   NO_VERSION,
@@ -37,11 +38,16 @@ export interface TableView {
   tombstoneOf(path: string): Tombstone | undefined;
   /** Every file with its statistics, read again from the log; keeps none. No commit goes on meanwhile. */
   files(): AsyncGenerator<AddFile>;
-  /** Come to the newest version; the entries on the way, in order. One request where there are none. */
-  refresh(): Promise<readonly LogEntry[]>;
+  /** Why the checkpoint that `_last_checkpoint` names could not be read; the view does without it. */
+  readonly checkpointFault: DataError | undefined;
+  /**
+   * Come to the newest version; the entries on the way, in order, or undefined where the view began anew. Two requests
+   * where there are none.
+   */
+  refresh(): Promise<readonly LogEntry[] | undefined>;
 }
 
-/** A view longer out of use begins anew: entries that it would go on from may be gone. */
+/** A view longer out of use, by either clock, begins anew: entries that it would go on from may be gone. */
 const MAX_IDLE_MS = 24 * 3_600_000;
 
 /** The same for those who only read: nothing is written. */
@@ -52,8 +58,10 @@ export async function openTableView(ports: TableViewPorts): Promise<TableView> {
 /** What a view is about, and its turns: what is decided must not change while it is done. */
 interface OpenView extends Loaded {
   readonly ports: TableViewPorts;
-  /** When the log was last read to its end, by the monotonic clock. */
-  readMs: number;
+  /** When the log was last read to its end, by the monotonic clock and by the other, which a sleeping machine does not stop. */
+  read: readonly [monotonicMs: number, nowMs: number];
+  /** What was committed may not be what the log has: the next look begins anew. */
+  isDoubted: boolean;
   alone<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -64,7 +72,11 @@ export async function openView(ports: TableViewPorts): Promise<OpenView> {
     turn = result.catch(() => {});
     return result;
   };
-  return { ...(await load(ports)), ports, readMs: ports.clock.monotonicMs(), alone };
+  return { ...(await load(ports)), ports, read: timesOf(ports), isDoubted: false, alone };
+}
+
+function timesOf({ clock }: TableViewPorts): OpenView['read'] {
+  return [clock.monotonicMs(), clock.nowMs()];
 }
 
 export function viewOf(view: OpenView): TableView {
@@ -78,6 +90,9 @@ export function viewOf(view: OpenView): TableView {
     get fileCount() {
       return view.state.fileCount;
     },
+    get checkpointFault() {
+      return view.checkpointFault;
+    },
     filesOf: (vessel, date) => view.state.filesOf(vessel, date),
     days: () => view.state.allDays(),
     tombstones: () => view.state.tombstones.values(),
@@ -87,13 +102,26 @@ export function viewOf(view: OpenView): TableView {
   };
 }
 
-async function refresh(view: OpenView): Promise<readonly LogEntry[]> {
-  const { ports } = view;
-  if (ports.clock.monotonicMs() - view.readMs > MAX_IDLE_MS) Object.assign(view, await load(ports));
-  const found: LogEntry[] = [];
-  for await (const entry of applyNewer(ports, view.state)) found.push(entry);
-  view.readMs = ports.clock.monotonicMs();
+async function refresh(view: OpenView): Promise<readonly LogEntry[] | undefined> {
+  const times = timesOf(view.ports);
+  const isIdle = times.some((ms, i) => Math.abs(ms - view.read[i]!) > MAX_IDLE_MS);
+  const found = isIdle || view.isDoubted ? undefined : await readNewer(view);
+  if (found === undefined) Object.assign(view, await load(view.ports), { isDoubted: false });
+  view.read = times;
   return found;
+}
+
+/** The entries that have come since; undefined where that cannot be told from this view. */
+async function readNewer({ ports, state }: OpenView): Promise<readonly LogEntry[] | undefined> {
+  const found: LogEntry[] = [];
+  try {
+    for await (const entry of applyNewer(ports, state)) found.push(entry);
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    return undefined;
+  }
+  // Below a checkpoint versions may have been cleaned away: that looks as though nobody had come to them yet.
+  return (await isBelowCheckpoint(ports, state.version)) ? undefined : found;
 }
 
 /** Nothing else is done with the view until the last file is taken. */
@@ -116,23 +144,32 @@ interface Loaded {
   state: TableState;
   /** A checkpoint that the state goes on from. */
   base: FoundCheckpoint | undefined;
+  checkpointFault?: DataError | undefined;
 }
 
 /** By what `_last_checkpoint` says, and where that does not hold by what the log has. */
 async function load(ports: TableViewPorts): Promise<Loaded> {
   const named = await readLastCheckpoint(ports);
-  if (named !== undefined) {
-    try {
-      return await loadFrom(ports, named);
-    } catch (error) {
-      if (!(error instanceof DataError)) throw error;
-      ports.log.warn(
-        { table: ports.prefix, version: named.version, error: messageOf(error) },
-        'the last checkpoint is damaged: reading the log without it',
+  if (named === undefined) return { ...(await loadFromListing(ports)), checkpointFault: undefined };
+  try {
+    return { ...(await loadFrom(ports, named)), checkpointFault: undefined };
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    ports.log.warn(
+      { table: ports.prefix, version: named.version, error: messageOf(error) },
+      'the last checkpoint is damaged: reading the log without it',
+    );
+    const loaded = await loadFromListing(ports);
+    const { version } = loaded.state;
+    // It is written after the entry of its version.
+    if (version < named.version)
+      throw damagedLog(
+        lastCheckpointKey(ports.prefix),
+        `version ${named.version}`,
+        `no version beyond ${version}, the last that is there: the newest entries are lost`,
       );
-    }
+    return { ...loaded, checkpointFault: error };
   }
-  return await loadFromListing(ports);
 }
 
 /** The newest checkpoint that can be read, or the first entry. */

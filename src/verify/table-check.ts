@@ -1,10 +1,11 @@
 /** A job's table in a delta lake against receipts and objects: what its log names, and what it says of it. */
 import { hash } from 'node:crypto';
 import type { FileMetaData } from 'hyparquet';
-import { DataError, FatalError, messageOf } from '../errors.ts';
+import { messageOf } from '../errors.ts';
 import { logKeyPrefix, objectPrefix } from '../lake/keys.ts';
 import type { Log, Receipt, VesselDay } from '../model/index.ts';
 import { systemClock } from '../model/index.ts';
+import { isTableFault } from '../table/parse-actions.ts';
 import { statisticsText } from '../table/statistics.ts';
 import { openTableView, type TableView } from '../table/table-view.ts';
 import type { Difference } from './findings.ts';
@@ -53,9 +54,7 @@ export async function openCheckedTable(
     await readDigests(view, range, digests);
     return checkedTable(ports.store, view, range, digests);
   } catch (error) {
-    const isDamage =
-      error instanceof DataError || (error instanceof FatalError && error.code === 'unsupported-table');
-    if (!isDamage) throw error;
+    if (!isTableFault(error)) throw error;
     return {
       name: 'log-damaged',
       where: logKeyPrefix(range.job),
@@ -153,7 +152,9 @@ function checkedTable(
       ];
     },
     async refresh() {
-      for (const { actions } of await view.refresh())
+      const entries = await view.refresh();
+      if (entries === undefined) await readDigests(view, range, digests);
+      for (const { actions } of entries ?? [])
         for (const action of actions)
           if ('add' in action) digests.set(action.add.path, digestOf(action.add.stats));
     },

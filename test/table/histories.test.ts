@@ -8,6 +8,7 @@ import { JobTable } from '../../src/lake/job-table.ts';
 import type { TableChange, VesselDay } from '../../src/model/index.ts';
 import { silentLog } from '../../src/model/index.ts';
 import { parseActions } from '../../src/table/parse-actions.ts';
+import { TABLE_RETENTION } from '../../src/table/retention.ts';
 import { openTable } from '../../src/table/table.ts';
 import type { World } from '../helpers/seeded-world.ts';
 import { createWorld } from '../helpers/seeded-world.ts';
@@ -18,6 +19,8 @@ const DAYS: readonly VesselDay[] = ['2026-01-01', '2026-01-02', '2026-01-03'].ma
   ...{ job: 'measurements', vessel: 'IMO9321483', date },
 }));
 const ENTRY = /_delta_log\/(\d{20})\.json$/;
+
+const SEEDS = Number(process.env.SEEDS ?? 200);
 
 /** What is planted, to see that it is found. */
 type Defect = 'none' | 'no fence' | 'overwrites';
@@ -43,16 +46,27 @@ async function history(seed: number, defect: Defect = 'none'): Promise<{ told: n
     if (version !== undefined && !log.has(Number(version))) log.set(Number(version), bytes);
   };
   const told: Told[] = [];
-  await world.live([0, 1, 2].map((id) => exporter(world, id, defect, told)));
+  const isTidy = seed % 8 === 4;
+  await world.live([0, 1, 2].map((id) => exporter(world, id, isTidy, defect, told)));
   expectTold(log, told);
   return { told: told.length, versions: log.size };
 }
 
-async function exporter(world: World, id: number, defect: Defect, told: Told[]): Promise<void> {
+async function exporter(
+  world: World,
+  id: number,
+  isTidy: boolean,
+  defect: Defect,
+  told: Told[],
+): Promise<void> {
   const { store, clock, random } = world;
   const ports = { store, clock, log: silentLog, prefix: PREFIX };
-  const retention = { filesMs: 1e12, entriesMs: 1e12, checkpointVersions: 1e6 };
-  const jobTable = new JobTable({ ...ports, table: await openTable({ ...ports, retention }) });
+  // Some of them clean up as much as they may: others are then below a checkpoint in the middle of a commit.
+  const retention = { filesMs: 1e12, ...(isTidy ? { entriesMs: 0, checkpointVersions: 2 } : {}) };
+  const jobTable = new JobTable({
+    ...ports,
+    table: await openTable({ ...ports, retention: { ...TABLE_RETENTION, ...retention } }),
+  });
   for (let round = 0; round < 3; round++)
     try {
       await jobTable.prepare(MEASUREMENTS);
@@ -123,7 +137,9 @@ function expectTold(log: ReadonlyMap<number, Uint8Array>, told: readonly Told[])
   }
   for (const { key, version } of told) {
     const found = addedIn.get(key.slice(PREFIX.length));
-    if (found !== version) throw new Error(`${key}: told version ${version}, and the log has ${found}`);
+    // Of a file that was read from a checkpoint its version is known.
+    const isSame = found === undefined || version === undefined ? found === version : found <= version;
+    if (!isSame) throw new Error(`${key}: told version ${version}, and the log has ${found}`);
   }
 }
 
@@ -136,7 +152,7 @@ async function faultsOf(seeds: number, defect: Defect): Promise<string[]> {
 }
 
 test('whatever the store does, what was told holds, and a sound log is never called damaged', async () => {
-  expect(await faultsOf(300, 'none')).toEqual([]);
+  expect(await faultsOf(SEEDS, 'none')).toEqual([]);
 });
 
 test.each(['no fence', 'overwrites'] as const)('a planted defect is found: %s', async (defect) => {
