@@ -58,15 +58,22 @@ export async function remarkOnSeries(
   return remark;
 }
 
-/** The published day of the vessel that the task is compared with. */
+/**
+ * The published day of the vessel that the task is compared with. Throws DataError `damaged-log` where the log of the table
+ * has lost that day's version.
+ */
 export async function lastReceipt(
-  { lastPublished }: ExportPorts,
+  { lastPublished, tables }: ExportPorts,
   task: ExportTask,
   own: Receipt | undefined,
 ): Promise<Receipt | undefined> {
   const isComparable = (receipt: Receipt) => hasSameSelect(task, receipt);
-  if (task.job.dataset !== 'metadata') return lastPublished.of(task.day, own, isComparable);
-  return [own, task.lastSnapshot].find((receipt) => receipt !== undefined && isComparable(receipt));
+  const last =
+    task.job.dataset === 'metadata'
+      ? [own, task.lastSnapshot].find((receipt) => receipt !== undefined && isComparable(receipt))
+      : await lastPublished.of(task.day, own, isComparable);
+  if (last !== undefined) await tables.expect(last);
+  return last;
 }
 
 async function findMissing(

@@ -9,12 +9,13 @@
  */
 import { forEachAtOnce } from '../concurrency.ts';
 import { CommitFailedError, CommitUnknownError, DataError, messageOf } from '../errors.ts';
-import type { Clock, Log, TableChange, VesselDay } from '../model/index.ts';
+import type { Clock, Log, Receipt, TableChange, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { Action } from '../table/actions.ts';
 import { prepareTable } from '../table/prepare.ts';
 import type { TableContent } from '../table/schema.ts';
 import type { Table } from '../table/table.ts';
+import { expectVersion } from './lost-log.ts';
 
 /** From one entry to the next, while there is something to commit. */
 const GATHER_MS = 1_000;
@@ -88,14 +89,21 @@ export class JobTable {
   }
 
   /**
-   * The files that the table has of a vessel-day: one, unless another writer has been there. `known` is the file that
-   * its receipt names: a view in which it is missing is older than the receipt, and comes to the newest version first.
+   * The files that the table has of a vessel-day: one, unless another writer has been there. A view in which the file of the
+   * receipt is missing is older than that, and comes to the newest version first. Throws as `expect`.
    */
-  async filesOf(day: VesselDay, known: string | undefined): Promise<TableChange['remove']> {
+  async filesOf(day: VesselDay, receipt: Receipt | undefined): Promise<TableChange['remove']> {
+    if (receipt !== undefined) await this.expect(receipt);
+    const known = receipt?.object?.key;
     const isKnown = (files: TableChange['remove']) =>
       known === undefined ? files.length === 0 : files.some(({ key }) => key === known);
     if (!isKnown(this.#filesOf(day))) await this.#ports.table.refresh();
     return this.#filesOf(day);
+  }
+
+  /** Throws DataError `damaged-log` where the log has lost the version that a receipt names. */
+  expect(receipt: Receipt): Promise<void> {
+    return expectVersion(this.#ports.table, receipt);
   }
 
   /**

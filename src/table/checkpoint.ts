@@ -45,11 +45,7 @@ export async function writeCheckpoint(
     await groups.writeActions(others);
     const fileCount = await writeFiles(groups, files);
     if (fileCount !== state.fileCount)
-      throw damagedLog(
-        `the log at version ${state.version}`,
-        `${fileCount} files`,
-        `${state.fileCount} files`,
-      );
+      throw damagedLog(key, `${fileCount} files`, `the ${state.fileCount} of the entries`);
     groups.finish();
     await writer.complete();
     size = others.length + fileCount;

@@ -183,11 +183,12 @@ function shown(value: unknown): string {
   return value === undefined ? 'missing' : shortName(JSON.stringify(value));
 }
 
-/** A file of the log says what no writer of the protocol would write. */
+/** A file of the log says what no writer of the protocol would write, or is lost. `where` begins with the name of its job. */
 export function damagedLog(where: string, found: string, expected: string): DataError {
+  const job = /^[^/:]*/.exec(where)![0];
   return new DataError(
     'damaged-log',
-    `${where}: found ${found}, expected ${expected}; the table cannot be read beyond it: look at the file, and restore it from where it was right`,
+    `${where}: found ${found}, expected ${expected}; nothing is published into the table until the log is restored, from a version of the bucket or a backup. Where there is none 'vessel-export rebuild-log ${job}' makes a new one of what the receipts say`,
   );
 }
 
