@@ -10,7 +10,7 @@ import { createUploadWriter } from './checkpoint-upload.ts';
 import { checkpointKey, lastCheckpointKey } from './log-keys.ts';
 import { damagedLog } from './parse-actions.ts';
 import type { TableLogPorts } from './table-log.ts';
-import { readLastCheckpoint } from './table-log.ts';
+import { isBelowCheckpoint, readLastCheckpoint } from './table-log.ts';
 import type { TableState } from './table-state.ts';
 
 /** Whether so many versions have come since the newest checkpoint. Asked of the store at every tenth version only. */
@@ -97,7 +97,7 @@ async function writeFiles(groups: GroupWriter, files: AsyncIterable<readonly Add
   return count;
 }
 
-/** Never back to an older one; whoever names an older one at this moment costs readers a few entries more. */
+/** Never back to an older one. Of those who name one at the same moment each looks again. */
 async function nameCheckpoint(
   ports: TableLogPorts,
   last: {
@@ -108,8 +108,10 @@ async function nameCheckpoint(
   },
 ): Promise<void> {
   const key = lastCheckpointKey(ports.prefix);
-  const found = await ports.store.head(key);
-  const named = await readLastCheckpoint(ports);
-  if (named !== undefined && named.version >= last.version) return;
-  await ports.store.putIf(key, Buffer.from(JSON.stringify(last)), found?.version ?? null);
+  for (let written: string | undefined; written === undefined; ) {
+    const found = await ports.store.head(key);
+    if (!(await isBelowCheckpoint(ports, last.version - 1)))
+      written = await ports.store.putIf(key, Buffer.from(JSON.stringify(last)), found?.version ?? null);
+    else return;
+  }
 }

@@ -185,19 +185,23 @@ function shown(value: unknown): string {
 
 /** A file of the log says what no writer of the protocol would write, or is lost. `where` begins with the name of its job. */
 export function damagedLog(where: string, found: string, expected: string): DataError {
-  const job = /^[^/:]*/.exec(where)![0];
   return new DataError(
     'damaged-log',
-    `${where}: found ${found}, expected ${expected}; nothing is published into the table until the log is restored, from a version of the bucket or a backup. Where there is none 'vessel-export rebuild-log ${job}' makes a new one of what the receipts say`,
+    `${where}: found ${found}, expected ${expected}; nothing is published into the table until the log is restored, from a version of the bucket or a backup. Where there is none 'vessel-export rebuild-log ${jobOf(where)}' makes a new one of what the receipts say`,
   );
 }
 
 /** Another writer has made the table what only newer readers understand. `where` begins with the name of its job. */
 export function unsupportedTable(where: string, found: string, expected: string): FatalError {
+  const job = jobOf(where);
   return new FatalError(
     'unsupported-table',
-    `${where}: its table has been changed by another writer: found ${found}, expected ${expected}; nothing is written to it: undo the change, or export to another lake`,
+    `${where}: the table has been changed by another writer: found ${found}, expected ${expected}; nothing is written to it. Undo the change with that writer, or, to give up what it has written, move ${job}/_delta_log out of the lake and run 'vessel-export rebuild-log ${job}'`,
   );
+}
+
+function jobOf(where: string): string {
+  return /^[^/:]*/.exec(where)![0];
 }
 
 /** Is it the log that cannot be read, or understood? */

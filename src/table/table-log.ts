@@ -3,7 +3,7 @@
  * each version; and the checkpoints that spare a reader the entries before them. What entries mean is table.ts's.
  */
 import { randomUUID } from 'node:crypto';
-import { CommitUnknownError, RetriableError } from '../errors.ts';
+import { CommitUnknownError, DataError, RetriableError, shortName } from '../errors.ts';
 import type { Clock } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { Action } from './actions.ts';
@@ -157,19 +157,26 @@ async function isInLog(ports: TableReadPorts, version: number): Promise<boolean>
 }
 
 /** What `_last_checkpoint` says; undefined where there is none, or none of use: then the log is listed. */
-export async function readLastCheckpoint({
+export async function readLastCheckpoint(ports: TableReadPorts): Promise<FoundCheckpoint | undefined> {
+  const found = await findLastCheckpoint(ports);
+  return found instanceof DataError ? undefined : found;
+}
+
+/** The same; where it is of no use, why. */
+export async function findLastCheckpoint({
   store,
   prefix,
-}: TableReadPorts): Promise<FoundCheckpoint | undefined> {
-  const found = await store.get(lastCheckpointKey(prefix));
+}: TableReadPorts): Promise<FoundCheckpoint | DataError | undefined> {
+  const key = lastCheckpointKey(prefix);
+  const found = await store.get(key);
   if (found === undefined) return undefined;
+  const text = Buffer.from(found.bytes).toString('utf8');
   try {
-    const { version, parts = 1 } = JSON.parse(Buffer.from(found.bytes).toString('utf8'));
+    const { version, parts = 1 } = JSON.parse(text);
     const isRight = [version, parts].every((count) => Number.isSafeInteger(count) && count >= 0);
-    return isRight && parts > 0 ? { version, parts } : undefined;
-  } catch {
-    return undefined;
-  }
+    if (isRight && parts > 0) return { version, parts };
+  } catch {}
+  return damagedLog(key, shortName(text), 'the version of a checkpoint, and its parts');
 }
 
 /**

@@ -9,11 +9,11 @@ import type { FoundCheckpoint, LogEntry, TableReadPorts } from './table-log.ts';
 import {
   entriesAfter,
   expectEntry,
+  findLastCheckpoint,
   isBelowCheckpoint,
   listLog,
   missingEntry,
   NO_VERSION,
-  readLastCheckpoint,
 } from './table-log.ts';
 import type { TableFile, Tombstone } from './table-state.ts';
 import { TableState } from './table-state.ts';
@@ -38,7 +38,7 @@ export interface TableView {
   tombstoneOf(path: string): Tombstone | undefined;
   /** Every file with its statistics, read again from the log; keeps none. No commit goes on meanwhile. */
   files(): AsyncGenerator<AddFile>;
-  /** Why the checkpoint that `_last_checkpoint` names could not be read; the view does without it. */
+  /** Why `_last_checkpoint`, or the checkpoint that it names, could not be read; the view does without. */
   readonly checkpointFault: DataError | undefined;
   /**
    * Come to the newest version; the entries on the way, in order, or undefined where the view began anew. Two requests
@@ -145,14 +145,20 @@ interface Loaded {
   /** A checkpoint that the state goes on from. */
   base: FoundCheckpoint | undefined;
   checkpointFault?: DataError | undefined;
+  /** Of the checkpoint that is named, and could not be read. */
+  brokenVersion?: number | undefined;
 }
+
+/** In place of what a view knew before. */
+const SOUND = { checkpointFault: undefined, brokenVersion: undefined };
 
 /** By what `_last_checkpoint` says, and where that does not hold by what the log has. */
 async function load(ports: TableViewPorts): Promise<Loaded> {
-  const named = await readLastCheckpoint(ports);
-  if (named === undefined) return { ...(await loadFromListing(ports)), checkpointFault: undefined };
+  const named = await findLastCheckpoint(ports);
+  if (named === undefined || named instanceof DataError)
+    return { ...SOUND, ...(await loadFromListing(ports)), checkpointFault: named };
   try {
-    return { ...(await loadFrom(ports, named)), checkpointFault: undefined };
+    return { ...SOUND, ...(await loadFrom(ports, named)) };
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
     ports.log.warn(
@@ -168,7 +174,7 @@ async function load(ports: TableViewPorts): Promise<Loaded> {
         `version ${named.version}`,
         `no version beyond ${version}, the last that is there: the newest entries are lost`,
       );
-    return { ...loaded, checkpointFault: error };
+    return { ...loaded, checkpointFault: error, brokenVersion: named.version };
   }
 }
 
@@ -186,7 +192,11 @@ async function loadFromListing(ports: TableViewPorts): Promise<Loaded> {
   }
   const first = entries[0];
   if (hasNewer && first?.version !== 0)
-    throw unsupportedTable(jobOf(ports), 'checkpoints of a newer protocol', 'those of protocol 1/2');
+    throw unsupportedTable(
+      logPrefix(ports.prefix),
+      'checkpoints of a newer protocol',
+      'those of protocol 1/2',
+    );
   if (first !== undefined && first.version > 0) throw fault ?? missingEntry(ports.prefix, 0, first.version);
   return await loadFrom(ports, undefined);
 }
@@ -238,11 +248,7 @@ function checkState(ports: TableViewPorts, { protocol, metadata, version }: Tabl
       `no ${protocol === undefined ? 'protocol' : 'metaData'} up to version ${version}`,
       'both in the first entry',
     );
-  checkTable(jobOf(ports), protocol, metadata);
-}
-
-function jobOf({ prefix }: Pick<TableViewPorts, 'prefix'>): string {
-  return prefix.slice(0, -1);
+  checkTable(ports.prefix.slice(0, -1), protocol, metadata);
 }
 
 /**

@@ -81,7 +81,8 @@ export async function openTable(ports: TablePorts): Promise<Table> {
     const { state, base } = await alone(async () => {
       view.state.dropTombstones(timeMs - retentionNow().filesMs);
       // The one that this view began with may have been cleaned away since.
-      if (newest !== undefined && newest.version <= view.state.version) view.base = newest;
+      const isOfUse = newest !== undefined && newest.version !== view.brokenVersion;
+      if (isOfUse && newest.version <= view.state.version) view.base = newest;
       return { state: view.state.copy(), base: view.base };
     });
     if (state.version === NO_VERSION) return;

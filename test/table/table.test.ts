@@ -213,6 +213,10 @@ test('a damaged checkpoint is passed over as long as entries say the same', asyn
   await writeFile(join(folder.path, newer!), 'no Parquet');
   expect(await namesIn(place)).toHaveLength(12);
   expect(place.warnings).toContain('the last checkpoint is damaged: reading the log without it');
+  const again = await openTable(place);
+  expect(again.checkpointFault).toBeInstanceOf(DataError);
+  await again.checkpoint();
+  await store.remove((await checkpoints()).at(-1)!);
   await writeFile(join(folder.path, older!), 'no Parquet either');
   expect(await namesIn(place)).toHaveLength(12);
   await rm(entryPath(0));
