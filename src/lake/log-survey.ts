@@ -157,7 +157,7 @@ export function misfitOf(
 async function unknownDays(store: ObjectStore, job: string, days: readonly VesselDay[]): Promise<LeftOut[]> {
   const known = new Set([...days, ...(await claimedDays(store, job))].map(formatVesselDay));
   const unknown = new Map<string, LeftOut>();
-  for await (const { key } of store.list(objectPrefix(job, ''))) {
+  for await (const { key } of store.list(objectPrefix(job))) {
     const day = parseDayFileKey(key);
     if (day !== undefined && !known.has(formatVesselDay(day)))
       unknown.set(formatVesselDay(day), {

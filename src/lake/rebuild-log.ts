@@ -25,7 +25,7 @@ import { openTable } from '../table/table.ts';
 import type { TableLogPorts } from '../table/table-log.ts';
 import { commitEntry, listLog, readEntry, readLastCheckpoint } from '../table/table-log.ts';
 import { TableState } from '../table/table-state.ts';
-import { findClaims, isEnded, isLive } from './claims.ts';
+import { claimedDays, findClaims, isEnded, isLive } from './claims.ts';
 import type { ConvertPorts } from './end-claims.ts';
 import { WAIT_MS } from './end-claims.ts';
 import { unlessDamaged } from './json.ts';
@@ -63,7 +63,8 @@ export async function rebuildLog(ports: ConvertPorts, job: string, isWanted: boo
     return { faults, leftOut, vesselDays: fileCount, version, isWritten: false };
   }
   const table = survey.table ?? (await beginAnew(ports, log, survey));
-  const days = survey.table === undefined ? await receiptDays(ports.store, job) : survey.differing;
+  // Claims first: one that has ended by then has left a receipt.
+  const days = survey.table === undefined ? await begunOrEnded(ports, job) : survey.differing;
   let left = await liveDays(ports, await settleDays(ports, table, survey, days));
   while (left.length > 0) {
     ports.say(`waiting for ${left.length} under way, the first is ${formatVesselDay(left[0]!)}`);
@@ -72,6 +73,12 @@ export async function rebuildLog(ports: ConvertPorts, job: string, isWanted: boo
   }
   if (survey.table !== undefined) await settleTable(ports, table, survey);
   return { faults, leftOut, vesselDays: table.fileCount, version: table.version, isWritten: true };
+}
+
+/** The vessel-days with a claim or a receipt. Claims first: one that has ended by then has left a receipt. */
+async function begunOrEnded({ store }: ConvertPorts, job: string): Promise<readonly VesselDay[]> {
+  const days = [...(await claimedDays(store, job)), ...(await receiptDays(store, job))];
+  return [...new Map(days.map((day) => [formatVesselDay(day), day])).values()];
 }
 
 /** Of entries and checkpoints that are there, and of those that anybody names. */
