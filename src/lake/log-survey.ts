@@ -1,9 +1,10 @@
 /** What is wrong with the log of a job's table, held against the receipts: for whoever makes it say what they say. */
-import { ConfigError, DataError, messageOf } from '../errors.ts';
+import { ConfigError, DataError } from '../errors.ts';
 import type { Receipt, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { TableMetadata } from '../table/actions.ts';
+import { faultText } from '../table/parse-actions.ts';
 import type { DatasetColumn, TableContent } from '../table/schema.ts';
 import { schemaFaults } from '../table/schema.ts';
 import type { Table } from '../table/table.ts';
@@ -80,7 +81,7 @@ export async function surveyLog(ports: ConvertPorts, job: string): Promise<LogSu
     return { ...survey, leftOut, table: undefined, faults: [table] };
   }
   const faults = [
-    ...(table.checkpointFault === undefined ? [] : [table.checkpointFault.message]),
+    ...(table.checkpointFault === undefined ? [] : [faultText(table.checkpointFault)]),
     ...(await columnFaults(table.metadata!, content)),
     ...differing.map((day) => `${formatVesselDay(day)}: the table has not what the receipt says`),
   ];
@@ -113,7 +114,7 @@ async function orFault<T>(read: () => T | Promise<T>): Promise<T | string> {
     return await read();
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
-    return messageOf(error);
+    return faultText(error);
   }
 }
 

@@ -8,11 +8,10 @@
  * before has lost his version. No name is used twice, so no later attempt brings them back. The entry that fills the version
  * tells what time it is by the store, too: by a clock of this machine that is ahead nothing goes.
  */
-import { messageOf } from '../errors.ts';
 import type { Clock, VesselDay } from '../model/index.ts';
 import { silentLog } from '../model/index.ts';
 import type { ListedObject, ObjectStore } from '../store/store.ts';
-import { isTableFault } from '../table/parse-actions.ts';
+import { faultText, isTableFault } from '../table/parse-actions.ts';
 import type { Table } from '../table/table.ts';
 import { openTable } from '../table/table.ts';
 import { logTimeMs } from '../table/table-log.ts';
@@ -115,7 +114,7 @@ async function openIfSound({ store, clock }: TableGarbagePorts, job: string): Pr
       : 'there is no log, and so nothing tells which files are wanted: verify';
   } catch (error) {
     if (!isTableFault(error)) throw error;
-    return `the log cannot be read, and so nothing tells which files are wanted: verify (${messageOf(error)})`;
+    return `nothing tells which files are wanted: verify (${faultText(error)})`;
   }
 }
 

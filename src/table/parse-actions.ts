@@ -19,6 +19,9 @@ export const PARQUET: TableMetadata['format'] = { provider: 'parquet', options: 
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** What to do follows. */
+const ADVICE = '; nothing is published';
+
 /** A line is a file with its statistics, or the columns of a table. */
 const MAX_LINE_CHARS = 4 << 20;
 
@@ -187,7 +190,7 @@ function shown(value: unknown): string {
 export function damagedLog(where: string, found: string, expected: string): DataError {
   return new DataError(
     'damaged-log',
-    `${where}: found ${found}, expected ${expected}; nothing is published into the table until the log is restored, from a version of the bucket or a backup. Where there is none 'vessel-export rebuild-log ${jobOf(where)}' makes a new one of what the receipts say`,
+    `${where}: found ${found}, expected ${expected}${ADVICE} into the table until the log is restored, from a version of the bucket or a backup. Where there is none 'vessel-export rebuild-log ${jobOf(where)}' makes a new one of what the receipts say`,
   );
 }
 
@@ -196,12 +199,17 @@ export function unsupportedTable(where: string, found: string, expected: string)
   const job = jobOf(where);
   return new FatalError(
     'unsupported-table',
-    `${where}: the table has been changed by another writer: found ${found}, expected ${expected}; nothing is written to it. Undo the change with that writer, or, to give up what it has written, move ${job}/_delta_log out of the lake and run 'vessel-export rebuild-log ${job}'`,
+    `${where}: the table has been changed by another writer: found ${found}, expected ${expected}${ADVICE} into it. Undo the change with that writer, or, to give up what it has written, move ${job}/_delta_log out of the lake and run 'vessel-export rebuild-log ${job}'`,
   );
 }
 
 function jobOf(where: string): string {
   return /^[^/:]*/.exec(where)![0];
+}
+
+/** What was found and expected, for those who say themselves what to do. */
+export function faultText(error: DataError | FatalError): string {
+  return error.message.split(ADVICE)[0]!;
 }
 
 /** Is it the log that cannot be read, or understood? */

@@ -1,13 +1,13 @@
 /** A job's table in a delta lake against receipts and objects: what its log names, and what it says of it. */
 import { hash } from 'node:crypto';
 import type { FileMetaData } from 'hyparquet';
-import { DataError, messageOf } from '../errors.ts';
+import { DataError } from '../errors.ts';
 import { logKeyPrefix, objectPrefix, receiptKey } from '../lake/keys.ts';
 import { expectLog } from '../lake/lost-log.ts';
 import type { Log, Receipt, VesselDay } from '../model/index.ts';
 import { systemClock } from '../model/index.ts';
 import { columnsOf } from '../table/file-columns.ts';
-import { isTableFault } from '../table/parse-actions.ts';
+import { faultText, isTableFault } from '../table/parse-actions.ts';
 import type { DatasetColumn } from '../table/schema.ts';
 import { schemaFaults } from '../table/schema.ts';
 import { statisticsText } from '../table/statistics.ts';
@@ -64,10 +64,10 @@ export async function openCheckedTable(
     const table = checkedTable(ports.store, view, range, digests);
     if (fault === undefined) return { table, found: [] };
     const expected = 'a checkpoint that readers can read';
-    return { table, found: [{ name: 'checkpoint-damaged', where, found: fault.message, expected }] };
+    return { table, found: [{ name: 'checkpoint-damaged', where, found: faultText(fault), expected }] };
   } catch (error) {
     if (!isTableFault(error)) throw error;
-    const found = messageOf(error);
+    const found = faultText(error);
     const expected = 'a log that vessel-export can read';
     const name = error instanceof DataError ? 'log-damaged' : 'table-unsupported';
     return { table: undefined, found: [{ name, where, found, expected }] };
