@@ -97,13 +97,26 @@ export class JobTable {
     const known = receipt?.object?.key;
     const isKnown = (files: TableChange['remove']) =>
       known === undefined ? files.length === 0 : files.some(({ key }) => key === known);
-    if (!isKnown(this.#filesOf(day))) await this.#ports.table.refresh();
+    if (!isKnown(this.#filesOf(day))) await this.refresh();
     return this.#filesOf(day);
   }
 
   /** Throws DataError `damaged-log` where the log has lost the version that a receipt names. */
   expect(receipt: Receipt): Promise<void> {
-    return expectVersion(this.#ports.table, receipt);
+    return expectVersion(this, receipt);
+  }
+
+  /** Come to the newest version. Throws DataError `damaged-log`, FatalError `unsupported-table`. */
+  async refresh(): Promise<void> {
+    const { table, clock } = this.#ports;
+    for (let look = 1; ; look++)
+      try {
+        await table.refresh();
+        return;
+      } catch (error) {
+        if (!(error instanceof DataError) || look === MAX_LOOKS) throw error;
+        await clock.sleep(GATHER_MS);
+      }
   }
 
   /**
@@ -124,7 +137,7 @@ export class JobTable {
   async settle(day: VesselDay, change: TableChange): Promise<number | undefined> {
     const { table } = this.#ports;
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      await this.#look();
+      await this.refresh();
       const found = this.#foundIn(day, change);
       if (found !== undefined || (await table.commit(table.version, 'FENCE', []))) return found;
     }
@@ -156,7 +169,7 @@ export class JobTable {
 
   async #commitGroup(group: readonly Member[]): Promise<void> {
     const { table, clock } = this.#ports;
-    if (clock.monotonicMs() - this.#seenMs > IDLE_MS) await this.#look();
+    if (clock.monotonicMs() - this.#seenMs > IDLE_MS) await this.refresh();
     this.#seenMs = clock.monotonicMs();
     let unknown = 0;
     for (let [round, open] = [0, group]; round < MAX_ROUNDS; round++) {
@@ -175,21 +188,9 @@ export class JobTable {
         if (!(error instanceof CommitUnknownError) || ++unknown === MAX_UNKNOWN) throw error;
         this.#ports.log.warn({ table: this.#ports.prefix, error: messageOf(error) }, 'looking at the log');
       }
-      await this.#look();
+      await this.refresh();
     }
     throw this.#contended();
-  }
-
-  async #look(): Promise<void> {
-    const { table, clock } = this.#ports;
-    for (let look = 1; ; look++)
-      try {
-        await table.refresh();
-        return;
-      } catch (error) {
-        if (!(error instanceof DataError) || look === MAX_LOOKS) throw error;
-        await clock.sleep(GATHER_MS);
-      }
   }
 
   /** Those whose vessel-day is still what they thought; who is in the table already has been heard. */

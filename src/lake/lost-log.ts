@@ -33,7 +33,7 @@ export async function expectLog(
 
 /** Throws DataError `damaged-log` where a receipt names a later version of its table than there is. */
 export async function expectVersion(
-  view: Pick<TableView, 'version' | 'refresh'>,
+  view: { readonly version: number; refresh(): Promise<unknown> },
   receipt: Receipt,
 ): Promise<void> {
   const named = receipt.table?.version ?? 0;

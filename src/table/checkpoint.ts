@@ -13,6 +13,9 @@ import type { TableLogPorts } from './table-log.ts';
 import { isBelowCheckpoint, readLastCheckpoint } from './table-log.ts';
 import type { TableState } from './table-state.ts';
 
+/** Others that write `_last_checkpoint` in a row. */
+const MAX_ROUNDS = 10;
+
 /** Whether so many versions have come since the newest checkpoint. Asked of the store at every tenth version only. */
 export async function checkpointDue(
   ports: TableLogPorts,
@@ -108,10 +111,14 @@ async function nameCheckpoint(
   },
 ): Promise<void> {
   const key = lastCheckpointKey(ports.prefix);
-  for (let written: string | undefined; written === undefined; ) {
+  const bytes = Buffer.from(JSON.stringify(last));
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const found = await ports.store.head(key);
-    if (!(await isBelowCheckpoint(ports, last.version - 1)))
-      written = await ports.store.putIf(key, Buffer.from(JSON.stringify(last)), found?.version ?? null);
-    else return;
+    if (await isBelowCheckpoint(ports, last.version - 1)) return;
+    if ((await ports.store.putIf(key, bytes, found?.version ?? null)) !== undefined) return;
   }
+  throw new CommitFailedError(
+    'commit-contended',
+    `${key}: others have written it ${MAX_ROUNDS} times; run again`,
+  );
 }

@@ -14,6 +14,7 @@ import {
   listLog,
   missingEntry,
   NO_VERSION,
+  readLastCheckpoint,
 } from './table-log.ts';
 import type { TableFile, Tombstone } from './table-state.ts';
 import { TableState } from './table-state.ts';
@@ -60,7 +61,7 @@ interface OpenView extends Loaded {
   readonly ports: TableViewPorts;
   /** When the log was last read to its end, by the monotonic clock and by the other, which a sleeping machine does not stop. */
   read: readonly [monotonicMs: number, nowMs: number];
-  /** What was committed may not be what the log has: the next look begins anew. */
+  /** The log may have something else: the next look begins anew, and nothing is committed before. */
   isDoubted: boolean;
   alone<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -105,9 +106,12 @@ export function viewOf(view: OpenView): TableView {
 async function refresh(view: OpenView): Promise<readonly LogEntry[] | undefined> {
   const times = timesOf(view.ports);
   const isIdle = times.some((ms, i) => Math.abs(ms - view.read[i]!) > MAX_IDLE_MS);
-  const found = isIdle || view.isDoubted ? undefined : await readNewer(view);
-  if (found === undefined) Object.assign(view, await load(view.ports), { isDoubted: false });
-  view.read = times;
+  const isOfUse = !isIdle && !view.isDoubted;
+  // Also where this throws: a table that cannot be read is not written to.
+  view.isDoubted = true;
+  const found = isOfUse ? await readNewer(view) : undefined;
+  if (found === undefined) Object.assign(view, await load(view.ports));
+  Object.assign(view, { isDoubted: false, read: times });
   return found;
 }
 
@@ -161,6 +165,8 @@ async function load(ports: TableViewPorts): Promise<Loaded> {
     return { ...SOUND, ...(await loadFrom(ports, named)) };
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
+    // It may have been cleaned away while it was read: then another one is named.
+    if ((await readLastCheckpoint(ports))?.version !== named.version) return await load(ports);
     ports.log.warn(
       { table: ports.prefix, version: named.version, error: messageOf(error) },
       'the last checkpoint is damaged: reading the log without it',

@@ -62,7 +62,7 @@ export async function openTable(ports: TablePorts): Promise<Table> {
     actions: readonly Action[],
   ): Promise<boolean> {
     const { state } = view;
-    if (afterVersion !== state.version) return false;
+    if (afterVersion !== state.version || view.isDoubted) return false;
     const version = afterVersion + 1;
     view.isDoubted = true;
     const outcome = await commitEntry(ports, version, operation, actions);

@@ -10,7 +10,7 @@ import type { Table } from '../../src/table/table.ts';
 import { openTable } from '../../src/table/table.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
-import { collect, expectFault } from '../store/store-suite.ts';
+import { collect, expectFault, keysOf } from '../store/store-suite.ts';
 import type { TablePlace } from './fixtures.ts';
 import { addOf, append, LOG_FOLDER, MEASUREMENTS, newTable, placeOf, removeOf } from './fixtures.ts';
 
@@ -129,4 +129,9 @@ test.for([
     const fault = await expectFault(look, FatalError, 'unsupported-table');
     expect(fault.message).toContain('changed by another writer');
   }
+  // Whoever goes on after that writes nothing to it.
+  const before = await keysOf(store, LOG_FOLDER);
+  expect(await table.commit(table.version, 'WRITE', [addOf('b', DATE)])).toBe(false);
+  await expectFault(() => table.refresh(), FatalError, 'unsupported-table');
+  expect(await keysOf(store, LOG_FOLDER)).toEqual(before);
 });
