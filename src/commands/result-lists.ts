@@ -15,6 +15,7 @@ export const LISTS = {
   verify: ['findings', 'remarks'],
   accept: ['vessels', 'jobs'],
   convert: ['jobs', 'days'],
+  'rebuild-log': ['days', 'faults'],
   gc: ['items'],
   'backfill-list': ['backfills'],
   'schedule-once': ['jobs'],

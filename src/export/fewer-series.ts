@@ -63,16 +63,23 @@ export async function remarkOnSeries(
   return remark;
 }
 
-/** The published day of the vessel that the task is compared with: one of the same `select`, where there is one. */
+/**
+ * The published day of the vessel that the task is compared with: one of the same `select`, where there is one. Throws
+ * DataError `damaged-log` where the log of the table has lost that day's version.
+ */
 export async function lastReceipt(
-  { lastPublished }: ExportPorts,
+  { lastPublished, tables }: ExportPorts,
   task: ExportTask,
   own: Receipt | undefined,
 ): Promise<Receipt | undefined> {
   const isComparable = (receipt: Receipt) => hasSameSelect(task, receipt);
-  if (task.job.dataset !== 'metadata') return lastPublished.of(task.day, own, isComparable);
-  const before = [own, task.lastSnapshot].filter((receipt) => receipt !== undefined);
-  return before.find(isComparable) ?? before[0];
+  const snapshots = [own, task.lastSnapshot].filter((receipt) => receipt !== undefined);
+  const last =
+    task.job.dataset === 'metadata'
+      ? (snapshots.find(isComparable) ?? snapshots[0])
+      : await lastPublished.of(task.day, own, isComparable);
+  if (last !== undefined) await tables.expect(last);
+  return last;
 }
 
 type Missing = Pick<SeriesRemark, 'missing' | 'names'>;

@@ -102,9 +102,8 @@ export async function verifyLake(
     signal.throwIfAborted();
     const range = rangeOf(request, job);
     const opened = layout === 'delta' ? await openCheckedTable(ports, range) : undefined;
-    const isDamaged = opened !== undefined && 'name' in opened;
-    if (isDamaged) strays.push(ofJob(job, opened));
-    const table = isDamaged ? undefined : opened;
+    strays.push(...(opened?.found ?? []).map((difference) => ofJob(job, difference)));
+    const table = opened?.table;
     const found = await walkDays(ports.store, range, layout === 'delta' ? (table ?? NO_TABLE) : undefined);
     walked.push({ job, days: found.days, layout, table });
     strays.push(...found.strays.map((files) => strayFinding(job, files)));
@@ -130,6 +129,8 @@ export async function verifyLake(
           observer.onDay(notVerified(day, settled.error));
       },
     });
+    for (const { job, table } of walked)
+      for (const difference of table?.findings() ?? []) observer.onDay(ofJob(job, difference));
     for (const job of request.jobs)
       for await (const { day, text } of describeUnfinished(ports.store, rangeOf(request, job)))
         observer.onDay({ ...UNCHECKED, day, remarks: [{ name: 'unfinished', day, text }] });
