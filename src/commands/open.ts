@@ -3,7 +3,9 @@ import type { AppOverrides } from '../app.ts';
 import { openApp } from '../app.ts';
 import type { Config, LakeConfig } from '../config/config.ts';
 import { loadConfig, loadLakeConfig, pickJobs } from '../config/config.ts';
+import { checkSources } from '../lake/lake-source.ts';
 import { openStore } from '../store/open-store.ts';
+import type { ObjectStore } from '../store/store.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog } from './context.ts';
 
@@ -62,6 +64,18 @@ export async function openLake(
   const configured = configure(context, readLakeConfig(context), names, write);
   const store = await openStore(configured.config.settings.LAKE_URL, context.env);
   return { ...configured, store, client: undefined, layout: undefined, close: () => store.close() };
+}
+
+/**
+ * For those who write into a lake and ask nothing of the service. Throws ConfigError `other-source` where QUERY_BASE_URL
+ * is set, and the job is from elsewhere: it is another lake than was meant.
+ */
+export async function expectOwnLake(
+  store: ObjectStore,
+  { QUERY_BASE_URL: url }: LakeConfig['settings'],
+  job: string,
+): Promise<void> {
+  await checkSources(store, url === undefined ? undefined : { url }, [job]);
 }
 
 export type OpenedLake = Awaited<ReturnType<typeof openLake>>;

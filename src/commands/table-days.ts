@@ -85,11 +85,11 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'accept',
     summary:
-      'accept that vessels have fewer series than before, as a receipt remarks or a day waits for; or that a job has another source',
+      'accept what is remarked of vessels; without any, that series go which select does not mean any more, or, with --source, that a job has another source',
     argument: ['<job>', 'name of a job'],
-    secondArgument: ['[vessel...]', 'such as IMO9321483'],
+    secondArgument: ['[vessel...]', 'such as IMO9321483; none: the series that select has left'],
     options: [['--source', 'the job is copied from QUERY_BASE_URL from now on'], JSON_RESULT],
-    examples: ['accept measurements IMO9321483', 'accept measurements --source'],
+    examples: ['accept measurements IMO9321483', 'accept measurements', 'accept measurements --source'],
     perform: async (context, [job, vessels], options) =>
       options.source === true
         ? (await import('./accept-source.ts')).acceptSourceCommand(context, job, vessels, options)

@@ -27,7 +27,8 @@ const SERVICE_SETTINGS = [
 
 /** A Config for looking at the lake: what is needed to ask the service may be missing. */
 export interface LakeConfig extends Pick<Config, 'jobs'> {
-  readonly settings: Omit<Settings, (typeof SERVICE_SETTINGS)[number]>;
+  readonly settings: Omit<Settings, (typeof SERVICE_SETTINGS)[number]> &
+    Partial<Pick<Settings, 'QUERY_BASE_URL'>>;
 }
 
 /** Jobs by name, in the place of the files in JOBS_DIR. */

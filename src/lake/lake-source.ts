@@ -54,6 +54,21 @@ export function expectSource(lakeUrl: string, file: LakeFile, source: LakeSource
   );
 }
 
+/**
+ * Throws what `expectSource` throws of these jobs; nothing where no source is known here, or no lake is there. The lake's
+ * file.
+ */
+export async function checkSources(
+  store: Pick<ObjectStore, 'url' | 'get'>,
+  source: LakeSource | undefined,
+  jobs: readonly string[],
+): Promise<LakeFile | undefined> {
+  const file = (await readLakeFile(store))?.file;
+  if (file !== undefined && source !== undefined)
+    for (const job of jobs) expectSource(store.url, file, source, job);
+  return file;
+}
+
 /** What became of it. `nothing-to-accept`: the next export of the job writes down its source. */
 interface AcceptedSource {
   readonly state: 'accepted' | 'accepted-before' | 'nothing-to-accept';

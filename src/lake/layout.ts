@@ -17,7 +17,7 @@ import { LAKE_KEY } from './keys.ts';
 import type { LakeFile } from './lake-file.ts';
 import { hasContent, isConverting, readLakeFile } from './lake-file.ts';
 import type { LakeSource } from './lake-source.ts';
-import { expectSource, withSource } from './lake-source.ts';
+import { checkSources, expectSource, withSource } from './lake-source.ts';
 
 /** For so long a process may believe what it has read. */
 export const LOOK_MS = 15_000;
@@ -109,22 +109,16 @@ export function createLakeLayout(options: LayoutOptions): LakeLayout {
     return file.layout;
   }
 
-  async function checkSource(jobs: readonly string[]): Promise<LakeFile | undefined> {
-    const file = (await readLakeFile(store))?.file;
-    if (file !== undefined) for (const job of jobs) expectSource(store.url, file, source, job);
-    return file;
-  }
-
   return {
     settle,
     async check(jobs) {
-      const file = await checkSource(jobs);
+      const file = await checkSources(store, source, jobs);
       if (file !== undefined) expectUsable(file);
       const layout = file?.layout ?? wanted ?? 'plain';
       if (isShared || layout === 'delta') await expectFit(layout);
     },
     async checkSource(jobs) {
-      await checkSource(jobs);
+      await checkSources(store, source, jobs);
     },
     async confirm(expected, job) {
       if ((await settle(job)) === expected) return;

@@ -215,7 +215,7 @@ test('a published day does not give way to one with fewer series of the same sel
 
 /** `accept`; its exit code and what it printed. */
 function accept(lake: TestLake, vessel = VESSEL) {
-  return commandRun({ lakeUrl: lake.url, jobs }, (context) =>
+  return commandRun({ service, lakeUrl: lake.url, jobs }, (context) =>
     acceptCommand(context, 'measurements', [vessel], { json: true }),
   );
 }

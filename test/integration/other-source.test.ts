@@ -7,6 +7,7 @@ import { backfillCommand } from '../../src/commands/backfill.ts';
 import { checkCommand } from '../../src/commands/check.ts';
 import type { CommandContext } from '../../src/commands/context.ts';
 import { demoCommand } from '../../src/commands/demo.ts';
+import { rebuildLogCommand } from '../../src/commands/rebuild-log.ts';
 import { reconcileCommand } from '../../src/commands/reconcile.ts';
 import { runCommand } from '../../src/commands/run.ts';
 import { scheduleCommand } from '../../src/commands/schedule.ts';
@@ -62,6 +63,9 @@ test.each<Command>([
   ['run', (context) => runCommand(context, [], DATES)],
   ['reconcile', (context) => reconcileCommand(context, [], DATES)],
   ['reconcile --run', (context) => reconcileCommand(context, [], { ...DATES, run: true })],
+  ['accept JOB', (context) => acceptCommand(context, 'measurements', [], {})],
+  ['accept JOB VESSEL', (context) => acceptCommand(context, 'measurements', [VESSEL], {})],
+  ['rebuild-log --yes', (context) => rebuildLogCommand(context, 'measurements', { yes: true })],
   ['verify --deep', (context) => verifyCommand(context, [], { ...DATES, deep: true })],
   ...(redis === undefined ? [] : OF_A_FLEET),
 ])('%s is refused with what to do, asks the service nothing and writes nothing', async (_, command) => {
@@ -104,8 +108,6 @@ test('accepted once, it is exported from there, and the receipt says so', async 
 test('what cannot be accepted is said', async () => {
   const twice = run((context) => acceptSourceCommand(context, 'measurements', [VESSEL], {}));
   expect(await twice).toMatchObject({ code: 2, stderr: expect.stringContaining('the job alone') });
-  const nobody = run((context) => acceptCommand(context, 'measurements', [], {}));
-  expect(await nobody).toMatchObject({ code: 2, stderr: expect.stringContaining('--source') });
   const unknown = run((context) => acceptSourceCommand(context, 'others', [], {}));
   expect(await unknown).toMatchObject({ code: 2, stderr: expect.stringContaining("no job 'others'") });
 });
