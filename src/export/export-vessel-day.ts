@@ -121,7 +121,7 @@ async function finishDay(
     sealedBefore && !isWanted ? await acknowledgePublished(ports, claim, sealedBefore) : undefined;
   const receipt = acknowledged ?? inheritance.receipt;
   if (isDone(task, receipt)) {
-    await claim.finish();
+    await claim.finish(receipt);
     return { status: 'done', receipt };
   }
   if (isWanted && predecessor.sealed) {
@@ -214,14 +214,16 @@ function isMendedByCleanStart(error: unknown): boolean {
 async function endAttempt(ports: ExportPorts, claim: Claim, error: unknown): Promise<void> {
   if (error instanceof FencedError) return claim.abandon();
   try {
+    const isFailure = !(error instanceof CancelledError || error instanceof NotDueError);
+    // Before the claim goes: then it is older than whatever another attempt publishes.
+    const note = isFailure ? await noteOf(ports, claim, error) : undefined;
     const useless = (error instanceof DataError && !mayPass(error)) || error instanceof RefusedError;
     if (claim.hasProgress && (!useless || error instanceof CommitUnknownError)) await claim.handBack();
     else {
       await claim.startClean();
-      await claim.finish();
+      if (!(await claim.finish())) return;
     }
-    const isFailure = !(error instanceof CancelledError || error instanceof NotDueError);
-    if (isFailure) await writeNote(ports.store, await noteOf(ports, claim, error));
+    if (note !== undefined) await writeNote(ports.store, note);
   } catch (cause) {
     // The first error is the one to report; an unreachable store leaves a claim that goes stale by itself.
     await claim.abandon();

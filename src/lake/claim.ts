@@ -9,7 +9,7 @@
  * writes again only if its own claim still stands.
  */
 
-import { FencedError, messageOf } from '../errors.ts';
+import { FencedError, mayPass, messageOf } from '../errors.ts';
 import type {
   ClaimFile,
   Clock,
@@ -267,16 +267,35 @@ export class Claim {
     return write;
   }
 
-  /** I3: only after the receipt. Also for an attempt that leaves nothing worth keeping. `published`: the note goes too. */
-  async finish({ published = false } = {}): Promise<void> {
+  /**
+   * The day is published: claims and note go. I3: only after the receipt. A store in trouble makes no failure of it: what
+   * stays is over, for the receipt is durable and names its epoch, and goes with `removeFinishedClaims`.
+   */
+  async endPublished(): Promise<void> {
     await this.#stop();
-    const older = this.#older.map(({ key }) => key);
+    const { store, log } = this.#ports;
     const own = claimKey(this.day, this.epoch);
-    // A claim that comes back is over, for the receipt is durable and names its epoch.
-    if (published) return this.#ports.store.removeAll([noteKey(this.day), ...older], [own]);
-    await this.#ports.store.removeAll(older);
+    try {
+      await store.removeAll([noteKey(this.day), ...this.#older.map(({ key }) => key)], [own]);
+    } catch (error) {
+      if (!mayPass(error)) throw error;
+      log.warn({ vesselDay: formatVesselDay(this.day), error: messageOf(error) }, 'its claim stays for now');
+    }
+  }
+
+  /**
+   * For an attempt that leaves nothing worth keeping; false where another has taken over. With the receipt of a day that
+   * is done the note goes too, where the claim that the receipt has ended is still there.
+   */
+  async finish(receipt?: Receipt): Promise<boolean> {
+    await this.#stop();
+    const { store } = this.#ports;
+    const note = this.#older.some((claim) => isEnded(claim, receipt)) ? [noteKey(this.day)] : [];
+    await store.removeAll([...note, ...this.#older.map(({ key }) => key)]);
     // Without a receipt an epoch may come again: then what is there is another's.
-    await this.#ports.store.removeIf(own, this.#version);
+    if (await store.removeIf(claimKey(this.day, this.epoch), this.#version)) return true;
+    // It may have gone, and the answer been lost.
+    return (await this.#readOwn()) === undefined && !isEnded(this, await readReceipt(store, this.day));
   }
 
   /** Stop, but keep the checkpoint: the next attempt, wherever it runs, goes on at once. */

@@ -97,7 +97,7 @@ export async function publishSealed(
   else await completeOnce(ports, claim, sealed.upload, sealed.parts, claim.objectVersion);
   await ports.onStep('published');
   const receipt = await writeProof(ports, claim, sealed, { epoch: claim.epoch, version });
-  await claim.finish({ published: true });
+  await claim.endPublished();
   return receipt;
 }
 

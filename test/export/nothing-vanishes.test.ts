@@ -7,7 +7,6 @@ import { hash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createEncoder } from '../../src/encode/index.ts';
 import { NotYetError, RefusedError } from '../../src/errors.ts';
 import { exportVesselDay } from '../../src/export/export-vessel-day.ts';
 import { lastSnapshots } from '../../src/export/metadata-snapshot.ts';
@@ -15,17 +14,13 @@ import type { ExportPorts } from '../../src/export/ports.ts';
 import { acceptSelect } from '../../src/lake/accept-select.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { detailKey, receiptKey } from '../../src/lake/keys.ts';
-import { createLakeTables } from '../../src/lake/lake-tables.ts';
-import { createLastPublished } from '../../src/lake/last-published.ts';
-import { createLakeLayout } from '../../src/lake/layout.ts';
 import { readDetail, readReceipt } from '../../src/lake/ledger.ts';
 import type { Dataset, Job, Layout, VesselDay } from '../../src/model/index.ts';
-import { addDays, FORMAT_SIZES, silentLog } from '../../src/model/index.ts';
-import { noTracing } from '../../src/model/tracing.ts';
+import { addDays, silentLog } from '../../src/model/index.ts';
 import { settingsHash } from '../../src/plan/settings-hash.ts';
-import { createSliceLengths } from '../../src/plan/slice-length.ts';
 import { seriesTotals } from '../../src/proof/day-totals.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
+import { API, startProcess } from '../helpers/export-process.ts';
 import type { MadeUpSeries, MadeUpSource } from '../helpers/made-up-source.ts';
 import { createMadeUpSource } from '../helpers/made-up-source.ts';
 import { createManualClock, type ManualClock } from '../helpers/manual-clock.ts';
@@ -35,9 +30,6 @@ const IMO = '9321483';
 const VESSEL = `IMO${IMO}`;
 const DATE = '2026-01-05';
 const DAY: VesselDay = { job: 'm', vessel: VESSEL, date: DATE };
-const API = '2026-09-10';
-const SOURCE = 'https://api.example.com/fleet';
-const encoder = createEncoder({ threads: 0, smallRows: 1_000 });
 
 interface Lake {
   readonly store: ObjectStore;
@@ -51,29 +43,6 @@ function newLake(layout: Layout): Lake {
   const source = createMadeUpSource(dates);
   // Long after: every one of these days is over.
   return { store: createMemoryStore(), clock: createManualClock(Date.UTC(2026, 5, 1)), source, layout };
-}
-
-/** A process of its own: it knows of the lake what it has read itself. */
-function startProcess({ store, clock, source, layout }: Lake): ExportPorts {
-  let nonces = 0;
-  return {
-    ...{ store, clock, encoder, client: source.client, log: silentLog, sizes: FORMAT_SIZES },
-    layout: createLakeLayout({
-      store,
-      clock,
-      log: silentLog,
-      wanted: layout,
-      source: { url: SOURCE },
-      isShared: false,
-    }),
-    sourceUrl: SOURCE,
-    tables: createLakeTables({ store, clock, log: silentLog }),
-    lastPublished: createLastPublished(store, clock),
-    self: { host: 'here', pid: 1, startedMs: 0 } as unknown as ExportPorts['self'],
-    nonce: () => `n${Math.random().toString(36).slice(2)}-${++nonces}`,
-    ...{ apiVersion: API, version: '0', sliceTargetRows: 1e6, sliceLengths: createSliceLengths(clock) },
-    ...{ tracing: noTracing, onStep: () => {} },
-  };
 }
 
 interface Asked {
