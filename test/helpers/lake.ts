@@ -3,6 +3,7 @@
  * through plain `fetch` and text. Nothing of src's client, decoders or encoders is used here.
  */
 
+import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
@@ -39,6 +40,8 @@ export async function acceptService(
   { baseUrl }: Pick<RunningService, 'baseUrl'>,
 ): Promise<void> {
   const path = join(lakeDir, LAKE_KEY);
+  // An empty one takes any.
+  if (!existsSync(path)) return;
   const file = JSON.parse(await readFile(path, 'utf8'));
   const sources = Object.fromEntries(Object.keys(file.sources).map((job) => [job, baseUrl]));
   await writeFile(path, JSON.stringify({ ...file, sources }));

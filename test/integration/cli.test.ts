@@ -140,7 +140,7 @@ test('bash completes commands, options and the names of jobs', async () => {
       scratch.dir,
     ).ended.then(({ stdout }) => stdout.trim().split('\n'));
   const [commands, options, jobs, actions, values, shells] = await Promise.all([
-    complete('re'),
+    complete('rec'),
     complete('run', '--f'),
     complete('run', '--force', 'm'),
     complete('backfill', ''),
