@@ -1,6 +1,8 @@
 /** `hold`: whether the queue is on hold, and why; `hold lift` lets the workers try. */
 import type { AppOverrides } from '../app.ts';
 import { liftHold, NOT_ON_HOLD, readHold } from '../fleet/hold-acts.ts';
+import type { Hold } from '../queue/hold.ts';
+import { describeHold } from '../queue/hold.ts';
 import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_OK } from './context.ts';
@@ -11,12 +13,14 @@ import { withFleet } from './with-fleet.ts';
 export async function holdCommand(context: CommandContext, overrides: AppOverrides = {}): Promise<number> {
   return withFleet(context, readConfig(context), overrides, async (fleet) => {
     const hold = await readHold(fleet);
-    const { code, message, host, sinceMs } = hold ?? {};
-    const since = sinceMs === undefined ? '' : new Date(sinceMs).toISOString();
-    const text = `the queue is on hold since ${since}, by ${host}: ${code}: ${message}`;
-    writeText(context.stdout, `${hold === undefined ? NOT_ON_HOLD : text}\n`);
+    writeText(context.stdout, `${hold === undefined ? NOT_ON_HOLD : textOf(hold)}\n`);
     return EXIT_OK;
   });
+}
+
+function textOf(hold: Hold): string {
+  const since = hold.sinceMs === null ? '' : ` since ${new Date(hold.sinceMs).toISOString()}`;
+  return `the queue is on hold${since}: ${describeHold(hold)}`;
 }
 
 /** Lift it, whatever the probes of the workers say; the exit code. `overrides` are for tests. */

@@ -13,8 +13,7 @@ export function readHold({ connection, queue }: HoldPorts): Promise<Hold | undef
 }
 
 /**
- * Let every worker try, whatever its probe says, and say what was done; done twice it is done. A queue that was paused
- * otherwise stays so. Rejects at once while Redis is out of reach.
+ * Let every worker try, whatever its probe says, and say what was done; done twice it is done. Rejects at once while Redis is out of reach.
  */
 export async function liftHold({ connection, queue }: HoldPorts): Promise<string> {
   const hold = createQueueHold(connection.client, queue.bull);

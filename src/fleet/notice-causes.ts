@@ -6,6 +6,7 @@ import { formatVesselDay } from '../model/index.ts';
 import type { Cause } from '../notify/causes.ts';
 import { lastFiringMs } from '../plan/firings.ts';
 import type { Hold } from '../queue/hold.ts';
+import { describeHold } from '../queue/hold.ts';
 
 const DAY_MS = 86_400_000;
 /** A night that has just begun late in the day is given an hour. */
@@ -14,12 +15,9 @@ const GRACE_MS = 3_600_000;
 const NOT_PLANNED_MS = 900_000;
 const NAMED = 5;
 
-export function holdCause({ code, message, host }: Hold): Cause {
-  return {
-    kind: 'hold',
-    members: [code],
-    text: `the queue is on hold, and nothing is exported: ${code} at ${host}: ${message}`,
-  };
+export function holdCause(hold: Hold): Cause {
+  const text = `the queue is on hold, and nothing is exported: ${describeHold(hold)}`;
+  return { kind: 'hold', members: [hold.code], text };
 }
 
 /** Null while it is planned. */

@@ -171,8 +171,9 @@ export interface FleetAnswer {
   readonly hold: {
     readonly code: string;
     readonly message: string;
-    readonly host: string;
-    readonly sinceMs: number;
+    /** Null: nobody knows. */
+    readonly host: string | null;
+    readonly sinceMs: number | null;
   } | null;
   readonly running: readonly {
     readonly job: string;
@@ -267,7 +268,7 @@ export interface FleetAnswer {
     readonly failed: number | null;
     readonly refused: number | null;
   }[];
-  /** What else somebody should know, as sentences: a queue that was paused by hand, a backfill that cannot be read. */
+  /** What else somebody should know, as sentences: no worker is connected, a backfill that cannot be read. */
   readonly notes: readonly string[];
 }
 

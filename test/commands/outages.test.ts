@@ -192,13 +192,19 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     await hold.place({ code: 'credentials-refused', message: 'refused', host: 'other', sinceMs });
     expect(await ask(holdCommand)).toEqual({
       ...none,
-      stdout: 'the queue is on hold since 2026-01-08T06:30:00.000Z, by other: credentials-refused: refused\n',
+      stdout: 'the queue is on hold since 2026-01-08T06:30:00.000Z: credentials-refused at other: refused\n',
     });
     const lifted = await ask(liftHoldCommand);
     expect(lifted).toMatchObject({ code: 0, stderr: '' });
     expect(lifted.stdout).toMatch(/^the queue goes on; it was on hold for 'credentials-refused'\. /);
     expect([await hold.read(), await hold.handLifts()]).toEqual([undefined, 1]);
     expect((await ask(liftHoldCommand)).stdout).toBe(none.stdout);
+    await queue.bull.pause();
+    expect((await ask(holdCommand)).stdout).toMatch(
+      /^the queue is on hold: paused: .*nothing says why.*hold lift/,
+    );
+    expect((await ask(liftHoldCommand)).stdout).toContain("it was on hold for 'paused'");
+    expect(await queue.bull.isPaused()).toBe(false);
     await queue.close();
     await connection.close();
   });
