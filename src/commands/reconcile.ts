@@ -163,7 +163,7 @@ async function toRepair(
   found: readonly JobReconciliation[],
   { allowShrink = false, takeover = false }: ReconcileOptions,
 ): Promise<ExportTask[]> {
-  if (!allowShrink) for (const { findings } of found) await noteRefusals(app.ports, findings);
+  if (!allowShrink) for (const one of found) await noteRefusals(app.ports, one);
   return found.flatMap((one) => {
     const job = jobs.find(({ name }) => name === one.job)!;
     return repairTasks(app.ports, job, one, { allowShrink, takeover });

@@ -1,6 +1,6 @@
 /** Keeps a backfill's vessel-days in the queue until its range is covered. */
 import { isDeepStrictEqual } from 'node:util';
-import type { JobVessels, VesselTrouble } from '../export/job-vessels.ts';
+import type { JobVessels } from '../export/job-vessels.ts';
 import { findVessels } from '../export/job-vessels.ts';
 import type { Job, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
@@ -10,24 +10,9 @@ import { readBackfill } from './backfills.ts';
 import type { PlanningPorts } from './nightly.ts';
 import type { Coverage } from './open-days.ts';
 import { createCoverage } from './open-days.ts';
+import type { BackfillProgress } from './scheduler-news.ts';
 import { roomFor, topUp } from './top-up.ts';
 import { asNew } from './try-again.ts';
-
-export interface BackfillProgress {
-  /** Vessel-days of the range that are due. */
-  readonly due: number;
-  readonly done: number;
-  /** In the failed set. */
-  readonly failed: number;
-  /** In the queue, waiting or under way. */
-  readonly queued: number;
-  /** Due, but not in the queue yet. */
-  readonly left: number;
-  /** Every due vessel-day is done or has failed. */
-  readonly finished: boolean;
-  /** Vessels that discovery did not settle. */
-  readonly troubles: readonly VesselTrouble[];
-}
 
 export interface BackfillDriver {
   /** The definition that it is of. */

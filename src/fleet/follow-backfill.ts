@@ -1,11 +1,12 @@
 /** Stay with a backfill until it is covered: tops the queue up and shows how far it is. */
 import { CancelledError, messageOf, RateLimitedError, RetriableError } from '../errors.ts';
 import type { Job } from '../model/index.ts';
-import type { BackfillDriver, BackfillProgress } from './backfill-driver.ts';
+import type { BackfillDriver } from './backfill-driver.ts';
 import { driverOf, stepDefined } from './backfill-driver.ts';
 import type { Backfill } from './backfills.ts';
 import { endBackfill, readBackfill } from './backfills.ts';
 import type { PlanningPorts } from './nightly.ts';
+import type { BackfillProgress } from './scheduler-news.ts';
 
 /** Shows a backfill to whoever follows it. */
 export interface BackfillView {

@@ -18,6 +18,7 @@ import type { QueuedKind, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { Coverage } from './open-days.ts';
 import { createCoverage } from './open-days.ts';
+import type { NewsListener } from './scheduler-news.ts';
 import type { TopUp } from './top-up.ts';
 import { roomFor, topUp } from './top-up.ts';
 
@@ -29,20 +30,11 @@ const REFRESH_MS = 60_000;
 const OLDEST_LOOKED_AT = 4;
 const DAY_MS = 86_400_000;
 
-export interface PlanningPorts {
+export interface PlanningPorts extends Pick<NewsListener, 'onPlanned' | 'onDiscovered'> {
   readonly ports: ExportPorts;
   readonly queue: VesselDayQueue;
   readonly ledger: LedgerView;
   readonly log: Log;
-  /** Told what planning found, and what is left of that later. */
-  readonly onPlanned?: (
-    job: string,
-    missing: number,
-    oldest: string | undefined,
-    unpublished: () => Iterable<VesselDay>,
-  ) => void;
-  /** Told how many vessels discovery did not settle. */
-  readonly onDiscovered?: (job: string, troubles: number) => void;
 }
 
 export interface NightlyPlan {
@@ -58,6 +50,8 @@ interface Nightly {
   planIfFired(job: Job, nowMs: number, signal: AbortSignal): Promise<NightlyPlan | undefined>;
   /** Plan the job now. */
   plan(job: Job, signal: AbortSignal): Promise<NightlyPlan>;
+  /** Whose days were planned last; undefined: none were by this process. */
+  vesselsOf(job: string): readonly string[] | undefined;
   /** Somebody else plans now. */
   forget(): void;
 }
@@ -67,6 +61,7 @@ interface Night {
   readonly job: Job;
   readonly firingMs: number;
   readonly coverage: Coverage;
+  readonly vessels: readonly string[];
   /** Vessels that discovery left out. */
   readonly unlisted: ReadonlySet<string>;
   /** Days before this wait behind the nights and look-backs: years that are caught up on must not keep those waiting. */
@@ -89,13 +84,9 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
       return known;
     }
     const { recentFrom, ...range } = await rangeOf(ledger, job, ports.clock.nowMs());
-    const { vessels, unlisted, troubles } = await findVessels(
-      ports,
-      job,
-      { vessels: [], to: range.to },
-      signal,
-    );
-    planning.onDiscovered?.(job.name, troubles.length);
+    const found = await findVessels(ports, job, { vessels: [], to: range.to }, signal);
+    const { vessels, unlisted } = found;
+    planning.onDiscovered?.(job.name, found.troubles.length, found);
     await removeFinishedClaims(ports.store, job.name);
     const coverage = createCoverage({ ports, job, vessels, ledger, listedBefore: recentFrom, ...range });
     await coverage.refresh();
@@ -104,6 +95,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
       job,
       firingMs,
       coverage,
+      vessels,
       unlisted,
       recentFrom,
       watched: [],
@@ -186,6 +178,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
       return planned;
     },
     plan: async (job, signal) => fill(await lookAt(job, Number.NaN, signal)),
+    vesselsOf: (job) => nights.get(job)?.vessels,
     forget: () => nights.clear(),
   };
 }

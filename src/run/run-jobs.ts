@@ -4,7 +4,7 @@ import { CancelledError } from '../errors.ts';
 import { whyNotDue } from '../export/due.ts';
 import type { VesselTrouble } from '../export/job-vessels.ts';
 import { findVessels } from '../export/job-vessels.ts';
-import { lastSnapshots } from '../export/metadata-snapshot.ts';
+import { snapshotsBefore } from '../export/metadata-snapshot.ts';
 import type { ExportPorts, ExportTask, Progress } from '../export/ports.ts';
 import { removeFinishedClaims } from '../lake/claims.ts';
 import { readPlannedDays } from '../lake/planned-days.ts';
@@ -115,7 +115,7 @@ async function openTasks(
   });
   if (damaged[0] !== undefined) throw damaged[0].error;
   await removeFinishedClaims(ports.store, job.name);
-  const snapshots = job.dataset === 'metadata' ? await lastSnapshots(ports, job) : undefined;
+  const snapshots = job.dataset === 'metadata' ? await snapshotsBefore(ports, job) : undefined;
   const how = { settingsHash: settingsHash(job, ports.apiVersion), force, allowShrink, takeover };
   return days.flatMap(({ day, state, receipt }): ExportTask[] => {
     if (state === 'not-due') {
@@ -125,9 +125,8 @@ async function openTasks(
     } else if (state === 'done' && !force)
       observer.onResult({ day, status: 'done', rows: receipt?.rows ?? 0 });
     else {
-      const lastSnapshot = snapshots?.get(day.vessel);
       const onProgress = (progress: Progress) => observer.onProgress(day, progress);
-      const facts = { ...(lastSnapshot && { lastSnapshot }), ...(unlisted.has(day.vessel) && UNLISTED) };
+      const facts = { ...snapshots?.(day.vessel), ...(unlisted.has(day.vessel) && UNLISTED) };
       return [{ job, day, ...how, onProgress, ...facts }];
     }
     return [];

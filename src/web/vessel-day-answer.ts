@@ -8,6 +8,7 @@ import { findClaims, heartbeatOf, isEnded, isLive } from '../lake/claims.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { readLayout } from '../lake/layout.ts';
 import { lastReceiptDates, readNote, readReceipt } from '../lake/ledger.ts';
+import { damagedNote } from '../lake/notes.ts';
 import { plannedDays } from '../lake/planned-days.ts';
 import { describeRemark, isAccepted, readAcceptance } from '../lake/remarks.ts';
 import type { Job, Note, Receipt, VesselDay } from '../model/index.ts';
@@ -99,11 +100,6 @@ async function readReceiptOrDamage(
     if (error instanceof DataError) return { damage: error };
     throw error;
   }
-}
-
-/** As `status` says it: a receipt that cannot be read is a failed vessel-day. */
-function damagedNote(day: VesselDay, { code, message }: DataError): Note {
-  return { noteVersion: 1, ...day, state: 'failed', code, message, at: '9999-12-31T23:59:59.999Z' };
 }
 
 async function remarkOf(
