@@ -3,6 +3,7 @@ import type { AppOverrides } from '../app.ts';
 import type { VesselTrouble } from '../export/job-vessels.ts';
 import type { FleetNews } from '../fleet/fleet-news.ts';
 import { tellingRequests, tellOfRun } from '../fleet/telling-requests.ts';
+import { noteRegularRun } from '../lake/asked-days.ts';
 import { formatVesselDay, systemClock } from '../model/index.ts';
 import type { DayResult } from '../run/perform-task.ts';
 import type { ExportObserver } from '../run/run-jobs.ts';
@@ -15,7 +16,7 @@ import { formatVesselTroubles } from '../terminal/vessel-view.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_FAILED, EXIT_OK } from './context.ts';
 import type { RangeOptions } from './dates.ts';
-import { askedDates, datesOr, EXPORT_DAYS, formatDates } from './dates.ts';
+import { askedDates, datesOr, EXPORT_DAYS, formatDates, isRegular } from './dates.ts';
 import { openExport } from './open.ts';
 import type { OutputOptions } from './output.ts';
 import { openOutput } from './output.ts';
@@ -69,6 +70,7 @@ export async function runCommand(
       ...(news && { begin: (day) => news.begin({ ...day, kind: 'run' }) }),
     };
     await exportJobs(app.ports, request, observer, context.signal);
+    if (isRegular(options)) for (const job of jobs) await noteRegularRun(app.store, job, from);
   } catch (error) {
     failure = error;
   } finally {

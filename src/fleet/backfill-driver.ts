@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JobVessels } from '../export/job-vessels.ts';
 import { findVessels } from '../export/job-vessels.ts';
+import type { Backfill } from '../lake/backfills.ts';
+import { belongsTo, readBackfill } from '../lake/backfills.ts';
 import type { Job, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
-import type { Backfill } from './backfills.ts';
-import { readBackfill } from './backfills.ts';
 import type { PlanningPorts } from './nightly.ts';
 import type { Coverage } from './open-days.ts';
 import { createCoverage } from './open-days.ts';
@@ -110,16 +110,6 @@ async function withdrawUnlessDefined(
   const defined = await readBackfill(ports.store, backfill.id);
   const isThis = defined !== undefined && !defined.paused && isSameDefinition(defined, backfill);
   if (!isThis) await withdrawBackfill(queue, backfill);
-}
-
-/** Is this vessel-day in the queue for this backfill? */
-export function belongsTo(
-  backfill: Pick<Backfill, 'job' | 'from' | 'to' | 'vessels'>,
-  day: VesselDay,
-): boolean {
-  const { job, from, to, vessels } = backfill;
-  const isVessel = vessels.length === 0 || vessels.includes(day.vessel);
-  return day.job === job && day.date >= from && day.date < to && isVessel;
 }
 
 /** Take what waits for a backfill out of the queue; returns how many. What is under way goes on. */

@@ -1,10 +1,10 @@
 /** Stay with a backfill until it is covered: tops the queue up and shows how far it is. */
 import { CancelledError, messageOf, RateLimitedError, RetriableError } from '../errors.ts';
+import type { Backfill } from '../lake/backfills.ts';
+import { endBackfill, readBackfill } from '../lake/backfills.ts';
 import type { Job } from '../model/index.ts';
 import type { BackfillDriver } from './backfill-driver.ts';
 import { driverOf, stepDefined } from './backfill-driver.ts';
-import type { Backfill } from './backfills.ts';
-import { endBackfill, readBackfill } from './backfills.ts';
 import type { PlanningPorts } from './nightly.ts';
 import type { BackfillProgress } from './scheduler-news.ts';
 

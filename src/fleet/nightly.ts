@@ -12,7 +12,8 @@ import type { ExportPorts } from '../export/ports.ts';
 import { removeFinishedClaims } from '../lake/claims.ts';
 import type { LedgerView } from '../lake/ledger-view.ts';
 import type { Job, Log, VesselDay } from '../model/index.ts';
-import { addDays, formatVesselDay, lookbackDaysOf, microsToDate } from '../model/index.ts';
+import { addDays, formatVesselDay, microsToDate } from '../model/index.ts';
+import { askedFrom, recentFrom } from '../plan/asked.ts';
 import { lastFiringMs } from '../plan/firings.ts';
 import type { QueuedKind, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
@@ -22,13 +23,10 @@ import type { NewsListener } from './scheduler-news.ts';
 import type { TopUp } from './top-up.ts';
 import { roomFor, topUp } from './top-up.ts';
 
-/** Days before today that a firing reads the receipts of at most. */
-const MOST_LOOKBACK_DAYS = 90;
 /** Between looks at what has become of the days of a firing. */
 const REFRESH_MS = 60_000;
 /** Of these open dates, the oldest, it is looked each time whether somebody else has exported them. */
 const OLDEST_LOOKED_AT = 4;
-const DAY_MS = 86_400_000;
 
 export interface PlanningPorts extends Pick<NewsListener, 'onPlanned' | 'onDiscovered'> {
   readonly ports: ExportPorts;
@@ -184,8 +182,8 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
 }
 
 /**
- * Which dates a firing looks at: from the job's `since`, or from the first day that it has published, which a job
- * that is new has a look-back ago. Dates from `recentFrom` on are looked at more closely. Metadata has no past.
+ * Which dates a firing looks at: all that the job asks for by itself. Dates from `recentFrom` on are looked at more
+ * closely. Metadata has no past.
  */
 async function rangeOf(
   ledger: LedgerView,
@@ -195,11 +193,9 @@ async function rangeOf(
   const today = microsToDate(nowMs * 1_000);
   const to = addDays(today, 1);
   if (job.dataset === 'metadata') return { from: today, to, recentFrom: today };
-  const lookbackDays = Math.min(lookbackDaysOf(job), MOST_LOOKBACK_DAYS);
-  const settleDays = Math.ceil((job.schedule?.settleMs ?? 0) / DAY_MS) + 1;
-  const recentFrom = addDays(today, -Math.max(lookbackDays, settleDays));
-  const first = job.since ?? (await ledger.firstDate(job.name)) ?? recentFrom;
-  return { from: job.since ?? (first < recentFrom ? first : recentFrom), to, recentFrom };
+  const firstDate = job.since === undefined ? await ledger.firstDate(job.name) : undefined;
+  const recent = recentFrom(job, today);
+  return { from: askedFrom(job, today, { firstDate }) ?? recent, to, recentFrom: recent };
 }
 
 function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {

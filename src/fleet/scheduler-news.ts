@@ -8,7 +8,7 @@ import type { OpenRemark } from '../lake/remarks.ts';
 import type { VesselDay } from '../model/index.ts';
 import type { DeadLetter } from '../queue/vessel-day-queue.ts';
 
-export interface SchedulerNews {
+interface SchedulerNews {
   /** What planning found missing of a job, and what is left of that later. */
   onPlanned(
     job: string,

@@ -8,11 +8,11 @@
  */
 import type { DataError } from '../errors.ts';
 import { ConfigError, messageOf } from '../errors.ts';
+import { endBackfill, listBackfills } from '../lake/backfills.ts';
 import type { Job } from '../model/index.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { BackfillDriver } from './backfill-driver.ts';
 import { driverOf, stepDefined } from './backfill-driver.ts';
-import { endBackfill, listBackfills } from './backfills.ts';
 import { createFailedWatch } from './failed-watch.ts';
 import { createLookBacks } from './look-backs.ts';
 import type { NightlyPlan, PlanningPorts } from './nightly.ts';

@@ -8,7 +8,7 @@ import { jsonBytes } from './json.ts';
 import { captureKey, keyPrefix, parseCaptureKey } from './keys.ts';
 
 /** Dates by vessel, ascending. */
-export type Captures = ReadonlyMap<string, readonly string[]>;
+type Captures = ReadonlyMap<string, readonly string[]>;
 
 /** Throws what the store throws. */
 export async function readCaptures(store: Pick<ObjectStore, 'list'>, job: string): Promise<Captures> {

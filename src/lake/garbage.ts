@@ -7,7 +7,7 @@
  * Everything is looked at again right before it is removed.
  */
 
-import type { Note, Clock, ProcessId, Receipt, VesselDay } from '../model/index.ts';
+import type { Clock, Note, ProcessId, Receipt, VesselDay } from '../model/index.ts';
 import { PROBE_PREFIX } from '../store/key.ts';
 import type { ObjectStore, UploadRef, Version } from '../store/store.ts';
 import type { FoundClaim } from './claims.ts';

@@ -126,6 +126,11 @@ export function indexPrefix(job: string, month: string): string {
   return `_index/${job}/${month}`;
 }
 
+/** Since when a job is run without dates. */
+export function regularRunsKey(job: string): string {
+  return `_asked/${job}.json`;
+}
+
 /** What somebody has accepted of a vessel. */
 export function acceptedKey(job: string, vessel: string): string {
   return `_accepted/${job}/vessel=${vessel}.json`;

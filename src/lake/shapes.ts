@@ -157,6 +157,8 @@ export const BACKFILL_FILE: Shape = {
   createdAt: [isText, 'an instant'],
 };
 
+export const REGULAR_RUNS_FILE: Shape = { from: [isDay, 'a date'] };
+
 /** What is wrong with the members that a file has; with `whole` also what it lacks. */
 export function shapeFaults(value: Fields, shape: Shape, whole: boolean): ShapeFault[] {
   const expected = Object.entries(shape).filter(([name]) => whole || value[name] !== undefined);

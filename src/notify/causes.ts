@@ -4,7 +4,7 @@
  */
 
 /** `hold`, `night`, …; with the job that it is about, if it is about one. Which there are, this folder does not know. */
-export interface CauseName {
+interface CauseName {
   readonly kind: string;
   readonly job?: string;
 }

@@ -2,9 +2,9 @@
 
 import { forEachAtOnce } from '../concurrency.ts';
 import { ConfigError } from '../errors.ts';
+import { readAskedDays } from '../lake/asked-days.ts';
 import { claimedDays, findClaims, isLive } from '../lake/claims.ts';
 import { DayMap } from '../lake/day-map.ts';
-import { lastReceiptDates } from '../lake/ledger.ts';
 import { scanLedger } from '../lake/ledger-index.ts';
 import type { KnownNote, KnownNotes } from '../lake/notes.ts';
 import { damagedNote, readNotes } from '../lake/notes.ts';
@@ -13,7 +13,7 @@ import { plannedDays } from '../lake/planned-days.ts';
 import type { OpenRemark } from '../lake/remarks.ts';
 import { createRemarks } from '../lake/remarks.ts';
 import type { Job, Log, ProcessId, VesselDay } from '../model/index.ts';
-import { addDays, datesBetween, formatVesselDay, microsToDate } from '../model/index.ts';
+import { datesBetween, formatVesselDay } from '../model/index.ts';
 import type { DayRange } from '../plan/due.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { Coverage } from './cells.ts';
@@ -35,6 +35,8 @@ interface StatusRequest {
   readonly to: string;
   /** Undefined: those that the lake knows on these dates. */
   readonly vessels: readonly string[] | undefined;
+  /** True: these are the vessels that the job exports now, as the service lists them. */
+  readonly isCurrent?: boolean;
   /** More than so many are refused, as soon as it is seen that there are more. */
   readonly mostVesselDays?: number;
 }
@@ -121,28 +123,20 @@ interface LakeFacts {
 async function coverDays(
   ports: StatusPorts,
   job: Job,
-  range: DayRange,
+  range: DayRange & Pick<StatusRequest, 'isCurrent'>,
   { receipts, claims, notes, damaged }: LakeFacts,
 ): Promise<Iterable<Coverage>> {
-  const captured = job.dataset === 'metadata' ? await capturedVessels(ports, job) : undefined;
+  const isPublished = (day: Pick<VesselDay, 'vessel' | 'date'>) => receipts.has(day);
+  const openState = await readAskedDays(ports, job, { ...range, isPublished });
   return {
     *[Symbol.iterator]() {
-      for (const { day, state, receipt } of plannedDays(ports, job, range, receipts))
-        yield coverageOf({
-          day,
-          // A snapshot that equals the last one leaves no trace.
-          planned: state === 'missing' && captured?.has(day.vessel) === true ? 'not-due' : state,
-          receipt,
-          note: damaged.get(day) ?? notes.get(day)?.note,
-          claim: claims.get(day)?.state,
-        });
+      for (const { day, state, receipt } of plannedDays(ports, job, range, receipts)) {
+        const [note, claim] = [damaged.get(day) ?? notes.get(day)?.note, claims.get(day)?.state];
+        const planned = receipt === undefined ? openState(day, state) : state;
+        yield coverageOf({ day, planned, receipt, note, claim });
+      }
     },
   };
-}
-
-/** Vessels that have a snapshot. */
-async function capturedVessels({ store, clock }: StatusPorts, job: Job): Promise<Map<string, string>> {
-  return await lastReceiptDates(store, job.name, addDays(microsToDate(clock.nowMs() * 1_000), 1));
 }
 
 async function readClaimStates(

@@ -4,8 +4,8 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { sharedLimitNames } from '../app.ts';
-import type { Backfill } from '../fleet/backfills.ts';
 import { readHold } from '../fleet/hold-acts.ts';
+import type { Backfill } from '../lake/backfills.ts';
 import type { Hold } from '../queue/hold.ts';
 import type { KindCount } from '../queue/queue-kinds.ts';
 import { countKinds, KINDS_COUNTED_AT_MOST } from '../queue/queue-kinds.ts';

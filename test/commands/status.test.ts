@@ -26,6 +26,7 @@ const JOB: JobFile = {
   dataset: 'measurements',
   vessels: [VESSEL, OTHER_VESSEL],
   select: ['flat/{vessel}/*'],
+  since: '2025-11-01',
 };
 const HASH = settingsHash(
   {

@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createBackfillDriver, withdrawBackfill } from '../../src/fleet/backfill-driver.ts';
-import type { Backfill } from '../../src/fleet/backfills.ts';
-import { backfillId, listBackfills } from '../../src/fleet/backfills.ts';
 import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
 import { MOST_WAITING } from '../../src/fleet/top-up.ts';
+import type { Backfill } from '../../src/lake/backfills.ts';
+import { backfillId, listBackfills } from '../../src/lake/backfills.ts';
 import type { LedgerView } from '../../src/lake/ledger-view.ts';
 import { silentLog } from '../../src/model/index.ts';
 import { openRedis } from '../../src/redis/connection.ts';

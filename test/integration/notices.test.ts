@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { AppOverrides } from '../../src/app.ts';
 import { acceptCommand } from '../../src/commands/accept.ts';
-import { removeBackfill } from '../../src/fleet/backfills.ts';
+import { removeBackfill } from '../../src/lake/backfills.ts';
 import { readCaptures } from '../../src/lake/captures.ts';
 import { captureKey, receiptKey } from '../../src/lake/keys.ts';
 import { readReceipt } from '../../src/lake/ledger.ts';

@@ -1,6 +1,6 @@
 /** What a person does by the page is done: with a real queue, lake, worker and service. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { listBackfills } from '../../src/fleet/backfills.ts';
+import { listBackfills } from '../../src/lake/backfills.ts';
 import { noteKey } from '../../src/lake/keys.ts';
 import { writeNote } from '../../src/lake/ledger.ts';
 import type { VesselDay } from '../../src/model/index.ts';

@@ -7,7 +7,7 @@ import { reconcileCommand } from '../../src/commands/reconcile.ts';
 import { runCommand } from '../../src/commands/run.ts';
 import { scheduleCommand } from '../../src/commands/schedule.ts';
 import { workerCommand } from '../../src/commands/worker.ts';
-import type { Backfill } from '../../src/fleet/backfills.ts';
+import type { Backfill } from '../../src/lake/backfills.ts';
 import { backfillKey } from '../../src/lake/keys.ts';
 import { addDays } from '../../src/model/index.ts';
 import { createQueueHold } from '../../src/queue/hold.ts';
