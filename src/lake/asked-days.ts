@@ -9,6 +9,7 @@
  * A job whose days are all asked for costs no request here; else it costs one or two, and lists of the days beside the
  * range where a hole may reach beyond it.
  */
+import { createTurns } from '../concurrency.ts';
 import type { Clock, Job, VesselDay } from '../model/index.ts';
 import { addDays, datesBetween, dateToMicros, MICROS_PER_DAY, microsToDate } from '../model/index.ts';
 import { askedFrom } from '../plan/asked.ts';
@@ -83,7 +84,12 @@ async function leftVessels(
   if (isCurrent || !('discover' in job.vessels)) return new Set();
   if (start >= to) return new Set();
   const asked = datesBetween(start > from ? start : from, to);
-  const unseen = new Set(vessels.filter((vessel) => asked.some((date) => !isPublished({ vessel, date }))));
+  const turn = createTurns();
+  const unseen = new Set<string>();
+  for (const vessel of vessels) {
+    if (asked.some((date) => !isPublished({ vessel, date }))) unseen.add(vessel);
+    await turn();
+  }
   const recent = datesBetween(addDays(today, 1 - knownDays(job.dataset)), addDays(today, 1)).reverse();
   const isInRange = (date: string) => date >= from && date < to;
   const inRange = recent.filter(isInRange);
@@ -136,7 +142,9 @@ async function readHoles(
   const ago = await distances(store, job, before, (days) => addDays(range.from, -days));
   const until = (vessel: string) => (startOfVessel(vessel) < tomorrow ? startOfVessel(vessel) : tomorrow);
   const ahead = await distances(store, job, beyond, (days) => addDays(range.to, days - 1), until);
+  const turn = createTurns();
   for (const [row, vessel] of vessels.entries()) {
+    await turn();
     const end = ends[row]!;
     let last = ago.has(vessel) ? -ago.get(vessel)! : Number.NEGATIVE_INFINITY;
     const close = (next: number) => {

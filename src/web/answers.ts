@@ -267,7 +267,7 @@ export interface FleetAnswer {
     readonly lookedMs: number | null;
     readonly missing: number | null;
     readonly oldestMissing: string | null;
-    /** In the failed set of the queue: those that failed, and those that were refused. */
+    /** In the failed set of the queue, but for those that were refused; and those that are refused, as the map has them. */
     readonly failed: number | null;
     readonly refused: number | null;
   }[];
