@@ -1,15 +1,23 @@
 /** What people are told of a hold, and do about it, by a command or the page. */
 import type { Hold } from '../queue/hold.ts';
-import { createQueueHold } from '../queue/hold.ts';
+import { createQueueHold, describeHold } from '../queue/hold.ts';
 import type { Fleet } from './fleet.ts';
 
 type HoldPorts = Pick<Fleet, 'connection' | 'queue'>;
 
-export const NOT_ON_HOLD = 'the queue is not on hold';
+const NOT_ON_HOLD = 'the queue is not on hold';
 
 /** The hold, if there is one. Rejects at once while Redis is out of reach. */
 export function readHold({ connection, queue }: HoldPorts): Promise<Hold | undefined> {
   return createQueueHold(connection.client, queue.bull).read();
+}
+
+/** Whether the queue is on hold, since when and why, as a sentence. Rejects at once while Redis is out of reach. */
+export async function sayHold(fleet: HoldPorts): Promise<string> {
+  const hold = await readHold(fleet);
+  if (hold === undefined) return NOT_ON_HOLD;
+  const since = hold.sinceMs === null ? '' : ` since ${new Date(hold.sinceMs).toISOString()}`;
+  return `the queue is on hold${since}: ${describeHold(hold)}`;
 }
 
 /**
