@@ -1,7 +1,7 @@
 /** What is in the lake of each vessel-day, in one word. Pure: ledger, notes and claims are passed in. */
 
-import type { AskedState } from '../plan/due.ts';
 import type { Note, Receipt, VesselDay } from '../model/index.ts';
+import type { AskedState } from '../plan/due.ts';
 
 /**
  * `published`: with rows; `empty`: published, and the source had none; `missing`: due, asked for and never

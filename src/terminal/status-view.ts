@@ -124,8 +124,11 @@ function totalsLine({ vesselDays, totals, rows }: CoverageSummary): string {
   return `${days}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}; ${formatCount(rows)} rows published`;
 }
 
-function marksLines({ oldestGap, lastPublished }: CoverageSummary): string[] {
+function marksLines({ totals, oldestGap, lastPublished }: CoverageSummary): string[] {
+  const notAsked =
+    'not asked for: neither the job nor a backfill asks for these days by itself; name their dates (run --from D --to D) to export them';
   return [
+    ...(totals['not-asked-for'] > 0 ? [notAsked] : []),
     `oldest gap: ${oldestGap === null ? 'none' : formatVesselDay(oldestGap)}`,
     `last success: ${lastPublished === null ? 'none' : `${formatVesselDay(lastPublished)} at ${lastPublished.finishedAt}`}`,
   ];

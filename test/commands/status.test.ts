@@ -149,6 +149,33 @@ test('every state, one character a day', async () => {
   `);
 });
 
+test('days that nobody has asked for are no gap, and it is said what exports them', async () => {
+  await published(dayOf(0));
+  await published(dayOf(2));
+  const { stdout } = await status({}, { job: { ...JOB, since: '2026-01-11' }, columns: 40 });
+  expect(stdout).toMatchInlineSnapshot(`
+    "measurements  2026-01
+                  05   10
+    IMO9321483    █?█---??·
+    IMO9322853    ------??·
+
+    █ published  ? missing  · not due  - not asked for
+
+    18 vessel-days: 2 published, 5 missing, 2 not due, 9 not asked for; 2,469,134 rows published
+    not asked for: neither the job nor a backfill asks for these days by itself; name their dates (run --from D --to D) to export them
+    oldest gap: measurements/IMO9321483/2026-01-06
+    last success: measurements/IMO9321483/2026-01-07 at 2026-01-07T23:00:12.000Z
+    "
+  `);
+  const { jobs } = JSON.parse(
+    (await status({ json: true }, { job: { ...JOB, since: '2026-01-20' } })).stdout,
+  );
+  expect(jobs[0]).toMatchObject({
+    totals: { published: 2, missing: 1, 'not-asked-for': 13, 'not-due': 2 },
+    oldestGap: dayOf(1),
+  });
+});
+
 test('ranges wider than the terminal go on below', async () => {
   await published(dayOf(0));
   const { stdout } = await status({ from: '2025-12-01', to: '2026-01-10' }, { columns: 40 });

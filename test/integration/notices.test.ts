@@ -300,8 +300,14 @@ describe.skipIf(redis === undefined)('people are told', () => {
     answer({ kind: 'statistics-counts', scale: 0.5 }, ['statistics']);
     expect(await lookBack(bench, '2026-01-08T07:50:00Z')).toEqual(['begun refused/measurements']);
     await expectSilence(bench);
+    // One of them is in the failed set, too.
+    await bench.fleet.queue.add([{ ...PUBLISHED, kind: 'backfill', force: true }]);
+    await failures().toHaveLength(1);
     service.faults = undefined;
     expect(await lookBack(bench, '2026-01-09T07:50:00Z')).toEqual(['over refused/measurements']);
+    // Nothing says so any more: the map, the page of the day and the failed set agree.
+    expect(await noteOf(bench.lake.dir, PUBLISHED)).toBeUndefined();
+    expect(await bench.fleet.queue.deadLetters()).toEqual([]);
     await expectSilence(bench);
   });
 

@@ -24,7 +24,7 @@ export const STATES = [
     word: 'missing',
     sign: '○',
     colour: '--state-missing',
-    meaning: 'due, and not published',
+    meaning: 'due, and never published',
     isWrong: true,
   },
   {
