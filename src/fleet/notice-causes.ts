@@ -4,7 +4,7 @@
  */
 import type { JobVessels } from '../export/job-vessels.ts';
 import type { OpenRemark } from '../lake/remarks.ts';
-import { describeRemark, howToAccept } from '../lake/remarks.ts';
+import { describeRemarks, howToAccept } from '../lake/remarks.ts';
 import type { Job, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { Cause } from '../notify/causes.ts';
@@ -133,7 +133,7 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
   },
   'fewer-series': {
     begins:
-      'a vessel has [fewer series than before](receipts.md#fewer-series-than-before) and its day is published',
+      "a vessel has [fewer series than before](receipts.md#fewer-series-than-before) and its day is published; or series that are [another vessel's](receipts.md#series-of-another-vessel) were left out",
     over: 'the series are back, or it is accepted',
     runbook: 'VesselExportSeriesMissing',
     end: 'no vessel has fewer series any more that nobody has accepted',
@@ -143,11 +143,13 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
       if (remarks.length === 0) return null;
       const named = listed(
         remarks,
-        ({ day, remark }) => `${day.vessel}: ${describeRemark(remark)} (right? ${howToAccept(day)})`,
+        ({ day, warnings }) => `${day.vessel}: ${describeRemarks(warnings)} (right? ${howToAccept(day)})`,
       );
       // The same vessel on the next day is nothing new; other series that it loses are.
-      const members = remarks.map(({ day, remark }) => `${day.vessel} since ${remark.since}`);
-      return { members, text: `fewer series than before: ${named}` };
+      const members = remarks.flatMap(({ day, warnings }) =>
+        warnings.map(({ since }) => `${day.vessel} since ${since}`),
+      );
+      return { members, text: `series are missing or left out: ${named}` };
     },
   },
   discovery: {
