@@ -3,7 +3,6 @@ import type { AppOverrides } from '../app.ts';
 import type { VesselTrouble } from '../export/job-vessels.ts';
 import type { FleetNews } from '../fleet/fleet-news.ts';
 import { tellingRequests, tellOfRun } from '../fleet/telling-requests.ts';
-import { noteRegularRun } from '../lake/asked-days.ts';
 import { formatVesselDay, systemClock } from '../model/index.ts';
 import type { DayResult } from '../run/perform-task.ts';
 import type { ExportObserver } from '../run/run-jobs.ts';
@@ -58,6 +57,7 @@ export async function runCommand(
       force: options.force ?? false,
       allowShrink: options.allowShrink ?? false,
       takeover: options.takeover ?? false,
+      isRegular: isRegular(options),
       concurrency: config.settings.WORKER_CONCURRENCY,
     };
     const onVessel: ExportObserver['onVessel'] = (job, trouble) => {
@@ -70,7 +70,6 @@ export async function runCommand(
       ...(news && { begin: (day) => news.begin({ ...day, kind: 'run' }) }),
     };
     await exportJobs(app.ports, request, observer, context.signal);
-    if (isRegular(options)) for (const job of jobs) await noteRegularRun(app.store, job, from);
   } catch (error) {
     failure = error;
   } finally {

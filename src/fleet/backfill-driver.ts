@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JobVessels } from '../export/job-vessels.ts';
 import { findVessels } from '../export/job-vessels.ts';
 import type { Backfill } from '../lake/backfills.ts';
-import { belongsTo, readBackfill } from '../lake/backfills.ts';
+import { belongsTo, endBackfill, readBackfill } from '../lake/backfills.ts';
+import { noteIfNone } from '../lake/notes.ts';
 import type { Job, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
@@ -101,6 +102,21 @@ export async function stepDefined(
   });
   if (!progress.finished) await withdrawUnlessDefined(planning, backfill);
   return progress;
+}
+
+/**
+ * A backfill is covered: what has failed in it and left no note, as its worker died or does not know the job, is noted, for
+ * after that nobody asks for these days; then its definition goes. Throws what Redis and the store throw.
+ */
+export async function endCovered(
+  { ports: { store, clock }, queue }: Pick<PlanningPorts, 'ports' | 'queue'>,
+  backfill: Backfill,
+): Promise<void> {
+  const at = new Date(clock.nowMs()).toISOString();
+  for (const { day, code, message } of await queue.deadLetters())
+    if (belongsTo(backfill, day))
+      await noteIfNone(store, { noteVersion: 1, ...day, state: 'failed', code, message, at });
+  await endBackfill(store, backfill);
 }
 
 async function withdrawUnlessDefined(

@@ -2,11 +2,12 @@
  * What failed for good and what was refused, looked at now and then: by the failed set of the queue and the notes of the
  * lake. A day that a look-back refuses is in the lake alone.
  */
+import { isRefusal } from '../errors.ts';
 import { DayMap } from '../lake/day-map.ts';
 import type { KnownNotes } from '../lake/notes.ts';
 import { readNotes } from '../lake/notes.ts';
 import type { Clock, Job } from '../model/index.ts';
-import type { DeadLetter, VesselDayQueue } from '../queue/vessel-day-queue.ts';
+import type { VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { NewsListener } from './scheduler-news.ts';
 
@@ -16,13 +17,6 @@ interface FailedWatchOptions {
   readonly store: ObjectStore;
   readonly clock: Clock;
   readonly onFailed?: NewsListener['onFailed'];
-}
-
-/** Of the errors that refuse to replace a published day. */
-const REFUSED_CODE = 'would-shrink';
-/** Was it refused, so that it is somebody's decision? */
-export function isRefusal({ code }: Pick<DeadLetter, 'code'>): boolean {
-  return code === REFUSED_CODE;
 }
 
 /** Between looks: each reads the whole set. */

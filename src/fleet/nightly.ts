@@ -7,6 +7,7 @@
  * are looked at whose vessel-days have left the queue, so that what is said to be missing is true now.
  */
 
+import { isRefusal } from '../errors.ts';
 import { findVessels } from '../export/job-vessels.ts';
 import type { ExportPorts } from '../export/ports.ts';
 import { isSelectAccepted } from '../lake/accept-select.ts';
@@ -18,7 +19,6 @@ import { askedFrom, recentFrom } from '../plan/asked.ts';
 import { lastFiringMs } from '../plan/firings.ts';
 import type { QueuedKind, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
-import { isRefusal } from './failed-watch.ts';
 import type { Coverage } from './open-days.ts';
 import { createCoverage } from './open-days.ts';
 import type { NewsListener } from './scheduler-news.ts';

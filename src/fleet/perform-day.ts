@@ -1,6 +1,6 @@
 /** A vessel-day from the queue → its export, by the jobs this process knows. */
 import type { VesselExportError } from '../errors.ts';
-import { ConfigError, RefusedError } from '../errors.ts';
+import { ConfigError, isRefusal, RefusedError } from '../errors.ts';
 import { checkDue } from '../export/due.ts';
 import type { SnapshotsBefore } from '../export/metadata-snapshot.ts';
 import { snapshotsBefore } from '../export/metadata-snapshot.ts';
@@ -73,7 +73,8 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): Perf
         : performTold(ports, task, signal, news));
     } catch (error) {
       // The published day stays, and the note keeps look-backs from trying again: nothing is left for the queue.
-      if (compared !== undefined && error instanceof RefusedError) return failedResult(ports, day, error);
+      if (compared !== undefined && error instanceof RefusedError && isRefusal(error))
+        return failedResult(ports, day, error);
       throw error;
     }
   };

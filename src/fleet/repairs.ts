@@ -1,6 +1,6 @@
 /** Vessel-days that a look-back found, put into the queue: what an export mends, and is still as it was compared. */
 import { forEachAtOnce } from '../concurrency.ts';
-import { DataError } from '../errors.ts';
+import { DataError, isRefusal } from '../errors.ts';
 import type { ExportTask } from '../export/ports.ts';
 import { isSelectAccepted } from '../lake/accept-select.ts';
 import { readReceipt } from '../lake/ledger.ts';
@@ -9,7 +9,6 @@ import { formatVesselDay } from '../model/index.ts';
 import { isAsAsked } from '../plan/due.ts';
 import type { DeadLetter, QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { isRefusal } from './failed-watch.ts';
 import { roomFor } from './top-up.ts';
 
 /**

@@ -8,11 +8,11 @@
  */
 import type { DataError } from '../errors.ts';
 import { ConfigError, messageOf } from '../errors.ts';
-import { endBackfill, listBackfills } from '../lake/backfills.ts';
+import { listBackfills } from '../lake/backfills.ts';
 import type { Job } from '../model/index.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { BackfillDriver } from './backfill-driver.ts';
-import { driverOf, stepDefined } from './backfill-driver.ts';
+import { driverOf, endCovered, stepDefined } from './backfill-driver.ts';
 import { createFailedWatch } from './failed-watch.ts';
 import { createLookBacks } from './look-backs.ts';
 import type { NightlyPlan, PlanningPorts } from './nightly.ts';
@@ -112,7 +112,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         log.debug({ backfill: id, ...progress }, 'backfill');
         options.onBackfill?.(id, progress);
         if (!progress.finished) return;
-        await endBackfill(ports.store, backfill);
+        await endCovered(options, backfill);
         log.info({ backfill: id, done: progress.done, failed: progress.failed }, 'backfill is covered');
       });
     }

@@ -3,7 +3,7 @@
 import { createHash, hash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { forEachAtOnce } from '../concurrency.ts';
-import { DataError } from '../errors.ts';
+import { DataError, isRefusal } from '../errors.ts';
 import type { CountsJson, DayCounts, Note, Receipt, VesselDay } from '../model/index.ts';
 import { cleanMessage, shortName } from '../model/index.ts';
 import type { ListedObject, ObjectStore, Version } from '../store/store.ts';
@@ -186,14 +186,23 @@ export async function readNote(store: ObjectStore, day: VesselDay): Promise<Note
 }
 
 /** Throws DataError `damaged-file` for what is no note: nothing else may stand in the lake as one. */
-export async function writeNote(store: ObjectStore, note: Note): Promise<void> {
-  const key = noteKey(note);
-  await store.put(key, jsonBytes(checkedFile<Note>(cleanNote(note), key, NOTE_FILE), 2));
+export function noteBytes(note: Note): Uint8Array {
+  return jsonBytes(checkedFile<Note>(cleanNote(note), noteKey(note), NOTE_FILE), 2);
 }
 
-/** Whoever wrote it: the texts of a note are for people. With them bounded, a note is below 16 kB. */
+/** Throws what `noteBytes` and the store throw. */
+export async function writeNote(store: ObjectStore, note: Note): Promise<void> {
+  await store.put(noteKey(note), noteBytes(note));
+}
+
+/**
+ * Whoever wrote it: the texts of a note are for people. With them bounded, a note is below 16 kB. Older versions called
+ * refused what is no refusal.
+ */
 function cleanNote(note: Note): Note {
-  return { ...note, code: shortName(note.code), message: cleanMessage(note.message), at: shortName(note.at) };
+  const state = note.state === 'refused' && !isRefusal(note) ? 'failed' : note.state;
+  const [code, at] = [shortName(note.code), shortName(note.at)];
+  return { ...note, state, code, message: cleanMessage(note.message), at };
 }
 
 const LISTS_AT_ONCE = 8;

@@ -5,9 +5,9 @@ import type { Note, VesselDay } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { DayMap } from './day-map.ts';
 import { unlessDamaged } from './json.ts';
-import { keyPrefix, noteKey, parseNoteKey } from './keys.ts';
+import { keyPrefix, noteKey, parseNoteKey, receiptKey } from './keys.ts';
 import type { ReceiptVersion } from './ledger.ts';
-import { isSameReceipt, readNote } from './ledger.ts';
+import { isSameReceipt, noteBytes, readNote } from './ledger.ts';
 
 /** What is kept of a note. */
 export type KnownNote = Pick<Note, 'job' | 'vessel' | 'date' | 'state' | 'code' | 'message' | 'at'>;
@@ -66,6 +66,12 @@ export async function removeNote(
   const found = await store.head(noteKey(day));
   const note = found && (await unlessDamaged(readNote(store, day)));
   return note !== undefined && isOver(note) && (await store.removeIf(noteKey(day), found!.version));
+}
+
+/** Leave a note of a day that has neither one nor a receipt. Throws what the store throws. */
+export async function noteIfNone(store: ObjectStore, note: Note): Promise<void> {
+  if ((await store.head(receiptKey(note))) === undefined)
+    await store.putIfAbsent(noteKey(note), noteBytes(note));
 }
 
 /** A file that cannot be read, as the reason why its vessel-day has failed. */

@@ -6,6 +6,7 @@ import type { VesselTrouble } from '../export/job-vessels.ts';
 import { findVessels } from '../export/job-vessels.ts';
 import { snapshotsBefore } from '../export/metadata-snapshot.ts';
 import type { ExportPorts, ExportTask, Progress } from '../export/ports.ts';
+import { noteRegularRun } from '../lake/asked-days.ts';
 import { removeFinishedClaims } from '../lake/claims.ts';
 import { readPlannedDays } from '../lake/planned-days.ts';
 import type { Job, VesselDay } from '../model/index.ts';
@@ -26,6 +27,8 @@ interface ExportRequest {
   readonly force: boolean;
   readonly allowShrink: boolean;
   readonly takeover: boolean;
+  /** It is about other days tomorrow: from its first one on the jobs' days are asked for, whatever becomes of it. */
+  readonly isRegular?: boolean;
   /** Vessel-days at once. */
   readonly concurrency: number;
 }
@@ -58,6 +61,7 @@ export async function exportJobs(
   const tasks: ExportTask[] = [];
   for (const job of request.jobs) {
     for (const task of await openTasks(ports, job, request, observer, signal)) tasks.push(task);
+    if (request.isRegular) await noteRegularRun(ports.store, job, request.from);
   }
   await performTasks(ports, tasks, request.concurrency, observer, signal);
 }

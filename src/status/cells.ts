@@ -82,8 +82,11 @@ export function coverageOf({ day, planned, receipt, note, claim }: CoverageFacts
   const expected = planned === 'not-asked-for' && claim !== undefined ? 'missing' : planned;
   // A note that is older than the receipt was overtaken by it; a snapshot of a day that is over waits no more.
   const isOver = note?.state === 'waiting' && planned === 'not-due';
-  if (note !== undefined && !isOver && (receipt === undefined || note.at > receipt.finishedAt))
-    return { ...cell, ...begun, state: note.state, code: note.code, message: note.message };
+  if (note !== undefined && !isOver && (receipt === undefined || note.at > receipt.finishedAt)) {
+    // No good day stays where none is published.
+    const state = note.state === 'refused' && receipt === undefined ? 'failed' : note.state;
+    return { ...cell, ...begun, state, code: note.code, message: note.message };
+  }
   if (expected !== 'done') return { ...cell, ...begun, state: expected };
   return { ...cell, state: receipt?.rows === 0 ? 'empty' : 'published' };
 }

@@ -8,11 +8,13 @@ import { backfillActionCommand, backfillCommand } from '../../src/commands/backf
 import { gcCommand } from '../../src/commands/gc.ts';
 import { holdCommand, liftHoldCommand } from '../../src/commands/hold.ts';
 import { reconcileCommand } from '../../src/commands/reconcile.ts';
+import { runCommand } from '../../src/commands/run.ts';
+import { statusCommand } from '../../src/commands/status.ts';
 import { verifyCommand } from '../../src/commands/verify.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { openFleet } from '../../src/fleet/fleet.ts';
 import { runFleetProcess } from '../../src/fleet/fleet-process.ts';
-import { addDays, silentLog } from '../../src/model/index.ts';
+import { addDays, microsToDate, silentLog } from '../../src/model/index.ts';
 import { createQueueHold } from '../../src/queue/hold.ts';
 import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
@@ -60,7 +62,25 @@ afterAll(async () => {
   await redis?.stop();
 });
 
+const today = () => microsToDate(Date.now() * 1_000);
 const away = { kind: 'status', status: 503 } as const;
+
+test('a first run without dates that is interrupted has asked for its days', async () => {
+  await using empty = await newLake();
+  const interruption = new AbortController();
+  const own = { ...place, lakeUrl: empty.url, signal: interruption.signal };
+  service.faults = ({ family }) => {
+    if (family === 'statistics') interruption.abort();
+    return undefined;
+  };
+  const { code } = await commandRun(own, (context) => runCommand(context, [], {}, overrides));
+  expect(code).toBe(130);
+  const [from, to] = [addDays(today(), -3), today()];
+  const { stdout } = await commandRun({ ...place, lakeUrl: empty.url }, (context) =>
+    statusCommand(context, [], { from, to, json: true }),
+  );
+  expect(JSON.parse(stdout).jobs[0].totals).toMatchObject({ missing: 2, 'not-asked-for': 4 });
+});
 
 describe('reconcile', () => {
   const reconcile = (json = false) =>

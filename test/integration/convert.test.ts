@@ -127,7 +127,7 @@ test('a job of other aggregations adds columns, and one whose table cannot take 
   expect(operations).toEqual(['CREATE TABLE', 'CONVERT', 'ADD COLUMNS', 'WRITE']);
   const other = { measurements: { ...STATISTICS } };
   const refused = await runExport({ ...options(lake), jobs: other });
-  expect([refused.code, refused.results[0]]).toMatchObject([1, { state: 'refused', code: 'table-schema' }]);
+  expect([refused.code, refused.results[0]]).toMatchObject([1, { state: 'failed', code: 'table-schema' }]);
   await expectTableAgrees(store, 'measurements');
 });
 
