@@ -1,5 +1,6 @@
 /** Keeps a backfill's vessel-days in the queue until its range is covered. */
 import { isDeepStrictEqual } from 'node:util';
+import { forEachAtOnce } from '../concurrency.ts';
 import type { JobVessels } from '../export/job-vessels.ts';
 import { findVessels } from '../export/job-vessels.ts';
 import type { Backfill } from '../lake/backfills.ts';
@@ -14,6 +15,8 @@ import { createCoverage } from './open-days.ts';
 import type { BackfillProgress } from './scheduler-news.ts';
 import { roomFor, topUp } from './top-up.ts';
 import { asNew } from './try-again.ts';
+
+const NOTES_AT_ONCE = 8;
 
 export interface BackfillDriver {
   /** The definition that it is of. */
@@ -113,9 +116,10 @@ export async function endCovered(
   backfill: Backfill,
 ): Promise<void> {
   const at = new Date(clock.nowMs()).toISOString();
-  for (const { day, code, message } of await queue.deadLetters())
-    if (belongsTo(backfill, day))
-      await noteIfNone(store, { noteVersion: 1, ...day, state: 'failed', code, message, at });
+  const letters = (await queue.deadLetters()).filter(({ day }) => belongsTo(backfill, day));
+  await forEachAtOnce(letters, NOTES_AT_ONCE, ({ day, code, message }) =>
+    noteIfNone(store, { noteVersion: 1, ...day, state: 'failed', code, message, at }),
+  );
   await endBackfill(store, backfill);
 }
 
