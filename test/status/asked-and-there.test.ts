@@ -276,7 +276,7 @@ test('a day is the same for status, the map, its own page and the fleet, and wha
       expect(unpublished.filter(({ state }) => state === 'not-asked-for' || state === 'not-due')).toEqual([]);
       expect(fleet.told?.missing).toBe(fleet.days.size);
     }),
-    { numRuns: 100 },
+    { numRuns: 60 },
   );
 });
 
