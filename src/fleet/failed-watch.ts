@@ -22,7 +22,7 @@ interface FailedWatchOptions {
 /** Between looks: each reads the whole set. */
 const LOOK_MS = 60_000;
 /** Notes that one look reads: planning waits for it. */
-const MOST_READS = 2_000;
+const MAX_READS = 2_000;
 
 /** A look, unless one has just been taken. Throws what Redis and the store throw. */
 export function createFailedWatch({ jobs, queue, store, clock, onFailed }: FailedWatchOptions) {
@@ -34,7 +34,7 @@ export function createFailedWatch({ jobs, queue, store, clock, onFailed }: Faile
     lookedMs = clock.monotonicMs();
     for (const { name } of jobs) {
       const before = seen.get(name) ?? new DayMap();
-      const notes = await readNotes(store, name, { before, mostReads: MOST_READS });
+      const notes = await readNotes(store, name, { before, maxReads: MAX_READS });
       seen.set(name, notes);
       const letters = dead.filter(({ day }) => day.job === name);
       const failed = letters.filter((letter) => !isRefusal(letter));

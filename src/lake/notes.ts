@@ -21,14 +21,14 @@ interface NotesQuestion {
   readonly before: KnownNotes;
   readonly isAsked?: (day: VesselDay) => boolean;
   /** Notes to be read at most; those beyond are left for the next look. */
-  readonly mostReads?: number;
+  readonly maxReads?: number;
 }
 
 /** One that cannot be read says that its vessel-day has failed. Throws what the store throws. */
 export async function readNotes(
   store: ObjectStore,
   job: string,
-  { before, isAsked = () => true, mostReads = Infinity }: NotesQuestion,
+  { before, isAsked = () => true, maxReads = Infinity }: NotesQuestion,
 ): Promise<KnownNotes> {
   const notes: KnownNotes = new DayMap();
   const unread: (VesselDay & ReceiptVersion)[] = [];
@@ -37,7 +37,7 @@ export async function readNotes(
     if (day === undefined || !isAsked(day)) continue;
     const known = before.get(day);
     if (known !== undefined && isSameReceipt(known, { sizeBytes, tag })) notes.set(day, known);
-    else if (unread.length < mostReads) unread.push({ ...day, sizeBytes, tag });
+    else if (unread.length < maxReads) unread.push({ ...day, sizeBytes, tag });
   }
   await forEachAtOnce(unread, GETS_AT_ONCE, async ({ sizeBytes, tag, ...day }) => {
     const note = await noteOf(store, day);
