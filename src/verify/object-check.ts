@@ -23,7 +23,7 @@ type Published = NonNullable<Receipt['object']>;
 /** Bytes at the end of an object that are handed on: they hold the footer of hundreds of row groups. */
 const TAIL_BYTES = 128 << 10;
 
-type CheckedObject =
+export type CheckedObject =
   | { readonly difference: Difference; readonly tail?: undefined }
   /** The last TAIL_BYTES of a sound object, or all of it. */
   | { readonly difference?: undefined; readonly tail: Uint8Array };
