@@ -24,7 +24,7 @@ const JOBS: Record<string, JobDefinition> = {
 };
 
 /** Steps of an attempt that replaces a published day by other bytes. */
-const STEPS = ['claimed', 'part-uploaded', 'sealed', 'completed', 'published', 'detail', 'receipt'] as const;
+const STEPS = ['part-uploaded', 'sealed', 'completed', 'published', 'detail', 'receipt'] as const;
 type Step = (typeof STEPS)[number];
 
 let service: TestService;
@@ -116,19 +116,22 @@ async function publishedIn(dir: string, layout: Layout): Promise<Receipt> {
 
 describe.for(['plain', 'delta'] as const)('%s', (layout) => {
   const completed = layout === 'delta' ? (['completed'] as const) : [];
-  test.for(['claimed', 'part-uploaded', 'sealed', ...completed, 'receipt'] as const)(
-    'a claim that is left after "%s" hides no damage',
-    async (step) => {
-      for (const [what, damage] of Object.entries(DAMAGES)) {
-        const from = stateDir(layout, step);
-        const expected = await findIn(from, layout, damage, true);
-        expect(expected.length, what).toBe(what === 'no damage' ? 0 : 1);
-        // The draft of an attempt that published is the receipt that is gone.
+
+  test.for([
+    ['a day that an attempt works on', ['part-uploaded', 'sealed', ...completed]],
+    ['a published day', ['receipt']],
+  ] as const)('%s: what is left of its claim hides no damage', async ([, steps]) => {
+    for (const [what, damage] of Object.entries(DAMAGES)) {
+      const expected = await findIn(stateDir(layout, steps[0]), layout, damage, true);
+      expect(expected.length, what).toBe(what === 'no damage' ? 0 : 1);
+      for (const step of steps) {
+        // The draft of an attempt that has published is the receipt that is gone.
         const isDrafted = step === 'receipt' && what === 'the receipt is removed';
-        expect(await findIn(from, layout, damage, false), what).toEqual(isDrafted ? [] : expected);
+        const found = await findIn(stateDir(layout, step), layout, damage, false);
+        expect(found, `${what}, left after ${step}`).toEqual(isDrafted ? [] : expected);
       }
-    },
-  );
+    }
+  });
 
   test.for(['published', 'detail'] as const)(
     'a day that is left after "%s" is held against the draft of its receipt',
