@@ -60,6 +60,7 @@ export async function takeSnapshot(
   const { kept, ...destination } = await finishUpload(ports, {
     ...{ claim, parts, published, footer },
     emptyFooter: () => footer,
+    signal,
   });
   await ports.onStep('uploaded');
   const sealed: SealedDay = {

@@ -15,6 +15,7 @@ import { formatVesselDay } from '../model/index.ts';
 import type { Action } from '../table/actions.ts';
 import { prepareTable } from '../table/prepare.ts';
 import type { TableContent } from '../table/schema.ts';
+import { readStatisticsDigests, statisticsDigest } from '../table/statistics-digests.ts';
 import type { Table } from '../table/table.ts';
 
 /** From one entry to the next, while there is something to commit. */
@@ -31,7 +32,10 @@ const MAX_UNKNOWN = 3;
 const IDLE_MS = 3_600_000;
 
 /** What `JobTable` needs of a table. */
-type CommittedTable = Pick<Table, 'version' | 'filesOf' | 'refresh' | 'commit' | 'preparation' | 'tidy'>;
+type CommittedTable = Pick<
+  Table,
+  'version' | 'filesOf' | 'files' | 'refresh' | 'commit' | 'preparation' | 'tidy'
+>;
 
 /** One vessel-day's part of an entry. */
 interface DayCommit {
@@ -56,6 +60,12 @@ interface JobTablePorts {
   readonly prefix: string;
 }
 
+/** Digests of statistics by path, of a version. */
+interface KnownDigests {
+  readonly version: number;
+  readonly of: ReadonlyMap<string, string>;
+}
+
 export class JobTable {
   readonly #ports: JobTablePorts;
   #waiting: Member[] = [];
@@ -65,6 +75,8 @@ export class JobTable {
   /** When the log was last known to be as `table` has it, or nearly. */
   #seenMs: number;
   #tidying: Promise<void> = Promise.resolve();
+  /** What the log says of the rows of each file, as of a version: read once somebody asks. */
+  #digests: Promise<KnownDigests> | undefined;
 
   constructor(ports: JobTablePorts) {
     this.#ports = ports;
@@ -91,6 +103,27 @@ export class JobTable {
       known === undefined ? files.length === 0 : files.some(({ key }) => key === known);
     if (!isKnown(this.#filesOf(day))) await this.#ports.table.refresh();
     return this.#filesOf(day);
+  }
+
+  /** Is this file, with these statistics, all that the newest version has of a vessel-day? */
+  async holds(day: VesselDay, file: Omit<NonNullable<TableChange['add']>, 'modifiedMs'>): Promise<boolean> {
+    const { table, prefix } = this.#ports;
+    await table.refresh();
+    const [found, ...others] = table.filesOf(day.vessel, day.date);
+    const isSame = `${prefix}${found?.path}` === file.key && found?.sizeBytes === file.sizeBytes;
+    if (!isSame || others.length > 0) return false;
+    this.#digests ??= this.#readDigests();
+    if (found.addedIn > (await this.#digests).version) this.#digests = this.#readDigests();
+    return (await this.#digests).of.get(found.path) === statisticsDigest(file.stats);
+  }
+
+  #readDigests(): Promise<KnownDigests> {
+    const { version } = this;
+    const reading = readStatisticsDigests(this.#ports.table).then((of) => ({ version, of }));
+    reading.catch(() => {
+      this.#digests = undefined;
+    });
+    return reading;
   }
 
   /**

@@ -11,7 +11,17 @@ import { countsText } from './counts-text.ts';
 import { gzipPieces } from './gzip-pieces.ts';
 import { jsonBytes, parseJson } from './json.ts';
 import { keyPrefix, noteKey, parseReceiptKey, receiptKey, receiptVesselParser } from './keys.ts';
-import { checkedFile, isObject, NOTE_FILE, parseFile, RECEIPT, RECEIPT_ADDED, shown } from './shapes.ts';
+import {
+  checkedFile,
+  DETAIL,
+  DETAIL_ADDED,
+  isObject,
+  NOTE_FILE,
+  parseFile,
+  RECEIPT,
+  RECEIPT_ADDED,
+  shown,
+} from './shapes.ts';
 
 /** Counts per series and hour of a published day: what it holds, and what the source said. */
 export interface Detail {
@@ -52,10 +62,8 @@ export function checkedReceipt(value: unknown, key: string): Receipt {
       `${key}: got receiptVersion ${shown(value.receiptVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
     );
   }
-  return checkedFile<Receipt>(value, key, RECEIPT_FILE, parseReceiptKey(key));
+  return checkedFile<Receipt>(value, key, RECEIPT_ADDED, { day: parseReceiptKey(key), needed: RECEIPT });
 }
-
-const RECEIPT_FILE = { ...RECEIPT, ...RECEIPT_ADDED };
 
 /** A receipt in a list of the store. */
 interface ListedReceipt extends ListedObject {
@@ -170,15 +178,25 @@ export async function findDetail(
   const unpacked = object && unpackDetail(object.bytes);
   const isThat = unpacked?.sha256 === detail.sha256;
   return {
-    detail: isThat ? parseJson<Detail>(unpacked.text, detail.key) : undefined,
+    detail: isThat ? parseDetail(unpacked.text, detail.key) : undefined,
     version: object?.version ?? null,
   };
+}
+
+/** Counts as they should be; undefined for anything else, which verify tells. */
+function parseDetail(text: Uint8Array, key: string): Detail | undefined {
+  try {
+    return parseFile<Detail>(text, key, DETAIL_ADDED, { needed: DETAIL });
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    return undefined;
+  }
 }
 
 export async function readNote(store: ObjectStore, day: VesselDay): Promise<Note | undefined> {
   const key = noteKey(day);
   const object = await store.get(key);
-  return object && cleanNote(parseFile<Note>(object.bytes, key, NOTE_FILE, day));
+  return object && cleanNote(parseFile<Note>(object.bytes, key, NOTE_FILE, { day }));
 }
 
 /** Throws DataError `damaged-file` for what is no note: nothing else may stand in the lake as one. */

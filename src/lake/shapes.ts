@@ -83,6 +83,27 @@ export const RECEIPT: Shape = {
   finishedAt: [isMoment, 'an instant'],
 };
 
+/** By time series id, rows of hour, count, first and last. */
+const isCounts = (value: unknown) =>
+  isObject(value) &&
+  Object.values(value).every(
+    isListOf(
+      (row) =>
+        isListOf(Number.isSafeInteger)(row) &&
+        (row as number[]).length === 4 &&
+        isHour((row as number[])[0]!),
+    ),
+  );
+const isHour = (hour: number) => hour >= 0 && hour < 24;
+
+export const DETAIL: Shape = {
+  ours: [isCounts, 'counts by series and hour'],
+  source: [orNull(isCounts), 'counts by series and hour, or null'],
+};
+
+/** Older details do not have it. */
+export const DETAIL_ADDED: Shape = { series: [isObject, 'names by series'] };
+
 const isCompared = (value: unknown) =>
   isObject(value) && isDay(value.date) && isMoment(value.finishedAt) && isCount(value.series);
 
@@ -165,18 +186,29 @@ export function shapeFaults(value: Fields, shape: Shape, whole: boolean): ShapeF
   );
 }
 
+/** What a file is to be besides: of this vessel-day, and with all of these members. */
+interface Whole {
+  readonly day?: VesselDay | undefined;
+  readonly needed?: Shape;
+}
+
 /**
  * A file of ours whose members are right as far as there are any, and name the vessel-day of its key. Throws DataError
  * `damaged-file` that names the key, what was found and what was expected.
  */
-export function parseFile<T>(bytes: Uint8Array, key: string, shape: Shape, day?: VesselDay): T {
-  return checkedFile<T>(parseJson(bytes, key), key, shape, day);
+export function parseFile<T>(bytes: Uint8Array, key: string, shape: Shape, whole?: Whole): T {
+  return checkedFile<T>(parseJson(bytes, key), key, shape, whole);
 }
 
 /** The same for what is parsed already. */
-export function checkedFile<T>(value: unknown, key: string, shape: Shape, day?: VesselDay): T {
+export function checkedFile<T>(
+  value: unknown,
+  key: string,
+  shape: Shape,
+  { day, needed = {} }: Whole = {},
+): T {
   if (!isObject(value)) throw damagedFile(key, shown(value), 'an object');
-  const [fault] = shapeFaults(value, shape, false);
+  const [fault] = [...shapeFaults(value, needed, true), ...shapeFaults(value, shape, false)];
   if (fault !== undefined) throw damagedFile(key, fault.found, fault.expected);
   for (const [name, expected] of Object.entries(day ?? {}))
     if (value[name] !== undefined && value[name] !== expected)

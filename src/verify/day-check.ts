@@ -6,7 +6,7 @@ import type { FoundClaim } from '../lake/claims.ts';
 import { findClaims, isEnded } from '../lake/claims.ts';
 import { jsonBytes } from '../lake/json.ts';
 import { detailKey, objectKey, receiptKey } from '../lake/keys.ts';
-import type { Aggregation, Layout, Receipt, SealedDay, VesselDay } from '../model/index.ts';
+import type { Aggregation, Dataset, Layout, Receipt, SealedDay, VesselDay } from '../model/index.ts';
 import type { Precision } from '../proof/compare-counts.ts';
 import type { DetailCounts } from './detail-check.ts';
 import { checkDetail } from './detail-check.ts';
@@ -26,6 +26,7 @@ export interface SettingsOf {
 
 interface DayCheckOptions extends ObjectReading {
   readonly settingsOf: (receipt: Receipt) => SettingsOf;
+  readonly dataset: Dataset;
   readonly layout: Layout;
   /** In a delta lake, unless its log is damaged. */
   readonly table?: CheckedTable | undefined;
@@ -64,7 +65,7 @@ export async function checkDay(options: DayCheckOptions, day: VesselDay): Promis
     const ofDraft = isUnreadable ? undefined : await compareDraft(options, day, claims, receipt);
     return {
       receipt,
-      findings: (ofDraft ?? differences).map((difference) => findingAt(day, difference)),
+      findings: (ofDraft ?? differences).map((difference) => findingAt(day, options.dataset, difference)),
     };
   }
 }

@@ -1,11 +1,11 @@
 /** A job's table in a delta lake against receipts and objects: what its log names, and what it says of it. */
-import { hash } from 'node:crypto';
 import type { FileMetaData } from 'hyparquet';
 import { DataError, FatalError, messageOf } from '../errors.ts';
 import { logKeyPrefix, objectPrefix } from '../lake/keys.ts';
 import type { Log, Receipt, VesselDay } from '../model/index.ts';
 import { systemClock } from '../model/index.ts';
 import { statisticsText } from '../table/statistics.ts';
+import { readStatisticsDigests, statisticsDigest } from '../table/statistics-digests.ts';
 import { openTableView, type TableView } from '../table/table-view.ts';
 import type { Difference } from './findings.ts';
 import { firstFew } from './findings.ts';
@@ -38,9 +38,6 @@ interface TablePorts {
   readonly log: Log;
 }
 
-/** Of each statistics only this is held: there may be a million files. */
-const digestOf = (stats: string | undefined) => hash('sha256', stats ?? '', 'base64').slice(0, 16);
-
 /** The table of a job, or what is wrong with its log. */
 export async function openCheckedTable(
   ports: TablePorts,
@@ -49,8 +46,7 @@ export async function openCheckedTable(
   const prefix = objectPrefix(range.job);
   try {
     const view = await openTableView({ ...ports, clock: systemClock, prefix });
-    const digests = new Map<string, string>();
-    await readDigests(view, range, digests);
+    const digests = await readStatisticsDigests(view, (day) => isWanted(range, { job: range.job, ...day }));
     return checkedTable(ports.store, view, range, digests);
   } catch (error) {
     const isDamage =
@@ -62,14 +58,6 @@ export async function openCheckedTable(
       found: messageOf(error),
       expected: 'a log that readers can read',
     };
-  }
-}
-
-async function readDigests(view: TableView, range: WalkRange, digests: Map<string, string>): Promise<void> {
-  for await (const { path, partitionValues, stats } of view.files()) {
-    const { vessel, date } = partitionValues;
-    if (!vessel || !date || !isWanted(range, { job: range.job, vessel, date })) continue;
-    digests.set(path, digestOf(stats));
   }
 }
 
@@ -147,7 +135,7 @@ function checkedTable(
     compareStatistics(key, footer) {
       const digest = digests.get(key.slice(prefix.length));
       const expected = statisticsText(footer);
-      if (digest === undefined || digest === digestOf(expected)) return [];
+      if (digest === undefined || digest === statisticsDigest(expected)) return [];
       return [
         { name: 'table-statistics-differ', where: key, found: 'other statistics in the log', expected },
       ];
@@ -155,7 +143,7 @@ function checkedTable(
     async refresh() {
       for (const { actions } of await view.refresh())
         for (const action of actions)
-          if ('add' in action) digests.set(action.add.path, digestOf(action.add.stats));
+          if ('add' in action) digests.set(action.add.path, statisticsDigest(action.add.stats));
     },
   };
 }

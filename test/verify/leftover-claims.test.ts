@@ -15,7 +15,7 @@ import { openLakeApp } from '../helpers/lake-app.ts';
 import type { TestService } from '../helpers/run.ts';
 import { DATE, startTestService, VESSEL } from '../helpers/run.ts';
 import type { TempFolder } from '../helpers/temp.ts';
-import { newTempFolder } from '../helpers/temp.ts';
+import { newMemoryFolder } from '../helpers/temp.ts';
 import { edit, editDetail, editReceipt } from './audit-lake.ts';
 
 const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: DATE };
@@ -31,7 +31,7 @@ let service: TestService;
 let folder: TempFolder;
 beforeAll(async () => {
   service = await startTestService({ readingsPerDay: 1_000 });
-  folder = await newTempFolder();
+  folder = await newMemoryFolder();
   for (const layout of ['plain', 'delta'] as const) await makeStates(layout);
 });
 afterAll(async () => {
@@ -88,7 +88,7 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
 
 /** Findings of a damaged copy, by name; `without`: as if no claim had been left. */
 async function findIn(from: string, layout: Layout, damage: Damage, without: boolean): Promise<string[]> {
-  await using lake = await newTempFolder();
+  await using lake = await newMemoryFolder();
   await cp(from, lake.path, { recursive: true });
   const published = await publishedIn(from, layout);
   await damage.lake?.(lake.path, published);
@@ -162,7 +162,7 @@ describe.for(['plain', 'delta'] as const)('%s', (layout) => {
 
   test('a claim that cannot be read, or whose draft is none, hides no damage', async () => {
     for (const claim of ['{"epoch":', JSON.stringify({ epoch: 9, sealed: { draft: { object: null } } })]) {
-      await using lake = await newTempFolder();
+      await using lake = await newMemoryFolder();
       await cp(stateDir(layout, 'receipt'), lake.path, { recursive: true });
       await writeFile(join(lake.path, claimKey(DAY, 9)), claim);
       await rm(join(lake.path, detailKey(DAY)));

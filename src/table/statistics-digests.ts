@@ -1,0 +1,21 @@
+/** What a log says of its files' rows, small enough to be held of all of them: there may be a million. */
+import { hash } from 'node:crypto';
+import type { TableView } from './table-view.ts';
+
+/** Of each statistics only this is held. */
+export function statisticsDigest(stats: string | undefined): string {
+  return hash('sha256', stats ?? '', 'base64').slice(0, 16);
+}
+
+/** By path, of the files of vessel-days that are wanted. */
+export async function readStatisticsDigests(
+  view: Pick<TableView, 'files'>,
+  isWanted: (day: { readonly vessel: string; readonly date: string }) => boolean = () => true,
+): Promise<Map<string, string>> {
+  const digests = new Map<string, string>();
+  for await (const { path, partitionValues, stats } of view.files()) {
+    const { vessel, date } = partitionValues;
+    if (vessel && date && isWanted({ vessel, date })) digests.set(path, statisticsDigest(stats));
+  }
+  return digests;
+}
