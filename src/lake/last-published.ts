@@ -3,7 +3,7 @@ import type { Clock, Receipt, VesselDay } from '../model/index.ts';
 import { addDays } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { unlessDamaged } from './json.ts';
-import { lastReceiptDates, readReceipt } from './ledger.ts';
+import { lastReceiptDates, readReceipt, receiptDates } from './ledger.ts';
 
 /** What a process knows of the newest published day of each vessel. */
 export interface LastPublished {
@@ -47,11 +47,23 @@ export function createLastPublished(store: ObjectStore, clock: Clock): LastPubli
     return newest;
   }
 
+  /** A receipt that cannot be read hides none that can. */
+  async function newestReadable(job: string, vessel: string, newest: string): Promise<Receipt | undefined> {
+    const receipt = await read({ job, vessel, date: newest });
+    if (receipt !== undefined) return receipt;
+    const older = (await receiptDates(store, job, { vessel, before: newest })).get(vessel) ?? [];
+    for (const date of older) {
+      const found = await read({ job, vessel, date });
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
   async function newestOf({ job, vessel, date }: VesselDay): Promise<Receipt | undefined> {
     const vessels = await newestByVessel(job);
     const known = vessels.get(vessel);
     if (known === undefined || known.date === date || known.receipt !== undefined) return known?.receipt;
-    const receipt = await read({ job, vessel, date: known.date });
+    const receipt = await newestReadable(job, vessel, known.date);
     if (receipt !== undefined) vessels.set(vessel, { date: known.date, receipt });
     return receipt;
   }

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { forEachAtOnce } from '../concurrency.ts';
 import { DataError } from '../errors.ts';
 import type { CountsJson, DayCounts, Note, Receipt, VesselDay } from '../model/index.ts';
-import { cleanMessage, shortName } from '../model/index.ts';
+import { cleanMessage, DAMAGED_RECEIPT, NEWER_RECEIPT, shortName } from '../model/index.ts';
 import type { ListedObject, ObjectStore, Version } from '../store/store.ts';
 import { countsText } from './counts-text.ts';
 import { gzipPieces } from './gzip-pieces.ts';
@@ -15,6 +15,7 @@ import {
   checkedFile,
   DETAIL,
   DETAIL_ADDED,
+  isCount,
   isObject,
   NOTE_FILE,
   parseFile,
@@ -49,20 +50,25 @@ export async function findReceipt(
   return object && { receipt: parseReceipt(object.bytes, key), version: object.version };
 }
 
-/** A receipt's file. Throws DataError `damaged-file` or `unknown-receipt-version` naming the key. */
+/** A receipt's file. Throws DataError `damaged-receipt` or `unknown-receipt-version` naming the key. */
 export function parseReceipt(bytes: Uint8Array, key: string): Receipt {
-  return checkedReceipt(parseJson(bytes, key), key);
+  return checkedReceipt(parseJson(bytes, key, DAMAGED_RECEIPT), key);
 }
 
 /** The same for what is parsed already. */
 export function checkedReceipt(value: unknown, key: string): Receipt {
-  if (isObject(value) && value.receiptVersion !== 1) {
+  if (isObject(value) && isNewerReceipt(value))
     throw new DataError(
-      'unknown-receipt-version',
-      `${key}: got receiptVersion ${shown(value.receiptVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
+      NEWER_RECEIPT,
+      `${key}: got receiptVersion ${shown(value.receiptVersion)}, expected 1; a newer vessel-export wrote it: use that one, and leave it as it is`,
     );
-  }
-  return checkedFile<Receipt>(value, key, RECEIPT_ADDED, { day: parseReceiptKey(key), needed: RECEIPT });
+  const whole = { day: parseReceiptKey(key), needed: RECEIPT, code: DAMAGED_RECEIPT };
+  return checkedFile<Receipt>(value, key, RECEIPT_ADDED, whole);
+}
+
+/** Written by a vessel-export that is newer than this one: it is not ours to read, and not ours to replace. */
+export function isNewerReceipt({ receiptVersion }: Readonly<Record<string, unknown>>): boolean {
+  return isCount(receiptVersion) && (receiptVersion as number) > 1;
 }
 
 /** A receipt in a list of the store. */
@@ -234,7 +240,24 @@ export async function firstReceiptDate(
   return undefined;
 }
 
-/** The newest date before `date` on which each vessel has a receipt of the job. */
+/** The dates on which each vessel has a receipt of the job, the newest first: of one vessel alone, and before a date. */
+export async function receiptDates(
+  store: Pick<ObjectStore, 'list'>,
+  job: string,
+  { vessel, before }: { readonly vessel?: string; readonly before?: string },
+): Promise<Map<string, string[]>> {
+  const dates = new Map<string, string[]>();
+  for await (const { day } of listReceipts(store, job)) {
+    if ((vessel ?? day.vessel) !== day.vessel || (before !== undefined && day.date >= before)) continue;
+    const ofVessel = dates.get(day.vessel) ?? [];
+    dates.set(day.vessel, ofVessel);
+    ofVessel.push(day.date);
+  }
+  for (const ofVessel of dates.values()) ofVessel.sort().reverse();
+  return dates;
+}
+
+/** The newest of them. */
 export async function lastReceiptDates(
   store: ObjectStore,
   job: string,

@@ -14,7 +14,7 @@ import type { ListedObject, ObjectStore } from '../store/store.ts';
 import type { Table } from '../table/table.ts';
 import { openTable, TABLE_RETENTION } from '../table/table.ts';
 import { findClaims } from './claims.ts';
-import { unlessDamaged } from './json.ts';
+import { orDamaged } from './json.ts';
 import { logKeyPrefix, objectPrefix, parseDayFileKey } from './keys.ts';
 import { readReceipt } from './ledger.ts';
 
@@ -122,9 +122,10 @@ function isNamed({ clock }: TableGarbagePorts, table: Table, { key, day }: DayFi
   return goneMs !== undefined && goneMs >= clock.nowMs() - TABLE_RETENTION.filesMs;
 }
 
-/** A receipt's object that its table does not have is damage, which verify finds, and no garbage. */
+/** A receipt's object that its table does not have is damage, which verify finds, and no garbage. One that cannot be read may name any. */
 async function isOfReceipt(store: ObjectStore, { key, day }: DayFile): Promise<boolean> {
-  return (await unlessDamaged(readReceipt(store, day)))?.object?.key === key;
+  const receipt = await orDamaged(readReceipt(store, day));
+  return receipt === 'damaged' || receipt?.object?.key === key;
 }
 
 /** Those that nobody can commit any more. */

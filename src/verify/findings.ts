@@ -16,6 +16,10 @@ export const FINDINGS = {
     means: 'the receipt is not JSON, or contradicts itself or its place',
     next: 'remove the receipt and run the day again, or restore it from a version of the bucket',
   },
+  'receipt-newer': {
+    means: 'the receipt was written by a newer vessel-export, which this one cannot read',
+    next: 'verify and export with that vessel-export, or a newer one; leave the receipt as it is',
+  },
   'receipt-missing': {
     means: 'there is an object, or a detail, but no receipt',
     next: 'run the day again; vessel-export did not leave it like this, so find out who removed the receipt',

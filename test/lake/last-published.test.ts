@@ -1,6 +1,6 @@
 /** Which published day a selection is compared with, and what it costs to find it. */
 import { expect, test } from 'vitest';
-import { receiptKey } from '../../src/lake/keys.ts';
+import { objectKey, receiptKey } from '../../src/lake/keys.ts';
 import { createLastPublished } from '../../src/lake/last-published.ts';
 import type { Receipt } from '../../src/model/index.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -75,4 +75,17 @@ test('a receipt that cannot be compared, or is damaged, is passed over', async (
   const same = ({ settingsHash }: Receipt) => settingsHash === own.settingsHash;
   expect((await last.of(DAY, own, same))?.date).toBe(DAY.date);
   expect(await last.of(DAY, undefined, same)).toBeUndefined();
+});
+
+test('a newest receipt that cannot be read hides none before it', async () => {
+  const { dir, files, last } = await lookAt(['2026-01-01', '2026-01-02']);
+  await using _ = dir;
+  for (const date of ['2026-01-01', '2026-01-02', '2026-01-20', '2026-01-21'])
+    await files.put(objectKey({ ...DAY, date }), Buffer.from('rows'));
+  for (const [date, text] of [
+    ['2026-01-20', '{'],
+    ['2026-01-21', '{"receiptVersion":2}'],
+  ] as const)
+    await files.put(receiptKey({ ...DAY, date }), Buffer.from(text));
+  expect((await last.of({ ...DAY, date: '2026-02-01' }, undefined, all))?.date).toBe('2026-01-02');
 });

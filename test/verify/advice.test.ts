@@ -49,7 +49,7 @@ const SAYS: Readonly<Record<Advice, RegExp>> = {
   restore: /restore/,
   reconcile: /reconcile/,
   again: /verify again/,
-  'by hand': /remove|move/,
+  'by hand': /remove|move|with that vessel-export/,
   'by hand, then run': /remove .* run the day again/,
 };
 

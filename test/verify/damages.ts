@@ -204,6 +204,14 @@ export const DAMAGES: Readonly<Record<FindingName, FindingCases>> = {
       { what: 'a receipt that claims more than was asked', act: inReceipt(() => ({ source: null })) },
     ],
   },
+  'receipt-newer': {
+    advice: ['by hand'],
+    // It stands for the newer vessel-export, which can read it.
+    byHand: inReceipt(() => ({ receiptVersion: 1 })),
+    cases: [
+      { what: 'a receipt of a newer version', datasets: ALL, act: inReceipt(() => ({ receiptVersion: 2 })) },
+    ],
+  },
   'receipt-missing': {
     advice: ['run'],
     cases: [

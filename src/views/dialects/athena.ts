@@ -38,7 +38,7 @@ export const athena: Dialect = {
       (member, type) => `struct<${hive(member.toLowerCase())}:${type}>`,
     );
     return [
-      `CREATE EXTERNAL TABLE IF NOT EXISTS ${name} (\n${columns.join(',\n')}\n)\nROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'\nLOCATION ${standardLiteral(`${lake.url}/_ledger/`)}`,
+      `CREATE EXTERNAL TABLE IF NOT EXISTS ${name} (\n${columns.join(',\n')}\n)\nROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'\nWITH SERDEPROPERTIES ('ignore.malformed.json' = 'true')\nLOCATION ${standardLiteral(`${lake.url}/_ledger/`)}`,
       receiptsOfTables(
         athena,
         lake,

@@ -56,7 +56,7 @@ export const bigquery: Dialect = {
     const items = RECEIPT_COLUMNS.map(({ name, path }) => [path.map(quote).join('.'), name] as const);
     const uris = lake.receiptJobs.map((job) => backslashLiteral(`${lake.url}/_ledger/${job}/*`));
     return [
-      `CREATE EXTERNAL TABLE IF NOT EXISTS ${table} (\n${columns.join(',\n')}\n)\nOPTIONS (format = 'NEWLINE_DELIMITED_JSON', ignore_unknown_values = TRUE, uris = [${uris.join(', ')}])`,
+      `CREATE EXTERNAL TABLE IF NOT EXISTS ${table} (\n${columns.join(',\n')}\n)\nOPTIONS (format = 'NEWLINE_DELIMITED_JSON', ignore_unknown_values = TRUE, max_bad_records = 1000, uris = [${uris.join(', ')}])`,
       `${bigquery.createView} ${relation(bigquery, lake, 'receipts')} AS\nSELECT\n${selectList(bigquery, items)}\nFROM ${table}`,
     ];
   },

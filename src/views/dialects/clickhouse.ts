@@ -13,9 +13,9 @@ const types = {
 } as const;
 
 /** A table function over files below the lake. */
-function files(lake: ViewedLake, path: string, format: string): string {
+function files(lake: ViewedLake, path: string, ...format: readonly string[]): string {
   const from = lake.url.includes('://') ? 's3' : 'file';
-  return `${from}(${[`${lake.url}/${path}`, format].map(backslashLiteral).join(', ')})`;
+  return `${from}(${[`${lake.url}/${path}`, ...format].map(backslashLiteral).join(', ')})`;
 }
 
 /** A job's rows as its table has them. */
@@ -66,6 +66,7 @@ export const clickhouse: Dialect = {
       `${clickhouse.createView} ${relation(clickhouse, lake, name)} AS\nSELECT\n${selectList(clickhouse, items)}\nFROM ${rows(lake, job)}${settings}`,
     ];
   },
+  // Each file is read as it is: one that is no receipt would fail them all, and is left out.
   receipts: (lake) => {
     const items = RECEIPT_COLUMNS.map(({ name, path, type }): [string, string] => {
       const at = [quote('json'), ...path.map(backslashLiteral)].join(', ');
@@ -76,7 +77,7 @@ export const clickhouse: Dialect = {
     });
     const jobs = lake.receiptJobs.length === 1 ? lake.receiptJobs[0]! : `{${lake.receiptJobs.join(',')}}`;
     return [
-      `${clickhouse.createView} ${relation(clickhouse, lake, 'receipts')} AS\nSELECT\n${selectList(clickhouse, items)}\nFROM ${files(lake, `_ledger/${jobs}/*/*.json`, 'JSONAsString')}`,
+      `${clickhouse.createView} ${relation(clickhouse, lake, 'receipts')} AS\nSELECT\n${selectList(clickhouse, items)}\nFROM ${files(lake, `_ledger/${jobs}/*/*.json`, 'RawBLOB', '`json` String')}\nWHERE isValidJSON(${quote('json')}) AND JSONExtractUInt(${quote('json')}, 'receiptVersion') = 1`,
     ];
   },
 };

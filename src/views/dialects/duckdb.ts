@@ -48,23 +48,32 @@ export function jobRows({ url, layout }: ViewedLake, job: string, dataset: Datas
   return duckdbObjects(`${pattern(url)}/${job}/*/*/*.parquet`, dataset);
 }
 
-/** The receipts that a pattern finds, or that stand in the files. */
-export function duckdbReceipts(patterns: readonly string[]): string {
+/** The receipts that stand in a file, one a line. */
+export function duckdbReceiptLines(path: string): string {
   const members = new Map<string, string>();
   for (const { path, type } of RECEIPT_COLUMNS) {
     const [name, inner] = path;
     members.set(name, inner === undefined ? types[type] : `STRUCT(${quote(inner)} ${types[type]})`);
   }
   const columns = [...members].map(([name, type]) => `${standardLiteral(name)}: ${standardLiteral(type)}`);
-  const files = `[${patterns.map(standardLiteral).join(', ')}]`;
   const items = RECEIPT_COLUMNS.map(({ name, path }) => [path.map(quote).join('.'), name] as const);
-  return `SELECT\n${selectList(duckdb, items)}\nFROM read_json(${files}, format = 'newline_delimited', hive_partitioning = false, columns = {${columns.join(', ')}})`;
+  return `SELECT\n${selectList(duckdb, items)}\nFROM read_json(${standardLiteral(path)}, format = 'newline_delimited', hive_partitioning = false, columns = {${columns.join(', ')}})`;
+}
+
+/** The receipts that patterns find. One that cannot be read would fail them all: it is left out. */
+function duckdbReceipts(patterns: readonly string[]): string {
+  const items = RECEIPT_COLUMNS.map(({ name, path, type }): [string, string] => {
+    const text = duckdb.json('json', path);
+    return [type === 'text' ? text : `TRY_CAST(${text} AS ${types[type]})`, name];
+  });
+  const files = `[${patterns.map(standardLiteral).join(', ')}]`;
+  return `SELECT\n${selectList(duckdb, items)}\nFROM (\n  SELECT TRY(decode(content)) AS json FROM read_blob(${files})\n)\nWHERE json_valid(json) AND ${duckdb.json('json', ['receiptVersion'])} = '1'`;
 }
 
 export const duckdb: Dialect = {
   title: 'DuckDB',
   notes: ({ url, layout }) => [
-    'For DuckDB 1.2 or newer. The tests of vessel-export run these views.',
+    'For DuckDB 1.3 or newer. The tests of vessel-export run these views.',
     ...(layout === 'delta'
       ? ['Before: INSTALL delta; LOAD delta; (the tests put lists of files in the place of delta_scan)']
       : []),

@@ -61,7 +61,7 @@ export const spark: Dialect = {
     const items = RECEIPT_COLUMNS.map(({ name, path }) => [path.map(quote).join('.'), name] as const);
     return [
       `CREATE TABLE IF NOT EXISTS ${table} (\n${columns.join(',\n')}\n)\nUSING JSON\nOPTIONS (path ${backslashLiteral(`${lake.url}/_ledger/*/*/*.json`)})`,
-      `${spark.createView} ${relation(spark, lake, 'receipts')} AS\nSELECT\n${selectList(spark, items)}\nFROM ${table}`,
+      `${spark.createView} ${relation(spark, lake, 'receipts')} AS\nSELECT\n${selectList(spark, items)}\nFROM ${table}\nWHERE \`job\` IS NOT NULL`,
     ];
   },
 };

@@ -50,7 +50,8 @@ export function receiptsOfTables(
       name,
     ];
   });
-  const query = (table: string) => `SELECT\n${selectList(d, items)}\nFROM ${relation(d, lake, table)}`;
+  const query = (table: string) =>
+    `SELECT\n${selectList(d, items)}\nFROM ${relation(d, lake, table)}\nWHERE ${quote('job')} IS NOT NULL`;
   return `${d.createView} ${relation(d, lake, 'receipts')} AS\n${tables.map(query).join('\nUNION ALL\n')}`;
 }
 
