@@ -1,8 +1,8 @@
 /** The last part of a day's upload, and what publishing it will change in the job's table. */
 import type { Claim } from '../lake/claim.ts';
-import { hasPublishedBytes } from '../lake/part-digests.ts';
 import type { PartUpload } from '../lake/parts.ts';
 import type { Receipt, SealedDay } from '../model/index.ts';
+import { holdsParts } from '../store/uploaded-parts.ts';
 import type { ExportPorts } from './ports.ts';
 
 /** Where the day goes: part of a sealed day. */
@@ -61,11 +61,13 @@ async function isUnchanged(
   { object }: Receipt,
   stats: string,
 ): Promise<boolean> {
-  return (
-    object !== null &&
-    parts.length === object.parts.length &&
-    parts.every(({ sha256 }, i) => sha256 === object.parts[i]!.sha256) &&
-    (await claim.table!.holds(claim.day, { key: object.key, sizeBytes: object.sizeBytes, stats })) &&
-    (await hasPublishedBytes({ store, signal }, object))
-  );
+  if (object === null || parts.length !== object.parts.length) return false;
+  if (parts.some(({ sha256 }, i) => sha256 !== object.parts[i]!.sha256)) return false;
+  const { key, sizeBytes } = object;
+  if (!(await claim.table!.holds(claim.day, { key, sizeBytes, stats }))) return false;
+  if ((await store.head(key))?.sizeBytes !== sizeBytes) return false;
+  return await holdsParts(parts, (fromByte, toByte) => {
+    signal.throwIfAborted();
+    return store.getRange(key, fromByte, toByte);
+  });
 }

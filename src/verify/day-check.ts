@@ -84,10 +84,9 @@ async function compareDraft(
   const sealed = open?.file?.sealed ?? undefined;
   const draft = sealed && draftOf(sealed, day, options.layout);
   if (draft === undefined) return undefined;
-  const keys = options.table?.filesOf(day).map(({ key }) => key);
-  if (keys !== undefined && keys.join() !== (draft.object?.key ?? '')) return undefined;
+  if (!(await isPublished(options, sealed!, draft))) return undefined;
   const object = await checkPublished(options, draft);
-  if (object.difference !== undefined) return keys === undefined ? undefined : [object.difference];
+  if (object.difference !== undefined) return [object.difference];
   const { store } = options;
   // Whoever goes on writes the detail, whatever lies there now.
   const bytes = typeof sealed?.detail === 'string' ? Buffer.from(sealed.detail, 'base64') : undefined;
@@ -100,6 +99,24 @@ async function compareDraft(
 function draftOf({ draft }: SealedDay, day: VesselDay, layout: Layout): Receipt | undefined {
   const unknown = { epoch: 0, finishedAt: draft?.startedAt };
   return checkReceipt(jsonBytes({ ...draft, ...unknown }), day, layout).receipt;
+}
+
+/** Is what readers see what the draft says? In a plain lake the upload itself tells: the same bytes may have been there before. */
+async function isPublished(
+  { store, table }: DayCheckOptions,
+  { upload, parts }: SealedDay,
+  draft: Receipt,
+): Promise<boolean> {
+  const key = draft.object?.key ?? '';
+  if (table !== undefined)
+    return (
+      table
+        .filesOf(draft)
+        .map((file) => file.key)
+        .join() === key
+    );
+  if (upload !== null) return upload.key === key && (await store.publishedBy(upload, parts));
+  return key === '' && (await store.head(objectKey(draft))) === undefined;
 }
 
 function sameBytes(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {

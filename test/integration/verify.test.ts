@@ -217,7 +217,9 @@ describe('while days are exported', () => {
   test('a published day whose receipt is about to be written is no finding', async () => {
     await using lake = await copyLake(sound.url);
     const { epoch, finishedAt, ...draft } = (await receiptOf(lake.dir, MEASURED))!;
-    const sealed = { upload: null, parts: [], detail: null, draft };
+    const { key, upload: nonce, parts } = draft.object!;
+    const refs = parts.map((part, at) => ({ ...part, partNumber: at + 1, tag: 'any' }));
+    const sealed = { upload: { key, uploadId: 'completed', nonce }, parts: refs, detail: null, draft };
     const claim = {
       claimVersion: 1,
       epoch: epoch + 1,

@@ -8,7 +8,8 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JobDefinition } from '../../src/config/jobs.ts';
 import { claimKey, claimPrefix, detailKey, receiptKey } from '../../src/lake/keys.ts';
-import type { Layout, Receipt, VesselDay } from '../../src/model/index.ts';
+import type { FormatSizes, Layout, Receipt, VesselDay } from '../../src/model/index.ts';
+import { FORMAT_SIZES } from '../../src/model/index.ts';
 import { receiptOf } from '../helpers/lake.ts';
 import type { LakeApp } from '../helpers/lake-app.ts';
 import { openLakeApp } from '../helpers/lake-app.ts';
@@ -32,14 +33,17 @@ let folder: TempFolder;
 beforeAll(async () => {
   service = await startTestService({ readingsPerDay: 1_000 });
   folder = await newMemoryFolder();
-  for (const layout of ['plain', 'delta'] as const) await makeStates(layout);
+  const otherBytes = { rowGroupRows: 100, partBytes: 2_000 };
+  for (const layout of ['plain', 'delta'] as const) await makeStates(layout, layout, otherBytes);
+  await makeStates('plain', 'same', FORMAT_SIZES);
 });
 afterAll(async () => {
   await service.close();
   await folder[Symbol.asyncDispose]();
 });
 
-const stateDir = (layout: Layout, step: Step) => join(folder.path, layout, step);
+/** `same`: of an attempt that publishes the same bytes, in a plain lake. */
+const stateDir = (states: Layout | 'same', step: Step) => join(folder.path, states, step);
 
 function open(
   dir: string,
@@ -50,18 +54,17 @@ function open(
   return openLakeApp({ service, lakeUrl, jobs: JOBS, env: { LAKE_LAYOUT: layout }, ...more });
 }
 
-/** A published day, and the lake as it is after each step of an attempt that publishes the same readings in other bytes. */
-async function makeStates(layout: Layout): Promise<void> {
-  const dir = join(folder.path, layout, 'lake');
+/** A published day, and the lake as it is after each step of an attempt that publishes the same readings again. */
+async function makeStates(layout: Layout, states: Layout | 'same', sizes: FormatSizes): Promise<void> {
+  const dir = join(folder.path, states, 'lake');
   {
     await using first = await open(dir, layout);
     expect(await first.run()).toMatchObject([{ status: 'published' }]);
   }
   const left = new Set<string>(STEPS);
   const onStep = async (step: string) => {
-    if (left.delete(step)) await cp(dir, stateDir(layout, step as Step), { recursive: true });
+    if (left.delete(step)) await cp(dir, stateDir(states, step as Step), { recursive: true });
   };
-  const sizes = { rowGroupRows: 100, partBytes: 2_000 };
   await using second = await open(dir, layout, { overrides: { onStep, sizes } });
   expect(await second.run({ force: true })).toMatchObject([{ status: 'published' }]);
 }
@@ -170,4 +173,11 @@ describe.for(['plain', 'delta'] as const)('%s', (layout) => {
       expect((await opened.verify()).findings).toMatchObject([{ name: 'detail-missing' }]);
     }
   });
+});
+
+test('a day that is about to be published as it was is held against its receipt', async () => {
+  for (const [what, damage] of Object.entries(DAMAGES)) {
+    const found = await findIn(stateDir('same', 'sealed'), 'plain', damage, false);
+    expect(found, what).toEqual(await findIn(stateDir('same', 'sealed'), 'plain', damage, true));
+  }
 });
