@@ -175,13 +175,29 @@ class Records {
   }
 }
 
-/** Name and secret of an `Authorization: Basic …` header; undefined where it holds none. */
-export function readBasic(header: string | undefined): Login | undefined {
+/**
+ * What an `Authorization: Basic …` header may mean: name and secret as they are, and form-decoded, as RFC 6749 §2.3.1 has
+ * them sent, where that is possible and differs. Empty where it holds none.
+ */
+export function readBasic(header: string | undefined): Login[] {
   const match = /^Basic\s+([A-Za-z0-9+/=_-]+)\s*$/i.exec(header ?? '');
-  if (!match) return undefined;
+  if (!match) return [];
   const pair = Buffer.from(match[1]!, 'base64').toString('utf8');
   const colon = pair.indexOf(':');
-  return colon < 0 ? undefined : { name: pair.slice(0, colon), secret: pair.slice(colon + 1) };
+  if (colon < 0) return [];
+  const plain = { name: pair.slice(0, colon), secret: pair.slice(colon + 1) };
+  const [name, secret] = [formDecoded(plain.name), formDecoded(plain.secret)];
+  if (name === undefined || secret === undefined) return [plain];
+  return name === plain.name && secret === plain.secret ? [plain] : [plain, { name, secret }];
+}
+
+/** Text of `application/x-www-form-urlencoded`; undefined for what is none. */
+export function formDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', '%20'));
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -138,7 +138,7 @@ describe('the log', () => {
   });
 });
 
-test('a Basic header gives name and secret, whatever stands in them', () => {
+test('a Basic header gives name and secret as they are, whatever stands in them', () => {
   const anyName = fc.string({ unit: 'binary' }).filter((name) => !name.includes(':'));
   fc.assert(
     fc.property(anyName, fc.string({ unit: 'binary' }), (name, secret) => {
@@ -146,13 +146,29 @@ test('a Basic header gives name and secret, whatever stands in them', () => {
       const header = `Basic ${Buffer.from(text).toString('base64')}`;
       const colon = Buffer.from(text).toString().indexOf(':');
       const sent = Buffer.from(text).toString();
-      expect(readBasic(header)).toEqual({ name: sent.slice(0, colon), secret: sent.slice(colon + 1) });
+      expect(readBasic(header)[0]).toEqual({ name: sent.slice(0, colon), secret: sent.slice(colon + 1) });
     }),
     { numRuns: 50 },
   );
   for (const header of [undefined, '', 'Basic', 'Basic !!', 'Bearer abc', `Basic ${btoa('no colon')}`])
-    expect(readBasic(header)).toBeUndefined();
+    expect(readBasic(header)).toEqual([]);
 });
+
+test.each([
+  ['a b', 'c', []],
+  ['a+b', 'c', ['a b', 'c']],
+  ['a%20b', 'c%3Ad', ['a b', 'c:d']],
+  ['a', '100%', []],
+  ['a+b', '100%', []],
+  ['a', '%ff', []],
+])(
+  'a Basic header of %s:%s is decoded as a form where it is one',
+  (name, secret, [decoded, decodedSecret]) => {
+    const [plain, ...others] = readBasic(`Basic ${btoa(`${name}:${secret}`)}`);
+    expect(plain).toEqual({ name, secret });
+    expect(others).toEqual(decoded === undefined ? [] : [{ name: decoded, secret: decodedSecret }]);
+  },
+);
 
 test('who has a network of IPv6 addresses counts as one', () => {
   const same = (...addresses: string[]) => new Set(addresses.map(clientAddress)).size === 1;

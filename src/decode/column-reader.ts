@@ -2,6 +2,7 @@
  * One column of a Parquet body, a few rows at a time. What is in memory of it: the page that is being read,
  * decompressed, and the dictionary; both are bounded, for all columns together, before they are decompressed.
  */
+import { crc32 } from 'node:zlib';
 import { assertCodec, decompress } from './decompress.ts';
 import { PageFault, RunReader } from './page-encodings.ts';
 import { PAGE, type PageHeader, RLE, readPageHeader } from './page-header.ts';
@@ -18,7 +19,7 @@ import {
   wordValues,
   wrongEncoding,
 } from './page-values.ts';
-import { badParquet, parquetTooLarge } from './parquet-faults.ts';
+import { badParquet, damagedPage, parquetTooLarge } from './parquet-faults.ts';
 import type { ColumnChunk } from './parquet-footer.ts';
 import { MAX_UNCOMPRESSED_BYTES } from './parquet-footer.ts';
 import type { ParquetColumn } from './parquet-schema.ts';
@@ -149,6 +150,7 @@ export class ColumnReader {
     }
     const bytes = this.#body.subarray(this.#position, this.#position + header.compressedSize);
     this.#position += header.compressedSize;
+    if (header.crc !== undefined) this.#assertSound(bytes, header.crc);
     if (header.kind === PAGE.dictionary) this.#openDictionary(header, bytes);
     else if (header.kind === PAGE.data || header.kind === PAGE.dataV2) this.#openData(header, bytes);
     else throw new PageFault(`a page of kind ${header.kind}`);
@@ -172,6 +174,11 @@ export class ColumnReader {
         'bytes uncompressed up to there',
       );
     return header;
+  }
+
+  #assertSound(bytes: Uint8Array, crc: number): void {
+    const found = crc32(bytes);
+    if (found !== crc) throw damagedPage(this.#place, bytes.length, found, crc);
   }
 
   #openDictionary({ values, size }: PageHeader, bytes: Uint8Array): void {

@@ -17,18 +17,22 @@ export interface PageHeader {
   definitionBytes: number;
   repetitionBytes: number;
   isCompressed: boolean;
+  /** CRC-32 of the page as it stands behind its header; undefined where the writer gave none. */
+  crc: number | undefined;
 }
 
 /** Read a header; what it does not say is -1. */
 export function readPageHeader(reader: ThriftReader): PageHeader {
   const header: PageHeader = {
     ...{ kind: -1, size: -1, compressedSize: -1, values: -1, encoding: -1, levelEncoding: RLE },
-    ...{ definitionBytes: 0, repetitionBytes: 0, isCompressed: true },
+    ...{ definitionBytes: 0, repetitionBytes: 0, isCompressed: true, crc: undefined },
   };
   reader.struct((id, type) => {
     if (id === 1) header.kind = reader.number(type);
     else if (id === 2) header.size = reader.number(type);
     else if (id === 3) header.compressedSize = reader.number(type);
+    // It is signed in the file.
+    else if (id === 4) header.crc = reader.number(type) >>> 0;
     else if (id === 5 || id === 7) readDataFields(reader, header);
     else if (id === 8) readDataFieldsV2(reader, header);
     else return false;

@@ -12,6 +12,15 @@ export function badParquet(where: string, found: string, expected: string): Data
   );
 }
 
+/** The page's bytes are not those that its writer has seen: asked for again, they may be. */
+export function damagedPage(where: string, bytes: number, found: number, expected: number): DataError {
+  const [seen, said] = [found, expected].map((crc) => crc.toString(16).padStart(8, '0'));
+  return new DataError(
+    'body-damaged',
+    `${where} of the Parquet body: found CRC-32 ${seen} of its ${bytes} bytes, expected ${said}, as its header says; ${PARQUET_ADVICE}`,
+  );
+}
+
 /**
  * More than is decoded at once: memory and time are bounded, whatever a body claims. Its code is that of any answer that
  * is too large, so that the time slice is asked for in halves.

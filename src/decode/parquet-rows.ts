@@ -12,7 +12,7 @@ type RowCell = string | number | null;
 
 /**
  * Call `onRow` for each row with the cells of the columns that are asked for, in the same bounded memory as the service's
- * Parquet: the lake may have been written by anybody. Throws DataError `bad-parquet` and `page-too-large`, and
+ * Parquet: the lake may have been written by anybody. Throws DataError `bad-parquet`, `body-damaged` and `page-too-large`, and
  * TextTroubleError.
  */
 export function readParquetRows(

@@ -49,7 +49,7 @@ export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
   const places = pages.map((page) => {
     const at = file.at;
     const packed = pack(page.bytes);
-    putDataPageHeader(file, sizesOf(page.bytes, packed), page.rows, encoding);
+    putDataPageHeader(file, page.bytes.length, packed, page.rows, encoding);
     uncompressedBytes += file.at - at + page.bytes.length;
     appendPage(file, page.bytes, packed);
     return { offset: BigInt(at), compressed_page_size: file.at - at, first_row_index: BigInt(page.row) };
@@ -88,10 +88,6 @@ const PHYSICAL_TYPES = {
   series: 'BYTE_ARRAY',
 } as const;
 
-function sizesOf(bytes: Uint8Array, packed: Uint8Array) {
-  return { bytes: bytes.length, packedBytes: packed.length };
-}
-
 /** What comes behind a page's header. */
 function appendPage(file: ByteSink, bytes: Uint8Array, packed: Uint8Array): void {
   putBytes(file, packed);
@@ -106,7 +102,7 @@ function appendDictionary(
 ): number {
   const at = file.at;
   const packed = pack(plain);
-  putDictionaryPageHeader(file, sizesOf(plain, packed), entries);
+  putDictionaryPageHeader(file, plain.length, packed, entries);
   const headerBytes = file.at - at;
   appendPage(file, plain, packed);
   return headerBytes + plain.length;

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import type { ColumnIndex, Encoding, OffsetIndex } from 'hyparquet';
 import { BoundaryOrders, Encodings } from 'hyparquet/src/constants.js';
 import { FatalError } from '../errors.ts';
@@ -14,8 +15,8 @@ import { putBytes, putVarint, reserve } from './byte-sink.ts';
 const NEXT_I32 = 0x15;
 const NEXT_I64 = 0x16;
 const NEXT_LIST = 0x19;
-const SECOND_NEXT_STRUCT = 0x2c;
-const FOURTH_NEXT_STRUCT = 0x4c;
+const NEXT_STRUCT = 0x1c;
+const THIRD_NEXT_STRUCT = 0x3c;
 const STOP = 0;
 // Types of a list's elements.
 const FALSE = 2;
@@ -30,7 +31,7 @@ const PLAIN = Encodings.indexOf('PLAIN');
 
 /** A head and a varint of at most eight bytes. */
 const FIELD_BYTES = 9;
-const HEADER_BYTES = 10 * FIELD_BYTES;
+const HEADER_BYTES = 11 * FIELD_BYTES;
 const LOCATION_BYTES = 4 * FIELD_BYTES;
 
 /** Of a whole number from 0 to 2^51; there is room for it. */
@@ -43,27 +44,28 @@ function putByte(sink: ByteSink, byte: number): void {
   sink.bytes[sink.at++] = byte;
 }
 
-interface PageSizes {
-  readonly bytes: number;
-  readonly packedBytes: number;
-}
-
-function beginPageHeader(sink: ByteSink, type: number, { bytes, packedBytes }: PageSizes): void {
+/** `packed`: what stands behind the header. */
+function beginPageHeader(sink: ByteSink, type: number, bytes: number, packed: Uint8Array): void {
   reserve(sink, HEADER_BYTES);
   putField(sink, NEXT_I32, type);
   putField(sink, NEXT_I32, bytes);
-  putField(sink, NEXT_I32, packedBytes);
+  putField(sink, NEXT_I32, packed.length);
+  // A signed number, in zigzag.
+  const crc = crc32(packed) | 0;
+  putByte(sink, NEXT_I32);
+  putVarint(sink, ((crc << 1) ^ (crc >> 31)) >>> 0);
 }
 
-/** The header of a data page; levels are RLE. */
+/** The header of a data page of so many bytes before it was packed; levels are RLE. */
 export function putDataPageHeader(
   sink: ByteSink,
-  sizes: PageSizes,
+  bytes: number,
+  packed: Uint8Array,
   values: number,
   encoding: Encoding,
 ): void {
-  beginPageHeader(sink, DATA_PAGE, sizes);
-  putByte(sink, SECOND_NEXT_STRUCT);
+  beginPageHeader(sink, DATA_PAGE, bytes, packed);
+  putByte(sink, NEXT_STRUCT);
   putField(sink, NEXT_I32, values);
   putField(sink, NEXT_I32, Encodings.indexOf(encoding));
   putField(sink, NEXT_I32, RLE);
@@ -73,9 +75,14 @@ export function putDataPageHeader(
 }
 
 /** The header of a dictionary's page, whose entries are PLAIN. */
-export function putDictionaryPageHeader(sink: ByteSink, sizes: PageSizes, entries: number): void {
-  beginPageHeader(sink, DICTIONARY_PAGE, sizes);
-  putByte(sink, FOURTH_NEXT_STRUCT);
+export function putDictionaryPageHeader(
+  sink: ByteSink,
+  bytes: number,
+  packed: Uint8Array,
+  entries: number,
+): void {
+  beginPageHeader(sink, DICTIONARY_PAGE, bytes, packed);
+  putByte(sink, THIRD_NEXT_STRUCT);
   putField(sink, NEXT_I32, entries);
   putField(sink, NEXT_I32, PLAIN);
   putByte(sink, STOP);

@@ -54,16 +54,12 @@ export async function readAnswerError(
   return new AnswerError(answer, cleanForeignText(errorTextOf(text), secrets), what);
 }
 
+/** The contract's `error`; of a token endpoint, by RFC 6749, a code with a description beside it. */
 function errorTextOf(body: string): string {
   try {
-    const parsed: unknown = JSON.parse(body);
-    if (
-      typeof parsed === 'object' &&
-      parsed !== null &&
-      'error' in parsed &&
-      typeof parsed.error === 'string'
-    )
-      return parsed.error;
+    const { error, error_description: description }: Record<string, unknown> = JSON.parse(body) ?? {};
+    if (typeof error === 'string')
+      return typeof description === 'string' ? `${error}: ${description}` : error;
   } catch {
     // Not the contract's error body: a proxy answered. Its text is shown as it is.
   }

@@ -2,7 +2,8 @@ import { RetriableError } from '../errors.ts';
 import type { Clock, Log } from '../model/ports.ts';
 import { type Attempt, type Exchange, linkSignals, type Send } from './exchange.ts';
 import { AnswerError, RefusedTokenError } from './status.ts';
-import { type AccessToken, credentialsRefused, type TokenSource } from './token-source.ts';
+import { credentialsRefused } from './token-request.ts';
+import type { AccessToken, TokenSource } from './token-source.ts';
 
 /** A token that never worked and is older may have expired, whatever it says of itself. */
 const FRESH_MS = 60_000;

@@ -12,7 +12,7 @@ export const ROW_GROUP_TEXT_BYTES = 64 * 1024 * 1024;
 /** Least size of a part: a constant of the format (and S3's own minimum for all parts but the last). */
 const PART_BYTES = 5 * 1024 * 1024;
 /** Raised whenever the bytes of a published day change for the same data. Days of an older one are left alone. */
-export const FORMAT_VERSION = 2;
+export const FORMAT_VERSION = 3;
 
 /** Sizes that shape the bytes of an object; overridable only by tests. */
 export interface FormatSizes {

@@ -2,9 +2,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
 import type { Login } from '../logins.ts';
-import { LoginGuard, readBasic } from '../logins.ts';
+import { formDecoded, LoginGuard, readBasic } from '../logins.ts';
 import type { Clock, Log } from '../model/index.ts';
-import { HttpError } from './http-error.ts';
+import { HttpError, OAuthError } from './http-error.ts';
 
 export interface ServiceClient {
   readonly clientId: string;
@@ -54,16 +54,25 @@ export class TokenAuthority {
       id: this.#digest(client.clientId),
       secret: this.#digest(client.clientSecret),
     }));
-    const secrets = clients.map(({ clientSecret }) => clientSecret);
+    // Sent as a name, a secret may come decoded once more.
+    const secrets = clients.flatMap(({ clientSecret }) => [
+      clientSecret,
+      formDecoded(clientSecret) ?? clientSecret,
+    ]);
     this.#guard = new LoginGuard({ where: 'the token endpoint', clock, log, secrets });
     this.#ttlSeconds = ttlSeconds;
     this.#clock = clock;
   }
 
-  /** The client of an `Authorization: Basic …` header. Throws 401, and 429 for an address that has failed too often. */
+  /**
+   * The client of an `Authorization: Basic …` header, plain or form-encoded. Throws 401, and 429 for an address that has
+   * failed too often.
+   */
   authenticate(header: string | undefined, address: string): ServiceClient {
-    const login = readBasic(header);
-    const outcome = login && this.#guard.attempt(address, login, () => this.#find(login));
+    const logins = readBasic(header);
+    // The decoded form counts: other spellings of a name are no other names.
+    const counted = logins.at(-1);
+    const outcome = counted && this.#guard.attempt(address, counted, () => this.#find(logins));
     if (outcome?.state === 'accepted') return outcome.value;
     if (outcome?.state === 'locked')
       throw new HttpError(
@@ -71,19 +80,23 @@ export class TokenAuthority {
         `too many failed logins with this client id or from this address; try again in ${outcome.retryAfterSeconds} s`,
         { 'retry-after': String(outcome.retryAfterSeconds) },
       );
-    throw new HttpError(401, 'client id and secret were not accepted; send them as HTTP Basic', {
-      'www-authenticate': 'Basic realm="token"',
-    });
+    throw new OAuthError(
+      'invalid_client',
+      'client id and secret were not accepted; send them as HTTP Basic',
+      { 'www-authenticate': 'Basic realm="token"' },
+    );
   }
 
-  /** Every client is compared, whichever fits: the time taken tells nothing. */
-  #find(login: Login): ServiceClient | undefined {
-    const [name, tried] = [this.#digest(login.name), this.#digest(login.secret)];
+  /** Every client is compared with each form, whichever fits: the time taken tells nothing. The plain form goes first. */
+  #find(logins: readonly Login[]): ServiceClient | undefined {
     let found: ServiceClient | undefined;
-    for (const { client, id, secret } of this.#clients) {
-      const idFits = timingSafeEqual(name, id);
-      const secretFits = timingSafeEqual(tried, secret);
-      if (idFits && secretFits) found = client;
+    for (const login of logins) {
+      const [name, tried] = [this.#digest(login.name), this.#digest(login.secret)];
+      for (const { client, id, secret } of this.#clients) {
+        const idFits = timingSafeEqual(name, id);
+        const secretFits = timingSafeEqual(tried, secret);
+        if (idFits && secretFits) found ??= client;
+      }
     }
     return found;
   }

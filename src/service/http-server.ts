@@ -83,7 +83,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.setErrorHandler((error: FastifyError | HttpError | Error, request, reply) => {
     if (error instanceof HttpError) {
       reply.headers(error.headers);
-      return sendError(reply, error.status, error.message);
+      return sendError(reply, error.status, error.message, error.body);
     }
     // Whatever was thrown: what fastify makes of it by itself is its text.
     const status = error instanceof Error && 'statusCode' in error ? (error.statusCode ?? 500) : 500;
@@ -95,7 +95,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   return { app, accessLog };
 }
 
-function sendError(reply: FastifyReply, status: number, message: string): void {
+function sendError(reply: FastifyReply, status: number, message: string, body = errorBody(message)): void {
   reply.removeHeader('content-encoding');
-  reply.code(status).type('application/json; charset=utf-8').send(errorBody(message));
+  reply.code(status).type('application/json; charset=utf-8').send(body);
 }

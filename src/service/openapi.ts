@@ -36,7 +36,7 @@ const FORMS: readonly (readonly [name: string, levels: readonly string[], only?:
 ];
 const ERRORS: Readonly<Record<number, string>> = {
   400: 'A parameter, path or body is wrong',
-  401: 'The bearer token is missing or not valid',
+  401: 'The bearer token, or client id and secret, are missing or not valid',
   404: 'The domain is not known, or no series that the client may read matches',
   406: 'The format is not offered',
   408: 'The body did not come in time',
@@ -139,7 +139,7 @@ function tokenOperation(): Json {
         description: 'The token',
         content: { 'application/json': { schema: reference('Token') } },
       },
-      ...errorResponses([400, 401, 408, 413, 415, 429, 503]),
+      ...errorResponses([400, 401, 408, 413, 429, 503], 'TokenError'),
     },
   };
 }
@@ -190,11 +190,11 @@ function responses(family: Family, errors: readonly number[]): Json {
   };
 }
 
-function errorResponses(statuses: readonly number[]): Json {
+function errorResponses(statuses: readonly number[], schema = 'Error'): Json {
   return Object.fromEntries(
     statuses.map((status) => [
       status,
-      { description: ERRORS[status], content: { 'application/json': { schema: reference('Error') } } },
+      { description: ERRORS[status], content: { 'application/json': { schema: reference(schema) } } },
     ]),
   );
 }

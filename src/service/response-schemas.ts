@@ -64,4 +64,7 @@ export const RESPONSE_SCHEMAS = {
     scope: z.string(),
   }),
   Error: z.strictObject({ error: z.string() }),
+  TokenError: z
+    .strictObject({ error: z.string(), error_description: z.string().optional() })
+    .describe('RFC 6749: with a description where the request is wrong, then `error` is its code'),
 } as const;

@@ -1,10 +1,10 @@
-/** `POST {auth_url}/oauth2/token`: OAuth 2.0 client credentials. */
+/** `POST {auth_url}/oauth2/token`: OAuth 2.0 client credentials (RFC 6749 §4.4). */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { clientAddress } from '../logins.ts';
 import type { ServiceClient, TokenAuthority } from './credentials.ts';
 import { beginRequest, interceptedBody } from './hooks.ts';
-import { HttpError } from './http-error.ts';
+import { OAuthError } from './http-error.ts';
 import type { RouteContext } from './routes.ts';
 
 /** First path segment of the authentication URL. */
@@ -21,8 +21,11 @@ export function registerTokenEndpoint(app: FastifyInstance, context: RouteContex
     const client = context.authority.authenticate(request.headers.authorization, address);
     seen.clientId = client.clientId;
     context.accessLog.identify(request.raw, client.clientId);
-    await requireGrant(context, request, reply);
-    reply.type('application/json; charset=utf-8').header('cache-control', 'no-store');
+    await requireGrant(context, client, request, reply);
+    reply
+      .type('application/json; charset=utf-8')
+      .header('cache-control', 'no-store')
+      .header('pragma', 'no-cache');
     const body = await interceptedBody(context.hooks, {
       request: seen,
       reply,
@@ -42,19 +45,37 @@ async function issueToken(authority: TokenAuthority, client: ServiceClient): Pro
   });
 }
 
+/**
+ * Throws OAuthError unless the body asks for client credentials, once, and as the client that the header names. Fields
+ * without a value count as absent, and those that are not known are ignored (RFC 6749 §3.2).
+ */
 async function requireGrant(
   { bodies }: RouteContext,
+  client: ServiceClient,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
   const contentType = request.headers['content-type'] ?? '';
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType.trim()))
-    throw new HttpError(
-      415,
+    throw new OAuthError(
+      'invalid_request',
       `got Content-Type '${contentType.slice(0, 200)}', expected application/x-www-form-urlencoded`,
     );
-  const body = await bodies.read(request, reply, MAX_TOKEN_BODY_BYTES);
-  const grant = new URLSearchParams(body).get('grant_type');
+  const fields = new URLSearchParams(await bodies.read(request, reply, MAX_TOKEN_BODY_BYTES));
+  for (const name of new Set(fields.keys()))
+    if (fields.getAll(name).length > 1)
+      throw new OAuthError('invalid_request', `field '${name.slice(0, 200)}' is given more than once`);
+  for (const name of ['client_secret', 'client_assertion'])
+    if (fields.get(name))
+      throw new OAuthError('invalid_request', `field '${name}' beside HTTP Basic; send one of them`);
+  if (![null, '', client.clientId].includes(fields.get('client_id')))
+    throw new OAuthError('invalid_request', "field 'client_id' names another client than HTTP Basic does");
+  const grant = fields.get('grant_type');
+  if (!grant)
+    throw new OAuthError('invalid_request', "field 'grant_type' is missing, expected client_credentials");
   if (grant !== 'client_credentials')
-    throw new HttpError(400, `got grant_type '${(grant ?? '').slice(0, 200)}', expected client_credentials`);
+    throw new OAuthError(
+      'unsupported_grant_type',
+      `got grant_type '${grant.slice(0, 200)}', expected client_credentials`,
+    );
 }

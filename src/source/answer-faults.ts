@@ -40,8 +40,8 @@ export function tooManySeries(): DataError {
 
 /**
  * The error to throw inside an exchange for what a decoder found in its answer, with what was asked. A body that
- * ends too soon although HTTP calls it whole (something on the way cut it) is worth another try, so it becomes a
- * RetriableError.
+ * ends too soon although HTTP calls it whole, or whose checksums are wrong (something on the way cut or changed it), is
+ * worth another try, so it becomes a RetriableError.
  */
 export function answerFault(
   error: unknown,
@@ -53,7 +53,7 @@ export function answerFault(
   const what = nameRequest(describeRequest(request), requestId);
   const message = error.message.startsWith(what) ? error.message : `${what}: ${error.message}`;
   const options = { cause: error };
-  if (error instanceof RetriableError || error.code === 'body-truncated')
+  if (error instanceof RetriableError || ['body-truncated', 'body-damaged'].includes(error.code))
     return new RetriableError(error.code, message, options);
   return new DataError(error.code, message, options);
 }

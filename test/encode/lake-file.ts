@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { RowGroupBuilder } from '../../src/encode/index.ts';
 import { PARQUET_MAGIC, parquetFooter } from '../../src/encode/index.ts';
@@ -13,6 +14,7 @@ import type {
   SeriesMetadata,
 } from '../../src/model/index.ts';
 import { createColumnBatch, DOUBLE, JSON_TEXT, LONG } from '../../src/model/index.ts';
+import { pagesOf } from '../decode/page-checksums.ts';
 
 /** A value: bigint is a long, number a double, string a JSON text. */
 export type Value = bigint | number | string;
@@ -63,11 +65,15 @@ export async function sealAll<Batch>(
 
 export function fileOf(dataset: Dataset, groups: readonly EncodedRowGroup[]): Buffer {
   const spliced = groups.map(({ body, tail, rows }) => ({ bodyBytes: body.length, tail, rows }));
-  return Buffer.concat([
+  const file = Buffer.concat([
     PARQUET_MAGIC,
     ...groups.map((group) => group.body),
     parquetFooter(dataset, spliced),
   ]);
+  // Readers that check refuse a page with another one.
+  for (const { column, crc, bytes } of pagesOf(file))
+    if (crc !== crc32(bytes)) throw new Error(`a page of ${column} has the checksum ${crc}`);
+  return file;
 }
 
 /** DuckDB over files in a folder of its own; `FILE` in a query stands for the file's path. */

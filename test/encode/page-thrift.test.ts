@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { BoundaryOrders } from 'hyparquet/src/constants.js';
 import { ByteWriter } from 'hyparquet-writer/src/bytewriter.js';
@@ -46,26 +47,33 @@ const indexOf = (pages: Locations, shift = 0) => ({
 describe('what there is of each page', () => {
   it('has the headers that a general writer gives it', () => {
     fc.assert(
-      fc.property(length, length, length, encoding, (bytes, packedBytes, values, encoding) => {
-        const sizes = { uncompressed_page_size: bytes, compressed_page_size: packedBytes };
-        const levels = { definition_level_encoding: 'RLE', repetition_level_encoding: 'RLE' } as const;
-        expect(written((sink) => putDataPageHeader(sink, { bytes, packedBytes }, values, encoding))).toEqual(
-          byLibrary((writer) =>
-            writePageHeader(writer, {
-              ...{ type: 'DATA_PAGE', ...sizes },
-              data_page_header: { num_values: values, encoding, ...levels },
-            }),
-          ),
-        );
-        expect(written((sink) => putDictionaryPageHeader(sink, { bytes, packedBytes }, values))).toEqual(
-          byLibrary((writer) =>
-            writePageHeader(writer, {
-              ...{ type: 'DICTIONARY_PAGE', ...sizes },
-              dictionary_page_header: { num_values: values, encoding: 'PLAIN' },
-            }),
-          ),
-        );
-      }),
+      fc.property(
+        length,
+        fc.uint8Array({ maxLength: 300 }),
+        length,
+        encoding,
+        (bytes, packed, values, encoding) => {
+          const sizes = { uncompressed_page_size: bytes, compressed_page_size: packed.length };
+          const crc = crc32(packed) | 0;
+          const levels = { definition_level_encoding: 'RLE', repetition_level_encoding: 'RLE' } as const;
+          expect(written((sink) => putDataPageHeader(sink, bytes, packed, values, encoding))).toEqual(
+            byLibrary((writer) =>
+              writePageHeader(writer, {
+                ...{ type: 'DATA_PAGE', ...sizes, crc },
+                data_page_header: { num_values: values, encoding, ...levels },
+              }),
+            ),
+          );
+          expect(written((sink) => putDictionaryPageHeader(sink, bytes, packed, values))).toEqual(
+            byLibrary((writer) =>
+              writePageHeader(writer, {
+                ...{ type: 'DICTIONARY_PAGE', ...sizes, crc },
+                dictionary_page_header: { num_values: values, encoding: 'PLAIN' },
+              }),
+            ),
+          );
+        },
+      ),
     );
   });
 

@@ -12,6 +12,7 @@ import type { Encoder } from '../../src/encode/index.ts';
 import { createEncoder, createMeasurementRowGroups } from '../../src/encode/index.ts';
 import { readMetadata } from '../../src/encode/parquet-tail.ts';
 import { createSeriesDictionary } from '../../src/model/index.ts';
+import { pagesOf } from '../decode/page-checksums.ts';
 import { clickHouseForTests } from '../helpers/clickhouse.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import type { Reader, Reading, Value } from './lake-file.ts';
@@ -231,6 +232,21 @@ describe.skipIf(openClickHouse === undefined)('ClickHouse', () => {
     };
     await check(manyReadings(3));
     await fc.assert(fc.asyncProperty(readings, check), { numRuns: 15, seed: 2 });
+  });
+
+  it('refuses a page of which a bit has changed, by its checksum', async () => {
+    await using clickHouse = openClickHouse!();
+    await using folder = await newTempFolder();
+    const path = join(folder.path, 'data.parquet');
+    const file = await encode(manyReadings(3), 100_000);
+    for (const column of ['timestamp', 'time_series_id', 'long_value', 'double_value', 'json_value']) {
+      const { start, bytes } = pagesOf(file).findLast((page) => page.column === column)!;
+      const flipped = Buffer.from(file);
+      flipped[start + (bytes.length >> 1)]! ^= 4;
+      await writeFile(path, flipped);
+      const read = clickHouse.rows(`SELECT sum(cityHash64(${column})) FROM file('${path}', Parquet)`);
+      await expect(read).rejects.toThrow(/CRC checksum/);
+    }
   });
 });
 

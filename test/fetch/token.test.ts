@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { createConcurrencyLimit } from '../../src/fetch/concurrency-limit.ts';
-import { lifetimeOf } from '../../src/fetch/token-source.ts';
+import { lifetimeOf } from '../../src/fetch/token-lifetime.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import {
   answer,
   clientOf,
   errorOf,
+  type Handler,
   issueToken,
   jwt,
   type Listener,
@@ -18,7 +19,7 @@ const bearer = (listener: Listener) =>
   listener.seen.map(({ headers }) => headers.authorization?.slice('Bearer '.length));
 
 describe('the token endpoint', () => {
-  it('is asked with Basic credentials as they are', async () => {
+  it('is asked with Basic credentials as they are, first', async () => {
     const listener = await startListener();
     const client = clientOf(listener, { clientId: 'a b', clientSecret: 'ö%+é/c:=' });
     await client.readAll(PAGE);
@@ -401,19 +402,178 @@ describe('a token and the wait in line', () => {
   });
 });
 
+const ODD = { clientId: 'a b', clientSecret: 'ö%+é/c:=' };
+const ENCODED = 'a%20b:%C3%B6%25%2B%C3%A9%2Fc%3A%3D';
+const PLAIN = 'a b:ö%+é/c:=';
+const credentials = (listener: Listener) =>
+  listener.seenTokens.map(({ headers }) =>
+    Buffer.from(headers.authorization!.slice('Basic '.length), 'base64').toString(),
+  );
+/** Accepts these credentials alone, as a stand-in of a server that decodes, or one that does not. */
+const accepting =
+  (accepted: string, status = 401): Handler =>
+  (response, seen) => {
+    const sent = Buffer.from(seen.headers.authorization!.slice('Basic '.length), 'base64').toString();
+    (sent === accepted ? issueToken('token-1') : refuse(status))(response, seen);
+  };
+
+describe('credentials that percent-encoding changes', () => {
+  it.each([400, 401])(
+    'are sent encoded once a %i has refused the plain ones, and stay so',
+    async (status) => {
+      const listener = await startListener();
+      listener.alwaysToken(accepting(ENCODED, status));
+      const clock = createManualClock();
+      const client = clientOf(listener, { ...ODD, clock });
+      await client.readAll(PAGE);
+      expect(credentials(listener)).toEqual([PLAIN, ENCODED]);
+      for (let hour = 0; hour < 2; hour++) {
+        await clock.advance(3_600_000);
+        await client.readAll(PAGE);
+      }
+      expect(credentials(listener).slice(2)).toEqual([ENCODED, ENCODED]);
+    },
+  );
+
+  it('are sent plain alone where that works, and refused without another guess once they are revoked', async () => {
+    const listener = await startListener();
+    listener.alwaysToken(accepting(PLAIN));
+    const clock = createManualClock();
+    const client = clientOf(listener, { ...ODD, clock });
+    await client.readAll(PAGE);
+    listener.alwaysToken(refuse(401));
+    await clock.advance(3_600_000);
+    expect(await errorOf(client.readAll(PAGE))).toMatchObject({ code: 'credentials-refused' });
+    expect(credentials(listener)).toEqual([PLAIN, PLAIN]);
+  });
+
+  it('fail twice once, and then by turns, so that nobody is locked out sooner for having two forms', async () => {
+    const listener = await startListener();
+    listener.alwaysToken(refuse(401));
+    const clock = createManualClock();
+    const client = clientOf(listener, { ...ODD, clock });
+    for (let ask = 0; ask < 4; ask++) {
+      expect(await errorOf(client.readAll(PAGE))).toMatchObject({ code: 'credentials-refused' });
+      await clock.advance(10_000);
+    }
+    expect(credentials(listener)).toEqual([PLAIN, ENCODED, PLAIN, ENCODED, PLAIN]);
+    listener.alwaysToken(accepting(PLAIN));
+    expect(await errorOf(client.readAll(PAGE))).toMatchObject({ code: 'credentials-refused' });
+    await clock.advance(10_000);
+    await client.readAll(PAGE);
+  });
+
+  it('are not sent plain again for a time-out of the encoded ones', async () => {
+    const listener = await startListener();
+    listener.scriptTokens(refuse(401), refuse(503));
+    listener.alwaysToken(accepting(ENCODED));
+    const client = clientOf(listener, { ...ODD, limits: { retry: { maxAttempts: 1 } } });
+    expect(await errorOf(client.readAll(PAGE))).toMatchObject({ code: 'server-error' });
+    await client.readAll(PAGE);
+    expect(credentials(listener)).toEqual([PLAIN, ENCODED, ENCODED]);
+  });
+
+  it('say in the refusal that both forms were tried, and show neither', async () => {
+    const listener = await startListener();
+    listener.alwaysToken((response, seen) =>
+      refuse(401, `${ENCODED} ${PLAIN} ${seen.headers.authorization}`)(response, seen),
+    );
+    const error = await errorOf(clientOf(listener, ODD).readAll(PAGE));
+    expect(error.message).toContain('as they are and percent-encoded');
+    const text = `${error.message} ${(error.cause as Error).message}`;
+    for (const secret of [ODD.clientSecret, '%C3%B6%25%2B', btoa(ENCODED).slice(0, 12)])
+      expect(text).not.toContain(secret);
+  });
+
+  it.each([403, 404])('are not tried encoded after a %i', async (status) => {
+    const listener = await startListener();
+    listener.alwaysToken(refuse(status));
+    await errorOf(clientOf(listener, ODD).readAll(PAGE));
+    expect(credentials(listener)).toEqual([PLAIN]);
+  });
+
+  it('are others than those that it leaves as they are, which are sent once', async () => {
+    const listener = await startListener();
+    listener.alwaysToken(refuse(401));
+    await errorOf(clientOf(listener, { clientSecret: "Az09-._~!*'()" }).readAll(PAGE));
+    expect(credentials(listener)).toEqual(["client-7:Az09-._~!*'()"]);
+  });
+});
+
+it('a refusal by RFC 6749 is told with code and description', async () => {
+  const listener = await startListener();
+  const body = JSON.stringify({ error: 'invalid_client', error_description: 'the client is suspended' });
+  listener.alwaysToken((response) =>
+    response.writeHead(401, { 'content-type': 'application/json' }).end(body),
+  );
+  const { cause } = await errorOf(clientOf(listener).readAll(PAGE));
+  expect((cause as Error).message).toContain('invalid_client: the client is suspended');
+});
+
+it('an opaque token is renewed by what the endpoint says of its life', async () => {
+  const listener = await startListener();
+  const clock = createManualClock();
+  let issued = 0;
+  listener.alwaysToken((response) =>
+    response.writeHead(200).end(JSON.stringify({ access_token: `opaque-${++issued}`, expires_in: 600 })),
+  );
+  const client = clientOf(listener, { clock });
+  await client.readAll(PAGE);
+  await clock.advance(590_000);
+  await client.readAll(PAGE);
+  expect(bearer(listener)).toEqual(['opaque-1', 'opaque-2']);
+});
+
 describe('lifetimeOf', () => {
   const now = 1_000_000_000;
+  const HOUR = 3_600_000;
   it.each([
     ['exp and iat', jwt({ iat: 5_000, exp: 5_090 }), 90_000],
     ['exp alone', jwt({ exp: now / 1000 + 60 }), 60_000],
-    ['exp that has passed, alone', jwt({ exp: 5 }), 3_600_000],
-    ['exp before iat', jwt({ iat: 10, exp: 5 }), 3_600_000],
-    ['no exp', jwt({ iat: 10 }), 3_600_000],
-    ['exp of another type', jwt({ exp: '10' }), 3_600_000],
-    ['claims that are null', `a.${Buffer.from('null').toString('base64url')}.c`, 3_600_000],
-    ['no JWT', 'opaque', 3_600_000],
-    ['three parts of nonsense', 'a.%%%.c', 3_600_000],
+    ['exp that has passed, alone', jwt({ exp: 5 }), HOUR],
+    ['exp before iat', jwt({ iat: 10, exp: 5 }), HOUR],
+    ['no exp', jwt({ iat: 10 }), HOUR],
+    ['exp of another type', jwt({ exp: '10' }), HOUR],
+    ['exp in the far future', jwt({ iat: 0, exp: 1e12 }), 24 * HOUR],
+    ['claims that are null', `a.${Buffer.from('null').toString('base64url')}.c`, HOUR],
+    ['no JWT', 'opaque', HOUR],
+    ['three parts of nonsense', 'a.%%%.c', HOUR],
   ])('reads a token with %s', (_, token, lifetimeMs) => {
-    expect(lifetimeOf(token, now)).toBe(lifetimeMs);
+    expect(lifetimeOf(token, undefined, now)).toBe(lifetimeMs);
+  });
+
+  it.each<[what: string, expiresIn: unknown, lifetimeMs: number]>([
+    ['a number', 90, 90_000],
+    ['a fraction', 90.5, 90_500],
+    ['a number as text', '90', 90_000],
+    ['nothing', undefined, HOUR],
+    ['null', null, HOUR],
+    ['zero', 0, HOUR],
+    ['zero as text', '0', HOUR],
+    ['less than nothing', -5, HOUR],
+    ['a number without end', Number.POSITIVE_INFINITY, HOUR],
+    ['a century', 3_155_760_000, 24 * HOUR],
+    ['2^53', 2 ** 53, 24 * HOUR],
+    ['text without a number', '1h', HOUR],
+    ['empty text', '', HOUR],
+    ['a list', [90], HOUR],
+    ['true', true, HOUR],
+  ])('takes %s as the life of an opaque token', (_, expiresIn, lifetimeMs) => {
+    expect(lifetimeOf('opaque', expiresIn, now)).toBe(lifetimeMs);
+  });
+
+  it.each([
+    [
+      'a shorter life by the endpoint, which may have kept the token',
+      jwt({ iat: 0, exp: 3_600 }),
+      60,
+      60_000,
+    ],
+    ['a longer life by the endpoint', jwt({ iat: 0, exp: 60 }), 3_600, 60_000],
+    ['exp without iat, which would need our clock', jwt({ exp: now / 1000 + 60 }), 300, 300_000],
+    ['exp that has passed by our clock', jwt({ exp: 5 }), 300, 300_000],
+    ['nonsense by the endpoint', jwt({ iat: 0, exp: 60 }), -1, 60_000],
+  ])('of token and endpoint takes what ends first: %s', (_, token, expiresIn, lifetimeMs) => {
+    expect(lifetimeOf(token, expiresIn, now)).toBe(lifetimeMs);
   });
 });

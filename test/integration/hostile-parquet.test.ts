@@ -1,6 +1,8 @@
 /** A service whose Parquet claims more than it holds: the day fails with what was found, and what is published stays. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { arrowBody } from '../decode/arrow-body.ts';
 import { HOSTILE_BODIES } from '../decode/hostile-parquet-bodies.ts';
+import { withChecksums } from '../decode/page-checksums.ts';
 import { noteOf, readObject, receiptOf, unfinishedFiles } from '../helpers/lake.ts';
 import type { TestService } from '../helpers/run.ts';
 import {
@@ -51,5 +53,40 @@ test.each([
   expect(await noteOf(lake.dir, DAY)).toMatchObject({ state: 'failed', code });
   expect(await unfinishedFiles(lake.dir)).toEqual([]);
   expect(await receiptOf(lake.dir, DAY)).toEqual(receipt);
+  expect(await readObject(lake.dir, DAY)).toEqual(published);
+});
+
+const DAMAGED = {
+  kind: 'garbage',
+  body: withChecksums(arrowBody([{ millis: 1_767_571_200_000n, id: 'a', value: 1.5 }]), () => 7),
+  contentType: 'application/vnd.apache.parquet',
+} as const;
+
+test('an answer whose pages do not fit their checksums is asked for again, and the day is whole', async () => {
+  await using lake = await newLake();
+  await mustExport({ service, lakeUrl: lake.url, jobs: JOBS });
+  await using other = await newLake();
+  let damaged = 2;
+  service.faults = ({ family }) => (family === 'measurements' && damaged-- > 0 ? DAMAGED : undefined);
+  await mustExport({ service, lakeUrl: other.url, jobs: JOBS });
+  expect(damaged).toBeLessThan(0);
+  expect(await readObject(other.dir, DAY)).toEqual(await readObject(lake.dir, DAY));
+});
+
+test('answers whose pages never fit their checksums end the day with what was found, and what is published stays', async () => {
+  await using lake = await newLake();
+  await mustExport({ service, lakeUrl: lake.url, jobs: JOBS });
+  const published = await readObject(lake.dir, DAY);
+  service.faults = ({ family }) => (family === 'measurements' ? DAMAGED : undefined);
+  const before = service.requests.length;
+  const args = { from: DATE, to: '2026-01-06', force: true };
+  const ran = await runExport({ service, lakeUrl: lake.url, jobs: JOBS, args });
+  const message = /CRC-32 [0-9a-f]{8} of its \d+ bytes, expected 00000007, as its header says;.*in a row/;
+  expect(ran).toMatchObject({
+    code: 1,
+    results: [{ code: 'body-damaged', message: expect.stringMatching(message) }],
+  });
+  expect(service.requests.length - before).toBeLessThan(MOST_REQUESTS);
+  expect(await noteOf(lake.dir, DAY)).toMatchObject({ state: 'failed', code: 'body-damaged' });
   expect(await readObject(lake.dir, DAY)).toEqual(published);
 });

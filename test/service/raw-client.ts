@@ -84,4 +84,4 @@ export async function get(s: TestService, path = ROLL): Promise<string> {
 
 export const statuses = (text: string) =>
   [...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map((match) => Number(match[1]));
-export const ERROR_BODY = /\r\n\r\n\{"error":"[^"]+"\}$/;
+export const ERROR_BODY = /\r\n\r\n\{"error":"[^"]+"(?:,"error_description":"[^"]+")?\}$/;

@@ -3,13 +3,14 @@
  * puts the day right. One lake a layout, a vessel for each damage, and the process that exported it goes on in it: what
  * somebody else committed to a table meanwhile is news to it.
  */
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JobDefinition } from '../../src/config/jobs.ts';
+import { rebuildLog } from '../../src/lake/rebuild-log.ts';
 import type { Clock, Dataset, Layout, VesselDay } from '../../src/model/index.ts';
 import { addDays, dayRange, formatVesselDay, systemClock } from '../../src/model/index.ts';
+import { thisProcess } from '../../src/process/process-id.ts';
 import { reconcileJob } from '../../src/reconcile/reconcile-jobs.ts';
 import { repairTasks } from '../../src/reconcile/repair.ts';
 import type { DayResult } from '../../src/run/perform-task.ts';
@@ -28,7 +29,7 @@ import type { TempFolder } from '../helpers/temp.ts';
 import { newMemoryFolder } from '../helpers/temp.ts';
 import { refuseWrites } from './audit-lake.ts';
 import type { Advice, Trial, Victim } from './damages.ts';
-import { TRIALS } from './damages.ts';
+import { put, TRIALS } from './damages.ts';
 
 const SILENT_DATE = addDays(DATE, 1);
 const FLEET = { seed: 1, vessels: TRIALS.length, readingsPerDay: 1_000 };
@@ -49,8 +50,10 @@ const SAYS: Readonly<Record<Advice, RegExp>> = {
   restore: /restore/,
   reconcile: /reconcile/,
   again: /verify again/,
+  rebuild: /'vessel-export rebuild-log JOB --yes'/,
   'by hand': /remove|move|with that vessel-export/,
   'by hand, then run': /remove .* run the day again/,
+  'by hand, then rebuild': /move .* 'vessel-export rebuild-log JOB --yes'/,
 };
 
 /** A trial with a vessel-day of its own, and what became of it. */
@@ -153,6 +156,7 @@ async function tryAll(layout: Layout): Promise<void> {
   for (const [run, victim] of victims) {
     if (run.advice.startsWith('by hand')) await run.byHand!(victim);
     if (run.advice === 'restore') await restore(dir, run, sound);
+    if (run.advice.endsWith('rebuild')) await rebuild(later, run);
   }
   for (const group of groupsOf(
     runs.filter(({ advice }) => isRun(advice)),
@@ -239,8 +243,15 @@ async function restore(
       : key.includes(`vessel=${day.vessel}`) &&
         key.includes(`date=${day.date}`) &&
         key.split('/').includes(day.job);
-    if (isOwn) await writeFile(join(dir, key), bytes);
+    if (isOwn) await put(dir, key, bytes);
   }
+}
+
+/** `rebuild-log JOB --yes`. */
+async function rebuild({ app }: LakeApp, { day }: Run): Promise<void> {
+  const { signal } = new AbortController();
+  const ports = { ...app.ports, signal, self: thisProcess(), say: () => {} };
+  expect(await rebuildLog(ports, day.job, true)).toMatchObject({ isWritten: true, leftOut: [] });
 }
 
 /** `reconcile --run`, and with `--allow-shrink` for what that finds refused. */

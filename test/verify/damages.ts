@@ -6,10 +6,13 @@ import { hash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { parquetMetadata } from 'hyparquet';
 import { detailKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
 import type { Detail } from '../../src/lake/ledger.ts';
 import type { Dataset, Layout, Receipt, VesselDay } from '../../src/model/index.ts';
-import { dateToMicros, parseTimestamp } from '../../src/model/index.ts';
+import { dateToMicros, parseTimestamp, silentLog, systemClock } from '../../src/model/index.ts';
+import { createLocalStore } from '../../src/store/local.ts';
+import { openTable } from '../../src/table/table.ts';
 import type { FindingName } from '../../src/verify/findings.ts';
 import { adviceFor } from '../../src/verify/findings.ts';
 import { duckRows } from '../helpers/lake.ts';
@@ -28,9 +31,12 @@ export interface Victim {
 /**
  * What an advice says to do. `run`, `force`: run the day again, with `--allow-shrink` too where that is refused and the
  * advice says so. `restore`: put the files back as they were. `reconcile`: let it repair what it finds. `again`: verify
- * again, when what was in the way is gone. A function: what a person does by hand, after which the day is not run again.
+ * again, when what was in the way is gone. `rebuild`: `rebuild-log --yes` of the job. `by hand`: what a person does, after
+ * which nothing is run again.
  */
-export type Advice = 'run' | 'force' | 'restore' | 'reconcile' | 'again' | 'by hand' | 'by hand, then run';
+export type Advice =
+  | ('run' | 'force' | 'restore' | 'reconcile' | 'rebuild' | 'again')
+  | ('by hand' | 'by hand, then run' | 'by hand, then rebuild');
 
 interface DamageCase {
   readonly what: string;
@@ -59,7 +65,7 @@ interface FindingCases {
 const ALL: readonly Dataset[] = ['measurements', 'statistics', 'metadata'];
 const TIMED: readonly Dataset[] = ['measurements', 'statistics'];
 
-const put = async (dir: string, key: string, bytes: string | Uint8Array) => {
+export const put = async (dir: string, key: string, bytes: string | Uint8Array) => {
   await mkdir(dirname(join(dir, key)), { recursive: true });
   await writeFile(join(dir, key), bytes);
 };
@@ -110,6 +116,7 @@ function replaceMicros(bytes: Buffer, from: string, to: number): void {
     bytes.writeBigInt64LE(BigInt(to), at);
 }
 
+const versionName = (version: number) => String(version).padStart(20, '0');
 const logDir = ({ dir, day }: Victim) => join(dir, day.job, '_delta_log');
 
 export async function newestEntry(
@@ -123,7 +130,7 @@ export async function newestEntry(
 /** Somebody else commits to the table. */
 async function commitBehind(victim: Victim, actions: readonly object[]): Promise<void> {
   const { version } = await newestEntry(victim);
-  const name = `${String(version + 1).padStart(20, '0')}.json`;
+  const name = `${versionName(version + 1)}.json`;
   const text = actions.map((action) => `${JSON.stringify(action)}\n`).join('');
   await writeFile(join(logDir(victim), name), text);
 }
@@ -146,6 +153,50 @@ async function statisticsOf(victim: Victim): Promise<string> {
       if (line.includes(pathIn(victim)) && line.startsWith('{"add"')) return JSON.parse(line).add.stats;
   throw new Error(`the log does not add ${pathIn(victim)}`);
 }
+/** What the newest entry that says what the table is says of it. */
+async function metadataOf(victim: Victim): Promise<{ schemaString: string; format: { provider: string } }> {
+  for (const name of (await readdir(logDir(victim))).sort().reverse())
+    for (const line of (await readFile(join(logDir(victim), name), 'utf8')).split('\n'))
+      if (line.startsWith('{"metaData"')) return JSON.parse(line).metaData;
+  throw new Error('no entry says what the table is');
+}
+interface Schema {
+  readonly fields: { name: string; type: string; nullable: boolean }[];
+}
+/** Somebody else says that the table has other columns. */
+const inSchema = (change: (schema: Schema) => unknown) => async (victim: Victim) => {
+  const metaData = await metadataOf(victim);
+  const schema = JSON.parse(metaData.schemaString) as Schema;
+  change(schema);
+  const schemaString = JSON.stringify(schema);
+  if (schemaString === metaData.schemaString) throw new Error('the schema is as it was');
+  await commitBehind(victim, [{ metaData: { ...metaData, schemaString } }]);
+};
+const fieldOf = ({ fields }: Schema, name: string) => fields.find((field) => field.name === name)!;
+
+/** Write a checkpoint of the table; the path of its file. */
+async function checkpointOf(victim: Victim): Promise<string> {
+  const { dir, day } = victim;
+  const ports = { store: createLocalStore(dir), clock: systemClock, log: silentLog };
+  const table = await openTable({ ...ports, prefix: `${day.job}/` });
+  await table.checkpoint();
+  return join(logDir(victim), `${versionName(table.version)}.checkpoint.parquet`);
+}
+const inCheckpoint = (change: (bytes: Buffer) => Uint8Array) => async (victim: Victim) => {
+  const path = await checkpointOf(victim);
+  await writeFile(path, change(await readFile(path)));
+};
+/** Statistics of the rows of files, in a checkpoint: they are read by those who ask for them alone. */
+function breakStatistics(bytes: Buffer): Buffer {
+  const { row_groups: groups } = parquetMetadata(Uint8Array.from(bytes).buffer);
+  const columns = groups.at(-1)!.columns.map(({ meta_data: meta }) => meta!);
+  const { data_page_offset: at } = columns.find(
+    ({ path_in_schema: path }) => path.join('.') === 'add.stats',
+  )!;
+  return bytes.fill(0xff, Number(at), Number(at) + 40);
+}
+
+const NEWER_PROTOCOL = { protocol: { minReaderVersion: 3, minWriterVersion: 7 } };
 const otherPath = (victim: Victim) => pathIn(victim).replace(/[^/]+$/, '0000000000000000.parquet');
 
 async function readDetail({ dir, day }: Victim): Promise<Detail> {
@@ -162,6 +213,8 @@ async function seriesOf(victim: Victim): Promise<{ readonly id: string; readonly
 const NOBODYS = 'PAR1PAR1';
 const PLAIN: readonly Layout[] = ['plain'];
 const DELTA: readonly Layout[] = ['delta'];
+const OF_LOG = { layouts: DELTA, isOfLog: true };
+const removeLog = (victim: Victim) => rm(logDir(victim), { recursive: true });
 
 export const DAMAGES: Readonly<Record<FindingName, FindingCases>> = {
   'receipt-damaged': {
@@ -350,12 +403,18 @@ export const DAMAGES: Readonly<Record<FindingName, FindingCases>> = {
     ],
   },
   'log-damaged': {
-    advice: ['restore'],
+    advice: ['restore', 'rebuild'],
     cases: [
+      { what: 'a log that is lost', ...OF_LOG, act: removeLog },
+      {
+        what: 'the newest entry is lost',
+        ...OF_LOG,
+        datasets: ALL,
+        act: async (victim) => rm((await newestEntry(victim)).path),
+      },
       {
         what: 'an entry is cut short',
-        layouts: DELTA,
-        isOfLog: true,
+        ...OF_LOG,
         act: async (victim) => {
           const { path } = await newestEntry(victim);
           await writeFile(path, (await readFile(path)).subarray(0, -9));
@@ -363,9 +422,112 @@ export const DAMAGES: Readonly<Record<FindingName, FindingCases>> = {
       },
       {
         what: 'an entry is missing',
-        layouts: DELTA,
-        isOfLog: true,
-        act: (victim) => rm(join(logDir(victim), `${'0'.repeat(20)}.json`)),
+        ...OF_LOG,
+        act: (victim) => rm(join(logDir(victim), `${versionName(0)}.json`)),
+      },
+      {
+        what: 'a schema that is no JSON',
+        ...OF_LOG,
+        act: async (victim) => {
+          const { schemaString } = await metadataOf(victim);
+          const path = join(logDir(victim), `${versionName(0)}.json`);
+          const text = await readFile(path, 'utf8');
+          await writeFile(path, text.replace(JSON.stringify(schemaString), '"{"'));
+        },
+      },
+    ],
+  },
+  'checkpoint-damaged': {
+    advice: ['rebuild'],
+    cases: [
+      {
+        what: 'a checkpoint that is lost',
+        ...OF_LOG,
+        datasets: ALL,
+        act: async (victim) => rm(await checkpointOf(victim)),
+      },
+      {
+        what: 'a checkpoint that is cut',
+        ...OF_LOG,
+        act: inCheckpoint((bytes) => bytes.subarray(0, -50)),
+      },
+      { what: 'a checkpoint whose statistics are broken', ...OF_LOG, act: inCheckpoint(breakStatistics) },
+      {
+        what: 'a name of the newest checkpoint that is no JSON',
+        ...OF_LOG,
+        act: (victim) => writeFile(join(logDir(victim), '_last_checkpoint'), '{'),
+      },
+    ],
+  },
+  'table-schema-differs': {
+    advice: ['rebuild'],
+    cases: [
+      {
+        what: 'a column of the table is renamed',
+        ...OF_LOG,
+        datasets: ALL,
+        act: inSchema((schema) => {
+          fieldOf(schema, 'time_series_id').name = 'series';
+        }),
+      },
+      {
+        what: 'a column of the table has another type',
+        ...OF_LOG,
+        act: inSchema((schema) => {
+          fieldOf(schema, 'long_value').type = 'double';
+        }),
+      },
+      {
+        what: 'the table lacks a column',
+        ...OF_LOG,
+        act: inSchema(({ fields }) => fields.splice(1, 1)),
+      },
+      {
+        what: 'a column of the table may not be null',
+        ...OF_LOG,
+        act: inSchema((schema) => {
+          fieldOf(schema, 'json_value').nullable = false;
+        }),
+      },
+      {
+        what: 'a folder has another type',
+        ...OF_LOG,
+        act: inSchema((schema) => {
+          fieldOf(schema, 'date').type = 'string';
+        }),
+      },
+    ],
+  },
+  'table-unsupported': {
+    advice: ['by hand, then rebuild'],
+    byHand: removeLog,
+    cases: [
+      {
+        what: 'another writer has raised the protocol',
+        ...OF_LOG,
+        datasets: ALL,
+        act: (victim) => commitBehind(victim, [NEWER_PROTOCOL]),
+      },
+      {
+        what: 'another writer has marked rows as deleted',
+        ...OF_LOG,
+        act: (victim) => {
+          const { add } = addition(victim, pathIn(victim), victim.receipt.object!.sizeBytes);
+          const protocol = { ...NEWER_PROTOCOL.protocol, readerFeatures: ['deletionVectors'] };
+          return commitBehind(victim, [
+            { protocol },
+            { add: { ...add, deletionVector: { storageType: 'u' } } },
+          ]);
+        },
+      },
+      {
+        what: 'another writer has named another format',
+        ...OF_LOG,
+        act: async (victim) => {
+          const metaData = await metadataOf(victim);
+          const format = { ...metaData.format, provider: 'orc' };
+          await commitBehind(victim, [{ metaData: { ...metaData, format } }]);
+        },
       },
     ],
   },

@@ -8,6 +8,8 @@ import type { Asked, ServiceFace } from './service-face.ts';
 const LEAKS =
   /node_modules|\.ts:\d+|\bat (?:async )?\S+ \(|root:x:|Parser Error|Binder Error|Catalog Error|IO Error|DuckDB|ENOENT/i;
 
+const OAUTH_CODES = ['invalid_request', 'invalid_client', 'unsupported_grant_type'];
+
 export interface Expectation {
   /** Statuses that are right; 0 is a connection that was closed without an answer. */
   readonly statuses: readonly number[];
@@ -37,7 +39,7 @@ function secretsOf({ narrow, wide }: ServiceFace): string[] {
   return [narrow.clientSecret, wide.clientSecret, narrow.token, wide.token];
 }
 
-/** The contract: `{"error": <text>}` and nothing else. */
+/** The contract: `{"error": <text>}` and nothing else; of the token endpoint, by RFC 6749, with a description. */
 function errorBodyFault(answer: RawAnswer, text: string): string | undefined {
   if (!/^application\/json/.test(answer.headers['content-type'] ?? ''))
     return `an error of type '${answer.headers['content-type'] ?? ''}'`;
@@ -47,8 +49,10 @@ function errorBodyFault(answer: RawAnswer, text: string): string | undefined {
   } catch {
     return `an error whose body is not JSON: ${shown(text)}`;
   }
-  const isContract = typeof body === 'object' && body !== null && Object.keys(body).join() === 'error';
-  const { error } = body as { error: unknown };
+  const keys = typeof body === 'object' && body !== null ? Object.keys(body).join() : '';
+  const { error: code, error_description: error = code } = body as Record<string, unknown>;
+  const isContract =
+    keys === 'error' || (keys === 'error,error_description' && OAUTH_CODES.includes(code as string));
   if (!isContract || typeof error !== 'string' || error === '')
     return `an error with another body: ${shown(text)}`;
   if (error.length > 2_000) return `an error message of ${error.length} characters`;

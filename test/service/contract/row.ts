@@ -34,7 +34,9 @@ export const series = async (s: TestService, path: string) => (await s.json(path
 export const statistics = async (s: TestService, path: string) => (await s.json(path, NEW)) as Statistic[];
 export const refusal = async (response: Response) => {
   const body = (await response.json()) as { error: string };
-  expect(Object.keys(body)).toEqual(['error']);
+  // By RFC 6749 `error` is a code there, which the message stands beside.
+  const isOfToken = response.url.endsWith('/oauth2/token');
+  expect(Object.keys(body)).toEqual(isOfToken ? ['error', 'error_description'] : ['error']);
   expect(typeof body.error).toBe('string');
   return { status: response.status, error: body.error };
 };
