@@ -29,8 +29,6 @@ export interface LastPublished {
  */
 const KNOWN_MS = 6 * 3_600_000;
 const LOOK_MS = 10_000;
-/** Newest dates of which a receipt is looked for that can be read: a vessel-export of an older version has a quarter of a year. */
-const MAX_TRIED = 100;
 
 /** A receipt, and since when it is known. */
 interface Known {
@@ -56,7 +54,7 @@ export function createLastPublished(store: ObjectStore, clock: Clock): LastPubli
       const day = parseDayFileKey(key);
       if (day !== undefined) dates.add(day.date);
     }
-    for (const date of [...dates].sort().slice(-MAX_TRIED).reverse()) {
+    for (const date of [...dates].sort().reverse()) {
       const receipt = await read({ job, vessel, date });
       if (receipt !== undefined) return { atMs, receipt };
     }

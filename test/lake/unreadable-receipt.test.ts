@@ -2,7 +2,7 @@
  * One receipt that cannot be read, or that a newer version wrote, fails its own vessel-day and nothing else: every reader of
  * receipts says the same of all others as if that vessel were not there, and nobody writes over it.
  */
-import { cp, readFile, truncate, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -20,6 +20,8 @@ import { convertLake } from '../../src/lake/convert.ts';
 import { findGarbage } from '../../src/lake/garbage.ts';
 import { claimKey, receiptKey } from '../../src/lake/keys.ts';
 import { createLedgerView } from '../../src/lake/ledger-view.ts';
+import { rebuildLog } from '../../src/lake/rebuild-log.ts';
+import { readTableFiles } from '../../src/lake/table-files.ts';
 import type { Clock, Receipt, VesselDay } from '../../src/model/index.ts';
 import { addDays, silentLog, systemClock } from '../../src/model/index.ts';
 import { reconcileJob } from '../../src/reconcile/reconcile-jobs.ts';
@@ -27,7 +29,9 @@ import { fleetVessels } from '../../src/service/data/made-up/fleet.ts';
 import { openLakeSession } from '../../src/sql/lake-session.ts';
 import { findSources } from '../../src/sql/lake-sources.ts';
 import { readJobStatus } from '../../src/status/job-status.ts';
+import { createLocalStore } from '../../src/store/local.ts';
 import { MAX_WHOLE_BYTES } from '../../src/store/store.ts';
+import { openTable } from '../../src/table/table.ts';
 import { noteOf, receiptOf } from '../helpers/lake.ts';
 import type { LakeApp } from '../helpers/lake-app.ts';
 import { openLakeApp } from '../helpers/lake-app.ts';
@@ -66,6 +70,28 @@ const BADNESS: Readonly<Record<string, readonly [code: string, bytes: (receipt: 
   'much newer': ['unknown-receipt-version', () => '{"receiptVersion":7,"rows":"as words"}'],
 };
 
+/** What has become of the log of a table; the first leaves nothing of it. */
+const LOG_DAMAGES: Readonly<Record<string, (dir: string) => Promise<unknown>>> = {
+  'the log is lost': (dir) => rm(dir, { recursive: true }),
+  'an entry cannot be read': (dir) => commitBehind(dir, '{'),
+  'the checkpoint is all that can be read': async (dir) => {
+    const ports = { store: createLocalStore(join(dir, '../..')), clock: systemClock, log: silentLog };
+    await (await openTable({ ...ports, prefix: 'measurements/' })).checkpoint();
+    for (const name of await entriesIn(dir)) await writeFile(join(dir, name), '{');
+    await commitBehind(dir, '{');
+  },
+  'somebody has renamed a column': async (dir) => {
+    const lines = (await readFile(join(dir, entryName(0)), 'utf8')).split('\n');
+    const metaData = lines.find((line) => line.startsWith('{"metaData"'))!;
+    await commitBehind(dir, `${metaData.replaceAll('double_value', 'dv')}\n`);
+  },
+};
+const entryName = (version: number) => `${String(version).padStart(20, '0')}.json`;
+const entriesIn = async (dir: string) => (await readdir(dir)).filter((name) => name.endsWith('.json'));
+/** Somebody else puts the next entry: nobody knows how many those of the export are. */
+const commitBehind = async (dir: string, text: string) =>
+  writeFile(join(dir, entryName((await entriesIn(dir)).length)), text);
+
 let service: TestService;
 let folder: TempFolder;
 beforeAll(async () => {
@@ -74,6 +100,8 @@ beforeAll(async () => {
   expect(await later.run({ jobs: ['measurements', 'discovered'], to: TO })).toHaveLength(16);
   await using then = await open(join(folder.path, 'sound'), noonOf(DATE));
   expect(await then.run({ jobs: ['metadata'] })).toHaveLength(4);
+  await using tables = await openTables(join(folder.path, 'table'));
+  await tables.run();
 });
 afterAll(async () => {
   await service.close();
@@ -89,6 +117,12 @@ function open(dir: string, clock?: Clock): Promise<LakeApp> {
   const overrides = clock && { overrides: { clock } };
   return openLakeApp({ service, lakeUrl: pathToFileURL(dir).href, jobs: JOBS, ...overrides });
 }
+
+const openTables = (dir: string): Promise<LakeApp> =>
+  openLakeApp({
+    ...{ service, lakeUrl: pathToFileURL(dir).href, env: { LAKE_LAYOUT: 'delta' } },
+    jobs: { measurements: JOBS.measurements! },
+  });
 
 /** A copy of the sound lake in which the receipts of BAD are as `write` leaves them. */
 async function copyWith(write: (path: string, receipt: Receipt) => Promise<unknown>): Promise<TempFolder> {
@@ -339,6 +373,46 @@ const READERS: Readonly<
     },
     () => 'known',
   ],
+  'rebuild-log': [
+    async (_, dir) => {
+      const said: string[] = [];
+      for (const [what, damage] of Object.entries(LOG_DAMAGES)) {
+        await using copy = await newMemoryFolder();
+        await cp(join(folder.path, 'table'), copy.path, { recursive: true });
+        const bytes = await readFile(join(dir, receiptKey(MEASURED)));
+        if (!bytes.equals(await readFile(join(folder.path, 'sound', receiptKey(MEASURED)))))
+          await writeFile(join(copy.path, receiptKey(MEASURED)), bytes);
+        await damage(join(copy.path, 'measurements/_delta_log'));
+        await using app = await openTables(copy.path);
+        const ports = { ...app.app.ports, signal, say: () => {} };
+        const shown = await rebuildLog(ports, 'measurements', false);
+        const { isWritten, vesselDays, leftOut, unread } = await rebuildLog(ports, 'measurements', true);
+        expect({ isWritten, leftOut }, what).toEqual({ isWritten: true, leftOut: [] });
+        expect([shown.vesselDays, shown.unread], what).toEqual([vesselDays, unread]);
+        for (const { day } of await readTableFiles(app.app.store, 'measurements'))
+          said.push(`${day.vessel} in the table: ${what}`);
+        for (const { day, message } of unread)
+          said.push(`${day.vessel} named, and ${/[^;]*$/.exec(message)![0].trim()}: ${what}`);
+        const { findings } = await app.verify({ to: TO });
+        expect(
+          findings.map(({ day, name }) => `${day.vessel} ${name.slice(0, 8)}`),
+          what,
+        ).toEqual(unread.map(() => `${BAD} receipt-`));
+      }
+      return byVessel(
+        said,
+        (one) => one.slice(0, 10),
+        (one) => one.slice(11),
+      );
+    },
+    () =>
+      [
+        ...Object.keys(LOG_DAMAGES)
+          .slice(1)
+          .flatMap((what) => [`in the table: ${what}`, `named, and its file stays in the table: ${what}`]),
+        `named, and it is not in the table: ${Object.keys(LOG_DAMAGES)[0]}`,
+      ].sort(),
+  ],
   convert: [
     async ({ app }, dir) => {
       // A claim of a dead process, which nobody can take.
@@ -429,16 +503,12 @@ test('a receipt larger than anything of ours stops nobody else', async () => {
 
 test('a file of a table whose receipt cannot be read is kept', async () => {
   await using lake = await newMemoryFolder();
-  await using app = await openLakeApp({
-    ...{ service, lakeUrl: pathToFileURL(lake.path).href, env: { LAKE_LAYOUT: 'delta' } },
-    jobs: { measurements: JOBS.measurements! },
-  });
+  await using app = await openTables(lake.path);
   await app.run();
   const object = (await receiptOf(lake.path, MEASURED))!.object!.key;
   // Somebody has taken it out of the table, long ago.
   const remove = { path: object.slice('measurements/'.length), deletionTimestamp: 1, dataChange: true };
-  const entry = `measurements/_delta_log/${'2'.padStart(20, '0')}.json`;
-  await writeFile(join(lake.path, entry), `${JSON.stringify({ remove })}\n`);
+  await commitBehind(join(lake.path, 'measurements/_delta_log'), `${JSON.stringify({ remove })}\n`);
   for (const text of ['{', '{"receiptVersion":2}']) {
     await writeFile(join(lake.path, receiptKey(MEASURED)), text);
     const clock = { ...systemClock, nowMs: () => Date.now() + 40 * 86_400_000 };
