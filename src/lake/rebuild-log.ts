@@ -35,7 +35,7 @@ import { columnFaults, differs, misfitOf, receiptDays, surveyLog } from './log-s
 import type { Survivors } from './log-survivors.ts';
 import { survivors } from './log-survivors.ts';
 import type { LeftOut } from './published-files.ts';
-import { BATCH, describeFile, publishedFiles, READS_AT_ONCE } from './published-files.ts';
+import { BATCH, describeFile, publishedFiles, READS_AT_ONCE, tablePath } from './published-files.ts';
 
 const OPERATION = 'REBUILD LOG';
 
@@ -175,18 +175,19 @@ async function settleDays(
 async function actionsOf(
   { store }: ConvertPorts,
   table: Table,
-  { content }: LogSurvey,
+  { content, misstated }: LogSurvey,
   receipt: Receipt,
 ): Promise<Action[]> {
-  if (!differs(table, receipt)) return [];
   const { vessel, date, object } = receipt;
+  const isMisstated = object !== null && misstated.has(tablePath(receipt, object.key));
+  if (!isMisstated && !differs(table, receipt)) return [];
   const file = object && (await unlessDamaged(describeFile(store, receipt, object)));
   const columns = new Map(content.columns.map((column) => [column.name, column]));
   if (object !== null && (!file || misfitOf(file, content.dataset, columns) !== undefined)) return [];
   const common = { partitionValues: { vessel, date }, deletedMs: table.nowMs(), dataChange: true };
   const others = table.filesOf(vessel, date).filter(({ path }) => path !== file?.add.path);
   const removes = others.map(({ path, sizeBytes }): Action => ({ remove: { path, sizeBytes, ...common } }));
-  return file ? [...removes, { add: file.add }] : removes;
+  return file ? [...removes, { add: { ...file.add, dataChange: !isMisstated } }] : removes;
 }
 
 /** Those whose claim has a living owner. */

@@ -135,11 +135,22 @@ export const FINDINGS = {
 
 export type FindingName = keyof typeof FINDINGS;
 
+/** What the log says wrongly of a file that is there. */
+const OF_ENTRY: readonly FindingName[] = [
+  'not-in-table',
+  'table-file-missing',
+  'table-differs',
+  'table-statistics-differ',
+];
+
 /** What to do about a finding in a job of this dataset. */
 export function adviceFor(name: FindingName, dataset: Dataset): string {
   const { next } = FINDINGS[name];
   if (dataset !== 'metadata' || !next.includes('run the day again')) return next;
-  return `${next}. A snapshot can be taken again on its own day only: for an earlier one restore its files from a version of the bucket or a backup`;
+  const otherwise = OF_ENTRY.includes(name)
+    ? "for an earlier one 'vessel-export rebuild-log JOB --yes' makes the log say what its receipt says"
+    : 'for an earlier one restore its files from a version of the bucket or a backup';
+  return `${next}. A snapshot can be taken again on its own day only: ${otherwise}`;
 }
 
 /** A vessel-day, or of a stray file what its path tells. */

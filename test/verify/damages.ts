@@ -802,16 +802,20 @@ function copyOf(victim: Victim): string {
   return keyOf(victim).replace('/data.', '/copy.');
 }
 
-/** Snapshots of days that are over are restored: their files are, and the log is not theirs alone. */
+/** Snapshots of days that are over are restored; where the log is wrong, which is not theirs alone, it is rebuilt. */
 function advicesOf(
   finding: FindingName,
   advice: readonly Advice[],
   dataset: Dataset,
   layout: Layout,
 ): readonly Advice[] {
-  const isRestored = /restore its files/.test(adviceFor(finding, dataset));
-  const isOfTable = layout === 'delta' && /^(not-in-)?table/.test(finding);
-  return isRestored && !isOfTable && !advice.includes('restore') ? [...advice, 'restore'] : advice;
+  if (dataset !== 'metadata') return advice;
+  const said = adviceFor(finding, dataset);
+  const more: Advice[] = [
+    ...(/restore its files/.test(said) ? (['restore'] as const) : []),
+    ...(layout === 'delta' && /for an earlier one .*rebuild-log/.test(said) ? (['rebuild'] as const) : []),
+  ];
+  return [...new Set([...advice, ...more])];
 }
 
 /** One damage of one vessel-day, and one advice. */
