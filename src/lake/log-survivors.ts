@@ -1,5 +1,6 @@
 /** What is left of a log that is damaged. */
-import type { Action, AddFile } from '../table/actions.ts';
+import type { VesselDay } from '../model/index.ts';
+import type { Action, AddFile, PartitionValues } from '../table/actions.ts';
 import { readCheckpoint } from '../table/checkpoint-read.ts';
 import { isTableFault } from '../table/parse-actions.ts';
 import type { TableLogPorts } from '../table/table-log.ts';
@@ -14,6 +15,11 @@ export interface Survivors {
   readonly adds: ReadonlyMap<string, AddFile>;
 }
 
+/** What is said of a vessel-day within its job. */
+export function partOf({ vessel, date }: PartitionValues | VesselDay): string {
+  return `${vessel}/${date}`;
+}
+
 /**
  * What can be read of a log: the newest of everything but files, and the files of these vessel-days that are there still.
  * Of one that has several nobody knows which is the day: the entry that removed others may be lost.
@@ -21,8 +27,8 @@ export interface Survivors {
 export async function survivors(log: TableLogPorts, days: readonly LeftOut[]): Promise<Survivors> {
   const { entries, checkpoints } = await listLog(log);
   const state = new TableState(-1);
-  const wanted = new Set(days.map(({ day }) => `${day.vessel}/${day.date}`));
-  const dayOf = ({ partitionValues: { vessel, date } }: AddFile) => `${vessel}/${date}`;
+  const wanted = new Set(days.map(({ day }) => partOf(day)));
+  const dayOf = ({ partitionValues }: AddFile) => partOf(partitionValues);
   const found = new Map<string, AddFile>();
   const take = (actions: readonly Action[]) => {
     for (const action of actions)

@@ -33,7 +33,7 @@ import { readReceipt } from './ledger.ts';
 import type { LogSurvey } from './log-survey.ts';
 import { columnFaults, differs, misfitOf, receiptDays, surveyLog } from './log-survey.ts';
 import type { Survivors } from './log-survivors.ts';
-import { survivors } from './log-survivors.ts';
+import { partOf, survivors } from './log-survivors.ts';
 import type { LeftOut } from './published-files.ts';
 import { BATCH, describeFile, publishedFiles, READS_AT_ONCE, tablePath } from './published-files.ts';
 
@@ -62,8 +62,8 @@ export async function rebuildLog(ports: ConvertPorts, job: string, isWanted: boo
   const leftOut = survey.leftOut.filter(({ isUnread }) => !isUnread);
   const unreadDays = survey.leftOut.filter(({ isUnread }) => isUnread);
   const old = survey.table === undefined ? await survivors(log, unreadDays) : undefined;
-  const hasFile = ({ vessel, date }: VesselDay) =>
-    (old === undefined ? survey.table!.filesOf(vessel, date).length : old.adds.get(`${vessel}/${date}`)) || 0;
+  const hasFile = (day: VesselDay) =>
+    old === undefined ? survey.table!.filesOf(day.vessel, day.date).length > 0 : old.adds.has(partOf(day));
   const unread = unreadDays.map(({ day, message }) => ({
     ...{ day, isUnread: true },
     message: `${message}; ${hasFile(day) ? 'its file stays in the table' : 'it is not in the table'}`,
@@ -130,7 +130,10 @@ async function beginAnew(
     for (const add of keptFiles.values()) state.apply({ add }, state.version);
     yield [...keptFiles.values()];
     for await (const found of publishedFiles(ports, days, again, () => true)) {
-      const adds = found.filter((file) => misfitOf(file, content.dataset, columns) === undefined);
+      // Of one whose receipt can be read again meanwhile the next look finds out.
+      const adds = found.filter(
+        (file) => !keptFiles.has(partOf(file.day)) && !misfitOf(file, content.dataset, columns),
+      );
       for (const { add } of adds) state.apply({ add }, state.version);
       yield adds.map(({ add }) => add);
       count += adds.length;
@@ -185,9 +188,12 @@ async function actionsOf(
   const columns = new Map(content.columns.map((column) => [column.name, column]));
   if (object !== null && (!file || misfitOf(file, content.dataset, columns) !== undefined)) return [];
   const common = { partitionValues: { vessel, date }, deletedMs: table.nowMs(), dataChange: true };
-  const others = table.filesOf(vessel, date).filter(({ path }) => path !== file?.add.path);
+  const files = table.filesOf(vessel, date);
+  const others = files.filter(({ path }) => path !== file?.add.path);
   const removes = others.map(({ path, sizeBytes }): Action => ({ remove: { path, sizeBytes, ...common } }));
-  return file ? [...removes, { add: { ...file.add, dataChange: !isMisstated } }] : removes;
+  // The same file again brings no other rows.
+  const dataChange = others.length === files.length;
+  return file ? [...removes, { add: { ...file.add, dataChange } }] : removes;
 }
 
 /** Those whose claim has a living owner. */
