@@ -6,7 +6,8 @@ import { hash } from 'node:crypto';
 import { encodeMetadata, parquetFooter } from '../encode/index.ts';
 import { markCaptured, readCaptures } from '../lake/captures.ts';
 import type { Claim } from '../lake/claim.ts';
-import { lastReceiptDates, readReceipt } from '../lake/ledger.ts';
+import { unlessDamaged } from '../lake/json.ts';
+import { readReceipt, receiptDates } from '../lake/ledger.ts';
 import { createPartUpload } from '../lake/parts.ts';
 import { publishSealed } from '../lake/publish.ts';
 import type { Job, Receipt, SealedDay } from '../model/index.ts';
@@ -61,6 +62,7 @@ export async function takeSnapshot(
   const { kept, ...destination } = await finishUpload(ports, {
     ...{ claim, parts, published, footer },
     emptyFooter: () => footer,
+    signal,
   });
   await ports.onStep('uploaded');
   const sealed: SealedDay = {
@@ -106,16 +108,19 @@ function equalsSnapshot(
 /** What today's snapshot of a vessel is compared with, and the days on which it was taken before. */
 export type SnapshotsBefore = (vessel: string) => Pick<ExportTask, 'lastSnapshot' | 'captures'>;
 
-/** Throws what the store throws. */
+/** The newest is the newest whose receipt can be read. Throws what the store throws. */
 export async function snapshotsBefore(
   { store, clock }: Pick<ExportPorts, 'store' | 'clock'>,
   job: Job,
 ): Promise<SnapshotsBefore> {
   const today = microsToDate(clock.nowMs() * 1_000);
   const snapshots = new Map<string, Receipt>();
-  for (const [vessel, date] of await lastReceiptDates(store, job.name, today)) {
-    const receipt = await readReceipt(store, { job: job.name, vessel, date });
-    if (receipt !== undefined) snapshots.set(vessel, receipt);
+  for (const [vessel, dates] of await receiptDates(store, job.name, { before: today })) {
+    for (const date of dates) {
+      const receipt = await unlessDamaged(readReceipt(store, { job: job.name, vessel, date }));
+      if (receipt !== undefined) snapshots.set(vessel, receipt);
+      if (receipt !== undefined) break;
+    }
   }
   const marks = await readCaptures(store, job.name);
   return (vessel) => {

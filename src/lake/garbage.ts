@@ -8,6 +8,7 @@
  */
 
 import type { Clock, Note, ProcessId, Receipt, VesselDay } from '../model/index.ts';
+import { isOvertaken } from '../model/index.ts';
 import { PROBE_PREFIX } from '../store/key.ts';
 import type { ObjectStore, UploadRef, Version } from '../store/store.ts';
 import type { FoundClaim } from './claims.ts';
@@ -174,7 +175,7 @@ async function* noteItems({ store }: GarbagePorts): AsyncGenerator<GarbageItem> 
   for (const day of days) {
     // A receipt that cannot be read outlives nothing.
     const receipt = await unlessDamaged(readReceipt(store, day));
-    const isOutlived = (note: Note) => receipt !== undefined && note.at < receipt.finishedAt;
+    const isOutlived = (note: Note) => receipt !== undefined && isOvertaken(note, receipt);
     const note = receipt && (await unlessDamaged(readNote(store, day)));
     if (note === undefined || !isOutlived(note)) continue;
     yield {

@@ -1,6 +1,6 @@
 /** What is in the lake of each vessel-day, in one word. Pure: ledger, notes and claims are passed in. */
-
 import type { Note, Receipt, VesselDay } from '../model/index.ts';
+import { isOvertaken } from '../model/index.ts';
 import type { AskedState } from '../plan/due.ts';
 
 /**
@@ -80,9 +80,9 @@ export function coverageOf({ day, planned, receipt, note, claim }: CoverageFacts
   if (claim === 'live') return { ...cell, state: 'running' };
   // Somebody has begun it.
   const expected = planned === 'not-asked-for' && claim !== undefined ? 'missing' : planned;
-  // A note that is older than the receipt was overtaken by it; a snapshot of a day that is over waits no more.
+  // A snapshot of a day that is over waits no more.
   const isOver = note?.state === 'waiting' && planned === 'not-due';
-  if (note !== undefined && !isOver && (receipt === undefined || note.at > receipt.finishedAt)) {
+  if (note !== undefined && !isOver && (receipt === undefined || !isOvertaken(note, receipt))) {
     // No good day stays where none is published.
     const state = note.state === 'refused' && receipt === undefined ? 'failed' : note.state;
     return { ...cell, ...begun, state, code: note.code, message: note.message };
