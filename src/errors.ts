@@ -68,6 +68,10 @@ export class RefusedError extends VesselExportError {
     this.totalsSha256 = totalsSha256;
   }
 }
+/** Is the published day a good one that stays, so that somebody has to decide? What else we refuse to do has failed. */
+export function isRefusal({ code }: { readonly code: string }): boolean {
+  return code === 'would-shrink';
+}
 export class FencedError extends VesselExportError {}
 export class NotDueError extends VesselExportError {
   /** Milliseconds until it is due by the service's clock. */

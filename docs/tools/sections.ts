@@ -1,6 +1,7 @@
 /** The sections of the documentation that are the code's own words, as Markdown. */
 import type { Variable } from '../../src/config/variable.ts';
 import { VARIABLES } from '../../src/config/variables.ts';
+import { FLEET_CAUSES, JOB_CAUSES } from '../../src/fleet/notice-causes.ts';
 import { createMetrics } from '../../src/monitoring/metrics.ts';
 import { NEXT_STEPS, OTHER_STEPS } from '../../src/status/next-steps.ts';
 import { FINDINGS } from '../../src/verify/findings.ts';
@@ -17,6 +18,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   findings,
   'next-steps': nextSteps,
   metrics: metricsTable,
+  causes,
 };
 
 /** Defaults that depend on the machine. */
@@ -61,6 +63,14 @@ function nextSteps(): string {
   return table(['code', 'what to do'], [...rows, ['any other', asMarkdown(OTHER_STEPS.failed)]]);
 }
 
+function causes(): string {
+  const rows = Object.entries({ ...FLEET_CAUSES, ...JOB_CAUSES }).map(([kind, { begins, over, runbook }]) => {
+    const advice = `[what to do](monitoring-runbook.md#${slug(runbook)})`;
+    return [`\`${kind}\``, begins, over, advice];
+  });
+  return table(['cause', 'begins', 'is over', ''], rows);
+}
+
 /** Commands in quotes, as code. */
 function asMarkdown(text: string): string {
   return text.replace(/'(vessel-export [^']+|[a-z]+)'/g, '`$1`');
@@ -98,6 +108,9 @@ async function exposition(): Promise<string> {
   metrics.onLooked('measurements');
   metrics.onDiscovered('measurements', 1);
   metrics.onLookedBack('measurements', { changed: 1 });
+  metrics.onSnapshots('metadata', 1);
+  metrics.onLookBackFailed('measurements', 1);
+  metrics.onStuckBackfills(1);
   metrics.onWebLoginFailed('wrong');
   return (await metrics.read()).text;
 }

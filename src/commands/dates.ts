@@ -77,6 +77,11 @@ export function askedDates(options: RangeOptions, nowMs: number): AskedDates {
   return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
 }
 
+/** Does it name neither dates nor vessels, so that it is about other days tomorrow, as what cron runs is? */
+export function isRegular({ from, to, month, vessel }: RangeOptions): boolean {
+  return [from, to, month, vessel].every((given) => given === undefined);
+}
+
 /** The dates in full: `days` before today and today where none was given, or before `to` where that alone was. */
 export function datesOr(days: number, { from, to }: AskedDates, nowMs: number): Dates {
   const today = microsToDate(nowMs * 1_000);

@@ -1,6 +1,6 @@
 /** `hold`: whether the queue is on hold, and why; `hold lift` lets the workers try. */
 import type { AppOverrides } from '../app.ts';
-import { liftHold, NOT_ON_HOLD, readHold } from '../fleet/hold-acts.ts';
+import { liftHold, sayHold } from '../fleet/hold-acts.ts';
 import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_OK } from './context.ts';
@@ -10,11 +10,7 @@ import { withFleet } from './with-fleet.ts';
 /** Say it; the exit code. `overrides` are for tests. */
 export async function holdCommand(context: CommandContext, overrides: AppOverrides = {}): Promise<number> {
   return withFleet(context, readConfig(context), overrides, async (fleet) => {
-    const hold = await readHold(fleet);
-    const { code, message, host, sinceMs } = hold ?? {};
-    const since = sinceMs === undefined ? '' : new Date(sinceMs).toISOString();
-    const text = `the queue is on hold since ${since}, by ${host}: ${code}: ${message}`;
-    writeText(context.stdout, `${hold === undefined ? NOT_ON_HOLD : text}\n`);
+    writeText(context.stdout, `${await sayHold(fleet)}\n`);
     return EXIT_OK;
   });
 }

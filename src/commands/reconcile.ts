@@ -8,6 +8,7 @@ import { createRequestStats } from '../fetch/exchange.ts';
 import type { FleetNews } from '../fleet/fleet-news.ts';
 import type { QueuedRepair } from '../fleet/repairs.ts';
 import { tellingRequests, tellOfRun } from '../fleet/telling-requests.ts';
+import { noteRegularRun } from '../lake/asked-days.ts';
 import type { Job, Log, VesselDay } from '../model/index.ts';
 import { lookbackDaysOf, systemClock } from '../model/index.ts';
 import type { JobReconciliation } from '../reconcile/reconcile-jobs.ts';
@@ -22,7 +23,7 @@ import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_FAILED, EXIT_OK } from './context.ts';
 import type { Dates } from './dates.ts';
-import { askedDates, datesOr, formatDates } from './dates.ts';
+import { askedDates, datesOr, formatDates, isRegular } from './dates.ts';
 import { configure, readConfig } from './open.ts';
 import type { Output } from './output.ts';
 import { openOutput } from './output.ts';
@@ -162,13 +163,17 @@ async function toRepair(
   app: App,
   jobs: readonly Job[],
   found: readonly JobReconciliation[],
-  { allowShrink = false, takeover = false }: ReconcileOptions,
+  options: ReconcileOptions,
 ): Promise<ExportTask[]> {
-  if (!allowShrink) for (const { findings } of found) await noteRefusals(app.ports, findings);
-  return found.flatMap((one) => {
+  const { allowShrink = false, takeover = false } = options;
+  if (!allowShrink) for (const one of found) await noteRefusals(app.ports, one);
+  const tasks: ExportTask[] = [];
+  for (const one of found) {
     const job = jobs.find(({ name }) => name === one.job)!;
-    return repairTasks(app.ports, job, one, { allowShrink, takeover });
-  });
+    if (one.reason === null && isRegular(options)) await noteRegularRun(app.store, job, one.from);
+    tasks.push(...repairTasks(app.ports, job, one, { allowShrink, takeover }));
+  }
+  return tasks;
 }
 
 async function repair(

@@ -15,7 +15,7 @@ import { formatVesselTroubles } from '../terminal/vessel-view.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_FAILED, EXIT_OK } from './context.ts';
 import type { RangeOptions } from './dates.ts';
-import { askedDates, datesOr, EXPORT_DAYS, formatDates } from './dates.ts';
+import { askedDates, datesOr, EXPORT_DAYS, formatDates, isRegular } from './dates.ts';
 import { openExport } from './open.ts';
 import type { OutputOptions } from './output.ts';
 import { openOutput } from './output.ts';
@@ -57,6 +57,7 @@ export async function runCommand(
       force: options.force ?? false,
       allowShrink: options.allowShrink ?? false,
       takeover: options.takeover ?? false,
+      isRegular: isRegular(options),
       concurrency: config.settings.WORKER_CONCURRENCY,
     };
     const onVessel: ExportObserver['onVessel'] = (job, trouble) => {

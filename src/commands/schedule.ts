@@ -4,13 +4,12 @@ import type { AppOverrides } from '../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../concurrency.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { openFleet } from '../fleet/fleet.ts';
-import type { FleetNews } from '../fleet/fleet-news.ts';
 import { runFleetProcess } from '../fleet/fleet-process.ts';
-import type { NoticeWatch } from '../fleet/notice-watch.ts';
 import { openNoticeWatch } from '../fleet/open-notice-watch.ts';
 import type { Scheduler } from '../fleet/scheduler.ts';
 import { createScheduler } from '../fleet/scheduler.ts';
-import type { Metrics } from '../monitoring/metrics.ts';
+import type { NewsListener } from '../fleet/scheduler-news.ts';
+import { tellAll } from '../fleet/scheduler-news.ts';
 import { createScheduleState } from '../redis/schedule-state.ts';
 import { formatTable } from '../terminal/format.ts';
 import { writeText } from '../terminal/screen.ts';
@@ -37,12 +36,12 @@ export async function scheduleCommand(
   const config = readConfig(context);
   const { signal } = context;
   const log = commandLog(context, config.settings.LOG_LEVEL);
-  const open = ({ planning, redis, prefix }: Fleet, listeners?: Listeners) =>
+  const open = ({ planning, redis, prefix }: Fleet, listeners: readonly NewsListener[] = []) =>
     createScheduler({
       ...planning,
       jobs: config.jobs,
       state: createScheduleState(redis, prefix, randomUUID()),
-      ...(listeners && telling(listeners)),
+      ...tellAll(listeners),
       ...(intervalMs === undefined ? {} : { intervalMs }),
     });
   if (options.once === true) {
@@ -64,58 +63,14 @@ export async function scheduleCommand(
     const fields = { jobs: namesWith('schedule'), reconciled: namesWith('reconcile') };
     log.info({ ...fields, http: url }, 'scheduler is ready');
     const notices = openNoticeWatch(config, fleet, log, intervalMs);
-    scheduler = open(fleet, { metrics, notices, news });
+    // It is shown as metrics and on the page, and people are told of it.
+    scheduler = open(fleet, [metrics, news, ...(notices === undefined ? [] : [notices])]);
     const noticing = notices?.run(signal);
     // It may be waiting for Redis.
     await endsAfter(scheduler.run(signal), signal, AWAY_STOP_MS, fleet.app.ports.clock);
     await noticing;
   });
   return EXIT_OK;
-}
-
-interface Listeners {
-  readonly metrics: Metrics;
-  readonly notices: NoticeWatch | undefined;
-  readonly news: FleetNews;
-}
-
-/** What the scheduler learns is shown as metrics and on the page, and people are told of it. */
-function telling({ metrics, notices, news }: Listeners) {
-  return {
-    onPlanned: (job, missing, oldest, unpublished) => {
-      metrics.onPlanned(job, missing, oldest);
-      news.onPlanned(job, missing, oldest);
-      notices?.onPlanned(job, missing, oldest, unpublished);
-    },
-    onDiscovered: metrics.onDiscovered,
-    onFailed: (job, days) => {
-      metrics.onFailed(job, days.failed.length, days.refused.length);
-      news.onFailed(job, days.failed.length, days.refused.length);
-      notices?.onFailed(job, days);
-    },
-    onRemarked: (job, vessels, open) => {
-      metrics.onRemarked(job, vessels);
-      notices?.onRemarked(job, vessels, open);
-    },
-    onLooked: (job) => {
-      metrics.onLooked(job);
-      news.onLooked(job);
-      notices?.onLooked(job);
-    },
-    onLookedBack: (job, found, look) => {
-      metrics.onLookedBack(job, found);
-      news.onLookedBack(job, found, look);
-      notices?.onLookedBack(job, found, look);
-    },
-    onLead: (leads) => {
-      metrics.onLead(leads);
-      news.onLead(leads);
-      notices?.onLead(leads);
-    },
-    onBackfill: news.onBackfill,
-    onBackfillEnded: news.onBackfillEnded,
-    onFailure: metrics.onPlanningFailed,
-  } satisfies Partial<Parameters<typeof createScheduler>[0]>;
 }
 
 async function planOnce(

@@ -59,7 +59,8 @@ export async function statusCommand(
         to,
         context.signal,
       );
-      const status = await readJobStatus(ports, job, { from, to, vessels: known.vessels });
+      const isCurrent = vesselsFrom === 'service';
+      const status = await readJobStatus(ports, job, { from, to, vessels: known.vessels, isCurrent });
       const cells = createShownCells();
       const { summary, newest } = await tellCells(output, status.cells, cells);
       const troubles = known.troubles ?? unlistedBy(newest);
@@ -142,7 +143,7 @@ async function vesselsToShow(
   return { ...found, vesselsFrom: 'service' };
 }
 
-const UNTRIED: ReadonlySet<CoverageState> = new Set(['not-due', 'missing', 'running']);
+const UNTRIED: ReadonlySet<CoverageState> = new Set(['not-due', 'not-asked-for', 'missing', 'running']);
 
 /** Where the service is not asked: vessels that it did not list, or had no series of, when their newest day was tried, which is given. */
 function unlistedBy(newest: ReadonlyMap<string, Coverage>): VesselTrouble[] {

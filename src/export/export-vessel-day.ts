@@ -20,12 +20,13 @@ import {
 } from '../errors.ts';
 import type { Claim } from '../lake/claim.ts';
 import { unlessDamaged } from '../lake/json.ts';
+import { noteKey } from '../lake/keys.ts';
 import { readNote, writeNote } from '../lake/ledger.ts';
 import { acknowledgePublished, publishSealed } from '../lake/publish.ts';
 import type { Inheritance } from '../lake/take-claim.ts';
 import { takeClaim } from '../lake/take-claim.ts';
-import type { Job, Note, Receipt } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
+import type { Job, Note, Receipt, VesselDay } from '../model/index.ts';
+import { formatVesselDay, isOvertaken } from '../model/index.ts';
 import { addLogFields } from '../model/log-context.ts';
 import { isAsAsked, isProven } from '../plan/due.ts';
 import { CountsDisagreeError } from '../proof/compare-counts.ts';
@@ -68,9 +69,16 @@ async function claimDay(
   const onAlone = (before: Receipt | undefined) => {
     if (!isDone(task, before)) early.begin(before);
   };
-  const { claim, inheritance } = await ports.tracing.span('claim', {}, () =>
-    takeClaim({ ...ports, table }, task.day, { ...task, onClaimed, onAlone }),
-  );
+  const { claim, inheritance } = await ports.tracing
+    .span('claim', {}, () => takeClaim({ ...ports, table }, task.day, { ...task, onClaimed, onAlone }))
+    .catch(async (error: unknown) => {
+      // A receipt or a claim that cannot be read: nobody can own the day, and it says why.
+      if (error instanceof DataError)
+        await noteOf(ports, task.day, error)
+          .then((note) => writeNote(ports.store, note))
+          .catch(() => {});
+      throw error;
+    });
   addLogFields({ epoch: claim.epoch });
   task.onEpoch?.(claim.epoch);
   await ports.onStep('claimed');
@@ -90,6 +98,12 @@ async function claimDay(
 /** Is there nothing to do but to leave the published day alone? */
 function isDone(task: ExportTask, receipt: Receipt | undefined): receipt is Receipt {
   return receipt !== undefined && !isForced(task, receipt) && isAsAsked(task.job, task.settingsHash, receipt);
+}
+
+/** The receipt can be read: if the day has failed since it could not, that is over. */
+async function forgetUnreadable({ store }: ExportPorts, day: VesselDay): Promise<void> {
+  const note = await unlessDamaged(readNote(store, day));
+  if (note !== undefined && isOvertaken(note, { finishedAt: '' })) await store.remove(noteKey(day));
 }
 
 /** What the job's table is to hold. */
@@ -121,6 +135,7 @@ async function finishDay(
     sealedBefore && !isWanted ? await acknowledgePublished(ports, claim, sealedBefore) : undefined;
   const receipt = acknowledged ?? inheritance.receipt;
   if (isDone(task, receipt)) {
+    await forgetUnreadable(ports, claim.day);
     await claim.finish(receipt);
     return { status: 'done', receipt };
   }
@@ -216,7 +231,7 @@ async function endAttempt(ports: ExportPorts, claim: Claim, error: unknown): Pro
   try {
     const isFailure = !(error instanceof CancelledError || error instanceof NotDueError);
     // Before the claim goes: then it is older than whatever another attempt publishes.
-    const note = isFailure ? await noteOf(ports, claim, error) : undefined;
+    const note = isFailure ? await noteOf(ports, claim.day, error) : undefined;
     const useless = (error instanceof DataError && !mayPass(error)) || error instanceof RefusedError;
     if (claim.hasProgress && (!useless || error instanceof CommitUnknownError)) await claim.handBack();
     else {
@@ -231,14 +246,14 @@ async function endAttempt(ports: ExportPorts, claim: Claim, error: unknown): Pro
   }
 }
 
-async function noteOf(ports: ExportPorts, claim: Claim, error: unknown): Promise<Note> {
+async function noteOf(ports: ExportPorts, day: VesselDay, error: unknown): Promise<Note> {
   const totalsSha256 = error instanceof RefusedError ? error.totalsSha256 : undefined;
   const isWaiting = error instanceof NotYetError;
-  const before = isWaiting ? undefined : await unlessDamaged(readNote(ports.store, claim.day));
+  const before = isWaiting ? undefined : await unlessDamaged(readNote(ports.store, day));
   const waiting = isWaiting ? error.waiting : before?.waiting;
   return {
     noteVersion: 1,
-    ...claim.day,
+    ...day,
     state: isWaiting ? 'waiting' : error instanceof RefusedError ? 'refused' : 'failed',
     code: codeOf(error),
     message: messageOf(error),

@@ -4,8 +4,10 @@
  */
 import { hash } from 'node:crypto';
 import { encodeMetadata, parquetFooter } from '../encode/index.ts';
+import { markCaptured, readCaptures } from '../lake/captures.ts';
 import type { Claim } from '../lake/claim.ts';
-import { lastReceiptDates, readReceipt } from '../lake/ledger.ts';
+import { unlessDamaged } from '../lake/json.ts';
+import { readReceipt, receiptDates } from '../lake/ledger.ts';
 import { createPartUpload } from '../lake/parts.ts';
 import { publishSealed } from '../lake/publish.ts';
 import type { Job, Receipt, SealedDay } from '../model/index.ts';
@@ -50,6 +52,7 @@ export async function takeSnapshot(
   ]);
   await ports.onStep('fetched');
   if (!task.force && equalsSnapshot(task.lastSnapshot, task.settingsHash, group.body, footer)) {
+    await markCaptured(ports.store, day, task.captures ?? []);
     await claim.finish();
     return { status: 'unchanged' };
   }
@@ -59,6 +62,7 @@ export async function takeSnapshot(
   const { kept, ...destination } = await finishUpload(ports, {
     ...{ claim, parts, published, footer },
     emptyFooter: () => footer,
+    signal,
   });
   await ports.onStep('uploaded');
   const sealed: SealedDay = {
@@ -85,6 +89,7 @@ export async function takeSnapshot(
   const receipt = await ports.tracing.span('publish', {}, () =>
     publishSealed(publishPorts(ports, task), claim, sealed),
   );
+  await markCaptured(ports.store, day, task.captures ?? []);
   return { status: 'published', receipt, resumed: false };
 }
 
@@ -100,16 +105,26 @@ function equalsSnapshot(
   return last.object.parts.length === 1 && last.object.parts[0]?.sha256 === whole;
 }
 
-/** Each vessel's newest snapshot before today, which today's is compared with. */
-export async function lastSnapshots(
+/** What today's snapshot of a vessel is compared with, and the days on which it was taken before. */
+export type SnapshotsBefore = (vessel: string) => Pick<ExportTask, 'lastSnapshot' | 'captures'>;
+
+/** The newest is the newest whose receipt can be read. Throws what the store throws. */
+export async function snapshotsBefore(
   { store, clock }: Pick<ExportPorts, 'store' | 'clock'>,
   job: Job,
-): Promise<Map<string, Receipt>> {
+): Promise<SnapshotsBefore> {
   const today = microsToDate(clock.nowMs() * 1_000);
   const snapshots = new Map<string, Receipt>();
-  for (const [vessel, date] of await lastReceiptDates(store, job.name, today)) {
-    const receipt = await readReceipt(store, { job: job.name, vessel, date });
-    if (receipt !== undefined) snapshots.set(vessel, receipt);
+  for (const [vessel, dates] of await receiptDates(store, job.name, { before: today })) {
+    for (const date of dates) {
+      const receipt = await unlessDamaged(readReceipt(store, { job: job.name, vessel, date }));
+      if (receipt !== undefined) snapshots.set(vessel, receipt);
+      if (receipt !== undefined) break;
+    }
   }
-  return snapshots;
+  const marks = await readCaptures(store, job.name);
+  return (vessel) => {
+    const [lastSnapshot, captures] = [snapshots.get(vessel), marks.get(vessel)];
+    return { ...(lastSnapshot && { lastSnapshot }), ...(captures && { captures }) };
+  };
 }

@@ -67,6 +67,8 @@ export interface ExportTask {
   readonly unlisted?: boolean;
   /** Metadata: the receipt of the vessel's last snapshot before this day. */
   readonly lastSnapshot?: Receipt;
+  /** Metadata: the days on which the vessel's snapshots were taken, as far as they are marked. */
+  readonly captures?: readonly string[];
   /** Why the day is not to be attempted: thrown, and noted, unless it turns out to be done or sealed. */
   readonly giveUp?: VesselExportError;
   readonly onProgress?: (progress: Progress) => void;

@@ -1,12 +1,18 @@
 /** What is done to backfills because somebody says so, by a command or the page: start, pause, resume, cancel. */
 import { ConfigError } from '../errors.ts';
+import type { Backfill, BackfillRequest } from '../lake/backfills.ts';
+import {
+  backfillId,
+  listBackfills,
+  readBackfill,
+  removeBackfill,
+  updateBackfill,
+} from '../lake/backfills.ts';
 import { backfillKey, parseBackfillKey } from '../lake/keys.ts';
 import type { Job } from '../model/index.ts';
 import { shortName } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { withdrawBackfill } from './backfill-driver.ts';
-import type { Backfill, BackfillRequest } from './backfills.ts';
-import { backfillId, listBackfills, readBackfill, removeBackfill, updateBackfill } from './backfills.ts';
 import type { Fleet } from './fleet.ts';
 
 type BackfillPorts = Pick<Fleet, 'queue' | 'app'>;

@@ -1,33 +1,22 @@
 /** Keeps a backfill's vessel-days in the queue until its range is covered. */
 import { isDeepStrictEqual } from 'node:util';
-import type { JobVessels, VesselTrouble } from '../export/job-vessels.ts';
+import { forEachAtOnce } from '../concurrency.ts';
+import type { JobVessels } from '../export/job-vessels.ts';
 import { findVessels } from '../export/job-vessels.ts';
+import type { Backfill } from '../lake/backfills.ts';
+import { belongsTo, endBackfill, readBackfill } from '../lake/backfills.ts';
+import { noteIfNone } from '../lake/notes.ts';
 import type { Job, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
-import type { Backfill } from './backfills.ts';
-import { readBackfill } from './backfills.ts';
 import type { PlanningPorts } from './nightly.ts';
 import type { Coverage } from './open-days.ts';
 import { createCoverage } from './open-days.ts';
+import type { BackfillProgress } from './scheduler-news.ts';
 import { roomFor, topUp } from './top-up.ts';
 import { asNew } from './try-again.ts';
 
-export interface BackfillProgress {
-  /** Vessel-days of the range that are due. */
-  readonly due: number;
-  readonly done: number;
-  /** In the failed set. */
-  readonly failed: number;
-  /** In the queue, waiting or under way. */
-  readonly queued: number;
-  /** Due, but not in the queue yet. */
-  readonly left: number;
-  /** Every due vessel-day is done or has failed. */
-  readonly finished: boolean;
-  /** Vessels that discovery did not settle. */
-  readonly troubles: readonly VesselTrouble[];
-}
+const NOTES_AT_ONCE = 8;
 
 export interface BackfillDriver {
   /** The definition that it is of. */
@@ -118,6 +107,22 @@ export async function stepDefined(
   return progress;
 }
 
+/**
+ * A backfill is covered: what has failed in it and left no note, as its worker died or does not know the job, is noted, for
+ * after that nobody asks for these days; then its definition goes. Throws what Redis and the store throw.
+ */
+export async function endCovered(
+  { ports: { store, clock }, queue }: Pick<PlanningPorts, 'ports' | 'queue'>,
+  backfill: Backfill,
+): Promise<void> {
+  const at = new Date(clock.nowMs()).toISOString();
+  const letters = (await queue.deadLetters()).filter(({ day }) => belongsTo(backfill, day));
+  await forEachAtOnce(letters, NOTES_AT_ONCE, ({ day, code, message }) =>
+    noteIfNone(store, { noteVersion: 1, ...day, state: 'failed', code, message, at }),
+  );
+  await endBackfill(store, backfill);
+}
+
 async function withdrawUnlessDefined(
   { ports, queue }: Pick<PlanningPorts, 'ports' | 'queue'>,
   backfill: Backfill,
@@ -125,16 +130,6 @@ async function withdrawUnlessDefined(
   const defined = await readBackfill(ports.store, backfill.id);
   const isThis = defined !== undefined && !defined.paused && isSameDefinition(defined, backfill);
   if (!isThis) await withdrawBackfill(queue, backfill);
-}
-
-/** Is this vessel-day in the queue for this backfill? */
-export function belongsTo(
-  backfill: Pick<Backfill, 'job' | 'from' | 'to' | 'vessels'>,
-  day: VesselDay,
-): boolean {
-  const { job, from, to, vessels } = backfill;
-  const isVessel = vessels.length === 0 || vessels.includes(day.vessel);
-  return day.job === job && day.date >= from && day.date < to && isVessel;
 }
 
 /** Take what waits for a backfill out of the queue; returns how many. What is under way goes on. */

@@ -1,44 +1,45 @@
-/** The failed set of the queue, looked at now and then: what failed for good, and what was refused. */
+/**
+ * What failed for good and what was refused, looked at now and then: by the failed set of the queue and the notes of the
+ * lake. A day that a look-back refuses is in the lake alone.
+ */
+import { isRefusal } from '../errors.ts';
+import { DayMap } from '../lake/day-map.ts';
+import type { KnownNotes } from '../lake/notes.ts';
+import { readNotes } from '../lake/notes.ts';
 import type { Clock, Job } from '../model/index.ts';
-import type { DeadLetter, VesselDayQueue } from '../queue/vessel-day-queue.ts';
-
-/** Of one job. */
-export interface FailedDays {
-  readonly failed: readonly DeadLetter[];
-  /** Their published days would have lost readings. */
-  readonly refused: readonly DeadLetter[];
-}
+import type { VesselDayQueue } from '../queue/vessel-day-queue.ts';
+import type { ObjectStore } from '../store/store.ts';
+import type { NewsListener } from './scheduler-news.ts';
 
 interface FailedWatchOptions {
   readonly jobs: readonly Job[];
   readonly queue: Pick<VesselDayQueue, 'deadLetters'>;
+  readonly store: ObjectStore;
   readonly clock: Clock;
-  readonly onFailed?: (job: string, days: FailedDays) => void;
-}
-
-/** Of the errors that refuse to replace a published day. */
-const REFUSED_CODE = 'would-shrink';
-/** Was it refused, so that it is somebody's decision? */
-export function isRefusal({ code }: Pick<DeadLetter, 'code'>): boolean {
-  return code === REFUSED_CODE;
+  readonly onFailed?: NewsListener['onFailed'];
 }
 
 /** Between looks: each reads the whole set. */
 const LOOK_MS = 60_000;
+/** Notes that one look reads: planning waits for it. */
+const MAX_READS = 2_000;
 
-/** A look, unless one has just been taken. Throws what Redis throws. */
-export function createFailedWatch({ jobs, queue, clock, onFailed }: FailedWatchOptions) {
+/** A look, unless one has just been taken. Throws what Redis and the store throw. */
+export function createFailedWatch({ jobs, queue, store, clock, onFailed }: FailedWatchOptions) {
+  const seen = new Map<string, KnownNotes>();
   let lookedMs = Number.NEGATIVE_INFINITY;
   return async (): Promise<void> => {
     if (onFailed === undefined || clock.monotonicMs() - lookedMs < LOOK_MS) return;
-    const letters = await queue.deadLetters();
+    const dead = await queue.deadLetters();
     lookedMs = clock.monotonicMs();
     for (const { name } of jobs) {
-      const ofJob = letters.filter(({ day }) => day.job === name);
-      onFailed(name, {
-        failed: ofJob.filter((letter) => !isRefusal(letter)),
-        refused: ofJob.filter(isRefusal),
-      });
+      const before = seen.get(name) ?? new DayMap();
+      const notes = await readNotes(store, name, { before, maxReads: MAX_READS });
+      seen.set(name, notes);
+      const letters = dead.filter(({ day }) => day.job === name);
+      const failed = letters.filter((letter) => !isRefusal(letter));
+      const refused = [...notes.values()].filter(({ note }) => note.state === 'refused').length;
+      onFailed(name, failed.length, refused, { letters, notes });
     }
   };
 }

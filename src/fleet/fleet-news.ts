@@ -10,11 +10,11 @@ import type { FactName, FleetReport, FleetReporter, RequestCounts } from '../red
 import type { Fact, ProcessFacts } from '../redis/fleet-shapes.ts';
 import { REPORTED_AT_MOST } from '../redis/fleet-shapes.ts';
 import type { DayNews } from '../run/tell-day.ts';
-import type { BackfillProgress } from './backfill-driver.ts';
 import type { BackfillRate } from './backfill-rate.ts';
 import { createBackfillRate } from './backfill-rate.ts';
 import type { BegunDay, RunningDay } from './running-day.ts';
 import { createRunningDay } from './running-day.ts';
+import type { BackfillProgress } from './scheduler-news.ts';
 
 interface FleetNewsOptions {
   readonly reporter: FleetReporter;

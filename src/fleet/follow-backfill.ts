@@ -1,11 +1,12 @@
 /** Stay with a backfill until it is covered: tops the queue up and shows how far it is. */
 import { CancelledError, messageOf, RateLimitedError, RetriableError } from '../errors.ts';
+import type { Backfill } from '../lake/backfills.ts';
+import { readBackfill } from '../lake/backfills.ts';
 import type { Job } from '../model/index.ts';
-import type { BackfillDriver, BackfillProgress } from './backfill-driver.ts';
-import { driverOf, stepDefined } from './backfill-driver.ts';
-import type { Backfill } from './backfills.ts';
-import { endBackfill, readBackfill } from './backfills.ts';
+import type { BackfillDriver } from './backfill-driver.ts';
+import { driverOf, endCovered, stepDefined } from './backfill-driver.ts';
 import type { PlanningPorts } from './nightly.ts';
+import type { BackfillProgress } from './scheduler-news.ts';
 
 /** Shows a backfill to whoever follows it. */
 export interface BackfillView {
@@ -48,7 +49,7 @@ export async function followBackfill(options: FollowOptions): Promise<FollowEnd>
     driver = driverOf(planning, defined ?? driver?.backfill ?? backfill, job, driver);
     const progress = await stepDefined(planning, driver, signal);
     if (progress.finished) {
-      await endBackfill(store, backfill);
+      await endCovered(planning, backfill);
       return { state: 'covered', progress };
     }
     if (defined === undefined) return { state: 'stopped', reason: 'it was cancelled' };

@@ -12,6 +12,7 @@ import type { VesselExportError } from '../errors.ts';
 import { messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/index.ts';
 import type { QueueHold } from '../queue/hold.ts';
+import { PAUSED } from '../queue/hold.ts';
 
 export interface HoldWatchOptions {
   readonly hold: QueueHold;
@@ -75,7 +76,9 @@ export function createHoldWatch(options: HoldWatchOptions): HoldWatch {
     if (marker !== undefined && markedFault === undefined && ownFault === undefined)
       log.info({ code: marker.code, host: marker.host }, 'the queue is on hold');
     markedFault = marker?.code;
-    if ((markedFault ?? ownFault) === undefined || clock.monotonicMs() < nextProbeMs) return;
+    // Who paused the queue without a reason lets it go on: there is no fault to be probed.
+    const fault = ownFault ?? (markedFault === PAUSED ? undefined : markedFault);
+    if (fault === undefined || clock.monotonicMs() < nextProbeMs) return;
     try {
       await probe(signal);
     } catch (error) {
@@ -86,8 +89,9 @@ export function createHoldWatch(options: HoldWatchOptions): HoldWatch {
     }
     if (ownFault !== undefined) await options.resume();
     ownFault = undefined;
+    if (!(await hold.lift())) return;
     markedFault = undefined;
-    if (await hold.lift()) log.info({ code: marker?.code }, 'the fault has passed: the queue goes on');
+    log.info({ code: marker?.code }, 'the fault has passed: the queue goes on');
   }
 
   return {

@@ -8,10 +8,10 @@
  * what it found is compared with the ledger again whenever the queue is topped up.
  */
 
-import { RetriableError } from '../errors.ts';
+import { messageOf, RetriableError } from '../errors.ts';
 import type { ExportTask } from '../export/ports.ts';
 import { createRequestStats } from '../fetch/exchange.ts';
-import type { Job, Log, VesselDay } from '../model/index.ts';
+import type { Job, Log } from '../model/index.ts';
 import { addDays, formatVesselDay, microsToDate } from '../model/index.ts';
 import { lastFiringMs } from '../plan/firings.ts';
 import type { FindingState } from '../reconcile/compare-day.ts';
@@ -24,21 +24,14 @@ import type { PlanningPorts } from './nightly.ts';
 import type { QueuedRepair } from './repairs.ts';
 import { queueRepairs } from './repairs.ts';
 import type { Guard } from './say-once.ts';
+import type { LookBack, NewsListener } from './scheduler-news.ts';
 
-interface LookBackOptions extends Pick<PlanningPorts, 'ports' | 'queue' | 'log'> {
+interface LookBackOptions
+  extends Pick<PlanningPorts, 'ports' | 'queue' | 'log'>,
+    Pick<NewsListener, 'onLookedBack' | 'onLookBackFailed'> {
   readonly jobs: readonly Job[];
   readonly state: ScheduleState;
   readonly guard: Guard;
-  /** Told how many vessel-days a look-back found, by state. */
-  readonly onLookedBack?: (job: string, found: Readonly<Record<string, number>>, look: LookBack) => void;
-}
-
-/** The days that a look-back looked at, and those among them that would lose readings. */
-export interface LookBack {
-  /** UTC dates, `to` exclusive. */
-  readonly from: string;
-  readonly to: string;
-  readonly refused: readonly VesselDay[];
 }
 
 interface LookBacks {
@@ -72,13 +65,14 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
   const { ports, queue, log, state, guard } = options;
   const { clock, store } = ports;
   const jobs = options.jobs.filter(({ reconcile }) => reconcile !== undefined);
-  const notBeforeMs = new Map<string, number>();
+  /** How often a job's look-backs have failed one after the other, and when the next may begin. */
+  const failed = new Map<string, { readonly times: number; readonly untilMs: number }>();
   let underWay: { readonly ended: Promise<void>; readonly stop: AbortController } | undefined;
   let pending: Pending | undefined;
 
   async function nextFiring(nowMs: number): Promise<Firing | undefined> {
     for (const job of jobs) {
-      if (nowMs < (notBeforeMs.get(job.name) ?? 0)) continue;
+      if (clock.monotonicMs() < (failed.get(job.name)?.untilMs ?? Number.NEGATIVE_INFINITY)) continue;
       const firingMs = lastFiringMs(job.reconcile!, nowMs);
       if ((await state.plannedFiringMs('reconcile', job.name)) !== firingMs)
         return { job, firingMs, lookedMs: nowMs };
@@ -103,15 +97,14 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
     const queued = await queueRepairs({ queue, store }, tasks, { retryFailed: true });
     // Logged before it is noted: a crash in between has it logged twice, not never.
     sayTroubles(log, reconciliation, queued);
-    await noteRefusals(ports, findings);
+    // The failed set, too, need not have them tried again.
+    for (const day of await noteRefusals(ports, reconciliation))
+      if ((await queue.find(day))?.state === 'failed') await queue.remove(day);
     const byState = countBy(findings.map(({ state }) => state));
     await settle({ ...firing, tasks }, queued);
-    const refused = findings.filter(({ state }) => state === 'would-shrink' || state === 'refused');
-    options.onLookedBack?.(
-      job.name,
-      { ...NOTHING, ...byState, 'not-compared': notCompared },
-      { from, to, refused: refused.map(({ day }) => day) },
-    );
+    failed.delete(job.name);
+    const counts = { ...NOTHING, ...byState, 'not-compared': notCompared };
+    options.onLookedBack?.(job.name, counts, { from, to, uncompared: uncomparedOf(reconciliation) });
     const seconds = Math.round((clock.monotonicMs() - startedMs) / 1_000);
     log.info(
       { ...summaryOf(reconciliation, byState, queued), requests: stats.requests, seconds },
@@ -137,6 +130,12 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
     if (enqueued > 0) log.info({ job: found.job.name, enqueued, left }, 'queued more of what changed');
   }
 
+  function fail(job: string, error: unknown): void {
+    const times = (failed.get(job)?.times ?? 0) + 1;
+    failed.set(job, { times, untilMs: clock.monotonicMs() + RETRY_MS });
+    options.onLookBackFailed?.(job, times, messageOf(error));
+  }
+
   function begin(firing: Firing, signal: AbortSignal): void {
     const stop = new AbortController();
     const either = AbortSignal.any([signal, stop.signal]);
@@ -144,7 +143,7 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
       try {
         await lookBack(firing, either);
       } catch (error) {
-        if (!either.aborted) notBeforeMs.set(firing.job.name, clock.nowMs() + RETRY_MS);
+        if (!either.aborted) fail(firing.job.name, error);
         throw error;
       }
     };
@@ -169,8 +168,19 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
       underWay?.stop.abort();
       await underWay?.ended;
       pending = undefined;
+      failed.clear();
     },
   };
+}
+
+/** What nobody could tell. A vessel of no name has no days, and discovery tells of it. */
+function uncomparedOf({ findings, unasked }: JobReconciliation): LookBack['uncompared'] {
+  const vessels = unasked.filter(({ code }) => code !== 'malformed-imo');
+  const days = findings.filter(({ state }) => state === 'disagree' || state === 'unreadable');
+  return [
+    ...vessels.map(({ vessel, message }) => ({ what: vessel, reason: message })),
+    ...days.map(({ day, message }) => ({ what: formatVesselDay(day), reason: message })),
+  ];
 }
 
 function nothingCompared({ name }: Job, vesselDays: number, reason = 'no answer'): RetriableError {

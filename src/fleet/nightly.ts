@@ -7,44 +7,34 @@
  * are looked at whose vessel-days have left the queue, so that what is said to be missing is true now.
  */
 
+import { isRefusal } from '../errors.ts';
 import { findVessels } from '../export/job-vessels.ts';
 import type { ExportPorts } from '../export/ports.ts';
 import { isSelectAccepted } from '../lake/accept-select.ts';
 import { removeFinishedClaims } from '../lake/claims.ts';
 import type { LedgerView } from '../lake/ledger-view.ts';
 import type { Job, Log, VesselDay } from '../model/index.ts';
-import { addDays, formatVesselDay, lookbackDaysOf, microsToDate } from '../model/index.ts';
+import { addDays, formatVesselDay, microsToDate } from '../model/index.ts';
+import { askedFrom, recentFrom } from '../plan/asked.ts';
 import { lastFiringMs } from '../plan/firings.ts';
 import type { QueuedKind, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
-import { isRefusal } from './failed-watch.ts';
 import type { Coverage } from './open-days.ts';
 import { createCoverage } from './open-days.ts';
+import type { NewsListener } from './scheduler-news.ts';
 import type { TopUp } from './top-up.ts';
 import { roomFor, topUp } from './top-up.ts';
 
-/** Days before today that a firing reads the receipts of at most. */
-const MOST_LOOKBACK_DAYS = 90;
 /** Between looks at what has become of the days of a firing. */
 const REFRESH_MS = 60_000;
 /** Of these open dates, the oldest, it is looked each time whether somebody else has exported them. */
 const OLDEST_LOOKED_AT = 4;
-const DAY_MS = 86_400_000;
 
-export interface PlanningPorts {
+export interface PlanningPorts extends Pick<NewsListener, 'onPlanned' | 'onDiscovered'> {
   readonly ports: ExportPorts;
   readonly queue: VesselDayQueue;
   readonly ledger: LedgerView;
   readonly log: Log;
-  /** Told what planning found, and what is left of that later. */
-  readonly onPlanned?: (
-    job: string,
-    missing: number,
-    oldest: string | undefined,
-    unpublished: () => Iterable<VesselDay>,
-  ) => void;
-  /** Told how many vessels discovery did not settle. */
-  readonly onDiscovered?: (job: string, troubles: number) => void;
 }
 
 export interface NightlyPlan {
@@ -60,6 +50,8 @@ interface Nightly {
   planIfFired(job: Job, nowMs: number, signal: AbortSignal): Promise<NightlyPlan | undefined>;
   /** Plan the job now. */
   plan(job: Job, signal: AbortSignal): Promise<NightlyPlan>;
+  /** Whose days were planned last; undefined: none were by this process. */
+  vesselsOf(job: string): readonly string[] | undefined;
   /** Somebody else plans now. */
   forget(): void;
 }
@@ -69,6 +61,7 @@ interface Night {
   readonly job: Job;
   readonly firingMs: number;
   readonly coverage: Coverage;
+  readonly vessels: readonly string[];
   /** Vessels that discovery left out. */
   readonly unlisted: ReadonlySet<string>;
   /** Days before this wait behind the nights and look-backs: years that are caught up on must not keep those waiting. */
@@ -91,13 +84,9 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
       return known;
     }
     const { recentFrom, ...range } = await rangeOf(ledger, job, ports.clock.nowMs());
-    const { vessels, unlisted, troubles } = await findVessels(
-      ports,
-      job,
-      { vessels: [], to: range.to },
-      signal,
-    );
-    planning.onDiscovered?.(job.name, troubles.length);
+    const found = await findVessels(ports, job, { vessels: [], to: range.to }, signal);
+    const { vessels, unlisted } = found;
+    planning.onDiscovered?.(job.name, found.troubles.length, found);
     await removeFinishedClaims(ports.store, job.name);
     const coverage = createCoverage({ ports, job, vessels, ledger, listedBefore: recentFrom, ...range });
     await coverage.refresh();
@@ -106,6 +95,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
       job,
       firingMs,
       coverage,
+      vessels,
       unlisted,
       recentFrom,
       watched: [],
@@ -188,13 +178,14 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
       return planned;
     },
     plan: async (job, signal) => fill(await lookAt(job, Number.NaN, signal)),
+    vesselsOf: (job) => nights.get(job)?.vessels,
     forget: () => nights.clear(),
   };
 }
 
 /**
- * Which dates a firing looks at: from the job's `since`, or from the first day that it has published, which a job
- * that is new has a look-back ago. Dates from `recentFrom` on are looked at more closely. Metadata has no past.
+ * Which dates a firing looks at: all that the job asks for by itself. Dates from `recentFrom` on are looked at more
+ * closely. Metadata has no past.
  */
 async function rangeOf(
   ledger: LedgerView,
@@ -204,11 +195,9 @@ async function rangeOf(
   const today = microsToDate(nowMs * 1_000);
   const to = addDays(today, 1);
   if (job.dataset === 'metadata') return { from: today, to, recentFrom: today };
-  const lookbackDays = Math.min(lookbackDaysOf(job), MOST_LOOKBACK_DAYS);
-  const settleDays = Math.ceil((job.schedule?.settleMs ?? 0) / DAY_MS) + 1;
-  const recentFrom = addDays(today, -Math.max(lookbackDays, settleDays));
-  const first = job.since ?? (await ledger.firstDate(job.name)) ?? recentFrom;
-  return { from: job.since ?? (first < recentFrom ? first : recentFrom), to, recentFrom };
+  const firstDate = job.since === undefined ? await ledger.firstDate(job.name) : undefined;
+  const recent = recentFrom(job, today);
+  return { from: askedFrom(job, today, { firstDate }) ?? recent, to, recentFrom: recent };
 }
 
 function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {

@@ -1,4 +1,8 @@
-/** The causes that people are told of, from what the scheduler knows. Pure. */
+/**
+ * The causes that people are told of: a row each, with what begins and ends it (as docs/monitoring.md says it), where the
+ * runbook has what to do, and how it is found in what the scheduler has told. Nothing else knows which causes there are.
+ */
+import type { JobVessels } from '../export/job-vessels.ts';
 import type { OpenRemark } from '../lake/remarks.ts';
 import { describeRemarks, howToAccept } from '../lake/remarks.ts';
 import type { Job, VesselDay } from '../model/index.ts';
@@ -6,49 +10,266 @@ import { formatVesselDay } from '../model/index.ts';
 import type { Cause } from '../notify/causes.ts';
 import { lastFiringMs } from '../plan/firings.ts';
 import type { Hold } from '../queue/hold.ts';
+import { describeHold } from '../queue/hold.ts';
+import type { DayTroubles } from './day-troubles.ts';
+import type { LateSnapshot, LookBack } from './scheduler-news.ts';
 
-const DAY_MS = 86_400_000;
-/** A night that has just begun late in the day is given an hour. */
-const GRACE_MS = 3_600_000;
-/** A scheduler that leads looks at each job every few seconds; the first look at years takes minutes. */
-const NOT_PLANNED_MS = 900_000;
-const NAMED = 5;
-
-export function holdCause({ code, message, host }: Hold): Cause {
-  return {
-    kind: 'hold',
-    members: [code],
-    text: `the queue is on hold, and nothing is exported: ${code} at ${host}: ${message}`,
-  };
+/** What the scheduler told last; undefined where it has told nothing yet. */
+export interface Seen {
+  unpublished?: () => Iterable<VesselDay>;
+  found?: JobVessels;
+  remarks?: readonly OpenRemark[];
+  snapshots?: readonly LateSnapshot[];
+  lookBack?: LookBack & { readonly counts: Readonly<Record<string, number>> };
+  lookBackFails?: { readonly times: number; readonly reason: string };
 }
 
-/** Null while it is planned. */
-export function notPlannedCause(job: string, lookedMs: number, nowMs: number): Cause | null {
-  if (nowMs - lookedMs < NOT_PLANNED_MS) return null;
-  const since = new Date(lookedMs).toISOString().slice(0, 16);
-  const text = `${job}: it has not been planned since ${since}Z; /ready of the scheduler says why`;
-  return { kind: 'not-planned', job, members: [job], text };
+export interface JobFacts extends Seen {
+  readonly job: Job;
+  readonly nowMs: number;
+  /** Null: the queue is not on hold; undefined: that cannot be known now. */
+  readonly hold: Hold | null | undefined;
+  readonly troubles: DayTroubles | undefined;
+  /** Since the job was planned, and since it could have been: it has a leader, and the queue is on no hold. */
+  readonly plannedAgoMs: number;
+  readonly plannableMs: number;
+  /** From midnight UTC, when the day before has to be in the lake. */
+  readonly nightByMs: number;
+  /** Changed vessel-days that a look-back may find. */
+  readonly lateDays: number;
+}
+
+export interface FleetFacts {
+  /** Is there a job that is not planned, and told of? */
+  readonly isUnplanned: boolean;
+  readonly hold: Hold | null | undefined;
+  /** Why backfills cannot go on, by id. */
+  readonly stuckBackfills: ReadonlyMap<string, string> | undefined;
+}
+
+/** Null: there is none; undefined: that is not known now. */
+type Found = Pick<Cause, 'members' | 'text'> | null | undefined;
+
+export interface CauseRow<Facts> {
+  readonly begins: string;
+  readonly over: string;
+  /** A section of docs/monitoring-runbook.md. */
+  readonly runbook: string;
+  /** What is said when it is over. */
+  readonly end: string;
+  /** It has to last for so long before it is told. */
+  readonly settlesMs?: number;
+  readonly find: (facts: Facts) => Found;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 1_440 * MINUTE_MS;
+/** A night that has just begun late in the day is given an hour. */
+const GRACE_MS = 60 * MINUTE_MS;
+/** A scheduler that leads looks at each job every few seconds; the first look at years takes minutes. */
+const NOT_PLANNED_MS = 15 * MINUTE_MS;
+/** They follow each other after five minutes at least. */
+const LOOK_BACK_FAILS = 3;
+const NAMED = 5;
+
+export const FLEET_CAUSES: Readonly<Record<string, CauseRow<FleetFacts>>> = {
+  hold: {
+    begins: 'the queue is [on hold](glossary.md#hold)',
+    over: 'it goes on',
+    runbook: 'VesselExportOnHold',
+    end: 'the queue goes on',
+    find({ hold }) {
+      const text = () => `the queue is on hold, and nothing is exported: ${describeHold(hold!)}`;
+      return hold && { members: [hold.code], text: text() };
+    },
+  },
+  backfill: {
+    begins:
+      'a [backfill](glossary.md#backfill) has not been able to go on for 15 minutes, other than for a hold or a lake out of reach',
+    over: 'all of them go on, are paused or cancelled',
+    runbook: 'VesselExportBackfillStuck',
+    end: 'no backfill is stuck any more',
+    settlesMs: 15 * MINUTE_MS,
+    find({ hold, isUnplanned, stuckBackfills: stuck }) {
+      // A hold, or a lake that nothing can be planned for, is why.
+      if (stuck === undefined || hold !== null || isUnplanned) return undefined;
+      const text = () =>
+        `backfills cannot go on: ${listed([...stuck], ([id, reason]) => `${id}: ${reason}`)}`;
+      return stuck.size === 0 ? null : { members: [...stuck.keys()], text: text() };
+    },
+  },
+};
+
+export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
+  'not-planned': {
+    begins: 'a job with a schedule has not been looked at for 15 minutes, be it for want of Redis',
+    over: 'it is',
+    runbook: 'VesselExportNotPlanned',
+    end: 'it is planned again',
+    find({ job, nowMs, plannedAgoMs, plannableMs }) {
+      if (job.schedule === undefined || plannedAgoMs < NOT_PLANNED_MS) return null;
+      // It is over when it was planned, and not because somebody else leads or the queue goes on.
+      const idleMs = Math.min(plannedAgoMs, plannableMs);
+      if (idleMs < NOT_PLANNED_MS) return undefined;
+      const since = new Date(nowMs - idleMs).toISOString().slice(0, 16);
+      const text = `it has not been planned since ${since}Z; /ready of the scheduler says why`;
+      return { members: [job.name], text };
+    },
+  },
+  failed: {
+    begins: 'a vessel-day failed for good; each further one is told once',
+    over: 'all of them are published, whoever did that',
+    runbook: 'VesselExportDaysFailed',
+    end: 'no vessel-day is failed any more',
+    find: ({ job, troubles }) => troubles && troubled(job, troubles.failed, 'failed for good'),
+  },
+  refused: {
+    begins: 'a vessel-day [would shrink](glossary.md#shrink), by a night or by a look-back',
+    over: 'it is published, or a look-back finds that it loses nothing',
+    runbook: 'VesselExportDaysRefused',
+    end: 'no vessel-day is refused any more',
+    find: ({ job, troubles }) =>
+      troubles && troubled(job, troubles.refused, 'would lose readings, and the published days stay'),
+  },
+  'fewer-series': {
+    begins:
+      "a vessel has [fewer series than before](receipts.md#fewer-series-than-before) and its day is published; or series that are [another vessel's](receipts.md#series-of-another-vessel) were left out",
+    over: 'the series are back, or it is accepted',
+    runbook: 'VesselExportSeriesMissing',
+    end: 'no vessel has fewer series any more that nobody has accepted',
+    find({ remarks, plannedAgoMs }) {
+      // The receipts that remarks stand in are read when the job is planned.
+      if (remarks === undefined || plannedAgoMs === Infinity) return undefined;
+      if (remarks.length === 0) return null;
+      const named = listed(
+        remarks,
+        ({ day, warnings }) => `${day.vessel}: ${describeRemarks(warnings)} (right? ${howToAccept(day)})`,
+      );
+      // The same vessel on the next day is nothing new; other series that it loses are.
+      const members = remarks.flatMap(({ day, warnings }) =>
+        warnings.map(({ since }) => `${day.vessel} since ${since}`),
+      );
+      return { members, text: `series are missing or left out: ${named}` };
+    },
+  },
+  discovery: {
+    begins:
+      '[discovery](jobs-and-settings.md#discovery) left out a vessel that was exported in the last days, or named one by what is no IMO number; each further one is told once',
+    over: 'it names them, or they are taken to have left',
+    runbook: 'VesselExportVesselsUnsettled',
+    end: 'discovery names every vessel, or those that it left out are taken to have left',
+    find({ found }) {
+      if (found === undefined) return undefined;
+      const { troubles } = found;
+      const named = () => listed(troubles, ({ vessel, message }) => `${vessel}: ${message}`);
+      const members = troubles.map(({ vessel }) => vessel);
+      return members.length === 0 ? null : { members, text: `not as the vessels were before: ${named()}` };
+    },
+  },
+  snapshots: {
+    begins:
+      'the UTC day on which a schedule of metadata last fired has passed without the snapshot of a vessel',
+    over: 'they are taken again',
+    runbook: 'VesselExportSnapshotsStopped',
+    end: 'snapshots are taken again',
+    find({ job, snapshots, hold, nowMs, troubles }) {
+      if (job.dataset !== 'metadata' || job.schedule === undefined) return null;
+      // During a hold, that is why; a vessel whose day has failed is told by that.
+      if (snapshots === undefined || troubles === undefined || hold !== null) return undefined;
+      const dates = [nowMs, nowMs - DAY_MS].map((ms) => new Date(ms).toISOString().slice(0, 10));
+      const isTold = (id: string) => troubles.failed.has(id) || troubles.refused.has(id);
+      const late = snapshots.filter(
+        ({ vessel }) => !dates.some((date) => isTold(formatVesselDay({ job: job.name, vessel, date }))),
+      );
+      const named = () => listed(late, ({ vessel, last }) => `${vessel} since ${last ?? 'it is planned'}`);
+      const members = late.map(({ vessel }) => vessel);
+      return late.length === 0 ? null : { members, text: `no snapshots of metadata are taken: ${named()}` };
+    },
+  },
+  'look-back': {
+    begins: `${LOOK_BACK_FAILS} look-backs of a job failed one after the other, other than for a hold`,
+    over: 'one has ended',
+    runbook: 'VesselExportLookBackFails',
+    end: 'a look-back has ended again',
+    find({ job, hold, lookBack, lookBackFails: fails }) {
+      if (job.reconcile === undefined) return null;
+      if (fails === undefined) return lookBack && null;
+      if (hold !== null || fails.times < LOOK_BACK_FAILS) return undefined;
+      return {
+        members: [job.name],
+        text: `look-backs fail, so that late data are not found: ${fails.reason}`,
+      };
+    },
+  },
+  'not-compared': {
+    begins:
+      'a look-back could not compare what is published: the source gave no counts, or such as contradict themselves, or a receipt cannot be read',
+    over: 'the next one could',
+    runbook: 'VesselExportNotCompared',
+    end: 'the last look-back could compare everything',
+    find({ job, lookBack }) {
+      if (job.reconcile === undefined) return null;
+      if (lookBack === undefined) return undefined;
+      const { uncompared, to } = lookBack;
+      const named = listed(uncompared, ({ what, reason }) => `${what}: ${reason}`);
+      const text = `whether published days have changed is not known, by the look-back of ${to}: ${named}`;
+      return uncompared.length === 0 ? null : { members: uncompared.map(({ what }) => what), text };
+    },
+  },
+  'late-data': {
+    begins: 'a look-back found more than `NOTIFY_LATE_DAYS` changed vessel-days',
+    over: 'the next one did not',
+    runbook: 'VesselExportLateData',
+    end: 'the last look-back found no more late data than usual',
+    find({ job, lookBack, lateDays }) {
+      if (job.reconcile === undefined) return null;
+      if (lookBack === undefined) return undefined;
+      const { counts, to } = lookBack;
+      const { changed = 0 } = counts;
+      const text = `readings came late for ${vesselDays(changed)}, as the look-back of ${to} found; they are exported again`;
+      return changed <= lateDays ? null : { members: [to], text };
+    },
+  },
+  night: {
+    begins: 'by `NOTIFY_NIGHT_BY` (12:00 UTC) a day before is not whole; each further such day is told once',
+    over: 'all of them are',
+    runbook: 'VesselExportNightNotWhole',
+    end: 'the nights are whole',
+    // The failed set is looked at once a minute: what is missing may stand there by now, and is told as that.
+    settlesMs: 2 * MINUTE_MS,
+    find(facts) {
+      const { hold, troubles, unpublished } = facts;
+      // While the queue is on hold, that is why.
+      if (troubles === undefined || unpublished === undefined || hold !== null) return undefined;
+      return lateNights(facts, unpublished(), troubles);
+    },
+  },
+};
+
+function troubled({ name }: Job, days: ReadonlyMap<string, string>, what: string): Found {
+  if (days.size === 0) return null;
+  const named = listed([...days], ([id, code]) => `${id.slice(name.length + 1)} (${code})`);
+  return { members: [...days.keys()], text: `${vesselDays(days.size)} ${what}: ${named}` };
 }
 
 /**
- * Null where everything is in the lake that has to be: what was over `byMs` before now, and has been planned for an hour.
- * `except`: vessel-days that are told by themselves.
+ * Null where everything is in the lake that has to be: what was over by the time that is set before now, and has been
+ * planned for an hour.
  */
-export function nightCause(
-  job: Job,
+function lateNights(
+  { job, nowMs, nightByMs }: JobFacts,
   open: Iterable<VesselDay>,
-  byMs: number,
-  nowMs: number,
-  except: (id: string) => boolean,
-): Cause | null {
+  { failed, refused }: DayTroubles,
+): Found {
   if (job.schedule === undefined) return null;
   const plannedMs = lastFiringMs(job.schedule, nowMs - GRACE_MS);
   const dates = new Set<string>();
   let count = 0;
   for (const day of open) {
     const endMs = Date.parse(`${day.date}T00:00:00Z`) + DAY_MS;
-    if (nowMs < endMs + byMs || plannedMs < endMs + job.schedule.settleMs) break;
-    if (except(formatVesselDay(day))) continue;
+    if (nowMs < endMs + nightByMs || plannedMs < endMs + job.schedule.settleMs) break;
+    const id = formatVesselDay(day);
+    if (failed.has(id) || refused.has(id)) continue;
     dates.add(day.date);
     count++;
   }
@@ -56,47 +277,15 @@ export function nightCause(
   const members = [...dates];
   const range =
     members.length === 1 ? members[0] : `${members.length} days, ${members[0]} to ${members.at(-1)},`;
-  const text = `${job.name}: ${vesselDays(count)} of ${range} are not in the lake yet; 'vessel-export status' has the reasons`;
-  return { kind: 'night', job: job.name, members, text };
-}
-
-export function troubleCause(
-  kind: 'failed' | 'refused',
-  job: string,
-  days: ReadonlyMap<string, string>,
-): Cause | null {
-  if (days.size === 0) return null;
-  const what = kind === 'failed' ? 'failed for good' : 'would lose readings, and the published days stay';
-  const named = listed([...days].map(([id, code]) => `${id.slice(job.length + 1)} (${code})`));
-  return { kind, job, members: [...days.keys()], text: `${job}: ${vesselDays(days.size)} ${what}: ${named}` };
-}
-
-export function seriesCause(job: string, open: readonly OpenRemark[]): Cause | null {
-  if (open.length === 0) return null;
-  const named = listed(
-    open.map(
-      ({ day, warnings }) => `${day.vessel}: ${describeRemarks(warnings)} (right? ${howToAccept(day)})`,
-    ),
-  );
-  // The same vessel on the next day is nothing new; other series that it loses are.
-  const members = open.flatMap(({ day, warnings }) =>
-    warnings.map(({ since }) => `${day.vessel} since ${since}`),
-  );
-  return { kind: 'fewer-series', job, members, text: `${job}: series are missing or left out: ${named}` };
-}
-
-/** `day`: that of the look-back. */
-export function lateDataCause(job: string, changed: number, most: number, day: string): Cause | null {
-  if (changed <= most) return null;
-  const text = `${job}: readings came late for ${vesselDays(changed)}, as the look-back of ${day} found; they are exported again`;
-  return { kind: 'late-data', job, members: [day], text };
+  const text = `${vesselDays(count)} of ${range} are not in the lake yet; 'vessel-export status' has the reasons`;
+  return { members, text };
 }
 
 function vesselDays(count: number): string {
   return count === 1 ? '1 vessel-day' : `${count.toLocaleString('en')} vessel-days`;
 }
 
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, NAMED).join('; ');
-  return names.length > NAMED ? `${shown}; and ${names.length - NAMED} more` : shown;
+function listed<T>(items: readonly T[], describe: (item: T) => string): string {
+  const shown = items.slice(0, NAMED).map(describe).join('; ');
+  return items.length > NAMED ? `${shown}; and ${items.length - NAMED} more` : shown;
 }

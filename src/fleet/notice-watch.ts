@@ -1,56 +1,31 @@
 /**
  * Notices: gathers what the scheduler learns, and has people told of it. It looks beside the scheduler, not within its
  * looks, so that one that hangs is told of too. What is not known now (before the first plan, or without Redis) is neither
- * news nor over.
+ * news nor over. Times that pass are those of this process: a wall clock may be set back by days.
  */
-import type { OpenRemark } from '../lake/remarks.ts';
-import type { Clock, Job, Log, VesselDay } from '../model/index.ts';
+import type { Clock, Job, Log } from '../model/index.ts';
 import type { Cause, ToldCause } from '../notify/causes.ts';
 import { causeKey } from '../notify/causes.ts';
 import type { Teller } from '../notify/notices.ts';
 import type { Hold } from '../queue/hold.ts';
-import type { ObjectStore } from '../store/store.ts';
-import { createDayTroubles } from './day-troubles.ts';
-import type { FailedDays } from './failed-watch.ts';
-import type { LookBack } from './look-backs.ts';
-import {
-  holdCause,
-  lateDataCause,
-  nightCause,
-  notPlannedCause,
-  seriesCause,
-  troubleCause,
-} from './notice-causes.ts';
+import { dayTroubles } from './day-troubles.ts';
+import type { CauseRow, FleetFacts, JobFacts, Seen } from './notice-causes.ts';
+import { FLEET_CAUSES, JOB_CAUSES } from './notice-causes.ts';
 import { createGuard } from './say-once.ts';
+import type { FailedDays, NewsListener } from './scheduler-news.ts';
 
-interface NoticeWatchOptions {
+interface NoticeWatchOptions extends Pick<JobFacts, 'nightByMs' | 'lateDays'> {
   readonly jobs: readonly Job[];
   readonly teller: Teller;
-  readonly store: ObjectStore;
   readonly clock: Clock;
   readonly log: Log;
   /** Null: the queue is not on hold; undefined: that cannot be known now. */
   readonly readHold: () => Promise<Hold | null | undefined>;
-  /** From midnight UTC, when the day before has to be in the lake. */
-  readonly nightByMs: number;
-  /** Changed vessel-days that a look-back may find. */
-  readonly lateDays: number;
   /** Between looks. */
   readonly intervalMs?: number;
 }
 
-/** What the scheduler tells, as its options name it. */
-export interface NoticeWatch {
-  onPlanned(
-    job: string,
-    missing: number,
-    oldest: string | undefined,
-    unpublished: () => Iterable<VesselDay>,
-  ): void;
-  onFailed(job: string, days: FailedDays): void;
-  onRemarked(job: string, vessels: number, open: readonly OpenRemark[]): void;
-  onLookedBack(job: string, found: Readonly<Record<string, number>>, look: LookBack): void;
-  onLooked(job: string): void;
+export interface NoticeWatch extends NewsListener {
   onLead(leads: boolean | undefined): void;
   /** One look. Throws what the store, Redis and the delivery throw. */
   look(signal: AbortSignal): Promise<void>;
@@ -59,108 +34,103 @@ export interface NoticeWatch {
 }
 
 const INTERVAL_MS = 10_000;
-/** The failed set is looked at once a minute: what is missing may stand there by now, and is told as that. */
-const NIGHT_SETTLES_MS = 120_000;
 
-interface Known {
-  unpublished?: () => Iterable<VesselDay>;
-  /** Since when a night is not whole. */
-  nightSinceMs?: number;
+interface SeenOfJob extends Seen {
   failed?: FailedDays;
-  remarks?: readonly OpenRemark[];
-  lookBack?: LookBack & { readonly changed: number };
-  lookedMs?: number;
+  plannedMs?: number;
 }
 
 export function createNoticeWatch(options: NoticeWatchOptions): NoticeWatch {
-  const { jobs, teller, clock, log, intervalMs = INTERVAL_MS } = options;
-  const troublesOf = createDayTroubles(options.store, clock);
-  const known = new Map<string, Known>();
+  const { jobs, teller, clock, log, nightByMs, lateDays, intervalMs = INTERVAL_MS } = options;
+  const seen = new Map<string, SeenOfJob>();
+  let stuckBackfills: ReadonlyMap<string, string> | undefined;
   let leads: boolean | undefined;
-  let ledFromMs = clock.nowMs();
+  let ledFromMs = clock.monotonicMs();
   /** When the queue was last seen on hold. */
   let heldMs = Number.NEGATIVE_INFINITY;
+  /** Since when a cause is found, by its key. */
+  const foundMs = new Map<string, number>();
 
-  const of = (job: string): Known => {
-    const one = known.get(job) ?? {};
-    known.set(job, one);
-    return one;
-  };
+  const see = (job: string, news: SeenOfJob) => void seen.set(job, { ...seen.get(job), ...news });
 
-  /** Puts into `causes` what is known. Throws what the store throws. */
-  async function findCausesOfJob(
-    job: Job,
-    hold: Hold | null | undefined,
-    told: readonly ToldCause[],
-    causes: Map<string, Cause | null>,
-  ): Promise<void> {
-    const { name } = job;
-    const set = (kind: Cause['kind'], cause: Cause | null) =>
-      causes.set(causeKey({ kind, job: name }), cause);
-    const one = of(name);
-    const nowMs = clock.nowMs();
-    if (job.schedule !== undefined) {
-      const lookedMs = one.lookedMs ?? 0;
-      const cause = notPlannedCause(name, Math.max(lookedMs, ledFromMs, heldMs), nowMs);
-      // It is over when it was planned, and not because somebody else leads or the queue goes on.
-      if (cause !== null || notPlannedCause(name, lookedMs, nowMs) === null) set('not-planned', cause);
+  /** Puts into `known` what is known of these causes. */
+  function find<Facts>(
+    causes: readonly (readonly [kind: string, row: CauseRow<Facts>])[],
+    facts: Facts,
+    job: string | undefined,
+    known: Map<string, Cause | string>,
+  ): void {
+    const about = job === undefined ? {} : { job };
+    const textOf = (text: string) => (job === undefined ? text : `${job}: ${text}`);
+    for (const [kind, { find: found, end, settlesMs = 0 }] of causes) {
+      const key = causeKey({ kind, ...about });
+      const cause = found(facts);
+      if (cause === null) foundMs.delete(key);
+      if (cause === null) known.set(key, textOf(end));
+      if (!cause) continue;
+      const sinceMs = foundMs.get(key) ?? clock.monotonicMs();
+      foundMs.set(key, sinceMs);
+      if (clock.monotonicMs() - sinceMs >= settlesMs)
+        known.set(key, { kind, ...about, ...cause, text: textOf(cause.text) });
     }
-    if (leads !== true || one.failed === undefined) return;
-    const ofJob = told.filter((each) => each.job === name);
-    const { failed, refused } = await troublesOf(name, {
-      inFailedSet: one.failed,
-      lookBack: one.lookBack,
-      told: ofJob,
-    });
-    set('failed', troubleCause('failed', name, failed));
-    set('refused', troubleCause('refused', name, refused));
-    // The receipts that remarks stand in are read when the job is planned.
-    if (one.lookedMs !== undefined && one.remarks !== undefined)
-      set('fewer-series', seriesCause(name, one.remarks));
-    if (one.lookBack !== undefined)
-      set('late-data', lateDataCause(name, one.lookBack.changed, options.lateDays, one.lookBack.to));
-    // While the queue is on hold, that is why.
-    if (one.unpublished === undefined || hold !== null) return;
-    const isToldElsewhere = (id: string) => failed.has(id) || refused.has(id);
-    const night = nightCause(job, one.unpublished(), options.nightByMs, nowMs, isToldElsewhere);
-    if (night === null) delete one.nightSinceMs;
-    else one.nightSinceMs ??= clock.monotonicMs();
-    const hasSettled = clock.monotonicMs() - (one.nightSinceMs ?? 0) >= NIGHT_SETTLES_MS;
-    if (night === null || hasSettled) set('night', night);
+  }
+
+  function factsOf(job: Job, hold: Hold | null | undefined, told: readonly ToldCause[]): JobFacts {
+    const { failed, plannedMs = Number.NEGATIVE_INFINITY, ...rest } = seen.get(job.name) ?? {};
+    const ofJob = told.filter((one) => one.job === job.name);
+    const nowMs = clock.monotonicMs();
+    return {
+      ...{ ...rest, job, hold, nightByMs, lateDays, nowMs: clock.nowMs() },
+      troubles: failed && dayTroubles(failed, ofJob),
+      plannedAgoMs: nowMs - plannedMs,
+      plannableMs: nowMs - Math.max(ledFromMs, heldMs),
+    };
   }
 
   async function look(signal: AbortSignal): Promise<void> {
     if (leads === false) return teller.forget();
     const told = await teller.told();
     const hold = await options.readHold();
-    const now = new Map<string, Cause | null>();
-    if (hold !== undefined) now.set('hold', hold && holdCause(hold));
     // A lake that is full or closed, which the queue is on hold for, may be why nothing can be planned.
-    if (hold) heldMs = clock.nowMs();
-    // One that cannot be read is no reason to tell nothing.
-    let unread: { readonly error: unknown } | undefined;
-    for (const job of jobs)
-      await findCausesOfJob(job, hold, told, now).catch((error: unknown) => {
-        unread ??= { error };
-      });
-    // Of a job that is not there any more nothing lasts.
-    for (const one of told)
-      if (one.job !== undefined && !jobs.some(({ name }) => name === one.job)) now.set(causeKey(one), null);
-    await teller.tell(now, signal);
-    if (unread !== undefined) throw unread.error;
+    if (hold) heldMs = clock.monotonicMs();
+    const known = new Map<string, Cause | string>();
+    const factsOfJobs = jobs.map((job) => factsOf(job, hold, told));
+    const isUnplanned = factsOfJobs.some((facts) => Boolean(JOB_CAUSES['not-planned']!.find(facts)));
+    const facts: FleetFacts = { hold, stuckBackfills, isUnplanned };
+    find(Object.entries(FLEET_CAUSES), facts, undefined, known);
+    const ofJobs = Object.entries(JOB_CAUSES).filter(([kind]) => leads === true || kind === 'not-planned');
+    for (const ofJob of factsOfJobs) find(ofJobs, ofJob, ofJob.job.name, known);
+    // Of a job that is not there any more nothing lasts, but for what another version has told.
+    for (const one of told) {
+      const row = JOB_CAUSES[one.kind];
+      if (row !== undefined && one.job !== undefined && !jobs.some(({ name }) => name === one.job))
+        known.set(causeKey(one), `${one.job}: ${row.end}`);
+    }
+    await teller.tell(known, signal);
   }
 
   return {
-    onPlanned: (job, _missing, _oldest, unpublished) => void Object.assign(of(job), { unpublished }),
-    onFailed: (job, failed) => void Object.assign(of(job), { failed }),
-    onRemarked: (job, _vessels, remarks) => void Object.assign(of(job), { remarks }),
-    onLookedBack: (job, { changed = 0 }, lookBack) =>
-      void Object.assign(of(job), { lookBack: { ...lookBack, changed } }),
-    onLooked: (job) => void Object.assign(of(job), { lookedMs: clock.nowMs() }),
+    onPlanned: (job, _missing, _oldest, unpublished) => see(job, { unpublished }),
+    onDiscovered: (job, _troubles, found) => see(job, { found }),
+    onFailed: (job, _failed, _refused, failed) => see(job, { failed }),
+    onRemarked: (job, _vessels, remarks) => see(job, { remarks }),
+    onSnapshots: (job, _late, snapshots) => see(job, { snapshots }),
+    onLookedBack(job, counts, look) {
+      see(job, { lookBack: { ...look, counts } });
+      delete seen.get(job)!.lookBackFails;
+    },
+    onLookBackFailed: (job, times, reason) => see(job, { lookBackFails: { times, reason } }),
+    onStuckBackfills(_stuck, reasons) {
+      stuckBackfills = new Map(reasons);
+    },
+    onLooked: (job) => see(job, { plannedMs: clock.monotonicMs() }),
     onLead(now) {
-      if (now === true && leads !== true) ledFromMs = clock.nowMs();
+      if (now === true && leads !== true) ledFromMs = clock.monotonicMs();
       // What another process learns meanwhile is not known here.
-      if (now === false) known.clear();
+      if (now === false) {
+        seen.clear();
+        stuckBackfills = undefined;
+      }
       // Without Redis nobody knows: who led goes on telling, who stood by goes on standing by.
       if (now !== undefined) leads = now;
     },

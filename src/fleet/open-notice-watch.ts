@@ -34,7 +34,6 @@ export function openNoticeWatch(
       clock,
       log,
     }),
-    store,
     clock,
     log,
     readHold: async () => (isConnected() ? ((await hold.read()) ?? null) : undefined),

@@ -1,10 +1,11 @@
 /** A vessel-day from the queue → its export, by the jobs this process knows. */
 import type { VesselExportError } from '../errors.ts';
-import { ConfigError, RefusedError } from '../errors.ts';
+import { ConfigError, isRefusal, RefusedError } from '../errors.ts';
 import { checkDue } from '../export/due.ts';
-import { lastSnapshots } from '../export/metadata-snapshot.ts';
+import type { SnapshotsBefore } from '../export/metadata-snapshot.ts';
+import { snapshotsBefore } from '../export/metadata-snapshot.ts';
 import type { ExportPorts } from '../export/ports.ts';
-import type { Job, Receipt } from '../model/index.ts';
+import type { Job } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import { isDue } from '../plan/due.ts';
 import { settingsHash } from '../plan/settings-hash.ts';
@@ -52,7 +53,7 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): Perf
     // It may have waited: a snapshot of a day that is over can't be taken any more.
     if (!isDue(job, date, ports.clock.nowMs())) return { day, status: 'not-due' };
     checkDue(ports, job, date);
-    const lastSnapshot = job.dataset === 'metadata' ? (await snapshots(job, date)).get(vessel) : undefined;
+    const before = job.dataset === 'metadata' ? (await snapshots(job, date))(vessel) : {};
     const task = {
       job,
       day,
@@ -64,7 +65,7 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): Perf
       ...(compared === undefined ? {} : { compared }),
       ...(giveUp === undefined ? {} : { giveUp }),
       ...(onWaiting === undefined ? {} : { onWaiting }),
-      ...(lastSnapshot === undefined ? {} : { lastSnapshot }),
+      ...before,
     };
     try {
       return await (news === undefined
@@ -72,22 +73,20 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): Perf
         : performTold(ports, task, signal, news));
     } catch (error) {
       // The published day stays, and the note keeps look-backs from trying again: nothing is left for the queue.
-      if (compared !== undefined && error instanceof RefusedError) return failedResult(ports, day, error);
+      if (compared !== undefined && error instanceof RefusedError && isRefusal(error))
+        return failedResult(ports, day, error);
       throw error;
     }
   };
 }
 
-/**
- * The newest snapshots before a date, by vessel. Those of days that are over never change, so one look per job
- * and date serves every vessel.
- */
+/** Snapshots of days that are over never change, so one look per job and date serves every vessel. */
 function createSnapshotCache(ports: ExportPorts) {
-  let last: { key: string; snapshots: Promise<Map<string, Receipt>> } | undefined;
-  return (job: Job, date: string): Promise<Map<string, Receipt>> => {
+  let last: { key: string; snapshots: Promise<SnapshotsBefore> } | undefined;
+  return (job: Job, date: string): Promise<SnapshotsBefore> => {
     const key = `${job.name}/${date}`;
     if (last?.key !== key) {
-      const snapshots = lastSnapshots(ports, job);
+      const snapshots = snapshotsBefore(ports, job);
       last = { key, snapshots };
       snapshots.catch(() => {
         last = undefined;

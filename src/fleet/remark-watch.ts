@@ -1,17 +1,16 @@
 /** Remarks that stand open, told again and again: nobody may have seen them. */
 import type { LedgerView } from '../lake/ledger-view.ts';
-import type { OpenRemark } from '../lake/remarks.ts';
 import { describeRemarks, howToAccept } from '../lake/remarks.ts';
 import type { Clock, Job, Log } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
+import type { NewsListener } from './scheduler-news.ts';
 
 interface RemarkWatchOptions {
   readonly jobs: readonly Job[];
   readonly ledger: LedgerView;
   readonly clock: Clock;
   readonly log: Log;
-  /** Told how many vessels of a job have a remark that nobody has accepted. */
-  readonly onRemarked?: (job: string, vessels: number, open: readonly OpenRemark[]) => void;
+  readonly onRemarked?: NewsListener['onRemarked'];
 }
 
 /** Between looks: each costs a request to the store for every vessel that has a remark. */

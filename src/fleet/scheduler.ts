@@ -7,40 +7,24 @@
  * to be looked at anyway; and when Redis is flushed they are gone, and nothing says that no night is exported.
  */
 import type { DataError } from '../errors.ts';
-import { ConfigError } from '../errors.ts';
-import type { OpenRemark } from '../lake/remarks.ts';
+import { ConfigError, messageOf } from '../errors.ts';
+import { listBackfills } from '../lake/backfills.ts';
 import type { Job } from '../model/index.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
-import type { BackfillDriver, BackfillProgress } from './backfill-driver.ts';
-import { driverOf, stepDefined } from './backfill-driver.ts';
-import { endBackfill, listBackfills } from './backfills.ts';
-import type { FailedDays } from './failed-watch.ts';
+import type { BackfillDriver } from './backfill-driver.ts';
+import { driverOf, endCovered, stepDefined } from './backfill-driver.ts';
 import { createFailedWatch } from './failed-watch.ts';
-import type { LookBack } from './look-backs.ts';
 import { createLookBacks } from './look-backs.ts';
 import type { NightlyPlan, PlanningPorts } from './nightly.ts';
 import { createNightly } from './nightly.ts';
 import { createRemarkWatch } from './remark-watch.ts';
 import { createGuard } from './say-once.ts';
+import type { NewsListener } from './scheduler-news.ts';
+import { createSnapshotWatch } from './snapshot-watch.ts';
 
-export interface SchedulerOptions extends PlanningPorts {
+export interface SchedulerOptions extends PlanningPorts, NewsListener {
   readonly jobs: readonly Job[];
   readonly state: ScheduleState;
-  /** Told how many vessel-days a look-back found, by state. */
-  readonly onLookedBack?: (job: string, found: Readonly<Record<string, number>>, look: LookBack) => void;
-  /** Told which vessel-days of a job are in the failed set. */
-  readonly onFailed?: (job: string, days: FailedDays) => void;
-  /** Told how many vessels of a job have a remark that nobody has accepted. */
-  readonly onRemarked?: (job: string, vessels: number, open: readonly OpenRemark[]) => void;
-  /** Told when a job was planned, or found to be planned. */
-  readonly onLooked?: (job: string) => void;
-  /** Told how far a backfill is, and when it is there no more. */
-  readonly onBackfill?: (id: string, progress: BackfillProgress) => void;
-  readonly onBackfillEnded?: (id: string) => void;
-  /** Told of everything that could not be planned. */
-  readonly onFailure?: () => void;
-  /** Told at each look whether this process is the one that plans; undefined: that cannot be known now. */
-  readonly onLead?: (leads: boolean | undefined) => void;
   /** Between looks. */
   readonly intervalMs?: number;
 }
@@ -67,14 +51,34 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const nightly = createNightly(options, state);
   const scheduled = jobs.filter((job) => job.schedule !== undefined);
   const drivers = new Map<string, BackfillDriver>();
-  /** Backfills that have been looked at. */
+  /** Backfills that have been looked at, and why those whose last look failed cannot go on. */
   const known = new Set<string>();
+  const stuck = new Map<string, string>();
   // What goes wrong with one job does not stop the others.
   const guarded = createGuard(log, options.onFailure);
   const { guard } = guarded;
   const lookBacks = createLookBacks({ ...options, guard });
-  const tellFailed = createFailedWatch({ ...options, clock: ports.clock });
-  const tellRemarks = createRemarkWatch({ ...options, clock: ports.clock });
+  const watched = { ...options, ...ports };
+  const tellFailed = createFailedWatch(watched);
+  const tellRemarks = createRemarkWatch(watched);
+  const tellSnapshots = createSnapshotWatch(watched, nightly.vesselsOf);
+
+  /** Work on a backfill, or on all of them. */
+  const attempt = (what: string, signal: AbortSignal, work: () => Promise<void>, failed?: string) =>
+    guard(
+      what,
+      signal,
+      async () => {
+        try {
+          await work();
+          stuck.delete(what);
+        } catch (error) {
+          stuck.set(what, messageOf(error));
+          throw error;
+        }
+      },
+      failed,
+    );
 
   async function topUpBackfills(signal: AbortSignal): Promise<void> {
     const damaged = new Map<string, DataError>();
@@ -84,17 +88,18 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       if (damaged.has(id) || active.some((each) => each.id === id)) continue;
       drivers.delete(id);
       known.delete(id);
+      stuck.delete(id);
       guarded.forget(id);
       if (!backfills.some((each) => each.id === id)) options.onBackfillEnded?.(id);
     }
     for (const [id, error] of damaged) {
       known.add(id);
-      await guard(id, signal, () => Promise.reject(error), 'a backfill cannot be read');
+      await attempt(id, signal, () => Promise.reject(error), 'a backfill cannot be read');
     }
     for (const [index, backfill] of active.entries()) {
       const { id } = backfill;
       known.add(id);
-      await guard(id, signal, async () => {
+      await attempt(id, signal, async () => {
         const job = jobs.find(({ name }) => name === backfill.job);
         if (job === undefined) {
           const advice = `put its file into JOBS_DIR again, or end it with 'vessel-export backfill cancel ${id}'`;
@@ -107,7 +112,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         log.debug({ backfill: id, ...progress }, 'backfill');
         options.onBackfill?.(id, progress);
         if (!progress.finished) return;
-        await endBackfill(ports.store, backfill);
+        await endCovered(options, backfill);
         log.info({ backfill: id, done: progress.done, failed: progress.failed }, 'backfill is covered');
       });
     }
@@ -125,9 +130,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
     await guard('remarks', signal, tellRemarks);
     await guard('the failed set', signal, tellFailed);
+    await guard('snapshots', signal, tellSnapshots);
     // The nights come first, and backfills take the room that is left.
     await guard('look-backs', signal, () => lookBacks.step(nowMs, signal));
-    await guard('backfills', signal, () => topUpBackfills(signal));
+    await attempt('backfills', signal, () => topUpBackfills(signal));
+    options.onStuckBackfills?.(stuck.size, stuck);
   }
 
   /** Who dies is replaced when the lead is over. */
@@ -158,6 +165,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (leads) return await keepingTheLead(signal, () => look(signal));
     nightly.forget();
     guarded.forget();
+    stuck.clear();
     await lookBacks.stop();
   }
 

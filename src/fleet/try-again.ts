@@ -3,6 +3,7 @@
  * a time, with all their attempts anew; and queued where the queue has nothing of them.
  */
 import { forEachAtOnce } from '../concurrency.ts';
+import { isRefusal } from '../errors.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { readNote, readReceipt } from '../lake/ledger.ts';
 import type { PlanPorts } from '../lake/planned-days.ts';
@@ -11,7 +12,6 @@ import type { Job, Note, Receipt, VesselDay } from '../model/index.ts';
 import { addDays } from '../model/index.ts';
 import type { QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { isRefusal } from './failed-watch.ts';
 import { roomFor } from './top-up.ts';
 
 interface TryAgainPorts {

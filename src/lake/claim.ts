@@ -28,7 +28,7 @@ import { createClaimText } from './claim-text.ts';
 import type { ListedClaim } from './claims.ts';
 import { isEnded } from './claims.ts';
 import type { JobTable } from './job-table.ts';
-import { jsonBytes } from './json.ts';
+import { jsonBytes, unlessDamaged } from './json.ts';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from './keys.ts';
 import type { Detail } from './ledger.ts';
 import { findDetail, findReceipt, readReceipt } from './ledger.ts';
@@ -295,7 +295,10 @@ export class Claim {
     // Without a receipt an epoch may come again: then what is there is another's.
     if (await store.removeIf(claimKey(this.day, this.epoch), this.#version)) return true;
     // It may have gone, and the answer been lost.
-    return (await this.#readOwn()) === undefined && !isEnded(this, await readReceipt(store, this.day));
+    return (
+      (await this.#readOwn()) === undefined &&
+      !isEnded(this, await unlessDamaged(readReceipt(store, this.day)))
+    );
   }
 
   /** Stop, but keep the checkpoint: the next attempt, wherever it runs, goes on at once. */

@@ -7,7 +7,8 @@
  * Everything is looked at again right before it is removed.
  */
 
-import type { Clock, ProcessId, Receipt, VesselDay } from '../model/index.ts';
+import type { Clock, Note, ProcessId, Receipt, VesselDay } from '../model/index.ts';
+import { isOvertaken } from '../model/index.ts';
 import { PROBE_PREFIX } from '../store/key.ts';
 import type { ObjectStore, UploadRef, Version } from '../store/store.ts';
 import type { FoundClaim } from './claims.ts';
@@ -16,6 +17,7 @@ import { unlessDamaged } from './json.ts';
 import { dayPrefix, isCheckpointKey, keyPrefix, noteKey, parseDayFileKey, parseNoteKey } from './keys.ts';
 import { readLayout } from './lake-file.ts';
 import { readNote, readReceipt } from './ledger.ts';
+import { removeNote } from './notes.ts';
 import { findTableGarbage } from './table-garbage.ts';
 
 /** Claims and uploads are left alone for so long: whoever stopped an export may go on with it tomorrow. */
@@ -171,28 +173,19 @@ async function* noteItems({ store }: GarbagePorts): AsyncGenerator<GarbageItem> 
     if (day !== undefined) days.push(day);
   }
   for (const day of days) {
-    if ((await outlivedNote(store, day)) === undefined) continue;
+    // A receipt that cannot be read outlives nothing.
+    const receipt = await unlessDamaged(readReceipt(store, day));
+    const isOutlived = (note: Note) => receipt !== undefined && isOvertaken(note, receipt);
+    const note = receipt && (await unlessDamaged(readNote(store, day)));
+    if (note === undefined || !isOutlived(note)) continue;
     yield {
       kind: 'note',
       key: noteKey(day),
       why: 'the day has been published since',
       keep: false,
-      async remove() {
-        const version = await outlivedNote(store, day);
-        return version !== undefined && (await store.removeIf(noteKey(day), version));
-      },
+      remove: () => removeNote(store, day, isOutlived),
     };
   }
-}
-
-/** The version of a note that a receipt has outlived; undefined when it still tells something, or is gone. */
-async function outlivedNote(store: ObjectStore, day: VesselDay): Promise<Version | undefined> {
-  const found = await store.head(noteKey(day));
-  const receipt = await unlessDamaged(readReceipt(store, day));
-  const note = receipt && (await unlessDamaged(readNote(store, day)));
-  return receipt !== undefined && note !== undefined && note.at < receipt.finishedAt
-    ? found?.version
-    : undefined;
 }
 
 function describeAge(ageMs: number): string {

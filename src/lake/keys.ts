@@ -7,7 +7,13 @@ import type { VesselDay } from '../model/index.ts';
 import { formatVesselDay, isDate, JOB_NAME, VESSEL_ID } from '../model/index.ts';
 
 /** What is kept about vessel-days: `<folder>/<job>/date=<date>/vessel=<vessel><end>`. */
-const FOLDERS = { receipt: '_ledger', detail: '_detail', note: '_notes', claim: '_checkpoints' } as const;
+const FOLDERS = {
+  receipt: '_ledger',
+  detail: '_detail',
+  note: '_notes',
+  claim: '_checkpoints',
+  capture: '_captures',
+} as const;
 
 /** A published object's name: its folders say whose it is. */
 export const OBJECT_NAME = 'data.parquet';
@@ -31,6 +37,7 @@ const PATTERNS = {
   receipt: new RegExp(`^${FOLDERS.receipt}/${JOB}/${DATE}/${VESSEL}[.]json$`),
   detail: new RegExp(`^${FOLDERS.detail}/${JOB}/${DATE}/${VESSEL}[.]json[.]gz$`),
   note: new RegExp(`^${FOLDERS.note}/${JOB}/${DATE}/${VESSEL}[.]json$`),
+  capture: new RegExp(`^${FOLDERS.capture}/${JOB}/${DATE}/${VESSEL}[.]json$`),
   claim: new RegExp(String.raw`^${FOLDERS.claim}/${JOB}/${DATE}/${VESSEL}/(?<epoch>0|[1-9]\d{0,14})[.]json$`),
   backfill: new RegExp(`^${BACKFILL_PREFIX}(?<id>[a-z0-9][a-z0-9_-]{0,99})[.]json$`),
   vesselFolder: new RegExp(`(?:^|/)${VESSEL}(?:/|$)`),
@@ -90,6 +97,11 @@ export function noteKey(day: VesselDay): string {
   return `${about('note', day)}.json`;
 }
 
+/** That the snapshot of a day was taken. */
+export function captureKey(day: VesselDay): string {
+  return `${about('capture', day)}.json`;
+}
+
 export function claimKey(day: VesselDay, epoch: number): string {
   return `${claimPrefix(day)}${epoch}.json`;
 }
@@ -112,6 +124,11 @@ export function indexPieceKey(job: string, month: string, name: string): string 
 /** All of these begin with this. */
 export function indexPrefix(job: string, month: string): string {
   return `_index/${job}/${month}`;
+}
+
+/** Since when a job is run without dates. */
+export function regularRunsKey(job: string): string {
+  return `_asked/${job}.json`;
 }
 
 /** What somebody has accepted of a vessel. */
@@ -152,6 +169,10 @@ export function parseDetailKey(key: string): VesselDay | undefined {
 
 export function parseNoteKey(key: string): VesselDay | undefined {
   return parseDay(PATTERNS.note, key);
+}
+
+export function parseCaptureKey(key: string): VesselDay | undefined {
+  return parseDay(PATTERNS.capture, key);
 }
 
 export function parseClaimKey(key: string): { day: VesselDay; epoch: number } | undefined {

@@ -34,13 +34,20 @@ export interface Metrics {
   onPlanned(job: string, missing: number, oldest: string | undefined): void;
   /** How many vessels the last discovery left out, or named by what is no IMO number. */
   onDiscovered(job: string, troubles: number): void;
-  /** How many vessel-days of a job are in the failed set: those that failed, and those that were refused. */
+  /** How many vessel-days of a job are in the failed set, and how many are refused, as the lake has it. */
   onFailed(job: string, failed: number, refused: number): void;
   /** How many vessels have a remark that nobody has accepted. */
   onRemarked(job: string, vessels: number): void;
   /** A job was planned, or found to be planned. */
   onLooked(job: string): void;
-  onPlanningFailed(): void;
+  /** Of how many vessels the last snapshot that a schedule asked for was not taken. */
+  onSnapshots(job: string, late: number): void;
+  /** How many look-backs of a job have failed since one has ended. */
+  onLookBackFailed(job: string, times: number): void;
+  /** Of how many backfills the last look failed. */
+  onStuckBackfills(stuck: number): void;
+  /** Something could not be planned. */
+  onFailure(): void;
   /** Does this process plan? Undefined: it cannot know now. What another plans is that one's to show. */
   onLead(leads: boolean | undefined): void;
   /** Somebody was not let in to the page: the password was `wrong`, or the address `locked` out. */
@@ -84,7 +91,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   ]);
   const failedHelp = 'vessel-days that failed for good and stand in the failed set';
   const failedDays = gauge('failed_vessel_days', failedHelp, ['job']);
-  const refusedHelp = 'vessel-days in the failed set because they would shrink';
+  const refusedHelp = 'vessel-days that the source has fewer readings of; the published ones stay';
   const refusedDays = gauge('refused_vessel_days', refusedHelp, ['job']);
   const remarked = gauge('remarked_vessels', 'vessels with a remark that nobody has accepted', ['job']);
   const lookedAt = gauge(
@@ -103,6 +110,12 @@ export function createMetrics(sources: MetricSources): Metrics {
     'state',
   ]);
   const lookedBackAt = gauge('look_back_timestamp_seconds', 'when the last look-back ended', ['job']);
+  const failingHelp = 'look-backs of the job that have failed since one has ended';
+  const lookBackFailures = gauge('look_back_failures', failingHelp, ['job']);
+  const stuck = gauge('stuck_backfills', 'backfills that could not go on at the last look');
+  stuck.remove();
+  const lateHelp = 'vessels whose last snapshot of metadata that a schedule asked for was not taken';
+  const lateSnapshots = gauge('late_snapshots', lateHelp, ['job']);
   readOnScrape(sources, registers);
   collectDefaultMetrics({ register: registry });
 
@@ -135,17 +148,22 @@ export function createMetrics(sources: MetricSources): Metrics {
     onRemarked: (job, vessels) => remarked.set({ job }, vessels),
     onDiscovered: (job, troubles) => unsettled.set({ job }, troubles),
     onLooked: (job) => lookedAt.setToCurrentTime({ job }),
-    onPlanningFailed: () => failures.inc(),
+    onSnapshots: (job, late) => lateSnapshots.set({ job }, late),
+    onLookBackFailed: (job, times) => lookBackFailures.set({ job }, times),
+    onStuckBackfills: (count) => stuck.set(count),
+    onFailure: () => failures.inc(),
     onWebLoginFailed: (outcome) => webFailures.inc({ outcome }),
     onLead(leads) {
       leader.set(leads ? 1 : 0);
       if (leads !== false) return;
       const shownByTheLeader = [missing, oldest, lookedAt, unsettled, remarked, failedDays, refusedDays];
-      for (const each of shownByTheLeader) each.reset();
+      for (const each of [...shownByTheLeader, lateSnapshots, lookBackFailures]) each.reset();
+      stuck.remove();
     },
     onLookedBack(job, counts) {
       for (const [state, count] of Object.entries(counts)) lookedBack.set({ job, state }, count);
       lookedBackAt.setToCurrentTime({ job });
+      lookBackFailures.set({ job }, 0);
     },
   };
 }

@@ -3,22 +3,11 @@
  * now comes out.
  */
 
-/** `hold`, `night`, …; with the job that it is about, if it is about one. */
+/** `hold`, `night`, …; with the job that it is about, if it is about one. Which there are, this folder does not know. */
 interface CauseName {
-  readonly kind: CauseKind;
+  readonly kind: string;
   readonly job?: string;
 }
-
-export const CAUSE_KINDS = [
-  'hold',
-  'not-planned',
-  'night',
-  'failed',
-  'refused',
-  'fewer-series',
-  'late-data',
-] as const;
-type CauseKind = (typeof CAUSE_KINDS)[number];
 
 /** Something that lasts, and that somebody has to know of. */
 export interface Cause extends CauseName {
@@ -50,13 +39,13 @@ export function causeKey({ kind, job }: CauseName): string {
   return job === undefined ? kind : `${kind}/${job}`;
 }
 
-/**
- * What is to be told, and what then will have been told. `now` has each cause that is known about by its key: the cause, or
- * null where there is none any more. What is not in it stays as it was told.
- */
+/** The causes that are known about, by their keys: the cause, or what is to be said once there is none any more. */
+export type KnownCauses = ReadonlyMap<string, Cause | string>;
+
+/** What is to be told, and what then will have been told. What is not in `now` stays as it was told. */
 export function compareCauses(
   told: readonly ToldCause[],
-  now: ReadonlyMap<string, Cause | null>,
+  now: KnownCauses,
   nowMs: number,
 ): { readonly changes: Change[]; readonly told: ToldCause[] } {
   const changes: Change[] = [];
@@ -65,11 +54,11 @@ export function compareCauses(
   for (const [key, one] of before) {
     const cause = now.get(key);
     if (cause === undefined) next.push(one);
-    else if (cause === null)
-      changes.push({ ...nameOf(one), what: 'over', text: describeEnd(one), members: [] });
+    else if (typeof cause === 'string')
+      changes.push({ ...nameOf(one), what: 'over', text: cause, members: [] });
   }
   for (const [key, cause] of now) {
-    if (cause === null) continue;
+    if (typeof cause === 'string') continue;
     const known = before.get(key);
     const fresh = freshMembers(known, cause);
     if (known === undefined || fresh.length > 0)
@@ -110,18 +99,4 @@ function remember(
 
 function nameOf({ kind, job }: CauseName): CauseName {
   return job === undefined ? { kind } : { kind, job };
-}
-
-const ENDS: Readonly<Record<CauseKind, string>> = {
-  hold: 'the queue goes on',
-  'not-planned': 'it is planned again',
-  night: 'the nights are whole',
-  failed: 'no vessel-day is failed any more',
-  refused: 'no vessel-day is refused any more',
-  'fewer-series': 'no vessel has fewer series any more that nobody has accepted',
-  'late-data': 'the last look-back found no more late data than usual',
-};
-
-function describeEnd({ kind, job }: CauseName): string {
-  return job === undefined ? ENDS[kind] : `${job}: ${ENDS[kind]}`;
 }

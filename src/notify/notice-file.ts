@@ -5,11 +5,9 @@
 
 import { jsonBytes, unlessDamaged } from '../lake/json.ts';
 import { NOTICES_KEY } from '../lake/keys.ts';
-import type { Shape } from '../lake/shapes.ts';
 import { isCount, isObject, isText, parseFile } from '../lake/shapes.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import type { ToldCause } from './causes.ts';
-import { CAUSE_KINDS } from './causes.ts';
 import type { Message } from './message.ts';
 
 /** A message on its way. */
@@ -17,7 +15,7 @@ interface Sending {
   readonly message: Message;
   /** What will have been told when it has arrived. */
   readonly told: readonly ToldCause[];
-  /** Who sends it, and since when: for a while it is left to that process. */
+  /** Who sends it, and since when by its own clock: for a while it is left to that process. */
   readonly by: string;
   readonly sinceMs: number;
 }
@@ -34,15 +32,17 @@ export interface FoundNotices {
   readonly version: Version | null;
 }
 
-/** Nothing was told where there is no file, or one that is none. Throws what the store throws. */
+/**
+ * Nothing was told where there is no file, or one that is none. A part that is none is left out alone: what else was told
+ * is not told again. A cause whose kind this version does not know is one like any other. Throws what the store throws.
+ */
 export async function readNotices(store: Pick<ObjectStore, 'get'>): Promise<FoundNotices> {
   const object = await store.get(NOTICES_KEY);
-  const nothing: Notices = { noticesVersion: 1, told: [] };
-  if (object === undefined) return { notices: nothing, version: null };
-  const notices = await unlessDamaged(
-    (async () => parseFile<Notices>(object.bytes, NOTICES_KEY, NOTICES_FILE))(),
-  );
-  return { notices: { ...nothing, ...notices }, version: object.version };
+  const read =
+    object && (await unlessDamaged((async () => parseFile<Members>(object.bytes, NOTICES_KEY, {}))()));
+  const { told, sending } = read ?? {};
+  const notices = { noticesVersion: 1, told: toldOf(told), ...(isSending(sending) && { sending }) } as const;
+  return { notices, version: object?.version ?? null };
 }
 
 /** Replace what was read; undefined where somebody else has. Throws what the store throws. */
@@ -55,43 +55,29 @@ export async function writeNotices(
   return written === undefined ? undefined : { notices, version: written };
 }
 
-const isToldCause = (value: unknown) =>
-  isObject(value) &&
-  CAUSE_KINDS.includes(value.kind as never) &&
-  (value.job === undefined || isText(value.job)) &&
-  Array.isArray(value.members) &&
-  value.members.every(isText) &&
-  isCount(value.count) &&
-  isCount(value.sinceMs);
-const isTold = (value: unknown) => Array.isArray(value) && value.every(isToldCause);
+type Members = Readonly<Record<string, unknown>>;
 
-const NOTICES_FILE: Shape = {
-  told: [isTold, 'causes'],
-  sending: [
-    (value) =>
-      isObject(value) &&
-      isTold(value.told) &&
-      isText(value.by) &&
-      isCount(value.sinceMs) &&
-      isMessage(value.message),
-    'message, told, by and sinceMs',
-  ],
-};
+const toldOf = (value: unknown) => (Array.isArray(value) ? value.filter(isToldCause) : []);
 
-function isMessage(value: unknown): boolean {
-  return (
-    isObject(value) &&
-    isText(value.id) &&
-    isText(value.at) &&
-    Array.isArray(value.changes) &&
-    value.changes.every(
-      (change) =>
-        isObject(change) &&
-        ['begun', 'more', 'over'].includes(change.what as string) &&
-        CAUSE_KINDS.includes(change.kind as never) &&
-        typeof change.text === 'string' &&
-        Array.isArray(change.members) &&
-        change.members.every(isText),
-    )
-  );
+function isToldCause(value: unknown): value is ToldCause {
+  return isCauseName(value) && isMembers(value.members) && isCount(value.count) && isCount(value.sinceMs);
 }
+
+function isSending(value: unknown): value is Sending {
+  if (!isObject(value) || !isText(value.by) || !isCount(value.sinceMs) || !isObject(value.message))
+    return false;
+  const { id, at, changes } = value.message;
+  const isWhole = Array.isArray(value.told) && value.told.every(isToldCause);
+  return isWhole && isText(id) && isText(at) && Array.isArray(changes) && changes.every(isChange);
+}
+
+function isChange(value: unknown): boolean {
+  const isKnown = isCauseName(value) && ['begun', 'more', 'over'].includes(value.what as string);
+  return isKnown && typeof value.text === 'string' && isMembers(value.members);
+}
+
+function isCauseName(value: unknown): value is Members {
+  return isObject(value) && isText(value.kind) && (value.job === undefined || isText(value.job));
+}
+
+const isMembers = (value: unknown) => Array.isArray(value) && value.every(isText);

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock, Log } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import type { Cause, ToldCause } from './causes.ts';
+import type { KnownCauses, ToldCause } from './causes.ts';
 import { compareCauses } from './causes.ts';
 import type { FoundNotices, Notices } from './notice-file.ts';
 import { readNotices, writeNotices } from './notice-file.ts';
@@ -22,15 +22,15 @@ export interface Teller {
   /** What was told and is not over. Throws what the store throws. */
   told(): Promise<readonly ToldCause[]>;
   /**
-   * Tell what is new of the causes that are known now, null for one that is over. Throws RetriableError
-   * `notice-not-delivered`, what the store throws, and the signal's reason.
+   * Tell what is new of the causes that are known now. Throws RetriableError `notice-not-delivered`, what the store throws,
+   * and the signal's reason.
    */
-  tell(now: ReadonlyMap<string, Cause | null>, signal: AbortSignal): Promise<void>;
+  tell(now: KnownCauses, signal: AbortSignal): Promise<void>;
   /** Somebody else may write now: read again before the next step. */
   forget(): void;
 }
 
-/** A message that another process has begun to send is left to it for so long. */
+/** A message that another process has begun to send is left to it for so long since it was seen: its clock may be wrong. */
 const LEFT_TO_OTHERS_MS = 60_000;
 /** After a message that did not arrive. */
 const RETRY_MS = [30_000, 600_000] as const;
@@ -38,6 +38,8 @@ const RETRY_MS = [30_000, 600_000] as const;
 export function createTeller({ store, webhook, clock, log }: NoticePorts): Teller {
   const self = randomUUID();
   let found: FoundNotices | undefined;
+  /** What another process is sending, and since when that is seen. */
+  let seen: { readonly sending: string; readonly sinceMs: number } | undefined;
   /** It has arrived, whatever became of writing that down. */
   let arrivedId: string | undefined;
   let notBeforeMs = Number.NEGATIVE_INFINITY;
@@ -79,7 +81,9 @@ export function createTeller({ store, webhook, clock, log }: NoticePorts): Telle
     const { sending } = notices;
     if (sending === undefined) return true;
     if (sending.by !== self) {
-      if (clock.nowMs() - sending.sinceMs < LEFT_TO_OTHERS_MS) {
+      const name = `${sending.message.id} ${sending.by} ${sending.sinceMs}`;
+      if (seen?.sending !== name) seen = { sending: name, sinceMs: clock.monotonicMs() };
+      if (clock.monotonicMs() - seen.sinceMs < LEFT_TO_OTHERS_MS) {
         found = undefined;
         return false;
       }

@@ -8,6 +8,9 @@ const SNAPSHOT_TOLERANCE_MS = 300_000;
 /** What the ledger says of a vessel-day before anything is asked of the service. */
 export type DayState = 'missing' | 'done' | 'stale' | 'not-due';
 
+/** The same, and that nobody has asked for a day that is missing. */
+export type AskedState = DayState | 'not-asked-for';
+
 /** The part of a receipt that says whether its day is done. */
 export type ReceiptSettings = Pick<Receipt, 'settingsHash' | 'proof'>;
 

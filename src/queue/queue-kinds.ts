@@ -8,17 +8,11 @@ import { QUEUED_KINDS } from './queued-day.ts';
 import { PRIORITY } from './vessel-day-queue.ts';
 
 /** Vessel-days by kind and state; what was not looked at, or is of no kind of ours, is `other`. */
-interface KindCount {
+export interface KindCount {
   readonly kind: string;
   readonly waiting: number;
   readonly delayed: number;
   readonly failed: number;
-}
-
-export interface QueueCounts {
-  readonly kinds: readonly KindCount[];
-  /** Somebody has paused the queue, or a hold has. */
-  readonly isPaused: boolean;
 }
 
 /** Looked at in each of the two states whose vessel-days do not stand by kind. */
@@ -26,7 +20,7 @@ export const KINDS_COUNTED_AT_MOST = 1_000;
 /** A priority's place among the scores, as BullMQ makes them. */
 const SCORES = 2 ** 32;
 
-/** KEYS: wait, prioritized, delayed, failed, meta. Of each kind: [waiting, delayed, failed], then all of each, then paused. */
+/** KEYS: wait, prioritized, delayed, failed. Of each kind: [waiting, delayed, failed], then all of each. */
 const COUNT = `
 local function ask(...)
   local answer = redis.pcall(...)
@@ -54,16 +48,14 @@ for state = 2, 3 do
   end
 end
 rows[#rows + 1] = all
-rows[#rows + 1] = ask('HEXISTS', KEYS[5], 'paused') or 0
 return rows`;
 
 /** One round trip. `redis`: a connection that fails while Redis is away. Throws what Redis throws. */
-export async function countKinds(redis: Pick<Redis, 'eval'>, queue: Queue): Promise<QueueCounts> {
-  const keys = ['wait', 'prioritized', 'delayed', 'failed', 'meta'].map((end) => queue.toKey(end));
+export async function countKinds(redis: Pick<Redis, 'eval'>, queue: Queue): Promise<readonly KindCount[]> {
+  const keys = ['wait', 'prioritized', 'delayed', 'failed'].map((end) => queue.toKey(end));
   const kinds = QUEUED_KINDS.map((name) => ({ name, priority: PRIORITY[name] ?? 0 }));
   const args = [queue.toKey(''), JSON.stringify(kinds), KINDS_COUNTED_AT_MOST, SCORES];
   const answer = (await redis.eval(COUNT, keys.length, ...keys, ...args)) as unknown[];
-  const paused = answer.pop();
   const [waiting = 0, delayed = 0, failed = 0] = answer.pop() as number[];
   const named = QUEUED_KINDS.map((kind, index) => {
     const [waits = 0, delays = 0, fails = 0] = answer[index] as number[];
@@ -78,5 +70,5 @@ export async function countKinds(redis: Pick<Redis, 'eval'>, queue: Queue): Prom
     failed: rest(failed, 'failed'),
   };
   const isAny = other.waiting + other.delayed + other.failed > 0;
-  return { kinds: isAny ? [...named, other] : named, isPaused: Number(paused) === 1 };
+  return isAny ? [...named, other] : named;
 }

@@ -52,6 +52,8 @@ export interface JobReconciliation {
   /** What differs, by date and vessel. */
   readonly findings: readonly ReconcileFinding[];
   readonly unasked: readonly UnaskedVessel[];
+  /** Was this vessel-day compared with the source? */
+  readonly wasCompared: (day: VesselDay) => boolean;
   /** Vessels known from the ledger only. */
   readonly unlisted: ReadonlySet<string>;
 }
@@ -61,6 +63,7 @@ const VESSELS_HELD = 64;
 
 const NOTHING_ASKED = {
   ...{ vessels: 0, compared: 0, notCompared: 0, findings: [], unasked: [] },
+  wasCompared: () => false,
   unlisted: new Set<string>(),
 };
 
@@ -91,7 +94,10 @@ export async function reconcileJob(
   const { compared } = lookback;
   const notCompared = [...toCompare.values()].reduce((sum, dates) => sum + dates.length, 0) - compared;
   const counts = { vessels: vessels.length, compared, notCompared };
-  return { ...base, reason: null, ...counts, findings, unasked, unlisted };
+  const silent = new Set(unasked.map(({ vessel }) => vessel));
+  const wasCompared = ({ vessel, date }: VesselDay) =>
+    !silent.has(vessel) && toCompare.get(vessel)?.includes(date) === true;
+  return { ...base, reason: null, ...counts, findings, unasked, wasCompared, unlisted };
 }
 
 function whyIncomparable(job: Job): string | null {

@@ -1,9 +1,11 @@
 /** What follows from a reconciliation: the vessel-days to export again, and the refusals to remember. */
 import type { ExportPorts, ExportTask } from '../export/ports.ts';
+import { DayMap } from '../lake/day-map.ts';
 import { writeNote } from '../lake/ledger.ts';
-import type { Job, Note } from '../model/index.ts';
+import { readNotes, removeNote } from '../lake/notes.ts';
+import type { Job, Note, VesselDay } from '../model/index.ts';
 import { settingsHash } from '../plan/settings-hash.ts';
-import type { FindingState, ReconcileFinding } from './compare-day.ts';
+import type { FindingState } from './compare-day.ts';
 import type { JobReconciliation } from './reconcile-jobs.ts';
 
 interface RepairOptions {
@@ -37,12 +39,19 @@ export function repairTasks(
     }));
 }
 
-/** Note the days that would lose readings, so that they are not tried again until the source's counts change. */
+const DOUBTED: ReadonlySet<FindingState> = new Set([...TO_SHRINK, 'disagree']);
+
+/**
+ * Note the days that would lose readings, so that they are not tried again until the source's counts change, and take
+ * back what is noted of days that would lose none any more: those are returned. Throws what the store throws.
+ */
 export async function noteRefusals(
-  ports: Pick<ExportPorts, 'store' | 'clock'>,
-  findings: readonly ReconcileFinding[],
-): Promise<void> {
+  { store, clock }: Pick<ExportPorts, 'store' | 'clock'>,
+  { job, findings, wasCompared }: Pick<JobReconciliation, 'job' | 'findings' | 'wasCompared'>,
+): Promise<VesselDay[]> {
+  const doubted = new DayMap<true>();
   for (const { day, state, message, compared } of findings) {
+    if (DOUBTED.has(state)) doubted.set(day, true);
     if (state !== 'would-shrink') continue;
     const note: Note = {
       noteVersion: 1,
@@ -50,9 +59,17 @@ export async function noteRefusals(
       state: 'refused',
       code: 'would-shrink',
       message: `the source has fewer readings than are published: ${message}. The published day stays; if the source is right, run reconcile --run --allow-shrink`,
-      at: new Date(ports.clock.nowMs()).toISOString(),
+      at: new Date(clock.nowMs()).toISOString(),
       ...(compared === undefined ? {} : { totalsSha256: compared.totalsSha256 }),
     };
-    await writeNote(ports.store, note);
+    await writeNote(store, note);
   }
+  const isAsked = (day: VesselDay) => wasCompared(day) && doubted.get(day) === undefined;
+  const mended: VesselDay[] = [];
+  for (const { note } of (await readNotes(store, job, { before: new DayMap(), isAsked })).values()) {
+    const { vessel, date, state } = note;
+    const day = { job, vessel, date };
+    if (state === 'refused' && (await removeNote(store, day, (now) => now.at === note.at))) mended.push(day);
+  }
+  return mended;
 }

@@ -2,6 +2,7 @@
 import {
   CancelledError,
   FencedError,
+  isRefusal,
   messageOf,
   NotDueError,
   NotYetError,
@@ -132,7 +133,7 @@ export function failedResult(ports: ExportPorts, day: VesselDay, error: unknown)
 function statusOf(error: unknown): DayResult['status'] {
   if (error instanceof CancelledError) return 'interrupted';
   if (error instanceof NotYetError) return 'waiting';
-  if (error instanceof RefusedError) return 'refused';
+  if (error instanceof RefusedError && isRefusal(error)) return 'refused';
   if (error instanceof NotDueError) return 'not-due';
   return error instanceof FencedError ? 'running-elsewhere' : 'failed';
 }

@@ -4,11 +4,13 @@ import { CancelledError } from '../errors.ts';
 import { whyNotDue } from '../export/due.ts';
 import type { VesselTrouble } from '../export/job-vessels.ts';
 import { findVessels } from '../export/job-vessels.ts';
-import { lastSnapshots } from '../export/metadata-snapshot.ts';
+import { snapshotsBefore } from '../export/metadata-snapshot.ts';
 import type { ExportPorts, ExportTask, Progress } from '../export/ports.ts';
+import { noteRegularRun } from '../lake/asked-days.ts';
 import { removeFinishedClaims } from '../lake/claims.ts';
 import { readPlannedDays } from '../lake/planned-days.ts';
 import type { Job, VesselDay } from '../model/index.ts';
+import { formatVesselDay } from '../model/index.ts';
 import { isDue } from '../plan/due.ts';
 import { settingsHash } from '../plan/settings-hash.ts';
 import type { DayResult } from './perform-task.ts';
@@ -26,6 +28,8 @@ interface ExportRequest {
   readonly force: boolean;
   readonly allowShrink: boolean;
   readonly takeover: boolean;
+  /** It is about other days tomorrow: from its first one on the jobs' days are asked for, whatever becomes of it. */
+  readonly isRegular?: boolean;
   /** Vessel-days at once. */
   readonly concurrency: number;
 }
@@ -58,6 +62,7 @@ export async function exportJobs(
   const tasks: ExportTask[] = [];
   for (const job of request.jobs) {
     for (const task of await openTasks(ports, job, request, observer, signal)) tasks.push(task);
+    if (request.isRegular) await noteRegularRun(ports.store, job, request.from);
   }
   await performTasks(ports, tasks, request.concurrency, observer, signal);
 }
@@ -113,21 +118,21 @@ async function openTasks(
     project: ({ settingsHash, proof, rows }) => ({ settingsHash, proof, rows }),
     writeIndex: true,
   });
-  if (damaged[0] !== undefined) throw damaged[0].error;
+  const unreadable = new Set(damaged.map(({ day }) => formatVesselDay(day)));
   await removeFinishedClaims(ports.store, job.name);
-  const snapshots = job.dataset === 'metadata' ? await lastSnapshots(ports, job) : undefined;
+  const snapshots = job.dataset === 'metadata' ? await snapshotsBefore(ports, job) : undefined;
   const how = { settingsHash: settingsHash(job, ports.apiVersion), force, allowShrink, takeover };
   return days.flatMap(({ day, state, receipt }): ExportTask[] => {
-    if (state === 'not-due') {
+    // What cannot be read fails its own vessel-day, which says so.
+    if (state === 'not-due' && !unreadable.has(formatVesselDay(day))) {
       const isDueHere = isDue(job, day.date, ports.clock.nowMs());
       const reason = isDueHere ? whyNotDue(ports, job, day.date) : undefined;
       observer.onResult(reason ? failedResult(ports, day, reason) : { day, status: 'not-due' });
     } else if (state === 'done' && !force)
       observer.onResult({ day, status: 'done', rows: receipt?.rows ?? 0 });
     else {
-      const lastSnapshot = snapshots?.get(day.vessel);
       const onProgress = (progress: Progress) => observer.onProgress(day, progress);
-      const facts = { ...(lastSnapshot && { lastSnapshot }), ...(unlisted.has(day.vessel) && UNLISTED) };
+      const facts = { ...snapshots?.(day.vessel), ...(unlisted.has(day.vessel) && UNLISTED) };
       return [{ job, day, ...how, onProgress, ...facts }];
     }
     return [];

@@ -1,11 +1,13 @@
 /** What is in the lake of each vessel-day, in one word. Pure: ledger, notes and claims are passed in. */
 import type { Note, Receipt, VesselDay } from '../model/index.ts';
-import type { DayState } from '../plan/due.ts';
+import { isOvertaken } from '../model/index.ts';
+import type { AskedState } from '../plan/due.ts';
 
 /**
- * `published`: with rows; `empty`: published, and the source had none; `missing`: due and never
- * published; `stale`: published with other settings, or proven less than is asked now; `failed`, `refused`: the last
- * attempt, whatever is published; `waiting`: for series that are missing; `running`: a live process works on it.
+ * `published`: with rows; `empty`: published, and the source had none; `missing`: due, asked for and never
+ * published; `stale`: published with other settings, or proven less than is asked now; `failed`: the last attempt, whatever
+ * is published; `refused`: published, and the source has fewer readings now; `waiting`: for series that are missing;
+ * `running`: a live process works on it; `not-asked-for`: over and never published, and nobody has asked for it.
  */
 export const COVERAGE_STATES = [
   'published',
@@ -17,15 +19,35 @@ export const COVERAGE_STATES = [
   'waiting',
   'running',
   'not-due',
+  'not-asked-for',
 ] as const;
 export type CoverageState = (typeof COVERAGE_STATES)[number];
+
+/**
+ * What is wrong: not in the lake although it should be, or not as it should be. A refused day is a good one that stays, and
+ * somebody's decision is asked for, as with a remark.
+ */
+export const WRONG_STATES = ['failed', 'missing', 'stale', 'waiting'] as const satisfies CoverageState[];
+
+/** May an export of it be in the queue, and nothing in the lake say so? */
+export function isOpen(state: CoverageState): boolean {
+  return state === 'missing' || state === 'stale' || state === 'not-asked-for';
+}
+
+/** States in which nothing has to be in the lake, or somebody is at it. */
+const NO_GAPS: ReadonlySet<CoverageState> = new Set(['not-due', 'not-asked-for', 'running']);
+
+/** Is it due and asked for, not published, and does nobody work on it? */
+export function isGap({ state, finishedAt }: Pick<Coverage, 'state' | 'finishedAt'>): boolean {
+  return finishedAt === null && !NO_GAPS.has(state);
+}
 
 /** The part of a receipt that coverage is about. */
 export type CoveredReceipt = Pick<Receipt, 'settingsHash' | 'proof' | 'rows' | 'finishedAt' | 'unlisted'>;
 
 interface CoverageFacts {
   readonly day: VesselDay;
-  readonly planned: DayState;
+  readonly planned: AskedState;
   readonly receipt: CoveredReceipt | undefined;
   readonly note: Pick<Note, 'state' | 'code' | 'message' | 'at'> | undefined;
   /** A claim of a process that lives, or of one that does not. */
@@ -56,11 +78,16 @@ export function coverageOf({ day, planned, receipt, note, claim }: CoverageFacts
   };
   const begun = claim === 'left' ? { begun: true } : {};
   if (claim === 'live') return { ...cell, state: 'running' };
-  // A note that is older than the receipt was overtaken by it; a snapshot of a day that is over waits no more.
+  // Somebody has begun it.
+  const expected = planned === 'not-asked-for' && claim !== undefined ? 'missing' : planned;
+  // A snapshot of a day that is over waits no more.
   const isOver = note?.state === 'waiting' && planned === 'not-due';
-  if (note !== undefined && !isOver && (receipt === undefined || note.at > receipt.finishedAt))
-    return { ...cell, ...begun, state: note.state, code: note.code, message: note.message };
-  if (planned !== 'done') return { ...cell, ...begun, state: planned };
+  if (note !== undefined && !isOver && (receipt === undefined || !isOvertaken(note, receipt))) {
+    // No good day stays where none is published.
+    const state = note.state === 'refused' && receipt === undefined ? 'failed' : note.state;
+    return { ...cell, ...begun, state, code: note.code, message: note.message };
+  }
+  if (expected !== 'done') return { ...cell, ...begun, state: expected };
   return { ...cell, state: receipt?.rows === 0 ? 'empty' : 'published' };
 }
 
@@ -69,7 +96,7 @@ export interface CoverageSummary {
   readonly totals: Readonly<Record<CoverageState, number>>;
   /** Rows of all published days. */
   readonly rows: number;
-  /** The earliest vessel-day that is due, not published, and that nobody works on. */
+  /** The earliest vessel-day that is a gap. */
   readonly oldestGap: VesselDay | null;
   /** The vessel-day that was published last. */
   readonly lastPublished: (VesselDay & { readonly finishedAt: string }) | null;
@@ -90,8 +117,7 @@ export function createCoverageSum(): { add(cell: Coverage): void; end(): Coverag
       vesselDays++;
       totals[cell.state]++;
       rows += cell.rows ?? 0;
-      const isGap = cell.finishedAt === null && cell.state !== 'not-due' && cell.state !== 'running';
-      if (isGap && (gap === undefined || cell.day.date < gap.date)) gap = cell.day;
+      if (isGap(cell) && (gap === undefined || cell.day.date < gap.date)) gap = cell.day;
       if ((cell.finishedAt ?? '') > (last?.finishedAt ?? '')) last = cell;
     },
     end: () => ({

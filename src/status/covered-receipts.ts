@@ -46,6 +46,11 @@ export class CoveredReceipts {
     columns.set(number, this.#settings.codeOf(receipt), receipt);
   }
 
+  has({ date, vessel }: Pick<VesselDay, 'date' | 'vessel'>): boolean {
+    const number = this.#numbers.get(vessel);
+    return number !== undefined && (this.#dates.get(date)?.settings[number] ?? 0) > 0;
+  }
+
   get({ date, vessel }: Pick<VesselDay, 'date' | 'vessel'>): CoveredReceipt | undefined {
     const columns = this.#dates.get(date);
     const number = columns && this.#numbers.get(vessel);

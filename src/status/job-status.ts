@@ -1,26 +1,26 @@
 /** What the lake says of a job's vessel-days: receipts, notes and claims. Nothing is asked of the service. */
 
 import { forEachAtOnce } from '../concurrency.ts';
-import { ConfigError, DataError } from '../errors.ts';
+import { ConfigError } from '../errors.ts';
+import { readAskedDays } from '../lake/asked-days.ts';
 import { claimedDays, findClaims, isLive } from '../lake/claims.ts';
 import { DayMap } from '../lake/day-map.ts';
-import { keyPrefix, parseNoteKey } from '../lake/keys.ts';
-import type { ReceiptVersion } from '../lake/ledger.ts';
-import { isSameReceipt, lastReceiptDates, readNote } from '../lake/ledger.ts';
 import { scanLedger } from '../lake/ledger-index.ts';
+import type { KnownNote, KnownNotes } from '../lake/notes.ts';
+import { damagedNote, readNotes } from '../lake/notes.ts';
 import type { PlanPorts } from '../lake/planned-days.ts';
 import { plannedDays } from '../lake/planned-days.ts';
 import type { OpenRemark } from '../lake/remarks.ts';
 import { createRemarks } from '../lake/remarks.ts';
 import type { Job, Log, ProcessId, VesselDay } from '../model/index.ts';
-import { addDays, datesBetween, formatVesselDay, microsToDate } from '../model/index.ts';
+import { datesBetween, formatVesselDay } from '../model/index.ts';
 import type { DayRange } from '../plan/due.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { Coverage } from './cells.ts';
 import { coverageOf } from './cells.ts';
 import type { CoveredReceipts, KeptReceipt } from './covered-receipts.ts';
 import { KEPT_MEMBERS } from './covered-receipts.ts';
-import type { KnownNote, StatusMemory } from './status-memory.ts';
+import type { StatusMemory } from './status-memory.ts';
 import { createStatusMemory } from './status-memory.ts';
 
 interface StatusPorts extends PlanPorts {
@@ -35,6 +35,8 @@ interface StatusRequest {
   readonly to: string;
   /** Undefined: those that the lake knows on these dates. */
   readonly vessels: readonly string[] | undefined;
+  /** True: these are the vessels that the job exports now, as the service lists them. */
+  readonly isCurrent?: boolean;
   /** More than so many are refused, as soon as it is seen that there are more. */
   readonly mostVesselDays?: number;
 }
@@ -90,12 +92,13 @@ export async function readJobStatus(
   const remarks = createRemarks();
   for (const receipt of receipts.newestOn(job.name, dates)) remarks.add(receipt);
   const claims = await readClaimStates(ports, job, isAsked);
-  const notes = await readNotes(ports, job, isAsked, memory);
-  for (const { day, error } of ledger.damaged) notes.set(day, damagedNote(day, error));
-  const vessels =
-    request.vessels ?? vesselsIn(receipts.vesselsOn(dates), [...claims.values(), ...notes.values()]);
+  const notes = await readNotes(ports.store, job.name, { before: memory.notes, isAsked });
+  memory.notes = notes;
+  const damaged = new DayMap<KnownNote>();
+  for (const { day, error } of ledger.damaged) damaged.set(day, damagedNote(day, error));
+  const vessels = request.vessels ?? vesselsIn(receipts.vesselsOn(dates), [claims, notes, damaged]);
   expectFew(request, vessels.length, dates.length);
-  const cells = await coverDays(ports, job, { ...request, vessels }, { receipts, claims, notes });
+  const cells = await coverDays(ports, job, { ...request, vessels }, { receipts, claims, notes, damaged });
   const open = await remarks.open(ports.store);
   return { vessels, cells, remarks: open, fetched: ledger.fetched, fromIndex: ledger.fromIndex };
 }
@@ -112,34 +115,28 @@ function expectFew({ from, to, mostVesselDays = Infinity }: StatusRequest, vesse
 interface LakeFacts {
   readonly receipts: CoveredReceipts;
   readonly claims: DayMap<VesselDay & { readonly state: 'live' | 'left' }>;
-  readonly notes: DayMap<KnownNote>;
+  readonly notes: KnownNotes;
+  /** Of receipts that cannot be read. */
+  readonly damaged: DayMap<KnownNote>;
 }
 
 async function coverDays(
   ports: StatusPorts,
   job: Job,
-  range: DayRange,
-  { receipts, claims, notes }: LakeFacts,
+  range: DayRange & Pick<StatusRequest, 'isCurrent'>,
+  { receipts, claims, notes, damaged }: LakeFacts,
 ): Promise<Iterable<Coverage>> {
-  const captured = job.dataset === 'metadata' ? await capturedVessels(ports, job) : undefined;
+  const isPublished = (day: Pick<VesselDay, 'vessel' | 'date'>) => receipts.has(day);
+  const openState = await readAskedDays(ports, job, { ...range, isPublished });
   return {
     *[Symbol.iterator]() {
-      for (const { day, state, receipt } of plannedDays(ports, job, range, receipts))
-        yield coverageOf({
-          day,
-          // A snapshot that equals the last one leaves no trace.
-          planned: state === 'missing' && captured?.has(day.vessel) === true ? 'not-due' : state,
-          receipt,
-          note: notes.get(day),
-          claim: claims.get(day)?.state,
-        });
+      for (const { day, state, receipt } of plannedDays(ports, job, range, receipts)) {
+        const [note, claim] = [damaged.get(day) ?? notes.get(day)?.note, claims.get(day)?.state];
+        const planned = receipt === undefined ? openState(day, state) : state;
+        yield coverageOf({ day, planned, receipt, note, claim });
+      }
     },
   };
-}
-
-/** Vessels that have a snapshot. */
-async function capturedVessels({ store, clock }: StatusPorts, job: Job): Promise<Map<string, string>> {
-  return await lastReceiptDates(store, job.name, addDays(microsToDate(clock.nowMs() * 1_000), 1));
 }
 
 async function readClaimStates(
@@ -160,47 +157,9 @@ async function readClaimStates(
   return states;
 }
 
-async function readNotes(
-  ports: StatusPorts,
-  job: Job,
-  isAsked: (day: VesselDay) => boolean,
-  memory: StatusMemory,
-): Promise<DayMap<KnownNote>> {
-  const listed: (VesselDay & ReceiptVersion)[] = [];
-  for await (const { key, sizeBytes, tag } of ports.store.list(keyPrefix('note', job.name))) {
-    const day = parseNoteKey(key);
-    if (day !== undefined && isAsked(day)) listed.push({ ...day, sizeBytes, tag });
-  }
-  const notes = new DayMap<KnownNote>();
-  const listedNotes: StatusMemory['notes'] = new DayMap();
-  await forEachAtOnce(listed, GETS_AT_ONCE, async ({ sizeBytes, tag, ...day }) => {
-    const before = memory.notes.get(day);
-    const isSame = before !== undefined && isSameReceipt(before, { sizeBytes, tag });
-    const note = isSame ? before.note : await noteOf(ports, day);
-    if (note === undefined) return;
-    notes.set(day, note);
-    listedNotes.set(day, { note, sizeBytes, tag });
-  });
-  memory.notes = listedNotes;
-  return notes;
-}
-
-async function noteOf({ store }: StatusPorts, day: VesselDay): Promise<KnownNote | undefined> {
-  try {
-    const note = await readNote(store, day);
-    return note && { ...day, state: note.state, code: note.code, message: note.message, at: note.at };
-  } catch (error) {
-    if (!(error instanceof DataError)) throw error;
-    return damagedNote(day, error);
-  }
-}
-
-/** A file that cannot be read, as the reason why its vessel-day has failed. */
-function damagedNote(day: VesselDay, error: DataError): KnownNote {
-  const at = '9999-12-31T23:59:59.999Z';
-  return { ...day, state: 'failed', code: 'damaged-file', message: error.message, at };
-}
-
-function vesselsIn(published: Iterable<string>, others: readonly VesselDay[]): string[] {
-  return [...new Set([...published, ...others.map(({ vessel }) => vessel)])].sort();
+function vesselsIn(
+  published: ReadonlySet<string>,
+  others: readonly Pick<DayMap<unknown>, 'vessels'>[],
+): string[] {
+  return [...new Set([...published, ...others.flatMap((days) => [...days.vessels()])])].sort();
 }

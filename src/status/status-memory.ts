@@ -2,18 +2,14 @@
 import { DayMap } from '../lake/day-map.ts';
 import type { FolderLook } from '../lake/folder-seals.ts';
 import { isSameFolder } from '../lake/folder-seals.ts';
-import type { ReceiptVersion } from '../lake/ledger.ts';
 import type { LedgerReading, ShownDates } from '../lake/ledger-question.ts';
-import type { Note } from '../model/index.ts';
+import type { KnownNotes } from '../lake/notes.ts';
 import { CoveredReceipts, fingerprintOf } from './covered-receipts.ts';
-
-/** What coverage asks of a note. */
-export type KnownNote = Pick<Note, 'job' | 'vessel' | 'date' | 'state' | 'code' | 'message' | 'at'>;
 
 export interface StatusMemory {
   readonly receipts: CoveredReceipts;
   /** Those of the last look. */
-  notes: DayMap<ReceiptVersion & { readonly note: KnownNote }>;
+  notes: KnownNotes;
   /** Read the ledger. A look that fails leaves nothing of the dates that it has read. */
   look(nowMs: () => number, scan: (shown: ShownDates) => Promise<LedgerReading>): Promise<LedgerReading>;
 }

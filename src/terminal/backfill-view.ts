@@ -1,6 +1,7 @@
 /** How far a backfill is that somebody follows. */
-import type { BackfillProgress } from '../fleet/backfill-driver.ts';
+
 import type { BackfillView } from '../fleet/follow-backfill.ts';
+import type { BackfillProgress } from '../fleet/scheduler-news.ts';
 import type { Clock } from '../model/index.ts';
 import { formatCount, formatSeconds } from './format.ts';
 import type { Screen } from './screen.ts';

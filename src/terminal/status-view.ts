@@ -22,6 +22,7 @@ const SYMBOLS: Readonly<Record<CoverageState, string>> = {
   waiting: 'w',
   running: '>',
   'not-due': '·',
+  'not-asked-for': '-',
 };
 
 const STYLES: Readonly<Record<CoverageState, Style>> = {
@@ -30,10 +31,11 @@ const STYLES: Readonly<Record<CoverageState, Style>> = {
   missing: 'yellow',
   stale: 'yellow',
   failed: 'red',
-  refused: 'red',
+  refused: 'yellow',
   waiting: 'yellow',
   running: 'cyan',
   'not-due': 'dim',
+  'not-asked-for': 'dim',
 };
 
 type Colours = Pick<Screen, 'colour'>;
@@ -100,7 +102,7 @@ function formatGrid({ job, cells, summary }: ShownCoverage, columns: number, col
 
 function wideCell(state: CoverageState, rows: number): string {
   if (state === 'published') return formatCount(rows);
-  return state === 'not-due' ? 'not due' : state;
+  return state === 'not-asked-for' ? 'not asked' : stateWord(state);
 }
 
 function widest(texts: Iterable<string>): number {
@@ -110,7 +112,7 @@ function widest(texts: Iterable<string>): number {
 }
 
 function stateWord(state: CoverageState): string {
-  return state.replace('-', ' ');
+  return state.replaceAll('-', ' ');
 }
 
 /** `90 vessel-days: 87 complete, 2 missing, 1 refused; 111,111,111 rows published` */
@@ -122,8 +124,11 @@ function totalsLine({ vesselDays, totals, rows }: CoverageSummary): string {
   return `${days}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}; ${formatCount(rows)} rows published`;
 }
 
-function marksLines({ oldestGap, lastPublished }: CoverageSummary): string[] {
+function marksLines({ totals, oldestGap, lastPublished }: CoverageSummary): string[] {
+  const notAsked =
+    'not asked for: neither the job nor a backfill asks for these days by itself; name their dates (run --from D --to D) to export them';
   return [
+    ...(totals['not-asked-for'] > 0 ? [notAsked] : []),
     `oldest gap: ${oldestGap === null ? 'none' : formatVesselDay(oldestGap)}`,
     `last success: ${lastPublished === null ? 'none' : `${formatVesselDay(lastPublished)} at ${lastPublished.finishedAt}`}`,
   ];

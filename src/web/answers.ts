@@ -47,7 +47,7 @@ export const CELL_LETTERS = {
   remarked: 'k',
   empty: 'e',
   missing: 'm',
-  /** Missing or stale, and in the queue. */
+  /** Missing, stale or not asked for, and in the queue. */
   queued: 'q',
   stale: 's',
   failed: 'f',
@@ -55,6 +55,7 @@ export const CELL_LETTERS = {
   waiting: 'w',
   running: 'u',
   'not-due': '.',
+  'not-asked-for': '-',
 } as const satisfies Record<CoverageState | 'queued' | 'remarked', string>;
 export type CellState = keyof typeof CELL_LETTERS;
 
@@ -72,6 +73,8 @@ export interface CoverageAnswer {
   readonly vessels: readonly string[];
   /** A letter of CELL_LETTERS for each vessel and date: all dates of the first vessel, then of the next. */
   readonly cells: string;
+  /** Of each vessel the index of the first date that is due, asked for and not there. */
+  readonly firstGaps: readonly (number | null)[];
   readonly totals: Readonly<Record<CellState, number>>;
   /** Rows of all published days. */
   readonly rows: number;
@@ -171,8 +174,9 @@ export interface FleetAnswer {
   readonly hold: {
     readonly code: string;
     readonly message: string;
-    readonly host: string;
-    readonly sinceMs: number;
+    /** Null: nobody knows. */
+    readonly host: string | null;
+    readonly sinceMs: number | null;
   } | null;
   readonly running: readonly {
     readonly job: string;
@@ -263,11 +267,11 @@ export interface FleetAnswer {
     readonly lookedMs: number | null;
     readonly missing: number | null;
     readonly oldestMissing: string | null;
-    /** In the failed set of the queue: those that failed, and those that were refused. */
+    /** In the failed set of the queue, but for those that were refused; and those that are refused, as the map has them. */
     readonly failed: number | null;
     readonly refused: number | null;
   }[];
-  /** What else somebody should know, as sentences: a queue that was paused by hand, a backfill that cannot be read. */
+  /** What else somebody should know, as sentences: no worker is connected, a backfill that cannot be read. */
   readonly notes: readonly string[];
 }
 

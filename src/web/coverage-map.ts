@@ -5,7 +5,7 @@ import type { Job } from '../model/index.ts';
 import { cleanMessage, datesBetween, formatVesselDay } from '../model/index.ts';
 import type { QueueNames } from '../queue/vessel-day-queue.ts';
 import type { Coverage } from '../status/cells.ts';
-import { createCoverageSum } from '../status/cells.ts';
+import { createCoverageSum, isGap, isOpen } from '../status/cells.ts';
 import { readJobStatus } from '../status/job-status.ts';
 import type { StatusMemory } from '../status/status-memory.ts';
 import type { CellState, CoverageAnswer, CoverageTrouble } from './answers.ts';
@@ -49,7 +49,7 @@ export async function readCoverage(ports: WebPorts, question: CoverageQuestion):
     const { state, trouble = troubleOf(cell) } = stateOf(cell, names);
     sum.add(cell);
     if (trouble !== undefined) troubles.add(trouble);
-    if (map.add(state) % STEP === 0) await turn();
+    if (map.add(state, isGap(cell)) % STEP === 0) await turn();
   }
   for (const { day } of status.remarks) map.remark(day.vessel, datesBetween(from, day.date).length);
   const { rows, oldestGap, lastPublished } = sum.end();
@@ -78,7 +78,7 @@ function stateOf(
   { day, state }: Coverage,
   queue: QueueNames | undefined,
 ): { readonly state: CellState; readonly trouble?: CoverageTrouble } {
-  if (queue === undefined || (state !== 'missing' && state !== 'stale')) return { state };
+  if (queue === undefined || !isOpen(state)) return { state };
   const name = formatVesselDay(day);
   if (queue.queued.has(name)) return { state: 'queued' };
   if (!queue.failed.has(name)) return { state };
@@ -118,12 +118,15 @@ function createMap(vessels: readonly string[], dates: number) {
     number
   >;
   const letterOf = (state: CellState) => CELL_LETTERS[state].charCodeAt(0);
+  const firstGaps: (number | null)[] = vessels.map(() => null);
   let added = 0;
   return {
     /** The next one by date and then vessel; how many there are. */
-    add(state: CellState): number {
+    add(state: CellState, isGap: boolean): number {
       const vessel = added % vessels.length;
-      letters[vessel * dates + (added - vessel) / vessels.length] = letterOf(state);
+      const date = (added - vessel) / vessels.length;
+      letters[vessel * dates + date] = letterOf(state);
+      if (isGap) firstGaps[vessel] ??= date;
       totals[state]++;
       return ++added;
     },
@@ -135,6 +138,6 @@ function createMap(vessels: readonly string[], dates: number) {
       totals.published--;
       totals.remarked++;
     },
-    end: () => ({ cells: Buffer.from(letters.buffer).toString('latin1'), totals }),
+    end: () => ({ cells: Buffer.from(letters.buffer).toString('latin1'), firstGaps, totals }),
   };
 }

@@ -1,8 +1,8 @@
 /** The backfills of a lake, for people who look: read at most once a second, and never waited for long. */
 import { endsWithin } from '../concurrency.ts';
 import { messageOf } from '../errors.ts';
-import type { Backfill } from '../fleet/backfills.ts';
-import { listBackfills } from '../fleet/backfills.ts';
+import type { Backfill } from '../lake/backfills.ts';
+import { listBackfills } from '../lake/backfills.ts';
 import type { Clock } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 

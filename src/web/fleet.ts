@@ -4,10 +4,10 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { sharedLimitNames } from '../app.ts';
-import type { Backfill } from '../fleet/backfills.ts';
 import { readHold } from '../fleet/hold-acts.ts';
+import type { Backfill } from '../lake/backfills.ts';
 import type { Hold } from '../queue/hold.ts';
-import type { QueueCounts } from '../queue/queue-kinds.ts';
+import type { KindCount } from '../queue/queue-kinds.ts';
 import { countKinds, KINDS_COUNTED_AT_MOST } from '../queue/queue-kinds.ts';
 import type { FactName, FleetSeen } from '../redis/fleet-facts.ts';
 import { lookAtFleet, REQUEST_SLICE_MS, REQUEST_SLICES } from '../redis/fleet-facts.ts';
@@ -86,7 +86,7 @@ function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnsw
 
 interface Looked {
   readonly seen: FleetSeen;
-  readonly queue: QueueCounts;
+  readonly queue: readonly KindCount[];
   readonly held: Hold | undefined;
   readonly backfills: BackfillsRead;
 }
@@ -98,7 +98,7 @@ function answerOf(ports: WebPorts, fleet: FleetPorts, looked: Looked): FleetAnsw
     readAtMs: nowMs,
     hold: held ?? null,
     running: runningOf(seen, nowMs),
-    queue: queue.kinds,
+    queue,
     limits: limitsOf(fleet, seen, nowMs),
     requests: requestsOf(seen),
     processes: seen.processes
@@ -180,11 +180,9 @@ function backfillOf(backfill: Backfill, seen: FleetSeen): FleetAnswer['backfills
   };
 }
 
-function notesOf({ seen, queue, held, backfills }: Looked): string[] {
+function notesOf({ seen, queue, backfills }: Looked): string[] {
   const notes = [...backfills.notes];
-  if (queue.isPaused && held === undefined)
-    notes.push('The queue was paused by hand, without a hold of ours: workers take no vessel-days.');
-  const other = queue.kinds.find(({ kind }) => kind === 'other');
+  const other = queue.find(({ kind }) => kind === 'other');
   if (other !== undefined)
     notes.push(
       `The kinds of ${KINDS_COUNTED_AT_MOST} delayed and ${KINDS_COUNTED_AT_MOST} failed vessel-days were counted at the most; the rest stands under “other”.`,

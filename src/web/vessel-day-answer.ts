@@ -3,17 +3,19 @@
  * damaged or gone costs its part of the answer and is told as a problem; the rest is answered.
  */
 import { ConfigError, DataError, messageOf } from '../errors.ts';
+import { readAskedDays } from '../lake/asked-days.ts';
 import type { FoundClaim } from '../lake/claims.ts';
 import { findClaims, heartbeatOf, isEnded, isLive } from '../lake/claims.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { readLayout } from '../lake/lake-file.ts';
-import { lastReceiptDates, readNote, readReceipt } from '../lake/ledger.ts';
+import { readNote, readReceipt } from '../lake/ledger.ts';
+import { damagedNote } from '../lake/notes.ts';
 import { plannedDays } from '../lake/planned-days.ts';
 import { describeRemarks, openWarnings, readAcceptance, warningsOf } from '../lake/remarks.ts';
 import type { Job, Note, Receipt, VesselDay } from '../model/index.ts';
-import { addDays, cleanMessage, formatVesselDay, microsToDate } from '../model/index.ts';
+import { addDays, cleanMessage, formatVesselDay } from '../model/index.ts';
 import { readQueuedFacts } from '../queue/read-queue.ts';
-import { coverageOf } from '../status/cells.ts';
+import { coverageOf, isOpen } from '../status/cells.ts';
 import { nextStep } from '../status/next-steps.ts';
 import type { CellState, VesselDayAnswer } from './answers.ts';
 import { askRedis } from './ask-redis.ts';
@@ -101,11 +103,6 @@ async function readReceiptOrDamage(
   }
 }
 
-/** As `status` says it: a receipt that cannot be read is a failed vessel-day. */
-function damagedNote(day: VesselDay, { code, message }: DataError): Note {
-  return { noteVersion: 1, ...day, state: 'failed', code, message, at: '9999-12-31T23:59:59.999Z' };
-}
-
 async function remarkOf(
   { store }: WebPorts,
   receipt: Receipt | undefined,
@@ -133,19 +130,17 @@ async function stateOf(
 ): Promise<CellState> {
   const range = { from: day.date, to: addDays(day.date, 1), vessels: [day.vessel] };
   const [planned] = plannedDays(ports, job, range, { get: () => receipt });
-  // A snapshot that equals the last one leaves no trace.
-  const isTraceless =
-    job.dataset === 'metadata' && planned!.state === 'missing' && (await isCaptured(ports, day));
+  const openState =
+    receipt === undefined && (await readAskedDays(ports, job, { ...range, isPublished: () => false }));
   const isRunning = claims.some(({ file }) => file !== undefined && isLive(file, ports));
   const { state } = coverageOf({
     day,
-    planned: isTraceless ? 'not-due' : planned!.state,
+    planned: openState ? openState(day, planned!.state) : planned!.state,
     receipt,
     note,
     claim: isRunning ? 'live' : claims.some(({ file }) => file !== undefined) ? 'left' : undefined,
   });
-  if ((state === 'missing' || state === 'stale') && queued !== null && queued.state !== 'failed')
-    return 'queued';
+  if (isOpen(state) && queued !== null && queued.state !== 'failed') return 'queued';
   const isRemarked = state === 'published' && remark?.accepted === false;
   return isRemarked && !(await isOvertaken(ports, day, receipt!)) ? 'remarked' : state;
 }
@@ -154,11 +149,6 @@ async function stateOf(
 async function isOvertaken({ store }: WebPorts, day: VesselDay, { startedAt }: Receipt): Promise<boolean> {
   const next = await unlessDamaged(readReceipt(store, { ...day, date: addDays(day.date, 1) }));
   return next !== undefined && next.startedAt >= startedAt;
-}
-
-async function isCaptured({ store, clock }: WebPorts, { job, vessel }: VesselDay): Promise<boolean> {
-  const tomorrow = addDays(microsToDate(clock.nowMs() * 1_000), 1);
-  return (await lastReceiptDates(store, job, tomorrow)).has(vessel);
 }
 
 function claimFacts(

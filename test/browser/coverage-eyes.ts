@@ -71,7 +71,13 @@ export function answerOf(
   }
   const totals = Object.fromEntries(Object.keys(CELL_LETTERS).map((state) => [state, 0]));
   for (const state of cells) totals[state]!++;
+  const isGap = (state: CellState) => state === 'missing' || state === 'failed';
+  const firstGaps = vessels.map((_, row) => {
+    const gap = cells.slice(row * days, (row + 1) * days).findIndex(isGap);
+    return gap === -1 ? null : gap;
+  });
   return {
+    firstGaps,
     ...{ from, to, vessels, cells: cells.map((state) => CELL_LETTERS[state]).join('') },
     ...{ totals: totals as CoverageAnswer['totals'], firstDate: from, oldestGap: null, lastPublished: null },
     ...{ troubles: [], troubleCount: 0, remarks: [] },

@@ -1,13 +1,18 @@
 /** The coverage view in a browser, from a made-up ledger behind the real server: looked at, filtered, walked, linked to. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addDays } from '../../src/model/index.ts';
+import { writeNote } from '../../src/lake/ledger.ts';
+import type { Job } from '../../src/model/index.ts';
+import { addDays, datesBetween } from '../../src/model/index.ts';
+import { settingsHash } from '../../src/plan/settings-hash.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { CellState } from '../../src/web/answers.ts';
 import { browserForTests } from '../helpers/browser.ts';
 import { hostileNames, unseenIn } from '../helpers/hostile-text.ts';
+import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import type { MadeUpLedger } from '../helpers/made-up-ledger.ts';
 import { MADE_UP_JOB, writeMadeUpFolder } from '../helpers/made-up-ledger.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
+import { newLake } from '../helpers/run.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import type { ServedPage } from '../helpers/web.ts';
@@ -33,7 +38,7 @@ const WORDS: Readonly<Partial<Record<CellState, string>>> = {
   remarked: 'remark',
   'not-due': 'not due',
 };
-const TROUBLE: readonly CellState[] = ['failed', 'refused', 'missing', 'stale', 'waiting'];
+const TROUBLE: readonly CellState[] = ['failed', 'missing', 'stale', 'waiting'];
 const browser = await browserForTests();
 
 describe.skipIf(browser === undefined)('the coverage view', () => {
@@ -187,6 +192,46 @@ describe.skipIf(browser === undefined)('the coverage view', () => {
       .poll(() => status.textContent())
       .toBe(troubled === 120 ? '' : `${troubled} of 120 vessels shown`);
     expect(faults).toEqual([]);
+  });
+
+  test('what nobody has asked for and what is refused is no trouble, and no gap', async () => {
+    await using own = await newLake();
+    const store = createLocalStore(own.dir);
+    const [one, other] = made.vessels as [string, string];
+    const job: Job = { ...MADE_UP_JOB, vessels: [one, other], since: '2026-06-20' };
+    const hash = settingsHash(job, '2026-09-10');
+    const days = [...datesBetween('2026-06-05', '2026-06-08'), ...datesBetween('2026-06-20', '2026-06-30')];
+    for (const vessel of [one, other])
+      for (const date of days)
+        await writeReceipt(store, makeReceipt({ job: job.name, vessel, date }, { settingsHash: hash }));
+    await writeNote(store, {
+      ...{ noteVersion: 1, job: job.name, vessel: one, date: '2026-06-22', state: 'refused' },
+      ...{ code: 'would-shrink', message: 'fewer readings', at: '2026-06-29T07:00:00.000Z' },
+    });
+    await using page = await servePage({ store, jobs: [job], clock: createManualClock(made.nowMs) });
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await using map = await openCoverage(browser!, `${page.url}/coverage/measurements`, { colorScheme });
+      const count = (state: string) =>
+        map.page.locator(`.cov-legend [data-state="${state}"] .cov-count`).textContent();
+      expect([await count('not-asked-for'), await count('missing'), await count('refused')]).toEqual([
+        '24',
+        '0',
+        '1',
+      ]);
+      expect(await map.page.locator('.cov-facts').textContent()).toContain('oldest gap: none');
+      expect(await map.page.locator('#cov-troubles').textContent()).toBe('Troubles 0');
+      expect(await map.page.locator('#cov-refused').textContent()).toBe('Refused 1');
+      await map.page.locator('.cov-scroller').focus();
+      await map.page.keyboard.press('ArrowDown');
+      for (let day = 0; day < 3; day++) await map.page.keyboard.press('ArrowRight');
+      await announced(map.page, new RegExp(`^${one}, 2026-06-08: not asked for$`));
+      // Nobody has to look at any of it.
+      await map.page.getByLabel('only vessels with trouble').check();
+      await expect
+        .poll(() => map.page.locator('.coverage > p.hint').textContent())
+        .toBe('No vessel is left by these filters.');
+      expect(map.faults).toEqual([]);
+    }
   });
 
   test('troubles are grouped by code, each with the way to its day', async () => {

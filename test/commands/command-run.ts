@@ -20,6 +20,7 @@ export interface CommandPlace {
   readonly lakeUrl: string;
   readonly jobs: Readonly<Record<string, JobFile>>;
   readonly env?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
   /** Width of the terminal; absent: stdout is none. */
   readonly columns?: number;
 }
@@ -51,7 +52,7 @@ export async function commandRun(
     },
     stdout: screen('stdout'),
     stderr: screen('stderr'),
-    signal: new AbortController().signal,
+    signal: place.signal ?? new AbortController().signal,
   };
   let code: number;
   try {

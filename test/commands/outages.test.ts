@@ -8,11 +8,13 @@ import { backfillActionCommand, backfillCommand } from '../../src/commands/backf
 import { gcCommand } from '../../src/commands/gc.ts';
 import { holdCommand, liftHoldCommand } from '../../src/commands/hold.ts';
 import { reconcileCommand } from '../../src/commands/reconcile.ts';
+import { runCommand } from '../../src/commands/run.ts';
+import { statusCommand } from '../../src/commands/status.ts';
 import { verifyCommand } from '../../src/commands/verify.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { openFleet } from '../../src/fleet/fleet.ts';
 import { runFleetProcess } from '../../src/fleet/fleet-process.ts';
-import { addDays, silentLog } from '../../src/model/index.ts';
+import { addDays, microsToDate, silentLog } from '../../src/model/index.ts';
 import { createQueueHold } from '../../src/queue/hold.ts';
 import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
@@ -60,7 +62,25 @@ afterAll(async () => {
   await redis?.stop();
 });
 
+const today = () => microsToDate(Date.now() * 1_000);
 const away = { kind: 'status', status: 503 } as const;
+
+test('a first run without dates that is interrupted has asked for its days', async () => {
+  await using empty = await newLake();
+  const interruption = new AbortController();
+  const own = { ...place, lakeUrl: empty.url, signal: interruption.signal };
+  service.faults = ({ family }) => {
+    if (family === 'statistics') interruption.abort();
+    return undefined;
+  };
+  const { code } = await commandRun(own, (context) => runCommand(context, [], {}, overrides));
+  expect(code).toBe(130);
+  const [from, to] = [addDays(today(), -3), today()];
+  const { stdout } = await commandRun({ ...place, lakeUrl: empty.url }, (context) =>
+    statusCommand(context, [], { from, to, json: true }),
+  );
+  expect(JSON.parse(stdout).jobs[0].totals).toMatchObject({ missing: 2, 'not-asked-for': 4 });
+});
 
 describe('reconcile', () => {
   const reconcile = (json = false) =>
@@ -192,13 +212,19 @@ describe.skipIf(redis === undefined)('with a queue', () => {
     await hold.place({ code: 'credentials-refused', message: 'refused', host: 'other', sinceMs });
     expect(await ask(holdCommand)).toEqual({
       ...none,
-      stdout: 'the queue is on hold since 2026-01-08T06:30:00.000Z, by other: credentials-refused: refused\n',
+      stdout: 'the queue is on hold since 2026-01-08T06:30:00.000Z: credentials-refused at other: refused\n',
     });
     const lifted = await ask(liftHoldCommand);
     expect(lifted).toMatchObject({ code: 0, stderr: '' });
     expect(lifted.stdout).toMatch(/^the queue goes on; it was on hold for 'credentials-refused'\. /);
     expect([await hold.read(), await hold.handLifts()]).toEqual([undefined, 1]);
     expect((await ask(liftHoldCommand)).stdout).toBe(none.stdout);
+    await queue.bull.pause();
+    expect((await ask(holdCommand)).stdout).toMatch(
+      /^the queue is on hold: paused: .*nothing says why.*hold lift/,
+    );
+    expect((await ask(liftHoldCommand)).stdout).toContain("it was on hold for 'paused'");
+    expect(await queue.bull.isPaused()).toBe(false);
     await queue.close();
     await connection.close();
   });

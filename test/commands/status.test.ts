@@ -26,6 +26,7 @@ const JOB: JobFile = {
   dataset: 'measurements',
   vessels: [VESSEL, OTHER_VESSEL],
   select: ['flat/{vessel}/*'],
+  since: '2025-11-01',
 };
 const HASH = settingsHash(
   {
@@ -146,6 +147,33 @@ test('every state, one character a day', async () => {
     1 broken off: the next run goes on where they stopped
     "
   `);
+});
+
+test('days that nobody has asked for are no gap, and it is said what exports them', async () => {
+  await published(dayOf(0));
+  await published(dayOf(2));
+  const { stdout } = await status({}, { job: { ...JOB, since: '2026-01-11' }, columns: 40 });
+  expect(stdout).toMatchInlineSnapshot(`
+    "measurements  2026-01
+                  05   10
+    IMO9321483    █?█---??·
+    IMO9322853    ------??·
+
+    █ published  ? missing  · not due  - not asked for
+
+    18 vessel-days: 2 published, 5 missing, 2 not due, 9 not asked for; 2,469,134 rows published
+    not asked for: neither the job nor a backfill asks for these days by itself; name their dates (run --from D --to D) to export them
+    oldest gap: measurements/IMO9321483/2026-01-06
+    last success: measurements/IMO9321483/2026-01-07 at 2026-01-07T23:00:12.000Z
+    "
+  `);
+  const { jobs } = JSON.parse(
+    (await status({ json: true }, { job: { ...JOB, since: '2026-01-20' } })).stdout,
+  );
+  expect(jobs[0]).toMatchObject({
+    totals: { published: 2, missing: 1, 'not-asked-for': 13, 'not-due': 2 },
+    oldestGap: dayOf(1),
+  });
 });
 
 test('ranges wider than the terminal go on below', async () => {
@@ -288,8 +316,11 @@ test('files that cannot be read are failed vessel-days, and named', async () => 
   await store.put(receiptKey(dayOf(1)), Buffer.from('{'));
   await store.put(noteKey(dayOf(5)), Buffer.from('{'));
   const { days } = JSON.parse((await status({ json: true })).stdout);
-  const cells = days.filter((cell: { code?: string }) => cell.code === 'damaged-file');
-  expect(cells.map(({ date }: { date: string }) => date)).toEqual(['2026-01-06', '2026-01-10']);
+  const cells = days.filter((cell: { code?: string }) => cell.code?.startsWith('damaged-'));
+  expect(cells.map(({ date, code }: { date: string; code: string }) => [date, code])).toEqual([
+    ['2026-01-06', 'damaged-receipt'],
+    ['2026-01-10', 'damaged-file'],
+  ]);
   expect(cells[0].message).toContain(receiptKey(dayOf(1)));
 });
 

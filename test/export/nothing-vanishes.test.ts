@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { NotYetError, RefusedError } from '../../src/errors.ts';
 import { exportVesselDay } from '../../src/export/export-vessel-day.ts';
-import { lastSnapshots } from '../../src/export/metadata-snapshot.ts';
+import { snapshotsBefore } from '../../src/export/metadata-snapshot.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
 import { acceptSelect } from '../../src/lake/accept-select.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
@@ -57,8 +57,8 @@ type Outcome = 'published' | 'done' | 'unchanged' | 'refused' | 'waiting' | 'no-
 async function exportDay(ports: ExportPorts, job: Job, { date = DATE, ...asked }: Asked = {}) {
   await (ports.clock as ManualClock).advance(60_000);
   const how = { force: true, allowShrink: false, takeover: false, ...asked };
-  const lastSnapshot = job.dataset === 'metadata' && (await lastSnapshots(ports, job)).get(VESSEL);
-  const facts = { ...(lastSnapshot && { lastSnapshot }), settingsHash: settingsHash(job, API) };
+  const before = job.dataset === 'metadata' ? (await snapshotsBefore(ports, job))(VESSEL) : {};
+  const facts = { ...before, settingsHash: settingsHash(job, API) };
   const task = { job, day: { ...DAY, date }, ...facts, ...how };
   try {
     const { status } = await exportVesselDay(ports, task, new AbortController().signal);

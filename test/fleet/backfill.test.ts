@@ -1,13 +1,17 @@
+import { UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createBackfillDriver, withdrawBackfill } from '../../src/fleet/backfill-driver.ts';
-import type { Backfill } from '../../src/fleet/backfills.ts';
-import { backfillId, listBackfills } from '../../src/fleet/backfills.ts';
 import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
 import { MOST_WAITING } from '../../src/fleet/top-up.ts';
+import type { Backfill } from '../../src/lake/backfills.ts';
+import { backfillId, listBackfills } from '../../src/lake/backfills.ts';
+import { readNote, writeNote } from '../../src/lake/ledger.ts';
 import type { LedgerView } from '../../src/lake/ledger-view.ts';
+import type { VesselDay } from '../../src/model/index.ts';
 import { silentLog } from '../../src/model/index.ts';
+import { QUEUE_NAME } from '../../src/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { defineBackfill } from '../helpers/backfills.ts';
@@ -130,6 +134,41 @@ describe.skipIf(server === undefined)('a backfill', () => {
     }
     await scheduler.look(never);
     expect(await listBackfills(bench.store)).toEqual([]);
+  });
+
+  test('what has failed in it and left no note is noted before it goes: after that nobody asks for it any more', async () => {
+    await defineBackfill(bench.store, BACKFILL);
+    const state = withoutLookBacks(createScheduleState(redis, bench.prefix, 'a'), bench.clock);
+    const scheduler = createScheduler({ ...bench.planning, jobs: [UNSCHEDULED], state });
+    await scheduler.look(never);
+    const [published, noted, unnoted] = ['2025-03-01', '2025-03-02', '2025-03-03'].map((date) =>
+      dayOf(VESSELS[0]!, date),
+    ) as [VesselDay, VesselDay, VesselDay];
+    const fail = () => Promise.reject(new UnrecoverableError('no job here'));
+    let left = 6;
+    const worker = new Worker(QUEUE_NAME, fail, { connection: redis, prefix: bench.prefix });
+    await new Promise<void>((resolve) => worker.on('failed', () => --left === 0 && resolve()));
+    await worker.close();
+    const at = '2026-01-10T12:00:00.000Z';
+    const note = {
+      noteVersion: 1,
+      ...noted,
+      state: 'failed',
+      code: 'bad-field',
+      message: 'its own',
+      at,
+    } as const;
+    await writeNote(bench.store, note);
+    await bench.finish(published);
+    await scheduler.look(never);
+    expect(await listBackfills(bench.store)).toEqual([]);
+    expect(await readNote(bench.store, published)).toBeUndefined();
+    expect(await readNote(bench.store, noted)).toEqual(note);
+    expect(await readNote(bench.store, unnoted)).toMatchObject({
+      state: 'failed',
+      message: 'no job here',
+      at,
+    });
   });
 
   test.for([

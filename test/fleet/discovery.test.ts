@@ -2,11 +2,11 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
-import type { Backfill } from '../../src/fleet/backfills.ts';
-import { backfillId, endBackfill, listBackfills } from '../../src/fleet/backfills.ts';
 import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
+import type { Backfill } from '../../src/lake/backfills.ts';
+import { backfillId, endBackfill, listBackfills } from '../../src/lake/backfills.ts';
 import type { Job } from '../../src/model/index.ts';
 import { addDays, datesBetween } from '../../src/model/index.ts';
 import { openRedis } from '../../src/redis/connection.ts';

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { FatalError } from '../../src/errors.ts';
 import { createHoldWatch } from '../../src/fleet/hold-watch.ts';
 import type { Hold, QueueHold } from '../../src/queue/hold.ts';
+import { PAUSED } from '../../src/queue/hold.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 
 const REFUSED = new FatalError('credentials-refused', 'the credentials were refused');
@@ -182,4 +183,17 @@ test('a queue that is not on hold is not lifted by hand: who keeps quiet goes on
   await old.clock.advance(60_000);
   expect(old.did).toEqual(['pause']);
   await old.end();
+});
+
+test('a queue that is paused without a reason is said once, not probed, and makes its workers unready', async () => {
+  const { shared, port } = sharedHold();
+  shared.hold = { code: PAUSED, message: 'nothing says why', host: null, sinceMs: null };
+  const one = openProcess('a', port, () => true);
+  await one.clock.advance(60_000);
+  expect([one.probes(), one.said, one.watch.code]).toEqual([0, ['the queue is on hold'], PAUSED]);
+  expect(shared.hold).toBeDefined();
+  shared.hold = undefined;
+  await one.clock.advance(1_000);
+  expect(one.watch.code).toBeUndefined();
+  await one.end();
 });

@@ -73,6 +73,13 @@ describe.skipIf(server === undefined)('the scheduler', () => {
     expect(await bench.waiting()).toEqual([]);
   });
 
+  test('a firing that somebody with a clock ten days ahead has planned keeps nobody from planning now', async () => {
+    const state = createScheduleState(redis, bench.prefix, 'its clock was ahead');
+    await state.setPlannedFiringMs('nightly', JOB.name, bench.clock.nowMs() + 10 * DAY_MS);
+    await start().look(never);
+    expect(await bench.waiting()).toHaveLength(10);
+  });
+
   test('down for three days, it catches up on all of them, once', async () => {
     await start().look(never);
     await workOff();

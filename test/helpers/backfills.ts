@@ -1,5 +1,5 @@
-import type { Backfill } from '../../src/fleet/backfills.ts';
-import { updateBackfill } from '../../src/fleet/backfills.ts';
+import type { Backfill } from '../../src/lake/backfills.ts';
+import { updateBackfill } from '../../src/lake/backfills.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 
 /** Define a backfill, whatever was defined before. */

@@ -15,6 +15,7 @@ export function makeJob(more: Partial<Job> = {}): Job {
     dataset: 'measurements',
     vessels: ['IMO9321483'],
     select: ['flat/{vessel}/S*'],
+    since: '2020-01-01',
     transport: 'ndjson',
     verify: 'exact',
     ...more,

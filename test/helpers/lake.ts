@@ -65,7 +65,7 @@ export async function unfinishedFiles(lakeDir: string): Promise<string[]> {
   const keys = [...(await lakeFiles(lakeDir)).keys()];
   return keys.filter(
     (key) =>
-      !/^_(ledger|detail|notes)\/|^_lake\.json$|\/_delta_log\//.test(key) &&
+      !/^_(ledger|detail|notes|captures)\/|^_lake\.json$|\/_delta_log\//.test(key) &&
       !/\/date=[\d-]+\/(data|[0-9a-f]{16})\.parquet$/.test(key),
   );
 }

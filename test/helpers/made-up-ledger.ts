@@ -31,12 +31,14 @@ import { makeReceipt, vesselIds } from './ledger.ts';
 export const MADE_UP_JOB_FILE = `dataset: measurements
 vessels: { discover: "flat/*/*" }
 select: ["flat/{vessel}/*"]
+since: "2020-01-01"
 `;
 export const MADE_UP_JOB: Job = {
   name: 'measurements',
   dataset: 'measurements',
   vessels: { discover: 'flat/*/*' },
   select: ['flat/{vessel}/*'],
+  since: '2020-01-01',
   transport: 'ndjson',
   verify: 'exact',
 };
@@ -130,7 +132,7 @@ export function madeUpLedger(options: MadeUpOptions = {}): MadeUpLedger {
 
 const ALL_STATES: readonly CellState[] = [
   ...(['published', 'remarked', 'empty', 'missing', 'queued', 'stale'] as const),
-  ...(['failed', 'refused', 'waiting', 'running', 'not-due'] as const),
+  ...(['failed', 'refused', 'waiting', 'running', 'not-due', 'not-asked-for'] as const),
 ];
 
 function sizesOf({ vessels = 1_000, days = 365, today = '2026-06-30' }: MadeUpOptions) {

@@ -15,6 +15,7 @@ import { thisProcess } from '../../src/process/process-id.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { lakeFiles, serviceNames } from '../helpers/lake.ts';
+import { makeReceipt } from '../helpers/ledger.ts';
 import type { RunExportOptions, TestLake, TestService } from '../helpers/run.ts';
 import { DATE, mustExport, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
 import { expectTableAgrees, replayTable } from '../helpers/table.ts';
@@ -129,7 +130,7 @@ test('a job of other aggregations adds columns, and one whose table cannot take 
   expect(operations).toEqual(['CREATE TABLE', 'CONVERT', 'ADD COLUMNS', 'WRITE']);
   const other = { measurements: { ...STATISTICS } };
   const refused = await runExport({ ...options(lake), jobs: other });
-  expect([refused.code, refused.results[0]]).toMatchObject([1, { state: 'refused', code: 'table-schema' }]);
+  expect([refused.code, refused.results[0]]).toMatchObject([1, { state: 'failed', code: 'table-schema' }]);
   await expectTableAgrees(store, 'measurements');
 });
 
@@ -178,7 +179,7 @@ test('it waits for an export that is under way, takes over one that is dead, and
     upload,
     parts: [],
     detail: null,
-    draft: { receiptVersion: 1, ...DEAD } as never,
+    draft: makeReceipt(DEAD),
   });
   await claim.handBack();
   let said = '';

@@ -72,7 +72,8 @@ export async function openLookBackBench(options: LookBackBenchOptions): Promise<
   const keep = (level: string) => (fields: object, msg: string) => lines.push({ ...fields, level, msg });
   const log: Log = { debug() {}, info: keep('info'), warn: keep('warn'), error: keep('error') };
   let { nowMs } = options;
-  const clock = { ...systemClock, nowMs: () => nowMs };
+  const monotonicMs = () => systemClock.monotonicMs() + nowMs - options.nowMs;
+  const clock = { ...systemClock, nowMs: () => nowMs, monotonicMs };
   const overrides = { clock, encoderThreads: 0 as const, clientLimits: QUICK_LIMITS };
   const fleet = await openFleet(config, env, log, overrides);
   const { queue } = fleet;

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { CAUSE_KINDS } from '../../src/notify/causes.ts';
+import { FLEET_CAUSES, JOB_CAUSES } from '../../src/fleet/notice-causes.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const DAY = 'notices.test.ts';
@@ -66,7 +66,7 @@ const ROWS: Readonly<Record<string, readonly Tested[]>> = {
 };
 
 /** What people are told of besides vessel-days that fail, and all of these. */
-const CAUSES: Readonly<Record<(typeof CAUSE_KINDS)[number], readonly Tested[]>> = {
+const CAUSES: Readonly<Record<string, readonly Tested[]>> = {
   hold: [[DAY, 'of a fault that everybody meets']],
   night: [[DAY, "of a day that is not over by the service's clock"]],
   failed: [[DAY, 'nothing of a vessel-day that was told to have failed']],
@@ -77,6 +77,11 @@ const CAUSES: Readonly<Record<(typeof CAUSE_KINDS)[number], readonly Tested[]>> 
     [LAKE, 'that nothing is planned for want of Redis'],
     [LAKE, 'that is out of reach'],
   ],
+  'look-back': [[DAY, 'of look-backs that always fail']],
+  'not-compared': [[DAY, 'of a published day that a look-back cannot compare']],
+  backfill: [[DAY, 'of a backfill that cannot go on']],
+  snapshots: [[DAY, 'of snapshots of metadata that have stopped']],
+  discovery: [[DAY, 'of a vessel that has left discovery']],
 };
 
 function firstCells(): string[] {
@@ -88,6 +93,10 @@ function firstCells(): string[] {
 
 test('a row of the table in the docs has tests, and no tests are of a row that is gone', () => {
   expect(firstCells()).toEqual(Object.keys(ROWS));
+});
+
+test('every cause that people are told of has its tests', () => {
+  expect(Object.keys(CAUSES).sort()).toEqual(Object.keys({ ...FLEET_CAUSES, ...JOB_CAUSES }).sort());
 });
 
 test('each of them is there', () => {

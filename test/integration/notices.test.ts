@@ -7,13 +7,19 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { AppOverrides } from '../../src/app.ts';
 import { acceptCommand } from '../../src/commands/accept.ts';
+import { removeBackfill } from '../../src/lake/backfills.ts';
+import { readCaptures } from '../../src/lake/captures.ts';
+import { captureKey, receiptKey } from '../../src/lake/keys.ts';
+import { readReceipt } from '../../src/lake/ledger.ts';
 import type { VesselDay } from '../../src/model/index.ts';
 import { dayRange, systemClock } from '../../src/model/index.ts';
+import { defineBackfill } from '../helpers/backfills.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
+import { writeReceipt } from '../helpers/ledger.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
-import { FEW_EXPRESSIONS, FEW_SERIES, VESSEL } from '../helpers/run.ts';
+import { FEW_EXPRESSIONS, FEW_SERIES, newLake, OTHER_VESSEL, VESSEL } from '../helpers/run.ts';
 import type { NoticeBench } from './notice-bench.ts';
 import {
   expectSilence,
@@ -61,9 +67,9 @@ describe.skipIf(redis === undefined)('people are told', () => {
     await base[Symbol.asyncDispose]();
     await redis!.stop();
   });
-  const open = (job: JobFile, env = {}, overrides: AppOverrides = {}) =>
+  const open = (job: JobFile, env = {}, overrides: AppOverrides = {}, lakeDir = base.dir) =>
     openNoticeBench({
-      ...{ env, overrides, service, lakeDir: base.dir, job, redis: redis!, prefix, startMs: START_MS },
+      ...{ env, overrides, service, lakeDir, job, redis: redis!, prefix, startMs: START_MS },
     });
   beforeEach(async () => {
     bench = await open(JOB);
@@ -294,9 +300,54 @@ describe.skipIf(redis === undefined)('people are told', () => {
     answer({ kind: 'statistics-counts', scale: 0.5 }, ['statistics']);
     expect(await lookBack(bench, '2026-01-08T07:50:00Z')).toEqual(['begun refused/measurements']);
     await expectSilence(bench);
+    // One of them is in the failed set, too.
+    await bench.fleet.queue.add([{ ...PUBLISHED, kind: 'backfill', force: true }]);
+    await failures().toHaveLength(1);
     service.faults = undefined;
     expect(await lookBack(bench, '2026-01-09T07:50:00Z')).toEqual(['over refused/measurements']);
+    // Nothing says so any more: the map, the page of the day and the failed set agree.
+    expect(await noteOf(bench.lake.dir, PUBLISHED)).toBeUndefined();
+    expect(await bench.fleet.queue.deadLetters()).toEqual([]);
     await expectSilence(bench);
+  });
+
+  test('of look-backs that always fail, until one has ended', async () => {
+    await bench[Symbol.asyncDispose]();
+    bench = await open(LOOKING_BACK);
+    bench.work();
+    expect(await lookBack(bench, '2026-01-08T06:31:00Z')).toEqual([]);
+    await published();
+    await idle(bench);
+    answer({ kind: 'status', status: 500 }, ['statistics']);
+    bench.advance(Date.parse('2026-01-08T07:50:00Z') - bench.nowMs());
+    const news: string[] = [];
+    /** Five minutes later it is begun again. */
+    const goOn = async () => {
+      news.push(...(await bench.look()));
+      bench.advance(5 * MINUTE_MS);
+      return news.splice(0);
+    };
+    await expect.poll(goOn).toEqual(['begun look-back/measurements']);
+    await expectSilence(bench);
+    service.faults = undefined;
+    await expect.poll(goOn).toEqual(['over look-back/measurements']);
+    await expectSilence(bench);
+  });
+
+  test('of a published day that a look-back cannot compare, until the next one can', async () => {
+    await bench[Symbol.asyncDispose]();
+    bench = await open(LOOKING_BACK);
+    bench.work();
+    expect(await lookBack(bench, '2026-01-08T06:31:00Z')).toEqual([]);
+    await published();
+    await idle(bench);
+    // By the day it counts other readings than by the hour.
+    service.faults = ({ url }) =>
+      url.includes('window=1d') ? { kind: 'statistics-counts', offset: 3 } : undefined;
+    expect(await lookBack(bench, '2026-01-08T07:50:00Z')).toEqual(['begun not-compared/measurements']);
+    await expectSilence(bench);
+    service.faults = undefined;
+    expect(await lookBack(bench, '2026-01-09T07:50:00Z')).toEqual(['over not-compared/measurements']);
   });
 
   test('of late data beyond the usual, until a look-back finds no more', async () => {
@@ -313,6 +364,68 @@ describe.skipIf(redis === undefined)('people are told', () => {
     await expectSilence(bench);
     expect(await lookBack(bench, '2026-01-09T07:50:00Z')).toEqual(['over late-data/measurements']);
     await expectSilence(bench);
+  });
+
+  test('of a backfill that cannot go on, until it is cancelled', async () => {
+    const range = { job: 'gone', from: '2025-01-01', to: '2025-01-03', vessels: [], allowShrink: false };
+    const createdAt = '2026-01-08T06:00:00.000Z';
+    const backfill = { backfillVersion: 1, id: 'gone-1', ...range, paused: false, createdAt } as const;
+    await defineBackfill(bench.fleet.app.store, backfill);
+    expect(await bench.look()).toEqual([]);
+    bench.advance(16 * MINUTE_MS);
+    expect(await bench.look()).toEqual(['begun backfill']);
+    await expectSilence(bench);
+    await removeBackfill(bench.fleet.app.store, 'gone-1');
+    expect(await bench.look()).toEqual(['over backfill']);
+    await expectSilence(bench);
+  });
+
+  test('of snapshots of metadata that have stopped, until they are taken again', async () => {
+    await bench[Symbol.asyncDispose]();
+    await using empty = await newLake();
+    const schedule = { cron: '0 6 * * *' };
+    const job = { ...FEW_SERIES, dataset: 'metadata', schedule };
+    bench = await open(job, {}, {}, empty.dir);
+    const taken = (date: string) =>
+      expect.poll(() => bench.fleet.app.store.head(captureKey({ ...NIGHT, date }))).toBeDefined();
+    let stop = bench.work();
+    await bench.look();
+    await taken('2026-01-08');
+    // The next one equals it, and leaves no receipt.
+    bench.advance(24 * HOUR_MS);
+    await bench.look();
+    await taken('2026-01-09');
+    // The one before goes after that.
+    await expect.poll(lastCaptureDates).toEqual(['2026-01-09']);
+    await stop();
+    bench.advance(Date.parse('2026-01-10T06:05:00Z') - bench.nowMs());
+    expect(await bench.look()).toEqual([]);
+    bench.advance(Date.parse('2026-01-11T00:06:00Z') - bench.nowMs());
+    expect(await bench.look()).toEqual(['begun snapshots/measurements']);
+    await expectSilence(bench);
+    bench.advance(Date.parse('2026-01-11T06:05:00Z') - bench.nowMs());
+    stop = bench.work();
+    expect(await bench.look()).toEqual([]);
+    await taken('2026-01-11');
+    bench.advance(6 * MINUTE_MS);
+    expect(await bench.look()).toEqual(['over snapshots/measurements']);
+    async function lastCaptureDates() {
+      return (await readCaptures(bench.fleet.app.store, NIGHT.job)).get(VESSEL);
+    }
+  });
+
+  test('of a vessel that has left discovery, until it is named or taken to have left', async () => {
+    await bench[Symbol.asyncDispose]();
+    bench = await open({ ...JOB, vessels: { discover: 'flat/*/*' } });
+    const { store } = bench.fleet.app;
+    const days = ['2026-01-05', '2026-01-06'].map((date) => ({ ...NIGHT, date }));
+    for (const day of days)
+      await writeReceipt(store, { ...(await readReceipt(store, day))!, vessel: OTHER_VESSEL });
+    expect(await bench.look()).toEqual(['begun discovery/measurements']);
+    await expectSilence(bench);
+    for (const day of days) await store.remove(receiptKey({ ...day, vessel: OTHER_VESSEL }));
+    bench.advance(Date.parse('2026-01-09T06:20:00Z') - bench.nowMs());
+    expect(await bench.look()).toEqual(['over discovery/measurements']);
   });
 
   test('of a fault that everybody meets, which holds the queue, and that it goes on', async () => {

@@ -128,7 +128,7 @@ test('who plans says so, and what is missing; who stands by leaves that to the o
   metrics.onLooked('measurements');
   metrics.onDiscovered('measurements', 1);
   metrics.onRemarked('measurements', 1);
-  metrics.onPlanningFailed();
+  metrics.onFailure();
   const leading = {
     'vessel_export_missing_vessel_days{job="measurements"}': 7,
     'vessel_export_oldest_missing_timestamp_seconds{job="measurements"}': 1_767_571_200,

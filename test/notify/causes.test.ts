@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Cause, ToldCause } from '../../src/notify/causes.ts';
+import type { Cause, KnownCauses, ToldCause } from '../../src/notify/causes.ts';
 import { causeKey, compareCauses, MOST_MEMBERS } from '../../src/notify/causes.ts';
 
 const failed = (...members: string[]): Cause => ({
@@ -10,14 +10,13 @@ const failed = (...members: string[]): Cause => ({
 });
 const known = (...causes: (Cause | 'over')[]) =>
   new Map(
-    causes.map((cause) => (cause === 'over' ? ['failed/m', null] : [causeKey(cause), cause])) as [
-      string,
-      Cause | null,
-    ][],
+    causes.map((cause): [string, Cause | string] =>
+      cause === 'over' ? ['failed/m', 'm: none any more'] : [causeKey(cause), cause],
+    ),
   );
 
 /** What is said of each state of things, one after the other. */
-function saidOf(...states: ReadonlyMap<string, Cause | null>[]): string[][] {
+function saidOf(...states: KnownCauses[]): string[][] {
   let told: readonly ToldCause[] = [];
   return states.map((state, at) => {
     const compared = compareCauses(told, state, at);

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { NOTICES_KEY } from '../../src/lake/keys.ts';
 import { silentLog } from '../../src/model/index.ts';
-import type { Cause } from '../../src/notify/causes.ts';
+import type { Cause, KnownCauses } from '../../src/notify/causes.ts';
 import { causeKey } from '../../src/notify/causes.ts';
 import type { Teller } from '../../src/notify/notices.ts';
 import { createTeller } from '../../src/notify/notices.ts';
@@ -19,6 +19,7 @@ import type { WebhookListener } from '../helpers/webhook-listener.ts';
 import { startWebhookListener } from '../helpers/webhook-listener.ts';
 
 const SECRET = 'a long secret for signing';
+const DAY_MS = 86_400_000;
 const never = new AbortController().signal;
 const HOLD: Cause = { kind: 'hold', members: ['disk-full'], text: 'the queue is on hold: disk-full' };
 const FAILED: Cause = {
@@ -46,20 +47,24 @@ afterAll(async () => {
   await listener[Symbol.asyncDispose]();
 });
 
-function teller(more: Partial<WebhookSettings> = {}, of: Pick<ObjectStore, 'get' | 'putIf'> = store): Teller {
+type NoticeStore = Pick<ObjectStore, 'get' | 'putIf'>;
+
+/** `aheadMs`: of its clock. */
+function teller(more: Partial<WebhookSettings> = {}, of: NoticeStore = store, aheadMs = 0): Teller {
+  const own = { ...clock, nowMs: () => clock.nowMs() + aheadMs };
   const settings = { url: listener.url, secret: SECRET, format: 'json', name: 'fleet', ...more } as const;
-  return createTeller({ store: of, webhook: createWebhook(settings, clock), clock, log: silentLog });
+  return createTeller({ store: of, webhook: createWebhook(settings, own), clock: own, log: silentLog });
 }
 
 const now = (...causes: Cause[]) =>
-  new Map<string, Cause | null>([
-    ['hold', null],
-    ['failed/m', null],
+  new Map<string, Cause | string>([
+    ['hold', 'the queue goes on'],
+    ['failed/m', 'm: no vessel-day is failed any more'],
     ...causes.map((cause) => [causeKey(cause), cause] as const),
   ]);
 
 /** Tell while the clock runs on, as it does between tries. */
-async function tell(by: Teller, causes: ReadonlyMap<string, Cause | null>): Promise<unknown> {
+async function tell(by: Teller, causes: KnownCauses): Promise<unknown> {
   let ended = false;
   const telling = by.tell(causes, never).then(
     () => undefined,
@@ -156,25 +161,59 @@ test('what was over before it could be told is told as both, in order', async ()
   expect(listener.news()).toEqual(['begun hold', 'over hold']);
 });
 
-test('who dies before it is written down has it sent again with the same id, by another and later', async () => {
-  let dies = false;
-  const dying: Pick<ObjectStore, 'get' | 'putIf'> = {
-    get: (key) => store.get(key),
-    putIf: async (key, bytes, expected) => {
-      if (dies) throw new Error('killed');
-      dies = true;
-      return await store.putIf(key, bytes, expected);
-    },
-  };
-  await tell(teller({}, dying), now(HOLD));
-  const next = teller();
-  await tell(next, now(HOLD));
-  expect(listener.news()).toEqual(['begun hold']);
+test.for([0, 10 * DAY_MS, -10 * DAY_MS])(
+  'who dies while telling, with a clock that is off by %d ms, has it sent by another a minute later, with the same id',
+  async (aheadMs) => {
+    let dies = false;
+    const dying: NoticeStore = {
+      get: (key) => store.get(key),
+      putIf: async (key, bytes, expected) => {
+        if (dies) throw new Error('killed');
+        dies = true;
+        return await store.putIf(key, bytes, expected);
+      },
+    };
+    await tell(teller({}, dying, aheadMs), now(HOLD));
+    const next = teller();
+    await tell(next, now(HOLD));
+    await clock.advance(50_000);
+    await tell(next, now(HOLD));
+    expect(listener.news()).toEqual(['begun hold']);
+    await clock.advance(11_000);
+    await tell(next, now(HOLD));
+    await tell(next, now(HOLD));
+    expect(listener.news()).toEqual(['begun hold']);
+    expect(new Set(listener.received.slice(-2).map(({ json }) => json.id)).size).toBe(1);
+  },
+);
+
+test('what a newer version has told is kept: it is neither told again nor over', async () => {
+  await tell(teller(), now(HOLD, FAILED));
+  const told = JSON.parse(Buffer.from((await store.get(NOTICES_KEY))!.bytes).toString('utf8'));
+  const newer = { kind: 'tide-too-low', job: 'm', members: ['x'], count: 1, sinceMs: 5, depth: 'unknown' };
+  const broken = { kind: 'hold', members: 5 };
+  await store.put(NOTICES_KEY, Buffer.from(JSON.stringify({ ...told, told: [newer, broken, ...told.told] })));
+  listener.news();
+  await tell(teller(), now(HOLD, FAILED));
+  expect(listener.news()).toEqual([]);
+  await tell(teller(), now(FAILED));
+  expect(listener.news()).toEqual(['over hold']);
+  const after = JSON.parse(Buffer.from((await store.get(NOTICES_KEY))!.bytes).toString('utf8'));
+  expect(after.told).toContainEqual(newer);
+});
+
+test('a message that a newer version was sending is sent as it stands', async () => {
+  const change = { what: 'begun', kind: 'tide-too-low', text: 'the tide is too low', members: ['x'] };
+  const told = [{ kind: 'tide-too-low', members: ['x'], count: 1, sinceMs: 5 }];
+  const message = { id: 'its-id', at: '2026-01-06T06:00:00.000Z', changes: [change] };
+  const file = { noticesVersion: 1, told: [], sending: { message, told, by: 'who died', sinceMs: 5 } };
+  await store.put(NOTICES_KEY, Buffer.from(JSON.stringify(file)));
+  const own = teller();
+  await tell(own, now());
   await clock.advance(61_000);
-  await tell(next, now(HOLD));
-  await tell(next, now(HOLD));
-  expect(listener.news()).toEqual(['begun hold']);
-  expect(new Set(listener.received.slice(-2).map(({ json }) => json.id)).size).toBe(1);
+  await tell(own, now(HOLD));
+  expect(listener.news()).toEqual(['begun tide-too-low', 'begun hold']);
+  expect((await teller().told()).map(({ kind }) => kind)).toEqual(['tide-too-low', 'hold']);
 });
 
 test('a lake that fails after the message has arrived has it sent no second time by the same process', async () => {

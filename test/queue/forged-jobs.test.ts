@@ -201,12 +201,13 @@ describe.skipIf(server === undefined)('forged jobs', () => {
     ['nothing of a hold', '{}'],
   ])('a hold that is %s is a hold all the same, and can be lifted', async ([, text]) => {
     const hold = createQueueHold(redis, queue.bull);
-    await redis.set(queue.bull.toKey('hold'), text!);
+    await hold.place({ code: 'disk-full', message: 'm', host: 'h', sinceMs: 1 });
+    await redis.hset(queue.bull.toKey('meta'), 'vessel-export:hold', text!);
     expect(await hold.read()).toEqual({
       code: 'unknown',
-      message: 'its marker cannot be read',
-      host: '-',
-      sinceMs: 0,
+      message: 'its reason cannot be read',
+      host: null,
+      sinceMs: null,
     });
     expect(await hold.lift()).toBe(true);
     expect(await hold.read()).toBeUndefined();

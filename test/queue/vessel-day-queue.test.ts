@@ -1,6 +1,7 @@
 import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+
 import { createQueueHold } from '../../src/queue/hold.ts';
 import type { QueuedDay, VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openVesselDayQueue, QUEUE_NAME } from '../../src/queue/vessel-day-queue.ts';
@@ -15,6 +16,8 @@ const redis = connection?.openForQueue() as Redis;
 function dayOf(date: string, more: Partial<QueuedDay> = {}): QueuedDay {
   return { job: 'measurements', vessel: 'IMO9321483', date, kind: 'nightly', ...more };
 }
+
+const FAULT = { code: 'disk-full', message: 'full', host: 'a', sinceMs: 1 };
 
 describe.skipIf(server === undefined)('the queue of vessel-days', () => {
   let queue: VesselDayQueue;
@@ -91,7 +94,7 @@ describe.skipIf(server === undefined)('the queue of vessel-days', () => {
     }
   });
 
-  test('a worker goes on with what waits when the hold is lifted, and a pause by hand stays', async () => {
+  test('a worker goes on with what waits when the hold is lifted, and a pause without a reason stays', async () => {
     const hold = createQueueHold(redis, queue.bull);
     await hold.place({ code: 'disk-full', message: 'full', host: 'a', sinceMs: 1 });
     await queue.add([dayOf('2026-01-05')]);
@@ -105,6 +108,46 @@ describe.skipIf(server === undefined)('the queue of vessel-days', () => {
     expect(await hold.lift()).toBe(false);
     expect(await queue.bull.isPaused()).toBe(true);
     await worker.close();
+  });
+
+  test('a queue whose hold has lost its reason says that it is paused, and somebody lifts it', async () => {
+    const hold = createQueueHold(redis, queue.bull);
+    await hold.place(FAULT);
+    // As when one key of all is evicted or removed: the pause stays, or goes with its reason.
+    const keys = await redis.keys(`${queue.bull.toKey('')}*`);
+    for (const key of keys.filter((one) => one !== queue.bull.toKey('meta'))) await redis.del(key);
+    expect(await hold.read()).toEqual(FAULT);
+    for (const field of await redis.hkeys(queue.bull.toKey('meta')))
+      if (field !== 'paused') await redis.hdel(queue.bull.toKey('meta'), field);
+    expect(await hold.read()).toMatchObject({ code: 'paused', host: null, sinceMs: null });
+    expect(await hold.lift()).toBe(false);
+    expect(await hold.lift({ byHand: true })).toBe(true);
+    expect(await hold.handLifts()).toBe(1);
+    expect([await hold.read(), await queue.bull.isPaused()]).toEqual([undefined, false]);
+    await hold.place(FAULT);
+    await redis.del(queue.bull.toKey('meta'));
+    expect([await hold.read(), await queue.bull.isPaused()]).toEqual([undefined, false]);
+  });
+
+  test('a reason beside no pause holds nothing up, and the next fault is told as a new one', async () => {
+    const hold = createQueueHold(redis, queue.bull);
+    await hold.place(FAULT);
+    await queue.bull.resume();
+    expect(await hold.read()).toBeUndefined();
+    expect(await hold.lift({ byHand: true })).toBe(false);
+    await hold.place(FAULT);
+    await queue.bull.resume();
+    const next = { ...FAULT, code: 'credentials-refused' };
+    expect(await hold.place(next)).toBe(true);
+    expect(await hold.read()).toEqual(next);
+  });
+
+  test('a fault that is met while somebody has paused the queue does not make it go on by itself', async () => {
+    const hold = createQueueHold(redis, queue.bull);
+    await queue.bull.pause();
+    expect(await hold.place(FAULT)).toBe(false);
+    expect(await hold.lift()).toBe(false);
+    expect(await hold.read()).toMatchObject({ code: 'paused' });
   });
 
   test('one scheduler leads until it resigns', async () => {

@@ -1,6 +1,6 @@
 /** What a person does by the page is done: with a real queue, lake, worker and service. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { listBackfills } from '../../src/fleet/backfills.ts';
+import { listBackfills } from '../../src/lake/backfills.ts';
 import { noteKey } from '../../src/lake/keys.ts';
 import { writeNote } from '../../src/lake/ledger.ts';
 import type { VesselDay } from '../../src/model/index.ts';
@@ -306,14 +306,14 @@ describe.skipIf(redis === undefined)('by the page', () => {
     });
   });
 
-  test('a queue that somebody paused otherwise is not set going', async () => {
+  test('a queue that is paused without a reason is told as on hold, stays so over probes, and is lifted', async () => {
     await bench.fleet.queue.bull.pause();
-    try {
-      expect((await page.act({ act: 'lift-hold' })).message).toBe('the queue is not on hold');
-      expect(await bench.fleet.queue.bull.isPaused()).toBe(true);
-    } finally {
-      await bench.fleet.queue.bull.resume();
-    }
+    bench.work();
+    expect(await bench.look()).toEqual(['begun hold']);
+    expect(await bench.fleet.queue.bull.isPaused()).toBe(true);
+    expect((await page.act({ act: 'lift-hold' })).message).toContain("it was on hold for 'paused'");
+    await poll(() => receiptOf(bench.lake.dir, NIGHT)).toBeDefined();
+    expect(await bench.look()).toEqual(['over hold']);
   });
 
   test('each act is logged: who, from where, what, to what, and how it ended', async () => {

@@ -1,6 +1,7 @@
 /** The page's colours: states that people with any kind of colour vision tell apart, and text that stands out. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { WRONG_STATES } from '../../src/status/cells.ts';
 import { CELL_LETTERS } from '../../src/web/answers.ts';
 
 type Rgb = readonly [number, number, number];
@@ -93,7 +94,7 @@ test('the measure is right: white and black are 100 apart, red and green near fo
 test('what people are told of states is of all of them, and no two are told alike', async () => {
   const module = await import(new URL('../../src/web/page/parts/states.js', import.meta.url).href);
   const rows = module.STATES as readonly Readonly<
-    Record<'state' | 'letter' | 'word' | 'meaning' | 'colour', string>
+    Record<'state' | 'letter' | 'word' | 'meaning' | 'colour', string> & { isWrong?: true }
   >[];
   expect(Object.fromEntries(rows.map(({ state, letter }) => [state, letter]))).toEqual(CELL_LETTERS);
   for (const key of ['word', 'meaning', 'colour'] as const)
@@ -101,6 +102,8 @@ test('what people are told of states is of all of them, and no two are told alik
   expect(rows.map(({ state, colour }) => [colour, `--state-${state}`]).filter(([a, b]) => a !== b)).toEqual(
     [],
   );
+  const wrong = rows.filter(({ isWrong }) => isWrong).map(({ state }) => state);
+  expect(wrong.sort()).toEqual([...WRONG_STATES].sort());
   expect(module.BY_LETTER.get('f')).toBe(module.BY_STATE.get('failed'));
 });
 

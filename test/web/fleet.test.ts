@@ -7,7 +7,7 @@ import { reconcileCommand } from '../../src/commands/reconcile.ts';
 import { runCommand } from '../../src/commands/run.ts';
 import { scheduleCommand } from '../../src/commands/schedule.ts';
 import { workerCommand } from '../../src/commands/worker.ts';
-import type { Backfill } from '../../src/fleet/backfills.ts';
+import type { Backfill } from '../../src/lake/backfills.ts';
 import { backfillKey } from '../../src/lake/keys.ts';
 import { addDays } from '../../src/model/index.ts';
 import { createQueueHold } from '../../src/queue/hold.ts';
@@ -160,7 +160,8 @@ describe.skipIf(server === undefined)('the fleet', () => {
     await hold.lift();
     await askUntil((answer) => answer.hold === null);
     await fleet.fleet.queue.bull.pause();
-    expect((await askUntil(({ notes }) => notes.length === 3)).notes.join()).toContain('paused by hand');
+    const paused = await askUntil((answer) => answer.hold !== null);
+    expect(paused.hold).toMatchObject({ code: 'paused', host: null, sinceMs: null });
   });
 
   test('what the scheduler that plans learned is told by any other process', async () => {
@@ -260,10 +261,11 @@ describe.skipIf(server === undefined)('the fleet', () => {
       'backfill/b-1': `1 ${longName}`,
     });
     await raw.set(`${prefix}:fleet:requests`, longName);
-    await raw.set(fleet.fleet.queue.bull.toKey('hold'), JSON.stringify({ code: evil, message: evil }));
+    const forged = JSON.stringify({ code: evil, message: evil });
+    await raw.hset(fleet.fleet.queue.bull.toKey('meta'), { paused: 1, 'vessel-export:hold': forged });
     const { body } = await api.inject('/fleet');
     const answer = JSON.parse(body) as FleetAnswer;
-    expect(answer.hold).toMatchObject({ code: 'unknown', message: 'its marker cannot be read' });
+    expect(answer.hold).toMatchObject({ code: 'unknown', message: 'its reason cannot be read' });
     expect(answer.running).toEqual([]);
     // A host may be called so; who shows it sets it as text.
     expect(answer.processes).toHaveLength(1);

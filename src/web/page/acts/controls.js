@@ -164,7 +164,10 @@ function ofBackfill({ id, paused }) {
 }
 
 /** States in which an export of the day may change something. @type {ReadonlySet<CellState>} */
-const TRIED_AGAIN = new Set(['missing', 'stale', 'queued', 'failed', 'refused', 'waiting']);
+const TRIED_AGAIN = new Set(['missing', 'stale', 'not-asked-for', 'queued', 'failed', 'refused', 'waiting']);
+
+/** @type {ReadonlySet<CellState>} */
+const NEVER_TRIED = new Set(['missing', 'stale', 'not-asked-for']);
 
 /** @param {ActTarget & { kind: 'day' }} target @returns {Choice[]} */
 function ofDay({ job, vessel, date, state }) {
@@ -172,7 +175,7 @@ function ofDay({ job, vessel, date, state }) {
   const day = { job, vessel, date };
   /** @type {Choice} */
   const again = {
-    label: state === 'missing' || state === 'stale' ? 'Export it now' : 'Try again now',
+    label: NEVER_TRIED.has(state) ? 'Export it now' : 'Try again now',
     act: { act: 'try-again', ...day, allowShrink: false },
   };
   if (state !== 'refused') return [again];

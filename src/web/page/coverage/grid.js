@@ -11,7 +11,6 @@
  * @property {readonly string[]} vessels
  * @property {Uint8Array} cells index into KINDS: all days of the first vessel, then of the next
  * @property {Uint32Array} counts by vessel and kind: `vessel * KINDS.length + kind`
- * @property {Int32Array} firstGap by vessel: the first day index that is due and not there; −1
  * @property {ReadonlyMap<number, CoverageTrouble>} troubles by index of the cell
  * @property {ReadonlyMap<number, string>} remarks by index of the cell
  * @property {ReadonlyMap<string, number>} rowOf
@@ -37,9 +36,8 @@ const UNKNOWN_KIND = KINDS.length - 1;
 export function kindsOf(states) {
   return Uint8Array.from(KINDS, (kind) => (states.includes(kind.state) ? 1 : 0));
 }
-/** What somebody must look at: not there, and nobody works on it; or there and no longer right. */
-export const TROUBLE_STATES = ['failed', 'refused', 'missing', 'stale', 'waiting'];
-const GAP_STATES = ['failed', 'refused', 'missing', 'waiting', 'queued'];
+/** What is wrong, by the table of states. */
+export const TROUBLE_STATES = STATES.filter(({ isWrong }) => isWrong).map(({ state }) => state);
 
 /** @param {CoverageAnswer} answer @returns {Grid} @throws {Error} where the answer contradicts itself */
 export function gridOf(answer) {
@@ -65,7 +63,7 @@ export function gridOf(answer) {
     dayCount,
     vessels,
     cells,
-    ...sumsOf(cells, vessels.length, dayCount),
+    counts: countsOf(cells, vessels.length, dayCount),
     troubles: new Map(answer.troubles.map((trouble) => [cellOf(trouble), trouble])),
     remarks: new Map(answer.remarks.map((remark) => [cellOf(remark), remark.message])),
     rowOf,
@@ -82,19 +80,16 @@ function bytesOf(letters) {
 }
 
 /** @param {Uint8Array} cells @param {number} rows @param {number} dayCount */
-function sumsOf(cells, rows, dayCount) {
+function countsOf(cells, rows, dayCount) {
   const counts = new Uint32Array(rows * KINDS.length);
-  const firstGap = new Int32Array(rows).fill(-1);
-  const isGap = kindsOf(GAP_STATES);
   for (let row = 0, cell = 0; row < rows; row++) {
     const base = row * KINDS.length;
     for (let day = 0; day < dayCount; day++, cell++) {
       const kind = /** @type {number} */ (cells[cell]);
       counts[base + kind] = /** @type {number} */ (counts[base + kind]) + 1;
-      if (isGap[kind] === 1 && firstGap[row] === -1) firstGap[row] = day;
     }
   }
-  return { counts, firstGap };
+  return counts;
 }
 
 /** How many cells of these kinds a vessel has. @param {Grid} grid @param {number} row @param {Uint8Array} kinds */

@@ -34,10 +34,7 @@ function sorted(grid, rows, { sort, states }) {
     return rows.sort((a, b) => (worst.get(b) ?? 0) - (worst.get(a) ?? 0) || a - b);
   }
   /** @param {number} row */
-  const gap = (row) => {
-    const day = grid.firstGap[row] ?? -1;
-    return day === -1 ? grid.dayCount : day;
-  };
+  const gap = (row) => grid.answer.firstGaps[row] ?? grid.dayCount;
   return rows.sort((a, b) => gap(a) - gap(b) || a - b);
 }
 

@@ -1,5 +1,8 @@
 // @ts-check
-/** Why days failed, were refused or wait, by code, each with the way to its day; and the remarks that stand open. */
+/**
+ * Why days failed or wait, by code, each with the way to its day; and what somebody is to decide of days that are good:
+ * refusals, and the remarks that stand open.
+ */
 
 import { actControls } from '../acts/controls.js';
 import { fill, h } from '../parts/dom.js';
@@ -20,6 +23,8 @@ export function createTroubles(context, changed) {
     show(grid, settings) {
       const { answer } = grid;
       const groups = troubleGroups(grid, settings);
+      const refusals = groups.filter(({ state }) => state === 'refused');
+      const wrong = groups.filter(({ state }) => state !== 'refused');
       const listed = groups.reduce((sum, group) => sum + group.troubles.length, 0);
       const isFirst = element.childElementCount === 0;
       const isOpen = new Set(
@@ -37,7 +42,7 @@ export function createTroubles(context, changed) {
             'h2',
             { id: 'cov-troubles' },
             'Troubles ',
-            h('span', { class: 'cov-count' }, counted(answer.troubleCount)),
+            h('span', { class: 'cov-count' }, counted(answer.totals.failed + answer.totals.waiting)),
           ),
           answer.troubleCount > length &&
             h(
@@ -47,14 +52,27 @@ export function createTroubles(context, changed) {
             ),
           listed < length &&
             h('p', { class: 'cov-muted' }, `${counted(listed)} of ${counted(length)} as filtered above.`),
-          length === 0 &&
-            h('p', { class: 'cov-muted' }, 'Nothing failed, was refused or waits in these days.'),
+          answer.totals.failed + answer.totals.waiting === 0 &&
+            h('p', { class: 'cov-muted' }, 'Nothing failed or waits in these days.'),
           answer.totals.failed > 0 &&
             actControls(context, { kind: 'failed', job: answer.job }, { onDone: changed }),
-          ...groups.map((group, i) =>
+          ...wrong.map((group, i) =>
             trouble(answer.job, group, isFirst ? i === 0 : isOpen.has(keyOf(group))),
           ),
         ),
+        answer.totals.refused > 0 &&
+          h(
+            'section',
+            { 'aria-labelledby': 'cov-refused' },
+            h(
+              'h2',
+              { id: 'cov-refused' },
+              'Refused ',
+              h('span', { class: 'cov-count' }, counted(answer.totals.refused)),
+            ),
+            h('p', { class: 'cov-muted' }, 'The published days stay as they are until somebody decides.'),
+            ...refusals.map((group) => trouble(answer.job, group, isOpen.has(keyOf(group)))),
+          ),
         answer.remarks.length > 0 && remarks(context, answer, changed),
       );
     },

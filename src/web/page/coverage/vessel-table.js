@@ -52,8 +52,8 @@ export function createVesselTable() {
 /** @param {import('./grid.js').Grid} grid @param {number} row @param {[number, unknown][]} kinds */
 function vesselRow(grid, row, kinds) {
   const vessel = grid.vessels[row] ?? '';
-  const gap = grid.firstGap[row] ?? -1;
-  const date = dateText(grid.fromDay + gap);
+  const gap = grid.answer.firstGaps[row] ?? null;
+  const date = dateText(grid.fromDay + (gap ?? 0));
   return h(
     'tr',
     {},
@@ -62,6 +62,6 @@ function vesselRow(grid, row, kinds) {
       const count = grid.counts[row * KINDS.length + kind] ?? 0;
       return h('td', { class: count === 0 ? 'cov-muted' : undefined }, counted(count));
     }),
-    h('td', {}, gap === -1 ? 'none' : h('a', { href: dayAddress(grid.answer.job, vessel, date) }, date)),
+    h('td', {}, gap === null ? 'none' : h('a', { href: dayAddress(grid.answer.job, vessel, date) }, date)),
   );
 }

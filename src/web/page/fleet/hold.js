@@ -11,8 +11,11 @@ import { duration, moment } from './words.js';
  * @typedef {import('../view.d.ts').ViewContext} ViewContext
  */
 
+const NOT_LOST = 'No vessel-day is lost: ';
 const NEXT =
-  'No vessel-day is lost: workers look every few seconds, up to five minutes, whether it has passed, and go on by themselves. Mend what the message says; with a new secret, start the workers again.';
+  'workers look every few seconds, up to five minutes, whether it has passed, and go on by themselves. Mend what the message says; with a new secret, start the workers again.';
+/** Without a reason there is nothing that could be seen to pass. */
+const PAUSED_NEXT = 'workers go on once somebody lifts the hold.';
 
 /** @param {ViewContext} context @param {() => void} onDone */
 export function holdSection(context, onDone) {
@@ -32,11 +35,16 @@ export function holdSection(context, onDone) {
           h('h2', {}, h('span', { 'aria-hidden': 'true' }, '■ '), `The queue is on hold: ${hold.code}`),
           h('p', {}, hold.message),
           since,
-          h('p', {}, NEXT),
+          h('p', {}, NOT_LOST, hold.code === 'paused' ? PAUSED_NEXT : NEXT),
           h('div', { class: 'fleet-acts', 'data-act': 'hold' }, acts),
         ),
         update: ({ sinceMs, host }) =>
-          say(since, `Since ${moment(sinceMs)}, ${duration(nowMs - sinceMs)}, found by ${host}.`),
+          say(
+            since,
+            sinceMs === null
+              ? 'Nobody knows since when.'
+              : `Since ${moment(sinceMs)}, ${duration(nowMs - sinceMs)}, found by ${host}.`,
+          ),
       };
     },
   );

@@ -72,9 +72,8 @@ export function jobsSection(context, onDone) {
           else link.removeAttribute('href');
         }
         failed.classList.toggle('fleet-bad', (now.failed ?? 0) > 0);
-        refused.classList.toggle('fleet-bad', (now.refused ?? 0) > 0);
         say(oldest, now.oldestMissing ?? '');
-        if (tryAgain !== null) tryAgain.hidden = !(now.failed || now.refused);
+        if (tryAgain !== null) tryAgain.hidden = !now.failed;
         say(looked, plannedText(now, nowMs));
         say(found, foundText(now.lookBack, nowMs));
       },

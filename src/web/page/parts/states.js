@@ -4,7 +4,7 @@
  * filters and what screen readers are told. Colours are CSS variables (app.css) chosen so that colour-blind people tell
  * them apart; the sign says the same without colour.
  * @typedef {import('../../answers.ts').CellState} CellState
- * @typedef {{ state: CellState, letter: string, word: string, sign: string, colour: string, meaning: string }} StateRow
+ * @typedef {{ state: CellState, letter: string, word: string, sign: string, colour: string, meaning: string, isWrong?: true }} StateRow
  */
 
 /** @type {readonly StateRow[]} In the order of the legend: what needs somebody first. */
@@ -16,14 +16,7 @@ export const STATES = [
     sign: '✕',
     colour: '--state-failed',
     meaning: 'the last attempt failed',
-  },
-  {
-    state: 'refused',
-    letter: 'r',
-    word: 'refused',
-    sign: '!',
-    colour: '--state-refused',
-    meaning: 'not published because it would have lost readings',
+    isWrong: true,
   },
   {
     state: 'missing',
@@ -32,6 +25,7 @@ export const STATES = [
     sign: '○',
     colour: '--state-missing',
     meaning: 'due, and never published',
+    isWrong: true,
   },
   {
     state: 'stale',
@@ -40,6 +34,7 @@ export const STATES = [
     sign: '~',
     colour: '--state-stale',
     meaning: 'published with other settings than the job has now',
+    isWrong: true,
   },
   {
     state: 'waiting',
@@ -48,6 +43,7 @@ export const STATES = [
     sign: '…',
     colour: '--state-waiting',
     meaning: 'waits for series that are missing',
+    isWrong: true,
   },
   {
     state: 'queued',
@@ -64,6 +60,14 @@ export const STATES = [
     sign: '▶',
     colour: '--state-running',
     meaning: 'being exported now',
+  },
+  {
+    state: 'refused',
+    letter: 'r',
+    word: 'refused',
+    sign: '!',
+    colour: '--state-refused',
+    meaning: 'complete, and the source has fewer readings now: somebody decides',
   },
   {
     state: 'remarked',
@@ -96,6 +100,14 @@ export const STATES = [
     sign: '',
     colour: '--state-not-due',
     meaning: 'not to be exported yet',
+  },
+  {
+    state: 'not-asked-for',
+    letter: '-',
+    word: 'not asked for',
+    sign: '',
+    colour: '--state-not-asked-for',
+    meaning: 'nobody has asked for this day',
   },
 ];
 

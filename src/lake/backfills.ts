@@ -4,11 +4,12 @@
  */
 import { createHash } from 'node:crypto';
 import { DataError } from '../errors.ts';
-import { removeFinishedClaims } from '../lake/claims.ts';
-import { jsonBytes } from '../lake/json.ts';
-import { BACKFILL_PREFIX, backfillKey, parseBackfillKey } from '../lake/keys.ts';
-import { BACKFILL_FILE, parseFile, shown } from '../lake/shapes.ts';
+import type { VesselDay } from '../model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
+import { removeFinishedClaims } from './claims.ts';
+import { jsonBytes } from './json.ts';
+import { BACKFILL_PREFIX, backfillKey, parseBackfillKey } from './keys.ts';
+import { BACKFILL_FILE, parseFile, shown } from './shapes.ts';
 
 export interface Backfill {
   readonly backfillVersion: 1;
@@ -111,4 +112,14 @@ export async function removeBackfill(store: ObjectStore, id: string): Promise<vo
 export async function endBackfill(store: ObjectStore, { id, job }: Backfill): Promise<void> {
   await removeFinishedClaims(store, job);
   await removeBackfill(store, id);
+}
+
+/** Is this vessel-day one of the backfill's? */
+export function belongsTo(
+  backfill: Pick<Backfill, 'job' | 'from' | 'to' | 'vessels'>,
+  day: VesselDay,
+): boolean {
+  const { job, from, to, vessels } = backfill;
+  const isVessel = vessels.length === 0 || vessels.includes(day.vessel);
+  return day.job === job && day.date >= from && day.date < to && isVessel;
 }

@@ -1,0 +1,253 @@
+/**
+ * Which days are missing where nothing is in the lake, and which nobody has asked for. Asked for is
+ *
+ * - what the job exports by itself (`askedFrom`), of the vessels that it exports now: a vessel that discovery names no more
+ *   has left once its last published day is as old as the ledger knows vessels by, and others have been published since;
+ * - what a backfill that is defined is about;
+ * - elsewhere a hole of at most a month between two published days of a vessel: a longer one lies between two exports.
+ *
+ * A job whose days are all asked for costs no request here; else it costs one or two, and lists of the days beside the
+ * range where a hole may reach beyond it.
+ */
+import { createTurns } from '../concurrency.ts';
+import type { Clock, Job, VesselDay } from '../model/index.ts';
+import { addDays, datesBetween, dateToMicros, MICROS_PER_DAY, microsToDate } from '../model/index.ts';
+import { askedFrom } from '../plan/asked.ts';
+import type { AskedState, DayRange, DayState } from '../plan/due.ts';
+import { lastFiringMs } from '../plan/firings.ts';
+import type { ObjectStore } from '../store/store.ts';
+import { belongsTo, listBackfills } from './backfills.ts';
+import { lastCapture, readCaptures } from './captures.ts';
+import { jsonBytes, unlessDamaged } from './json.ts';
+import { keyPrefix, parseNoteKey, regularRunsKey } from './keys.ts';
+import { knownDays } from './known-vessels.ts';
+import { firstReceiptDate, lastReceiptDates, listVessels } from './ledger.ts';
+import { parseFile, REGULAR_RUNS_FILE } from './shapes.ts';
+
+/** What a vessel-day without receipt is called; `planned`: `missing` or `not-due`. */
+type NameOpenDay = (day: VesselDay, planned: DayState) => AskedState;
+
+interface AskedPorts {
+  readonly store: ObjectStore;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
+interface AskedRange extends DayRange {
+  /** Of the range. */
+  readonly isPublished: (day: Pick<VesselDay, 'vessel' | 'date'>) => boolean;
+  /** True: these are the vessels that the job exports now, as the service lists them. */
+  readonly isCurrent?: boolean;
+}
+
+/** Longest hole between two published days that is one of what was asked for. */
+const MAX_HOLE_DAYS = 31;
+const LISTS_AT_ONCE = 8;
+/** Later than every date of a lake. */
+const NEVER = '9999-12-31';
+
+/** Throws what the store throws. */
+export async function readAskedDays(ports: AskedPorts, job: Job, range: AskedRange): Promise<NameOpenDay> {
+  const today = microsToDate(ports.clock.nowMs() * 1_000);
+  if (job.dataset === 'metadata') return await readAskedSnapshots(ports, job, today);
+  const start = await startOf(ports.store, job, today);
+  const to = range.to <= today ? range.to : addDays(today, 1);
+  const left = await leftVessels(ports.store, job, { ...range, to }, today, start);
+  if (start <= range.from && left.size === 0) return (_day, planned) => planned;
+  const backfills = (await listBackfills(ports.store, () => {})).filter((each) => each.job === job.name);
+  const startOfVessel = (vessel: string) => (left.has(vessel) ? NEVER : start);
+  const holes = await readHoles(ports.store, job.name, { ...range, to }, startOfVessel, addDays(today, 1));
+  return (day, planned) => {
+    if (planned !== 'missing' || (day.date >= start && !left.has(day.vessel)) || holes.has(day))
+      return planned;
+    return backfills.some((backfill) => belongsTo(backfill, day)) ? planned : 'not-asked-for';
+  };
+}
+
+/** NEVER: the job asks for nothing by itself. Reads only what that depends on. */
+async function startOf(store: ObjectStore, job: Job, today: string): Promise<string> {
+  if (job.since !== undefined) return job.since;
+  const history =
+    job.schedule === undefined
+      ? { regularFrom: await readRegularFrom(store, job.name) }
+      : { firstDate: await firstReceiptDate(store, job.name) };
+  return askedFrom(job, today, history) ?? NEVER;
+}
+
+/** Vessels with a day that the job would ask for, if they had not left. */
+async function leftVessels(
+  store: ObjectStore,
+  job: Job,
+  { from, to, vessels, isPublished, isCurrent = false }: AskedRange,
+  today: string,
+  start: string,
+): Promise<ReadonlySet<string>> {
+  if (isCurrent || !('discover' in job.vessels)) return new Set();
+  if (start >= to) return new Set();
+  const asked = datesBetween(start > from ? start : from, to);
+  const turn = createTurns();
+  const unseen = new Set<string>();
+  for (const vessel of vessels) {
+    if (asked.some((date) => !isPublished({ vessel, date }))) unseen.add(vessel);
+    await turn();
+  }
+  const recent = datesBetween(addDays(today, 1 - knownDays(job.dataset)), addDays(today, 1)).reverse();
+  const isInRange = (date: string) => date >= from && date < to;
+  const inRange = recent.filter(isInRange);
+  for (const vessel of unseen)
+    if (inRange.some((date) => isPublished({ vessel, date }))) unseen.delete(vessel);
+  let isAnyKnown = inRange.some((date) => vessels.some((vessel) => isPublished({ vessel, date })));
+  for (const date of recent) {
+    if (unseen.size === 0 || (isAnyKnown && isInRange(date))) continue;
+    const published = await listVessels(store, job.name, date);
+    isAnyKnown ||= published.length > 0;
+    for (const { vessel } of published) unseen.delete(vessel);
+  }
+  // Where nothing is published any more, everything has stopped, and nobody has left.
+  if (unseen.size === 0 || !isAnyKnown) return new Set();
+  // Nor has who is tried, and fails.
+  for await (const { key } of store.list(keyPrefix('note', job.name))) {
+    const day = parseNoteKey(key);
+    if (day !== undefined && recent.includes(day.date)) unseen.delete(day.vessel);
+  }
+  return unseen;
+}
+
+interface Holes {
+  has(day: Pick<VesselDay, 'vessel' | 'date'>): boolean;
+}
+
+/** Holes before the day from which on a vessel's days are asked for anyway. */
+async function readHoles(
+  store: ObjectStore,
+  job: string,
+  range: AskedRange,
+  startOfVessel: (vessel: string) => string,
+  tomorrow: string,
+): Promise<Holes> {
+  const { vessels, isPublished } = range;
+  const dates = datesBetween(range.from, range.to);
+  const indexOf = new Map(dates.map((date, index) => [date, index]));
+  const rowOf = new Map(vessels.map((vessel, row) => [vessel, row]));
+  const isHole = new Uint8Array(vessels.length * dates.length);
+  const ends = vessels.map((vessel) => endBefore(dates, startOfVessel(vessel)));
+  const openAt = (index: (row: number) => number) =>
+    new Set(
+      vessels.filter((vessel, row) => {
+        const date = dates[index(row)];
+        return ends[row]! > 0 && date !== undefined && !isPublished({ vessel, date });
+      }),
+    );
+  const before = openAt(() => 0);
+  const beyond = openAt((row) => (ends[row] === dates.length ? dates.length - 1 : dates.length));
+  const ago = await distances(store, job, before, (days) => addDays(range.from, -days));
+  const until = (vessel: string) => (startOfVessel(vessel) < tomorrow ? startOfVessel(vessel) : tomorrow);
+  const ahead = await distances(store, job, beyond, (days) => addDays(range.to, days - 1), until);
+  const turn = createTurns();
+  for (const [row, vessel] of vessels.entries()) {
+    await turn();
+    const end = ends[row]!;
+    let last = ago.has(vessel) ? -ago.get(vessel)! : Number.NEGATIVE_INFINITY;
+    const close = (next: number) => {
+      const hole = next - last - 1;
+      if (hole > 0 && hole <= MAX_HOLE_DAYS)
+        isHole.fill(1, row * dates.length + Math.max(0, last + 1), row * dates.length + Math.min(next, end));
+      last = next;
+    };
+    for (let index = 0; index < end; index++) if (isPublished({ vessel, date: dates[index]! })) close(index);
+    if (ahead.has(vessel)) close(dates.length - 1 + ahead.get(vessel)!);
+  }
+  return {
+    has({ vessel, date }) {
+      const [row, index] = [rowOf.get(vessel), indexOf.get(date)];
+      return row !== undefined && index !== undefined && isHole[row * dates.length + index] === 1;
+    },
+  };
+}
+
+/** How many of the dates are before one. */
+function endBefore(dates: readonly string[], date: string): number {
+  const index = dates.findIndex((each) => each >= date);
+  return index === -1 ? dates.length : index;
+}
+
+/**
+ * How many days away from the range each of these vessels has its nearest published day, as far as a hole may reach;
+ * days from its `limit` on do not count.
+ */
+async function distances(
+  store: ObjectStore,
+  job: string,
+  vessels: ReadonlySet<string>,
+  dateAt: (days: number) => string,
+  limitOf: (vessel: string) => string = () => NEVER,
+): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>();
+  const wanted = new Set([...vessels].filter((vessel) => dateAt(1) < limitOf(vessel)));
+  for (let days = 1; days <= MAX_HOLE_DAYS && wanted.size > 0; days += LISTS_AT_ONCE) {
+    const chunk = Array.from({ length: LISTS_AT_ONCE }, (_, index) => days + index);
+    const listed = await Promise.all(chunk.map((each) => listVessels(store, job, dateAt(each))));
+    for (const [index, published] of listed.entries())
+      for (const { vessel } of published)
+        if (dateAt(chunk[index]!) < limitOf(vessel) && wanted.delete(vessel))
+          found.set(vessel, chunk[index]!);
+  }
+  return found;
+}
+
+/**
+ * A snapshot that equals the last leaves no receipt, and one of a day that is over can't be taken any more. Missing are
+ * those that were asked for since the last that is known to have been taken.
+ */
+async function readAskedSnapshots(
+  { store, clock }: AskedPorts,
+  job: Job,
+  today: string,
+): Promise<NameOpenDay> {
+  const [published, captures] = [
+    await lastReceiptDates(store, job.name, addDays(today, 1)),
+    await readCaptures(store, job.name),
+  ];
+  const { schedule } = job;
+  const regularFrom = schedule === undefined ? await readRegularFrom(store, job.name) : undefined;
+  const nowMs = clock.nowMs();
+  const asked = new Map<string, boolean>();
+  const isAsked = (date: string) => {
+    const dayMs = dateToMicros(date) / 1_000;
+    const untilMs = Math.min(nowMs, dayMs + MICROS_PER_DAY / 1_000 - 1);
+    const known =
+      asked.get(date) ??
+      (schedule === undefined ? date >= (regularFrom ?? NEVER) : lastFiringMs(schedule, untilMs) >= dayMs);
+    asked.set(date, known);
+    return known;
+  };
+  return ({ vessel, date }, planned) => {
+    const [receipt, mark] = [published.get(vessel), lastCapture(captures, vessel, today)];
+    // Older versions left no mark.
+    if (mark === undefined) return receipt === undefined ? planned : 'not-due';
+    const last = receipt !== undefined && receipt > mark ? receipt : mark;
+    return date > last && date <= today && isAsked(date) ? 'missing' : 'not-due';
+  };
+}
+
+/** The first day that a `run` without dates was about; undefined: there was none. A file that is none counts for nothing. */
+async function readRegularFrom(store: Pick<ObjectStore, 'get'>, job: string): Promise<string | undefined> {
+  const key = regularRunsKey(job);
+  const object = await store.get(key);
+  const read = async () =>
+    object && parseFile<{ readonly from: string }>(object.bytes, key, REGULAR_RUNS_FILE);
+  return (await unlessDamaged(read()))?.from;
+}
+
+/**
+ * Somebody runs a job without saying for which dates, as cron does: from this day on its days are asked for. A job that
+ * says so itself needs no mark. Throws what the store throws.
+ */
+export async function noteRegularRun(
+  store: Pick<ObjectStore, 'get' | 'putIfAbsent'>,
+  job: Job,
+  from: string,
+): Promise<void> {
+  if (job.schedule !== undefined || job.since !== undefined) return;
+  if ((await readRegularFrom(store, job.name)) !== undefined) return;
+  await store.putIfAbsent(regularRunsKey(job.name), jsonBytes({ regularRunsVersion: 1, from }));
+}

@@ -1,0 +1,80 @@
+/** The notes of a job's vessel-days, read again and again: one that is as it was is not read again. */
+import { forEachAtOnce } from '../concurrency.ts';
+import { DataError } from '../errors.ts';
+import type { Note, VesselDay } from '../model/index.ts';
+import type { ObjectStore } from '../store/store.ts';
+import { DayMap } from './day-map.ts';
+import { unlessDamaged } from './json.ts';
+import { keyPrefix, noteKey, parseNoteKey, receiptKey } from './keys.ts';
+import type { ReceiptVersion } from './ledger.ts';
+import { isSameReceipt, noteBytes, readNote } from './ledger.ts';
+
+/** What is kept of a note. */
+export type KnownNote = Pick<Note, 'job' | 'vessel' | 'date' | 'state' | 'code' | 'message' | 'at'>;
+
+export type KnownNotes = DayMap<ReceiptVersion & { readonly note: KnownNote }>;
+
+const GETS_AT_ONCE = 32;
+
+interface NotesQuestion {
+  /** What the last look has left. */
+  readonly before: KnownNotes;
+  readonly isAsked?: (day: VesselDay) => boolean;
+  /** Notes to be read at most; those beyond are left for the next look. */
+  readonly maxReads?: number;
+}
+
+/** One that cannot be read says that its vessel-day has failed. Throws what the store throws. */
+export async function readNotes(
+  store: ObjectStore,
+  job: string,
+  { before, isAsked = () => true, maxReads = Infinity }: NotesQuestion,
+): Promise<KnownNotes> {
+  const notes: KnownNotes = new DayMap();
+  const unread: (VesselDay & ReceiptVersion)[] = [];
+  for await (const { key, sizeBytes, tag } of store.list(keyPrefix('note', job))) {
+    const day = parseNoteKey(key);
+    if (day === undefined || !isAsked(day)) continue;
+    const known = before.get(day);
+    if (known !== undefined && isSameReceipt(known, { sizeBytes, tag })) notes.set(day, known);
+    else if (unread.length < maxReads) unread.push({ ...day, sizeBytes, tag });
+  }
+  await forEachAtOnce(unread, GETS_AT_ONCE, async ({ sizeBytes, tag, ...day }) => {
+    const note = await noteOf(store, day);
+    if (note !== undefined) notes.set(day, { note, sizeBytes, tag });
+  });
+  return notes;
+}
+
+async function noteOf(store: ObjectStore, day: VesselDay): Promise<KnownNote | undefined> {
+  try {
+    const note = await readNote(store, day);
+    return note && { ...day, state: note.state, code: note.code, message: note.message, at: note.at };
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    return damagedNote(day, error);
+  }
+}
+
+/** Remove the note of a day if it is (still) one of these. False: it is not, or there is none. Throws what the store throws. */
+export async function removeNote(
+  store: ObjectStore,
+  day: VesselDay,
+  isOver: (note: Note) => boolean,
+): Promise<boolean> {
+  // Its version before what is in it: of one that is replaced in between, that version is gone.
+  const found = await store.head(noteKey(day));
+  const note = found && (await unlessDamaged(readNote(store, day)));
+  return note !== undefined && isOver(note) && (await store.removeIf(noteKey(day), found!.version));
+}
+
+/** Leave a note of a day that has neither one nor a receipt. Throws what the store throws. */
+export async function noteIfNone(store: ObjectStore, note: Note): Promise<void> {
+  if ((await store.head(receiptKey(note))) === undefined)
+    await store.putIfAbsent(noteKey(note), noteBytes(note));
+}
+
+/** A file that cannot be read, as the reason why its vessel-day has failed. */
+export function damagedNote(day: VesselDay, { code, message }: Pick<Note, 'code' | 'message'>): Note {
+  return { noteVersion: 1, ...day, state: 'failed', code, message, at: '9999-12-31T23:59:59.999Z' };
+}

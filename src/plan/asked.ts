@@ -1,0 +1,37 @@
+/** From which day on a job is exported without anybody naming its days again. Pure. */
+import type { Job } from '../model/index.ts';
+import { addDays, lookbackDaysOf } from '../model/index.ts';
+
+/** Days before today that a firing reads the receipts of at most. */
+const MAX_LOOKBACK_DAYS = 90;
+const DAY_MS = 86_400_000;
+
+/** Days from this one on are looked at closely by each firing: those of the look-back, and those that settle. */
+export function recentFrom(job: Job, today: string): string {
+  const lookbackDays = Math.min(lookbackDaysOf(job), MAX_LOOKBACK_DAYS);
+  const settleDays = Math.ceil((job.schedule?.settleMs ?? 0) / DAY_MS) + 1;
+  return addDays(today, -Math.max(lookbackDays, settleDays));
+}
+
+interface JobHistory {
+  /** The first day that is published. */
+  readonly firstDate?: string | undefined;
+  /** The first day that a `run` without dates was about. */
+  readonly regularFrom?: string | undefined;
+}
+
+/**
+ * The first day that the job asks for by itself: its `since`; with a schedule the first one published, which a job that is
+ * new has a look-back ago; else that of its regular runs, or of its look-back. Undefined: it asks for none.
+ */
+export function askedFrom(
+  job: Job,
+  today: string,
+  { firstDate, regularFrom }: JobHistory,
+): string | undefined {
+  if (job.since !== undefined) return job.since;
+  const recent = recentFrom(job, today);
+  if (job.schedule !== undefined) return firstDate !== undefined && firstDate < recent ? firstDate : recent;
+  const lookbackFrom = job.reconcile && addDays(today, -job.reconcile.lookbackDays);
+  return [regularFrom, lookbackFrom].filter((date) => date !== undefined).sort()[0];
+}
