@@ -14,6 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'log.ts': [],
   'concurrency.ts': [],
   'logins.ts': [],
+  'connections.ts': ['logins.ts'],
   'streams.ts': [],
   'no-schemas.ts': [],
   process: [],
@@ -25,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   plan: [],
   proof: [],
   duckdb: [],
-  service: ['logins.ts', 'process', 'duckdb', 'streams.ts', 'no-schemas.ts'],
+  service: ['connections.ts', 'process', 'logins.ts', 'duckdb', 'streams.ts', 'no-schemas.ts'],
   redis: ['concurrency.ts'],
   config: ['plan', 'process', 'store'],
   queue: ['concurrency.ts'],
@@ -51,7 +52,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   views: ['encode', 'lake'],
   sql: ['views', 'duckdb', 'encode', 'lake', 'table', 'store', 'process', 'concurrency.ts'],
-  monitoring: ['no-schemas.ts'],
+  monitoring: ['concurrency.ts', 'connections.ts', 'no-schemas.ts'],
   web: [
     ...[
       'app.ts',

@@ -77,7 +77,7 @@ export async function runFleetProcess(
     const unready = async () => {
       if (signal.aborted) return 'stopping';
       if (!isConnected()) return 'Redis is out of reach';
-      await fleet.connection.client.ping();
+      if (!(await fleet.connection.client.ping().then(Boolean, () => false))) return 'Redis does not answer';
       // The scheduler goes on planning while the queue is on hold.
       const code = held?.();
       return code === undefined ? options.trouble?.() : `on hold: ${code}`;
