@@ -17,6 +17,7 @@ import { registerFleet } from './fleet.ts';
 import { guardApi, guardHost } from './guard.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
 import { openSessions } from './sessions.ts';
+import { createShares } from './shares.ts';
 import { registerFiles } from './static-files.ts';
 import { registerVesselDay } from './vessel-day.ts';
 import { WebError } from './web-error.ts';
@@ -71,6 +72,8 @@ function answerErrors(server: FastifyInstance, { log }: WebPorts): void {
     const isTold = status < 500 || error instanceof VesselExportError;
     const code = error instanceof VesselExportError ? error.code : status < 500 ? 'usage' : codeOf(error);
     const message = isTold ? messageOf(error) : 'the server failed to answer; its log says why';
+    // What passes by itself may be asked for again soon.
+    if (status === 503) reply.header('retry-after', '2');
     return reply
       .removeHeader('content-encoding')
       .code(status)
@@ -88,16 +91,25 @@ function statusOf(error: FastifyError | Error): number {
   return status >= 400 && status < 500 ? status : 500;
 }
 
-/** JSON only: pieces of an object are asked for by their bytes. */
+/**
+ * Bytes of answers that are on their way, before they were compressed: maps of large fleets have some megabytes. Small ones
+ * are bounded by the connections.
+ */
+const ANSWERS = { what: 'bytes of answers on their way', max: 64 << 20, maxOfClient: 32 << 20 };
+const SMALL_ANSWER_BYTES = 64 << 10;
+
+/** JSON only: pieces of an object are asked for by their bytes, and have bounds of their own. */
 function compressAnswers(api: FastifyInstance): void {
+  const take = createShares(ANSWERS);
   api.addHook('onSend', async (request, reply, payload) => {
     const isJson = String(reply.getHeader('content-type') ?? '').startsWith('application/json');
     if (!isJson || !(typeof payload === 'string' || Buffer.isBuffer(payload))) return payload;
     reply.header('vary', 'accept-encoding');
-    const bytes = Buffer.from(payload);
+    const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
+    if (bytes.byteLength > SMALL_ANSWER_BYTES) take(request, reply, bytes.byteLength);
     const encoding = encodingFor(request.headers['accept-encoding']);
     const isEncoded = reply.hasHeader('content-encoding');
-    if (encoding === 'identity' || isEncoded || bytes.byteLength < LEAST_COMPRESSED_BYTES) return payload;
+    if (encoding === 'identity' || isEncoded || bytes.byteLength < LEAST_COMPRESSED_BYTES) return bytes;
     reply.header('content-encoding', encoding).removeHeader('content-length');
     return await compress(bytes, encoding, false);
   });
