@@ -33,7 +33,7 @@ const ACT = z.discriminatedUnion('act', [
     allowShrink: z.boolean(),
   }),
   z.strictObject({ act: z.literal(['pause-backfill', 'resume-backfill', 'cancel-backfill']), id }),
-  z.strictObject({ act: z.literal('lift-hold') }),
+  z.strictObject({ act: z.literal(['lift-hold', 'end-all-sessions']) }),
   z.strictObject({ act: z.literal('accept-remark'), job, vessel }),
 ]);
 
@@ -61,6 +61,8 @@ export function targetOf(act: Act): string {
       return `${act.job} ${act.from} to ${act.to}`;
     case 'lift-hold':
       return 'the queue';
+    case 'end-all-sessions':
+      return 'all sessions';
     default:
       return act.id;
   }

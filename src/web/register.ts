@@ -13,16 +13,25 @@ import { registerActs } from './acts.ts';
 import type { ErrorAnswer } from './answers.ts';
 import { compress, encodingFor, LEAST_COMPRESSED_BYTES } from './compression.ts';
 import { registerCoverage } from './coverage.ts';
+import { createEndedSessions } from './ended-sessions.ts';
 import { registerFleet } from './fleet.ts';
 import { guardApi, guardHost } from './guard.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
+import { registerProvider } from './provider.ts';
 import { openSessions } from './sessions.ts';
 import { createShares } from './shares.ts';
+import type { SignIn } from './sign-in.ts';
+import { registerSignIn } from './sign-in.ts';
 import { registerFiles } from './static-files.ts';
 import { registerVesselDay } from './vessel-day.ts';
 import { WebError } from './web-error.ts';
 
-type RegisterRoutes = (api: FastifyInstance, ports: WebPorts, access: WebAccess) => void | Promise<void>;
+type RegisterRoutes = (
+  api: FastifyInstance,
+  ports: WebPorts,
+  access: WebAccess,
+  signIn: SignIn,
+) => void | Promise<void>;
 
 /** What is answered below /api, behind the guards: one module a line. */
 const ROUTES: readonly RegisterRoutes[] = [
@@ -46,15 +55,20 @@ export async function registerWeb(
     reply.code(404).type('text/plain; charset=utf-8').send('Nothing is served here. The page is at /\n'),
   );
   await registerFiles(server);
-  const sessions = await openSessions(access, ports.clock);
+  const signIn = {
+    sessions: await openSessions(access, ports.clock),
+    ended: createEndedSessions(ports),
+  };
   await server.register(
     async (api) => {
-      guardApi(api, ports, access, sessions);
+      guardApi(api, ports, access, signIn);
       compressAnswers(api);
+      registerSignIn(api, ports, access, signIn);
+      registerProvider(api, ports, access, signIn);
       api.setNotFoundHandler(async ({ method }) => {
         throw new WebError(404, 'no-such-answer', `there is no answer to ${method} at this address`);
       });
-      for (const register of ROUTES) await register(api, ports, access);
+      for (const register of ROUTES) await register(api, ports, access, signIn);
     },
     { prefix: '/api' },
   );

@@ -1,5 +1,6 @@
 /** What those who ask may have at once of something that is bounded, in all and each. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
+import type { Client } from './client-address.ts';
 import { addressOf } from './client-address.ts';
 import { WebError } from './web-error.ts';
 
@@ -12,7 +13,7 @@ interface SharesOptions {
 }
 
 /** Taken until the answer has ended. Throws WebError 503 `busy` where no more is to be had. */
-export type TakeShare = (request: FastifyRequest, reply: FastifyReply, amount: number) => void;
+type TakeShare = (client: Client, reply: Pick<FastifyReply, 'raw'>, amount: number) => void;
 
 export function createShares({ what, max, maxOfClient }: SharesOptions): TakeShare {
   const taken = new Map<string, number>();
@@ -23,9 +24,9 @@ export function createShares({ what, max, maxOfClient }: SharesOptions): TakeSha
     else taken.set(client, ofClient);
     total += amount;
   };
-  return (request, { raw }, amount) => {
+  return (asking, { raw }, amount) => {
     if (raw.closed) return;
-    const client = addressOf(request);
+    const client = addressOf(asking);
     // One alone is never too large.
     const isOver = (now: number, most: number) => now > 0 && now + amount > most;
     if (isOver(total, max) || isOver(taken.get(client) ?? 0, maxOfClient))

@@ -108,7 +108,7 @@ type SendObject = (day: VesselDay, request: ObjectRequest, reply: FastifyReply) 
 export function createObjectSender(store: ReadStore): SendObject {
   const take = createShares(READERS);
   return async (day, request, reply) => {
-    take(request as FastifyRequest, reply, 1);
+    take(request, reply, 1);
     return await sendObject(store, day, request, reply);
   };
 }
