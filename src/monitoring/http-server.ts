@@ -66,7 +66,7 @@ const READY_PATIENCE_MS = 5_000;
 export async function startOperationsServer(options: OperationsOptions): Promise<OperationsServer> {
   const { metrics, page, isProxy } = options;
   const connections = new Connections({
-    ...{ limits: { ...LIMITS, ...options.limits }, clock: systemClock },
+    ...{ limits: { ...LIMITS, ...options.limits }, clock: systemClock, isSpared: isOwn },
     refusal: (message) => ({ body: `${message}\n`, headers: 'content-type: text/plain; charset=utf-8\r\n' }),
     ...(isProxy && { isProxy }),
   });

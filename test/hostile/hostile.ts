@@ -1,16 +1,16 @@
 /**
- * `npm run hostile`: sends hostile inputs at the query service and at the exporter, prints what held and what did
+ * `npm run hostile`: sends hostile inputs at the query service, the page and the exporter, prints what held and what did
  * not, and exits with 1 where anything did not.
  *
  *   --only NAME    categories whose names begin so; may be given again
- *   --face NAME    service or exporter alone
+ *   --face NAME    service, page or exporter alone
  *   --short        a few inputs of each category, as the tests do
  *   --list         print what would be sent
  */
 import { parseArgs } from 'node:util';
 import type { Sent } from './input.ts';
-import type { Choice } from './run-hostile.ts';
-import { listInputs, runHostile } from './run-hostile.ts';
+import type { Choice, FaceName } from './run-hostile.ts';
+import { FACES, listInputs, runHostile } from './run-hostile.ts';
 
 interface Tally {
   readonly face: string;
@@ -31,9 +31,9 @@ async function main(): Promise<number> {
     },
   });
   const { only, short: isShort, face } = values;
-  if (face !== undefined && face !== 'service' && face !== 'exporter')
-    throw new Error(`--face: got '${face}', expected service or exporter`);
-  const choice: Choice = { isShort, only, ...(face === undefined ? {} : { face }) };
+  if (face !== undefined && !FACES.includes(face as FaceName))
+    throw new Error(`--face: got '${face}', expected ${FACES.join(' or ')}`);
+  const choice: Choice = { isShort, only, ...(face === undefined ? {} : { face: face as FaceName }) };
   const listed = listInputs(choice);
   if (listed.length === 0) throw new Error(`--only: no category begins with '${only.join(`' or '`)}'`);
   if (values.list) {
@@ -78,7 +78,7 @@ function print(tallies: readonly Tally[]): number {
   const peak = (face: string) =>
     megabytes(Math.max(0, ...tallies.filter((tally) => tally.face === face).map((tally) => tally.peakBytes)));
   console.log(
-    `\n${sent} inputs: ${sent - notHeld} held, ${notHeld} not held; most memory: service ${peak('service')}, exporter ${peak('exporter')}`,
+    `\n${sent} inputs: ${sent - notHeld} held, ${notHeld} not held; most memory: ${FACES.map((face) => `${face} ${peak(face)}`).join(', ')}`,
   );
   return notHeld === 0 ? 0 : 1;
 }
