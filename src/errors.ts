@@ -118,13 +118,16 @@ export function stopsAll(error: unknown): boolean {
 
 /** Statuses about the question itself, which is the same tomorrow; any other may come from a service that is ill. */
 const REFUSED_QUESTION = new Set([400, 406, 413, 414, 415]);
-/** Codes of DataErrors about what is no answer of the service at all, such as a page of its gateway. */
-const NO_ANSWER = new Set(['malformed-json', 'bad-parquet', 'invalid-utf8']);
+/**
+ * Codes of DataErrors that are not about the vessel-day's own data: what is no answer of the service at all, such as a
+ * page of its gateway, and the log of a table, which is restored while the sealed day waits.
+ */
+const OF_OTHER_DATA = new Set(['malformed-json', 'bad-parquet', 'invalid-utf8', 'damaged-log']);
 
 /** May the same be done later, and go well, without anybody's doing? */
 export function mayPass(error: unknown): boolean {
   if (error instanceof HttpStatusError) return !REFUSED_QUESTION.has(error.status);
-  if (error instanceof DataError) return NO_ANSWER.has(error.code);
+  if (error instanceof DataError) return OF_OTHER_DATA.has(error.code);
   return [RetriableError, CommitFailedError, CommitUnknownError].some((kind) => error instanceof kind);
 }
 

@@ -26,8 +26,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   encode: [],
   plan: [],
   proof: [],
-  duckdb: [],
-  service: ['connections.ts', 'process', 'logins.ts', 'duckdb', 'streams.ts', 'no-schemas.ts'],
+  'sql-text.ts': [],
+  duckdb: ['sql-text.ts'],
+  service: ['connections.ts', 'process', 'logins.ts', 'duckdb', 'sql-text.ts', 'streams.ts', 'no-schemas.ts'],
   redis: ['concurrency.ts'],
   config: ['plan', 'process', 'store'],
   queue: ['concurrency.ts'],
@@ -50,9 +51,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'concurrency.ts',
     'process',
     'duckdb',
+    'sql-text.ts',
   ],
-  views: ['encode', 'lake'],
-  sql: ['views', 'duckdb', 'encode', 'lake', 'table', 'store', 'process', 'concurrency.ts'],
+  views: ['encode', 'lake', 'sql-text.ts'],
+  sql: ['views', 'duckdb', 'sql-text.ts', 'encode', 'lake', 'table', 'store', 'process', 'concurrency.ts'],
   monitoring: ['concurrency.ts', 'connections.ts', 'no-schemas.ts'],
   web: [
     ...[
@@ -110,7 +112,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
       'web',
     ],
     ...['fleet', 'monitoring', 'notify', 'redis', 'run', 'reconcile', 'status', 'verify', 'estimate'],
-    ...['export', 'source', 'plan', 'lake', 'store', 'fetch', 'views', 'sql'],
+    ...['export', 'source', 'plan', 'lake', 'store', 'fetch', 'views', 'sql', 'duckdb', 'sql-text.ts'],
   ],
 };
 
@@ -118,7 +120,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/client-s3': ['store'],
   '@smithy/node-http-handler': ['store'],
-  '@duckdb/node-api': ['duckdb', 'service', 'verify', 'sql', 'commands/demo-query.ts'],
+  '@duckdb/node-api': ['duckdb'],
   hyparquet: ['encode', 'table', 'verify', 'service', 'web'],
   'hyparquet-writer': ['encode', 'table', 'verify', 'service'],
   '@opentelemetry/api': ['tracing'],
@@ -275,8 +277,14 @@ test('only cli.ts ends the process, only config and cli read its environment', (
   expect(reads).toEqual(['src/cli.ts']);
 });
 
+interface GuardedWay {
+  readonly way: RegExp;
+  readonly owners: readonly string[];
+  /** The query service, a product of its own, is held to it too. */
+  readonly isOfService?: boolean;
+}
 /** Ways by which foreign text could get out, or in, past the functions that clean and check it; and who may go them. */
-const GUARDED_WAYS: Readonly<Record<string, { readonly way: RegExp; readonly owners: readonly string[] }>> = {
+const GUARDED_WAYS: Readonly<Record<string, GuardedWay>> = {
   'screens are written by the functions of terminal/screen.ts, which clean': {
     way: /\b(?:stdout|stderr|screen|stream)\.write\(/,
     owners: ['terminal/screen.ts', 'cli.ts'],
@@ -289,6 +297,26 @@ const GUARDED_WAYS: Readonly<Record<string, { readonly way: RegExp; readonly own
   'the message of an error of ours is cleaned in its base class alone': {
     way: /\bsuper\(new\.target\.clean\(/,
     owners: ['errors.ts'],
+  },
+  'text becomes SQL by the tag and the spellings of sql-text.ts alone': {
+    way: /\bas (?:unknown as )?Sql\b|<Sql>|\bisSql\b/,
+    owners: ['sql-text.ts'],
+    isOfService: true,
+  },
+  'what somebody typed becomes SQL once DuckDB has parsed it': {
+    way: /\bcheckedByParser\(/,
+    owners: ['sql-text.ts', 'sql/read-only.ts'],
+    isOfService: true,
+  },
+  'DuckDB is handed statements in one place': {
+    way: /\b\w*(?:[cC]onnection|prepared)\.(?:prepare|extractStatements|runAnd\w+|streamAnd\w+|start\w*)\(/,
+    owners: ['duckdb/connection.ts'],
+    isOfService: true,
+  },
+  'the tag of SQL is a tag, and no function that takes any text': {
+    way: /\bsql\s*\(/,
+    owners: ['sql-text.ts'],
+    isOfService: true,
   },
   'what comes from lake, queue and Redis is parsed where it is checked': {
     way: /\bJSON\.parse\(/,
@@ -328,9 +356,9 @@ const OTHER_WAYS_IN = [
   'commands/service.ts',
 ];
 
-test.for(Object.entries(GUARDED_WAYS))('%s', ([, { way, owners }]) => {
+test.for(Object.entries(GUARDED_WAYS))('%s', ([, { way, owners, isOfService = false }]) => {
   const isParsing = way.source.includes('JSON');
-  const others = isParsing ? OTHER_WAYS_IN : ['service'];
+  const others = isParsing ? OTHER_WAYS_IN : isOfService ? [] : ['service'];
   const strays = sources
     .map((path) => relative('src', path))
     .filter(
@@ -340,6 +368,22 @@ test.for(Object.entries(GUARDED_WAYS))('%s', ([, { way, owners }]) => {
   expect(strays).toEqual([]);
   // A way that nobody goes any more is a rule about nothing.
   for (const owner of owners) if (owner !== 'cli.ts') expect(code(owner), owner).toMatch(way);
+});
+
+/** Where a text that begins like SQL is none that runs: what DuckDB's parser is asked about, and examples for people. */
+const LIKE_SQL = ['sql/object-plan.ts', 'terminal/chart-svg.ts', 'commands/table-lake.ts', 'commands/sql.ts'];
+
+test('SQL is written with the tag, whatever is put into it', () => {
+  const word =
+    "SELECT|WITH \\w+ AS|CREATE (?!TABLE')|COPY|INSERT|DELETE FROM|UPDATE|DROP|ALTER|ATTACH|EXPLAIN|DESCRIBE|SET \\w+ =|CALL|COMMENT ON|MSCK";
+  const untagged = new RegExp(`(?<!\\bsql)\`\\s*(?:${word})\\b|['"](?:${word})\\b`);
+  const strays = sources
+    .map((path) => relative('src', path))
+    .filter((place) => untagged.test(code(place)) && !LIKE_SQL.includes(place));
+  expect(strays).toEqual([]);
+  for (const place of LIKE_SQL) expect(code(place), place).toMatch(untagged);
+  expect('const a = `SELECT 1`').toMatch(untagged);
+  expect('const a = sql`SELECT 1`').not.toMatch(untagged);
 });
 
 /** Without comments. */

@@ -1,12 +1,12 @@
-/** `accept`: a vessel may have so few series as it has. */
+/** `accept`: what is remarked of a vessel is right, or that a job's `select` means less. */
 import { ConfigError } from '../errors.ts';
 import { acceptRemark, describeAccepting } from '../lake/accept-remark.ts';
+import { acceptSelect } from '../lake/accept-select.ts';
 import type { Clock } from '../model/index.ts';
 import { systemClock, VESSEL_ID } from '../model/index.ts';
 import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { EXIT_FAILED, EXIT_OK } from './context.ts';
-import type { OpenedLake } from './open.ts';
 import { openLake } from './open.ts';
 import type { OutputOptions } from './output.ts';
 import { openOutput } from './output.ts';
@@ -14,12 +14,13 @@ import type { Item } from './results.ts';
 
 type AcceptOptions = Pick<OutputOptions, 'json'>;
 
-type Accepted = Item<'accept', 'vessels'>;
-
-/** Accept what is missing of some vessels of a job; the exit code. `overrides` are for tests. */
+/**
+ * Accept what is remarked of some vessels of a job, or, without vessels, that series go which its `select` does not mean
+ * any more; the exit code. `overrides` are for tests.
+ */
 export async function acceptCommand(
   context: CommandContext,
-  job: string,
+  jobName: string,
   vessels: readonly string[],
   options: AcceptOptions,
   { clock = systemClock }: { readonly clock?: Clock } = {},
@@ -28,26 +29,35 @@ export async function acceptCommand(
   if (wrong !== undefined)
     throw new ConfigError('usage', `got '${wrong}', expected a vessel such as IMO9321483`);
   const output = openOutput(context.stdout, 'accept', options);
-  const lake = await openLake(context, [job], false, {});
-  const accepted: Accepted[] = [];
+  const lake = await openLake(context, [jobName], false, {});
+  const { store, log } = lake;
+  const job = lake.jobs[0]!;
+  const accepted: (Item<'accept', 'vessels'> | Item<'accept', 'jobs'>)[] = [];
   try {
-    for (const vessel of vessels) accepted.push(await accept(lake, clock, job, vessel));
+    if (vessels.length === 0) {
+      const apiVersion = lake.config.settings.QUERY_API_VERSION;
+      accepted.push({ job: job.name, ...(await acceptSelect({ store, log, clock, apiVersion }, job)) });
+    }
+    for (const vessel of vessels)
+      accepted.push({ job: job.name, vessel, ...(await accept({ store, log, clock }, job.name, vessel)) });
   } finally {
     await lake.close();
   }
-  for (const item of accepted) output.add('vessels', item);
+  for (const item of accepted)
+    if ('vessel' in item) output.add('vessels', item);
+    else output.add('jobs', item);
   output.end({});
+  const nameOf = (item: (typeof accepted)[number]) =>
+    'vessel' in item ? `${item.job}/${item.vessel}` : item.job;
   if (output.isText)
-    writeText(
-      context.stdout,
-      accepted.map(({ vessel, message }) => `${job}/${vessel}: ${message}\n`).join(''),
-    );
+    writeText(context.stdout, accepted.map((item) => `${nameOf(item)}: ${item.message}\n`).join(''));
   return accepted.some(({ state }) => state === 'nothing-to-accept') ? EXIT_FAILED : EXIT_OK;
 }
 
-async function accept(lake: OpenedLake, clock: Clock, job: string, vessel: string): Promise<Accepted> {
-  const accepting = await acceptRemark({ store: lake.store, log: lake.log, clock }, job, vessel);
+async function accept(ports: Parameters<typeof acceptRemark>[0], job: string, vessel: string) {
+  const accepting = await acceptRemark(ports, job, vessel);
   const message = describeAccepting(accepting);
-  if (accepting.state === 'nothing-to-accept') return { job, vessel, state: accepting.state, message };
-  return { job, vessel, series: accepting.series, state: accepting.state, message };
+  if (accepting.state === 'nothing-to-accept') return { state: accepting.state, message };
+  const { state, series } = accepting;
+  return { ...(series !== undefined && { series }), state, message };
 }

@@ -1,12 +1,16 @@
 /** The demo's last step: DuckDB reads the lake that was just written, as any warehouse would. */
-import type { DuckDBConnection } from '@duckdb/node-api';
+import { tmpdir } from 'node:os';
+import { asPattern, openLockedDuckDb, pathLiteral } from '../duckdb/locked.ts';
+import { openTempFolder } from '../process/temp-folder.ts';
+import type { Sql } from '../sql-text.ts';
+import { duckdbText, joinSql, sql } from '../sql-text.ts';
 
-/** What a fleet engineer would ask first: how far, how fast, at what power, with how much fuel. */
-const FLEET_QUERY = `
+/** What a fleet engineer would ask first: how far, how fast, at what power, with how much fuel; of readings with their vessel and date. */
+export const fleetQuery = (rows: Sql) => sql`
   WITH mean AS (
     SELECT vessel, date, split_part(id, '/', 2) AS tag,
            avg(coalesce(double_value, long_value)) AS value
-    FROM {rows}
+    FROM ${rows}
     GROUP BY ALL
   ), day AS (
     SELECT vessel, date,
@@ -24,20 +28,14 @@ const FLEET_QUERY = `
            AS kg_per_nm
   FROM day ORDER BY vessel, date`;
 
-/** The query over a relation of readings with their vessel and date. */
-export function fleetQuery(rows: string): string {
-  return FLEET_QUERY.replace('{rows}', () => rows);
-}
-
 /** Every object of a plain lake. */
-export function globbed(lake: string): string {
-  return `read_parquet('${lake.replaceAll("'", "''")}/measurements/*/*/*.parquet',
+export function globbed(lake: string): Sql {
+  return sql`read_parquet(${duckdbText.literal(`${asPattern(lake)}/measurements/*/*/*.parquet`)},
                       hive_partitioning = true)`;
 }
 
-function listed(files: readonly string[]): string {
-  const paths = files.map((path) => `'${path.replaceAll("'", "''")}'`);
-  return `read_parquet([${paths.join(', ')}], hive_partitioning = true)`;
+function listed(files: readonly string[]): Sql {
+  return sql`read_parquet([${joinSql(files.map(pathLiteral), sql`, `)}], hive_partitioning = true)`;
 }
 
 /** Heading and rows of the fleet query on a lake folder, or on these files of it. */
@@ -45,21 +43,20 @@ export async function queryFleet(
   lakeDir: string,
   files: readonly string[] | undefined,
 ): Promise<(string | number)[][]> {
-  const { DuckDBInstance } = await import('@duckdb/node-api');
-  const instance = await DuckDBInstance.create();
-  const connection = await instance.connect();
+  const folder = await openTempFolder(tmpdir(), 'demo');
+  const duckdb = await openLockedDuckDb({
+    ...{ readableDirs: [lakeDir], tempDir: folder.path, threads: '2', memoryLimit: '1GB', keepsOrder: true },
+  });
+  const connection = await duckdb.connect();
   try {
-    return await readTable(connection, fleetQuery(files === undefined ? globbed(lakeDir) : listed(files)));
+    const rows = await connection.stream(fleetQuery(files === undefined ? globbed(lakeDir) : listed(files)));
+    const cells = (await rows.getRows()).map((row) =>
+      row.map((cell) => (typeof cell === 'number' ? cell : String(cell ?? '-'))),
+    );
+    return [rows.columnNames(), ...cells];
   } finally {
     connection.closeSync();
-    instance.closeSync();
+    duckdb.closeSync();
+    await folder.remove();
   }
-}
-
-async function readTable(connection: DuckDBConnection, sql: string): Promise<(string | number)[][]> {
-  const reader = await connection.runAndReadAll(sql);
-  const rows = reader
-    .getRows()
-    .map((row) => row.map((cell) => (typeof cell === 'number' ? cell : String(cell ?? '-'))));
-  return [reader.columnNames(), ...rows];
 }

@@ -10,6 +10,7 @@ import { addDays, microsToDate, systemClock } from '../model/index.ts';
 import { exportJobs } from '../run/run-jobs.ts';
 import type { RunningService } from '../service/options.ts';
 import { startService } from '../service/service.ts';
+import { duckdbText, sql } from '../sql-text.ts';
 import { createLocalStore } from '../store/local.ts';
 import { formatTable } from '../terminal/format.ts';
 import type { ProgressView } from '../terminal/progress-view.ts';
@@ -107,7 +108,9 @@ async function showResult(context: CommandContext, lakeDir: string): Promise<voi
   const lake = relative(process.cwd(), lakeDir) || '.';
   const store = createLocalStore(lakeDir);
   const isTable = (await readLayout(store)) === 'delta';
-  const sql = isTable ? fleetQuery(`delta_scan('${lake}/measurements')`) : fleetQuery(globbed(lake));
+  const query = isTable
+    ? fleetQuery(sql`delta_scan(${duckdbText.literal(`${lake}/measurements`)})`)
+    : fleetQuery(globbed(lake));
   const lines = [
     'How to go on:',
     isTable
@@ -129,5 +132,5 @@ async function showResult(context: CommandContext, lakeDir: string): Promise<voi
   const what = isTable
     ? 'DuckDB on the files that the log of the table names; with its delta extension'
     : 'DuckDB on the lake';
-  writeText(stdout, `${what}:\n${sql};\n\n${table}\n\n${lines.join('\n')}\n`);
+  writeText(stdout, `${what}:\n${query};\n\n${table}\n\n${lines.join('\n')}\n`);
 }

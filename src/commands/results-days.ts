@@ -142,7 +142,7 @@ export const DAY_RESULTS = {
         ...why,
       }),
       vessels: vesselTrouble,
-      remarks: shape({ ...day, code: z.enum(['fewer-series']), message }),
+      remarks: shape({ ...day, code: z.enum(['fewer-series', 'other-vessel']), message }),
     },
   },
   verify: {
@@ -173,7 +173,7 @@ export const DAY_RESULTS = {
       }),
       remarks: shape({
         ...day,
-        code: z.enum(['unfinished', 'not-compared', 'metadata-changed', 'fewer-series']),
+        code: z.enum(['unfinished', 'not-compared', 'metadata-changed', 'fewer-series', 'other-vessel']),
         message,
       }),
     },
@@ -186,6 +186,12 @@ export const DAY_RESULTS = {
         vessel,
         state: z.enum(['accepted', 'accepted-before', 'nothing-to-accept']),
         series: whole.optional().describe('the fewest that are accepted'),
+        message,
+      }),
+      jobs: shape({
+        job,
+        state: z.enum(['accepted', 'accepted-before', 'nothing-to-accept']),
+        vesselDays: vesselDays.describe('published with other settings: series may go from these'),
         message,
       }),
     },

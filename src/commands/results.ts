@@ -54,6 +54,22 @@ export const RESULTS = {
       days: shape({ ...day, message }).describe('published, and not in the table of their job'),
     },
   },
+  'rebuild-log': {
+    summary: {
+      job,
+      vesselDays: vesselDays.describe('how many are in the table, or are to be'),
+      version: whole.describe(
+        'of the table; unless `isWritten` that which it would come to, where there are faults',
+      ),
+      isWritten: z.boolean(),
+    },
+    lists: {
+      days: shape({ ...day, message }).describe(
+        'published, or with files in their folders, and not in the table',
+      ),
+      faults: text.describe('what is wrong with the log'),
+    },
+  },
   gc: {
     summary: {},
     lists: {

@@ -2,7 +2,7 @@
 import type { AppOverrides } from '../app.ts';
 import type { JobVessels, VesselTrouble } from '../export/job-vessels.ts';
 import { findVessels } from '../export/job-vessels.ts';
-import { describeRemark, howToAccept } from '../lake/remarks.ts';
+import { describeRemark, describeRemarks, howToAccept } from '../lake/remarks.ts';
 import type { Clock, Job } from '../model/index.ts';
 import { lookbackDaysOf, systemClock } from '../model/index.ts';
 import { thisProcess } from '../process/process-id.ts';
@@ -66,8 +66,9 @@ export async function statusCommand(
       for (const trouble of troubles) output.add('vessels', { job: job.name, ...trouble });
       all.vesselDays += summary.vesselDays;
       all.rows += summary.rows;
-      for (const { day, remark } of status.remarks)
-        output.add('remarks', { ...day, code: remark.kind, message: describeRemark(remark) });
+      for (const { day, warnings } of status.remarks)
+        for (const warning of warnings)
+          output.add('remarks', { ...day, code: warning.kind, message: describeRemark(warning) });
       output.add('jobs', {
         job: job.name,
         dataset: job.dataset,
@@ -84,8 +85,8 @@ export async function statusCommand(
         REMARKS[vesselsFrom],
         formatVesselTroubles(troubles),
         ...status.remarks.map(
-          ({ day, remark }) =>
-            `${paint(context.stdout, 'yellow', 'remark:')} ${day.vessel}: ${describeRemark(remark)}; '${howToAccept(day)}' accepts it`,
+          ({ day, warnings }) =>
+            `${paint(context.stdout, 'yellow', 'remark:')} ${day.vessel}: ${describeRemarks(warnings)}; '${howToAccept(day)}' accepts it`,
         ),
       ];
       const remark = remarks.filter((line) => line !== '').join('\n');

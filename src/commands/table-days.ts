@@ -84,11 +84,12 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'accept',
-    summary: 'accept that vessels have fewer series than before: what a receipt remarks, or a day waits for',
+    summary:
+      'accept what is remarked of vessels, or, without any, that series go which select does not mean any more',
     argument: ['<job>', 'name of a job'],
-    secondArgument: ['<vessel...>', 'such as IMO9321483'],
+    secondArgument: ['[vessel...]', 'such as IMO9321483; none: the series that select has left'],
     options: [JSON_RESULT],
-    examples: ['accept measurements IMO9321483'],
+    examples: ['accept measurements IMO9321483', 'accept measurements'],
     perform: async (context, [job, vessels], options) =>
       (await import('./accept.ts')).acceptCommand(context, job, vessels, options),
   },

@@ -1,4 +1,4 @@
-/** Commands about the lake as a whole: asked, described, cleaned, converted. */
+/** Commands about the lake as a whole: asked, described, cleaned, converted, mended. */
 import type { CommandRow, OptionRow } from './context.ts';
 import { JSON_RESULT } from './table-options.ts';
 
@@ -71,5 +71,13 @@ export const LAKE_COMMANDS: readonly CommandRow[] = [
     options: [['--to <layout>', 'what it becomes: delta'], JSON_RESULT],
     examples: ['convert --to delta'],
     perform: async (context, _, options) => (await import('./convert.ts')).convertCommand(context, options),
+  },
+  {
+    name: 'rebuild-log',
+    summary: "make the log of a job's Delta table say what the receipts say, where it is damaged or lost",
+    argument: ['<job>', 'name of a job'],
+    options: [['--yes', 'write it; without this nothing is touched'], JSON_RESULT],
+    examples: ['rebuild-log measurements', 'rebuild-log measurements --yes'],
+    perform: async (...given) => (await import('./rebuild-log.ts')).rebuildLogCommand(...given),
   },
 ];

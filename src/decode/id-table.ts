@@ -1,5 +1,6 @@
 import type { SeriesDictionary } from '../model/index.ts';
 import type { BodyWindow } from './body-window.ts';
+import { isSeriesId, MAX_ID_BYTES } from './series-id.ts';
 import { MOST_SPARES, Spares } from './spares.ts';
 import { SpellingTable } from './spelling-table.ts';
 import { UUID_BYTES, UuidTable } from './uuid-table.ts';
@@ -11,9 +12,6 @@ const LOW_BITS = 0x01010101;
 const HIGH_BITS = 0x80808080;
 /** 2^32 divided by the golden ratio: spreads the bits of a product. */
 const SPREAD = 0x9e3779b1 | 0;
-
-/** An id is a UUID; whatever the domain, a line of text is enough. Longer ones are refused: thousands of ids are held. */
-export const MAX_ID_BYTES = 4_096;
 
 /** An id that this table cannot resolve alone: the tokenizer must look at it. */
 export const UNUSUAL = -1;
@@ -117,7 +115,7 @@ class IdTexts {
   #spellings: SpellingTable | undefined;
   #texts: string[] = [];
 
-  /** The id that `raw` spells, which begins at `start` in the window; undefined for what is no valid JSON or UTF-8. */
+  /** The id that `raw` spells, which begins at `start` in the window; undefined for what is none. */
   of(raw: Uint8Array, { view }: BodyWindow, start: number, hash: number): string | undefined {
     if (raw.length > MAX_TEXT_BYTES) return decodeId(raw);
     if (this.#texts.length === MAX_TEXTS) {
@@ -137,11 +135,11 @@ class IdTexts {
 
 const idTexts = new IdTexts();
 
-/** The id that raw bytes spell, or undefined when they are not valid JSON or UTF-8. */
+/** The id that raw bytes spell, or undefined when they are not valid JSON or UTF-8, or spell none. */
 function decodeId(raw: Uint8Array): string | undefined {
   try {
     const id: string = JSON.parse(`"${strictUtf8.decode(raw)}"`);
-    return id.isWellFormed() ? id : undefined;
+    return isSeriesId(id) ? id : undefined;
   } catch {
     return undefined;
   }

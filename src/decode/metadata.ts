@@ -4,6 +4,7 @@ import { BodyScanner, type RecordParser } from './body-scanner.ts';
 import { type BodyWindow, INCOMPLETE } from './body-window.ts';
 import { colonEnd, keyEnd, stringValue, valueEnd } from './json-tokens.ts';
 import { ObjectFields } from './object-fields.ts';
+import { ID_RULE, isSeriesId } from './series-id.ts';
 
 const QUOTE = 0x22;
 const OPEN_BRACE = 0x7b;
@@ -46,8 +47,8 @@ export interface MetadataElement {
  * share an id are repeated keys, and all of them are kept. Fields that are absent or null become null; `domainsJson` is
  * the service's text, with the fields that have no other place. Memory: the longest element, at most 1 MiB.
  *
- * Throws DataError: `malformed-json`, `body-truncated`, `missing-field` (`timeSeriesId` or `id`), `bad-field` (of
- * another type), `duplicate-key`, `invalid-utf8`, `record-too-long`; RetriableError: `error-in-body`. Faults of fields
+ * Throws DataError: `malformed-json`, `body-truncated`, `missing-field` (`timeSeriesId` or `id`), `bad-id`, `bad-field`
+ * (of another type), `duplicate-key`, `invalid-utf8`, `record-too-long`; RetriableError: `error-in-body`. Faults of fields
  * are found by reading them.
  */
 export function createMetadataDecoder(
@@ -66,7 +67,7 @@ function elementParser(onElement: (element: MetadataElement) => void): RecordPar
   const element = {
     bytes: 0,
     id: () => fields.requiredText('id'),
-    timeSeriesId: () => fields.requiredText('timeSeriesId'),
+    timeSeriesId: () => timeSeriesId(fields),
     vesselImo: () => imoNumber(fields.object('vessel'), 'imo'),
     series: () => elementMetadata(fields),
   };
@@ -87,7 +88,7 @@ function memberParser(onElement: (element: MetadataElement) => void): RecordPars
   const element = {
     bytes: 0,
     id: () => id(),
-    timeSeriesId: () => fields.requiredText('timeSeriesId'),
+    timeSeriesId: () => timeSeriesId(fields),
     vesselImo: () => imoNumber(fields, 'vesselImo'),
     series: () => keyedMetadata(id(), fields),
   };
@@ -116,6 +117,12 @@ function readNoSeries(window: BodyWindow, start: number, afterKey: number, value
   throw window.fault('bad-field', valueStart, 'an object that describes a series');
 }
 
+function timeSeriesId(fields: ObjectFields): string {
+  const id = fields.requiredText('timeSeriesId');
+  if (isSeriesId(id)) return id;
+  throw fields.fault('timeSeriesId', ID_RULE, 'bad-id');
+}
+
 function elementMetadata(fields: ObjectFields): SeriesMetadata {
   const vessel = fields.object('vessel');
   const domains = fields.object('domains');
@@ -123,7 +130,7 @@ function elementMetadata(fields: ObjectFields): SeriesMetadata {
   const flat = domains.object('flat');
   return {
     id: fields.requiredText('id'),
-    timeSeriesId: fields.requiredText('timeSeriesId'),
+    timeSeriesId: timeSeriesId(fields),
     source: fields.text('source'),
     dataProvider: fields.text('dataProvider'),
     unitOfMeasure: fields.text('unitOfMeasure'),
@@ -183,7 +190,7 @@ function keyedMetadata(id: string, fields: ObjectFields): SeriesMetadata {
   const levels = jsmeaId === null ? [] : jsmeaId.split('/');
   return {
     id,
-    timeSeriesId: fields.requiredText('timeSeriesId'),
+    timeSeriesId: timeSeriesId(fields),
     source: fields.text('source'),
     dataProvider: null,
     unitOfMeasure: fields.text('uom'),

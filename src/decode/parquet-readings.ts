@@ -18,12 +18,12 @@ import {
   type SeriesDictionary,
 } from '../model/index.ts';
 import { ColumnReader, createPageBudget } from './column-reader.ts';
-import { MAX_ID_BYTES } from './id-table.ts';
 import { PARQUET_ADVICE, parquetTooLarge } from './parquet-faults.ts';
 import { MAX_PARQUET_ROWS, MAX_UNCOMPRESSED_BYTES, readParquetFooter } from './parquet-footer.ts';
 import type { ColumnQuestion, TimeUnit } from './parquet-schema.ts';
 import { IdCodes, JsonTexts, TextTroubleError } from './parquet-texts.ts';
 import { DEFAULT_BATCH_ROWS, JSON_TEXT_LIMIT_BYTES } from './reading-record.ts';
+import { ID_RULE } from './series-id.ts';
 
 /** The columns of the contract's Parquet row. */
 const COLUMNS = [
@@ -261,8 +261,7 @@ function rowFaultOf({ trouble, place }: TextTroubleError): RowFault {
     'utf8',
   );
   const shown = cleanForeignText(text, [], 60);
-  if (trouble === 'bad-id')
-    return new RowFault(trouble, `'${shown}', a longer id`, `at most ${MAX_ID_BYTES} bytes`);
+  if (trouble === 'bad-id') return new RowFault(trouble, `'${shown}'`, ID_RULE);
   if (trouble === 'invalid-utf8') return new RowFault(trouble, `'${shown}'`, 'valid UTF-8');
   return new RowFault(trouble, `json_value '${shown}'`, 'JSON');
 }

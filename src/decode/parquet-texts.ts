@@ -1,8 +1,8 @@
 /** Texts of a Parquet column: the codes of ids, and JSON that is checked; a dictionary's entries once each. */
 import type { SeriesDictionary } from '../model/index.ts';
 import type { ColumnReader } from './column-reader.ts';
-import { MAX_ID_BYTES } from './id-table.ts';
 import type { DictionaryEntries } from './page-values.ts';
+import { isSeriesId, MAX_ID_BYTES } from './series-id.ts';
 import { SpellingTable } from './spelling-table.ts';
 
 const UNKNOWN = -1;
@@ -93,7 +93,9 @@ export class IdCodes {
     const hash = hashOf(bytes, start, end);
     const known = this.#spellings.find(this.#view, start, end - start, hash);
     if (known >= 0) return known;
-    const code = this.#dictionary.codeOf(strictText({ bytes, start, end }));
+    const id = strictText({ bytes, start, end });
+    if (!isSeriesId(id)) throw new TextTroubleError('bad-id', { bytes, start, end });
+    const code = this.#dictionary.codeOf(id);
     this.#spellings.add(bytes.subarray(start, end), hash, code);
     return code;
   }

@@ -12,10 +12,11 @@ import { timestampMicros } from '../model/timestamp-text.ts';
 import { type RecordParser, throwErrorObject } from './body-scanner.ts';
 import type { BodyWindow } from './body-window.ts';
 import { INCOMPLETE } from './body-window.ts';
-import { IdTable, MAX_ID_BYTES, UNUSUAL } from './id-table.ts';
+import { IdTable, UNUSUAL } from './id-table.ts';
 import { beginsNumber, isSpelled, stringValue, valueEnd } from './json-tokens.ts';
 import { readNumber, storeLexeme, UNSETTLED } from './number-lexeme.ts';
 import { MemberSpans, readMembers } from './object-members.ts';
+import { ID_RULE, isSeriesId } from './series-id.ts';
 import { MOST_SPARES, Spares } from './spares.ts';
 
 /** A batch with more JSON text than this is handed over early: it bounds memory where values are huge. */
@@ -195,8 +196,7 @@ export class ReadingParser implements RecordParser {
     const known = this.#ids.codeAt(window, start + 1);
     if (known !== UNUSUAL && this.#ids.quote === end - 1) return known;
     const id = stringValue(window, start, end);
-    if (Buffer.byteLength(id) > MAX_ID_BYTES)
-      throw window.fault('bad-id', start, `at most ${MAX_ID_BYTES} bytes as 'id'`, end);
+    if (!isSeriesId(id)) throw window.fault('bad-id', start, `${ID_RULE} as 'id'`, end);
     return this.#dictionary.codeOf(id);
   }
 

@@ -4,8 +4,8 @@ import { AGGREGATIONS, createSeriesDictionary, timestampMicros } from '../model/
 import { type BodyFormat, BodyScanner } from './body-scanner.ts';
 import { INCOMPLETE } from './body-window.ts';
 import { CountedRowReader, OTHER_ROW } from './counted-row.ts';
-import { MAX_ID_BYTES } from './id-table.ts';
 import { ObjectFields } from './object-fields.ts';
+import { ID_RULE, isSeriesId } from './series-id.ts';
 
 export interface StatisticsDecoderOptions {
   readonly shape: WireShape;
@@ -37,7 +37,7 @@ const AGGREGATION_NAMES: ReadonlySet<string> = new Set(AGGREGATIONS);
  * value, and rows that belong together are for the caller to merge; in the array shape a row has all its values.
  * Memory: the longest record.
  *
- * Throws DataError: `malformed-json`, `missing-field`, `bad-field`, `bad-id` (too long), `bad-statistics` (a key
+ * Throws DataError: `malformed-json`, `missing-field`, `bad-field`, `bad-id`, `bad-statistics` (a key
  * that names no aggregation, or not exactly one), `duplicate-key`, `bad-timestamp`, `timestamp-too-fine`, `invalid-utf8`,
  * `record-too-long`, `body-truncated`; RetriableError: `error-in-body`.
  */
@@ -103,8 +103,8 @@ function arrayRow(fields: ObjectFields): StatisticsRow {
 }
 
 function checkedId(fields: ObjectFields, id: string): string {
-  if (Buffer.byteLength(id) <= MAX_ID_BYTES) return id;
-  throw fields.objectFault('bad-id', `an id of at most ${MAX_ID_BYTES} bytes`);
+  if (isSeriesId(id)) return id;
+  throw fields.objectFault('bad-id', ID_RULE);
 }
 
 /**

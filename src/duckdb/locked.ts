@@ -4,7 +4,9 @@
  * needed.
  */
 import { join } from 'node:path';
-import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { Sql } from '../sql-text.ts';
+import { duckdbText, joinSql, sql } from '../sql-text.ts';
+import { SqlConnection } from './connection.ts';
 
 interface LockedOptions {
   /** Folders with objects. */
@@ -20,9 +22,14 @@ interface LockedOptions {
   readonly withoutOptimizers?: string;
 }
 
+export interface LockedDuckDb {
+  connect(): Promise<SqlConnection>;
+  closeSync(): void;
+}
+
 /** A new database in memory, locked down. Throws DuckDB's error. */
-export async function openLockedDuckDb(options: LockedOptions): Promise<DuckDBInstance> {
-  const { DuckDBInstance } = await import('@duckdb/node-api');
+export async function openLockedDuckDb(options: LockedOptions): Promise<LockedDuckDb> {
+  const { DuckDBInstance, StatementType } = await import('@duckdb/node-api');
   const instance = await DuckDBInstance.create(':memory:', {
     threads: options.threads,
     memory_limit: options.memoryLimit,
@@ -33,28 +40,32 @@ export async function openLockedDuckDb(options: LockedOptions): Promise<DuckDBIn
     autoinstall_known_extensions: 'false',
     allow_community_extensions: 'false',
   });
-  const connection = await instance.connect();
+  const connect = async () => new SqlConnection(await instance.connect(), StatementType.SELECT);
+  const connection = await connect();
   try {
     // Whether a file may be read is asked of the text of a pattern first, and then of what it matches.
     const folders = [options.tempDir, ...options.readableDirs].flatMap((path) => [path, asPattern(path)]);
-    const allowed = [...new Set(folders)].map(sqlText).join(', ');
-    await connection.run(`SET allowed_directories = [${allowed}]`);
-    await connection.run('SET enable_external_access = false');
+    const allowed = joinSql([...new Set(folders)].map(duckdbText.literal), sql`, `);
+    await connection.run(sql`SET allowed_directories = [${allowed}]`);
+    await connection.run(sql`SET enable_external_access = false`);
     if (options.withoutOptimizers !== undefined)
-      await connection.run(`SET disabled_optimizers = ${sqlText(options.withoutOptimizers)}`);
-    await connection.run(`SET TimeZone = 'UTC'`).catch(() => undefined);
-    await connection.run('SET lock_configuration = true');
+      await connection.run(sql`SET disabled_optimizers = ${duckdbText.literal(options.withoutOptimizers)}`);
+    await connection.run(sql`SET TimeZone = 'UTC'`).catch(() => undefined);
+    await connection.run(sql`SET lock_configuration = true`);
   } finally {
     connection.closeSync();
   }
-  return instance;
+  return { connect, closeSync: () => instance.closeSync() };
 }
 
 /** An interrupt that comes before its query has begun is lost: it is said again and again. */
 const INTERRUPT_EVERY_MS = 20;
 
 /** Stop what a connection does once `signal` is aborted. Returns what ends that. */
-export function interruptOnAbort(connection: DuckDBConnection, signal: AbortSignal | undefined): () => void {
+export function interruptOnAbort(
+  connection: Pick<SqlConnection, 'interrupt'>,
+  signal: AbortSignal | undefined,
+): () => void {
   let again: NodeJS.Timeout | undefined;
   const interrupt = () => {
     connection.interrupt();
@@ -68,17 +79,17 @@ export function interruptOnAbort(connection: DuckDBConnection, signal: AbortSign
   };
 }
 
-/** A text as an SQL literal. */
-export function sqlText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
 /** A path as (the beginning of) a pattern: what stands for itself is put in brackets. */
 export function asPattern(path: string): string {
   return path.replace(/[[*?]/g, '[$&]');
 }
 
+/** A file's rows; its folders are not looked at. */
+export function parquetRows(path: string): Sql {
+  return sql`read_parquet(${pathLiteral(path)}, hive_partitioning = false)`;
+}
+
 /** A path as an SQL literal where DuckDB expects a pattern. */
-export function sqlPath(path: string): string {
-  return sqlText(asPattern(path));
+export function pathLiteral(path: string): Sql {
+  return duckdbText.literal(asPattern(path));
 }

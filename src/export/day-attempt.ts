@@ -2,7 +2,7 @@
 import type { Claim } from '../lake/claim.ts';
 import type { PartUpload } from '../lake/parts.ts';
 import { createPartUpload } from '../lake/parts.ts';
-import type { Clock, Receipt, SeriesRemark, Tally } from '../model/index.ts';
+import type { Clock, Receipt, SeriesRemark, SeriesWarning, Tally } from '../model/index.ts';
 import { DayCounts, dayRange } from '../model/index.ts';
 import { SeriesValues } from '../proof/series-values.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
@@ -10,6 +10,7 @@ import type { AskedSource } from './asked-source.ts';
 import type { FetchTally } from './assembly.ts';
 import { remarkOnSeries } from './fewer-series.ts';
 import { guardOptional } from './optional-series.ts';
+import { warnOfOthers } from './other-vessel.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
 import type { ResumePoint } from './resume.ts';
 
@@ -29,6 +30,7 @@ export interface DayAttempt extends Omit<AttemptStart, 'resume' | 'asked'> {
   readonly context: SourceContext;
   readonly series: ResolvedSeries;
   readonly remark: SeriesRemark | undefined;
+  readonly warnings: readonly SeriesWarning[];
   /** Readings that the parts and sealed row groups hold. */
   readonly counts: DayCounts;
   /** What their values come to. */
@@ -45,7 +47,8 @@ export async function beginAttempt(start: AttemptStart): Promise<DayAttempt> {
   const startedAt = resume?.checkpoint.tally.startedAt ?? asked.startedAt;
   const series = await asked.series;
   await guardOptional(ports, task, published, series);
-  const remark = await remarkOnSeries(ports, task, published, series);
+  const remark = await remarkOnSeries(ports, task, asked.context, published, series);
+  const warnings = await warnOfOthers(ports, task, published, series);
   const { fromMicros } = dayRange(task.day.date);
   const parts = createPartUpload({
     store: ports.store,
@@ -63,6 +66,7 @@ export async function beginAttempt(start: AttemptStart): Promise<DayAttempt> {
     context: asked.context,
     series,
     remark,
+    warnings,
     parts,
     counts: DayCounts.fromJson(fromMicros, resume?.checkpoint.counts ?? {}, series.idOf.size),
     values: SeriesValues.fromJson(resume?.checkpoint.values ?? {}),

@@ -1,33 +1,84 @@
-/** May what is counted take the place of the published day? */
+/** May what is counted take the place of what is published? */
+import { RefusedError } from '../errors.ts';
+import { isSelectAccepted } from '../lake/accept-select.ts';
 import type { DayCounts, Receipt } from '../model/index.ts';
+import { formatVesselDay } from '../model/index.ts';
 import { publishedReadings, seriesTotals, totalsOf } from '../proof/day-totals.ts';
+import type { SelectChange } from '../proof/shrink-guard.ts';
 import { guardAgainstShrinking } from '../proof/shrink-guard.ts';
+import type { ResolvedSeries, SourceContext } from '../source/context.ts';
+import type { SelectedBefore } from '../source/select-meaning.ts';
+import { notMeantNow } from '../source/select-meaning.ts';
 import type { DayAttempt } from './day-attempt.ts';
 import { hasSameSelect } from './fewer-series.ts';
+import type { ExportPorts, ExportTask } from './ports.ts';
+import { readSelectedSeries } from './selected-series.ts';
 import type { SourceCounts } from './source-counts.ts';
 
 export type ShrinkGuard = (counts: DayCounts, source: SourceCounts | undefined) => void;
 
 /** Refuses counts that are less than the published day's, by series where its detail is at hand. */
 export async function openShrinkGuard(
-  { claim, task, series }: DayAttempt,
+  { claim, context, ports, task, series: { idOf } }: DayAttempt,
   published: Receipt | undefined,
 ): Promise<ShrinkGuard> {
   if (published === undefined || task.allowShrink) return () => {};
   const detail = await claim.readDetail(published);
-  const guarded = {
-    total: publishedReadings(published),
-    bySeries: detail && seriesTotals(detail.ours),
-    names: detail?.series,
-  };
+  const bySeries = detail && seriesTotals(detail.ours);
+  const names = new Map([...(bySeries?.keys() ?? [])].map((id) => [id, detail?.series?.[id] ?? null]));
+  const change = await selectChange(ports, task, context, published, idOf, { names, select: detail?.select });
+  const guarded = { total: publishedReadings(published), bySeries, names: detail?.series };
   return (counts, source) =>
     guardAgainstShrinking({
       day: task.day,
       counted: 'readings',
       published: guarded,
       candidate: { total: counts.total(), bySeries: totalsOf(counts) },
-      idOf: series.idOf,
-      sameSelect: hasSameSelect(task, published),
+      ...{ idOf, change },
       totalsSha256: source?.totalsSha256,
     });
+}
+
+/** Refuses a snapshot that lacks series which the published one of the same day has. Throws RefusedError too. */
+export async function guardSnapshot(
+  ports: ExportPorts,
+  task: ExportTask,
+  context: SourceContext,
+  published: Receipt | undefined,
+  { idOf }: ResolvedSeries,
+): Promise<void> {
+  if (published === undefined || task.allowShrink) return;
+  const before = await readSelectedSeries(ports.store, published);
+  const names = before?.names ?? new Map<string, string | null>();
+  const change = await selectChange(ports, task, context, published, idOf, { names });
+  const once = (ids: Iterable<string>) =>
+    new Map([...ids].map((id) => [id, { count: 1, firstMicros: undefined, lastMicros: undefined }]));
+  guardAgainstShrinking({
+    ...{ day: task.day, counted: 'series', idOf, change },
+    published: {
+      ...{ total: published.rows, bySeries: before && once(names.keys()) },
+      names: Object.fromEntries(names),
+    },
+    candidate: { total: idOf.size, bySeries: once(idOf.keys()) },
+  });
+}
+
+async function selectChange(
+  { store }: ExportPorts,
+  task: ExportTask,
+  context: SourceContext,
+  published: Receipt,
+  idOf: ResolvedSeries['idOf'],
+  { names, select }: SelectedBefore,
+): Promise<SelectChange> {
+  const { job, day } = task;
+  if (published.dataset !== job.dataset && published.rows > 0)
+    throw new RefusedError(
+      'would-shrink',
+      `${formatVesselDay(day)}: refused to replace published ${published.dataset} by ${job.dataset}: what is published stays. Give the job of ${job.dataset} another name; if it is to take the place of the other, run again with --allow-shrink`,
+    );
+  if (hasSameSelect(task, published)) return { select: 'same' };
+  const gone = new Map([...names].filter(([id]) => !idOf.has(id)));
+  if (gone.size === 0 || !(await isSelectAccepted(store, job, published))) return { select: 'changed' };
+  return { select: 'accepted', notMeant: await notMeantNow(context, { names: gone, select }) };
 }

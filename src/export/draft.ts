@@ -1,5 +1,13 @@
 import { detailKey } from '../lake/keys.ts';
-import type { DayCounts, Proof, Receipt, ReceiptDraft, SeriesRemark, Tally } from '../model/index.ts';
+import type {
+  DayCounts,
+  Proof,
+  Receipt,
+  ReceiptDraft,
+  SeriesRemark,
+  SeriesWarning,
+  Tally,
+} from '../model/index.ts';
 import { FORMAT_VERSION, microsToIso } from '../model/index.ts';
 import { selectHash } from '../plan/settings-hash.ts';
 import type { PartRef, UploadRef } from '../store/store.ts';
@@ -11,6 +19,7 @@ interface DraftFacts {
   readonly selectedSeries: number;
   readonly unmatched: readonly string[];
   readonly remark: SeriesRemark | undefined;
+  readonly warnings: readonly SeriesWarning[];
   /** Undefined for metadata, whose rows are not readings. */
   readonly counts: DayCounts | undefined;
   readonly proof: Proof;
@@ -57,6 +66,7 @@ export function draftReceipt(ports: ExportPorts, task: ExportTask, facts: DraftF
     detail: facts.detailSha256 === null ? null : { key: detailKey(day), sha256: facts.detailSha256 },
     source: facts.source,
     ...(facts.remark && { remark: facts.remark }),
+    ...(facts.warnings.length > 0 && { warnings: facts.warnings }),
     apiVersion: ports.apiVersion,
     formatVersion: FORMAT_VERSION,
     pages: facts.tally.pages,

@@ -9,14 +9,15 @@ import { describeRemark, howToAccept, isAccepted, readAcceptance } from '../lake
 import type { ComparedSeries, Receipt, SeriesRemark, Waiting } from '../model/index.ts';
 import { addDays, formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../model/index.ts';
 import { selectHash } from '../plan/settings-hash.ts';
-import type { ResolvedSeries } from '../source/context.ts';
+import type { ResolvedSeries, SourceContext } from '../source/context.ts';
+import { notMeantNow } from '../source/select-meaning.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
 import { readSelectedSeries, selectedCount } from './selected-series.ts';
 
 /** Names in a remark. */
-const NAMED = 3;
+export const NAMED = 3;
 /** Of a name in a remark: receipts stay small. */
-const NAME_CHARS = 100;
+export const NAME_CHARS = 100;
 
 /** Was the receipt made with the task's `select`? An older one says so only together with all other settings. */
 export function hasSameSelect({ job, settingsHash }: ExportTask, receipt: Receipt): boolean {
@@ -27,63 +28,122 @@ export function hasSameSelect({ job, settingsHash }: ExportTask, receipt: Receip
 
 /**
  * What the day's receipt has to say of its series. `own`: the receipt that the day has. Throws NotYetError
- * `fewer-series` while the day waits, and what the store throws.
+ * `fewer-series` while the day waits, and what the client and the store throw.
  */
 export async function remarkOnSeries(
   ports: ExportPorts,
   task: ExportTask,
+  context: SourceContext,
   own: Receipt | undefined,
   { idOf }: Pick<ResolvedSeries, 'idOf'>,
 ): Promise<SeriesRemark | undefined> {
   const last = await lastReceipt(ports, task, own);
   if (last === undefined) return undefined;
-  const comparedWith: ComparedSeries = last.remark?.comparedWith ?? {
-    date: last.date,
-    finishedAt: last.finishedAt,
-    series: selectedCount(last),
-  };
+  const isSame = hasSameSelect(task, last);
+  const lost = isSame ? undefined : await lostAcross(ports, task, context, last, idOf);
+  const comparedWith: ComparedSeries = lost?.comparedWith ??
+    last.remark?.comparedWith ?? {
+      date: last.date,
+      finishedAt: last.finishedAt,
+      series: selectedCount(last),
+    };
   if (idOf.size >= comparedWith.series) return undefined;
   const acceptance = await readAcceptance(ports.store, task.day.job, task.day.vessel);
   if (isAccepted(acceptance, comparedWith, idOf.size)) return undefined;
   // As few as the last day has: that one has waited.
-  if (last.remark !== undefined && idOf.size === selectedCount(last)) return last.remark;
+  if (isSame && last.remark !== undefined && idOf.size === selectedCount(last)) return last.remark;
   const remark: SeriesRemark = {
     kind: 'fewer-series',
-    ...(await findMissing(ports, task, last, comparedWith, idOf)),
+    ...(lost?.missing ?? (await findMissing(ports, last, comparedWith, idOf))),
     comparedWith,
     since: last.remark?.since ?? task.day.date,
   };
-  const isLess = last.remark === undefined || idOf.size < selectedCount(last);
+  const isLess = !isSame || last.remark === undefined || idOf.size < selectedCount(last);
   if (isLess && !task.allowShrink) await waitForSeries(ports, task, remark, idOf.size);
   return remark;
 }
 
-/** The published day of the vessel that the task is compared with. */
+/**
+ * The published day of the vessel that the task is compared with: one of the same `select`, where there is one. Throws
+ * DataError `damaged-log` where the log of the table has lost that day's version.
+ */
 export async function lastReceipt(
-  { lastPublished }: ExportPorts,
+  { lastPublished, tables }: ExportPorts,
   task: ExportTask,
   own: Receipt | undefined,
 ): Promise<Receipt | undefined> {
   const isComparable = (receipt: Receipt) => hasSameSelect(task, receipt);
-  if (task.job.dataset !== 'metadata') return lastPublished.of(task.day, own, isComparable);
-  return [own, task.lastSnapshot].find((receipt) => receipt !== undefined && isComparable(receipt));
+  const snapshots = [own, task.lastSnapshot].filter((receipt) => receipt !== undefined);
+  const last =
+    task.job.dataset === 'metadata'
+      ? (snapshots.find(isComparable) ?? snapshots[0])
+      : await lastPublished.of(task.day, own, isComparable);
+  if (last !== undefined) await tables.expect(last);
+  return last;
+}
+
+type Missing = Pick<SeriesRemark, 'missing' | 'names'>;
+
+/**
+ * `select` has changed since: what it does not mean any more is no loss, and whatever else of that day's series it does not
+ * yield is. The numbers are then of the present `select`.
+ */
+async function lostAcross(
+  { store, log }: ExportPorts,
+  { day, job }: ExportTask,
+  context: SourceContext,
+  last: Receipt,
+  idOf: ResolvedSeries['idOf'],
+): Promise<{ readonly comparedWith: ComparedSeries; readonly missing: Missing }> {
+  const compared = await comparedReceipt(store, last);
+  const known = await Promise.all(
+    [...new Set([last, compared])].map((one) => readSelectedSeries(store, one)),
+  );
+  if (known.includes(undefined))
+    log.warn(
+      { vesselDay: formatVesselDay(day) },
+      `'select' has changed since ${last.date}, and which series that day had cannot be read: they are not compared`,
+    );
+  const before = known.filter((one) => one !== undefined);
+  const names = new Map(before.flatMap((one) => [...one.names].filter(([id]) => !idOf.has(id))));
+  const isKnown = before.every(({ select }) => select !== undefined);
+  const select = isKnown ? before.flatMap((one) => one.select!) : undefined;
+  const notMeant = names.size === 0 ? names : await notMeantNow(context, { names, select });
+  const lost = [...names].filter(([id]) => !notMeant.has(id)).map(([id, name]) => name ?? id);
+  const { date } = compared;
+  const series = idOf.size + lost.length;
+  return {
+    comparedWith: { date, finishedAt: last.finishedAt, series, selectHash: selectHash(job) },
+    missing: { missing: lost.length, names: firstOf(lost) },
+  };
+}
+
+/** The day that the last one was compared with, as long as series have been missing since. */
+async function comparedReceipt(store: ExportPorts['store'], last: Receipt): Promise<Receipt> {
+  const { date = last.date } = last.remark?.comparedWith ?? {};
+  const { job, vessel } = last;
+  return date === last.date
+    ? last
+    : ((await unlessDamaged(readReceipt(store, { job, vessel, date }))) ?? last);
 }
 
 async function findMissing(
   { store }: ExportPorts,
-  { day }: ExportTask,
   last: Receipt,
-  { date, series }: ComparedSeries,
+  { series, selectHash: across }: ComparedSeries,
   idOf: ResolvedSeries['idOf'],
-): Promise<Pick<SeriesRemark, 'missing' | 'names'>> {
-  const compared = last.date === date ? last : await unlessDamaged(readReceipt(store, { ...day, date }));
-  const before = compared && (await readSelectedSeries(store, compared));
-  const lost = [...(before ?? [])].filter(([id]) => !idOf.has(id)).map(([id, name]) => name ?? id);
-  const names = lost.sort().slice(0, NAMED);
-  return {
-    missing: Math.max(series - idOf.size, lost.length),
-    names: names.map((name) => cleanForeignText(name, [], NAME_CHARS)),
-  };
+): Promise<Missing> {
+  // What another `select` meant is counted already: only what is lost besides is looked for.
+  const compared = across === undefined ? await comparedReceipt(store, last) : last;
+  const before = await readSelectedSeries(store, compared);
+  const lost = [...(before?.names ?? [])].filter(([id]) => !idOf.has(id)).map(([id, name]) => name ?? id);
+  const known = across === undefined ? [] : (last.remark?.names ?? []);
+  return { missing: Math.max(series - idOf.size, lost.length), names: firstOf([...known, ...lost]) };
+}
+
+function firstOf(names: readonly string[]): string[] {
+  const first = names.toSorted().slice(0, NAMED);
+  return first.map((name) => cleanForeignText(name, [], NAME_CHARS));
 }
 
 /** Returns once the day has waited long enough; else throws NotYetError. */
@@ -100,6 +160,7 @@ async function waitForSeries(
   for (const date of dates) {
     const waiting = (await unlessDamaged(readNote(ports.store, { ...day, date })))?.waiting;
     if (waiting === undefined || selectedSeries < waiting.selectedSeries) continue;
+    if (waiting.comparedWith.selectHash !== remark.comparedWith.selectHash) continue;
     // A clock that was ahead must not make it wait for longer.
     firstSeenMs = Math.min(firstSeenMs, Date.parse(waiting.firstSeenAt) || nowMs);
   }

@@ -10,14 +10,15 @@ import { createPartUpload } from '../lake/parts.ts';
 import { publishSealed } from '../lake/publish.ts';
 import type { Job, Receipt, SealedDay } from '../model/index.ts';
 import { microsToDate } from '../model/index.ts';
-import { guardAgainstShrinking } from '../proof/shrink-guard.ts';
 import { createSourceContext } from '../source/context.ts';
 import { describeSeries } from '../source/series.ts';
+import { guardSnapshot } from './day-guard.ts';
 import { draftReceipt } from './draft.ts';
 import { checkDue } from './due.ts';
 import { remarkOnSeries } from './fewer-series.ts';
 import { finishUpload } from './finish-upload.ts';
 import { guardOptional } from './optional-series.ts';
+import { warnOfOthers } from './other-vessel.ts';
 import type { ExportOutcome, ExportPorts, ExportTask } from './ports.ts';
 import { publishPorts } from './ports.ts';
 
@@ -39,12 +40,10 @@ export async function takeSnapshot(
   await ports.onStep('counted');
   const askedAt = new Date(ports.clock.nowMs()).toISOString();
   const rows = series.idOf.size;
-  if (published !== undefined && !task.allowShrink) {
-    const [before, candidate] = [{ total: published.rows }, { total: rows }];
-    guardAgainstShrinking({ day, counted: 'series', published: before, candidate });
-  }
+  await guardSnapshot(ports, task, context, published, series);
   await guardOptional(ports, task, published, series);
-  const remark = await remarkOnSeries(ports, task, published, series);
+  const remark = await remarkOnSeries(ports, task, context, published, series);
+  const warnings = await warnOfOthers(ports, task, published, series);
   const group = await encodeMetadata(series.metadata, ports.encoder);
   const footer = parquetFooter('metadata', [
     { bodyBytes: group.body.length, tail: group.tail, rows: group.rows },
@@ -70,6 +69,7 @@ export async function takeSnapshot(
       selectedSeries: rows,
       unmatched: series.unmatched,
       remark,
+      warnings,
       counts: undefined,
       proof: 'exact',
       upload: destination.upload ?? undefined,

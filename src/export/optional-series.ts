@@ -3,7 +3,7 @@ import { RetriableError, shortName } from '../errors.ts';
 import type { Receipt } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { ResolvedSeries } from '../source/context.ts';
-import { lastReceipt } from './fewer-series.ts';
+import { hasSameSelect, lastReceipt } from './fewer-series.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
 
 /**
@@ -18,8 +18,10 @@ export async function guardOptional(
 ): Promise<void> {
   if (unmatched.length === 0 || task.allowShrink) return;
   const last = await lastReceipt(ports, task, own);
+  // Of another `select` the series are compared, which expressions they came by is not known.
+  if (last === undefined || !hasSameSelect(task, last)) return;
   const lost = unmatched.filter((expression) => hadSeries(task, last, expression));
-  if (last === undefined || lost.length === 0) return;
+  if (lost.length === 0) return;
   const named = lost.map((expression) => `'${shortName(expression)}'`).join(', ');
   throw new RetriableError(
     'no-series',
@@ -28,7 +30,7 @@ export async function guardOptional(
 }
 
 /** Receipts of older versions do not say which expressions matched. */
-function hadSeries({ job }: ExportTask, last: Receipt | undefined, expression: string): boolean {
-  if (last?.selectHash === undefined) return false;
+function hadSeries({ job }: ExportTask, last: Receipt, expression: string): boolean {
+  if (last.selectHash === undefined) return false;
   return last.unmatchedExpressions?.includes(job.select.indexOf(expression)) !== true;
 }

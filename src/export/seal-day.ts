@@ -24,6 +24,7 @@ export async function sealDay(attempt: DayAttempt, source: SourceCounts | undefi
     ours: counts,
     source: source?.counts ?? null,
     series: series.idOf,
+    select: task.job.select,
   });
   const proof: Proof = source === undefined || task.job.verify === 'off' ? 'unproven' : task.job.verify;
   return {
@@ -34,6 +35,7 @@ export async function sealDay(attempt: DayAttempt, source: SourceCounts | undefi
       selectedSeries: series.idOf.size,
       unmatched: series.unmatched,
       remark: attempt.remark,
+      warnings: attempt.warnings,
       counts,
       proof,
       upload: destination.upload ?? undefined,

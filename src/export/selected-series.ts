@@ -1,7 +1,9 @@
 /** Which series a published day had, by what the lake holds of it. */
 import { unlessDamaged } from '../lake/json.ts';
+import type { Detail } from '../lake/ledger.ts';
 import { readDetail } from '../lake/ledger.ts';
 import type { Receipt } from '../model/index.ts';
+import type { SelectedBefore } from '../source/select-meaning.ts';
 import type { ObjectStore } from '../store/store.ts';
 
 /** How many series were selected; of a receipt that does not say, those that had readings. */
@@ -10,21 +12,25 @@ export function selectedCount({ selectedSeries, series }: Receipt): number {
 }
 
 /**
- * Time series id → name of the series that were selected; of an older one, those that had readings, without names.
- * Undefined where detail or object is missing or damaged.
+ * The series that were selected, with the `select` that named them where that is known; of an older receipt those that had
+ * readings, without names. Undefined where detail or object is missing or damaged.
  */
 export async function readSelectedSeries(
   store: ObjectStore,
   receipt: Receipt,
-): Promise<ReadonlyMap<string, string | null> | undefined> {
+): Promise<SelectedBefore | undefined> {
   if (receipt.dataset === 'metadata') {
     const object = receipt.object === null ? undefined : await store.get(receipt.object.key);
-    return object && (await unlessNoParquet(object.bytes));
+    const names = object && (await unlessNoParquet(object.bytes));
+    return names && { names };
   }
   const detail = await unlessDamaged(readDetail(store, receipt));
-  if (detail === undefined) return undefined;
-  if (detail.series !== undefined) return new Map(Object.entries(detail.series));
-  return new Map(Object.keys(detail.ours).map((id) => [id, null]));
+  return detail && { names: namesOf(detail), select: detail.select };
+}
+
+/** Time series id → name. */
+function namesOf({ series, ours }: Detail): ReadonlyMap<string, string | null> {
+  return series ? new Map(Object.entries(series)) : new Map(Object.keys(ours).map((id) => [id, null]));
 }
 
 /** Whatever is wrong with it: the snapshot cannot be compared with. */

@@ -9,6 +9,7 @@
 
 import { findVessels } from '../export/job-vessels.ts';
 import type { ExportPorts } from '../export/ports.ts';
+import { isSelectAccepted } from '../lake/accept-select.ts';
 import { removeFinishedClaims } from '../lake/claims.ts';
 import type { LedgerView } from '../lake/ledger-view.ts';
 import type { Job, Log, VesselDay } from '../model/index.ts';
@@ -16,6 +17,7 @@ import { addDays, formatVesselDay, lookbackDaysOf, microsToDate } from '../model
 import { lastFiringMs } from '../plan/firings.ts';
 import type { QueuedKind, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
+import { isRefusal } from './failed-watch.ts';
 import type { Coverage } from './open-days.ts';
 import { createCoverage } from './open-days.ts';
 import type { TopUp } from './top-up.ts';
@@ -146,7 +148,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
       ...(night.unlisted.has(day.vessel) && { unlisted: true }),
     });
     if (!night.hasReleased)
-      await releasePassing(queue, job.name, (day) => day.date >= recentFrom || coverage.isOpen(day));
+      await releasePassing(planning, job, (day) => day.date >= recentFrom || coverage.isOpen(day));
     night.hasReleased = true;
     // The newest first: last night must not wait for what is being caught up on.
     const recent = coverage.open({ from: recentFrom, newestFirst: true });
@@ -213,12 +215,17 @@ function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[],
   return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
 }
 
-/** What failed for a reason that may have passed gets another chance with every firing. */
+/**
+ * What failed for a reason that may have passed gets another chance with every firing, and what was refused once somebody
+ * has accepted that series go.
+ */
 async function releasePassing(
-  queue: VesselDayQueue,
-  job: string,
+  { ports, queue }: PlanningPorts,
+  job: Job,
   isPlanned: (day: VesselDay) => boolean,
 ): Promise<void> {
-  for (const { day, mayPass } of await queue.deadLetters())
-    if (mayPass && day.job === job && isPlanned(day)) await queue.remove(day);
+  const letters = (await queue.deadLetters()).filter(({ day }) => day.job === job.name && isPlanned(day));
+  const mayGo = letters.some(isRefusal) && (await isSelectAccepted(ports.store, job));
+  for (const letter of letters)
+    if (letter.mayPass || (mayGo && isRefusal(letter))) await queue.remove(letter.day);
 }

@@ -1,6 +1,6 @@
 /** The causes that people are told of, from what the scheduler knows. Pure. */
 import type { OpenRemark } from '../lake/remarks.ts';
-import { describeRemark, howToAccept } from '../lake/remarks.ts';
+import { describeRemarks, howToAccept } from '../lake/remarks.ts';
 import type { Job, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { Cause } from '../notify/causes.ts';
@@ -74,11 +74,15 @@ export function troubleCause(
 export function seriesCause(job: string, open: readonly OpenRemark[]): Cause | null {
   if (open.length === 0) return null;
   const named = listed(
-    open.map(({ day, remark }) => `${day.vessel}: ${describeRemark(remark)} (right? ${howToAccept(day)})`),
+    open.map(
+      ({ day, warnings }) => `${day.vessel}: ${describeRemarks(warnings)} (right? ${howToAccept(day)})`,
+    ),
   );
   // The same vessel on the next day is nothing new; other series that it loses are.
-  const members = open.map(({ day, remark }) => `${day.vessel} since ${remark.since}`);
-  return { kind: 'fewer-series', job, members, text: `${job}: fewer series than before: ${named}` };
+  const members = open.flatMap(({ day, warnings }) =>
+    warnings.map(({ since }) => `${day.vessel} since ${since}`),
+  );
+  return { kind: 'fewer-series', job, members, text: `${job}: series are missing or left out: ${named}` };
 }
 
 /** `day`: that of the look-back. */

@@ -1,7 +1,7 @@
 /** Remarks that stand open, told again and again: nobody may have seen them. */
 import type { LedgerView } from '../lake/ledger-view.ts';
 import type { OpenRemark } from '../lake/remarks.ts';
-import { describeRemark, howToAccept } from '../lake/remarks.ts';
+import { describeRemarks, howToAccept } from '../lake/remarks.ts';
 import type { Clock, Job, Log } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 
@@ -33,9 +33,9 @@ export function createRemarkWatch({ jobs, ledger, clock, log, onRemarked }: Rema
       const open = await ledger.openRemarks(name);
       onRemarked?.(name, open.length, open);
       const news = open.filter(({ day }) => !said.has(formatVesselDay(day)));
-      for (const { day, remark } of news.slice(0, SAID_AT_MOST))
+      for (const { day, warnings } of news.slice(0, SAID_AT_MOST))
         log.warn(
-          { vesselDay: formatVesselDay(day), remark: describeRemark(remark), accept: howToAccept(day) },
+          { vesselDay: formatVesselDay(day), remark: describeRemarks(warnings), accept: howToAccept(day) },
           'a remark stands open',
         );
       if (news.length > SAID_AT_MOST)

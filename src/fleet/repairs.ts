@@ -2,12 +2,14 @@
 import { forEachAtOnce } from '../concurrency.ts';
 import { DataError } from '../errors.ts';
 import type { ExportTask } from '../export/ports.ts';
+import { isSelectAccepted } from '../lake/accept-select.ts';
 import { readReceipt } from '../lake/ledger.ts';
 import type { Receipt, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import { isAsAsked } from '../plan/due.ts';
 import type { DeadLetter, QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { ObjectStore } from '../store/store.ts';
+import { isRefusal } from './failed-watch.ts';
 import { roomFor } from './top-up.ts';
 
 /**
@@ -37,8 +39,8 @@ const CHUNK = 500;
 
 /**
  * Put tasks into the queue, in their order, as many as there is room for; returns what became of each. With
- * `retryFailed` those that have failed get another try if the failure may have passed, or if the published day or the
- * source's counts have changed since.
+ * `retryFailed` those that have failed get another try if the failure may have passed, if the published day or the
+ * source's counts have changed since, or if somebody has accepted that series go.
  */
 export async function queueRepairs(
   { queue, store }: RepairPorts,
@@ -46,7 +48,7 @@ export async function queueRepairs(
   { retryFailed }: { readonly retryFailed: boolean },
 ): Promise<QueuedRepair[]> {
   const days = tasks.map(({ day }) => day);
-  const dead = await deadLettersOf(queue, tasks, retryFailed);
+  const dead = await deadLettersOf({ queue, store }, tasks, retryFailed);
   // The queue is asked before the ledger: what leaves the queue in between is done, and has a receipt by then.
   const known = await queue.known(days);
   const fresh = tasks.filter(({ day }) => !known.has(formatVesselDay(day)));
@@ -72,7 +74,7 @@ export async function queueRepairs(
 
 /** Those of the tasks that stay in the failed set, by vessel-day; the others are taken out of that set. */
 async function deadLettersOf(
-  queue: VesselDayQueue,
+  { queue, store }: RepairPorts,
   tasks: readonly ExportTask[],
   retryFailed: boolean,
 ): Promise<Map<string, DeadLetter>> {
@@ -84,7 +86,8 @@ async function deadLettersOf(
     const id = formatVesselDay(letter.day);
     const task = failed.has(id) ? taskOf.get(id) : undefined;
     if (task === undefined) continue;
-    const deserves = retryFailed && (letter.mayPass || !isAsCompared(letter.queued, task));
+    const mayPass = letter.mayPass || (isRefusal(letter) && (await isSelectAccepted(store, task.job)));
+    const deserves = retryFailed && (mayPass || !isAsCompared(letter.queued, task));
     if (!deserves) dead.set(id, letter);
     else await queue.remove(letter.day);
   }

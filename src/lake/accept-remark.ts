@@ -1,21 +1,29 @@
-/** Somebody says that a vessel may have so few series as it has: of a day that waits for more, or of the last published one. */
+/** Somebody says that what is remarked of a vessel is right: of days that wait for series, and of the last published one. */
 import type { Clock, ComparedSeries, Log } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { unlessDamaged } from './json.ts';
 import { keyPrefix, parseNoteKey } from './keys.ts';
 import { listReceipts, readNote } from './ledger.ts';
 import { readLedger } from './ledger-index.ts';
-import { createRemarks, isAccepted, REMARK_MEMBERS, readAcceptance, writeAcceptance } from './remarks.ts';
+import {
+  createRemarks,
+  describeRemark,
+  isAccepted,
+  isWarningAccepted,
+  REMARK_MEMBERS,
+  readAcceptance,
+  writeAcceptance,
+} from './remarks.ts';
 
 /** What became of it. */
 type Accepting =
   | { readonly state: 'nothing-to-accept' }
   | {
       readonly state: 'accepted' | 'accepted-before';
-      /** The fewest series that are accepted. */
-      readonly series: number;
-      /** What the vessel had before. */
-      readonly comparedWith: ComparedSeries;
+      /** The fewest series that are accepted; absent where nothing is said of their number. */
+      readonly series?: number;
+      /** What was accepted, as sentences. */
+      readonly texts: readonly string[];
       /** Vessel-days that have waited for series, and may be published now. */
       readonly waiting: number;
     };
@@ -33,29 +41,53 @@ interface Loss {
   readonly comparedWith: ComparedSeries;
 }
 
-/** Accept what is missing of a vessel of a job; done twice it is accepted once. Throws what the store throws. */
+/** Accept what is remarked of a vessel of a job; done twice it is accepted once. Throws what the store throws. */
 export async function acceptRemark(ports: AcceptPorts, job: string, vessel: string): Promise<Accepting> {
   const { store, clock } = ports;
-  const losses = [...(await waitingLosses(ports, job, vessel)), ...(await publishedLoss(ports, job, vessel))];
-  if (losses.length === 0) return { state: 'nothing-to-accept' };
-  const series = Math.min(...losses.map(({ selected }) => selected));
+  const newest = await newestReceipt(ports, job, vessel);
+  const { remark, warnings = [], selectedSeries: selected = 0 } = newest ?? {};
+  const published = remark ? [{ waits: false, selected, comparedWith: remark.comparedWith }] : [];
+  const losses: Loss[] = [...(await waitingLosses(ports, job, vessel)), ...published];
+  if (losses.length + warnings.length === 0) return { state: 'nothing-to-accept' };
   const before = await readAcceptance(store, job, vessel);
   const open = losses.filter(({ selected, comparedWith }) => !isAccepted(before, comparedWith, selected));
-  const { comparedWith } = open[0] ?? losses[0]!;
-  if (open.length === 0) return { state: 'accepted-before', series, comparedWith, waiting: 0 };
+  const { comparedWith } = open[0] ?? losses[0] ?? {};
+  const series = Math.min(...losses.map(({ selected }) => selected));
+  const texts = [
+    ...(comparedWith ? [describeLoss(series, comparedWith)] : []),
+    ...warnings.map(describeRemark),
+  ];
+  const said = { ...(comparedWith && { series }), texts };
+  if (open.length === 0 && warnings.every((warning) => isWarningAccepted(before, warning)))
+    return { state: 'accepted-before', ...said, waiting: 0 };
   // Whatever this clock says: who accepts has seen all of these days.
-  const seen = losses.map((loss) => loss.comparedWith.finishedAt);
+  const seen = open.map((loss) => loss.comparedWith.finishedAt);
   const at = [new Date(clock.nowMs()).toISOString(), ...seen].sort().at(-1)!;
-  await writeAcceptance(store, { acceptedVersion: 1, job, vessel, series, at });
-  return { state: 'accepted', series, comparedWith, waiting: open.filter(({ waits }) => waits).length };
+  // What was accepted of their number before counts from when it was.
+  const { selectHash } = comparedWith ?? {};
+  const counted = { ...(comparedWith && { series, ...(selectHash && { selectHash }) }), at };
+  const digests = Object.fromEntries(warnings.map(({ kind, digest }) => [kind, digest]));
+  const kinds = { ...before?.warnings, ...digests };
+  await writeAcceptance(store, {
+    ...(open.length > 0 || before === undefined ? counted : before),
+    ...{ acceptedVersion: 1, job, vessel },
+    ...(Object.keys(kinds).length > 0 && { warnings: kinds }),
+  });
+  return { state: 'accepted', ...said, waiting: open.filter(({ waits }) => waits).length };
+}
+
+function describeLoss(series: number, { date, series: had, selectHash }: ComparedSeries): string {
+  return selectHash === undefined
+    ? `${series} series, where ${date} had ${had}`
+    : `${series} series, without those of ${date} that are missing`;
 }
 
 /** What was accepted, or that there was nothing, as a sentence. */
 export function describeAccepting(accepting: Accepting): string {
   if (accepting.state === 'nothing-to-accept')
     return 'nothing to accept: no day waits for series, and the last one published has no remark';
-  const { state, series, comparedWith, waiting } = accepting;
-  const what = `${series} series, where ${comparedWith.date} had ${comparedWith.series}`;
+  const { state, texts, waiting } = accepting;
+  const what = texts.join('. ');
   if (state === 'accepted-before') return `accepted before: ${what}`;
   const days = `${waiting} vessel-day${waiting === 1 ? '' : 's'}`;
   const next = waiting === 0 ? '' : `; ${days} that waited will be published when tried next`;
@@ -73,16 +105,12 @@ async function waitingLosses({ store }: AcceptPorts, job: string, vessel: string
   return losses;
 }
 
-/** What the vessel's newest receipt says. */
-async function publishedLoss({ store, log }: AcceptPorts, job: string, vessel: string): Promise<Loss[]> {
+/** The vessel's newest receipt, where it remarks anything. */
+async function newestReceipt({ store, log }: AcceptPorts, job: string, vessel: string) {
   const dates: string[] = [];
   for await (const { day } of listReceipts(store, job)) if (day.vessel === vessel) dates.push(day.date);
   const remarks = createRemarks();
   const question = { store, job, dates, vessels: new Set([vessel]), writeIndex: false, log };
   await readLedger({ ...question, members: REMARK_MEMBERS, project: (receipt) => remarks.add(receipt) });
-  return remarks.newest().map(({ remark, selectedSeries }) => ({
-    waits: false,
-    selected: selectedSeries,
-    comparedWith: remark.comparedWith,
-  }));
+  return remarks.newest()[0];
 }

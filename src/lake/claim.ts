@@ -128,7 +128,7 @@ export class Claim {
   async #lookAtTable(table: JobTable): Promise<Receipt | undefined> {
     const found = await findReceipt(this.#ports.store, this.day);
     if (isEnded(this, found?.receipt)) throw this.#fenced(`attempt ${found?.receipt.epoch} has published`);
-    const files = await table.filesOf(this.day, found?.receipt.object?.key);
+    const files = await table.filesOf(this.day, found?.receipt);
     this.#replaces = { object: undefined, files, receipt: found?.version ?? null };
     return found?.receipt;
   }

@@ -15,12 +15,13 @@
 import type { VesselDay } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { beginConversion, finishConversion } from './conversion-mark.ts';
-import type { ConvertedJob, LeftOut } from './convert-job.ts';
+import type { ConvertedJob } from './convert-job.ts';
 import { convertJob } from './convert-job.ts';
 import type { ConvertPorts } from './end-claims.ts';
 import { endClaims } from './end-claims.ts';
 import { keyPrefix, parseReceiptKey } from './keys.ts';
 import { LOOK_MS } from './layout.ts';
+import type { LeftOut } from './published-files.ts';
 
 /** Clocks of two processes may run apart by so much meanwhile. */
 const MARGIN_MS = 1_000;

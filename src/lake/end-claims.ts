@@ -7,7 +7,7 @@ import { acknowledgePublished } from './publish.ts';
 import { takeClaim } from './take-claim.ts';
 
 /** Between looks at claims of others. */
-const WAIT_MS = 5_000;
+export const WAIT_MS = 5_000;
 
 export interface ConvertPorts {
   readonly store: ObjectStore;

@@ -252,8 +252,10 @@ export function openColumns(job: string, bytes: Uint8Array): OpenColumns {
     if (frame === undefined) throw new Error(`it has no column ${name}`);
     return zstdDecompressSync(frame, { maxOutputLength: MAX_COLUMN_BYTES, chunkSize: chunkBytesOf(frame) });
   };
-  const read = (name: ColumnName) => {
+  const read = (name: ColumnName): ReadValue => {
     const column: Column = COLUMNS[name];
+    // An index from before there was any.
+    if (column.isOptional && !frames.has(name)) return () => null;
     const values = unpack(name);
     try {
       return unpackValues(column.form, values, receipts, (value) => isValueOf(column, value));

@@ -10,7 +10,7 @@ import { isCount, isSha256, isText, RECEIPT, RECEIPT_ADDED } from './shapes.ts';
 type IndexedReceipt = Pick<
   Receipt,
   | ('job' | 'vessel' | 'date' | 'epoch' | 'settingsHash' | 'proof' | 'rows' | 'startedAt' | 'finishedAt')
-  | ('dataset' | 'series' | 'source' | 'detail' | 'selectedSeries' | 'remark' | 'unlisted')
+  | ('dataset' | 'series' | 'source' | 'detail' | 'selectedSeries' | 'remark' | 'warnings' | 'unlisted')
 > & {
   /** Absent where there are no rows. */
   readonly firstTimestamp?: string;
@@ -28,7 +28,7 @@ export type IndexRow = IndexedReceipt & { readonly listed: ReceiptVersion };
 
 export function toIndexRow(receipt: Receipt, listed: ReceiptVersion): IndexRow {
   const { job, vessel, date, epoch, settingsHash, proof, rows, startedAt, finishedAt } = receipt;
-  const { source, detail, selectedSeries, remark, unlisted, object } = receipt;
+  const { source, detail, selectedSeries, remark, warnings, unlisted, object } = receipt;
   const { dataset, series, firstTimestamp, lastTimestamp } = receipt;
   return {
     ...{ job, vessel, date, epoch, settingsHash, proof, rows, startedAt, finishedAt, source, detail },
@@ -37,6 +37,7 @@ export function toIndexRow(receipt: Receipt, listed: ReceiptVersion): IndexRow {
     ...(lastTimestamp !== null && { lastTimestamp }),
     ...(selectedSeries !== undefined && { selectedSeries }),
     ...(remark !== undefined && { remark }),
+    ...(warnings !== undefined && { warnings }),
     ...(unlisted !== undefined && { unlisted }),
     objectBytes: object?.sizeBytes ?? 0,
     ...{ started: toMoment(startedAt), finished: toMoment(finishedAt) },
@@ -91,6 +92,7 @@ export const COLUMNS = {
     ...{ isRight: right('unlisted'), form: 'sparse', ...optional },
   },
   remark: { of: ({ remark }) => remark, isRight: right('remark'), form: 'sparse', ...optional },
+  warnings: { of: ({ warnings }) => warnings, isRight: right('warnings'), form: 'sparse', ...optional },
   sourceRows: { of: ({ source }) => source?.rows, isRight: isCount, form: 'numbers', ...optional },
   askedAt: { of: ({ source }) => source?.askedAt, isRight: isInstant, form: 'instants', ...optional },
   totalsSha256: {
@@ -124,6 +126,7 @@ export const COLUMNS_OF: Readonly<Record<IndexedMember, readonly ColumnName[]>> 
   selectedSeries: ['selectedSeries'],
   unlisted: ['unlisted'],
   remark: ['remark'],
+  warnings: ['warnings'],
   source: ['sourceRows', 'askedAt', 'totalsSha256'],
   detail: ['detailSha256', 'detailKey'],
 };

@@ -4,18 +4,18 @@
  *
  * The log is a fence, by one rule: *a version is seen, then the claim, then the next version is put, where there is
  * none*. So whoever was fenced has at most one entry still on its way: that of the version after one that was there
- * before it was fenced. Its successor, who looks at the log after it has fenced it, has only to see the next version
- * filled, by whomever, or to fill it with an entry that changes nothing (`settle`): from then on what the table does not
- * have of the predecessor never comes.
+ * before it was fenced. Its successor, who looks at the log after it has fenced it, has only to fill the next version
+ * with an entry that changes nothing (`settle`): from then on what the table does not have of the predecessor never comes.
  */
 import { forEachAtOnce } from '../concurrency.ts';
-import { CommitFailedError, CommitUnknownError, messageOf } from '../errors.ts';
-import type { Clock, Log, TableChange, VesselDay } from '../model/index.ts';
+import { CommitFailedError, CommitUnknownError, DataError, messageOf } from '../errors.ts';
+import type { Clock, Log, Receipt, TableChange, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { Action } from '../table/actions.ts';
 import { prepareTable } from '../table/prepare.ts';
 import type { TableContent } from '../table/schema.ts';
 import type { Table } from '../table/table.ts';
+import { expectVersion } from './lost-log.ts';
 
 /** From one entry to the next, while there is something to commit. */
 const GATHER_MS = 1_000;
@@ -27,11 +27,17 @@ const LOOKS_AT_ONCE = 16;
 const MAX_ROUNDS = 100;
 const MAX_UNKNOWN = 3;
 
+/** Looks at a log that seems damaged, a second apart: a fault that is gone at the next one was none. */
+const MAX_LOOKS = 3;
+
 /** After so long without a commit the log is looked at first: a clean-up may have left holes where versions were. */
 const IDLE_MS = 3_600_000;
 
 /** What `JobTable` needs of a table. */
-type CommittedTable = Pick<Table, 'version' | 'filesOf' | 'refresh' | 'commit' | 'preparation' | 'tidy'>;
+type CommittedTable = Pick<
+  Table,
+  'version' | 'filesOf' | 'refresh' | 'commit' | 'preparation' | 'tidy' | 'nowMs'
+>;
 
 /** One vessel-day's part of an entry. */
 interface DayCommit {
@@ -83,14 +89,34 @@ export class JobTable {
   }
 
   /**
-   * The files that the table has of a vessel-day: one, unless another writer has been there. `known` is the file that
-   * its receipt names: a view in which it is missing is older than the receipt, and comes to the newest version first.
+   * The files that the table has of a vessel-day: one, unless another writer has been there. A view in which the file of the
+   * receipt is missing is older than that, and comes to the newest version first. Throws as `expect`.
    */
-  async filesOf(day: VesselDay, known: string | undefined): Promise<TableChange['remove']> {
+  async filesOf(day: VesselDay, receipt: Receipt | undefined): Promise<TableChange['remove']> {
+    if (receipt !== undefined) await this.expect(receipt);
+    const known = receipt?.object?.key;
     const isKnown = (files: TableChange['remove']) =>
       known === undefined ? files.length === 0 : files.some(({ key }) => key === known);
-    if (!isKnown(this.#filesOf(day))) await this.#ports.table.refresh();
+    if (!isKnown(this.#filesOf(day))) await this.refresh();
     return this.#filesOf(day);
+  }
+
+  /** Throws DataError `damaged-log` where the log has lost the version that a receipt names. */
+  expect(receipt: Receipt): Promise<void> {
+    return expectVersion(this, receipt);
+  }
+
+  /** Come to the newest version. Throws DataError `damaged-log`, FatalError `unsupported-table`. */
+  async refresh(): Promise<void> {
+    const { table, clock } = this.#ports;
+    for (let look = 1; ; look++)
+      try {
+        await table.refresh();
+        return;
+      } catch (error) {
+        if (!(error instanceof DataError) || look === MAX_LOOKS) throw error;
+        await clock.sleep(GATHER_MS);
+      }
   }
 
   /**
@@ -110,14 +136,12 @@ export class JobTable {
    */
   async settle(day: VesselDay, change: TableChange): Promise<number | undefined> {
     const { table } = this.#ports;
-    await table.refresh();
-    let found = this.#foundIn(day, change);
-    if (found !== undefined) return found;
-    if (!(await table.commit(table.version, 'FENCE', []))) {
-      await table.refresh();
-      found = this.#foundIn(day, change);
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      await this.refresh();
+      const found = this.#foundIn(day, change);
+      if (found !== undefined || (await table.commit(table.version, 'FENCE', []))) return found;
     }
-    return found;
+    throw this.#contended();
   }
 
   /** Whatever was begun has ended. */
@@ -145,7 +169,7 @@ export class JobTable {
 
   async #commitGroup(group: readonly Member[]): Promise<void> {
     const { table, clock } = this.#ports;
-    if (clock.monotonicMs() - this.#seenMs > IDLE_MS) await table.refresh();
+    if (clock.monotonicMs() - this.#seenMs > IDLE_MS) await this.refresh();
     this.#seenMs = clock.monotonicMs();
     let unknown = 0;
     for (let [round, open] = [0, group]; round < MAX_ROUNDS; round++) {
@@ -164,7 +188,7 @@ export class JobTable {
         if (!(error instanceof CommitUnknownError) || ++unknown === MAX_UNKNOWN) throw error;
         this.#ports.log.warn({ table: this.#ports.prefix, error: messageOf(error) }, 'looking at the log');
       }
-      await table.refresh();
+      await this.refresh();
     }
     throw this.#contended();
   }
@@ -199,11 +223,11 @@ export class JobTable {
   }
 
   #actionsOf({ vessel, date }: VesselDay, { remove, add }: TableChange): Action[] {
-    const { prefix, clock } = this.#ports;
+    const { prefix, table } = this.#ports;
     const common = { partitionValues: { vessel, date }, dataChange: true };
     const pathOf = (key: string) => key.slice(prefix.length);
     const actions: Action[] = remove.map(({ key, sizeBytes }) => ({
-      remove: { path: pathOf(key), sizeBytes, deletedMs: clock.nowMs(), ...common },
+      remove: { path: pathOf(key), sizeBytes, deletedMs: table.nowMs(), ...common },
     }));
     if (add !== null) {
       const { key, ...facts } = add;

@@ -119,6 +119,11 @@ export function acceptedKey(job: string, vessel: string): string {
   return `_accepted/${job}/vessel=${vessel}.json`;
 }
 
+/** What somebody has accepted of a job: that series go which its `select` does not mean any more. */
+export function acceptedSelectKey(job: string): string {
+  return `_accepted/${job}/select.json`;
+}
+
 export function backfillKey(id: string): string {
   return `${BACKFILL_PREFIX}${id}.json`;
 }

@@ -1,5 +1,5 @@
 /** The tables of a delta lake: one for each job, opened when its first vessel-day begins. */
-import type { Clock, Log } from '../model/index.ts';
+import type { Clock, Log, Receipt } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { TableContent } from '../table/schema.ts';
 import type { JobTable } from './job-table.ts';
@@ -8,9 +8,11 @@ import { objectPrefix } from './keys.ts';
 export interface LakeTables {
   /**
    * A job's table, made or given more columns where that is needed. Throws RefusedError `table-schema` where it cannot
-   * take what the job exports now, and what the store throws.
+   * take what the job exports now, DataError `damaged-log` where it is lost, and what the store throws.
    */
   open(content: TableContent): Promise<JobTable>;
+  /** Throws DataError `damaged-log` where the log of an open table has lost the version that a receipt names. */
+  expect(receipt: Receipt): Promise<void>;
   /** Whatever was begun has ended. */
   close(): Promise<void>;
 }
@@ -22,6 +24,7 @@ interface LakeTablesPorts {
 }
 
 const loadJobTable = () => import('./job-table.ts');
+const loadLostLog = () => import('./lost-log.ts');
 const loadTable = () => import('../table/table.ts');
 
 export function createLakeTables(ports: LakeTablesPorts): LakeTables {
@@ -29,9 +32,15 @@ export function createLakeTables(ports: LakeTablesPorts): LakeTables {
 
   async function open(content: TableContent): Promise<JobTable> {
     // A plain lake has none of this.
-    const [{ JobTable }, { openTable }] = await Promise.all([loadJobTable(), loadTable()]);
+    const [{ JobTable }, { expectLog }, { openTable }] = await Promise.all([
+      loadJobTable(),
+      loadLostLog(),
+      loadTable(),
+    ]);
     const prefix = objectPrefix(content.job);
-    const table = new JobTable({ ...ports, prefix, table: await openTable({ ...ports, prefix }) });
+    const found = await openTable({ ...ports, prefix });
+    await expectLog(ports.store, content.job, found);
+    const table = new JobTable({ ...ports, prefix, table: found });
     await table.prepare(content);
     return table;
   }
@@ -45,6 +54,9 @@ export function createLakeTables(ports: LakeTablesPorts): LakeTables {
         table.catch(() => opened.delete(content.job));
       }
       return await table;
+    },
+    async expect(receipt) {
+      await (await opened.get(receipt.job))?.expect(receipt);
     },
     async close() {
       for (const table of opened.values()) await (await table.catch(() => undefined))?.close();

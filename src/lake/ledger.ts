@@ -19,6 +19,8 @@ export interface Detail {
   readonly source: CountsJson | null;
   /** Time series id → name of each series that was selected, with readings or without; absent in older ones. */
   readonly series?: Readonly<Record<string, string | null>>;
+  /** The job's `select`, which named them; absent in older ones. */
+  readonly select?: readonly string[];
 }
 
 /** The receipt of a vessel-day, or undefined when it was never published. */
@@ -111,6 +113,7 @@ interface CountedDetail {
   readonly source: DayCounts | null;
   /** Time series id → name. */
   readonly series?: ReadonlyMap<string, string | null>;
+  readonly select?: readonly string[];
 }
 
 /**
@@ -124,10 +127,11 @@ export function packDetail(detail: CountedDetail): { gzip: Uint8Array; sha256: s
   return { gzip: gzipPieces(pieces, DETAIL_LEVEL), sha256: sha256.digest('hex') };
 }
 
-function detailPieces({ ours, source, series }: CountedDetail): Uint8Array[] {
+function detailPieces({ ours, source, series, select }: CountedDetail): Uint8Array[] {
   const text = countsText(ours);
   const sourceText = source === null ? Buffer.from('null') : ours.equals(source) ? text : countsText(source);
-  const end = series === undefined ? '}\n' : `,"series":${namesText(series)}}\n`;
+  const names = series === undefined ? '' : `,"series":${namesText(series)}`;
+  const end = `${names}${select === undefined ? '' : `,"select":${JSON.stringify(select)}`}}\n`;
   return [Buffer.from('{"ours":'), text, Buffer.from(',"source":'), sourceText, Buffer.from(end)];
 }
 

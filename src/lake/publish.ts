@@ -44,7 +44,7 @@
  * | completing the upload       | the successor has completed or aborted that upload before it read what it replaces         |
  * | (delta) completing it       | an object that no version of the table names is nobody's day; gc removes it                |
  * | (delta) its entry           | put where there is none, in the version after one that was there before it was fenced: the |
- * |                             | successor has seen that version filled, or has filled it, before it looked at the table      |
+ * |                             | successor has looked at the table, and has filled the version after what it saw              |
  * | detail, receipt             | put in the version that was read under its claim                                           |
  * | removal of claim and note   | the claim's epoch is over; a note about a later failure is written again by the next one    |
  *

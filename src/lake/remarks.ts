@@ -1,22 +1,25 @@
 /**
- * Remarks: what a receipt keeps saying about a published day. The next days of the vessel carry it on, until somebody
- * accepts it (`_accepted/…`) or what was missing is back. So what stands open is what the vessel's newest receipt says.
+ * Remarks: what a receipt keeps saying about a published day, of several kinds. The next days of the vessel carry it on,
+ * until somebody accepts it (`_accepted/…`) or it is over. So what stands open is what the vessel's newest receipt says.
  */
-import type { ComparedSeries, Receipt, SeriesRemark, VesselDay } from '../model/index.ts';
+import type { ComparedSeries, Receipt, SeriesWarning, VesselDay, Warning } from '../model/index.ts';
 import { shortName } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { jsonBytes, unlessDamaged } from './json.ts';
 import { acceptedKey } from './keys.ts';
 import { ACCEPTANCE_FILE, parseFile } from './shapes.ts';
 
-/** Somebody has said that a vessel may have so few series. */
+/** Somebody has said that what is remarked of a vessel is right. */
 interface Acceptance {
   readonly acceptedVersion: 1;
   readonly job: string;
   readonly vessel: string;
-  /** The fewest that are accepted. */
-  readonly series: number;
+  /** The fewest series that are accepted; where they were compared over a change of `select`, of the one of this hash. */
+  readonly series?: number;
+  readonly selectHash?: string;
   readonly at: string;
+  /** Digest of each kind of warning. */
+  readonly warnings?: Readonly<Record<string, string>>;
 }
 
 /** What was accepted last; a damaged file says nothing. */
@@ -45,29 +48,55 @@ export function isAccepted(
   comparedWith: ComparedSeries,
   selected: number,
 ): boolean {
-  return (
-    acceptance !== undefined && acceptance.at >= comparedWith.finishedAt && selected >= acceptance.series
+  const { at = '', series = Number.POSITIVE_INFINITY, selectHash } = acceptance ?? {};
+  const isOfSelect = comparedWith.selectHash === undefined || comparedWith.selectHash === selectHash;
+  return isOfSelect && at >= comparedWith.finishedAt && selected >= series;
+}
+
+/** Is just this accepted? Of other series it is not. */
+export function isWarningAccepted(
+  acceptance: Acceptance | undefined,
+  { kind, digest }: SeriesWarning,
+): boolean {
+  return acceptance?.warnings?.[kind] === digest;
+}
+
+/** All that a receipt says, accepted or not. */
+export function warningsOf({ remark, warnings = [] }: Pick<Receipt, 'remark' | 'warnings'>): Warning[] {
+  return [...(remark ? [remark] : []), ...warnings];
+}
+
+/** Those that are not accepted. */
+export function openWarnings(
+  receipt: Pick<Receipt, 'remark' | 'warnings' | 'selectedSeries'>,
+  acceptance: Acceptance | undefined,
+): Warning[] {
+  return warningsOf(receipt).filter((warning) =>
+    warning.kind === 'fewer-series'
+      ? !isAccepted(acceptance, warning.comparedWith, receipt.selectedSeries ?? 0)
+      : !isWarningAccepted(acceptance, warning),
   );
 }
 
 /** The part of a receipt that remarks are about. */
-type RemarkedReceipt = Pick<Receipt, 'job' | 'vessel' | 'date' | 'startedAt' | 'selectedSeries' | 'remark'>;
+type RemarkedReceipt = Pick<
+  Receipt,
+  'job' | 'vessel' | 'date' | 'startedAt' | 'selectedSeries' | 'remark' | 'warnings'
+>;
 
-/** A remark, at the newest vessel-day of the vessel. */
+/** What is remarked at the newest vessel-day of a vessel. */
 export interface OpenRemark {
   readonly day: VesselDay;
-  readonly remark: SeriesRemark;
-  /** Series that the day has. */
-  readonly selectedSeries: number;
+  readonly warnings: readonly Warning[];
 }
 
 /** What is asked of receipts for remarks. */
-export const REMARK_MEMBERS = ['startedAt', 'selectedSeries', 'remark'] as const;
+export const REMARK_MEMBERS = ['startedAt', 'selectedSeries', 'remark', 'warnings'] as const;
 
 export interface Remarks {
   add(receipt: RemarkedReceipt): void;
-  /** The remarks of the vessels' newest receipts, accepted or not. */
-  newest(): OpenRemark[];
+  /** Of the vessels' newest receipts those that remark anything, accepted or not. */
+  newest(): RemarkedReceipt[];
   /** Those that nobody has accepted; one request to the store for each vessel that has a remark. Throws what the store throws. */
   open(store: Pick<ObjectStore, 'get'>): Promise<OpenRemark[]>;
 }
@@ -79,29 +108,27 @@ export function createRemarks(): Remarks {
   const newest = () =>
     [...receipts.values()]
       .flatMap((ofJob) => [...ofJob.values()])
-      .sort(inOrder)
-      .flatMap((receipt): OpenRemark[] => {
-        const { job, vessel, date, remark, selectedSeries = 0 } = receipt;
-        return remark === undefined ? [] : [{ day: { job, vessel, date }, remark, selectedSeries }];
-      });
+      .filter((receipt) => warningsOf(receipt).length > 0)
+      .sort(inOrder);
   return {
-    add({ job, vessel, date, startedAt, selectedSeries, remark }) {
+    add({ job, vessel, date, startedAt, selectedSeries, remark, warnings }) {
       let ofJob = receipts.get(job);
       if (ofJob === undefined) {
         ofJob = new Map();
         receipts.set(job, ofJob);
       }
       if (startedAt < (ofJob.get(vessel)?.startedAt ?? '')) return;
-      const said = { ...(selectedSeries !== undefined && { selectedSeries }), ...(remark && { remark }) };
-      ofJob.set(vessel, { job, vessel, date, startedAt, ...said });
+      const said = { ...(remark && { remark }), ...(warnings && { warnings }) };
+      const counted = selectedSeries !== undefined && { selectedSeries };
+      ofJob.set(vessel, { job, vessel, date, startedAt, ...counted, ...said });
     },
     newest,
     async open(store) {
       const open: OpenRemark[] = [];
-      for (const one of newest()) {
-        const { day, remark, selectedSeries } = one;
-        const acceptance = await readAcceptance(store, day.job, day.vessel);
-        if (!isAccepted(acceptance, remark.comparedWith, selectedSeries)) open.push(one);
+      for (const receipt of newest()) {
+        const { job, vessel, date } = receipt;
+        const warnings = openWarnings(receipt, await readAcceptance(store, job, vessel));
+        if (warnings.length > 0) open.push({ day: { job, vessel, date }, warnings });
       }
       return open;
     },
@@ -115,14 +142,37 @@ function inOrder(a: RemarkedReceipt, b: RemarkedReceipt): number {
 /** More names than a remark has. */
 const MOST_NAMED = 10;
 
-/** `8 of the 10 series of 2026-01-04 are missing since 2026-01-05: Draught; Speed; Wind; and 5 more` */
-export function describeRemark({ missing, names, comparedWith, since }: SeriesRemark): string {
-  // They come from a receipt, which anybody may have written.
-  const named = names.slice(0, MOST_NAMED).map(shortName);
-  const more = missing > named.length && named.length > 0 ? [`and ${missing - named.length} more`] : [];
+/**
+ * `8 of the 10 series of 2026-01-04 are missing since 2026-01-05: Draught; Speed; Wind; and 5 more`. They come from a
+ * receipt, which anybody may have written.
+ */
+export function describeRemark(warning: Warning): string {
+  const { since } = warning;
+  if (warning.kind === 'fewer-series') {
+    const { missing, names, comparedWith } = warning;
+    const { series, date, selectHash } = comparedWith;
+    const of = `${missing} of the ${selectHash === undefined ? `${series} ` : ''}series of ${date}`;
+    return withNames(`${of} are missing since ${since}`, missing, names);
+  }
+  const { kind, series, names } = warning;
+  const [what, why] = KINDS[kind] ?? [`have '${shortName(kind)}'`, ''];
+  return withNames(`${series} series ${what} since ${since}${why}`, series, names);
+}
+
+/** What is odd, and why; a newer version may know others. */
+const KINDS: Readonly<Record<string, readonly [string, string]>> = {
+  'other-vessel': ['are left out', ", as metadata say that they are another vessel's"],
+};
+
+/** All of them in a line. */
+export function describeRemarks(warnings: readonly Warning[]): string {
+  return warnings.map(describeRemark).join('. ');
+}
+
+function withNames(what: string, count: number, all: readonly string[]): string {
+  const named = all.slice(0, MOST_NAMED).map(shortName);
+  const more = count > named.length && named.length > 0 ? [`and ${count - named.length} more`] : [];
   const listed = [...named, ...more].join('; ');
-  const { series, date } = comparedWith;
-  const what = `${missing} of the ${series} series of ${date} are missing since ${since}`;
   return listed === '' ? what : `${what}: ${listed}`;
 }
 

@@ -84,7 +84,11 @@ export const RECEIPT: Shape = {
 };
 
 const isCompared = (value: unknown) =>
-  isObject(value) && isDay(value.date) && isMoment(value.finishedAt) && isCount(value.series);
+  isObject(value) &&
+  isDay(value.date) &&
+  isMoment(value.finishedAt) &&
+  isCount(value.series) &&
+  (value.selectHash === undefined || isText(value.selectHash));
 
 /** Members that older receipts do not have. */
 export const RECEIPT_ADDED: Shape = {
@@ -102,6 +106,18 @@ export const RECEIPT_ADDED: Shape = {
       isDay(value.since) &&
       isCompared(value.comparedWith),
     'kind fewer-series, missing, names, since and comparedWith',
+  ],
+  warnings: [
+    isListOf(
+      (value) =>
+        isObject(value) &&
+        isText(value.kind) &&
+        isCount(value.series) &&
+        isListOf(isMessage)(value.names) &&
+        isText(value.digest) &&
+        isDay(value.since),
+    ),
+    'a list of kind, series, names, digest and since',
   ],
 };
 
@@ -144,7 +160,17 @@ export const LAKE_FILE: Shape = {
   converting: [(value) => isObject(value) && value.to === 'delta' && isText(value.by), 'to and by'],
 };
 
-export const ACCEPTANCE_FILE: Shape = { series: [isCount, 'a number'], at: [isText, 'an instant'] };
+export const ACCEPTANCE_FILE: Shape = {
+  series: [isCount, 'a number'],
+  at: [isText, 'an instant'],
+  selectHash: [isText, 'a hash'],
+  warnings: [(value) => isObject(value) && Object.values(value).every(isText), 'a digest by kind'],
+};
+
+export const SELECT_ACCEPTANCE_FILE: Shape = {
+  selectHash: [isText, 'a hash'],
+  at: [isText, 'an instant'],
+};
 
 export const BACKFILL_FILE: Shape = {
   id: [isText, 'a text'],

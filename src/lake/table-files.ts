@@ -4,6 +4,7 @@ import { silentLog, systemClock } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { openTableView } from '../table/table-view.ts';
 import { objectPrefix } from './keys.ts';
+import { expectLog } from './lost-log.ts';
 
 interface TableFile {
   readonly day: VesselDay;
@@ -19,6 +20,7 @@ export async function readTableFiles(
 ): Promise<TableFile[]> {
   const prefix = objectPrefix(job);
   const view = await openTableView({ store, clock: systemClock, log, prefix });
+  await expectLog(store, job, view);
   const found: TableFile[] = [];
   for (const { vessel, date, files } of view.days())
     for (const { path, sizeBytes } of files)

@@ -4,15 +4,17 @@
  *
  * A file goes only if no attempt can yet commit it. An attempt looks at its claim between seeing a version and putting the
  * next one (job-table.ts). So, for all files of a job at once: their vessel-days have no claim; then the next version is
- * filled, by whomever; then the table still does not have them. Whoever looks at his claim after that finds it gone, and
- * whoever looked before has lost his version. No name is used twice, so no later attempt brings them back.
+ * filled; then the table still does not have them. Whoever looks at his claim after that finds it gone, and whoever looked
+ * before has lost his version. No name is used twice, so no later attempt brings them back. The entry that fills the version
+ * tells what time it is by the store, too: by a clock of this machine that is ahead nothing goes.
  */
-import { DataError, FatalError, messageOf } from '../errors.ts';
 import type { Clock, VesselDay } from '../model/index.ts';
 import { silentLog } from '../model/index.ts';
 import type { ListedObject, ObjectStore } from '../store/store.ts';
+import { faultText, isTableFault } from '../table/parse-actions.ts';
 import type { Table } from '../table/table.ts';
-import { openTable, TABLE_RETENTION } from '../table/table.ts';
+import { openTable } from '../table/table.ts';
+import { logTimeMs } from '../table/table-log.ts';
 import { findClaims } from './claims.ts';
 import { unlessDamaged } from './json.ts';
 import { logKeyPrefix, objectPrefix, parseDayFileKey } from './keys.ts';
@@ -76,9 +78,13 @@ async function* garbageOf(
     yield { key: logKeyPrefix(job), why: opened, keep: true, remove: async () => false };
     return;
   }
+  const { filesMs, faults } = opened.retentionNow();
+  for (const fault of faults)
+    yield { key: logKeyPrefix(job), why: fault, keep: true, remove: async () => false };
+  const nowMs = ports.clock.nowMs();
   const unnamed: DayFile[] = [];
   for (const file of files)
-    if (!isNamed(ports, opened, file) && !(await isOfReceipt(ports.store, file))) unnamed.push(file);
+    if (!isNamed(opened, file, nowMs) && !(await isOfReceipt(ports.store, file))) unnamed.push(file);
   let removable: Promise<ReadonlySet<string>> | undefined;
   for (const { key, day, ageMs } of unnamed) {
     const isClaimed = (await findClaims(ports.store, day)).length > 0;
@@ -87,7 +93,7 @@ async function* garbageOf(
       key,
       why: isClaimed
         ? 'an attempt may go on with it'
-        : `${age}, and no version of the last ${TABLE_RETENTION.filesMs / 86_400_000} days has it`,
+        : `${age}, and no version${Number.isFinite(filesMs) ? ` of the last ${Math.ceil(filesMs / 86_400_000)} days` : ''} has it`,
       keep: isClaimed,
       async remove() {
         removable ??= findRemovable(ports, opened, unnamed);
@@ -107,19 +113,17 @@ async function openIfSound({ store, clock }: TableGarbagePorts, job: string): Pr
       ? table
       : 'there is no log, and so nothing tells which files are wanted: verify';
   } catch (error) {
-    const isDamage =
-      error instanceof DataError || (error instanceof FatalError && error.code === 'unsupported-table');
-    if (!isDamage) throw error;
-    return `the log cannot be read, and so nothing tells which files are wanted: verify (${messageOf(error)})`;
+    if (!isTableFault(error)) throw error;
+    return `nothing tells which files are wanted: verify (${faultText(error)})`;
   }
 }
 
 /** Does the table have a file, or did it within the retention? */
-function isNamed({ clock }: TableGarbagePorts, table: Table, { key, day }: DayFile): boolean {
+function isNamed(table: Table, { key, day }: DayFile, nowMs: number): boolean {
   const path = key.slice(objectPrefix(day.job).length);
   if (table.filesOf(day.vessel, day.date).some((file) => file.path === path)) return true;
   const goneMs = table.tombstoneOf(path)?.deletedMs;
-  return goneMs !== undefined && goneMs >= clock.nowMs() - TABLE_RETENTION.filesMs;
+  return goneMs !== undefined && goneMs >= nowMs - table.retentionNow().filesMs;
 }
 
 /** A receipt's object that its table does not have is damage, which verify finds, and no garbage. */
@@ -135,11 +139,12 @@ async function findRemovable(
 ): Promise<ReadonlySet<string>> {
   const unclaimed: DayFile[] = [];
   for (const file of files) if ((await findClaims(ports.store, file.day)).length === 0) unclaimed.push(file);
-  await table.refresh();
-  await table.commit(table.version, 'FENCE', []);
-  await table.refresh();
+  do await table.refresh();
+  while (!(await table.commit(table.version, 'FENCE', [])));
+  const prefix = objectPrefix(files[0]!.day.job);
+  const nowMs = await logTimeMs({ ...ports, prefix }, table.version);
   const removable = new Set<string>();
   for (const file of unclaimed)
-    if (!isNamed(ports, table, file) && !(await isOfReceipt(ports.store, file))) removable.add(file.key);
+    if (!isNamed(table, file, nowMs) && !(await isOfReceipt(ports.store, file))) removable.add(file.key);
   return removable;
 }

@@ -9,9 +9,10 @@
  * What steers a terminal or cannot be seen: controls (C0, DEL, C1), line and paragraph separators, marks for the
  * direction of text, zero-width and other characters without a shape, and halves of surrogate pairs.
  */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]+/gu;
+export const UNSEEN_CHAR = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]`;
+const UNSEEN = new RegExp(`${UNSEEN_CHAR}+`, 'gu');
 /** The same within lines. */
-const UNSEEN_IN_LINE = /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+const UNSEEN_IN_LINE = new RegExp(String.raw`(?!\n)${UNSEEN_CHAR}`, 'gu');
 
 /** Lines in which nothing else is than can be seen. */
 const PLAIN = /^[\x20-\x7e\n]*$/;

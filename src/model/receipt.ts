@@ -48,8 +48,10 @@ export interface Receipt {
     /** Digest of count, first and last time per series (`totalsDigest`): how reconcile sees that nothing changed. */
     readonly totalsSha256?: string;
   } | null;
-  /** What is odd about the day, until it is accepted or mended. */
+  /** What is odd about the day, until it is accepted or mended: series that are missing. */
   readonly remark?: SeriesRemark;
+  /** And whatever else: of each kind one. */
+  readonly warnings?: readonly SeriesWarning[];
   readonly apiVersion: ApiVersion;
   readonly formatVersion: number;
   readonly pages: number;
@@ -71,6 +73,8 @@ export interface ComparedSeries {
   readonly finishedAt: string;
   /** How many series it had. */
   readonly series: number;
+  /** That day had another `select`: the number is of those that this one means, by its hash, as far as is known. */
+  readonly selectHash?: string;
 }
 
 /** A vessel-day has fewer series than an earlier one: a source may lose sensors, and credentials may be narrowed. */
@@ -83,6 +87,24 @@ export interface SeriesRemark {
   /** Date of the vessel-day that had fewer first. */
   readonly since: string;
 }
+
+/**
+ * What is odd about some series. `other-vessel`: expressions that name the vessel list them, and metadata say that they are
+ * another vessel's, so that they are left out.
+ */
+export interface SeriesWarning {
+  readonly kind: 'other-vessel';
+  /** How many they are, and of the first few what they are called and what is odd. */
+  readonly series: number;
+  readonly names: readonly string[];
+  /** Of all of them: who accepts it has seen just these. */
+  readonly digest: string;
+  /** Date of the vessel-day that left them out first. */
+  readonly since: string;
+}
+
+/** What a receipt keeps saying about a published day, until it is accepted. */
+export type Warning = SeriesRemark | SeriesWarning;
 
 /** A vessel-day that waits for its missing series. */
 export interface Waiting {

@@ -1,9 +1,9 @@
 /** The never-shrink guard: nothing published gives way to less, unless that is allowed. Pure. */
 import { RefusedError } from '../errors.ts';
 import type { VesselDay } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
+import { formatVesselDay, shortName } from '../model/index.ts';
 import type { DayTotals, SeriesChange } from './day-totals.ts';
-import { findChanges, listChanges } from './day-totals.ts';
+import { findChanges, firstThree, listChanges } from './day-totals.ts';
 
 /** The changes by which a series loses readings. */
 export function lossesAmong(changes: readonly SeriesChange[]): SeriesChange[] {
@@ -13,10 +13,19 @@ export function lossesAmong(changes: readonly SeriesChange[]): SeriesChange[] {
 /** Readings of a day, or series of a metadata snapshot: in all, and by series where that is known. */
 interface GuardedAmount {
   readonly total: number;
+  /** Of a snapshot each series counts once. */
   readonly bySeries?: DayTotals | undefined;
   /** Names of the series, where they are known. */
   readonly names?: Readonly<Record<string, string | null>> | undefined;
 }
+
+/**
+ * What may have become of `select` since the day was published. `changed`: it is another, or nobody knows. `accepted`: so it
+ * is, and somebody has said that series may go which it does not mean any more: those `notMeant`.
+ */
+export type SelectChange =
+  | { readonly select: 'same' | 'changed' }
+  | { readonly select: 'accepted'; readonly notMeant: ReadonlySet<string> };
 
 interface Replacement {
   readonly day: VesselDay;
@@ -24,14 +33,16 @@ interface Replacement {
   readonly published: GuardedAmount;
   readonly candidate: GuardedAmount;
   /** Names of the series that are selected now. */
-  readonly idOf?: ReadonlyMap<string, string | null>;
-  /** False: other series were asked for then, and those that are not asked for now are not compared: who narrows `select` means it. */
-  readonly sameSelect?: boolean;
+  readonly idOf: ReadonlyMap<string, string | null>;
+  readonly change: SelectChange;
   /** Digest of what the source counts, to be remembered with a refusal. */
   readonly totalsSha256?: string | undefined;
 }
 
-/** Throws RefusedError `would-shrink`, by series where the published ones are known, else by the total. */
+/**
+ * Throws RefusedError `would-shrink`: by series where the published ones are known, all of them, whatever `select` has
+ * become; else by the total, which tells nothing once `select` has changed.
+ */
 export function guardAgainstShrinking(replacement: Replacement): void {
   const lost = describeLosses(replacement);
   if (lost === '') return;
@@ -39,21 +50,36 @@ export function guardAgainstShrinking(replacement: Replacement): void {
   const what = counted === 'readings' ? 'day' : 'snapshot';
   throw new RefusedError(
     'would-shrink',
-    `${formatVesselDay(day)}: refused to replace the published ${what} by one with fewer ${counted}: ${lost}. The published ${what} stays; if the source is right, run again with --allow-shrink`,
+    `${formatVesselDay(day)}: refused to replace the published ${what} by one with fewer ${counted}: ${lost}; if the source is right, run again with --allow-shrink`,
     totalsSha256,
   );
 }
 
-function describeLosses({ counted, published, candidate, idOf, sameSelect }: Replacement): string {
+function describeLosses({ day, counted, published, candidate, idOf, change }: Replacement): string {
+  const [what, where] = counted === 'readings' ? ['day', 'detail'] : ['snapshot', 'object'];
+  const stays = `The published ${what} stays`;
+  const isChanged = change.select !== 'same';
   if (published.bySeries === undefined || candidate.bySeries === undefined) {
-    if (candidate.total >= published.total) return '';
-    const why = counted === 'readings' ? ' (its detail object is missing or damaged)' : '';
-    return `${published.total} published, ${candidate.total} now${why}`;
+    if (published.total === 0 || (candidate.total >= published.total && !isChanged)) return '';
+    const since = isChanged
+      ? ", and 'select' has changed since: nobody can tell which series it would lose"
+      : '';
+    return `${published.total} published, ${candidate.total} now (its ${where} object is missing or damaged${since}). ${stays}`;
   }
-  const changes = findChanges(
-    { ours: published.bySeries, source: undefined },
-    candidate.bySeries,
-    'exact',
-  ).filter(({ timeSeriesId }) => sameSelect === true || idOf?.has(timeSeriesId) !== false);
-  return listChanges(lossesAmong(changes), (id) => `series ${idOf?.get(id) ?? published.names?.[id] ?? id}`);
+  const mayGo: ReadonlySet<string> = change.select === 'accepted' ? change.notMeant : new Set();
+  const changes = findChanges({ ours: published.bySeries, source: undefined }, candidate.bySeries, 'exact');
+  const losses = lossesAmong(changes).filter(({ timeSeriesId }) => !mayGo.has(timeSeriesId));
+  if (losses.length === 0) return '';
+  const nameOf = (id: string) => idOf.get(id) ?? published.names?.[id] ?? id;
+  const readings = losses.reduce((sum, loss) => sum + loss.published - loss.now, 0);
+  const lost =
+    counted === 'readings'
+      ? `${losses.length} series would lose ${readings} reading${readings === 1 ? '' : 's'}: ${listChanges(losses, nameOf)}`
+      : `${losses.length} series would be lost: ${firstThree(losses, ({ timeSeriesId: id }) => shortName(nameOf(id)))}`;
+  if (!isChanged || losses.every(({ timeSeriesId }) => idOf.has(timeSeriesId))) return `${lost}. ${stays}`;
+  const said =
+    change.select === 'accepted'
+      ? "It is accepted that series go which 'select' does not mean any more, but these it still means, or nobody can tell"
+      : `'select' has changed since: if series are to go which it does not mean any more, 'vessel-export accept ${day.job}' says so once for the job`;
+  return `${lost}. ${stays}. ${said}`;
 }

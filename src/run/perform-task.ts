@@ -10,7 +10,7 @@ import {
 } from '../errors.ts';
 import { exportVesselDay } from '../export/export-vessel-day.ts';
 import type { ExportPorts, ExportTask } from '../export/ports.ts';
-import { describeRemark, howToAccept } from '../lake/remarks.ts';
+import { describeRemarks, howToAccept, warningsOf } from '../lake/remarks.ts';
 import type { Receipt, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import { withinVesselDay } from '../model/log-context.ts';
@@ -101,8 +101,8 @@ async function perform(
     { vesselDay: formatVesselDay(day), rows: receipt.rows, sizeBytes, proof: receipt.proof, durationMs },
     'published',
   );
-  const remark = receipt.remark && describeRemark(receipt.remark);
-  if (remark !== undefined)
+  const remark = describeRemarks(warningsOf(receipt));
+  if (remark !== '')
     ports.log.warn(
       { vesselDay: formatVesselDay(day), remark, accept: howToAccept(day) },
       'published with a remark',
@@ -113,7 +113,7 @@ async function perform(
     rows: receipt.rows,
     sizeBytes,
     resumed: outcome.resumed,
-    ...(remark !== undefined && { remark }),
+    ...(remark !== '' && { remark }),
   };
 }
 

@@ -47,6 +47,15 @@ export interface ResolvedSeries {
   readonly expressions: readonly string[];
   /** The expressions of the job's `select`, as they stand there, that match no series: optional ones all. */
   readonly unmatched: readonly string[];
+  /** What expressions that name the vessel list, and metadata say to be another vessel's: left out. */
+  readonly others: readonly OtherSeries[];
+}
+
+/** A series of another vessel. */
+export interface OtherSeries {
+  readonly timeSeriesId: string;
+  readonly id: string;
+  readonly vessel: string;
 }
 
 /** What a series is called in a sentence: its name, or its id where it has none; short, whatever the service calls it. */

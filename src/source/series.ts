@@ -4,7 +4,7 @@ import { cleanForeignText, RetriableError, shortName } from '../errors.ts';
 import type { SeriesMetadata } from '../model/index.ts';
 import { formatVesselDay, MAX_SERIES, vesselOf } from '../model/index.ts';
 import { tooManySeries } from './answer-faults.ts';
-import type { ResolvedSeries, SourceContext } from './context.ts';
+import type { OtherSeries, ResolvedSeries, SourceContext } from './context.ts';
 import type { KnownAnswers, Matched } from './metadata.ts';
 import { askMetadata } from './metadata.ts';
 import { MetadataAnswers } from './metadata-answers.ts';
@@ -103,43 +103,55 @@ async function resolveSelection<S extends NamedSeries>(
   read: (element: MetadataElement, vesselImo: string | null) => S,
   answers?: MetadataAnswers<Matched<S>>,
 ): Promise<ResolvedSeries & { readonly series: readonly S[] }> {
+  const { vessel } = context.day;
   const bySeries = new Map<string, S>();
   const unmatched: string[] = [];
   let plain = true;
-  const ids = new Set<string>();
-  const count = ({ timeSeriesId }: S) => {
-    if (ids.add(timeSeriesId).size > MAX_SERIES) throw tooManySeries();
+  const others = new Map<string, OtherSeries>();
+  const [ids, otherIds] = [new Set<string>(), new Set<string>()];
+  const isAnothers = (owner: string | undefined) => owner !== undefined && owner !== vessel;
+  const count = ({ timeSeriesId, vesselImo }: NamedSeries) => {
+    const counted = isAnothers(ownerOf(context, vesselImo)) ? otherIds : ids;
+    if (counted.add(timeSeriesId).size > MAX_SERIES) throw tooManySeries();
   };
   const knownOf = ({ expression }: Selected): KnownAnswers<S> | undefined =>
     answers && {
-      keptFor: [context.day.vessel, expression],
+      keptFor: [vessel, expression],
       answers,
       onKnown: (kept: readonly S[]) => kept.forEach(count),
     };
-  /** Of another vessel nothing is read but its number. */
-  const keep = (element: MetadataElement): S | undefined => {
+  /** Of another vessel nothing is read but its number, and what it is called where the expression names this one. */
+  const keepOf = (selected: Selected) => (element: MetadataElement) => {
     const imo = element.vesselImo();
-    const vessel = imo === null ? undefined : vesselOf(imo);
-    if (vessel !== undefined && vessel !== context.day.vessel) return undefined;
-    const series = read(element, imo);
+    const isOther = isAnothers(ownerOf(context, imo));
+    if (isOther && !selected.expression.includes(vessel)) return undefined;
+    const series = isOther ? (nameSeries(element, imo) as S) : read(element, imo);
     count(series);
     return series;
   };
   for (const selected of select) {
-    const { listed, kept } = await askSelected(context, selected, keep, knownOf(selected));
+    const { listed, kept } = await askSelected(context, selected, keepOf(selected), knownOf(selected));
     if (listed === 0) unmatched.push(selected.written);
     if (listed === 0 || kept.length < listed) plain = false;
     for (const series of kept) {
+      const { timeSeriesId, id } = series;
+      const owner = ownerOf(context, series.vesselImo);
+      if (owner === undefined) leaveOut(context, selected, series);
+      else if (isAnothers(owner)) others.set(timeSeriesId, { timeSeriesId, id, vessel: owner });
       // Overlapping expressions must not fetch a series twice: whether the service merges them is not promised.
-      if (!isOfVessel(context, selected, series) || bySeries.has(series.timeSeriesId)) plain = false;
-      else bySeries.set(series.timeSeriesId, series);
+      if (owner !== vessel || bySeries.has(timeSeriesId)) plain = false;
+      else bySeries.set(timeSeriesId, series);
     }
   }
   const expressions = select.map(({ expression }) => expression);
-  if (bySeries.size === 0) throw noSeries(context, expressions, 'matches no series of the vessel');
+  const [other] = others.values();
+  const instead = other && `: metadata say that '${shortName(other.id)}' is of ${other.vessel}`;
+  if (bySeries.size === 0)
+    throw noSeries(context, expressions, `matches no series of the vessel${instead ?? ''}`);
   const series = [...bySeries.values()];
   const idOf = new Map(series.map(({ timeSeriesId, id }) => [timeSeriesId, id]));
-  return { series, idOf, expressions: plain ? expressions : idExpressions([...idOf.keys()]), unmatched };
+  const asked = plain ? expressions : idExpressions([...idOf.keys()]);
+  return { series, idOf, expressions: asked, unmatched, others: [...others.values()] };
 }
 
 async function askSelected<T>(
@@ -166,19 +178,20 @@ function noSeries(
   return new RetriableError('no-series', `${formatVesselDay(day)}: ${named} ${found}; ${advice}`);
 }
 
-/** Series without a vessel belong to whoever selects them. */
-function isOfVessel(
+/** Series without a vessel belong to whoever selects them. Undefined: what metadata say is no number. */
+function ownerOf({ day }: SourceContext, vesselImo: string | null): string | undefined {
+  return vesselImo === null ? day.vessel : vesselOf(vesselImo);
+}
+
+/** Of what is no number nobody knows whose it is: another's, unless the expression names the vessel. */
+function leaveOut(
   { day, log }: SourceContext,
   { expression }: Selected,
   { vesselImo, id }: NamedSeries,
-): boolean {
-  if (vesselImo === null) return true;
-  const vessel = vesselOf(vesselImo);
-  if (vessel !== undefined) return vessel === day.vessel;
-  const message = `${formatVesselDay(day)}: found '${cleanForeignText(vesselImo, [], 60)}' as the IMO number of series '${cleanForeignText(id, [], 100)}', expected seven digits; report it to the operator of the query service`;
+): void {
+  const message = `${formatVesselDay(day)}: found '${cleanForeignText(vesselImo ?? '', [], 60)}' as the IMO number of series '${cleanForeignText(id, [], 100)}', expected seven digits; report it to the operator of the query service`;
   if (expression.includes(day.vessel)) throw new RetriableError('malformed-imo', message);
   log.warn({ code: 'malformed-imo' }, `left out as another vessel's: ${message}`);
-  return false;
 }
 
 export type SeriesCache = (context: SourceContext) => Promise<ResolvedSeries>;

@@ -4,10 +4,13 @@
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { interruptOnAbort, openLockedDuckDb, sqlText } from '../duckdb/locked.ts';
+import type { SqlConnection } from '../duckdb/connection.ts';
+import type { LockedDuckDb } from '../duckdb/locked.ts';
+import { interruptOnAbort, openLockedDuckDb } from '../duckdb/locked.ts';
 import { CancelledError, ConfigError, messageOf } from '../errors.ts';
+import { keyPrefix, objectPrefix } from '../lake/keys.ts';
 import { openTempFolder } from '../process/temp-folder.ts';
+import { sql } from '../sql-text.ts';
 import type { ViewedLake } from '../views/dialect.ts';
 import type { NamedSeries } from '../views/wide-columns.ts';
 import { lakeFolder } from './lake-files.ts';
@@ -30,9 +33,9 @@ export interface LakeSession {
   /** Without `schema`, which is the caller's. */
   readonly lake: ViewedLake;
   /** Rows of a query as they come; one query at a time. Throws ConfigError `sql` for what is no query that reads. */
-  query(sql: string, signal: AbortSignal): Promise<Rows>;
+  query(typed: string, signal: AbortSignal): Promise<Rows>;
   /** The same into a Parquet file in the session's own folder, whose path it gives. */
-  writeParquet(sql: string, signal: AbortSignal): Promise<string>;
+  writeParquet(typed: string, signal: AbortSignal): Promise<string>;
   /** The series of the newest snapshots. Throws ConfigError `no-metadata`. */
   series(signal: AbortSignal): Promise<NamedSeries[]>;
   close(): Promise<void>;
@@ -45,14 +48,14 @@ export async function openLakeSession(options: SessionOptions, signal: AbortSign
     throw new ConfigError('temp-dir', `TEMP_DIR: cannot make a folder in '${tempDir}': ${messageOf(error)}`);
   });
   const localDir = lakeFolder(store.url);
-  let instance: DuckDBInstance | undefined;
+  let instance: LockedDuckDb | undefined;
   async function close() {
     instance?.closeSync();
     await folder.remove();
   }
   try {
     instance = await openLockedDuckDb({
-      readableDirs: localDir === undefined ? [] : [localDir],
+      readableDirs: localDir === undefined ? [] : readableDirs(localDir, options),
       tempDir: folder.path,
       threads: String(Math.min(MAX_THREADS, availableParallelism())),
       memoryLimit: MEMORY_LIMIT,
@@ -72,13 +75,21 @@ export async function openLakeSession(options: SessionOptions, signal: AbortSign
   }
 }
 
+/** Folders of the jobs' objects and receipts: of the rest of a lake there is nothing to be seen. */
+function readableDirs(lakeDir: string, { sources, emptySources, receiptJobs }: SessionOptions): string[] {
+  return [
+    ...[...sources, ...emptySources].map(({ job }) => objectPrefix(job)),
+    ...receiptJobs.map((job) => keyPrefix('receipt', job)),
+  ].map((prefix) => join(lakeDir, prefix));
+}
+
 class Session implements LakeSession {
-  private readonly connection: DuckDBConnection;
+  private readonly connection: SqlConnection;
   private readonly views: LakeViews;
   private readonly dir: string;
   private readonly closeAll: () => Promise<void>;
 
-  constructor(connection: DuckDBConnection, views: LakeViews, dir: string, close: () => Promise<void>) {
+  constructor(connection: SqlConnection, views: LakeViews, dir: string, close: () => Promise<void>) {
     this.connection = connection;
     this.views = views;
     this.dir = dir;
@@ -93,22 +104,24 @@ class Session implements LakeSession {
     return this.during(signal, () => this.views.open(signal));
   }
 
-  query(sql: string, signal: AbortSignal): Promise<Rows> {
+  query(typed: string, signal: AbortSignal): Promise<Rows> {
     return this.during(signal, async () => {
-      const { columns, rows } = await this.views.read(sql, signal);
+      const { columns, rows } = await this.views.read(typed, signal);
       return { columns, rows: this.guarded(rows, signal) };
     });
   }
 
-  writeParquet(sql: string, signal: AbortSignal): Promise<string> {
+  writeParquet(typed: string, signal: AbortSignal): Promise<string> {
     return this.during(signal, async () => {
-      const statement = await readStatement(this.connection, sql);
+      const statement = await readStatement(this.connection, typed);
+      if (statement.explain !== undefined) throw new ConfigError('sql', 'found EXPLAIN, expected a query');
       await this.views.prepare(statement, signal);
+      await this.connection.expectQuery(statement.query);
       const path = join(this.dir, 'result.parquet');
       // What was checked stands on lines of its own: a comment at its end hides nothing.
-      await this.connection.run(
-        `COPY (\n${statement.text}\n) TO ${sqlText(path)} (FORMAT parquet, COMPRESSION zstd)`,
-      );
+      await this.connection.run(sql`COPY (\n${statement.query}\n) TO $1 (FORMAT parquet, COMPRESSION zstd)`, [
+        path,
+      ]);
       return path;
     });
   }

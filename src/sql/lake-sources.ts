@@ -5,9 +5,10 @@ import { ConfigError } from '../errors.ts';
 import { keyPrefix, objectPrefix } from '../lake/keys.ts';
 import type { Dataset, Job } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { columnName } from '../views/column-names.ts';
+import { columnName, columnNames } from '../views/column-names.ts';
 import type { Source } from '../views/dialect.ts';
 import { VIEWS } from '../views/views.ts';
+import { OBJECTS_TABLE } from './object-plan.ts';
 
 const DATASETS: readonly Dataset[] = ['metadata', 'measurements', 'statistics'];
 
@@ -33,9 +34,11 @@ export async function findSources(
   const receipts = await Promise.all(
     jobs.map(({ name }) => hasAny(store, keyPrefix('receipt', name), '.json')),
   );
+  const relations = relationNames(chosen.map(({ name }) => name));
+  const sources = chosen.map((job) => sourceOf(job, relations.get(job.name)!));
   return {
-    sources: chosen.filter((_, index) => found[index]).map(sourceOf),
-    emptySources: chosen.filter((_, index) => !found[index]).map(sourceOf),
+    sources: sources.filter((_, index) => found[index]),
+    emptySources: sources.filter((_, index) => !found[index]),
     receiptJobs: jobs.filter((_, index) => receipts[index]).map(({ name }) => name),
   };
 }
@@ -53,10 +56,17 @@ function choose(dataset: Dataset, jobs: readonly Job[], named: readonly Job[]): 
   );
 }
 
-function sourceOf(job: Job): Source {
-  const name = columnName(job.name) || 'job';
-  // A job may be called like a view.
-  const relation = VIEWS[name] === undefined ? name : `${name}_job`;
+/** A job may be called like a view, or nearly like another one. */
+function relationNames(jobs: readonly string[]): ReadonlyMap<string, string> {
+  const isView = (name: string) => Object.hasOwn(VIEWS, name);
+  const wanted = (job: string) => (isView(columnName(job)) ? `${columnName(job)}_job` : columnName(job));
+  return columnNames(jobs, [...Object.keys(VIEWS), 'receipt_files', OBJECTS_TABLE], {
+    wanted,
+    maxChars: 100,
+  });
+}
+
+function sourceOf(job: Job, relation: string): Source {
   const columns = {
     measurements: () => MEASUREMENT_COLUMNS,
     metadata: () => METADATA_COLUMNS,

@@ -1,6 +1,8 @@
 /** The lake's relations and views in a session's database: made at its opening, filled with what a statement needs. */
-import type { DuckDBConnection } from '@duckdb/node-api';
+import type { SqlConnection } from '../duckdb/connection.ts';
 import { ConfigError } from '../errors.ts';
+import type { Sql } from '../sql-text.ts';
+import { sql } from '../sql-text.ts';
 import type { Source, View, ViewedLake } from '../views/dialect.ts';
 import { duckdb, duckdbColumns, duckdbObjects, duckdbReceipts } from '../views/dialects/duckdb.ts';
 import { viewedDomains } from '../views/series.ts';
@@ -40,7 +42,7 @@ const DATASETS_OF: Readonly<Record<string, readonly string[]>> = {
 export class LakeViews {
   /** What there are objects of. Without `schema`, which is the caller's. */
   lake: ViewedLake;
-  private readonly connection: DuckDBConnection;
+  private readonly connection: SqlConnection;
   private readonly options: LakeViewsOptions;
   private readonly dir: string;
   private readonly localDir: string | undefined;
@@ -50,7 +52,7 @@ export class LakeViews {
   private hasWide = false;
 
   /** On a database that may read the lake's folder and `dir`, a folder of its own. */
-  constructor(connection: DuckDBConnection, options: LakeViewsOptions, dir: string) {
+  constructor(connection: SqlConnection, options: LakeViewsOptions, dir: string) {
     this.connection = connection;
     this.options = options;
     this.dir = dir;
@@ -121,7 +123,7 @@ export class LakeViews {
         'no-metadata',
         "the view 'wide' needs to know the series: the lake has no objects of a job of dataset metadata, such as jobs/metadata.yaml; run it first",
       );
-    const { rows } = await this.read('SELECT vessel, time_series_id, tag, unit FROM series', signal);
+    const { rows } = await this.read(sql`SELECT vessel, time_series_id, tag, unit FROM series`, signal);
     const found: NamedSeries[] = [];
     for await (const [vessel, id, tag, unit] of rows)
       found.push({
@@ -134,10 +136,10 @@ export class LakeViews {
   }
 
   /** The rows of a query that reads. */
-  async read(sql: string, signal: AbortSignal): Promise<Rows> {
-    const statement = await readStatement(this.connection, sql);
+  async read(typed: string, signal: AbortSignal): Promise<Rows> {
+    const statement = await readStatement(this.connection, typed);
     await this.prepare(statement, signal);
-    return await streamRows(this.connection, statement.text, signal);
+    return await streamRows(this.connection, statement, signal);
   }
 
   /** The lake with the jobs that have no objects. */
@@ -151,7 +153,7 @@ export class LakeViews {
   }
 
   /** All where they are files that a pattern finds; else none, until a query asks for them. */
-  private initialRows(source: Source): string {
+  private initialRows(source: Source): Sql {
     if (this.planned !== undefined) return this.planned.fetched(source);
     // A pattern that finds no file is an error.
     return this.options.emptySources.includes(source)
@@ -163,19 +165,22 @@ export class LakeViews {
     const metadata = this.sources.find(({ dataset }) => dataset === 'metadata');
     if (metadata === undefined) return [];
     const from = duckdb.quote(metadata.relation);
-    const { rows } = await this.read(`SELECT DISTINCT unnest(json_keys(domains_json)) FROM ${from}`, signal);
+    const { rows } = await this.read(
+      sql`SELECT DISTINCT unnest(json_keys(domains_json)) FROM ${from}`,
+      signal,
+    );
     const found: string[] = [];
     for await (const [name] of rows) found.push(String(name));
     return found;
   }
 
-  private show(source: Source, from: string): Promise<unknown> {
+  private show(source: Source, from: Sql): Promise<void> {
     const view = duckdb.quote(source.relation);
-    return this.connection.run(`${duckdb.createView} ${view} AS\n${duckdbColumns(source, from)}`);
+    return this.connection.run(sql`${duckdb.createView} ${view} AS\n${duckdbColumns(source, from)}`);
   }
 
-  private showReceipts(patterns: readonly string[]): Promise<unknown> {
-    return this.connection.run(`${duckdb.createView} receipts AS\n${duckdbReceipts(patterns)}`);
+  private showReceipts(patterns: readonly string[]): Promise<void> {
+    return this.connection.run(sql`${duckdb.createView} receipts AS\n${duckdbReceipts(patterns)}`);
   }
 
   private async make(view: View): Promise<void> {

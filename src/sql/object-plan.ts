@@ -4,9 +4,10 @@
  * Conditions on `timestamp` mean dates too, for an object holds those of its date. What is not understood, or does not
  * add up, leaves all objects: never one less than the query may need.
  */
-import type { DuckDBConnection } from '@duckdb/node-api';
-import { sqlText } from '../duckdb/locked.ts';
-import { objectsIn, parsed } from './read-only.ts';
+import type { SqlConnection } from '../duckdb/connection.ts';
+import type { Sql } from '../sql-text.ts';
+import { duckdbText, sql } from '../sql-text.ts';
+import { objectsIn, parsed, parsedTree, readStatement } from './read-only.ts';
 
 /** A scan of a job's files in the plan. */
 interface Scan {
@@ -18,31 +19,34 @@ interface Scan {
 }
 
 /** The table of all objects that may be scanned: `job`, `vessel`, `date` and `place`, a number. */
-export const OBJECTS_TABLE = 'lake_objects';
+export const OBJECTS_TABLE = sql`lake_objects`;
 
 /** Places of the objects that `query` may need. */
-export async function planObjects(connection: DuckDBConnection, query: string): Promise<Set<number>> {
-  const reader = await connection.runAndReadAll(`EXPLAIN (FORMAT json) ${query}`);
-  const rows = reader.getRows();
-  const scans = scansIn(parsed(String(rows[0]?.[1])));
+export async function planObjects(connection: SqlConnection, query: Sql): Promise<Set<number>> {
+  await connection.expectQuery(query);
+  const [row] = await connection.rows(sql`EXPLAIN (FORMAT json) ${query}`);
+  const scans = scansIn(parsed(String(row?.[1])));
   const needed = new Set<number>();
   for (const scan of scans) for (const place of await placesOf(connection, scan)) needed.add(place);
   return needed;
 }
 
-async function placesOf(connection: DuckDBConnection, scan: Scan): Promise<number[]> {
+async function placesOf(connection: SqlConnection, scan: Scan): Promise<number[]> {
   const job = /\(job = ('(?:[^']|'')*')\)/.exec(scan.fileFilters.join(' '))?.[1];
-  const all = `SELECT place FROM ${OBJECTS_TABLE}${job === undefined ? '' : ` WHERE job = ${job}`}`;
-  const places = async (sql: string) =>
-    (await connection.runAndReadAll(sql)).getRows().map(([place]) => Number(place));
-  if (job === undefined) return await places(all);
-  const conditions = scan.fileFilters.map((filter) => ` AND (${filter})`).join('');
-  const left = await places(all + conditions).catch(() => undefined);
-  if (left === undefined || left.length !== Number(scan.scanning?.split('/')[0])) return await places(all);
+  // Conditions are DuckDB's words for what somebody typed: they are checked as that was.
+  const places = async (conditions: readonly string[]) => {
+    const where = conditions.length === 0 ? '' : ` WHERE (${conditions.join(') AND (')})`;
+    const { query } = await readStatement(connection, `SELECT place FROM ${OBJECTS_TABLE}${where}`);
+    return (await connection.rows(query)).map(([place]) => Number(place));
+  };
+  if (job === undefined) return await places([]);
+  const ofJob = `job = ${job}`;
+  const conditions = [ofJob, ...scan.fileFilters];
+  const left = await places(conditions).catch(() => undefined);
+  if (left === undefined || left.length !== Number(scan.scanning?.split('/')[0]))
+    return await places([ofJob]);
   const times = await timeConditions(connection, scan.rowFilters);
-  return times.length === 0
-    ? left
-    : await places(all + conditions + times.map((one) => ` AND ${one}`).join(''));
+  return times.length === 0 ? left : await places([...conditions, ...times]);
 }
 
 type Node = Readonly<Record<string, unknown>>;
@@ -85,23 +89,21 @@ function texts(value: unknown): string[] {
   return (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === 'string');
 }
 
-const COMPARISONS: Readonly<Record<string, readonly string[]>> = {
-  COMPARE_GREATERTHAN: ['>='],
-  COMPARE_GREATERTHANOREQUALTO: ['>='],
-  COMPARE_LESSTHAN: ['<='],
-  COMPARE_LESSTHANOREQUALTO: ['<='],
-  COMPARE_EQUAL: ['>=', '<='],
+const [FROM, UNTIL] = [sql`>=`, sql`<=`];
+const COMPARISONS: Readonly<Record<string, readonly Sql[]>> = {
+  COMPARE_GREATERTHAN: [FROM],
+  COMPARE_GREATERTHANOREQUALTO: [FROM],
+  COMPARE_LESSTHAN: [UNTIL],
+  COMPARE_LESSTHANOREQUALTO: [UNTIL],
+  COMPARE_EQUAL: [FROM, UNTIL],
 };
 
 /** What conditions on `timestamp` mean for `date`. */
-async function timeConditions(connection: DuckDBConnection, filters: readonly string[]): Promise<string[]> {
-  const conditions: string[] = [];
+async function timeConditions(connection: SqlConnection, filters: readonly string[]): Promise<Sql[]> {
+  const conditions: Sql[] = [];
   for (const filter of filters) {
     if (!filter.includes('timestamp')) continue;
-    const reader = await connection
-      .runAndReadAll(`SELECT json_serialize_sql(${sqlText(`SELECT ${filter}`)})`)
-      .catch(() => undefined);
-    const tree = parsed(String(reader?.getRows()[0]?.[0] ?? 'null')) as Node | null;
+    const tree = await parsedTree(connection, `SELECT ${filter}`).catch(() => null);
     const node = [...objectsIn(tree)].find((one) => Array.isArray(one.select_list));
     const [expression, ...others] = (node?.select_list ?? []) as readonly Node[];
     if (expression === undefined || others.length > 0) continue;
@@ -116,7 +118,7 @@ function conjuncts(expression: Node): Node[] {
 }
 
 /** `timestamp >= '…'::TIMESTAMPTZ` and its like; anything else means nothing. */
-function dateCondition({ type, left, right }: Node): string[] {
+function dateCondition({ type, left, right }: Node): Sql[] {
   const column = left as Node | undefined;
   const names = column?.type === 'COLUMN_REF' ? (column.column_names as readonly string[]) : [];
   const cast = right as Node | undefined;
@@ -126,6 +128,6 @@ function dateCondition({ type, left, right }: Node): string[] {
   if (names.length !== 1 || names[0] !== 'timestamp' || cast?.type !== 'OPERATOR_CAST' || !isInstant)
     return [];
   if (constant?.type !== 'VALUE_CONSTANT' || typeof value?.value !== 'string') return [];
-  const day = `CAST(CAST(${sqlText(value.value)} AS TIMESTAMPTZ) AS DATE)`;
-  return (COMPARISONS[String(type)] ?? []).map((sign) => `date ${sign} ${day}`);
+  const day = sql`CAST(CAST(${duckdbText.literal(value.value)} AS TIMESTAMPTZ) AS DATE)`;
+  return (COMPARISONS[String(type)] ?? []).map((sign) => sql`date ${sign} ${day}`);
 }

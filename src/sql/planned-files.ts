@@ -4,8 +4,10 @@
  */
 import { link, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
-import { asPattern, sqlPath, sqlText } from '../duckdb/locked.ts';
+import type { SqlConnection } from '../duckdb/connection.ts';
+import { asPattern } from '../duckdb/locked.ts';
+import type { Sql } from '../sql-text.ts';
+import { joinSql, sql } from '../sql-text.ts';
 import type { Source } from '../views/dialect.ts';
 import { duckdb, duckdbObjects } from '../views/dialects/duckdb.ts';
 import { createEmptyFiles } from './empty-files.ts';
@@ -24,15 +26,15 @@ const DECOY_JOB = 'job=.none';
 
 export interface PlannedFiles {
   /** What stands for a job's objects while a query is planned. */
-  placeholders(source: Source): string;
+  placeholders(source: Source): Sql;
   /** The jobs' objects as they are listed now, with an empty file in the place of each. */
   list(sources: readonly Source[], signal: AbortSignal): Promise<void>;
   /** Those of the listed objects that a query over the placeholders may need. */
-  plan(query: string): Promise<LakeObject[]>;
+  plan(query: Sql): Promise<LakeObject[]>;
   /** Fetch objects, all that a query needs at once: what is not among them may go. */
   fetch(objects: readonly LakeObject[], signal: AbortSignal): Promise<void>;
   /** A job's objects of those that were fetched last. */
-  fetched(source: Source): string;
+  fetched(source: Source): Sql;
   /** A file with the receipts of these jobs, one a line. */
   receipts(jobs: readonly string[], signal: AbortSignal): Promise<string>;
 }
@@ -48,7 +50,7 @@ interface PlannedOptions {
 
 /** On a database that may read below `dir`. */
 export async function openPlannedFiles(
-  connection: DuckDBConnection,
+  connection: SqlConnection,
   sources: readonly Source[],
   { lake, localDir, dir, maxFetchBytes }: PlannedOptions,
 ): Promise<PlannedFiles> {
@@ -61,7 +63,7 @@ export async function openPlannedFiles(
   let listed: LakeObject[] = [];
   let files: { readonly job: string; readonly path: string }[] = [];
   await connection.run(
-    `CREATE TABLE ${OBJECTS_TABLE} (job VARCHAR, vessel VARCHAR, date DATE, place BIGINT)`,
+    sql`CREATE TABLE ${OBJECTS_TABLE} (job VARCHAR, vessel VARCHAR, date DATE, place BIGINT)`,
   );
   for (const source of sources) {
     await writeTemplate(connection, source, templateOf(source));
@@ -76,10 +78,10 @@ export async function openPlannedFiles(
       // A pattern that finds no file is an error.
       if (!listed.some(({ day }) => day.job === job)) return noRows(source);
       const paths = [
-        sqlText(`${asPattern(planDir)}/job=${job}/*/*/*.parquet`),
-        sqlText(`${asPattern(decoyDir)}/${DECOY_JOB}/of-${job}/*/*/*.parquet`),
+        duckdb.literal(`${asPattern(planDir)}/job=${job}/*/*/*.parquet`),
+        duckdb.literal(`${asPattern(decoyDir)}/${DECOY_JOB}/of-${job}/*/*/*.parquet`),
       ];
-      return `(SELECT * FROM read_parquet([${paths.join(', ')}], hive_partitioning = true, hive_types = {'job': VARCHAR, 'vessel': VARCHAR, 'date': DATE}) WHERE job = ${sqlText(job)})`;
+      return sql`(SELECT * FROM read_parquet([${joinSql(paths, sql`, `)}], hive_partitioning = true, hive_types = {'job': VARCHAR, 'vessel': VARCHAR, 'date': DATE}) WHERE job = ${duckdb.literal(job)})`;
     },
     async list(wanted, signal) {
       const lists = await Promise.all(wanted.map(({ job }) => listLakeObjects(lake, job, signal)));
@@ -109,32 +111,33 @@ export async function openPlannedFiles(
 }
 
 /** A relation with the columns of a job and no row. */
-export function noRows({ columns }: Source): string {
+export function noRows({ columns }: Source): Sql {
   const typed = [
-    'NULL::VARCHAR AS vessel',
-    'NULL::DATE AS date',
-    ...columns.map(({ name, type }) => `NULL::${duckdb.types[type]} AS ${duckdb.quote(name)}`),
+    sql`NULL::VARCHAR AS vessel`,
+    sql`NULL::DATE AS date`,
+    ...columns.map(({ name, type }) => sql`NULL::${duckdb.types[type]} AS ${duckdb.quote(name)}`),
   ];
-  return `(SELECT ${typed.join(', ')} WHERE false)`;
+  return sql`(SELECT ${joinSql(typed, sql`, `)} WHERE false)`;
 }
 
 /** A Parquet file with the columns of a job and no row. */
-async function writeTemplate(connection: DuckDBConnection, source: Source, path: string): Promise<void> {
-  const columns = source.columns.map(({ name }) => duckdb.quote(name)).join(', ');
-  await connection.run(
-    `COPY (SELECT ${columns} FROM ${noRows(source)}) TO ${sqlText(path)} (FORMAT parquet)`,
+async function writeTemplate(connection: SqlConnection, source: Source, path: string): Promise<void> {
+  const columns = joinSql(
+    source.columns.map(({ name }) => duckdb.quote(name)),
+    sql`, `,
   );
+  await connection.run(sql`COPY (SELECT ${columns} FROM ${noRows(source)}) TO $1 (FORMAT parquet)`, [path]);
 }
 
 async function fillTable(
-  connection: DuckDBConnection,
+  connection: SqlConnection,
   dir: string,
   objects: readonly LakeObject[],
 ): Promise<void> {
   const path = join(dir, 'objects.csv');
   const lines = objects.map(({ day: { job, vessel, date } }, place) => `${job},${vessel},${date},${place}\n`);
   await writeFile(path, lines.join(''));
-  await connection.run(`DELETE FROM ${OBJECTS_TABLE}`);
+  await connection.run(sql`DELETE FROM ${OBJECTS_TABLE}`);
   if (objects.length > 0)
-    await connection.run(`COPY ${OBJECTS_TABLE} FROM ${sqlPath(path)} (FORMAT csv, HEADER false)`);
+    await connection.run(sql`COPY ${OBJECTS_TABLE} FROM $1 (FORMAT csv, HEADER false)`, [asPattern(path)]);
 }

@@ -1,11 +1,13 @@
 /**
  * What a statement may be: one that reads. DuckDB itself is locked to the lake's folders, but it would write there; so
- * its own parser says what a statement is, and only queries whose table functions touch no file are run.
+ * its own parser says what a statement is made of, and only queries of known parts, whose table functions touch no file,
+ * are run. When it prepares one it says once more whether that reads (SqlConnection).
  */
-import type { DuckDBConnection } from '@duckdb/node-api';
-import { sqlText } from '../duckdb/locked.ts';
+import type { SqlConnection } from '../duckdb/connection.ts';
 import { ConfigError, DataError, messageOf } from '../errors.ts';
 import { shortName } from '../model/index.ts';
+import type { Sql } from '../sql-text.ts';
+import { checkedByParser, sql } from '../sql-text.ts';
 
 /** Table functions that make rows of nothing but their arguments, or say what there is. */
 const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
@@ -21,6 +23,9 @@ const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
   ...['pragma_table_info', 'pragma_version', 'icu_calendar_names', 'pg_timezone_names'],
   ...['histogram', 'histogram_values'],
 ]);
+/** Parts of a query that are no expressions: nodes, relations, and what belongs to them. */
+const PARTS =
+  /^(SELECT|SET_OPERATION|RECURSIVE_CTE|CTE)_NODE$|^(EMPTY|BASE_TABLE|SUBQUERY|JOIN|TABLE_FUNCTION|EXPRESSION_LIST|PIVOT|SHOW_REF)$|^(ORDER_DEFAULT|ASCENDING|DESCENDING)$|_(MODIFIER|TYPE_INFO)$/;
 /** Functions that do something. */
 const REFUSED_FUNCTIONS: ReadonlySet<string> = new Set(['write_log', 'nextval', 'setseed', 'sleep_ms']);
 
@@ -28,9 +33,9 @@ const EXPLAIN = /^\s*EXPLAIN(\s+ANALYZE)?\s+(?!\()/i;
 
 export interface ReadStatement {
   /** Without the semicolon at its end. */
-  readonly text: string;
-  /** What is explained, or the same. */
-  readonly query: string;
+  readonly query: Sql;
+  /** What stands before it, where it is to be explained. */
+  readonly explain: Sql | undefined;
   /** Names of the relations that it reads, in lower case. */
   readonly relations: ReadonlySet<string>;
   /** Asks which relations there are. */
@@ -38,29 +43,33 @@ export interface ReadStatement {
 }
 
 /** A statement of DuckDB's parser, checked. Throws ConfigError `sql` that says what is allowed. */
-export async function readStatement(connection: DuckDBConnection, sql: string): Promise<ReadStatement> {
-  const text = sql.trim().replace(/(\s*;\s*)+$/, '');
-  const query = text.replace(EXPLAIN, '');
+export async function readStatement(connection: SqlConnection, typed: string): Promise<ReadStatement> {
+  if (typed.includes('\0')) throw refused('a NUL');
+  const text = typed.trim().replace(/(\s*;\s*)+$/, '');
+  const [before, analyze] = EXPLAIN.exec(text) ?? [];
+  const query = text.slice(before?.length ?? 0);
+  const explain = before === undefined ? undefined : sql`EXPLAIN${analyze ? sql` ANALYZE` : sql``}`;
   const tree = await serialized(connection, query);
   const relations = new Set<string>();
   let shows = false;
   for (const node of objectsIn(tree)) {
     if (node.type === 'BASE_TABLE') relations.add(String(node.table_name).toLowerCase());
     if (node.type === 'SHOW_REF') shows = true;
+    if (typeof node.type === 'string' && node.class === undefined && !PARTS.test(node.type))
+      throw refused(shortName(node.type));
     const called = functionOf(node);
     if (called === undefined) continue;
     const isTable = node.type === 'TABLE_FUNCTION';
     if (isTable ? !TABLE_FUNCTIONS.has(called) : REFUSED_FUNCTIONS.has(called))
       throw refused(`the function ${shortName(called)}`);
   }
-  return { text, query, relations, shows };
+  return { query: checkedByParser(query), explain, relations, shows };
 }
 
 type TreeNode = Readonly<Record<string, unknown>>;
 
-async function serialized(connection: DuckDBConnection, query: string): Promise<unknown> {
-  const reader = await connection.runAndReadAll(`SELECT json_serialize_sql(${sqlText(query)})`);
-  const tree = parsed(String(reader.getRows()[0]?.[0])) as TreeNode;
+async function serialized(connection: SqlConnection, query: string): Promise<unknown> {
+  const tree = (await parsedTree(connection, query)) as TreeNode;
   if (tree.error === true) {
     const message = String(tree.error_message);
     if (tree.error_type === 'parser') throw new ConfigError('sql', `not SQL that DuckDB reads: ${message}`);
@@ -70,6 +79,12 @@ async function serialized(connection: DuckDBConnection, query: string): Promise<
   if (statements.length !== 1)
     throw refused(statements.length === 0 ? 'nothing' : `${statements.length} statements`);
   return statements[0];
+}
+
+/** What DuckDB's parser makes of a text. */
+export async function parsedTree(connection: SqlConnection, text: string): Promise<unknown> {
+  const [row] = await connection.rows(sql`SELECT json_serialize_sql(CAST($1 AS VARCHAR))`, [text]);
+  return parsed(String(row?.[0]));
 }
 
 /** DuckDB's own words. Throws DataError `unexpected-plan`. */

@@ -1,7 +1,8 @@
 /** Rows of a query as they come, as values that can be printed exactly. */
-import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBValue, SqlConnection } from '../duckdb/connection.ts';
 import { CancelledError } from '../errors.ts';
 import { microsToIso } from '../model/index.ts';
+import type { ReadStatement } from './read-only.ts';
 
 /** What JSON has; other values are their text. Whole numbers beyond 2^53 are texts, so that no digit is lost. */
 export type Cell = string | number | boolean | null;
@@ -14,11 +15,11 @@ export interface Rows {
 
 /** Throws DuckDB's error, and CancelledError once `signal` is aborted. */
 export async function streamRows(
-  connection: DuckDBConnection,
-  sql: string,
+  connection: SqlConnection,
+  { query, explain }: Pick<ReadStatement, 'query' | 'explain'>,
   signal: AbortSignal,
 ): Promise<Rows> {
-  const result = await connection.stream(sql);
+  const result = await connection.streamTyped(query, explain);
   async function* rows() {
     for (;;) {
       if (signal.aborted) throw new CancelledError('interrupted');

@@ -11,7 +11,7 @@ import type { CoveredReceipt } from './cells.ts';
 
 /** What is asked of a receipt, and kept. */
 export const KEPT_MEMBERS = [
-  ...(['settingsHash', 'proof', 'rows', 'unlisted', 'selectedSeries', 'remark'] as const),
+  ...(['settingsHash', 'proof', 'rows', 'unlisted', 'selectedSeries', 'remark', 'warnings'] as const),
   ...(['started', 'finished'] as const),
 ];
 export type KeptReceipt = IndexedPart<(typeof KEPT_MEMBERS)[number]>;
@@ -108,7 +108,7 @@ class DateColumns {
   readonly finishedAt = new Instants();
   readonly startedAt = new Instants();
   readonly unlisted = new Set<number>();
-  readonly remarks = new Map<number, Pick<Receipt, 'remark' | 'selectedSeries'>>();
+  readonly remarks = new Map<number, Pick<Receipt, 'remark' | 'warnings' | 'selectedSeries'>>();
 
   makeRoom(number: number, vessels: number): void {
     if (number < this.settings.length) return;
@@ -124,11 +124,16 @@ class DateColumns {
     this.rows[number] = receipt.rows;
     this.finishedAt.set(number, receipt.finished);
     this.startedAt.set(number, receipt.started);
-    const { remark, selectedSeries } = receipt;
+    const { remark, warnings, selectedSeries } = receipt;
     if (receipt.unlisted === true) this.unlisted.add(number);
     else this.unlisted.delete(number);
-    if (remark === undefined) this.remarks.delete(number);
-    else this.remarks.set(number, { remark, ...(selectedSeries !== undefined && { selectedSeries }) });
+    if (remark === undefined && warnings === undefined) this.remarks.delete(number);
+    else
+      this.remarks.set(number, {
+        ...(remark && { remark }),
+        ...(warnings && { warnings }),
+        ...(selectedSeries !== undefined && { selectedSeries }),
+      });
   }
 }
 

@@ -16,15 +16,19 @@ const RUN = 'vessel-export run JOB --from DATE --to NEXT-DATE --vessel VESSEL';
 export const NEXT_STEPS: readonly NextStep[] = [
   {
     codes: ['would-shrink'],
-    next: `Ask the operator of the service whether readings were removed on purpose. If so: '${RUN} --allow-shrink'. If they come back, the next look-back or run finds the day as it was. What is published stays until then.`,
+    next: `Ask the operator of the service whether readings were removed on purpose. If so: '${RUN} --allow-shrink'. If the job's 'select' has changed and is to mean less: 'vessel-export accept JOB', once for all its days. If they come back, the next look-back or run finds the day as it was. What is published stays until then.`,
   },
   {
     codes: ['fewer-series'],
     next: "Nothing, if the series come back: the day is tried again by itself, and published without them later. If there are to be fewer series: 'vessel-export accept JOB VESSEL'. Check too whether the credentials may read less than before.",
   },
   {
-    codes: ['table-schema', 'unsupported-table', 'damaged-log'],
-    next: 'Look at the log of the job’s table, which another writer has changed or damaged; the message says where. Undo that, or export into another lake; then run the day again.',
+    codes: ['damaged-log'],
+    next: "The log of the job’s table is damaged, or entries of it are lost; the message says where. Restore it from a version of the bucket or a backup; where there is none, 'vessel-export rebuild-log JOB' makes a new one of what the receipts say. Then the next firing tries the day again.",
+  },
+  {
+    codes: ['table-schema', 'unsupported-table'],
+    next: 'Look at the log of the job’s table, which another writer has changed; the message says where. Undo that, or export into another lake; then run the day again.',
   },
   {
     codes: ['counts-disagree', 'repeated-result', 'windows-misaligned', 'statistics-value', 'answer-cut'],

@@ -13,14 +13,19 @@ export interface Protocol {
 export interface TableMetadata {
   readonly id: string;
   readonly name?: string;
+  readonly description?: string;
+  /** Of its files. */
+  readonly format: { readonly provider: string; readonly options: TextMap };
   readonly schemaString: string;
   readonly partitionColumns: readonly string[];
   readonly configuration: Readonly<Record<string, string>>;
   readonly createdTimeMs?: number;
 }
 
+export type TextMap = Readonly<Record<string, string | null>>;
+
 /** By column, as text; null for the partition of rows without a value. */
-export type PartitionValues = Readonly<Record<string, string | null>>;
+export type PartitionValues = TextMap;
 
 /** A file that belongs to the table from this version on. */
 export interface AddFile {
@@ -33,6 +38,7 @@ export interface AddFile {
   readonly dataChange: boolean;
   /** Statistics as JSON text. */
   readonly stats?: string;
+  readonly tags?: TextMap;
 }
 
 /** A file that does no longer belong to the table; readers of older versions still read it. */
@@ -51,10 +57,18 @@ export interface CommitInfo {
   readonly txnId?: string;
 }
 
+/** How far an application that writes has come, in its own counting. */
+export interface Transaction {
+  readonly appId: string;
+  readonly version: number;
+  readonly lastUpdatedMs?: number;
+}
+
 /** One line of an entry. */
 export type Action =
   | { readonly commitInfo: CommitInfo }
   | { readonly protocol: Protocol }
+  | { readonly txn: Transaction }
   | { readonly metaData: TableMetadata }
   | { readonly add: AddFile }
   | { readonly remove: RemoveFile };
@@ -69,11 +83,10 @@ export function formatActions(actions: readonly Action[]): string {
 /** An action in the protocol's own words. */
 export function wireForm(action: Action): Fields {
   if ('add' in action) {
-    const { path, partitionValues, sizeBytes, modifiedMs, dataChange, stats } = action.add;
+    const { path, partitionValues, sizeBytes, modifiedMs, dataChange, stats, tags } = action.add;
     const rest = { size: sizeBytes, modificationTime: modifiedMs, dataChange };
-    return {
-      add: { path: encodePath(path), partitionValues, ...rest, ...(stats !== undefined && { stats }) },
-    };
+    const added = { ...(stats !== undefined && { stats }), ...(tags !== undefined && { tags }) };
+    return { add: { path: encodePath(path), partitionValues, ...rest, ...added } };
   }
   if ('remove' in action) {
     const { path, deletedMs, dataChange, partitionValues, sizeBytes } = action.remove;
@@ -88,17 +101,21 @@ export function wireForm(action: Action): Fields {
     };
   }
   if ('metaData' in action) {
-    const { id, name, schemaString, partitionColumns, configuration, createdTimeMs } = action.metaData;
+    const { id, name, description, format, schemaString, createdTimeMs } = action.metaData;
+    const { partitionColumns, configuration } = action.metaData;
     return {
       metaData: {
-        ...{ id, ...(name !== undefined && { name }) },
-        format: { provider: 'parquet', options: {} },
-        ...{ schemaString, partitionColumns, configuration },
+        ...{ id, ...(name !== undefined && { name }), ...(description !== undefined && { description }) },
+        ...{ format, schemaString, partitionColumns, configuration },
         ...(createdTimeMs !== undefined && { createdTime: createdTimeMs }),
       },
     };
   }
   if ('protocol' in action) return { protocol: action.protocol };
+  if ('txn' in action) {
+    const { appId, version, lastUpdatedMs } = action.txn;
+    return { txn: { appId, version, ...(lastUpdatedMs !== undefined && { lastUpdated: lastUpdatedMs }) } };
+  }
   const { timestampMs, operation, txnId } = action.commitInfo;
   return {
     commitInfo: {

@@ -120,7 +120,9 @@ function movedBy(chunk: ColumnChunk, by: number): ColumnChunk {
   };
 }
 
-const INT64_FIELDS = ['size', 'modificationTime', 'deletionTimestamp', 'createdTime'];
+const INT64_FIELDS = [
+  ...['size', 'modificationTime', 'deletionTimestamp', 'createdTime', 'version', 'lastUpdated'],
+];
 
 /** An action as a row: the protocol's own words, with 64-bit integers. */
 function parquetForm(action: Action): Record<string, unknown> {

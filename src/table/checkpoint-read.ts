@@ -15,10 +15,16 @@ import { partitionOfPath } from './table-state.ts';
 /** A larger footer takes a request more. */
 const FOOTER_BYTES = 64 << 10;
 /** What is read: the kinds of actions that a table is made of. */
-const KINDS = ['protocol', 'metaData', 'remove', 'add'];
-const NEVER_READ = ['add.tags', 'add.dataChange', 'remove.tags', 'remove.dataChange'];
+const KINDS = ['protocol', 'metaData', 'txn', 'remove', 'add'];
+/** What other writers put there besides is not read, and may be of any type. */
+const READ = new Set([
+  ...['path', 'partitionValues', 'size', 'modificationTime', 'stats', 'tags', 'deletionVector'].map(
+    (name) => `add.${name}`,
+  ),
+  ...['path', 'deletionTimestamp', 'partitionValues', 'size'].map((name) => `remove.${name}`),
+]);
 const PARTITIONS = 'add.partitionValues';
-const STATISTICS = ['add.stats', 'add.modificationTime'];
+const STATISTICS = ['add.stats', 'add.modificationTime', 'add.tags'];
 
 /**
  * The actions of a checkpoint, a row group at a time; files come without statistics and time unless they are asked for. Throws DataError
@@ -55,7 +61,7 @@ async function* readPart(
     },
   };
   const metadata = await onParquet(key, () => parquetMetadataAsync(file, { initialFetchSize: FOOTER_BYTES }));
-  const unread = [...NEVER_READ, ...(withStatistics ? [] : STATISTICS)];
+  const unread = withStatistics ? [] : STATISTICS;
   for (const [index, group] of metadata.row_groups.entries())
     yield* readGroup(file, metadata, group, unread, `${key}: row group ${index}`);
 }
@@ -109,7 +115,10 @@ function holds({ columns }: RowGroup, kind: string): boolean {
 
 /** The metadata of one row group, as though the file had no other and not these columns. */
 function only(metadata: FileMetaData, group: RowGroup, without: readonly string[]): FileMetaData {
-  const isLeftOut = (path: readonly string[]) => without.includes(path.slice(0, 2).join('.'));
+  const isLeftOut = (path: readonly string[]) => {
+    const name = path.slice(0, 2).join('.');
+    return without.includes(name) || (/^(add|remove)[.]/.test(name) && !READ.has(name));
+  };
   const columns = group.columns.filter(({ meta_data: meta }) => !isLeftOut(meta?.path_in_schema ?? []));
   let at = 0;
   function branch(parents: readonly string[]): SchemaElement[] {

@@ -56,7 +56,6 @@ export const CHECKPOINT_SCHEMA: SchemaElement[] = [
     leaf('extendedFileMetadata', 'BOOLEAN'),
     textMap('partitionValues'),
     leaf('size', 'INT64'),
-    textMap('tags'),
   ),
   ...struct(
     'metaData',

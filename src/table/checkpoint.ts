@@ -10,8 +10,11 @@ import { createUploadWriter } from './checkpoint-upload.ts';
 import { checkpointKey, lastCheckpointKey } from './log-keys.ts';
 import { damagedLog } from './parse-actions.ts';
 import type { TableLogPorts } from './table-log.ts';
-import { readLastCheckpoint } from './table-log.ts';
+import { isBelowCheckpoint, readLastCheckpoint } from './table-log.ts';
 import type { TableState } from './table-state.ts';
+
+/** Others that write `_last_checkpoint` in a row. */
+const MAX_ROUNDS = 10;
 
 /** Whether so many versions have come since the newest checkpoint. Asked of the store at every tenth version only. */
 export async function checkpointDue(
@@ -45,11 +48,7 @@ export async function writeCheckpoint(
     await groups.writeActions(others);
     const fileCount = await writeFiles(groups, files);
     if (fileCount !== state.fileCount)
-      throw damagedLog(
-        `the log at version ${state.version}`,
-        `${fileCount} files`,
-        `${state.fileCount} files`,
-      );
+      throw damagedLog(key, `${fileCount} files`, `the ${state.fileCount} of the entries`);
     groups.finish();
     await writer.complete();
     size = others.length + fileCount;
@@ -69,7 +68,7 @@ export async function writeCheckpoint(
 }
 
 /** What a table is beside its files. */
-function otherActions({ protocol, metadata, tombstones }: TableState): Action[] {
+function otherActions({ protocol, metadata, transactions, tombstones }: TableState): Action[] {
   const removes = Array.from(
     tombstones.values(),
     ({ path, deletedMs, sizeBytes, partitionValues }): Action => {
@@ -81,6 +80,7 @@ function otherActions({ protocol, metadata, tombstones }: TableState): Action[] 
   return [
     ...(protocol === undefined ? [] : [{ protocol }]),
     ...(metadata === undefined ? [] : [{ metaData: metadata }]),
+    ...Array.from(transactions.values(), (txn) => ({ txn })),
     ...removes,
   ];
 }
@@ -100,7 +100,7 @@ async function writeFiles(groups: GroupWriter, files: AsyncIterable<readonly Add
   return count;
 }
 
-/** Never back to an older one; whoever names an older one at this moment costs readers a few entries more. */
+/** Never back to an older one. Of those who name one at the same moment each looks again. */
 async function nameCheckpoint(
   ports: TableLogPorts,
   last: {
@@ -111,8 +111,14 @@ async function nameCheckpoint(
   },
 ): Promise<void> {
   const key = lastCheckpointKey(ports.prefix);
-  const found = await ports.store.head(key);
-  const named = await readLastCheckpoint(ports);
-  if (named !== undefined && named.version >= last.version) return;
-  await ports.store.putIf(key, Buffer.from(JSON.stringify(last)), found?.version ?? null);
+  const bytes = Buffer.from(JSON.stringify(last));
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const found = await ports.store.head(key);
+    if (await isBelowCheckpoint(ports, last.version - 1)) return;
+    if ((await ports.store.putIf(key, bytes, found?.version ?? null)) !== undefined) return;
+  }
+  throw new CommitFailedError(
+    'commit-contended',
+    `${key}: others have written it ${MAX_ROUNDS} times; run again`,
+  );
 }

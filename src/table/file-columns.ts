@@ -15,6 +15,11 @@ export function fileColumns(footer: Uint8Array, key: string): DatasetColumn[] {
       `${key}: found no Parquet footer (${messageOf(error)}), expected one; verify, and export the day again`,
     );
   }
+  return columnsOf(schema, key);
+}
+
+/** The same from the schema of a footer that is read. */
+export function columnsOf(schema: readonly SchemaElement[], key: string): DatasetColumn[] {
   return schema.slice(1).map((element) => ({ name: element.name, type: typeOf(element, key) }));
 }
 

@@ -2,6 +2,8 @@
 
 const VERSION_DIGITS = 20;
 const ENTRY = /^(\d{20})\.json$/;
+/** Of newer tables: named by a UUID. */
+const NEWER_CHECKPOINT = /^(\d{20})\.checkpoint\.[0-9a-f-]{36}\.(?:json|parquet)$/;
 const CHECKPOINT = /^(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet$/;
 
 /** All files of the log of a table whose files begin with `prefix` (`<job>/`). */
@@ -37,12 +39,15 @@ export function versionsPrefix(prefix: string, version: number, digits: number):
 /** A file of the log by its key; undefined for anything else. */
 type LogFile =
   | { readonly kind: 'entry'; readonly version: number }
-  | { readonly kind: 'checkpoint'; readonly version: number; readonly part: number; readonly parts: number };
+  | { readonly kind: 'checkpoint'; readonly version: number; readonly part: number; readonly parts: number }
+  | { readonly kind: 'newer-checkpoint'; readonly version: number };
 
 export function parseLogKey(prefix: string, key: string): LogFile | undefined {
   const name = key.slice(logPrefix(prefix).length);
   const entry = ENTRY.exec(name);
   if (entry !== null) return versioned(entry[1]!, (version) => ({ kind: 'entry', version }));
+  const newer = NEWER_CHECKPOINT.exec(name);
+  if (newer !== null) return versioned(newer[1]!, (version) => ({ kind: 'newer-checkpoint', version }));
   const checkpoint = CHECKPOINT.exec(name);
   if (checkpoint === null) return undefined;
   const [, text, part = '1', parts = '1'] = checkpoint;

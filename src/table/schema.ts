@@ -1,9 +1,9 @@
 /** The columns of a table in Delta's words, and how they may change: columns are added, and never taken away. */
 import { randomUUID } from 'node:crypto';
-import { FatalError, RefusedError, shortName } from '../errors.ts';
+import { RefusedError, shortName } from '../errors.ts';
 import type { Dataset } from '../model/index.ts';
 import type { Protocol, TableMetadata } from './actions.ts';
-import { damagedLog } from './parse-actions.ts';
+import { damagedLog, PARQUET, unsupportedTable } from './parse-actions.ts';
 
 /** Every reader can read it; a writer has to know no more than we do. */
 export const PROTOCOL: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };
@@ -20,6 +20,8 @@ export interface DatasetColumn {
 interface TableField {
   readonly name: string;
   readonly type: 'timestamp' | 'long' | 'double' | 'string' | 'date';
+  /** Some rows may have no value. */
+  readonly isNullable?: boolean;
 }
 
 const TYPES = {
@@ -50,6 +52,7 @@ export function newTableMetadata(content: TableContent, nowMs: number): TableMet
   return {
     id: randomUUID(),
     name: content.job,
+    format: PARQUET,
     schemaString: schemaText(fields),
     partitionColumns: PARTITION_COLUMNS,
     configuration: { [DATASET_KEY]: content.dataset },
@@ -84,6 +87,52 @@ export function extendedMetadata(current: TableMetadata, content: TableContent):
   };
 }
 
+/** The metadata of a table that has these columns for certain; what `current` says besides, and of a column, stays. */
+export function tableMetadata(
+  content: TableContent,
+  nowMs: number,
+  current: TableMetadata | undefined,
+): TableMetadata {
+  const metadata = newTableMetadata(content, nowMs);
+  if (current === undefined) return metadata;
+  const { format, partitionColumns } = metadata;
+  const configuration = { ...current.configuration, ...metadata.configuration };
+  const fields = new Map<string, object>();
+  for (const field of rawFields(current)) fields.set(field.name, { ...field, nullable: true });
+  for (const { name, type, ...rest } of rawFields(metadata))
+    fields.set(name, { ...rest, ...fields.get(name), name, type });
+  const schemaString = JSON.stringify({ type: 'struct', fields: [...fields.values()] });
+  return { ...current, format, partitionColumns, configuration, schemaString };
+}
+
+/** As they stand there; none where that cannot be told. */
+function rawFields({
+  schemaString,
+}: TableMetadata): readonly { readonly name: string; readonly type: unknown }[] {
+  try {
+    parseSchema(schemaString, '');
+    return JSON.parse(schemaString).fields;
+  } catch {
+    return [];
+  }
+}
+
+/** How the columns of a table differ from those of its files and folders. Throws DataError `damaged-log`. */
+export function schemaFaults(
+  { schemaString }: TableMetadata,
+  columns: readonly DatasetColumn[],
+  where: string,
+): { readonly found: string; readonly expected: string }[] {
+  const fields = new Map(parseSchema(schemaString, where).map((field) => [field.name, field]));
+  const expected = [...columns.map(fieldOf), ...PARTITION_FIELDS];
+  return expected.flatMap(({ name, type }) => {
+    const found = fields.get(name);
+    if (found?.type === type && found.isNullable) return [];
+    const words = found && `${name} ${found.type}${found.isNullable ? '' : ' not null'}`;
+    return [{ found: words ?? `no column ${name}`, expected: `${name} ${type}` }];
+  });
+}
+
 /** The columns that a schema names. Throws DataError `damaged-log`. */
 export function parseSchema(schemaString: string, where: string): TableField[] {
   let schema: { type?: unknown; fields?: unknown };
@@ -94,14 +143,18 @@ export function parseSchema(schemaString: string, where: string): TableField[] {
   }
   if (schema?.type !== 'struct' || !Array.isArray(schema.fields))
     throw damagedLog(where, 'a schemaString that is no struct', 'the columns of the table');
-  return schema.fields.map((field: { name?: unknown; type?: unknown } | null) => {
+  return schema.fields.map((field: { name?: unknown; type?: unknown; nullable?: unknown } | null) => {
     if (typeof field?.name !== 'string' || field.type === undefined)
       throw damagedLog(where, 'a column without name or type', 'columns with both');
     // Types that we do not write compare unequal to all of ours, and so are never written to.
     const type = FIELD_TYPES.includes(field.type as string)
       ? field.type
       : shortName(JSON.stringify(field.type));
-    return { name: field.name, type: type as TableField['type'] };
+    return {
+      name: field.name,
+      type: type as TableField['type'],
+      isNullable: field.nullable !== false,
+    };
   });
 }
 
@@ -109,22 +162,24 @@ export function parseSchema(schemaString: string, where: string): TableField[] {
 export function checkTable(job: string, protocol: Protocol, metadata: TableMetadata): void {
   const { minReaderVersion, minWriterVersion } = protocol;
   if (minReaderVersion > PROTOCOL.minReaderVersion || minWriterVersion > PROTOCOL.minWriterVersion)
-    throw unsupported(
+    throw unsupportedTable(
       job,
       `protocol ${minReaderVersion}/${minWriterVersion}`,
       `${PROTOCOL.minReaderVersion}/${PROTOCOL.minWriterVersion}`,
     );
-  const { partitionColumns, configuration } = metadata;
+  const { partitionColumns, configuration, format } = metadata;
+  if (format.provider !== PARQUET.provider)
+    throw unsupportedTable(job, `files of the format ${shortName(format.provider)}`, PARQUET.provider);
   if (partitionColumns.join() !== PARTITION_COLUMNS.join())
-    throw unsupported(
+    throw unsupportedTable(
       job,
       `partitions by ${shortName(partitionColumns.join(', '))}`,
       PARTITION_COLUMNS.join(', '),
     );
   if (configuration['delta.appendOnly'] === 'true')
-    throw unsupported(job, 'delta.appendOnly', 'a table whose days can be replaced');
+    throw unsupportedTable(job, 'delta.appendOnly', 'a table whose days can be replaced');
   if (metadata.schemaString.includes('delta.invariants'))
-    throw unsupported(job, 'delta.invariants on a column', 'columns without them');
+    throw unsupportedTable(job, 'delta.invariants on a column', 'columns without them');
 }
 
 function fieldOf({ name, type }: DatasetColumn): TableField {
@@ -144,12 +199,5 @@ function refused(job: string, found: string, expected: string): RefusedError {
   return new RefusedError(
     'table-schema',
     `${job}: its table cannot take these rows: found ${found}, expected ${expected}; give the changed job a new name, and so a table of its own`,
-  );
-}
-
-function unsupported(job: string, found: string, expected: string): FatalError {
-  return new FatalError(
-    'unsupported-table',
-    `${job}: its table has been changed by another writer: found ${found}, expected ${expected}; nothing is written to it: undo the change, or export to another lake`,
   );
 }

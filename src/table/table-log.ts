@@ -3,7 +3,7 @@
  * each version; and the checkpoints that spare a reader the entries before them. What entries mean is table.ts's.
  */
 import { randomUUID } from 'node:crypto';
-import { CommitUnknownError, RetriableError } from '../errors.ts';
+import { CommitUnknownError, DataError, RetriableError, shortName } from '../errors.ts';
 import type { Clock } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { Action } from './actions.ts';
@@ -51,6 +51,8 @@ interface LogListing {
   readonly entries: readonly ListedEntry[];
   /** Whole ones, the newest first. */
   readonly checkpoints: readonly FoundCheckpoint[];
+  /** Are there checkpoints that only newer readers understand? */
+  readonly hasNewer: boolean;
 }
 
 interface ListedEntry {
@@ -61,17 +63,19 @@ interface ListedEntry {
 }
 
 /**
- * Put the entry of a version. True: it is ours. False: someone else's is there, and must be read. Throws
- * CommitUnknownError when that could not be learned: the entry may be there, or come to be there, so that whoever goes
- * on reads the version before writing one. Throws RangeError for an entry that is too large.
+ * Put the entry of a version. `committed`: it is ours. `taken`: someone else's is there, and must be read. `below`: it is
+ * ours, and may lie below what readers begin with. Throws CommitUnknownError when that could not be learned: the entry may
+ * be there, or come to be there, so that whoever goes on reads the log before writing to it. Throws RangeError for an entry
+ * that is too large.
  */
 export async function commitEntry(
-  { store, clock, prefix }: TableLogPorts,
+  ports: TableLogPorts,
   version: number,
   operation: string,
   actions: readonly Action[],
-): Promise<boolean> {
+): Promise<'committed' | 'taken' | 'below'> {
   // Unique, so that an entry is known again as ours whatever became of the answer.
+  const { store, clock, prefix } = ports;
   const commitInfo = { timestampMs: clock.nowMs(), operation, txnId: randomUUID() };
   const bytes = Buffer.from(formatActions([{ commitInfo }, ...actions]));
   if (bytes.length > MAX_ENTRY_BYTES)
@@ -79,7 +83,8 @@ export async function commitEntry(
   const key = entryKey(prefix, version);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await store.putIfAbsent(key, bytes);
+      if (!(await store.putIfAbsent(key, bytes))) return 'taken';
+      return (await isInLog(ports, version)) ? 'committed' : 'below';
     } catch (cause) {
       if (!(cause instanceof RetriableError || cause instanceof CommitUnknownError)) throw cause;
       if (attempt === COMMIT_TRIES)
@@ -113,29 +118,65 @@ export async function* entriesAfter(ports: TableReadPorts, after: number): Async
     const versions = Array.from({ length: lanes }, (_, lane) => next + lane);
     const found = await Promise.all(versions.map((version) => readEntry(ports, version)));
     const end = found.indexOf(undefined);
-    const beyond = end < 0 ? undefined : found.slice(end).find((entry) => entry !== undefined);
-    if (beyond !== undefined) throw missingEntry(ports.prefix, next + end, beyond.version);
-    yield* found.filter((entry) => entry !== undefined);
-    if (end >= 0) return;
-    next += lanes;
+    yield* (end < 0 ? found : found.slice(0, end)) as LogEntry[];
+    next += end < 0 ? lanes : end;
     lanes = Math.min(2 * lanes, MAX_LANES);
+    if (end < 0) continue;
+    const beyond = found.slice(end).find((entry) => entry !== undefined);
+    if (beyond === undefined) return;
+    await expectEntry(ports, next, beyond.version);
   }
 }
 
+/**
+ * Throws DataError `damaged-log` where an entry is missing that `beyond` builds on. It was missed before: they were read
+ * beside each other, and it may have come between two answers.
+ */
+export async function expectEntry(ports: TableReadPorts, version: number, beyond: number): Promise<void> {
+  if ((await ports.store.head(entryKey(ports.prefix, version))) === undefined)
+    throw missingEntry(ports.prefix, version, beyond);
+}
+
+/** Does `_last_checkpoint` name a later version? Nothing is cleaned away beyond the one that it names. */
+export async function isBelowCheckpoint(ports: TableReadPorts, version: number): Promise<boolean> {
+  return ((await readLastCheckpoint(ports))?.version ?? NO_VERSION) > version;
+}
+
+/**
+ * Does an entry that was put go on from the one before it? Else that one was cleaned away meanwhile, or taken away, and the
+ * entry lies where no reader comes to.
+ */
+async function isInLog(ports: TableReadPorts, version: number): Promise<boolean> {
+  const before = version - 1;
+  const [found, last] = await Promise.all([
+    before === NO_VERSION || ports.store.head(entryKey(ports.prefix, before)),
+    readLastCheckpoint(ports),
+  ]);
+  const lastVersion = last?.version ?? NO_VERSION;
+  return lastVersion === before || (found !== undefined && lastVersion < version);
+}
+
 /** What `_last_checkpoint` says; undefined where there is none, or none of use: then the log is listed. */
-export async function readLastCheckpoint({
+export async function readLastCheckpoint(ports: TableReadPorts): Promise<FoundCheckpoint | undefined> {
+  const found = await findLastCheckpoint(ports);
+  return found instanceof DataError ? undefined : found;
+}
+
+/** The same; where it is of no use, why. */
+export async function findLastCheckpoint({
   store,
   prefix,
-}: TableReadPorts): Promise<FoundCheckpoint | undefined> {
-  const found = await store.get(lastCheckpointKey(prefix));
+}: TableReadPorts): Promise<FoundCheckpoint | DataError | undefined> {
+  const key = lastCheckpointKey(prefix);
+  const found = await store.get(key);
   if (found === undefined) return undefined;
+  const text = Buffer.from(found.bytes).toString('utf8');
   try {
-    const { version, parts = 1 } = JSON.parse(Buffer.from(found.bytes).toString('utf8'));
+    const { version, parts = 1 } = JSON.parse(text);
     const isRight = [version, parts].every((count) => Number.isSafeInteger(count) && count >= 0);
-    return isRight && parts > 0 ? { version, parts } : undefined;
-  } catch {
-    return undefined;
-  }
+    if (isRight && parts > 0) return { version, parts };
+  } catch {}
+  return damagedLog(key, shortName(text), 'the version of a checkpoint, and its parts');
 }
 
 /**
@@ -146,12 +187,14 @@ export async function listLog(ports: TableReadPorts, from = 0): Promise<LogListi
   const { store, prefix } = ports;
   const entries: ListedEntry[] = [];
   const parts = new Map<string, FoundCheckpoint & { found: number }>();
+  let hasNewer = false;
   const objects = from === 0 ? store.list(logPrefix(prefix)) : versionsFrom(ports, from);
   for await (const { key, modifiedMs, sizeBytes } of objects) {
     const file = parseLogKey(prefix, key);
     if (file === undefined || file.version < from) continue;
     const { version } = file;
     if (file.kind === 'entry') entries.push({ version, key, modifiedMs, sizeBytes });
+    else if (file.kind === 'newer-checkpoint') hasNewer = true;
     else {
       const id = `${version}/${file.parts}`;
       parts.set(id, { version, parts: file.parts, found: (parts.get(id)?.found ?? 0) + 1 });
@@ -160,10 +203,20 @@ export async function listLog(ports: TableReadPorts, from = 0): Promise<LogListi
   const whole = [...parts.values()].filter((checkpoint) => checkpoint.found === checkpoint.parts);
   return {
     entries,
+    hasNewer,
     checkpoints: whole
       .sort((a, b) => b.version - a.version)
       .map(({ version, parts: count }) => ({ version, parts: count })),
   };
+}
+
+/**
+ * What time it is by the store, which has put a time to the entry of `version`: no later than that, and than our clock says.
+ * By a clock of one machine that is ahead nothing grows old.
+ */
+export async function logTimeMs(ports: TableLogPorts, version: number): Promise<number> {
+  const { entries } = await listLog(ports, version);
+  return Math.min(ports.clock.nowMs(), entries.at(-1)?.modifiedMs ?? Number.NEGATIVE_INFINITY);
 }
 
 /** Versions of a hundred after the other, until one has none. */

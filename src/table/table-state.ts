@@ -1,5 +1,13 @@
 /** What a table is at one version, as far as writers and checks must know it: held small, for there may be a million files. */
-import type { Action, AddFile, PartitionValues, Protocol, RemoveFile, TableMetadata } from './actions.ts';
+import type {
+  Action,
+  AddFile,
+  PartitionValues,
+  Protocol,
+  RemoveFile,
+  TableMetadata,
+  Transaction,
+} from './actions.ts';
 
 /** A file of the table. */
 export interface TableFile {
@@ -27,7 +35,11 @@ export class TableState {
   protocol: Protocol | undefined;
   metadata: TableMetadata | undefined;
   fileCount = 0;
+  /** When the newest entry that was read was written, by the clock of its writer. */
+  writtenMs = 0;
   readonly tombstones = new Map<string, Tombstone>();
+  /** By application. */
+  readonly transactions = new Map<string, Transaction>();
   /** By vessel and date. Dates are few: each is kept once. */
   private readonly days = new Map<string, Map<string, DayFiles>>();
   private readonly dates = new Map<string, string>();
@@ -59,6 +71,8 @@ export class TableState {
     else if ('remove' in action) this.remove(action.remove);
     else if ('metaData' in action) this.metadata = action.metaData;
     else if ('protocol' in action) this.protocol = action.protocol;
+    else if ('commitInfo' in action) this.writtenMs = action.commitInfo.timestampMs;
+    else if ('txn' in action) this.transactions.set(action.txn.appId, action.txn);
   }
 
   /** The same, which does not change when this one does; files themselves never change. */
@@ -67,6 +81,7 @@ export class TableState {
     const { protocol, metadata, fileCount } = this;
     Object.assign(copy, { protocol, metadata, fileCount });
     for (const [path, tombstone] of this.tombstones) copy.tombstones.set(path, tombstone);
+    for (const [appId, transaction] of this.transactions) copy.transactions.set(appId, transaction);
     for (const [vessel, dates] of this.days) copy.days.set(vessel, new Map(dates));
     return copy;
   }

@@ -2,11 +2,20 @@
 import { DataError, messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/index.ts';
 import type { Action, AddFile, TableMetadata } from './actions.ts';
-import { logPrefix } from './log-keys.ts';
-import { damagedLog } from './parse-actions.ts';
+import { lastCheckpointKey, logPrefix } from './log-keys.ts';
+import { damagedLog, unsupportedTable } from './parse-actions.ts';
 import { checkTable } from './schema.ts';
 import type { FoundCheckpoint, LogEntry, TableReadPorts } from './table-log.ts';
-import { entriesAfter, listLog, missingEntry, NO_VERSION, readLastCheckpoint } from './table-log.ts';
+import {
+  entriesAfter,
+  expectEntry,
+  findLastCheckpoint,
+  isBelowCheckpoint,
+  listLog,
+  missingEntry,
+  NO_VERSION,
+  readLastCheckpoint,
+} from './table-log.ts';
 import type { TableFile, Tombstone } from './table-state.ts';
 import { TableState } from './table-state.ts';
 
@@ -30,11 +39,16 @@ export interface TableView {
   tombstoneOf(path: string): Tombstone | undefined;
   /** Every file with its statistics, read again from the log; keeps none. No commit goes on meanwhile. */
   files(): AsyncGenerator<AddFile>;
-  /** Come to the newest version; the entries on the way, in order. One request where there are none. */
-  refresh(): Promise<readonly LogEntry[]>;
+  /** Why `_last_checkpoint`, or the checkpoint that it names, could not be read; the view does without. */
+  readonly checkpointFault: DataError | undefined;
+  /**
+   * Come to the newest version; the entries on the way, in order, or undefined where the view began anew. Two requests
+   * where there are none.
+   */
+  refresh(): Promise<readonly LogEntry[] | undefined>;
 }
 
-/** A view longer out of use begins anew: entries that it would go on from may be gone. */
+/** A view longer out of use, by either clock, begins anew: entries that it would go on from may be gone. */
 const MAX_IDLE_MS = 24 * 3_600_000;
 
 /** The same for those who only read: nothing is written. */
@@ -45,8 +59,10 @@ export async function openTableView(ports: TableViewPorts): Promise<TableView> {
 /** What a view is about, and its turns: what is decided must not change while it is done. */
 interface OpenView extends Loaded {
   readonly ports: TableViewPorts;
-  /** When the log was last read to its end, by the monotonic clock. */
-  readMs: number;
+  /** When the log was last read to its end, by the monotonic clock and by the other, which a sleeping machine does not stop. */
+  read: readonly [monotonicMs: number, nowMs: number];
+  /** The log may have something else: the next look begins anew, and nothing is committed before. */
+  isDoubted: boolean;
   alone<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -57,7 +73,11 @@ export async function openView(ports: TableViewPorts): Promise<OpenView> {
     turn = result.catch(() => {});
     return result;
   };
-  return { ...(await load(ports)), ports, readMs: ports.clock.monotonicMs(), alone };
+  return { ...(await load(ports)), ports, read: timesOf(ports), isDoubted: false, alone };
+}
+
+function timesOf({ clock }: TableViewPorts): OpenView['read'] {
+  return [clock.monotonicMs(), clock.nowMs()];
 }
 
 export function viewOf(view: OpenView): TableView {
@@ -71,6 +91,9 @@ export function viewOf(view: OpenView): TableView {
     get fileCount() {
       return view.state.fileCount;
     },
+    get checkpointFault() {
+      return view.checkpointFault;
+    },
     filesOf: (vessel, date) => view.state.filesOf(vessel, date),
     days: () => view.state.allDays(),
     tombstones: () => view.state.tombstones.values(),
@@ -80,17 +103,29 @@ export function viewOf(view: OpenView): TableView {
   };
 }
 
-async function refresh(view: OpenView): Promise<readonly LogEntry[]> {
-  const { ports } = view;
-  if (ports.clock.monotonicMs() - view.readMs > MAX_IDLE_MS) Object.assign(view, await load(ports));
-  const found: LogEntry[] = [];
-  for await (const entry of entriesAfter(ports, view.state.version)) {
-    applyEntry(view.state, entry);
-    found.push(entry);
-  }
-  if (found.length > 0) checkState(ports, view.state);
-  view.readMs = ports.clock.monotonicMs();
+async function refresh(view: OpenView): Promise<readonly LogEntry[] | undefined> {
+  const times = timesOf(view.ports);
+  const isIdle = times.some((ms, i) => Math.abs(ms - view.read[i]!) > MAX_IDLE_MS);
+  const isOfUse = !isIdle && !view.isDoubted;
+  // Also where this throws: a table that cannot be read is not written to.
+  view.isDoubted = true;
+  const found = isOfUse ? await readNewer(view) : undefined;
+  if (found === undefined) Object.assign(view, await load(view.ports));
+  Object.assign(view, { isDoubted: false, read: times });
   return found;
+}
+
+/** The entries that have come since; undefined where that cannot be told from this view. */
+async function readNewer({ ports, state }: OpenView): Promise<readonly LogEntry[] | undefined> {
+  const found: LogEntry[] = [];
+  try {
+    for await (const entry of applyNewer(ports, state)) found.push(entry);
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    return undefined;
+  }
+  // Below a checkpoint versions may have been cleaned away: that looks as though nobody had come to them yet.
+  return (await isBelowCheckpoint(ports, state.version)) ? undefined : found;
 }
 
 /** Nothing else is done with the view until the last file is taken. */
@@ -113,28 +148,45 @@ interface Loaded {
   state: TableState;
   /** A checkpoint that the state goes on from. */
   base: FoundCheckpoint | undefined;
+  checkpointFault?: DataError | undefined;
+  /** Of the checkpoint that is named, and could not be read. */
+  brokenVersion?: number | undefined;
 }
+
+/** In place of what a view knew before. */
+const SOUND = { checkpointFault: undefined, brokenVersion: undefined };
 
 /** By what `_last_checkpoint` says, and where that does not hold by what the log has. */
 async function load(ports: TableViewPorts): Promise<Loaded> {
-  const named = await readLastCheckpoint(ports);
-  if (named !== undefined) {
-    try {
-      return await loadFrom(ports, named);
-    } catch (error) {
-      if (!(error instanceof DataError)) throw error;
-      ports.log.warn(
-        { table: ports.prefix, version: named.version, error: messageOf(error) },
-        'the last checkpoint is damaged: reading the log without it',
+  const named = await findLastCheckpoint(ports);
+  if (named === undefined || named instanceof DataError)
+    return { ...SOUND, ...(await loadFromListing(ports)), checkpointFault: named };
+  try {
+    return { ...SOUND, ...(await loadFrom(ports, named)) };
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    // It may have been cleaned away while it was read: then another one is named.
+    if ((await readLastCheckpoint(ports))?.version !== named.version) return await load(ports);
+    ports.log.warn(
+      { table: ports.prefix, version: named.version, error: messageOf(error) },
+      'the last checkpoint is damaged: reading the log without it',
+    );
+    const loaded = await loadFromListing(ports);
+    const { version } = loaded.state;
+    // It is written after the entry of its version.
+    if (version < named.version)
+      throw damagedLog(
+        lastCheckpointKey(ports.prefix),
+        `version ${named.version}`,
+        `no version beyond ${version}, the last that is there: the newest entries are lost`,
       );
-    }
+    return { ...loaded, checkpointFault: error, brokenVersion: named.version };
   }
-  return await loadFromListing(ports);
 }
 
 /** The newest checkpoint that can be read, or the first entry. */
 async function loadFromListing(ports: TableViewPorts): Promise<Loaded> {
-  const { entries, checkpoints } = await listLog(ports);
+  const { entries, checkpoints, hasNewer } = await listLog(ports);
   let fault: unknown;
   for (const checkpoint of checkpoints) {
     try {
@@ -145,6 +197,12 @@ async function loadFromListing(ports: TableViewPorts): Promise<Loaded> {
     }
   }
   const first = entries[0];
+  if (hasNewer && first?.version !== 0)
+    throw unsupportedTable(
+      logPrefix(ports.prefix),
+      'checkpoints of a newer protocol',
+      'those of protocol 1/2',
+    );
   if (first !== undefined && first.version > 0) throw fault ?? missingEntry(ports.prefix, 0, first.version);
   return await loadFrom(ports, undefined);
 }
@@ -159,7 +217,8 @@ async function loadFrom(ports: TableViewPorts, base: FoundCheckpoint | undefined
     for await (const actions of readCheckpoint(ports, base, false))
       for (const action of actions) state.apply(action, base.version);
   }
-  for await (const entry of entriesAfter(ports, state.version)) applyEntry(state, entry);
+  if (base !== undefined) checkState(ports, state);
+  for await (const _ of applyNewer(ports, state));
   await expectNoGap(ports, state.version);
   if (state.version !== NO_VERSION) checkState(ports, state);
   return { state, base };
@@ -170,7 +229,7 @@ async function expectNoGap(ports: TableViewPorts, version: number): Promise<void
   const { entries } = await listLog(ports, version + 1);
   const beyond = entries.find((entry) => entry.version > version + 1);
   const next = entries.some((entry) => entry.version === version + 1);
-  if (beyond !== undefined && !next) throw missingEntry(ports.prefix, version + 1, beyond.version);
+  if (beyond !== undefined && !next) await expectEntry(ports, version + 1, beyond.version);
 }
 
 export function applyEntry(state: TableState, { version, actions }: LogEntry): void {
@@ -178,14 +237,24 @@ export function applyEntry(state: TableState, { version, actions }: LogEntry): v
   state.version = version;
 }
 
-function checkState({ prefix }: TableViewPorts, { protocol, metadata, version }: TableState): void {
+/** The entries that have come since, applied in turn; the first that makes the table what we do not know is the last. */
+async function* applyNewer(ports: TableViewPorts, state: TableState): AsyncGenerator<LogEntry> {
+  for await (const entry of entriesAfter(ports, state.version)) {
+    applyEntry(state, entry);
+    if (entry.actions.some((action) => 'protocol' in action || 'metaData' in action))
+      checkState(ports, state);
+    yield entry;
+  }
+}
+
+function checkState(ports: TableViewPorts, { protocol, metadata, version }: TableState): void {
   if (protocol === undefined || metadata === undefined)
     throw damagedLog(
-      logPrefix(prefix),
+      logPrefix(ports.prefix),
       `no ${protocol === undefined ? 'protocol' : 'metaData'} up to version ${version}`,
       'both in the first entry',
     );
-  checkTable(prefix.slice(0, -1), protocol, metadata);
+  checkTable(ports.prefix.slice(0, -1), protocol, metadata);
 }
 
 /**

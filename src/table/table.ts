@@ -7,32 +7,17 @@ import { messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';
 import type { Action } from './actions.ts';
 import { cleanLog } from './cleanup.ts';
+import type { TableRetention } from './retention.ts';
+import { retentionOf, TABLE_RETENTION } from './retention.ts';
 import type { TableContent } from './schema.ts';
 import { checkTable, extendedMetadata, newTableMetadata, PROTOCOL } from './schema.ts';
 import type { TableLogPorts } from './table-log.ts';
-import { commitEntry, NO_VERSION, readLastCheckpoint } from './table-log.ts';
+import { commitEntry, logTimeMs, NO_VERSION, readLastCheckpoint } from './table-log.ts';
 import type { TableView } from './table-view.ts';
 import { applyEntry, currentFiles, openView, viewOf } from './table-view.ts';
 
 /** Loaded when a table needs them: a plain lake never does, and they write Parquet of their own. */
 const loadCheckpoints = () => import('./checkpoint.ts');
-
-/** How long files and entries are kept for readers of older versions, and how often a checkpoint is written. */
-export interface TableRetention {
-  /** A file that was removed from the table stays so long. */
-  readonly filesMs: number;
-  /** Entries stay so long, even where a checkpoint has what they say. */
-  readonly entriesMs: number;
-  /** Versions from one checkpoint to the next. */
-  readonly checkpointVersions: number;
-}
-
-const DAY_MS = 24 * 3_600_000;
-export const TABLE_RETENTION: TableRetention = {
-  filesMs: 7 * DAY_MS,
-  entriesMs: 30 * DAY_MS,
-  checkpointVersions: 100,
-};
 
 export interface TablePorts extends TableLogPorts {
   readonly log: Log;
@@ -41,6 +26,10 @@ export interface TablePorts extends TableLogPorts {
 }
 
 export interface Table extends TableView {
+  /** By our clock, or that of whoever wrote the newest entry where ours is behind: what is removed now is not old at once. */
+  nowMs(): number;
+  /** As the table's own configuration says. */
+  retentionNow(): ReturnType<typeof retentionOf>;
   /**
    * What must be committed before, or with, files of `content`: protocol and columns of a new table, or the columns
    * that are missing, or nothing. Throws RefusedError `table-schema`, FatalError `unsupported-table`.
@@ -48,8 +37,8 @@ export interface Table extends TableView {
   preparation(content: TableContent): Action[];
   /**
    * Commit the version after `afterVersion`, which is what the actions were decided upon. True: it is committed, and
-   * this view has come to it. False: someone else's version is there: `refresh`, and decide again. Throws
-   * CommitUnknownError when the outcome could not be learned: `refresh` tells.
+   * this view has come to it. False: someone else's version is there, or has come and gone: `refresh`, and decide again.
+   * Throws CommitUnknownError when the outcome could not be learned: `refresh` tells.
    */
   commit(afterVersion: number, operation: string, actions: readonly Action[]): Promise<boolean>;
   /** Checkpoint and cleanup, where they are due. Never throws: a table is right without. Commits go on meanwhile. */
@@ -73,20 +62,27 @@ export async function openTable(ports: TablePorts): Promise<Table> {
     actions: readonly Action[],
   ): Promise<boolean> {
     const { state } = view;
-    if (afterVersion !== state.version) return false;
+    if (afterVersion !== state.version || view.isDoubted) return false;
     const version = afterVersion + 1;
-    if (!(await commitEntry(ports, version, operation, actions))) return false;
+    view.isDoubted = true;
+    const outcome = await commitEntry(ports, version, operation, actions);
+    view.isDoubted = outcome === 'below';
+    if (outcome !== 'committed') return false;
     applyEntry(state, { version, actions });
     return true;
   }
 
+  const retentionNow = () => retentionOf(view.state.metadata, retention);
+
   /** Of the table as it is at one moment: whoever commits does not wait for it to be written. */
   async function checkpoint(): Promise<void> {
     const newest = await readLastCheckpoint(ports);
+    const timeMs = await logTimeMs(ports, view.state.version);
     const { state, base } = await alone(async () => {
-      view.state.dropTombstones(clock.nowMs() - retention.filesMs);
+      view.state.dropTombstones(timeMs - retentionNow().filesMs);
       // The one that this view began with may have been cleaned away since.
-      if (newest !== undefined && newest.version <= view.state.version) view.base = newest;
+      const isOfUse = newest !== undefined && newest.version !== view.brokenVersion;
+      if (isOfUse && newest.version <= view.state.version) view.base = newest;
       return { state: view.state.copy(), base: view.base };
     });
     if (state.version === NO_VERSION) return;
@@ -99,8 +95,10 @@ export async function openTable(ports: TablePorts): Promise<Table> {
     try {
       const { checkpointDue } = await loadCheckpoints();
       if (!(await checkpointDue(ports, version, retention.checkpointVersions))) return;
+      const { entriesMs, faults } = retentionNow();
+      if (faults.length > 0) log.warn({ table: prefix, faults }, 'nothing of the table is cleaned up');
       await checkpoint();
-      await cleanLog(ports, retention.entriesMs);
+      await cleanLog(ports, entriesMs);
     } catch (error) {
       log.warn({ table: prefix, version, error: messageOf(error) }, 'no checkpoint could be written');
     }
@@ -119,5 +117,7 @@ export async function openTable(ports: TablePorts): Promise<Table> {
       alone(() => commit(afterVersion, operation, actions)),
     tidy,
     checkpoint,
+    retentionNow,
+    nowMs: () => Math.max(clock.nowMs(), view.state.writtenMs),
   });
 }

@@ -28,8 +28,13 @@ export function formatPlan(
     ['bytes', `about ${formatBytes(cost.sizeBytes)} in the lake, ${bytesBasis(cost, plan)}`],
     ['time', `about ${formatSeconds(cost.durationMs / 1_000)} ${limits}, ${timeBasis(cost.boundBy, plan)}`],
     ['sampled', sampleLine(plan)],
+    ...(states.stale > 0 ? [['stale', staleLine(job)] as [string, string]] : []),
   ];
   return [head, ...lines.map(([name, text]) => `  ${name.padEnd(9)} ${text}`), ...troubles].join('\n');
+}
+
+function staleLine(job: string): string {
+  return `those that would lose readings are refused; where 'select' is to mean less, 'vessel-export accept ${job}' says so`;
 }
 
 type Basis = Pick<JobPlan, 'experience' | 'timed' | 'sampled'>;

@@ -1,6 +1,6 @@
 /** What verify can find, by name. A finding is a difference between what the lake says and what it holds. */
 
-import type { VesselDay } from '../model/index.ts';
+import type { VesselDay, Warning } from '../model/index.ts';
 import { cleanMessage } from '../model/index.ts';
 
 /**
@@ -45,8 +45,23 @@ export const FINDINGS = {
     next: 'run the day again with --force; find out who writes to the log',
   },
   'log-damaged': {
-    means: 'the log of the table cannot be read: no reader sees the job, and nothing can be published',
-    next: 'restore the file that the message names, from a version of the bucket or a backup; then verify again',
+    means:
+      'the log of the table, or its newest entries, are lost or cannot be read: readers do not see the job as it is, and nothing can be published',
+    next: "restore the file that the message names, from a version of the bucket or a backup, or make a new log of what the receipts say: 'vessel-export rebuild-log JOB --yes'; then verify again",
+  },
+  'checkpoint-damaged': {
+    means:
+      'the checkpoint that _last_checkpoint names is not there, or cannot be read: readers that begin with it fail',
+    next: "'vessel-export rebuild-log JOB --yes' writes another one; find out who writes to the log",
+  },
+  'table-schema-differs': {
+    means: 'columns of the table are not those of its files: readers see nulls in their place, or fail',
+    next: "'vessel-export rebuild-log JOB --yes' puts them right; find out who writes to the log",
+  },
+  'table-unsupported': {
+    means:
+      'another writer has made the table what vessel-export does not know (a newer protocol, another format, other partitions): nothing is published into it',
+    next: "undo the change with that writer; or, to give up what it has written, move JOB/_delta_log out of the lake and run 'vessel-export rebuild-log JOB --yes'",
   },
   'size-differs': {
     means: 'the object has another size than the receipt says: cut short, or replaced',
@@ -132,8 +147,8 @@ export interface Finding {
 
 /** Something to know that is no difference. */
 export interface Remark {
-  /** `unfinished`: an attempt is under way or was left. `not-compared`: what could not be asked of the service. `fewer-series`: what a receipt says until it is accepted. */
-  readonly name: 'unfinished' | 'not-compared' | 'metadata-changed' | 'fewer-series';
+  /** `unfinished`: an attempt is under way or was left. `not-compared`: what could not be asked of the service. `fewer-series`, `other-vessel`: what a receipt says until it is accepted. */
+  readonly name: 'unfinished' | 'not-compared' | 'metadata-changed' | Warning['kind'];
   readonly day: VesselDay;
   readonly text: string;
 }

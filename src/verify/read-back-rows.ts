@@ -1,7 +1,9 @@
-/** What is asked of a published object, `{file}`, in SQL, and what the answers come to. */
-import type { DuckDBValue } from '@duckdb/node-api';
+/** What is asked of a published object, a relation, in SQL, and what the answers come to. */
+import type { DuckDBValue } from '../duckdb/connection.ts';
 import type { LakeValue, Micros, SeriesRows, TimeRange, VesselDay } from '../model/index.ts';
 import { DAY_HOURS, DayCounts, dayRange, MAX_EDGE_VALUES, MICROS_PER_HOUR } from '../model/index.ts';
+import type { Sql } from '../sql-text.ts';
+import { duckdbText, joinSql, sql } from '../sql-text.ts';
 
 export interface DayRows {
   readonly counts: DayCounts;
@@ -22,39 +24,38 @@ export interface WindowRow {
 }
 
 /** Of an instant, as microseconds of the day that are exact in a number. */
-function ofDay(day: VesselDay, instant: string): string {
-  return `epoch_us(${instant}) - ${dayRange(day.date).fromMicros}`;
+function ofDay(day: VesselDay, instant: Sql): Sql {
+  return sql`epoch_us(${instant}) - ${dayRange(day.date).fromMicros}`;
 }
 
 /**
  * The count, first and last time of each hour, in one text a series: every value that crosses from DuckDB to us costs
  * as much as many rows cost it.
  */
-function hoursSql(day: VesselDay): string {
-  return `string_agg(concat_ws(' ', readings, ${ofDay(day, 'first')}, ${ofDay(day, 'last')}), ';')`;
+function hoursSql(day: VesselDay): Sql {
+  return sql`string_agg(concat_ws(' ', readings, ${ofDay(day, sql`first`)}, ${ofDay(day, sql`last`)}), ';')`;
 }
 
-function hourSql(day: VesselDay): string {
-  return `(${ofDay(day, '"timestamp"')}) // ${MICROS_PER_HOUR}`;
+function hourSql(day: VesselDay): Sql {
+  return sql`(${ofDay(day, sql`"timestamp"`)}) // ${MICROS_PER_HOUR}`;
 }
 
 /** Of a statistics object: readings per series, by the hour in which their window begins. */
-export function windowCountsSql(day: VesselDay): string {
-  return `WITH hourly AS (
+export const windowCountsSql = (day: VesselDay) => (file: Sql) =>
+  sql`WITH hourly AS (
       SELECT time_series_id, ${hourSql(day)} AS hour, sum("count")::BIGINT AS readings,
         min("timestamp") AS first, max("timestamp") AS last
-      FROM {file} GROUP BY ALL
+      FROM ${file} GROUP BY ALL
     )
     SELECT time_series_id, ${hoursSql(day)} FROM hourly GROUP BY ALL`;
-}
 
 /**
  * Counts by series and hour, and what the values of each series come to, in one pass: what reading a column takes is
  * most of what a query does. `arg_min` passes over rows without the value: of a series of one kind it is one at the
  * first instant.
  */
-export function measurementsSql(day: VesselDay): string {
-  return `WITH hourly AS (
+export const measurementsSql = (day: VesselDay) => (file: Sql) =>
+  sql`WITH hourly AS (
       SELECT time_series_id, ${hourSql(day)} AS hour, count(*) AS readings,
         min("timestamp") AS first, max("timestamp") AS last,
         count(long_value) AS longs, count(double_value) AS doubles, count(json_value) AS jsons,
@@ -65,7 +66,7 @@ export function measurementsSql(day: VesselDay): string {
         arg_min(double_value, "timestamp") AS first_double, arg_max(double_value, "timestamp") AS last_double,
         arg_min(json_value, "timestamp") AS first_json, arg_max(json_value, "timestamp") AS last_json,
         count(*) FILTER ((long_value IS NOT NULL)::INT + (double_value IS NOT NULL)::INT + (json_value IS NOT NULL)::INT <> 1) AS odd
-      FROM {file} GROUP BY ALL
+      FROM ${file} GROUP BY ALL
     )
     SELECT time_series_id, ${hoursSql(day)}, sum(odd)::DOUBLE,
       sum(longs)::DOUBLE, sum(doubles)::DOUBLE, sum(jsons)::DOUBLE,
@@ -74,15 +75,14 @@ export function measurementsSql(day: VesselDay): string {
       arg_min(first_long, first)::VARCHAR, arg_min(first_double, first), arg_min(first_json, first),
       arg_max(last_long, last)::VARCHAR, arg_max(last_double, last), arg_max(last_json, last)
     FROM hourly GROUP BY ALL`;
-}
 
 /** All values at each series' first and last instant. */
-export const EDGES_SQL = `WITH edge AS (
-    SELECT time_series_id, min("timestamp") AS first, max("timestamp") AS last FROM {file} GROUP BY ALL
+export const edgesSql = (file: Sql) => sql`WITH edge AS (
+    SELECT time_series_id, min("timestamp") AS first, max("timestamp") AS last FROM ${file} GROUP BY ALL
   ), value AS (
     SELECT time_series_id, "timestamp" = first AS is_first, "timestamp" = last AS is_last,
       long_value::VARCHAR AS long, double_value AS double, json_value AS json
-    FROM {file} JOIN edge USING (time_series_id)
+    FROM ${file} JOIN edge USING (time_series_id)
     WHERE "timestamp" = first OR "timestamp" = last
   )
   SELECT DISTINCT time_series_id, is_first, is_last, long, double, json FROM value
@@ -205,13 +205,17 @@ interface NamedColumn {
 
 const NOT_AGGREGATED = new Set(['timestamp', 'time_series_id', 'id']);
 
-export function windowsSql(columns: readonly NamedColumn[], range: TimeRange): string {
+export const windowsSql = (columns: readonly NamedColumn[], range: TimeRange) => (file: Sql) => {
   const values = columns
     .filter(({ name }) => !NOT_AGGREGATED.has(name))
-    .map(({ name, type }) => (type.startsWith('TIMESTAMP') ? `epoch_us("${name}")` : `"${name}"`));
-  return `SELECT ${['epoch_us("timestamp")', 'time_series_id', ...values].join(', ')} FROM {file}
+    .map(({ name, type }) => {
+      const column = duckdbText.quote(name);
+      return type.startsWith('TIMESTAMP') ? sql`epoch_us(${column})` : column;
+    });
+  const all = joinSql([sql`epoch_us("timestamp")`, sql`time_series_id`, ...values], sql`, `);
+  return sql`SELECT ${all} FROM ${file}
     WHERE epoch_us("timestamp") >= ${range.fromMicros} AND epoch_us("timestamp") < ${range.toMicros}`;
-}
+};
 
 export function toWindows(columns: readonly NamedColumn[], rows: readonly DuckDBValue[][]): WindowRow[] {
   const names = columns.map(({ name }) => name).filter((name) => !NOT_AGGREGATED.has(name));

@@ -4,13 +4,16 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DuckDBConnection, DuckDBInstance, DuckDBValue } from '@duckdb/node-api';
-import { interruptOnAbort, openLockedDuckDb, sqlPath } from '../duckdb/locked.ts';
+import type { DuckDBValue } from '../duckdb/connection.ts';
+import type { LockedDuckDb } from '../duckdb/locked.ts';
+import { interruptOnAbort, openLockedDuckDb, parquetRows } from '../duckdb/locked.ts';
 import { CancelledError, messageOf, RetriableError } from '../errors.ts';
 import type { DayCounts, TimeRange, VesselDay } from '../model/index.ts';
+import type { Sql } from '../sql-text.ts';
+import { sql } from '../sql-text.ts';
 import type { DayRows, EdgeValues, WindowRow } from './read-back-rows.ts';
 import {
-  EDGES_SQL,
+  edgesSql,
   measurementsSql,
   toCounts,
   toDayRows,
@@ -64,20 +67,20 @@ interface ReadBackOptions {
 
 /** Nothing is loaded before the first call. */
 export function createReadBack(options: ReadBackOptions): ReadBack {
-  const opened = new Map<Size, Promise<DuckDBInstance>>();
+  const opened = new Map<Size, Promise<LockedDuckDb>>();
 
-  function instanceFor({ rows }: ReadObject): Promise<DuckDBInstance> {
+  function instanceFor({ rows }: ReadObject): Promise<LockedDuckDb> {
     const size = rows > MOST_SMALL_ROWS ? 'large' : 'small';
     const instance = opened.get(size) ?? openInstance(options, size);
     opened.set(size, instance);
     return instance;
   }
 
-  async function query(sql: string, object: ReadObject): Promise<DuckDBValue[][]> {
+  async function query(queryOf: (file: Sql) => Sql, object: ReadObject): Promise<DuckDBValue[][]> {
     const connection = await (await instanceFor(object)).connect();
     const stopInterrupting = interruptOnAbort(connection, options.signal);
     try {
-      return await allRows(connection, sql.replaceAll('{file}', fileSql(object.path)));
+      return await connection.rows(queryOf(parquetRows(object.path)));
     } catch (error) {
       throw options.signal.aborted ? new CancelledError('interrupted') : readError(error);
     } finally {
@@ -91,18 +94,19 @@ export function createReadBack(options: ReadBackOptions): ReadBack {
       return toDayRows(day, await query(measurementsSql(day), object), expected);
     },
     async edges(object) {
-      return toEdges(await query(EDGES_SQL, object));
+      return toEdges(await query(edgesSql, object));
     },
     async windowCounts(object, day, expected) {
       return toCounts(day, await query(windowCountsSql(day), object), expected);
     },
     async windows(object, range) {
-      const columns = await query(`DESCRIBE SELECT * FROM {file}`, object);
+      const columns = await query((file) => sql`DESCRIBE SELECT * FROM ${file}`, object);
       const names = columns.map(([name, type]) => ({ name: String(name), type: String(type) }));
       return toWindows(names, await query(windowsSql(names, range), object));
     },
     async metadata(object) {
-      const [row] = await query(`SELECT count(*), count(DISTINCT time_series_id) FROM {file}`, object);
+      const counts = (file: Sql) => sql`SELECT count(*), count(DISTINCT time_series_id) FROM ${file}`;
+      const [row] = await query(counts, object);
       return { rows: Number(row?.[0]), series: Number(row?.[1]) };
     },
     async close() {
@@ -111,7 +115,7 @@ export function createReadBack(options: ReadBackOptions): ReadBack {
   };
 }
 
-async function openInstance({ readableDirs, tempDir }: ReadBackOptions, size: Size): Promise<DuckDBInstance> {
+async function openInstance({ readableDirs, tempDir }: ReadBackOptions, size: Size): Promise<LockedDuckDb> {
   const bounds = { threads: THREADS[size], memoryLimit: MEMORY_LIMIT, keepsOrder: false };
   // Each spills into a folder of its own.
   const ownDir = join(tempDir, size);
@@ -119,17 +123,9 @@ async function openInstance({ readableDirs, tempDir }: ReadBackOptions, size: Si
   return await openLockedDuckDb({ readableDirs: [tempDir, ...readableDirs], tempDir: ownDir, ...bounds });
 }
 
-async function allRows(connection: DuckDBConnection, sql: string): Promise<DuckDBValue[][]> {
-  return (await connection.runAndReadAll(sql)).getRows();
-}
-
 /** Memory and disk say nothing of the object. */
 function readError(error: unknown): Error {
   const message = messageOf(error).split('\n')[0]!;
   if (!/^(Out of Memory Error|IO Error)/.test(message)) return new RowsUnreadable(message);
   return new RetriableError('read-back-failed', `DuckDB could not read the object back: ${message}`);
-}
-
-function fileSql(path: string): string {
-  return `read_parquet(${sqlPath(path)}, hive_partitioning = false)`;
 }

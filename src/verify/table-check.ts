@@ -1,14 +1,19 @@
 /** A job's table in a delta lake against receipts and objects: what its log names, and what it says of it. */
 import { hash } from 'node:crypto';
 import type { FileMetaData } from 'hyparquet';
-import { DataError, FatalError, messageOf } from '../errors.ts';
-import { logKeyPrefix, objectPrefix } from '../lake/keys.ts';
+import { DataError } from '../errors.ts';
+import { logKeyPrefix, objectPrefix, receiptKey } from '../lake/keys.ts';
+import { expectLog } from '../lake/lost-log.ts';
 import type { Log, Receipt, VesselDay } from '../model/index.ts';
 import { systemClock } from '../model/index.ts';
+import { columnsOf } from '../table/file-columns.ts';
+import { faultText, isTableFault } from '../table/parse-actions.ts';
+import type { DatasetColumn } from '../table/schema.ts';
+import { schemaFaults } from '../table/schema.ts';
 import { statisticsText } from '../table/statistics.ts';
 import { openTableView, type TableView } from '../table/table-view.ts';
 import type { Difference } from './findings.ts';
-import { firstFew } from './findings.ts';
+import { firstFew, firstFewOf } from './findings.ts';
 import type { WalkRange } from './lake-walk.ts';
 import { isWanted } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
@@ -29,6 +34,8 @@ export interface CheckedTable {
   compare(day: VesselDay, receipt: Receipt | undefined): Promise<Difference[]>;
   /** The statistics of a file against its footer. */
   compareStatistics(key: string, footer: FileMetaData): Difference[];
+  /** What was found of the table as a whole, by all that was compared. */
+  findings(): Difference[];
   /** Come to the newest version. */
   refresh(): Promise<void>;
 }
@@ -41,27 +48,39 @@ interface TablePorts {
 /** Of each statistics only this is held: there may be a million files. */
 const digestOf = (stats: string | undefined) => hash('sha256', stats ?? '', 'base64').slice(0, 16);
 
-/** The table of a job, or what is wrong with its log. */
+/** The table of a job, where its log can be read, and what is wrong with the log. */
 export async function openCheckedTable(
   ports: TablePorts,
   range: WalkRange,
-): Promise<CheckedTable | Difference> {
-  const prefix = objectPrefix(range.job);
+): Promise<{ readonly table: CheckedTable | undefined; readonly found: readonly Difference[] }> {
+  const { job } = range;
+  const where = logKeyPrefix(job);
   try {
-    const view = await openTableView({ ...ports, clock: systemClock, prefix });
+    const view = await openTableView({ ...ports, clock: systemClock, prefix: objectPrefix(job) });
+    await expectLog(ports.store, job, view);
+    if (view.metadata !== undefined) schemaFaults(view.metadata, [], job);
     const digests = new Map<string, string>();
-    await readDigests(view, range, digests);
-    return checkedTable(ports.store, view, range, digests);
+    const fault = view.checkpointFault ?? (await damageOf(readDigests(view, range, digests)));
+    const table = checkedTable(ports.store, view, range, digests);
+    if (fault === undefined) return { table, found: [] };
+    const expected = 'a checkpoint that readers can read';
+    return { table, found: [{ name: 'checkpoint-damaged', where, found: faultText(fault), expected }] };
   } catch (error) {
-    const isDamage =
-      error instanceof DataError || (error instanceof FatalError && error.code === 'unsupported-table');
-    if (!isDamage) throw error;
-    return {
-      name: 'log-damaged',
-      where: logKeyPrefix(range.job),
-      found: messageOf(error),
-      expected: 'a log that readers can read',
-    };
+    if (!isTableFault(error)) throw error;
+    const found = faultText(error);
+    const expected = 'a log that vessel-export can read';
+    const name = error instanceof DataError ? 'log-damaged' : 'table-unsupported';
+    return { table: undefined, found: [{ name, where, found, expected }] };
+  }
+}
+
+async function damageOf(reading: Promise<void>): Promise<DataError | undefined> {
+  try {
+    await reading;
+    return undefined;
+  } catch (error) {
+    if (error instanceof DataError) return error;
+    throw error;
   }
 }
 
@@ -79,11 +98,33 @@ function checkedTable(
   range: WalkRange,
   digests: Map<string, string>,
 ): CheckedTable {
-  const prefix = objectPrefix(range.job);
+  const { job } = range;
+  const prefix = objectPrefix(job);
+  /** The columns of the files that were compared. */
+  const columns = new Map<string, DatasetColumn>();
+  let newest: Receipt | undefined;
+  /** Does it name a version that the log does not have? That is told once, of the newest. */
+  async function isLost(receipt: Receipt | undefined): Promise<boolean> {
+    const version = receipt?.table?.version ?? -1;
+    if (version > view.version) await refresh();
+    if (version <= view.version) return false;
+    if ((newest?.table?.version ?? -1) < version) newest = receipt;
+    return true;
+  }
+
+  async function refresh(): Promise<void> {
+    const entries = await view.refresh();
+    if (entries === undefined) await readDigests(view, range, digests);
+    for (const { actions } of entries ?? [])
+      for (const action of actions)
+        if ('add' in action) digests.set(action.add.path, digestOf(action.add.stats));
+  }
+
   const filesOf = ({ vessel, date }: VesselDay): TableFile[] =>
     view.filesOf(vessel, date).map(({ path, sizeBytes }) => ({ key: `${prefix}${path}`, sizeBytes }));
 
   async function compare(day: VesselDay, receipt: Receipt | undefined): Promise<Difference[]> {
+    if (await isLost(receipt)) return [];
     const files = filesOf(day);
     const object = receipt?.object ?? undefined;
     const [file] = files;
@@ -145,6 +186,8 @@ function checkedTable(
     filesOf,
     compare,
     compareStatistics(key, footer) {
+      for (const column of columnsOf(footer.schema, key))
+        columns.set(`${column.name} ${column.type}`, column);
       const digest = digests.get(key.slice(prefix.length));
       const expected = statisticsText(footer);
       if (digest === undefined || digest === digestOf(expected)) return [];
@@ -152,10 +195,17 @@ function checkedTable(
         { name: 'table-statistics-differ', where: key, found: 'other statistics in the log', expected },
       ];
     },
-    async refresh() {
-      for (const { actions } of await view.refresh())
-        for (const action of actions)
-          if ('add' in action) digests.set(action.add.path, digestOf(action.add.stats));
+    findings() {
+      const where = logKeyPrefix(job);
+      const found: Difference[] = [];
+      if (newest !== undefined && newest.table!.version > view.version) {
+        const expected = `version ${newest.table!.version}, as ${receiptKey(newest)} says`;
+        found.push({ name: 'log-damaged', where, found: `versions up to ${view.version}`, expected });
+      }
+      const faults = view.metadata && schemaFaults(view.metadata, [...columns.values()], job);
+      if (faults?.[0]) found.push({ name: 'table-schema-differs', where, ...firstFewOf(faults) });
+      return found;
     },
+    refresh,
   };
 }

@@ -9,7 +9,7 @@ import { OBJECT_NAME, objectKey, receiptKey } from '../lake/keys.ts';
 import { readLayout } from '../lake/layout.ts';
 import type { Remarks } from '../lake/remarks.ts';
 import { createRemarks, describeRemark, howToAccept } from '../lake/remarks.ts';
-import type { Job, Layout, Log, Receipt, VesselDay } from '../model/index.ts';
+import type { Job, Layout, Log, Receipt, VesselDay, Warning } from '../model/index.ts';
 import { addDays } from '../model/index.ts';
 import { settingsHash } from '../plan/settings-hash.ts';
 import { leastPrecision, precisionOf } from '../proof/compare-counts.ts';
@@ -102,9 +102,8 @@ export async function verifyLake(
     signal.throwIfAborted();
     const range = rangeOf(request, job);
     const opened = layout === 'delta' ? await openCheckedTable(ports, range) : undefined;
-    const isDamaged = opened !== undefined && 'name' in opened;
-    if (isDamaged) strays.push(ofJob(job, opened));
-    const table = isDamaged ? undefined : opened;
+    strays.push(...(opened?.found ?? []).map((difference) => ofJob(job, difference)));
+    const table = opened?.table;
     const found = await walkDays(ports.store, range, layout === 'delta' ? (table ?? NO_TABLE) : undefined);
     walked.push({ job, days: found.days, layout, table });
     strays.push(...found.strays.map((files) => strayFinding(job, files)));
@@ -130,12 +129,15 @@ export async function verifyLake(
           observer.onDay(notVerified(day, settled.error));
       },
     });
+    for (const { job, table } of walked)
+      for (const difference of table?.findings() ?? []) observer.onDay(ofJob(job, difference));
     for (const job of request.jobs)
       for await (const { day, text } of describeUnfinished(ports.store, rangeOf(request, job)))
         observer.onDay({ ...UNCHECKED, day, remarks: [{ name: 'unfinished', day, text }] });
-    for (const { day, remark } of await remarks.open(ports.store)) {
-      const text = `${describeRemark(remark)}; '${howToAccept(day)}' accepts it`;
-      observer.onDay({ ...UNCHECKED, day, remarks: [{ name: remark.kind, day, text }] });
+    for (const { day, warnings } of await remarks.open(ports.store)) {
+      const textOf = (warning: Warning) => `${describeRemark(warning)}; '${howToAccept(day)}' accepts it`;
+      const said = warnings.map((warning) => ({ name: warning.kind, day, text: textOf(warning) }));
+      observer.onDay({ ...UNCHECKED, day, remarks: said });
     }
   } finally {
     await tools?.readBack.close();

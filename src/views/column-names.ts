@@ -11,20 +11,49 @@ export function columnName(name: string): string {
   return /^\d/.test(words) ? `c_${words}` : words;
 }
 
+interface Naming {
+  /** Default: `columnName`. */
+  readonly wanted?: (name: string) => string;
+  /** The columns that a name makes; default: one, called like it. */
+  readonly columnsOf?: (column: string, name: string) => readonly string[];
+  readonly maxChars?: number;
+}
+
 /**
- * A column name for each of the distinct names. Where several would be called alike, or like one that is `taken`, or
- * a name is too long, an ending made of the name itself tells them apart: it stays the same whatever others there are.
+ * A column name for each of the distinct names; no column is made twice, or like one that is `taken`, however an engine
+ * folds letters: all of them are small. Where several names want the same, or one is too long, an ending made of the name
+ * itself tells them apart: it stays the same whatever others there are.
  */
-export function columnNames(names: readonly string[], taken: readonly string[]): ReadonlyMap<string, string> {
-  const wanted = names.map((name) => [name, columnName(name)] as const);
-  const times = Map.groupBy(wanted, ([, column]) => column);
-  const fixed = new Set(taken);
-  return new Map(
-    wanted.map(([name, column]) => {
-      const isClear = times.get(column)!.length === 1 && column !== '' && !fixed.has(column);
-      if (isClear && column.length <= MAX_CHARS) return [name, column];
-      const ending = createHash('sha256').update(name).digest('hex').slice(0, 6);
-      return [name, `${column.slice(0, MAX_CHARS) || 'c'}_${ending}`];
-    }),
+export function columnNames(
+  names: readonly string[],
+  taken: Iterable<string>,
+  { wanted = columnName, columnsOf = (column) => [column], maxChars = MAX_CHARS }: Naming = {},
+): ReadonlyMap<string, string> {
+  const claims = Map.groupBy(
+    names.flatMap((name) => columnsOf(wanted(name), name)),
+    (column) => column,
   );
+  const used = new Set(taken);
+  const isClear = (name: string) => {
+    const column = wanted(name);
+    const isFree = columnsOf(column, name).every((own) => claims.get(own)!.length === 1 && !used.has(own));
+    return isFree && column !== '' && column.length <= maxChars;
+  };
+  const found = new Map<string, string>();
+  const take = (name: string, column: string): boolean => {
+    const columns = columnsOf(column, name);
+    if (columns.some((own) => used.has(own))) return false;
+    for (const own of columns) used.add(own);
+    found.set(name, column);
+    return true;
+  };
+  const clear = new Set(names.filter(isClear));
+  for (const name of clear) take(name, wanted(name));
+  for (const name of names.filter((one) => !clear.has(one)).sort()) {
+    const ending = createHash('sha256').update(name).digest('hex').slice(0, 6);
+    const ended = `${wanted(name).slice(0, maxChars) || 'c'}_${ending}`;
+    // Whoever makes names up can have endings alike.
+    for (let n = 1; !take(name, n === 1 ? ended : `${ended}_${n}`); n++);
+  }
+  return found;
 }

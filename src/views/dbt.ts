@@ -1,6 +1,10 @@
-/** `sources.yml` and models for dbt on DuckDB: the same views, whose sources dbt knows. */
-import type { Source, View, ViewedLake } from './dialect.ts';
-import { relation } from './dialect.ts';
+/**
+ * `sources.yml` and models for dbt on DuckDB: the same views, whose sources dbt knows. dbt takes every file for a template of
+ * Jinja before anything else. What is named cannot begin one: nothing that sql-text.ts has spelled has a brace in it.
+ */
+import type { Sql } from '../sql-text.ts';
+import { comment, joinSql, sql, yamlText } from '../sql-text.ts';
+import type { Dialect, ViewedLake } from './dialect.ts';
 import { duckdb, jobRows } from './dialects/duckdb.ts';
 import { VIEWS, viewsOf } from './views.ts';
 import type { WideOptions } from './wide.ts';
@@ -9,52 +13,31 @@ import type { WideOptions } from './wide.ts';
 const MODELS: ReadonlySet<string> = new Set(['series', 'readings', 'wide']);
 
 /** The files one after the other, each below its name. */
-export function dbtFiles(lake: ViewedLake, wide: WideOptions | undefined): string {
-  const models = viewsOf(duckdb, lake, wide).filter(({ name }) => MODELS.has(name));
-  return [
-    '# For dbt with the adapter dbt-duckdb. As documented; the tests of vessel-export run the SQL of the models.',
-    '# --- models/sources.yml',
-    ...sourcesYaml(lake),
-    ...models.flatMap((view) => [
-      `-- --- models/${view.name}.sql`,
-      `-- ${VIEWS[view.name]}`,
-      model(lake, view, models),
-    ]),
-    '',
-  ].join('\n');
-}
-
-function sourcesYaml(lake: ViewedLake): string[] {
-  return [
-    'version: 2',
-    'sources:',
-    '  - name: lake',
-    '    tables:',
-    ...lake.sources.flatMap((source) => [
-      `      - name: ${source.relation}`,
-      `        description: ${JSON.stringify(`job ${source.job}: ${source.dataset}`)}`,
-      '        config:',
-      '          meta:',
-      `            external_location: ${JSON.stringify(jobRows(lake, source.job, source.dataset))}`,
-    ]),
+export function dbtFiles(lake: ViewedLake, wide: WideOptions | undefined): Sql {
+  const isSource = (name: string) => lake.sources.some(({ relation }) => relation === name);
+  const dbt: Dialect = {
+    ...duckdb,
+    relation: (name) =>
+      isSource(name)
+        ? sql`{{ source('lake', ${duckdb.literal(name)}) }}`
+        : sql`{{ ref(${duckdb.literal(name)}) }}`,
+  };
+  const models = viewsOf(dbt, lake, wide).filter(({ name }) => MODELS.has(name));
+  const parts = [
+    sql`# For dbt with the adapter dbt-duckdb. A test of vessel-export has dbt itself build these models.\n`,
+    sql`# --- models/sources.yml\nversion: 2\nsources:\n  - name: lake\n    tables:\n`,
+    ...lake.sources.map(
+      ({ relation, job, dataset }) =>
+        sql`      - name: ${yamlText(relation)}
+        description: ${yamlText(`job ${job}: ${dataset}`)}
+        config:
+          meta:
+            external_location: ${yamlText(jobRows(lake, job, dataset))}
+`,
+    ),
+    ...models.map(
+      ({ name, body }) => sql`${comment(`--- models/${name}.sql`)}${comment(VIEWS[name]!)}${body}\n`,
+    ),
   ];
-}
-
-/** The view's query, with dbt's names of what it reads. */
-function model(lake: ViewedLake, view: View, models: readonly View[]): string {
-  const named = (name: string, call: string): [string, string] => [
-    `${relation(duckdb, lake, name)} `,
-    `{{ ${call} }} `,
-  ];
-  const calls = [
-    ...lake.sources.map((source: Source) => named(source.relation, `source('lake', '${source.relation}')`)),
-    ...models.map(({ name }) => named(name, `ref('${name}')`)),
-  ];
-  // Relations stand behind FROM and JOIN alone.
-  return `${view.body} `
-    .replace(/\b(FROM|JOIN) ("(?:[^"]|"")*"(?:\."(?:[^"]|"")*")?\s)/g, (whole, word, name) => {
-      const call = calls.find(([own]) => own.trim() === name.trim());
-      return call === undefined ? whole : `${word} ${call[1].trim()}${name.at(-1)}`;
-    })
-    .trimEnd();
+  return joinSql(parts, sql``);
 }

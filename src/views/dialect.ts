@@ -4,6 +4,8 @@
  */
 import type { Column } from '../encode/columns.ts';
 import type { Dataset, Layout } from '../model/index.ts';
+import type { Spelling, Sql } from '../sql-text.ts';
+import { joinSql, sql } from '../sql-text.ts';
 
 /** The relation that holds the rows of a job: `vessel`, `date` and the columns of its dataset. */
 export interface Source {
@@ -32,104 +34,95 @@ export interface ViewedLake {
 
 export interface View {
   readonly name: string;
-  readonly body: string;
-  /** What its columns mean, by name. */
+  readonly body: Sql;
+  /** What its columns mean, by name, in the words of the source. */
   readonly comments: ReadonlyMap<string, string>;
 }
 
 type ColumnKind = Column['type'] | 'date';
 
-export interface Dialect {
+export interface Dialect extends Spelling {
   /** What people call it. */
   readonly title: string;
   /** Said first: what has to be there before the statements run, and whether they were ever run. */
-  readonly notes: (lake: ViewedLake) => readonly string[];
+  readonly notes: (lake: ViewedLake) => readonly Sql[];
   /** What an address has to be, where the engine does not reach this one; a folder is a path. */
   readonly urlFault: (url: string) => string | undefined;
-  readonly quote: (name: string) => string;
-  /** A text as a literal. */
-  readonly literal: (text: string) => string;
-  readonly types: Readonly<Record<ColumnKind, string>>;
+  /** How a relation is called, where that is not its quoted name. */
+  readonly relation?: (name: string) => Sql;
+  readonly types: Readonly<Record<ColumnKind, Sql>>;
   /** A whole number that is wider than 32 bits. */
-  readonly long: (value: number) => string;
+  readonly long: (value: number) => Sql;
   /** Place of a literal in a text, from 1; 0: it is not there. */
-  readonly position: (text: string, literal: string) => string;
+  readonly position: (text: Sql, literal: Sql) => Sql;
   /** The text from a place on; its first characters. */
-  readonly from: (text: string, place: string) => string;
-  readonly first: (text: string, length: string) => string;
+  readonly from: (text: Sql, place: Sql) => Sql;
+  readonly first: (text: Sql, length: Sql) => Sql;
   /** A member of a JSON text as text; null or '' where there is none. */
-  readonly json: (text: string, path: readonly string[]) => string;
+  readonly json: (text: Sql, path: readonly string[]) => Sql;
   /** Microseconds since 1970 of an instant, and back. */
-  readonly micros: (instant: string) => string;
-  readonly instant: (micros: string) => string;
-  readonly remainder: (dividend: string, divisor: string) => string;
+  readonly micros: (instant: Sql) => Sql;
+  readonly instant: (micros: Sql) => Sql;
+  readonly remainder: (dividend: Sql, divisor: Sql) => Sql;
   /** Days from one date to another. */
-  readonly days: (from: string, to: string) => string;
+  readonly days: (from: Sql, to: Sql) => Sql;
   /** What follows a query that joins, so that what is missing is null. */
-  readonly afterJoin: string;
+  readonly afterJoin: Sql;
   /** Statements that make a job's relation. */
-  readonly source: (lake: ViewedLake, source: Source) => readonly string[];
+  readonly source: (lake: ViewedLake, source: Source) => readonly Sql[];
   /** Statements that make the view `receipts`. */
-  readonly receipts: (lake: ViewedLake) => readonly string[];
-  readonly createView: string;
+  readonly receipts: (lake: ViewedLake) => readonly Sql[];
+  readonly createView: Sql;
   /** Where relations have to name one. */
   readonly defaultSchema?: string;
   /** Statements that say what a column means; undefined: the comment beside it has to do. */
-  readonly commentOn?: (view: string, column: string, text: string) => string;
+  readonly commentOn?: (view: Sql, column: string, text: string) => Sql;
 }
 
 /** A relation's name in the lake's schema. */
-export function relation({ quote }: Dialect, { schema }: Pick<ViewedLake, 'schema'>, name: string): string {
-  return schema === undefined ? quote(name) : `${quote(schema)}.${quote(name)}`;
+export function relation(d: Dialect, { schema }: Pick<ViewedLake, 'schema'>, name: string): Sql {
+  if (d.relation !== undefined) return d.relation(name);
+  return schema === undefined ? d.quote(name) : sql`${d.quote(schema)}.${d.quote(name)}`;
 }
 
 /** Text before a literal, or all of it where there is none. */
-export function before(d: Dialect, text: string, marker: string): string {
+export function before(d: Dialect, text: Sql, marker: string): Sql {
   const place = d.position(text, d.literal(marker));
-  return `CASE WHEN ${place} > 0 THEN ${d.first(text, `${place} - 1`)} ELSE ${text} END`;
+  return sql`CASE WHEN ${place} > 0 THEN ${d.first(text, sql`${place} - 1`)} ELSE ${text} END`;
 }
 
 /** Text after a literal, or null where there is none. */
-export function after(d: Dialect, text: string, marker: string): string {
+export function after(d: Dialect, text: Sql, marker: string): Sql {
   const place = d.position(text, d.literal(marker));
-  return `CASE WHEN ${place} > 0 THEN ${d.from(text, `${place} + ${marker.length}`)} END`;
+  return sql`CASE WHEN ${place} > 0 THEN ${d.from(text, sql`${place} + ${marker.length}`)} END`;
 }
 
 /** A name without the vessel that it begins with. */
-export function withoutVessel(d: Dialect, name: string): string {
-  const stripped = d.from(name, `${d.position(name, d.literal('/'))} + 1`);
-  return `CASE WHEN ${name} LIKE ${d.literal('IMO%/%')} THEN ${stripped} ELSE ${name} END`;
+export function withoutVessel(d: Dialect, name: Sql): Sql {
+  const stripped = d.from(name, sql`${d.position(name, d.literal('/'))} + 1`);
+  return sql`CASE WHEN ${name} LIKE ${d.literal('IMO%/%')} THEN ${stripped} ELSE ${name} END`;
 }
 
+export type SelectItem = readonly [expression: Sql, name: string];
+
 /** `x AS "x"`, one a line. */
-export function selectList(
-  d: Dialect,
-  items: readonly (readonly [expression: string, name: string])[],
-): string {
-  return items
-    .map(([expression, name]) => {
+export function selectList(d: Dialect, items: readonly SelectItem[]): Sql {
+  return lines(
+    items.map(([expression, name]) => {
       const quoted = d.quote(name);
-      return `  ${expression === quoted ? quoted : `${expression} AS ${quoted}`}`;
-    })
-    .join(',\n');
+      return expression === quoted ? sql`  ${quoted}` : sql`  ${expression} AS ${quoted}`;
+    }),
+  );
+}
+
+/** Entries of a list, one a line. */
+export function lines(entries: readonly Sql[]): Sql {
+  return joinSql(entries, sql`,\n`);
 }
 
 /** Null where a text is empty. */
-export function orNull(expression: string): string {
-  return `nullif(${expression}, '')`;
-}
-
-/** Literals with doubled quotes, and those whose backslashes mean something too. */
-export function standardLiteral(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-export function backslashLiteral(text: string): string {
-  return `'${text.replace(/[\\']/g, '\\$&')}'`;
-}
-
-/** `"x"` with doubled quotes; the same with another sign. */
-export function quoteWith(sign: string): (name: string) => string {
-  return (name) => sign + name.replaceAll(sign, sign + sign) + sign;
+export function orNull(expression: Sql): Sql {
+  return sql`nullif(${expression}, '')`;
 }
 
 /** The path of a member in the usual notation: `$."vis-3-8a".id`. */

@@ -1,14 +1,15 @@
 /** `readings`: one row per reading, with its name and unit; `windows`: the same for statistics. */
 import { AGGREGATIONS, aggregationColumns } from '../model/index.ts';
-import type { Dialect, Source, View, ViewedLake } from './dialect.ts';
+import { sql } from '../sql-text.ts';
+import type { Dialect, SelectItem, Source, View, ViewedLake } from './dialect.ts';
 import { relation, selectList, withoutVessel } from './dialect.ts';
 
 /** Where there is no metadata, names come from the rows alone and units are unknown. */
 export function readingsView(d: Dialect, lake: ViewedLake, source: Source): View {
-  const q = (name: string) => `m.${d.quote(name)}`;
-  const asDouble = `CAST(${q('long_value')} AS ${d.types.double})`;
+  const q = (name: string) => sql`m.${d.quote(name)}`;
+  const asDouble = sql`CAST(${q('long_value')} AS ${d.types.double})`;
   return named(d, lake, source, 'readings', [
-    [`coalesce(${q('double_value')}, ${asDouble})`, 'value'],
+    [sql`coalesce(${q('double_value')}, ${asDouble})`, 'value'],
     [q('json_value'), 'text'],
   ]);
 }
@@ -21,7 +22,7 @@ export function windowsView(d: Dialect, lake: ViewedLake, source: Source): View 
     lake,
     source,
     'windows',
-    own.map((name): [string, string] => [`m.${d.quote(name)}`, name]),
+    own.map((name): SelectItem => [sql`m.${d.quote(name)}`, name]),
   );
 }
 
@@ -30,14 +31,14 @@ function named(
   lake: ViewedLake,
   source: Source,
   name: string,
-  values: readonly (readonly [string, string])[],
+  values: readonly SelectItem[],
 ): View {
-  const q = (column: string) => `m.${d.quote(column)}`;
+  const q = (column: string) => sql`m.${d.quote(column)}`;
   const hasSeries = lake.sources.some(({ dataset }) => dataset === 'metadata');
   const plainTag = withoutVessel(d, q('id'));
-  const tag = hasSeries ? `coalesce(s.${d.quote('tag')}, ${plainTag})` : plainTag;
-  const unit = hasSeries ? `s.${d.quote('unit')}` : `CAST(NULL AS ${d.types.text})`;
-  const items = [
+  const tag = hasSeries ? sql`coalesce(s.${d.quote('tag')}, ${plainTag})` : plainTag;
+  const unit = hasSeries ? sql`s.${d.quote('unit')}` : sql`CAST(NULL AS ${d.types.text})`;
+  const items: SelectItem[] = [
     [q('vessel'), 'vessel'],
     [q('date'), 'date'],
     [q('timestamp'), 'timestamp'],
@@ -45,13 +46,10 @@ function named(
     [unit, 'unit'],
     ...values,
     [q('time_series_id'), 'time_series_id'],
-  ] as [string, string][];
-  const join = `LEFT JOIN ${relation(d, lake, 'series')} s ON s.${d.quote('vessel')} = ${q('vessel')} AND s.${d.quote('time_series_id')} = ${q('time_series_id')}`;
-  const body = [
-    'SELECT',
-    selectList(d, items),
-    `FROM ${relation(d, lake, source.relation)} m`,
-    ...(hasSeries ? [join + d.afterJoin] : []),
-  ].join('\n');
+  ];
+  const join = sql`\nLEFT JOIN ${relation(d, lake, 'series')} s ON s.${d.quote('vessel')} = ${q('vessel')} AND s.${d.quote('time_series_id')} = ${q('time_series_id')}${d.afterJoin}`;
+  const body = sql`SELECT
+${selectList(d, items)}
+FROM ${relation(d, lake, source.relation)} m${hasSeries ? join : sql``}`;
   return { name, body, comments: new Map() };
 }

@@ -1,7 +1,9 @@
 /** `series`: what each series is, by the newest snapshot that has it; a column for each name and part of a name. */
 import { METADATA_COLUMNS } from '../encode/columns.ts';
-import { columnName } from './column-names.ts';
-import type { Dialect, Source, View, ViewedLake } from './dialect.ts';
+import type { Sql } from '../sql-text.ts';
+import { sql } from '../sql-text.ts';
+import { columnName, columnNames } from './column-names.ts';
+import type { Dialect, SelectItem, Source, View, ViewedLake } from './dialect.ts';
 import { after, before, orNull, relation, selectList, withoutVessel } from './dialect.ts';
 
 /** Domains whose names have columns in the files. */
@@ -21,8 +23,15 @@ const VIS_TAGS = {
   pos: 'position',
   detail: 'detail',
 } as const;
-/** What stands in SQL and in a path within JSON. */
+/** What stands in a path within JSON. */
 const DOMAIN = /^[A-Za-z0-9][\w.:-]{0,62}$/;
+/** Columns of the files, and what this view makes of them. */
+const KEPT = METADATA_COLUMNS.map(({ name }) => name).filter((name) => name !== 'domains_json');
+const JSMEA_PARTS = ['jsmea_position', 'jsmea_modifier'] as const;
+const FIXED = [
+  ...['vessel', 'date', 'tag', 'unit', 'snapshot', 'domains_json', 'age'],
+  ...[...KEPT, ...JSMEA_PARTS],
+] as const;
 
 /** Those of the names that a column can be made for, with the contract's own among them. */
 export function viewedDomains(found: readonly string[]): string[] {
@@ -30,95 +39,94 @@ export function viewedDomains(found: readonly string[]): string[] {
   return [...new Set([VIS_OF_CONTRACT, ...others])].sort();
 }
 
+/** Of a VIS name: what follows each marker, and what is left of that before the next one. */
+const tailsOf = (column: string) =>
+  ['primary', 'secondary', ...Object.values(VIS_TAGS)].map((part) => `${column}_${part}_tail`);
+const partsOf = (column: string) => [
+  ...['primary_item', 'secondary_item', ...Object.values(VIS_TAGS)].map((part) => `${column}_${part}`),
+];
+
+/** What the columns of each domain begin with. Those of the contract's own are called alike in every lake. */
+function prefixes(domains: readonly string[]): ReadonlyMap<string, string> {
+  const columnsOf = (column: string, domain: string) => [
+    `${column}_id`,
+    ...(VIS.test(domain) ? [`${column}_verbose_id`, ...partsOf(column), ...tailsOf(column)] : []),
+  ];
+  const own = columnName(VIS_OF_CONTRACT);
+  const others = domains.filter((domain) => domain !== VIS_OF_CONTRACT);
+  const taken = [...FIXED, ...columnsOf(own, VIS_OF_CONTRACT)];
+  return new Map([[VIS_OF_CONTRACT, own], ...columnNames(others, taken, { columnsOf, maxChars: 100 })]);
+}
+
 export function seriesView(d: Dialect, lake: ViewedLake, metadata: Source): View {
   const q = d.quote;
-  const domains = lake.domains.map((domain) => ({ domain, column: columnName(domain) }));
+  const prefixOf = prefixes(lake.domains);
+  const domains = lake.domains.map((domain) => ({ domain, column: prefixOf.get(domain)! }));
   const vis = domains.filter(({ domain }) => VIS.test(domain)).map(({ column }) => column);
-  const kept = METADATA_COLUMNS.map(({ name }) => name).filter((name) => name !== 'domains_json');
+  const own = (name: string): SelectItem => [q(name), name];
   const member = (path: readonly string[]) => orNull(d.json(q('domains_json'), path));
-  const names = domains.flatMap(({ domain, column }): [string, string][] => [
+  const names = domains.flatMap(({ domain, column }): SelectItem[] => [
     [nameIn(d, domain), `${column}_id`],
-    ...(VIS.test(domain)
-      ? [[member([domain, 'verboseId']), `${column}_verbose_id`] as [string, string]]
-      : []),
+    ...(VIS.test(domain) ? [[member([domain, 'verboseId']), `${column}_verbose_id`] as const] : []),
   ]);
-  const newest: [string, string][] = [
-    ...['vessel', 'date', ...kept, 'domains_json'].map((name): [string, string] => [q(name), name]),
+  const newest: SelectItem[] = [
+    ...['vessel', 'date', ...KEPT, 'domains_json'].map(own),
     [member(['jsmea', 'position']), 'jsmea_position'],
     [member(['jsmea', 'modifier']), 'jsmea_modifier'],
     ...names,
     [
-      `row_number() OVER (PARTITION BY ${q('vessel')}, ${q('time_series_id')} ORDER BY ${q('date')} DESC, ${q('id')})`,
+      sql`row_number() OVER (PARTITION BY ${q('vessel')}, ${q('time_series_id')} ORDER BY ${q('date')} DESC, ${q('id')})`,
       'age',
     ],
   ];
-  const shown: [string, string][] = [
-    ...[q('vessel'), q('time_series_id'), q('id')].map((one, i): [string, string] => [
-      one,
-      ['vessel', 'time_series_id', 'id'][i]!,
-    ]),
-    [`coalesce(${orNull(q('flat_short_name'))}, ${withoutVessel(d, q('id'))})`, 'tag'],
+  const shown: SelectItem[] = [
+    ...['vessel', 'time_series_id', 'id'].map(own),
+    [sql`coalesce(${orNull(q('flat_short_name'))}, ${withoutVessel(d, q('id'))})`, 'tag'],
     [q('unit_of_measure'), 'unit'],
     [q('date'), 'snapshot'],
-    ...kept
-      .filter((name) => !['time_series_id', 'id', 'unit_of_measure'].includes(name))
-      .map((name): [string, string] => [q(name), name]),
-    [q('jsmea_position'), 'jsmea_position'],
-    [q('jsmea_modifier'), 'jsmea_modifier'],
-    ...names.map(([, name]): [string, string] => [q(name), name]),
+    ...KEPT.filter((name) => !['time_series_id', 'id', 'unit_of_measure'].includes(name)).map(own),
+    ...JSMEA_PARTS.map(own),
+    ...names.map(([, name]) => own(name)),
     ...vis.flatMap((column) => visParts(d, column)),
-    [q('domains_json'), 'domains_json'],
+    own('domains_json'),
   ];
-  const body = [
-    'WITH newest AS (',
-    'SELECT',
-    selectList(d, newest),
-    `FROM ${relation(d, lake, metadata.relation)}`,
-    '), split AS (',
-    'SELECT',
-    `  n.*,\n${selectList(
-      d,
-      vis.flatMap((column) => visTails(d, column)),
-    )}`,
-    'FROM newest n',
-    `WHERE n.${q('age')} = 1`,
-    ')',
-    'SELECT',
-    selectList(d, shown),
-    'FROM split',
-  ].join('\n');
+  const tails = vis.flatMap((column) => visTails(d, column));
+  const body = sql`WITH newest AS (
+SELECT
+${selectList(d, newest)}
+FROM ${relation(d, lake, metadata.relation)}
+), split AS (
+SELECT
+  n.*,
+${selectList(d, tails)}
+FROM newest n
+WHERE n.${q('age')} = 1
+)
+SELECT
+${selectList(d, shown)}
+FROM split`;
   return { name: 'series', body, comments: new Map() };
 }
 
-/** Version 2025-10-31 gave the name itself, where later ones give an object. */
-function nameIn(d: Dialect, domain: string): string {
+/** Version 2025-10-31 gave the name itself, where later ones give an object: that begins with a brace, and `{%` is dbt's. */
+function nameIn(d: Dialect, domain: string): Sql {
   const whole = d.json(d.quote('domains_json'), [domain]);
-  const plain = `CASE WHEN ${whole} NOT LIKE ${d.literal('{%')} THEN ${orNull(whole)} END`;
-  return `coalesce(${orNull(d.json(d.quote('domains_json'), [domain, 'id']))}, ${plain})`;
+  const plain = sql`CASE WHEN ${whole} NOT LIKE '{_%' THEN ${orNull(whole)} END`;
+  return sql`coalesce(${orNull(d.json(d.quote('domains_json'), [domain, 'id']))}, ${plain})`;
 }
 
-/** What follows each marker of a VIS name; cut at the next one by `visParts`. */
-function visTails(d: Dialect, column: string): [string, string][] {
-  const name = `n.${d.quote(`${column}_id`)}`;
-  return [
-    [after(d, name, '/'), `${column}_primary_tail`],
-    [after(d, name, '/sec/'), `${column}_secondary_tail`],
-    ...Object.entries(VIS_TAGS).map(([tag, what]): [string, string] => [
-      after(d, name, `/${tag}-`),
-      `${column}_${what}_tail`,
-    ]),
-  ];
+function visTails(d: Dialect, column: string): SelectItem[] {
+  const name = sql`n.${d.quote(`${column}_id`)}`;
+  const markers = ['/', '/sec/', ...Object.keys(VIS_TAGS).map((tag) => `/${tag}-`)];
+  return tailsOf(column).map((tail, index) => [after(d, name, markers[index]!), tail]);
 }
 
-function visParts(d: Dialect, column: string): [string, string][] {
-  const tail = (what: string) => d.quote(`${column}_${what}_tail`);
-  const primary = before(d, tail('primary'), '/meta/');
-  return [
-    [before(d, `(${primary})`, '/sec/'), `${column}_primary_item`],
-    [before(d, tail('secondary'), '/meta/'), `${column}_secondary_item`],
-    ...Object.values(VIS_TAGS).map((what): [string, string] => [
-      before(d, tail(what), '/'),
-      `${column}_${what}`,
-    ]),
+function visParts(d: Dialect, column: string): SelectItem[] {
+  const [primary, secondary, ...tags] = tailsOf(column).map(d.quote);
+  const items = [
+    before(d, sql`(${before(d, primary!, '/meta/')})`, '/sec/'),
+    before(d, secondary!, '/meta/'),
+    ...tags.map((tail) => before(d, tail, '/')),
   ];
+  return partsOf(column).map((part, index) => [items[index]!, part]);
 }

@@ -1,6 +1,10 @@
 /** The views of a lake in the order in which they build on each other. */
+
+import type { Sql } from '../sql-text.ts';
+import { comment, commentText, joinSql, sql } from '../sql-text.ts';
 import { coverageView } from './coverage.ts';
 import type { Dialect, View, ViewedLake } from './dialect.ts';
+import { relation } from './dialect.ts';
 import { readingsView, windowsView } from './readings.ts';
 import { seriesView } from './series.ts';
 import type { WideOptions } from './wide.ts';
@@ -30,22 +34,32 @@ export function viewsOf(d: Dialect, lake: ViewedLake, wide: WideOptions | undefi
 }
 
 /** `CREATE VIEW`, and what its columns mean. */
-export function viewStatements(d: Dialect, lake: ViewedLake, { name, body, comments }: View): string[] {
-  const qualified = lake.schema === undefined ? d.quote(name) : `${d.quote(lake.schema)}.${d.quote(name)}`;
+export function viewStatements(d: Dialect, lake: ViewedLake, { name, body, comments }: View): Sql[] {
+  const qualified = relation(d, lake, name);
   const { commentOn } = d;
   const said =
-    commentOn === undefined ? [] : [...comments].map(([column, text]) => commentOn(qualified, column, text));
-  return [`${d.createView} ${qualified} AS\n${body}`, ...said];
+    commentOn === undefined
+      ? []
+      : [...comments].map(([column, text]) => commentOn(qualified, column, commentText(text)));
+  return [sql`${d.createView} ${qualified} AS\n${body}`, ...said];
 }
 
 /** Everything as a script. */
-export function viewScript(d: Dialect, lake: ViewedLake, wide: WideOptions | undefined): string {
-  const lines = d.notes(lake).map((note) => `-- ${note}`);
-  const add = (title: string | undefined, statements: readonly string[]) =>
-    lines.push('', ...(title === undefined ? [] : [`-- ${title}`]), ...statements.map((one) => `${one};`));
-  for (const source of lake.sources) add(`job ${source.job}: ${source.dataset}`, d.source(lake, source));
-  if (lake.receiptJobs.length > 0) add(`receipts: ${VIEWS.receipts}`, d.receipts(lake));
-  for (const view of viewsOf(d, lake, wide))
-    add(`${view.name}: ${VIEWS[view.name]}`, viewStatements(d, lake, view));
-  return `${lines.join('\n')}\n`;
+export function viewScript(d: Dialect, lake: ViewedLake, wide: WideOptions | undefined): Sql {
+  const part = (title: string, statements: readonly Sql[]) =>
+    sql`\n${comment(title)}${joinSql(
+      statements.map((one) => sql`${one};\n`),
+      sql``,
+    )}`;
+  return joinSql(
+    [
+      ...d.notes(lake).map((note) => sql`-- ${note}\n`),
+      ...lake.sources.map((source) => part(`job ${source.job}: ${source.dataset}`, d.source(lake, source))),
+      ...(lake.receiptJobs.length > 0 ? [part(`receipts: ${VIEWS.receipts}`, d.receipts(lake))] : []),
+      ...viewsOf(d, lake, wide).map((view) =>
+        part(`${view.name}: ${VIEWS[view.name]}`, viewStatements(d, lake, view)),
+      ),
+    ],
+    sql``,
+  );
 }

@@ -1,7 +1,7 @@
 /** Which columns `wide` has, and what they are called. */
 import { ConfigError } from '../errors.ts';
 import { shortName } from '../model/index.ts';
-import { columnNames } from './column-names.ts';
+import { columnName, columnNames } from './column-names.ts';
 
 /** A series as the view `series` has it. */
 export interface NamedSeries {
@@ -18,7 +18,7 @@ export interface WideColumn {
   readonly ids: readonly string[];
   /** Not these, which have columns of their own. */
   readonly notIds: readonly string[];
-  /** The original and the unit, in one line. */
+  /** The original and the unit, in the words of the source. */
   readonly comment: string;
 }
 
@@ -34,6 +34,8 @@ interface WideChoice {
 /** More are no table any more: Athena, Snowflake and Fabric end near a thousand. */
 const MOST_COLUMNS = 1_000;
 const FIXED = ['vessel', 'date', 'timestamp'] as const;
+/** Engines take scripts of some hundred thousand characters, in which a name stands twice. */
+const MAX_TAG_CHARS = 1_000;
 
 /**
  * A column for each name; series of one vessel that share a name have a column each. Throws ConfigError `usage` for a
@@ -41,8 +43,13 @@ const FIXED = ['vessel', 'date', 'timestamp'] as const;
  */
 export function chooseColumns(series: readonly NamedSeries[], asked: AskedColumns): WideChoice {
   const byTag = Map.groupBy(series, ({ tag }) => tag);
-  const tags = tagsOf(byTag, new Set(series.map(({ vessel }) => vessel)).size, asked);
   const warnings: string[] = [];
+  const tooLong = [...byTag.keys()].filter((tag) => tag.length > MAX_TAG_CHARS);
+  for (const tag of tooLong) {
+    byTag.delete(tag);
+    warnings.push(`'${shortName(tag)}' has no column: a name of more than ${MAX_TAG_CHARS} characters`);
+  }
+  const tags = tagsOf(byTag, new Set(series.map(({ vessel }) => vessel)).size, asked);
   const slots = tags.flatMap((tag) => slotsOf(tag, byTag.get(tag)!, warnings));
   if (slots.length === 0 || slots.length > MOST_COLUMNS) {
     const found = slots.length === 0 ? 'no series that every vessel has' : `${slots.length} columns`;
@@ -51,11 +58,13 @@ export function chooseColumns(series: readonly NamedSeries[], asked: AskedColumn
       `--columns: found ${found}, expected 1 to ${MOST_COLUMNS}; name the series: --columns 'Shaft Power' 'Speed Over Ground', or the vessels of one type: --vessel IMO9321483`,
     );
   }
-  const names = columnNames(
-    slots.map(({ key }) => key),
-    FIXED,
-  );
-  return { columns: slots.map(({ key, ...slot }) => ({ name: names.get(key)!, ...slot })), warnings };
+  // Ids may begin alike: those made in one minute do.
+  const alike = Map.groupBy(slots, ({ label }) => label);
+  const keyOf = ({ label, ids }: Slot) => (alike.get(label)!.length === 1 ? label : `${label}\0${ids}`);
+  const labels = new Map(slots.map((slot) => [keyOf(slot), slot.label]));
+  const names = columnNames([...labels.keys()], FIXED, { wanted: (key) => columnName(labels.get(key)!) });
+  const columns = slots.map((slot) => ({ name: names.get(keyOf(slot))!, ...slot }));
+  return { columns, warnings };
 }
 
 function tagsOf(
@@ -63,7 +72,7 @@ function tagsOf(
   vessels: number,
   asked: AskedColumns,
 ): string[] {
-  const known = [...byTag.keys()].filter((tag) => !/\p{Cc}/u.test(tag)).sort();
+  const known = [...byTag.keys()].sort();
   if (asked === 'all') return known;
   if (asked === 'shared')
     return known.filter((tag) => new Set(byTag.get(tag)!.map(({ vessel }) => vessel)).size === vessels);
@@ -76,22 +85,22 @@ function tagsOf(
   return [...new Set(asked)];
 }
 
-type Slot = Omit<WideColumn, 'name'> & { readonly key: string };
+type Slot = Omit<WideColumn, 'name'> & { readonly label: string };
 
 function slotsOf(tag: string, series: readonly NamedSeries[], warnings: string[]): Slot[] {
   const units = [...new Set(series.map(({ unit }) => unit ?? 'no unit'))].sort();
   const shown = shortName(tag);
   if (units.length > 1)
     warnings.push(`'${shown}' has several units, which one column does not tell: ${units.join(', ')}`);
-  const comment = (unit: readonly string[]) => `${shown} [${unit.map(shortName).join('; ')}]`;
+  const comment = (unit: readonly string[]) => `${shown} [${unit.map(shortName).join(', ')}]`;
   const ofVessel = Map.groupBy(series, ({ vessel }) => vessel);
   const doubled = [...ofVessel.values()].filter((some) => some.length > 1).flat();
   const notIds = doubled.map(({ timeSeriesId }) => timeSeriesId).sort();
   const own = notIds.map((id): Slot => {
     const one = doubled.find(({ timeSeriesId }) => timeSeriesId === id)!;
-    const told = `${comment([one.unit ?? 'no unit'])}, series ${id} of ${one.vessel}`;
-    return { key: `${tag} ${id.slice(0, 8)}`, tag, ids: [id], notIds: [], comment: told };
+    const told = `${comment([one.unit ?? 'no unit'])}, series ${shortName(id)} of ${one.vessel}`;
+    return { label: `${tag} ${id.slice(0, 8)}`, tag, ids: [id], notIds: [], comment: told };
   });
   if (own.length === series.length) return own;
-  return [{ key: tag, tag, ids: [], notIds, comment: comment(units) }, ...own];
+  return [{ label: tag, tag, ids: [], notIds, comment: comment(units) }, ...own];
 }

@@ -1,6 +1,8 @@
 /** `wide`: one row per vessel and window, a column per series. */
 import { MICROS_PER_DAY } from '../model/index.ts';
-import type { Dialect, View, ViewedLake } from './dialect.ts';
+import type { Sql } from '../sql-text.ts';
+import { comment, joinSql, sql } from '../sql-text.ts';
+import type { Dialect, SelectItem, View, ViewedLake } from './dialect.ts';
 import { relation, selectList } from './dialect.ts';
 import type { WideColumn } from './wide-columns.ts';
 
@@ -29,116 +31,125 @@ export function wideView(d: Dialect, lake: ViewedLake, options: WideOptions): Vi
   const q = d.quote;
   const { columns, aggregate } = options;
   const windowed = aggregate === 'time-weighted' ? timeWeighted(d, options) : grouped(d, options);
-  const cells = columns.map(({ name, tag, ids, notIds }) => {
+  const list = (texts: readonly string[]) => sql`(${joinSql(texts.map(d.literal), sql`, `)})`;
+  const cells = columns.map(({ name, tag, ids, notIds }): SelectItem => {
     const conditions = [
-      `w.${q('tag')} = ${d.literal(tag)}`,
-      ...(ids.length === 0 ? [] : [`w.${q('time_series_id')} IN (${ids.map(d.literal).join(', ')})`]),
-      ...(notIds.length === 0
-        ? []
-        : [`w.${q('time_series_id')} NOT IN (${notIds.map(d.literal).join(', ')})`]),
+      sql`w.${q('tag')} = ${d.literal(tag)}`,
+      ...(ids.length === 0 ? [] : [sql`w.${q('time_series_id')} IN ${list(ids)}`]),
+      ...(notIds.length === 0 ? [] : [sql`w.${q('time_series_id')} NOT IN ${list(notIds)}`]),
     ];
-    return [`max(CASE WHEN ${conditions.join(' AND ')} THEN w.${q('value')} END)`, name] as const;
+    return [sql`max(CASE WHEN ${joinSql(conditions, sql` AND `)} THEN w.${q('value')} END)`, name];
   });
-  const notes = new Map(columns.map(({ name, comment }) => [name, comment]));
-  const lines = [
-    [`w.${q('vessel')}`, 'vessel'],
-    [`w.${q('date')}`, 'date'],
-    [d.instant(`w.${q('window_us')}`), 'timestamp'],
+  const notes = new Map(columns.map(({ name, comment: said }) => [name, said]));
+  const items: SelectItem[] = [
+    [sql`w.${q('vessel')}`, 'vessel'],
+    [sql`w.${q('date')}`, 'date'],
+    [d.instant(sql`w.${q('window_us')}`), 'timestamp'],
     ...cells,
-  ].map(([expression, name], index, all) => {
-    const comma = index === all.length - 1 ? '' : ',';
-    const comment = notes.get(name!);
-    return `  ${expression} AS ${q(name!)}${comma}${comment === undefined ? '' : ` -- ${comment}`}`;
+  ];
+  const lines = items.map(([expression, name], index) => {
+    const comma = index === items.length - 1 ? sql`` : sql`,`;
+    const said = notes.get(name);
+    return sql`  ${expression} AS ${q(name)}${comma}${said === undefined ? sql`\n` : sql` ${comment(said)}`}`;
   });
-  const body = [
-    'WITH reading AS (',
-    'SELECT',
-    selectList(d, [
-      ...KEYS.map((name) => [`r.${q(name)}`, name] as const),
-      [d.micros(`r.${q('timestamp')}`), 'at_us'],
-      [`r.${q('value')}`, 'value'],
-    ]),
-    `FROM ${relation(d, lake, 'readings')} r`,
-    `WHERE r.${q('value')} IS NOT NULL AND r.${q('tag')} IN (${[...new Set(columns.map(({ tag }) => tag))].map(d.literal).join(', ')})`,
-    `), ${windowed}`,
-    'SELECT',
-    ...lines,
-    'FROM windowed w',
-    `GROUP BY w.${q('vessel')}, w.${q('date')}, w.${q('window_us')}`,
-  ].join('\n');
+  const read = selectList(d, [
+    ...KEYS.map((name): SelectItem => [sql`r.${q(name)}`, name]),
+    [d.micros(sql`r.${q('timestamp')}`), 'at_us'],
+    [sql`r.${q('value')}`, 'value'],
+  ]);
+  const body = sql`WITH reading AS (
+SELECT
+${read}
+FROM ${relation(d, lake, 'readings')} r
+WHERE r.${q('value')} IS NOT NULL AND r.${q('tag')} IN ${list([...new Set(columns.map(({ tag }) => tag))])}
+), ${windowed}
+SELECT
+${joinSql(lines, sql``)}FROM windowed w
+GROUP BY w.${q('vessel')}, w.${q('date')}, w.${q('window_us')}`;
   return { name: 'wide', body, comments: notes };
 }
 
-function windowStart(d: Dialect, at: string, { windowMicros }: WideOptions): string {
-  return `${at} - ${d.remainder(at, d.long(windowMicros))}`;
+function windowStart(d: Dialect, at: Sql, { windowMicros }: WideOptions): Sql {
+  return sql`${at} - ${d.remainder(at, d.long(windowMicros))}`;
 }
 
-function grouped(d: Dialect, options: WideOptions): string {
+const AVERAGES = { mean: sql`avg`, min: sql`min`, max: sql`max` } as const;
+
+function grouped(d: Dialect, options: WideOptions): Sql {
   const q = d.quote;
-  const start = windowStart(d, `r.${q('at_us')}`, options);
-  const keys = KEYS.map((name) => `r.${q(name)}`).join(', ');
-  if (options.aggregate === 'last') {
-    const newest = `row_number() OVER (PARTITION BY ${keys}, ${start} ORDER BY r.${q('at_us')} DESC, r.${q('value')} DESC)`;
-    return [
-      'numbered AS (',
-      `SELECT ${keys}, r.${q('value')}, ${start} AS ${q('window_us')}, ${newest} AS ${q('place')}`,
-      'FROM reading r',
-      '), windowed AS (',
-      `SELECT * FROM numbered n WHERE n.${q('place')} = 1`,
-      ')',
-    ].join('\n');
+  const start = windowStart(d, sql`r.${q('at_us')}`, options);
+  const keys = keysOf(d, sql`r`, KEYS);
+  const { aggregate } = options;
+  if (aggregate === 'last') {
+    const newest = sql`row_number() OVER (PARTITION BY ${keys}, ${start} ORDER BY r.${q('at_us')} DESC, r.${q('value')} DESC)`;
+    return sql`numbered AS (
+SELECT ${keys}, r.${q('value')}, ${start} AS ${q('window_us')}, ${newest} AS ${q('place')}
+FROM reading r
+), windowed AS (
+SELECT * FROM numbered n WHERE n.${q('place')} = 1
+)`;
   }
-  const aggregate = { mean: 'avg', min: 'min', max: 'max' }[options.aggregate as 'mean' | 'min' | 'max'];
-  return [
-    'windowed AS (',
-    `SELECT ${keys}, ${start} AS ${q('window_us')}, ${aggregate}(r.${q('value')}) AS ${q('value')}`,
-    'FROM reading r',
-    `GROUP BY ${keys}, ${start}`,
-    ')',
-  ].join('\n');
+  const of = AVERAGES[aggregate as keyof typeof AVERAGES];
+  return sql`windowed AS (
+SELECT ${keys}, ${start} AS ${q('window_us')}, ${of}(r.${q('value')}) AS ${q('value')}
+FROM reading r
+GROUP BY ${keys}, ${start}
+)`;
 }
 
-function timeWeighted(d: Dialect, options: WideOptions): string {
+function keysOf(d: Dialect, alias: Sql, keys: readonly string[]): Sql {
+  return joinSql(
+    keys.map((name) => sql`${alias}.${d.quote(name)}`),
+    sql`, `,
+  );
+}
+
+function timeWeighted(d: Dialect, options: WideOptions): Sql {
   const q = d.quote;
   const { windowMicros, holdMicros } = options;
-  const at = (alias: string) => `${alias}.${q('at_us')}`;
-  const series = ['vessel', 'date', 'time_series_id'].map((name) => `r.${q(name)}`).join(', ');
-  const dayEnd = `${at('n')} - ${d.remainder(at('n'), d.long(MICROS_PER_DAY))} + ${d.long(MICROS_PER_DAY)}`;
-  const keysOf = (alias: string) => KEYS.map((name) => `${alias}.${q(name)}`).join(', ');
-  const start = `${windowStart(d, at('h'), options)} + s.${q('n')} * ${d.long(windowMicros)}`;
-  const from = `greatest(p.${q('at_us')}, p.${q('window_us')})`;
-  const until = `least(p.${q('until_us')}, p.${q('window_us')} + ${d.long(windowMicros)})`;
-  const weight = `CAST(${until} - ${from} AS ${d.types.double})`;
-  return [
-    'followed AS (',
-    `SELECT r.*, lead(${at('r')}) OVER (PARTITION BY ${series} ORDER BY ${at('r')}, r.${q('value')}) AS ${q('next_us')}`,
-    'FROM reading r',
-    '), held AS (',
-    `SELECT n.*, least(coalesce(n.${q('next_us')}, ${dayEnd}), ${at('n')} + ${d.long(holdMicros)}, ${dayEnd}) AS ${q('until_us')}`,
-    'FROM followed n',
-    '), step AS (',
-    steps(d, Math.ceil(holdMicros / windowMicros)),
-    '), piece AS (',
-    `SELECT h.*, ${start} AS ${q('window_us')}`,
-    'FROM held h CROSS JOIN step s',
-    `WHERE ${start} < h.${q('until_us')} AND ${at('h')} < h.${q('until_us')}`,
-    '), windowed AS (',
-    `SELECT ${keysOf('p')}, p.${q('window_us')}, sum(p.${q('value')} * ${weight}) / sum(${weight}) AS ${q('value')}`,
-    'FROM piece p',
-    `GROUP BY ${keysOf('p')}, p.${q('window_us')}`,
-    ')',
-  ].join('\n');
+  const [day, window] = [d.long(MICROS_PER_DAY), d.long(windowMicros)];
+  const [readAt, at, heldAt] = [sql`r.${q('at_us')}`, sql`n.${q('at_us')}`, sql`h.${q('at_us')}`];
+  const series = keysOf(d, sql`r`, ['vessel', 'date', 'time_series_id']);
+  const keys = keysOf(d, sql`p`, KEYS);
+  const dayEnd = sql`${at} - ${d.remainder(at, day)} + ${day}`;
+  const start = sql`${windowStart(d, heldAt, options)} + s.${q('n')} * ${window}`;
+  const from = sql`greatest(p.${q('at_us')}, p.${q('window_us')})`;
+  const until = sql`least(p.${q('until_us')}, p.${q('window_us')} + ${window})`;
+  const weight = sql`CAST(${until} - ${from} AS ${d.types.double})`;
+  return sql`followed AS (
+SELECT r.*, lead(${readAt}) OVER (PARTITION BY ${series} ORDER BY ${readAt}, r.${q('value')}) AS ${q('next_us')}
+FROM reading r
+), held AS (
+SELECT n.*, least(coalesce(n.${q('next_us')}, ${dayEnd}), ${at} + ${d.long(holdMicros)}, ${dayEnd}) AS ${q('until_us')}
+FROM followed n
+), step AS (
+${steps(d, Math.ceil(holdMicros / windowMicros))}
+), piece AS (
+SELECT h.*, ${start} AS ${q('window_us')}
+FROM held h CROSS JOIN step s
+WHERE ${start} < h.${q('until_us')} AND ${heldAt} < h.${q('until_us')}
+), windowed AS (
+SELECT ${keys}, p.${q('window_us')}, sum(p.${q('value')} * ${weight}) / sum(${weight}) AS ${q('value')}
+FROM piece p
+GROUP BY ${keys}, p.${q('window_us')}
+)`;
 }
 
 /** The numbers 0 to `last` as a query that every engine takes. */
-function steps(d: Dialect, last: number): string {
+function steps(d: Dialect, last: number): Sql {
   const n = d.quote('n');
-  const digits = Array.from(
-    { length: 10 },
-    (_, digit) => `SELECT ${digit}${digit === 0 ? ` AS ${n}` : ''}`,
-  ).join(' UNION ALL ');
-  const places = String(last).length;
-  const tables = Array.from({ length: places }, (_, place) => `(${digits}) d${place}`);
-  const sum = Array.from({ length: places }, (_, place) => `d${place}.${n} * ${10 ** place}`).join(' + ');
-  return `SELECT CAST(${sum} AS ${d.types.long}) AS ${n} FROM ${tables.join(' CROSS JOIN ')} WHERE ${sum} <= ${last}`;
+  const digits = joinSql(
+    Array.from({ length: 10 }, (_, digit) => (digit === 0 ? sql`SELECT 0 AS ${n}` : sql`SELECT ${digit}`)),
+    sql` UNION ALL `,
+  );
+  const places = Array.from({ length: String(last).length }, (_, place) => place);
+  const tables = joinSql(
+    places.map((place) => sql`(${digits}) d${place}`),
+    sql` CROSS JOIN `,
+  );
+  const sum = joinSql(
+    places.map((place) => sql`d${place}.${n} * ${10 ** place}`),
+    sql` + `,
+  );
+  return sql`SELECT CAST(${sum} AS ${d.types.long}) AS ${n} FROM ${tables} WHERE ${sum} <= ${last}`;
 }

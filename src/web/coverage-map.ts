@@ -1,6 +1,6 @@
 /** Coverage of a job as a map: a letter for each vessel and date, by the rules of `status`. */
 import { createTurns } from '../concurrency.ts';
-import { describeRemark } from '../lake/remarks.ts';
+import { describeRemarks } from '../lake/remarks.ts';
 import type { Job } from '../model/index.ts';
 import { cleanMessage, datesBetween, formatVesselDay } from '../model/index.ts';
 import type { QueueNames } from '../queue/vessel-day-queue.ts';
@@ -66,9 +66,9 @@ export async function readCoverage(ports: WebPorts, question: CoverageQuestion):
       finishedAt: lastPublished.finishedAt,
     },
     ...troubles.end(),
-    remarks: status.remarks.map(({ day: { vessel, date }, remark }) => ({
+    remarks: status.remarks.map(({ day: { vessel, date }, warnings }) => ({
       ...{ vessel, date },
-      message: describeRemark(remark),
+      message: describeRemarks(warnings),
     })),
   };
 }

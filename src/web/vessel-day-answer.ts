@@ -9,7 +9,7 @@ import { unlessDamaged } from '../lake/json.ts';
 import { readLayout } from '../lake/layout.ts';
 import { lastReceiptDates, readNote, readReceipt } from '../lake/ledger.ts';
 import { plannedDays } from '../lake/planned-days.ts';
-import { describeRemark, isAccepted, readAcceptance } from '../lake/remarks.ts';
+import { describeRemarks, openWarnings, readAcceptance, warningsOf } from '../lake/remarks.ts';
 import type { Job, Note, Receipt, VesselDay } from '../model/index.ts';
 import { addDays, cleanMessage, formatVesselDay, microsToDate } from '../model/index.ts';
 import { readQueuedFacts } from '../queue/read-queue.ts';
@@ -110,11 +110,11 @@ async function remarkOf(
   { store }: WebPorts,
   receipt: Receipt | undefined,
 ): Promise<VesselDayAnswer['remark']> {
-  if (receipt?.remark === undefined) return null;
-  const { remark, job, vessel, selectedSeries = 0 } = receipt;
-  const acceptance = await readAcceptance(store, job, vessel);
-  const accepted = isAccepted(acceptance, remark.comparedWith, selectedSeries);
-  return { message: describeRemark(remark), accepted };
+  const all = receipt === undefined ? [] : warningsOf(receipt);
+  if (receipt === undefined || all.length === 0) return null;
+  const open = openWarnings(receipt, await readAcceptance(store, receipt.job, receipt.vessel));
+  const accepted = open.length === 0;
+  return { message: describeRemarks(accepted ? all : open), accepted };
 }
 
 interface StateFacts {

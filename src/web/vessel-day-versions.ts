@@ -1,10 +1,10 @@
 /** Earlier versions of a vessel-day in a delta lake: files that an entry of the table's log still names. */
-import { unlessDamaged } from '../lake/json.ts';
 import { dayPrefix, objectPrefix, parseDayFileKey } from '../lake/keys.ts';
 import type { Receipt, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { ListedObject, ObjectStore } from '../store/store.ts';
 import type { AddFile } from '../table/actions.ts';
+import { isTableFault } from '../table/parse-actions.ts';
 import { listLog, readEntry } from '../table/table-log.ts';
 import type { VesselDayAnswer } from './answers.ts';
 
@@ -61,7 +61,10 @@ export async function dayVersions(
   async function look(version: number): Promise<void> {
     if (looked.has(version)) return;
     looked.add(version);
-    const add = await unlessDamaged(fileOfVersion(store, day, version));
+    const add = await fileOfVersion(store, day, version).catch((error: unknown) => {
+      if (!isTableFault(error)) throw error;
+      return undefined;
+    });
     if (add === undefined) return;
     const at = new Date(entries.find((entry) => entry.version === version)?.modifiedMs ?? add.modifiedMs);
     found.set(add.key, {

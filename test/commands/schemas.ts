@@ -19,7 +19,11 @@ export function schemaFiles(): Map<string, string> {
   };
   add('job', 'A job of vessel-export: jobs/<name>.yaml', JOB_FILE);
   for (const name of Object.keys(RESULTS) as ResultName[])
-    add(name, `vessel-export ${name.replace('-once', ' --once').replace('-', ' ')} --json`, wholeOf(name));
+    add(
+      name,
+      `vessel-export ${name.replace('-once', ' --once').replace('-list', ' list')} --json`,
+      wholeOf(name),
+    );
   for (const name of WITH_LINES)
     add(`${name}.ndjson`, `A line of vessel-export ${name} --ndjson`, lineOf(name));
   return files;

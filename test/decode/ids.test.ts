@@ -70,10 +70,10 @@ describe('ids of 36 bytes', () => {
 
 describe('ids that a service makes up', () => {
   it('have as many bytes as a line of text, and no more are held', () => {
-    const longest = ['x'.repeat(4_096), 'é'.repeat(2_048), `${'x'.repeat(4_095)}\\n`];
-    const meant = [...longest.slice(0, 2), `${'x'.repeat(4_095)}\n`];
+    const longest = ['x'.repeat(4_096), 'é'.repeat(2_048), `${'x'.repeat(4_095)}\\"`];
+    const meant = [...longest.slice(0, 2), `${'x'.repeat(4_095)}"`];
     expect(decodedIds([...longest, ...longest])).toEqual([...meant, ...meant]);
-    for (const longer of ['x'.repeat(4_097), `${'é'.repeat(2_048)}\\n`])
+    for (const longer of ['x'.repeat(4_097), `${'é'.repeat(2_048)}\\"`])
       expect(() => decodedIds([longer])).toThrow(expect.objectContaining({ code: 'bad-id' }));
   });
 

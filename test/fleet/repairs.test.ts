@@ -1,15 +1,19 @@
 /** Repairs of a look-back on a real queue and lake: bounded, once, and only what is still as it was compared. */
 
+import { UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ExportTask } from '../../src/export/ports.ts';
 import type { QueuedRepair } from '../../src/fleet/repairs.ts';
 import { queueRepairs } from '../../src/fleet/repairs.ts';
 import { MOST_WAITING } from '../../src/fleet/top-up.ts';
+import { acceptSelect } from '../../src/lake/accept-select.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
 import type { VesselDay } from '../../src/model/index.ts';
+import { silentLog } from '../../src/model/index.ts';
 
 import { settingsHash } from '../../src/plan/settings-hash.ts';
+import { QUEUE_NAME } from '../../src/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { PlanningBench } from './planning-bench.ts';
@@ -76,6 +80,24 @@ describe.skipIf(server === undefined)('repairs', () => {
     await fill('nightly', MOST_WAITING.nightly);
     await fill('backfill', MOST_WAITING.backfill);
     expect(countOf(await queue([taskOf(1)]), 'enqueued')).toBe(1);
+  });
+
+  test('what was refused stays in the failed set until it is accepted that series go', async () => {
+    await bench.finish(dayOf(1), 'other settings');
+    const failure = { code: 'would-shrink', message: 'fewer readings' };
+    await bench.queue.add([{ ...dayOf(1), kind: 'reconcile', failure }]);
+    const failer = new Worker(
+      QUEUE_NAME,
+      async () => {
+        throw new UnrecoverableError('refused');
+      },
+      { connection: redis, prefix: bench.prefix },
+    );
+    await expect.poll(async () => (await bench.queue.deadLetters()).length).toBe(1);
+    await failer.close();
+    expect(await queue([taskOf(1)])).toMatchObject([{ status: 'in-failed-set', code: 'would-shrink' }]);
+    await acceptSelect({ ...bench, log: silentLog, apiVersion: '2026-09-10' }, JOB);
+    expect(await queue([taskOf(1)])).toMatchObject([{ status: 'enqueued' }]);
   });
 
   test('what was published since it was compared is done, a receipt that cannot be read is no answer', async () => {

@@ -3,8 +3,9 @@ import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Scheduler } from '../../src/fleet/scheduler.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
+import { acceptSelect } from '../../src/lake/accept-select.ts';
 import { claimKey } from '../../src/lake/keys.ts';
-import { addDays, datesBetween } from '../../src/model/index.ts';
+import { addDays, datesBetween, silentLog } from '../../src/model/index.ts';
 import { QUEUE_NAME } from '../../src/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import type { ScheduleState } from '../../src/redis/schedule-state.ts';
@@ -114,12 +115,8 @@ describe.skipIf(server === undefined)('the scheduler', () => {
     expect(await bench.waiting()).toHaveLength(10);
   });
 
-  test('what may have passed is tried again with the next firing, poison is not', async () => {
-    const [passing, poison] = VESSELS.map((vessel) => ({ job: JOB.name, vessel, date: '2026-01-09' }));
-    await bench.queue.add([
-      { ...passing!, kind: 'nightly', mayPass: true },
-      { ...poison!, kind: 'nightly', failure: { code: 'bad-record', message: 'no timestamp' } },
-    ]);
+  /** Two vessel-days are in the failed set. */
+  async function failAll(): Promise<void> {
     const failer = new Worker(
       QUEUE_NAME,
       async () => {
@@ -129,6 +126,33 @@ describe.skipIf(server === undefined)('the scheduler', () => {
     );
     await expect.poll(async () => (await bench.queue.deadLetters()).length).toBe(2);
     await failer.close();
+  }
+
+  test('what may have passed is tried again with the next firing, poison is not', async () => {
+    const [passing, poison] = VESSELS.map((vessel) => ({ job: JOB.name, vessel, date: '2026-01-09' }));
+    await bench.queue.add([
+      { ...passing!, kind: 'nightly', mayPass: true },
+      { ...poison!, kind: 'nightly', failure: { code: 'bad-record', message: 'no timestamp' } },
+    ]);
+    await failAll();
+    await start().look(never);
+    expect(await bench.waiting()).toContain('IMO9000001/2026-01-09');
+    expect(await bench.queue.deadLetters()).toMatchObject([{ day: poison, code: 'bad-record' }]);
+  });
+
+  test('what was refused is tried again with the next firing once it is accepted that series go', async () => {
+    const [refused, poison] = VESSELS.map((vessel) => ({ job: JOB.name, vessel, date: '2026-01-09' }));
+    await bench.finish(refused!, 'other settings');
+    await bench.queue.add([
+      { ...refused!, kind: 'nightly', failure: { code: 'would-shrink', message: 'fewer readings' } },
+      { ...poison!, kind: 'nightly', failure: { code: 'bad-record', message: 'no timestamp' } },
+    ]);
+    await failAll();
+    await start().look(never);
+    expect(await bench.queue.deadLetters()).toHaveLength(2);
+    const ports = { ...bench, log: silentLog, apiVersion: '2026-09-10' } as const;
+    expect(await acceptSelect(ports, JOB)).toMatchObject({ state: 'accepted', vesselDays: 1 });
+    await bench.clock.advance(DAY_MS);
     await start().look(never);
     expect(await bench.waiting()).toContain('IMO9000001/2026-01-09');
     expect(await bench.queue.deadLetters()).toMatchObject([{ day: poison, code: 'bad-record' }]);

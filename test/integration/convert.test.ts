@@ -245,6 +245,14 @@ test('what is damaged is left out and named, and exported into the table afterwa
   await expect(convertCommand(context, { to: 'plain' })).rejects.toMatchObject({ code: 'usage' });
 });
 
+test('a job of which nothing could join has a table all the same, and days are exported into it', async () => {
+  for (const date of [0, 1, 2].map((days) => addDays(DATE, days)))
+    await store.put(objectKey({ ...DAY, date }), Buffer.from('PAR1'));
+  expect((await convert()).leftOut).toHaveLength(3);
+  await mustExport(options(lake, { jobs: ['measurements'], to: TO, force: true }));
+  await expectConverted();
+});
+
 test('a process that is set up for another layout is refused, and told what to do', async () => {
   const wrong = await runExport({ ...options(lake), env: { LAKE_LAYOUT: 'delta' } });
   expect(wrong.error).toMatchObject({ code: 'lake-layout' });

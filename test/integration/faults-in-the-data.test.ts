@@ -162,7 +162,7 @@ test('a published day is not replaced by one of fewer readings, not by force', a
     const refused = await run(lake, { args: { force: true } }, shrinking);
     expect(refused).toMatchObject({ code: 1, results: [{ state: 'refused', code: 'would-shrink' }] });
     expect(refused.results[0]!.message).toMatch(
-      new RegExp(`series ${name}: \\d+ published, \\d+ now.*--allow-shrink`),
+      new RegExp(`1 series would lose \\d+ readings: ${name}: \\d+ published, \\d+ now.*--allow-shrink`),
     );
     expect(await noteOf(lake.dir, DAY)).toMatchObject({ state: 'refused', code: 'would-shrink' });
     // Nothing was fetched for it.

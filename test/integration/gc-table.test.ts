@@ -46,7 +46,7 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
     return { add: { path: pathOf(key), partitionValues, sizeBytes: 1, modifiedMs: 1, dataChange: true } };
   }
   function remove(key: string, daysAgo: number): Action {
-    return { remove: { path: pathOf(key), deletedMs: NOW_MS - daysAgo * DAY_MS, dataChange: true } };
+    return { remove: { path: pathOf(key), deletedMs: Date.now() - daysAgo * DAY_MS, dataChange: true } };
   }
   async function gc(yes: boolean, at = clock): Promise<string[]> {
     const said: string[] = [];
@@ -67,7 +67,7 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
   test('what left the table long ago and what was never in it goes; everything else stays', async () => {
     const table = await newTable(placeOf(store));
     const live = await putFile('2026-01-05', 'live');
-    const recent = await putFile('2026-01-05', 'replaced six days ago');
+    const recent = await putFile('2026-01-05', 'replaced four days ago');
     const old = await putFile('2026-01-05', 'replaced eight days ago');
     const never = await putFile('2026-01-06', 'never committed');
     const converted = objectKey(dayOf('2026-01-07'));
@@ -82,7 +82,7 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
     await store.put('measurements/notes.txt', Buffer.from('of somebody'));
     await append(table, add(old, '2026-01-05'), add(converted, '2026-01-07'));
     await append(table, remove(old, 8), add(recent, '2026-01-05'));
-    await append(table, remove(recent, 6), add(live, '2026-01-05'));
+    await append(table, remove(recent, 4), add(live, '2026-01-05'));
 
     const before = await keysOf(store, '');
     expect(await gc(true, { ...systemClock, nowMs: () => Date.now() + DAY_MS / 2 })).toEqual([
@@ -97,6 +97,37 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
     const left = await keysOf(store, '');
     expect(before.filter((key) => !left.includes(key)).sort()).toEqual(found.sort());
     expect(inOrder(await gc(true))).toEqual([`kept file ${claimed}`]);
+  });
+
+  /** A table with a file that was replaced so many days ago; its key. */
+  async function replaced(daysAgo: number, configuration: Record<string, string> = {}): Promise<string> {
+    const table = await newTable(placeOf(store));
+    const [old, live] = [await putFile('2026-01-05', 'old'), await putFile('2026-01-05', 'live')];
+    const { configuration: own } = table.metadata!;
+    await append(table, { metaData: { ...table.metadata!, configuration: { ...own, ...configuration } } });
+    await append(table, add(old, '2026-01-05'));
+    await append(table, remove(old, daysAgo), add(live, '2026-01-05'));
+    return old;
+  }
+
+  test('by a clock that is ahead nothing goes that readers may still want', async () => {
+    const old = await replaced(1);
+    const ahead = { ...clock, nowMs: () => Date.now() + 30 * DAY_MS };
+    expect(await gc(true, ahead)).toEqual([`in use file ${old}`]);
+    expect(await store.head(old)).toBeDefined();
+  });
+
+  test("what left the table stays as long as the table's own configuration says", async () => {
+    const name = 'delta.deletedFileRetentionDuration';
+    const old = await replaced(12, { [name]: 'interval 14 days' });
+    expect(await gc(true, { ...clock, nowMs: () => Date.now() + DAY_MS })).toEqual([]);
+    const table = await openTable(placeOf(store));
+    const say = (text: string) =>
+      append(table, { metaData: { ...table.metadata!, configuration: { [name]: text } } });
+    await say('two weeks');
+    expect(await gc(true)).toEqual(['kept file measurements/_delta_log/']);
+    await say('interval 2 days');
+    expect(await gc(true)).toEqual([`removed file ${old}`]);
   });
 
   test('an attempt that was stopped before its commit cannot commit what was removed', async () => {

@@ -3,6 +3,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { acceptCommand } from '../../src/commands/accept.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
 import type { VesselDay } from '../../src/model/index.ts';
 import {
@@ -12,6 +13,7 @@ import {
   MICROS_PER_HOUR,
   systemClock,
 } from '../../src/model/index.ts';
+import { commandRun } from '../commands/command-run.ts';
 import { expectExactDay, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
@@ -373,6 +375,40 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
     bench.nowMs += 300_000;
     expect(await bench.lookedBack(1)).toMatchObject({ changed: 1, enqueued: 1 });
     expect(errors()).toHaveLength(1);
+  });
+
+  test('a narrowed select loses nothing by a look-back: each day is refused once, until it is accepted', async () => {
+    await bench[Symbol.asyncDispose]();
+    const { schedule: _, ...lookingBack } = JOB;
+    const narrow = { ...lookingBack, vessels: [VESSEL], select: ['flat/{vessel}/Shaft *'] };
+    bench = await open(narrow);
+    bench.schedule();
+    bench.work();
+    const again = async (times: number) => {
+      await bench.fleet.redis.hdel(`${bench.env.REDIS_PREFIX}:schedule:reconciled`, 'measurements');
+      return await bench.lookedBack(times);
+    };
+    const before = await receiptOf(bench.lake.dir, dayOf(0));
+    expect(await bench.lookedBack(1)).toMatchObject({ stale: DAYS, enqueued: DAYS });
+    await expect.poll(async () => (await bench.fleet.queue.depth()).failed).toBe(DAYS);
+    const asked = service.requests.length;
+    expect(await again(2)).toMatchObject({ enqueued: 0, 'in-failed-set': DAYS });
+    await bench.idle();
+    // Which series there are is asked once a vessel; nobody has tried a day again.
+    expect(service.requests.length - asked).toBeLessThanOrEqual(1);
+    expect(await receiptOf(bench.lake.dir, dayOf(0))).toEqual(before);
+    expect(await noteOf(bench.lake.dir, dayOf(0))).toMatchObject({ state: 'refused', code: 'would-shrink' });
+
+    const accepted = await commandRun(
+      { lakeUrl: bench.lake.url, jobs: { measurements: narrow } },
+      (context) => acceptCommand(context, 'measurements', [], {}),
+    );
+    expect(accepted.stdout).toContain(`from ${2 * DAYS} published vessel-days with other settings`);
+    expect(await again(3)).toMatchObject({ enqueued: DAYS });
+    await bench.idle();
+    expect(bench.published()).toHaveLength(DAYS);
+    const expressions = [`flat/${VESSEL}/Shaft *`];
+    await expectExactDay(service, { lakeDir: bench.lake.dir, day: dayOf(0), expressions });
   });
 
   test('what failed for good is not tried again before the day changes, what may pass is', async () => {

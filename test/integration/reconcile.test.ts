@@ -296,9 +296,13 @@ test('days that were never published, and those of other settings', async () => 
   expect(await on.changedFiles()).toEqual([receiptKey(day(1))]);
   const narrower = { ...JOB, select: ['flat/{vessel}/S*'] };
   const stale = await on.reconcile({ ...TWO_DAYS, run: true }, { job: narrower });
-  expect(stale).toMatchObject({ code: 0, found: [`stale ${name(day(0))}`, `stale ${name(day(1))}`] });
+  const found = [`stale ${name(day(0))}`, `stale ${name(day(1))}`];
+  expect(stale).toMatchObject({ code: 1, found, results: [{ state: 'refused' }, { state: 'refused' }] });
   // What is not published needs no comparison.
   expect(stale.requests.reconcile).toBe(0);
+  expect(await noteOf(on.lake.dir, day(0))).toMatchObject({ state: 'refused', code: 'would-shrink' });
+  const shrinking = { ...TWO_DAYS, run: true, allowShrink: true };
+  expect(await on.reconcile(shrinking, { job: narrower })).toMatchObject({ code: 0, found });
   expect(await on.reconcile({ ...TWO_DAYS, run: true }, { job: narrower })).toMatchObject({
     code: 0,
     found: [],

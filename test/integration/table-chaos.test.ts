@@ -2,6 +2,8 @@
  * Many processes replace the same vessel-days of a table at once, and are killed at random: every version is consistent,
  * and no day is lost or doubled. With CHAOS_DAYS for longer, as `npm run chaos` does.
  */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findGarbage } from '../../src/lake/garbage.ts';
 import { addDays, datesBetween, systemClock } from '../../src/model/index.ts';
@@ -12,6 +14,7 @@ import { serviceNames } from '../helpers/lake.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import { awsEnv } from '../helpers/s3-client.ts';
 import { expectTableAgrees, replayTable } from '../helpers/table.ts';
+import { checkProtocol } from '../table/protocol-check.ts';
 import { runVerify } from '../verify/audit-lake.ts';
 
 const s3 = await s3ForTests();
@@ -108,6 +111,8 @@ describe('a table under many writers that are killed', { timeout: 480_000 + DAYS
     const { url: lakeUrl, env } = lake;
     const verified = await runVerify({ lakeUrl, env, jobs: { measurements: JOB } });
     expect([verified.code, verified.found]).toEqual([0, []]);
+    if (lakeUrl.startsWith('file:'))
+      expect((await checkProtocol(join(fileURLToPath(lakeUrl), DAY.job))).faults).toEqual([]);
     const { versions, operations } = await replayTable(lake.store, DAY.job);
     expect(operations[0]).toBe('CREATE TABLE');
     expect(versions).toBeGreaterThan(2);

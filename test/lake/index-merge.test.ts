@@ -20,10 +20,14 @@ const remark: Receipt['remark'] = {
   ...{ kind: 'fewer-series', missing: 1, names: ['é'], since: '2026-01-05' },
   comparedWith: { date: '2026-01-04', finishedAt: '2026-01-04T23:00:00.000Z', series: 3 },
 };
+const warnings: Receipt['warnings'] = [
+  { kind: 'other-vessel', series: 1, names: ['é (IMO9322853)'], digest: 'd', since: '2026-01-05' },
+];
 const more: fc.Arbitrary<Partial<Receipt>> = fc.constantFrom<Partial<Receipt>>(
   {},
   { rows: 0, source: null, detail: null },
-  { remark, selectedSeries: 2, unlisted: true },
+  { remark, warnings, selectedSeries: 2, unlisted: true },
+  { warnings },
   { startedAt: '2026-01-05T23:00:00Z', finishedAt: '2026-01-05T23:00:00.123456Z' },
   { detail: { key: 'elsewhere', sha256: 'a'.repeat(64) }, proof: 'at-least' },
 );
@@ -44,6 +48,30 @@ const source = fc.record({
   receipts: fc.uniqueArray(receipt, { selector: ({ vessel, date }) => `${date} ${vessel}`, maxLength: 12 }),
   /** Of every so many rows the last is not taken. */
   leftOut: fc.integer({ min: 1, max: 5 }),
+});
+
+/** The index as versions write it that know no such column. */
+function without(bytes: Uint8Array, column: string): Uint8Array {
+  const headEnd = bytes.indexOf(0x0a);
+  const head = JSON.parse(Buffer.from(bytes.subarray(0, headEnd)).toString());
+  const kept: Uint8Array[] = [];
+  let at = headEnd + 1;
+  for (const [name, length] of head.columns as [string, number][]) {
+    if (name !== column) kept.push(bytes.subarray(at, at + length));
+    at += length;
+  }
+  const columns = head.columns.filter(([name]: [string]) => name !== column);
+  return Buffer.concat([Buffer.from(`${JSON.stringify({ ...head, columns })}\n`), ...kept]);
+}
+
+test('an index from before there were warnings has none', async () => {
+  const row = toIndexRow(makeReceipt({ job: JOB, vessel: VESSELS[0]!, date: '2026-01-05' }, { remark }), {
+    ...{ sizeBytes: 1, tag: 'a' },
+  });
+  const old = without(await packIndex(JOB, [row]), 'warnings');
+  const index = await unpackIndex(JOB, old, ['remark', 'warnings']);
+  expect(index.row(0)).toMatchObject({ remark });
+  expect(index.row(0)).not.toHaveProperty('warnings');
 });
 
 test('of each vessel-day there is what the last source has that has it', async () => {

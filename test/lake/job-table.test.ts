@@ -141,6 +141,29 @@ test('a commit whose answer was lost is looked for before anything else is writt
   expect([operations.length, [...view.values()].flat()]).toMatchObject([2, [{ rows: 1 }]]);
 });
 
+test('an entry that is not to be seen for a moment fails nobody', async () => {
+  const other = await openJobTable();
+  const key = `${PREFIX}_delta_log/${'2'.padStart(20, '0')}.json`;
+  let hiddenUntilMs = Number.POSITIVE_INFINITY;
+  const isHidden = (asked: string) => asked === key && clock.monotonicMs() < hiddenUntilMs;
+  const table = await openJobTable({
+    get: async (asked) => (isHidden(asked) ? undefined : store.get(asked)),
+    head: async (asked) => (isHidden(asked) ? undefined : store.head(asked)),
+    async *list(prefix) {
+      for await (const listed of store.list(prefix)) if (!isHidden(listed.key)) yield listed;
+    },
+  });
+  for (const n of [0, 1, 2]) {
+    const committed = commit(other, n, 'a');
+    if (n > 0) await passSecond();
+    await committed;
+  }
+  hiddenUntilMs = clock.monotonicMs() + 500;
+  const committed = commit(table, 3, 'a');
+  await passSecond();
+  expect(await committed).toBe(4);
+});
+
 test('a store that never answers leaves the outcome unknown', async () => {
   const table = await openJobTable();
   const silent = await openJobTable({

@@ -27,6 +27,7 @@ const DAY: Replacement = {
     ['a', 'Speed'],
     ['b', 'Draft'],
   ]),
+  change: { select: 'same' },
 };
 
 /** The refusal of a replacement; undefined where it may take place. */
@@ -44,30 +45,51 @@ test('a series that would lose readings is named although the total grows', () =
   const refused = refusal({ candidate: amount({ a: 100, b: 4 }), totalsSha256: 'digest' });
   expect(refused).toMatchObject({ code: 'would-shrink', totalsSha256: 'digest' });
   expect(refused!.message).toBe(
-    'm/IMO9321483/2026-01-05: refused to replace the published day by one with fewer readings: series Draft: 5 published, 4 now. The published day stays; if the source is right, run again with --allow-shrink',
+    'm/IMO9321483/2026-01-05: refused to replace the published day by one with fewer readings: 1 series would lose 1 reading: Draft: 5 published, 4 now. The published day stays; if the source is right, run again with --allow-shrink',
   );
   expect(refusal({})).toBeUndefined();
 });
 
-test('series that are no longer selected do not count as lost', () => {
-  const onlyA = new Map([['a', 'Speed']]);
-  expect(refusal({ candidate: amount({ a: 5 }), idOf: onlyA })).toBeUndefined();
-  expect(refusal({ candidate: amount({ a: 5 }) })?.message).toContain('Draft: 5 published, 0 now');
+const onlyA = new Map([['a', 'Speed']]);
+const NARROWED = { candidate: amount({ a: 5 }), idOf: onlyA };
+
+test('series that are no longer selected are lost too, unless that is accepted of them', () => {
+  const names = { b: 'Draft' };
+  const published = { ...DAY.published, names };
+  const refused = refusal({ ...NARROWED, published, change: { select: 'changed' } });
+  expect(refused?.message).toContain('Draft: 5 published, 0 now. The published day stays');
+  expect(refused?.message).toContain("'vessel-export accept m' says so once for the job");
+  expect(refused?.message).toContain('--allow-shrink');
+  const accepted = (ids: string[]) => ({ select: 'accepted', notMeant: new Set(ids) }) as const;
+  expect(refusal({ ...NARROWED, change: accepted(['b']) })).toBeUndefined();
+  const unknown = refusal({ ...NARROWED, published, change: accepted([]) });
+  expect(unknown?.message).toContain('but these it still means, or nobody can tell');
 });
 
-test('where single series are not known, the total decides', () => {
+test('a series that is still selected is no matter of what select has become', () => {
+  const refused = refusal({ candidate: amount({ a: 4, b: 5, c: 100 }), change: { select: 'changed' } });
+  expect(refused?.message).toContain('Speed: 5 published, 4 now');
+  expect(refused?.message).not.toContain('vessel-export accept');
+});
+
+test('where single series are not known, the total decides, and nothing once select has changed', () => {
   const published = { total: 10 };
   expect(refusal({ published, candidate: amount({ a: 10 }) })).toBeUndefined();
   expect(refusal({ published, candidate: amount({ a: 9 }) })?.message).toContain(
     '10 published, 9 now (its detail object is missing or damaged)',
   );
+  const changed = { published, change: { select: 'changed' } } as const;
+  expect(refusal({ ...changed, candidate: amount({ a: 99 }) })?.message).toContain(
+    "10 published, 99 now (its detail object is missing or damaged, and 'select' has changed since: nobody can tell",
+  );
+  expect(refusal({ ...changed, published: { total: 0 } })).toBeUndefined();
 });
 
-test('a snapshot does not give way to one of fewer series', () => {
-  const snapshot = { counted: 'series', published: { total: 12 } } as const;
-  expect(refusal({ ...snapshot, candidate: { total: 12 } })).toBeUndefined();
-  expect(refusal({ ...snapshot, candidate: { total: 11 } })?.message).toContain(
-    'refused to replace the published snapshot by one with fewer series: 12 published, 11 now.',
+test('a snapshot does not give way to one without a series that it has', () => {
+  const snapshot = { counted: 'series', published: amount({ a: 1, b: 1 }) } as const;
+  expect(refusal({ ...snapshot, candidate: amount({ a: 1, b: 1, c: 1 }) })).toBeUndefined();
+  expect(refusal({ ...snapshot, candidate: amount({ a: 1, c: 1, d: 1 }) })?.message).toContain(
+    'refused to replace the published snapshot by one with fewer series: 1 series would be lost: Draft. The published snapshot stays',
   );
 });
 

@@ -35,6 +35,7 @@ test.for([
   ['a status that nobody foresaw', new HttpStatusError(418, 'unexpected-status', ''), 'retry'],
   ['a page that is no JSON', new DataError('malformed-json', ''), 'retry'],
   ['a page that is no Parquet', new DataError('bad-parquet', ''), 'retry'],
+  ['a log of a table that is restored meanwhile', new DataError('damaged-log', ''), 'retry'],
   ['a job nobody knows', new ConfigError('unknown-job', ''), 'fail'],
   ['refused credentials', new FatalError('credentials-refused', ''), 'hold'],
   ['a full disk', new FatalError('disk-full', ''), 'hold'],

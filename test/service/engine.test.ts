@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { createEngine } from '../../src/service/data/engine.ts';
+import { sql } from '../../src/sql-text.ts';
 
 /** Hours of work, if nobody ends it. */
-const ENDLESS = 'SELECT count(*) FROM range(1000000000000) t(i) WHERE hash(i) = 1';
+const ENDLESS = sql`SELECT count(*) FROM range(1000000000000) t(i) WHERE hash(i) = 1`;
 
 describe('the engine', () => {
   test('a query ends with its signal, also when that comes before it has begun', async () => {
@@ -12,7 +13,7 @@ describe('the engine', () => {
     const running = opened.query((connection) => connection.run(ENDLESS));
     stop.abort(new Error('gone'));
     await expect(running).rejects.toThrow('gone');
-    await expect(opened.query((connection) => connection.run('SELECT 1'))).rejects.toThrow('gone');
+    await expect(opened.query((connection) => connection.run(sql`SELECT 1`))).rejects.toThrow('gone');
     await engine.close();
   });
 
@@ -21,7 +22,7 @@ describe('the engine', () => {
     const stop = new AbortController();
     await using opened = await engine.connect(stop.signal);
     const reading = opened.query(async (connection) => {
-      const result = await connection.stream('SELECT i FROM range(100000000) t(i)');
+      const result = await connection.stream(sql`SELECT i FROM range(100000000) t(i)`);
       await result.fetchChunk();
       stop.abort(new Error('gone'));
       while (((await result.fetchChunk())?.rowCount ?? 0) > 0);

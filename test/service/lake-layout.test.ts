@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createEngine } from '../../src/service/data/engine.ts';
+import { checkedByParser } from '../../src/sql-text.ts';
 import { openService } from './running-service.ts';
 import type { TestLake } from './test-lake.ts';
 import { createTestLake } from './test-lake.ts';
@@ -134,7 +135,7 @@ describe('lakes', () => {
     writeFileSync(join(dir, 'inside.csv'), 'a\n1\n');
     const run = (sql: string) =>
       opened
-        .query((connection) => connection.runAndReadAll(sql))
+        .query((connection) => connection.run(checkedByParser(sql)))
         .then(
           () => 'done',
           () => 'refused',

@@ -196,7 +196,7 @@ describe('different series', () => {
     const listener = await startListener();
     const reading = (i: number) => `${JSON.stringify({ id: `s${i}`, timestamp: at(-1), value: 1 })}\n`;
     listener.script(answer(Array.from({ length: MAX_SERIES + 1 }, (_, i) => reading(i)).join('')));
-    const series = { ...SERIES, unmatched: [] };
+    const series = { ...SERIES, unmatched: [], others: [] };
     await expect(confirmEmpty(contextOf(listener), series)).rejects.toMatchObject({
       code: 'too-many-series',
     });

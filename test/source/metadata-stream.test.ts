@@ -63,7 +63,7 @@ test.each(SHAPES)('a vessel-day has the series of its vessel out of all: %s', as
   // The others were not meant, so the ids are asked for.
   expect(expressions.every((expression) => expression.startsWith('id/'))).toBe(true);
   // Who wants readings only is told the same of which series they are.
-  expect(await resolve(client)).toEqual({ idOf, expressions, unmatched: [] });
+  expect(await resolve(client)).toEqual({ idOf, expressions, unmatched: [], others: [] });
 });
 
 test('what is wrong with a description hinders a snapshot, and not readings', async () => {

@@ -29,6 +29,8 @@ test('every row comes as CSV, as JSON and as Parquet', async () => {
   expect(csv.stdout).toBe(
     'a,big,half,text,empty,nothing,yes,day,at,odd\n1,9007199254740993,0.5,"a,""b""","",,true,2026-01-05,2026-01-05T00:02:03.000004Z,NaN\n',
   );
+  const formula = await run(`SELECT '=cmd|x' AS "@a", -5 AS b, '-5' AS c`, { csv: true });
+  expect(formula.stdout).toBe("'@a,b,c\n'=cmd|x,-5,-5\n");
   const json = await run(VALUES, { json: true });
   expect(JSON.parse(json.stdout)).toEqual({
     ...{ a: 1, big: '9007199254740993', half: '0.5', text: 'a,"b"', empty: '', nothing: null, yes: true },

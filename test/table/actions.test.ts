@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DataError } from '../../src/errors.ts';
+import { DataError, FatalError } from '../../src/errors.ts';
 import type { Action } from '../../src/table/actions.ts';
 import { formatActions } from '../../src/table/actions.ts';
 import { parseActions } from '../../src/table/parse-actions.ts';
@@ -15,13 +15,16 @@ test('what is written is read again, and says what the protocol asks for', () =>
     { protocol: { minReaderVersion: 1, minWriterVersion: 2 } },
     {
       metaData: {
-        ...{ id: 'i', name: 'n', schemaString: '{}', partitionColumns: ['vessel', 'date'] },
+        ...{ id: 'i', name: 'n', description: 'd', format: { provider: 'parquet', options: { a: 'b' } } },
+        ...{ schemaString: '{}', partitionColumns: ['vessel', 'date'] },
         ...{ configuration: { a: 'b' }, createdTimeMs: 7 },
       },
     },
     add,
     removeOf(addOf('old', '2026-01-05'), 99),
     { remove: { path: 'bare.parquet', deletedMs: 3, dataChange: true } },
+    { txn: { appId: 'a', version: 7, lastUpdatedMs: 8 } },
+    { add: { ...add.add, tags: { a: 'b', c: null } } },
   ];
   const text = formatActions(actions);
   expect(parse(text)).toEqual(actions);
@@ -34,12 +37,13 @@ test('what is written is read again, and says what the protocol asks for', () =>
   expect(wire[3].add).toMatchObject({ size: 1001, modificationTime: 1_790_000_000_000, dataChange: true });
   expect(wire[4].remove).toMatchObject({ extendedFileMetadata: true, size: 1001, deletionTimestamp: 99 });
   expect(wire[5].remove).not.toHaveProperty('extendedFileMetadata');
-  expect(wire[2].metaData.format).toEqual({ provider: 'parquet', options: {} });
+  expect(wire[2].metaData.format).toEqual({ provider: 'parquet', options: { a: 'b' } });
+  expect(wire[6].txn).toEqual({ appId: 'a', version: 7, lastUpdated: 8 });
 });
 
 test('unknown fields and actions are passed over, and lines may end as they like', () => {
   const found = parse(
-    '{"txn":{"appId":"a","version":1}}',
+    '{"domainMetadata":{"domain":"a"}}',
     '',
     '{"cdc":{"path":"x"}}\r',
     '{"add":{"path":"a%20b","partitionValues":{"vessel":null},"size":1,"modificationTime":2,"dataChange":true,"new":[1]}}',
@@ -66,7 +70,6 @@ test.for([
     '{"add":{"path":"a","partitionValues":{"date":5}}}',
     /partitionValues\.date 5/,
   ],
-  ['a deletion vector', '{"add":{"path":"a","deletionVector":{"x":1}}}', /deletion/],
   ['columns that are no list', '{"metaData":{"id":"a","partitionColumns":"x"}}', /partitionColumns "x"/],
   ['a version that is none', '{"protocol":{"minReaderVersion":"1"}}', /protocol\.minReaderVersion/],
 ] as const)('%s is named with file and line', ([, line, message]) => {
@@ -74,6 +77,10 @@ test.for([
   expect(read).toThrow(DataError);
   expect(read).toThrow(message);
   expect(read).toThrow(KEY);
+});
+
+test('a file with a deletion vector is none of ours, and no damage', () => {
+  expect(() => parse('{"add":{"path":"a","deletionVector":{"x":1}}}')).toThrow(FatalError);
 });
 
 test('a line as long as a file is not parsed', () => {

@@ -3,9 +3,11 @@ import type { Log } from '../../src/model/index.ts';
 import { silentLog } from '../../src/model/index.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { Action, AddFile } from '../../src/table/actions.ts';
+import type { TableRetention } from '../../src/table/retention.ts';
+import { TABLE_RETENTION } from '../../src/table/retention.ts';
 import type { TableContent } from '../../src/table/schema.ts';
-import type { Table, TablePorts, TableRetention } from '../../src/table/table.ts';
-import { openTable, TABLE_RETENTION } from '../../src/table/table.ts';
+import type { Table, TablePorts } from '../../src/table/table.ts';
+import { openTable } from '../../src/table/table.ts';
 import type { ManualClock } from '../helpers/manual-clock.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 

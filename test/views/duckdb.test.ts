@@ -261,35 +261,3 @@ test('a lake without objects yet, and one whose job has other aggregations since
   expect(Number(row![1])).toBeGreaterThan(0);
   expect(row!.slice(2)).toEqual(['0', 'DOUBLE']);
 });
-
-test('the models for dbt are the same views', async () => {
-  const { stdout, code } = await runViews(lake.url, { for: 'dbt', columns: ['Speed Over Ground'] });
-  expect(code).toBe(0);
-  const [sources, ...models] = stdout.split(/^-- --- models\/(?=\w+\.sql)/m);
-  const locations = new Map(
-    [...sources!.matchAll(/^ {6}- name: (\w+)\n[\s\S]*?external_location: (".*")/gm)].map(
-      ([, name, text]) => [name!, JSON.parse(text!) as string],
-    ),
-  );
-  expect([...locations.keys()].sort()).toEqual(['measurements', 'metadata', 'statistics']);
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
-  // As dbt fills in its calls.
-  for (const model of models) {
-    const [name, ...body] = model.split('\n');
-    const sql = body
-      .join('\n')
-      .replace(/\{\{ source\('lake', '(\w+)'\) \}\}/g, (_, source) => locations.get(source)!)
-      .replace(/\{\{ ref\('(\w+)'\) \}\}/g, '$1');
-    expect(sql).not.toContain('{{');
-    await connection.run(`CREATE VIEW ${name!.replace('.sql', '')} AS ${sql}`);
-  }
-  const counts = await connection.runAndReadAll(
-    `SELECT (SELECT count(*) FROM series), (SELECT count(*) FROM readings), (SELECT count(*) FROM wide), (SELECT count(*) FROM ${files('measurements')})`,
-  );
-  const [series, readings, wide, rows] = counts.getRowsJson()[0]!.map(Number);
-  expect(readings).toBe(rows);
-  expect(Math.min(series!, wide!)).toBeGreaterThan(5);
-  connection.closeSync();
-  instance.closeSync();
-});

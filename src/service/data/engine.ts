@@ -7,7 +7,8 @@
  * signal: it has to, for the process cannot exit before it.
  */
 import { tmpdir } from 'node:os';
-import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { SqlConnection } from '../../duckdb/connection.ts';
+import type { LockedDuckDb } from '../../duckdb/locked.ts';
 import { interruptOnAbort, openLockedDuckDb } from '../../duckdb/locked.ts';
 import { createWaitingLine } from '../../model/waiting-line.ts';
 import type { TempFolder } from '../../process/temp-folder.ts';
@@ -29,20 +30,20 @@ export interface EngineConnection extends AsyncDisposable {
    * Run queries, when it is their turn, and take what they answer. Throws the signal's reason once it is aborted; an
    * interrupted query may look like one that has ended. Must not wait for a client: others wait meanwhile.
    */
-  query<Answer>(run: (connection: DuckDBConnection) => Promise<Answer>): Promise<Answer>;
+  query<Answer>(run: (connection: SqlConnection) => Promise<Answer>): Promise<Answer>;
 }
 
 /** An engine that may read below `readableDir`. Nothing is loaded before the first `connect`. */
 export function createEngine(readableDir: string | undefined): Engine {
-  let opening: Promise<{ instance: DuckDBInstance; scratch: TempFolder }> | undefined;
+  let opening: Promise<{ instance: LockedDuckDb; scratch: TempFolder }> | undefined;
   let closed = false;
   let free = QUERIES_AT_ONCE;
   const line = createWaitingLine();
 
   async function inTurn<Answer>(
-    connection: DuckDBConnection,
+    connection: SqlConnection,
     signal: AbortSignal | undefined,
-    run: (connection: DuckDBConnection) => Promise<Answer>,
+    run: (connection: SqlConnection) => Promise<Answer>,
   ): Promise<Answer> {
     signal?.throwIfAborted();
     if (free > 0) free--;

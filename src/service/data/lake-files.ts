@@ -1,8 +1,9 @@
 /** The files of a lake: what lies where, and which dataset each job holds. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sqlPath } from '../../duckdb/locked.ts';
+import { pathLiteral } from '../../duckdb/locked.ts';
 import { isDate, JOB_NAME, VESSEL_ID } from '../../model/index.ts';
+import { sql } from '../../sql-text.ts';
 import type { EngineConnection } from './engine.ts';
 
 export interface LakeFile {
@@ -40,10 +41,10 @@ export async function classifyJobs(
   const datasets = new Map<string, LakeDataset>();
   for (const job of new Set(files.map((file) => file.job))) {
     const { path } = files.find((file) => file.job === job)!;
-    const reader = await query((connection) =>
-      connection.runAndReadAll(`SELECT name FROM parquet_schema(${sqlPath(path)})`),
+    const rows = await query((connection) =>
+      connection.rows(sql`SELECT name FROM parquet_schema(${pathLiteral(path)})`),
     );
-    const columns = new Set(reader.getRows().map(([name]) => String(name)));
+    const columns = new Set(rows.map(([name]) => String(name)));
     if (columns.has('domains_json')) datasets.set(job, 'metadata');
     else if (columns.has('json_value')) datasets.set(job, 'measurements');
   }

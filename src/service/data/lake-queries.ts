@@ -1,7 +1,8 @@
 /** Readings of a lake by DuckDB, for one answer: vessel-days that are too large to be read at once. */
-import type { DuckDBResult, DuckDBValue } from '@duckdb/node-api';
-import { sqlPath } from '../../duckdb/locked.ts';
+import type { DuckDBResult, DuckDBValue } from '../../duckdb/connection.ts';
+import { parquetRows, pathLiteral } from '../../duckdb/locked.ts';
 import type { Micros, TimeRange } from '../../model/index.ts';
+import { joinSql, sql } from '../../sql-text.ts';
 import type { Work } from '../turns.ts';
 import { STEPS_PER_LOOK } from '../turns.ts';
 import type { BatchBuilder } from './batch-builder.ts';
@@ -50,7 +51,7 @@ async function nameSelected(
   work: Work,
 ): Promise<void> {
   await query(async (connection) => {
-    await connection.run('CREATE TEMP TABLE selected (code INTEGER, time_series_id VARCHAR)');
+    await connection.run(sql`CREATE TEMP TABLE selected (code INTEGER, time_series_id VARCHAR)`);
     const appender = await connection.createAppender('selected');
     for (const [code, { timeSeriesId }] of records.entries()) {
       if (code % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
@@ -63,13 +64,14 @@ async function nameSelected(
 }
 
 async function rowsOf({ query }: EngineConnection, files: readonly LakeFile[]): Promise<number> {
-  const paths = files.map(({ path }) => sqlPath(path)).join(', ');
-  const reader = await query((connection) =>
-    connection.runAndReadAll(
-      `SELECT coalesce(sum(num_rows), 0)::DOUBLE FROM parquet_file_metadata([${paths}])`,
-    ),
+  const paths = joinSql(
+    files.map(({ path }) => pathLiteral(path)),
+    sql`, `,
   );
-  return Number(reader.getRows()[0]![0]);
+  const [row] = await query((connection) =>
+    connection.rows(sql`SELECT coalesce(sum(num_rows), 0)::DOUBLE FROM parquet_file_metadata([${paths}])`),
+  );
+  return Number(row![0]);
 }
 
 async function fill(
@@ -80,23 +82,22 @@ async function fill(
   withValues: boolean,
   work: Work,
 ): Promise<void> {
-  const values = withValues ? ', long_value, double_value, json_value' : '';
+  const values = withValues ? sql`, long_value, double_value, json_value` : sql``;
   const perFile = files.map((file) => {
     // A job later by name adds only the series that earlier jobs lack on that vessel-day.
     const earlier = files.filter(({ vessel, job }) => vessel === file.vessel && job < file.job);
     const without = earlier.map(
-      ({ path }) =>
-        ` AND time_series_id NOT IN (SELECT time_series_id FROM read_parquet(${sqlPath(path)}, hive_partitioning = false))`,
+      ({ path }) => sql` AND time_series_id NOT IN (SELECT time_series_id FROM ${parquetRows(path)})`,
     );
-    return `SELECT code, epoch_us("timestamp") AS micros${values}
-            FROM read_parquet(${sqlPath(file.path)}, hive_partitioning = false) JOIN selected USING (time_series_id)
-            WHERE "timestamp" >= make_timestamp($1::BIGINT)::TIMESTAMPTZ AND "timestamp" < make_timestamp($2::BIGINT)::TIMESTAMPTZ${without.join('')}`;
+    return sql`SELECT code, epoch_us("timestamp") AS micros${values}
+            FROM ${parquetRows(file.path)} JOIN selected USING (time_series_id)
+            WHERE "timestamp" >= make_timestamp($1::BIGINT)::TIMESTAMPTZ AND "timestamp" < make_timestamp($2::BIGINT)::TIMESTAMPTZ${joinSql(without, sql``)}`;
   });
   // What is sorted by itself comes out of its sort key, in which both zeros are one: so not the double itself.
-  const order = withValues ? 'micros, code, long_value, double_value + 0, json_value' : 'micros, code';
+  const order = withValues ? sql`micros, code, long_value, double_value + 0, json_value` : sql`micros, code`;
   await query(async (connection) => {
     const result = await connection.stream(
-      `SELECT code, (micros - $1::BIGINT)::DOUBLE AS after${values} FROM (${perFile.join(' UNION ALL ')}) ORDER BY ${order}`,
+      sql`SELECT code, (micros - $1::BIGINT)::DOUBLE AS after${values} FROM (${joinSql(perFile, sql` UNION ALL `)}) ORDER BY ${order}`,
       [BigInt(fromMicros), BigInt(toMicros)],
     );
     await append(result, builder, fromMicros, withValues, work);

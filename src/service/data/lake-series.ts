@@ -1,7 +1,8 @@
 /** The series of a lake, from its metadata snapshots and, for vessels without any, from the readings. */
 
-import { sqlPath } from '../../duckdb/locked.ts';
+import { parquetRows } from '../../duckdb/locked.ts';
 import { OTHER_FIELDS } from '../../model/index.ts';
+import { sql } from '../../sql-text.ts';
 import type { EngineConnection } from './engine.ts';
 import type { LakeFile } from './lake-files.ts';
 import type { SeriesRecord } from './source.ts';
@@ -17,21 +18,17 @@ export async function readSeries(
   const series = new Map<string, SeriesRecord>();
   const oldestFirst = [...metadata].sort((a, b) => (a.date < b.date ? -1 : a.date > b.date ? 1 : 0));
   for (const { path, vessel } of oldestFirst) {
-    const reader = await query((connection) =>
-      connection.runAndReadAll(`SELECT * FROM read_parquet(${sqlPath(path)}, hive_partitioning = false)`),
-    );
-    for (const row of reader.getRowObjects()) {
+    const rows = await query((connection) => connection.rowObjects(sql`SELECT * FROM ${parquetRows(path)}`));
+    for (const row of rows) {
       const record = recordOf(row as Row, vessel);
       series.set(record.timeSeriesId, record);
     }
   }
   for (const { path, vessel } of newestPerVessel(measurements)) {
-    const reader = await query((connection) =>
-      connection.runAndReadAll(
-        `SELECT DISTINCT time_series_id FROM read_parquet(${sqlPath(path)}, hive_partitioning = false)`,
-      ),
+    const rows = await query((connection) =>
+      connection.rows(sql`SELECT DISTINCT time_series_id FROM ${parquetRows(path)}`),
     );
-    for (const [id] of reader.getRows())
+    for (const [id] of rows)
       if (!series.has(String(id))) series.set(String(id), namelessRecord(String(id), vessel));
   }
   return [...series.values()].sort((a, b) => (a.timeSeriesId < b.timeSeriesId ? -1 : 1));

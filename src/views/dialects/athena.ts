@@ -1,49 +1,53 @@
+import { backslashes, sql } from '../../sql-text.ts';
 import type { Dialect } from '../dialect.ts';
-import { quoteWith, standardLiteral } from '../dialect.ts';
+import { lines } from '../dialect.ts';
 import { receiptsOfTables, receiptTableColumns, trinoCommon, trinoTypes } from './trino.ts';
 
 /** Tables are made in the words of Hive, views in those of Trino. */
-const hive = quoteWith('`');
-const types = { ...trinoTypes, timestamp: 'timestamp' } as const;
-const HIVE_TYPES = { ...types, text: 'string', series: 'string' } as const;
+const hive = backslashes('`', 'code points');
+const types = { ...trinoTypes, timestamp: sql`timestamp` } as const;
+const HIVE_TYPES = { ...types, text: sql`string`, series: sql`string` } as const;
 const RECEIPTS = 'receipt_files';
+
+const hiveName = (schema: string | undefined, name: string) =>
+  schema === undefined ? hive.quote(name) : sql`${hive.quote(schema)}.${hive.quote(name)}`;
 
 export const athena: Dialect = {
   ...trinoCommon,
   title: 'Amazon Athena',
   notes: ({ layout }) => [
-    "As documented: vessel-export's tests check the grammar of these statements, and do not run them.",
-    'Athena takes one statement at a time.',
-    ...(layout === 'plain' ? ['Again for new days: MSCK REPAIR TABLE.'] : []),
+    sql`As documented: vessel-export's tests check the grammar of these statements, and do not run them.`,
+    sql`Athena takes one statement at a time.`,
+    ...(layout === 'plain' ? [sql`Again for new days: MSCK REPAIR TABLE.`] : []),
   ],
   types,
   source: (lake, { job, relation, columns }) => {
-    const name = lake.schema === undefined ? hive(relation) : `${hive(lake.schema)}.${hive(relation)}`;
-    const location = `LOCATION ${standardLiteral(`${lake.url}/${job}/`)}`;
+    const name = hiveName(lake.schema, relation);
+    const location = sql`LOCATION ${hive.literal(`${lake.url}/${job}/`)}`;
     if (lake.layout === 'delta')
       return [
-        `CREATE EXTERNAL TABLE IF NOT EXISTS ${name}\n${location}\nTBLPROPERTIES ('table_type' = 'DELTA')`,
+        sql`CREATE EXTERNAL TABLE IF NOT EXISTS ${name}\n${location}\nTBLPROPERTIES ('table_type' = 'DELTA')`,
       ];
-    const typed = columns.map((column) => `  ${hive(column.name)} ${HIVE_TYPES[column.type]}`);
+    const typed = columns.map((column) => sql`  ${hive.quote(column.name)} ${HIVE_TYPES[column.type]}`);
+    const [vessel, date] = ['vessel', 'date'].map(hive.quote);
     return [
-      `CREATE EXTERNAL TABLE IF NOT EXISTS ${name} (\n${typed.join(',\n')}\n)\nPARTITIONED BY (\`vessel\` string, \`date\` date)\nSTORED AS PARQUET\n${location}`,
-      `MSCK REPAIR TABLE ${name}`,
+      sql`CREATE EXTERNAL TABLE IF NOT EXISTS ${name} (\n${lines(typed)}\n)\nPARTITIONED BY (${vessel!} string, ${date!} date)\nSTORED AS PARQUET\n${location}`,
+      sql`MSCK REPAIR TABLE ${name}`,
     ];
   },
   receipts: (lake) => {
-    const name = lake.schema === undefined ? hive(RECEIPTS) : `${hive(lake.schema)}.${hive(RECEIPTS)}`;
     const columns = receiptTableColumns(
-      (member) => hive(member.toLowerCase()),
-      { text: 'string', long: 'bigint' },
-      (member, type) => `struct<${hive(member.toLowerCase())}:${type}>`,
-    );
+      { text: sql`string`, long: sql`bigint` },
+      hive.quote,
+      (member, type) => sql`struct<${member}:${type}>`,
+    ).map(({ column }) => column);
     return [
-      `CREATE EXTERNAL TABLE IF NOT EXISTS ${name} (\n${columns.join(',\n')}\n)\nROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'\nLOCATION ${standardLiteral(`${lake.url}/_ledger/`)}`,
+      sql`CREATE EXTERNAL TABLE IF NOT EXISTS ${hiveName(lake.schema, RECEIPTS)} (\n${lines(columns)}\n)\nROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'\nLOCATION ${hive.literal(`${lake.url}/_ledger/`)}`,
       receiptsOfTables(
         athena,
         lake,
         [RECEIPTS],
-        "CAST(from_iso8601_timestamp({}) AT TIME ZONE 'UTC' AS timestamp)",
+        (at) => sql`CAST(from_iso8601_timestamp(${at}) AT TIME ZONE 'UTC' AS timestamp)`,
       ),
     ];
   },

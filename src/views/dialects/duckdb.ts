@@ -1,98 +1,99 @@
 import type { Dataset } from '../../model/index.ts';
-import type { Dialect, Source, ViewedLake } from '../dialect.ts';
-import { jsonPath, quoteWith, relation, selectList, standardLiteral } from '../dialect.ts';
+import type { Sql } from '../../sql-text.ts';
+import { duckdbText, joinSql, sql } from '../../sql-text.ts';
+import type { Dialect, SelectItem, Source, ViewedLake } from '../dialect.ts';
+import { jsonPath, relation, selectList } from '../dialect.ts';
 import { RECEIPT_COLUMNS } from '../receipt-columns.ts';
 
-const quote = quoteWith('"');
+const { quote, literal } = duckdbText;
 const types = {
-  timestamp: 'TIMESTAMPTZ',
-  long: 'BIGINT',
-  double: 'DOUBLE',
-  text: 'VARCHAR',
-  series: 'VARCHAR',
-  date: 'DATE',
+  timestamp: sql`TIMESTAMPTZ`,
+  long: sql`BIGINT`,
+  double: sql`DOUBLE`,
+  text: sql`VARCHAR`,
+  series: sql`VARCHAR`,
+  date: sql`DATE`,
 } as const;
 
-const HIVE = "hive_partitioning = true, hive_types = {'vessel': VARCHAR, 'date': DATE}";
+// A struct in braces would be a template's to dbt.
+const HIVE = sql`hive_partitioning = true, hive_types = struct_pack(vessel := 'VARCHAR', date := 'DATE')`;
 
 /** Paths of objects as what stands before them is a pattern. */
 function pattern(url: string): string {
   return url.replace(/[[*?]/g, '[$&]');
 }
 
+function list(parts: readonly Sql[]): Sql {
+  return joinSql(parts, sql`, `);
+}
+
 /** Columns of a job, of a relation that has them, or, of statistics, lacks some: those are null. */
-export function duckdbColumns(
-  { dataset, columns }: Pick<Source, 'dataset' | 'columns'>,
-  from: string,
-): string {
+export function duckdbColumns({ dataset, columns }: Pick<Source, 'dataset' | 'columns'>, from: Sql): Sql {
   const names = ['vessel', 'date', ...columns.map(({ name }) => name)];
-  const select = `SELECT ${names.map(quote).join(', ')}\nFROM`;
-  if (dataset !== 'statistics') return `${select} ${from}`;
+  const select = sql`SELECT ${list(names.map(quote))}\nFROM`;
+  if (dataset !== 'statistics') return sql`${select} ${from}`;
   // The job's aggregations may have changed since its days were exported.
-  const typed = columns.map(({ name, type }) => `CAST(NULL AS ${types[type]}) AS ${quote(name)}`);
-  return `${select} (\n  SELECT * FROM ${from}\n  UNION ALL BY NAME\n  SELECT ${typed.join(', ')} WHERE false\n)`;
+  const typed = columns.map(({ name, type }) => sql`CAST(NULL AS ${types[type]}) AS ${quote(name)}`);
+  return sql`${select} (\n  SELECT * FROM ${from}\n  UNION ALL BY NAME\n  SELECT ${list(typed)} WHERE false\n)`;
 }
 
 /** The objects of a job: a pattern, or the paths themselves. */
-export function duckdbObjects(paths: string | readonly string[], dataset: Dataset): string {
-  const given =
-    typeof paths === 'string' ? standardLiteral(paths) : `[${paths.map(standardLiteral).join(', ')}]`;
+export function duckdbObjects(paths: string | readonly string[], dataset: Dataset): Sql {
+  const given = typeof paths === 'string' ? literal(paths) : sql`[${list(paths.map(literal))}]`;
   // Other aggregations are other columns; to look for them, DuckDB opens every file.
-  const union = dataset === 'statistics' ? ', union_by_name = true' : '';
-  return `read_parquet(${given}, ${HIVE}${union})`;
+  const union = dataset === 'statistics' ? sql`, union_by_name = true` : sql``;
+  return sql`read_parquet(${given}, ${HIVE}${union})`;
 }
 
 /** A job's rows: of its objects, or as its table's log says, which takes the extension. */
-export function jobRows({ url, layout }: ViewedLake, job: string, dataset: Dataset): string {
-  if (layout === 'delta') return `delta_scan(${standardLiteral(`${url}/${job}`)})`;
+export function jobRows({ url, layout }: ViewedLake, job: string, dataset: Dataset): Sql {
+  if (layout === 'delta') return sql`delta_scan(${literal(`${url}/${job}`)})`;
   return duckdbObjects(`${pattern(url)}/${job}/*/*/*.parquet`, dataset);
 }
 
 /** The receipts that a pattern finds, or that stand in the files. */
-export function duckdbReceipts(patterns: readonly string[]): string {
-  const members = new Map<string, string>();
+export function duckdbReceipts(patterns: readonly string[]): Sql {
+  const members = new Map<string, Sql>();
   for (const { path, type } of RECEIPT_COLUMNS) {
     const [name, inner] = path;
-    members.set(name, inner === undefined ? types[type] : `STRUCT(${quote(inner)} ${types[type]})`);
+    members.set(name, inner === undefined ? types[type] : sql`STRUCT(${quote(inner)} ${types[type]})`);
   }
-  const columns = [...members].map(([name, type]) => `${standardLiteral(name)}: ${standardLiteral(type)}`);
-  const files = `[${patterns.map(standardLiteral).join(', ')}]`;
-  const items = RECEIPT_COLUMNS.map(({ name, path }) => [path.map(quote).join('.'), name] as const);
-  return `SELECT\n${selectList(duckdb, items)}\nFROM read_json(${files}, format = 'newline_delimited', hive_partitioning = false, columns = {${columns.join(', ')}})`;
+  const columns = [...members].map(([name, type]) => sql`${literal(name)}: ${literal(type)}`);
+  const items = RECEIPT_COLUMNS.map(({ name, path }): SelectItem => [joinSql(path.map(quote), sql`.`), name]);
+  return sql`SELECT\n${selectList(duckdb, items)}\nFROM read_json([${list(patterns.map(literal))}], format = 'newline_delimited', hive_partitioning = false, columns = {${list(columns)}})`;
 }
 
 export const duckdb: Dialect = {
+  ...duckdbText,
   title: 'DuckDB',
   notes: ({ url, layout }) => [
-    'For DuckDB 1.2 or newer. The tests of vessel-export run these views.',
+    sql`For DuckDB 1.2 or newer. The tests of vessel-export run these views.`,
     ...(layout === 'delta'
-      ? ['Before: INSTALL delta; LOAD delta; (the tests put lists of files in the place of delta_scan)']
+      ? [sql`Before: INSTALL delta; LOAD delta; (the tests put lists of files in the place of delta_scan)`]
       : []),
     ...(url.startsWith('s3:')
-      ? ['Before: INSTALL httpfs; LOAD httpfs; CREATE SECRET (TYPE s3, PROVIDER credential_chain);']
+      ? [sql`Before: INSTALL httpfs; LOAD httpfs; CREATE SECRET (TYPE s3, PROVIDER credential_chain);`]
       : []),
   ],
   urlFault: (url) =>
     /^(\/|[A-Za-z]:|(s3|gs|https):\/\/)/.test(url) ? undefined : 'a folder, s3://, gs:// or https://',
-  quote,
-  literal: standardLiteral,
   types,
-  long: String,
-  position: (text, literal) => `strpos(${text}, ${literal})`,
-  from: (text, place) => `substr(${text}, ${place})`,
-  first: (text, length) => `substr(${text}, 1, ${length})`,
-  json: (text, path) => `json_extract_string(${text}, ${standardLiteral(jsonPath(path))})`,
-  micros: (instant) => `epoch_us(${instant})`,
-  instant: (micros) => `make_timestamptz(${micros})`,
-  remainder: (dividend, divisor) => `${dividend} % ${divisor}`,
-  days: (from, to) => `date_diff('day', ${from}, ${to})`,
-  afterJoin: '',
-  createView: 'CREATE OR REPLACE VIEW',
-  commentOn: (view, column, text) => `COMMENT ON COLUMN ${view}.${quote(column)} IS ${standardLiteral(text)}`,
+  long: (value) => sql`${value}`,
+  position: (of, marker) => sql`strpos(${of}, ${marker})`,
+  from: (of, place) => sql`substr(${of}, ${place})`,
+  first: (of, length) => sql`substr(${of}, 1, ${length})`,
+  json: (of, path) => sql`json_extract_string(${of}, ${literal(jsonPath(path))})`,
+  micros: (instant) => sql`epoch_us(${instant})`,
+  instant: (micros) => sql`make_timestamptz(${micros})`,
+  remainder: (dividend, divisor) => sql`${dividend} % ${divisor}`,
+  days: (from, to) => sql`date_diff('day', ${from}, ${to})`,
+  afterJoin: sql``,
+  createView: sql`CREATE OR REPLACE VIEW`,
+  commentOn: (view, column, said) => sql`COMMENT ON COLUMN ${view}.${quote(column)} IS ${literal(said)}`,
   source: (lake, source) => [
-    `${duckdb.createView} ${relation(duckdb, lake, source.relation)} AS\n${duckdbColumns(source, jobRows(lake, source.job, source.dataset))}`,
+    sql`${duckdb.createView} ${relation(duckdb, lake, source.relation)} AS\n${duckdbColumns(source, jobRows(lake, source.job, source.dataset))}`,
   ],
   receipts: (lake) => [
-    `${duckdb.createView} ${relation(duckdb, lake, 'receipts')} AS\n${duckdbReceipts(lake.receiptJobs.map((job) => `${pattern(lake.url)}/_ledger/${job}/*/*.json`))}`,
+    sql`${duckdb.createView} ${relation(duckdb, lake, 'receipts')} AS\n${duckdbReceipts(lake.receiptJobs.map((job) => `${pattern(lake.url)}/_ledger/${job}/*/*.json`))}`,
   ],
 };

@@ -1,67 +1,70 @@
-import type { Dialect } from '../dialect.ts';
-import { backslashLiteral, quoteWith, relation, selectList } from '../dialect.ts';
+import { backslashes, joinSql, sql } from '../../sql-text.ts';
+import type { Dialect, SelectItem } from '../dialect.ts';
+import { lines, relation, selectList } from '../dialect.ts';
 import { RECEIPT_COLUMNS } from '../receipt-columns.ts';
 
-const quote = quoteWith('`');
+const text = backslashes('`', 'code points');
+const { quote, literal } = text;
 const types = {
-  timestamp: 'TIMESTAMP',
-  long: 'BIGINT',
-  double: 'DOUBLE',
-  text: 'STRING',
-  series: 'STRING',
-  date: 'DATE',
+  timestamp: sql`TIMESTAMP`,
+  long: sql`BIGINT`,
+  double: sql`DOUBLE`,
+  text: sql`STRING`,
+  series: sql`STRING`,
+  date: sql`DATE`,
 } as const;
 
 export const spark: Dialect = {
+  ...text,
   title: 'Spark and Databricks',
   notes: ({ layout }) => [
-    "As documented: vessel-export's tests check the grammar of these statements, and do not run them.",
-    "Before: SET TIME ZONE 'UTC';",
+    sql`As documented: vessel-export's tests check the grammar of these statements, and do not run them.`,
+    sql`Before: SET TIME ZONE 'UTC';`,
     ...(layout === 'plain'
-      ? ['Again for new days: MSCK REPAIR TABLE; for replaced ones: REFRESH TABLE.']
+      ? [sql`Again for new days: MSCK REPAIR TABLE; for replaced ones: REFRESH TABLE.`]
       : []),
   ],
   urlFault: (url) =>
     /^[a-z0-9]+:\/\//.test(url) || url.startsWith('/') ? undefined : 'a folder or s3://bucket/prefix',
-  quote,
-  literal: backslashLiteral,
   types,
-  long: (value) => `${value}L`,
-  position: (text, literal) => `instr(${text}, ${literal})`,
-  from: (text, place) => `substr(${text}, ${place})`,
-  first: (text, length) => `substr(${text}, 1, ${length})`,
-  json: (text, path) =>
-    `get_json_object(${text}, ${backslashLiteral(`$${path.map((name) => `['${name}']`).join('')}`)})`,
-  micros: (instant) => `unix_micros(${instant})`,
-  instant: (micros) => `timestamp_micros(${micros})`,
-  remainder: (dividend, divisor) => `${dividend} % ${divisor}`,
-  days: (from, to) => `datediff(${to}, ${from})`,
-  afterJoin: '',
-  createView: 'CREATE OR REPLACE VIEW',
+  long: (value) => sql`${value}L`,
+  position: (of, marker) => sql`instr(${of}, ${marker})`,
+  from: (of, place) => sql`substr(${of}, ${place})`,
+  first: (of, length) => sql`substr(${of}, 1, ${length})`,
+  json: (of, path) =>
+    sql`get_json_object(${of}, ${literal(`$${path.map((name) => `['${name}']`).join('')}`)})`,
+  micros: (instant) => sql`unix_micros(${instant})`,
+  instant: (micros) => sql`timestamp_micros(${micros})`,
+  remainder: (dividend, divisor) => sql`${dividend} % ${divisor}`,
+  days: (from, to) => sql`datediff(${to}, ${from})`,
+  afterJoin: sql``,
+  createView: sql`CREATE OR REPLACE VIEW`,
   source: (lake, { job, relation: name, columns }) => {
     const table = relation(spark, lake, name);
-    const location = `LOCATION ${backslashLiteral(`${lake.url}/${job}/`)}`;
-    if (lake.layout === 'delta') return [`CREATE TABLE IF NOT EXISTS ${table} USING DELTA ${location}`];
-    const typed = [
-      ...columns.map((column) => `  ${quote(column.name)} ${types[column.type]}`),
-      '  `vessel` STRING',
-      '  `date` DATE',
-    ];
+    const location = sql`LOCATION ${literal(`${lake.url}/${job}/`)}`;
+    if (lake.layout === 'delta') return [sql`CREATE TABLE IF NOT EXISTS ${table} USING DELTA ${location}`];
+    const typed = lines([
+      ...columns.map((column) => sql`  ${quote(column.name)} ${types[column.type]}`),
+      sql`  ${quote('vessel')} STRING`,
+      sql`  ${quote('date')} DATE`,
+    ]);
     return [
-      `CREATE TABLE IF NOT EXISTS ${table} (\n${typed.join(',\n')}\n)\nUSING PARQUET\nPARTITIONED BY (\`vessel\`, \`date\`)\n${location}`,
-      `MSCK REPAIR TABLE ${table}`,
+      sql`CREATE TABLE IF NOT EXISTS ${table} (\n${typed}\n)\nUSING PARQUET\nPARTITIONED BY (${quote('vessel')}, ${quote('date')})\n${location}`,
+      sql`MSCK REPAIR TABLE ${table}`,
     ];
   },
   receipts: (lake) => {
     const table = relation(spark, lake, 'receipt_files');
     const columns = RECEIPT_COLUMNS.map(({ path: [member, inner], type }) => {
       const own = types[type];
-      return `  ${quote(member)} ${inner === undefined ? own : `STRUCT<${quote(inner)}: ${own}>`}`;
+      return sql`  ${quote(member)} ${inner === undefined ? own : sql`STRUCT<${quote(inner)}: ${own}>`}`;
     });
-    const items = RECEIPT_COLUMNS.map(({ name, path }) => [path.map(quote).join('.'), name] as const);
+    const items = RECEIPT_COLUMNS.map(
+      ({ name, path }): SelectItem => [joinSql(path.map(quote), sql`.`), name],
+    );
     return [
-      `CREATE TABLE IF NOT EXISTS ${table} (\n${columns.join(',\n')}\n)\nUSING JSON\nOPTIONS (path ${backslashLiteral(`${lake.url}/_ledger/*/*/*.json`)})`,
-      `${spark.createView} ${relation(spark, lake, 'receipts')} AS\nSELECT\n${selectList(spark, items)}\nFROM ${table}`,
+      sql`CREATE TABLE IF NOT EXISTS ${table} (\n${lines(columns)}\n)\nUSING JSON\nOPTIONS (path ${literal(`${lake.url}/_ledger/*/*/*.json`)})`,
+      sql`${spark.createView} ${relation(spark, lake, 'receipts')} AS\nSELECT\n${selectList(spark, items)}\nFROM ${table}`,
     ];
   },
 };

@@ -1,39 +1,41 @@
-import type { Dialect, Source, ViewedLake } from '../dialect.ts';
-import { quoteWith, relation, selectList, standardLiteral } from '../dialect.ts';
+import type { Sql } from '../../sql-text.ts';
+import { doubledQuotes, joinSql, sql } from '../../sql-text.ts';
+import { columnNames } from '../column-names.ts';
+import type { Dialect, SelectItem, Source, ViewedLake } from '../dialect.ts';
+import { lines, relation, selectList } from '../dialect.ts';
 import { RECEIPT_COLUMNS } from '../receipt-columns.ts';
 
-const quote = quoteWith('"');
+const text = doubledQuotes('"', (hex) => sql`from_utf8(from_hex('${hex}'))`);
+const { quote, literal } = text;
 export const trinoTypes = {
-  timestamp: 'timestamp(6)',
-  long: 'bigint',
-  double: 'double',
-  text: 'varchar',
-  series: 'varchar',
-  date: 'date',
+  timestamp: sql`timestamp(6)`,
+  long: sql`bigint`,
+  double: sql`double`,
+  text: sql`varchar`,
+  series: sql`varchar`,
+  date: sql`date`,
 } as const;
 
 const S3 = (url: string) => (/^s3a?:\/\//.test(url) ? undefined : 's3://bucket/prefix');
-const receiptTable = (job: string) => `receipts_of_${job.replaceAll('-', '_')}`;
 
 /** What Trino and Athena, which is made of it, have in common. */
 export const trinoCommon = {
+  ...text,
   urlFault: S3,
-  quote,
-  literal: standardLiteral,
-  long: String,
-  position: (text: string, literal: string) => `strpos(${text}, ${literal})`,
-  from: (text: string, place: string) => `substr(${text}, ${place})`,
-  first: (text: string, length: string) => `substr(${text}, 1, ${length})`,
-  json: (text: string, path: readonly string[]) =>
-    `json_extract_scalar(${text}, ${standardLiteral(`$${path.map((name) => `["${name}"]`).join('')}`)})`,
+  long: (value: number) => sql`${value}`,
+  position: (of: Sql, marker: Sql) => sql`strpos(${of}, ${marker})`,
+  from: (of: Sql, place: Sql) => sql`substr(${of}, ${place})`,
+  first: (of: Sql, length: Sql) => sql`substr(${of}, 1, ${length})`,
+  json: (of: Sql, path: readonly string[]) =>
+    sql`json_extract_scalar(${of}, ${literal(`$${path.map((name) => `["${name}"]`).join('')}`)})`,
   // Whole microseconds of a double: rounded, they are exact until the year 2200.
-  micros: (instant: string) => `CAST(round(to_unixtime(${instant}) * 1000000) AS bigint)`,
-  instant: (micros: string) =>
-    `CAST(from_unixtime(CAST(${micros} AS double) / 1000000) AT TIME ZONE 'UTC' AS timestamp)`,
-  remainder: (dividend: string, divisor: string) => `${dividend} % ${divisor}`,
-  days: (from: string, to: string) => `date_diff('day', ${from}, ${to})`,
-  afterJoin: '',
-  createView: 'CREATE OR REPLACE VIEW',
+  micros: (instant: Sql) => sql`CAST(round(to_unixtime(${instant}) * 1000000) AS bigint)`,
+  instant: (micros: Sql) =>
+    sql`CAST(from_unixtime(CAST(${micros} AS double) / 1000000) AT TIME ZONE 'UTC' AS timestamp)`,
+  remainder: (dividend: Sql, divisor: Sql) => sql`${dividend} % ${divisor}`,
+  days: (from: Sql, to: Sql) => sql`date_diff('day', ${from}, ${to})`,
+  afterJoin: sql``,
+  createView: sql`CREATE OR REPLACE VIEW`,
 } as const;
 
 /** `receipts` of one table per job, whose texts become what they are. */
@@ -41,28 +43,31 @@ export function receiptsOfTables(
   d: Dialect,
   lake: ViewedLake,
   tables: readonly string[],
-  instant: string,
-): string {
-  const items = RECEIPT_COLUMNS.map(({ name, path, type }): [string, string] => {
-    const at = path.map((member) => quote(member.toLowerCase())).join('.');
-    return [
-      type === 'timestamp' ? instant.replace('{}', at) : type === 'date' ? `CAST(${at} AS date)` : at,
-      name,
-    ];
+  instant: (text: Sql) => Sql,
+): Sql {
+  const items = RECEIPT_COLUMNS.map(({ name, path, type }): SelectItem => {
+    const at = joinSql(
+      path.map((member) => quote(member.toLowerCase())),
+      sql`.`,
+    );
+    return [type === 'timestamp' ? instant(at) : type === 'date' ? sql`CAST(${at} AS date)` : at, name];
   });
-  const query = (table: string) => `SELECT\n${selectList(d, items)}\nFROM ${relation(d, lake, table)}`;
-  return `${d.createView} ${relation(d, lake, 'receipts')} AS\n${tables.map(query).join('\nUNION ALL\n')}`;
+  const queries = tables.map(
+    (table) => sql`SELECT\n${selectList(d, items)}\nFROM ${relation(d, lake, table)}`,
+  );
+  return sql`${d.createView} ${relation(d, lake, 'receipts')} AS\n${joinSql(queries, sql`\nUNION ALL\n`)}`;
 }
 
 /** Members of a receipt as columns, dates and instants as text. */
 export function receiptTableColumns(
-  name: (member: string) => string,
-  typeOf: Readonly<Record<'text' | 'long', string>>,
-  struct: (member: string, type: string) => string,
-): string[] {
+  types: Readonly<Record<'text' | 'long', Sql>>,
+  name: (member: string) => Sql,
+  struct: (member: Sql, type: Sql) => Sql,
+): { readonly name: string; readonly column: Sql }[] {
   return RECEIPT_COLUMNS.map(({ path: [member, inner], type }) => {
-    const own = type === 'long' ? typeOf.long : typeOf.text;
-    return `  ${name(member)} ${inner === undefined ? own : struct(inner, own)}`;
+    const own = type === 'long' ? types.long : types.text;
+    const kind = inner === undefined ? own : struct(name(inner.toLowerCase()), own);
+    return { name: member, column: sql`  ${name(member.toLowerCase())} ${kind}` };
   });
 }
 
@@ -70,53 +75,65 @@ export const trino: Dialect = {
   ...trinoCommon,
   title: 'Trino',
   notes: ({ layout }) => [
-    "As documented: vessel-export's tests check the grammar of these statements, and do not run them.",
+    sql`As documented: vessel-export's tests check the grammar of these statements, and do not run them.`,
     layout === 'plain'
-      ? 'For a catalog with the Hive connector: USE hive.vessels; again for new days: the CALLs.'
-      : 'For a catalog with the Delta Lake connector, and a Hive one for the receipts: USE delta.vessels;',
+      ? sql`For a catalog with the Hive connector: USE hive.vessels; again for new days: the CALLs.`
+      : sql`For a catalog with the Delta Lake connector, and a Hive one for the receipts: USE delta.vessels;`,
   ],
   types: trinoTypes,
   source: (lake, source) => (lake.layout === 'plain' ? hiveTable(lake, source) : deltaTable(lake, source)),
   receipts: (lake) => [
-    ...lake.receiptJobs.flatMap((job) => {
+    ...[...receiptTables(lake)].flatMap(([job, table]) => {
       const columns = receiptTableColumns(
-        (member) => (member === 'date' ? '"date"' : quote(member.toLowerCase())),
-        { text: 'varchar', long: 'bigint' },
-        (member, type) => `row(${quote(member.toLowerCase())} ${type})`,
-      ).filter((column) => !column.startsWith('  "date"'));
-      const location = `${lake.url}/_ledger/${job}/`;
+        { text: sql`varchar`, long: sql`bigint` },
+        quote,
+        (member, type) => sql`row(${member} ${type})`,
+      ).filter(({ name }) => name !== 'date');
+      const typed = lines([...columns.map(({ column }) => column), sql`  "date" varchar`]);
+      const location = literal(`${lake.url}/_ledger/${job}/`);
       return [
-        `CREATE TABLE IF NOT EXISTS ${relation(trino, lake, receiptTable(job))} (\n${[...columns, '  "date" varchar'].join(',\n')}\n) WITH (external_location = ${standardLiteral(location)}, format = 'JSON', partitioned_by = ARRAY['date'])`,
-        `CALL system.sync_partition_metadata(${[lake.schema ?? 'vessels', receiptTable(job), 'FULL'].map(standardLiteral).join(', ')})`,
+        sql`CREATE TABLE IF NOT EXISTS ${relation(trino, lake, table)} (\n${typed}\n) WITH (external_location = ${location}, format = 'JSON', partitioned_by = ARRAY['date'])`,
+        syncPartitions(lake, table),
       ];
     }),
     receiptsOfTables(
       trino,
       lake,
-      lake.receiptJobs.map(receiptTable),
-      "CAST(from_iso8601_timestamp_nanos({}) AT TIME ZONE 'UTC' AS timestamp(6))",
+      [...receiptTables(lake).values()],
+      (at) => sql`CAST(from_iso8601_timestamp_nanos(${at}) AT TIME ZONE 'UTC' AS timestamp(6))`,
     ),
   ],
-  commentOn: (view, column, text) => `COMMENT ON COLUMN ${view}.${quote(column)} IS ${standardLiteral(text)}`,
+  commentOn: (view, column, said) => sql`COMMENT ON COLUMN ${view}.${quote(column)} IS ${literal(said)}`,
 };
 
-function hiveTable(lake: ViewedLake, { job, relation: name, columns }: Source): string[] {
-  const typed = [
-    ...columns.map((column) => `  ${quote(column.name)} ${trinoTypes[column.type]}`),
-    '  "vessel" varchar',
-    '  "date" date',
-  ];
+/** By job. */
+function receiptTables({ receiptJobs, sources }: ViewedLake): ReadonlyMap<string, string> {
+  const taken = sources.map((source) => source.relation);
+  const wanted = (job: string) => `receipts_of_${job.replaceAll('-', '_')}`;
+  return columnNames(receiptJobs, taken, { wanted, maxChars: 100 });
+}
+
+const schemaOf = ({ schema }: ViewedLake) => literal(schema ?? 'vessels');
+
+function syncPartitions(lake: ViewedLake, table: string): Sql {
+  return sql`CALL system.sync_partition_metadata(${schemaOf(lake)}, ${literal(table)}, 'FULL')`;
+}
+
+function hiveTable(lake: ViewedLake, { job, relation: name, columns }: Source): Sql[] {
+  const typed = lines([
+    ...columns.map((column) => sql`  ${quote(column.name)} ${trinoTypes[column.type]}`),
+    sql`  "vessel" varchar`,
+    sql`  "date" date`,
+  ]);
   return [
-    `CREATE TABLE IF NOT EXISTS ${relation(trino, lake, name)} (\n${typed.join(',\n')}\n) WITH (external_location = ${standardLiteral(`${lake.url}/${job}/`)}, format = 'PARQUET', partitioned_by = ARRAY['vessel', 'date'])`,
-    `CALL system.sync_partition_metadata(${[lake.schema ?? 'vessels', name, 'FULL'].map(standardLiteral).join(', ')})`,
+    sql`CREATE TABLE IF NOT EXISTS ${relation(trino, lake, name)} (\n${typed}\n) WITH (external_location = ${literal(`${lake.url}/${job}/`)}, format = 'PARQUET', partitioned_by = ARRAY['vessel', 'date'])`,
+    syncPartitions(lake, name),
   ];
 }
 
-function deltaTable(lake: ViewedLake, { job, relation: name }: Source): string[] {
-  const [schema, table, location] = [lake.schema ?? 'vessels', name, `${lake.url}/${job}/`].map(
-    standardLiteral,
-  );
+function deltaTable(lake: ViewedLake, { job, relation: name }: Source): Sql[] {
+  const location = literal(`${lake.url}/${job}/`);
   return [
-    `CALL system.register_table(schema_name => ${schema}, table_name => ${table}, table_location => ${location})`,
+    sql`CALL system.register_table(schema_name => ${schemaOf(lake)}, table_name => ${literal(name)}, table_location => ${location})`,
   ];
 }

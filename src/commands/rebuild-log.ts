@@ -1,0 +1,71 @@
+/** `rebuild-log`: the log of a table is made to say what the receipts say. Shows what it would do; does it with `--yes`. */
+import { ConfigError } from '../errors.ts';
+import type { RebuiltLog } from '../lake/rebuild-log.ts';
+import { rebuildLog } from '../lake/rebuild-log.ts';
+import type { Clock } from '../model/index.ts';
+import { formatVesselDay, JOB_NAME, systemClock } from '../model/index.ts';
+import { thisProcess } from '../process/process-id.ts';
+import { openStore } from '../store/open-store.ts';
+import { countOf } from '../terminal/format.ts';
+import { writeText } from '../terminal/screen.ts';
+import type { CommandContext } from './context.ts';
+import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
+import { readLakeConfig } from './open.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
+
+interface RebuildOptions extends Pick<OutputOptions, 'json'> {
+  readonly yes?: boolean;
+}
+
+/** Faults that are shown; there may be one a vessel-day. */
+const SHOWN = 5;
+
+/** Look at the log of a job's table and, with `yes`, rebuild it; the exit code. `overrides` are for tests. */
+export async function rebuildLogCommand(
+  context: CommandContext,
+  job: string,
+  options: RebuildOptions,
+  overrides: { readonly clock?: Clock } = {},
+): Promise<number> {
+  if (!JOB_NAME.test(job))
+    throw new ConfigError('usage', `got '${job}', expected the name of a job: that of a folder of the lake`);
+  const output = openOutput(context.stdout, 'rebuild-log', options);
+  const { settings } = readLakeConfig(context);
+  const store = await openStore(settings.LAKE_URL, context.env);
+  const ports = {
+    ...{ store, signal: context.signal, clock: overrides.clock ?? systemClock, self: thisProcess() },
+    log: commandLog(context, settings.LOG_LEVEL),
+    say: (text: string) => writeText(context.stderr, `${text}\n`),
+  };
+  let rebuilt: RebuiltLog;
+  try {
+    rebuilt = await rebuildLog(ports, job, options.yes === true);
+  } finally {
+    await store.close();
+  }
+  const { faults, leftOut, ...summary } = rebuilt;
+  for (const { day, message } of leftOut) output.add('days', { ...day, message });
+  for (const fault of faults) output.add('faults', fault);
+  output.end({ job, ...summary });
+  if (output.isText) writeText(context.stdout, describe(job, rebuilt));
+  return leftOut.length > 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+function describe(job: string, { faults, vesselDays, version, isWritten, leftOut }: RebuiltLog): string {
+  const days = countOf(vesselDays, 'vessel-day');
+  if (faults.length === 0)
+    return `${job}: nothing is wrong with the log: ${days} in version ${version}, as their receipts say\n${leftOutText(leftOut)}`;
+  const more = faults.length > SHOWN ? [`and ${faults.length - SHOWN} more`] : [];
+  const found = [...faults.slice(0, SHOWN), ...more].map((fault) => `  ${fault}\n`).join('');
+  const done = isWritten
+    ? `${job}: ${days} in version ${version} now, as their receipts say`
+    : `${job}: from version ${version} on the log would have ${days}, as their receipts say; --yes writes it`;
+  return `found:\n${found}${done}\n${leftOutText(leftOut)}`;
+}
+
+function leftOutText(leftOut: RebuiltLog['leftOut']): string {
+  if (leftOut.length === 0) return '';
+  const days = leftOut.map(({ day, message }) => `  ${formatVesselDay(day)}: ${message}\n`).join('');
+  return `${countOf(leftOut.length, 'vessel-day')} not in the table; 'run --force' exports them into it:\n${days}`;
+}
