@@ -18,6 +18,7 @@ interface Tally {
   sent: number;
   notHeld: number;
   peakBytes: number;
+  slowestMs: number;
   elapsedMs: number;
 }
 
@@ -55,12 +56,13 @@ function count(tallies: Map<string, Tally>, sent: Sent, face: string): void {
   if (tally === undefined) {
     // Who waits for minutes sees that it goes on.
     console.error(`${face}: ${sent.category}`);
-    tally = { face, category: sent.category, sent: 0, notHeld: 0, peakBytes: 0, elapsedMs: 0 };
+    tally = { face, category: sent.category, sent: 0, notHeld: 0, peakBytes: 0, slowestMs: 0, elapsedMs: 0 };
     tallies.set(key, tally);
   }
   tally.sent++;
   tally.elapsedMs += sent.elapsedMs;
   tally.peakBytes = Math.max(tally.peakBytes, sent.peakBytes);
+  tally.slowestMs = Math.max(tally.slowestMs, sent.slowestMs);
   if (sent.finding !== undefined) tally.notHeld++;
 }
 
@@ -69,10 +71,12 @@ function print(tallies: readonly Tally[]): number {
   console.log(
     `\n${'face'.padEnd(10)}${'category'.padEnd(30)}${'held'.padStart(6)}${'not held'.padStart(10)}${'peak'.padStart(9)}${'time'.padStart(8)}`,
   );
-  for (const { face, category, sent, notHeld, peakBytes, elapsedMs } of tallies)
+  for (const { face, category, sent, notHeld, peakBytes, slowestMs, elapsedMs } of tallies) {
+    const health = slowestMs === 0 ? '' : `  slowest /health ${Math.round(slowestMs)} ms`;
     console.log(
-      `${face.padEnd(10)}${category.padEnd(30)}${String(sent - notHeld).padStart(6)}${String(notHeld).padStart(10)}${megabytes(peakBytes).padStart(9)}${`${Math.round(elapsedMs / 1000)} s`.padStart(8)}`,
+      `${face.padEnd(10)}${category.padEnd(30)}${String(sent - notHeld).padStart(6)}${String(notHeld).padStart(10)}${megabytes(peakBytes).padStart(9)}${`${Math.round(elapsedMs / 1000)} s`.padStart(8)}${health}`,
     );
+  }
   const sent = tallies.reduce((sum, tally) => sum + tally.sent, 0);
   const notHeld = tallies.reduce((sum, tally) => sum + tally.notHeld, 0);
   const peak = (face: string) =>

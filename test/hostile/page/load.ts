@@ -40,17 +40,18 @@ async function opened(face: PageFace, floods: readonly Flood[]): Promise<Socket[
   );
 }
 
-/** Held open while whoever probes asks, also from one of the addresses that flood it. */
+/** Opened and held open while whoever probes asks, also from one of the addresses that flood it. */
 function held(name: string, ...floods: readonly Flood[]): HostileInput<PageFace> {
   return {
     name,
     async send(face) {
-      const sockets = await opened(face, floods);
+      const opening = opened(face, floods);
+      const meanwhile = await face.health('127.0.0.1', opening);
+      const sockets = await opening;
       try {
         const [own] = sockets;
-        const during = await face.health(own?.localAddress ?? '127.0.0.1');
-        await sleep(BEGINNING_MS);
-        return during ?? (await face.health('127.0.0.1'));
+        const during = await face.health(own?.localAddress ?? '127.0.0.1', sleep(BEGINNING_MS));
+        return meanwhile ?? during ?? (await face.health('127.0.0.1'));
       } finally {
         for (const socket of sockets) socket.destroy();
       }

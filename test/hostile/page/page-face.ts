@@ -47,8 +47,8 @@ export interface PageFace {
   ask(asked: PageAsked): Promise<RawAnswer>;
   newAddress(): string;
   log(): string;
-  /** Undefined where `/health` answers each of some times in time, whoever asks; else how it did not. */
-  health(from: string): Promise<string | undefined>;
+  /** Asks `/health` one time after the other, a few times at least. Undefined: each was answered in time; else how not. */
+  health(from: string, until?: Promise<unknown>): Promise<string | undefined>;
 }
 
 interface StartedPage extends Opened<PageFace>, AsyncDisposable {}
@@ -144,16 +144,23 @@ async function faceOf(measured: Measured, port: number, log: () => string): Prom
     const { status } = await ask({ path: '/health', from });
     return status === 200 ? performance.now() - sinceMs : Number.POSITIVE_INFINITY;
   };
-  const slowest = async (from: string) => {
-    const times = [];
-    for (let i = 0; i < 5; i++) times.push(await healthMs(from));
+  let slowestMs = 0;
+  const slowest = async (from: string, until?: Promise<unknown>) => {
+    let isOver = until === undefined;
+    const over = () => {
+      isOver = true;
+    };
+    until?.then(over, over);
+    const times: number[] = [];
+    while (times.length < 5 || !isOver) times.push(await healthMs(from));
+    slowestMs = Math.max(slowestMs, ...times);
     return Math.max(...times);
   };
   const patienceMs = Math.max(HEALTH_MS, SLOWER_TIMES * (await slowest('127.0.0.1')));
   const face: PageFace = {
     ...{ process: measured, port, bytesOf, ask, newAddress, log, cookie: '' },
-    async health(from) {
-      const took = await slowest(from);
+    async health(from, until) {
+      const took = await slowest(from, until);
       if (took <= patienceMs) return undefined;
       return took === Number.POSITIVE_INFINITY
         ? '/health did not answer'
@@ -163,8 +170,11 @@ async function faceOf(measured: Measured, port: number, log: () => string): Prom
   const cookie = await webSignIn(`http://127.0.0.1:${port}`, READ_PASSWORD);
   const signedIn = { ...face, cookie };
   const target: Target = {
-    begin: () => measured.forgetPeak(),
-    peakBytes: measured.peakBytes,
+    begin() {
+      measured.forgetPeak();
+      slowestMs = 0;
+    },
+    ...{ peakBytes: measured.peakBytes, slowestMs: () => slowestMs },
     cpuMs: measured.cpuMs,
     recover: async () => {},
     async ailment() {
