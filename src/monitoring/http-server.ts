@@ -54,6 +54,8 @@ const LIMITS: ConnectionLimits = {
   // The page asks for one thing after the other.
   maxPipelined: 10,
 };
+/** Connections that wait to be accepted: who finds no room there, a probe too, tries again after a second, then three. */
+const BACKLOG = 4_096;
 /** Without a byte in either direction: an answer about a large lake may take a while. */
 const SILENCE_MS = 180_000;
 /** Who asks whether this process can work waits no longer: what does not answer by then does not work. */
@@ -141,14 +143,14 @@ async function listen(server: FastifyInstance, options: OperationsOptions): Prom
   const { host, port, log, isPortFixed = false } = options;
   const chosenPort = () => (server.server.address() as AddressInfo).port;
   try {
-    await server.listen({ host, port });
+    await server.listen({ host, port, backlog: BACKLOG });
   } catch (error) {
     if (isPortFixed || !(await isOurs(error, urlOf(host, port)))) {
       const text = `cannot listen on ${host}:${port}: ${messageOf(error)}`;
       const advice = `set HTTP_HOST and HTTP_PORT${isPortFixed ? ', or --host and --port' : ''} (0 takes a free port)`;
       throw new ConfigError('cannot-listen', `${text}; ${advice}`, { cause: error });
     }
-    await server.listen({ host, port: 0 });
+    await server.listen({ host, port: 0, backlog: BACKLOG });
     const fields = { wantedPort: port, port: chosenPort() };
     log.info(
       fields,
