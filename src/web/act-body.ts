@@ -48,8 +48,16 @@ export function readAct(body: unknown): Act {
   throw new WebError(400, 'usage', `${where}: got ${text}, ${cleanForeignText(issue!.message)}`);
 }
 
-/** What an act is about, for the log. */
-export function targetOf(act: Act): string {
+/** What was asked for and about what, for the log, whatever was sent. */
+export function namesOf(body: unknown): { readonly act: string; readonly target: string } {
+  const { success, data } = ACT.safeParse(body);
+  if (success) return { act: data.act, target: targetOf(data) };
+  const act = (body as { readonly act?: unknown } | null | undefined)?.act;
+  return { act: typeof act === 'string' ? shortName(act) : '-', target: '-' };
+}
+
+/** What an act is about. */
+function targetOf(act: Act): string {
   switch (act.act) {
     case 'try-again':
       return `${act.job}/${act.vessel}/${act.date}`;

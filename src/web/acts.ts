@@ -4,10 +4,10 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { endsWithin } from '../concurrency.ts';
-import { codeOf, messageOf, shortName } from '../errors.ts';
+import { codeOf, messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/index.ts';
 import { perform } from './act.ts';
-import { readAct, targetOf } from './act-body.ts';
+import { namesOf, readAct } from './act-body.ts';
 import type { ActAnswer } from './answers.ts';
 import type { Actor } from './guard.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
@@ -26,10 +26,8 @@ export function registerActs(
   api.post('/acts', async ({ actor, body }): Promise<ActAnswer> => {
     // The guards let nobody else in; without them nobody acts.
     if (actor === undefined) throw new WebError(403, 'may-not-act', 'who acts is not known');
-    const act = await recorded(ports.log, { actor, act: nameOf(body), target: '-' }, async () =>
-      readAct(body),
-    );
-    const line = { actor, act: act.act, target: targetOf(act) };
+    const line = { actor, ...namesOf(body) };
+    const act = await recorded(ports.log, line, async () => readAct(body));
     const message = await inTime(
       ports.clock,
       recorded(
@@ -69,12 +67,6 @@ async function recorded<T>(
     log.warn({ ...fields, outcome: isRefused ? 'refused' : 'failed', ...why }, 'act');
     throw error;
   }
-}
-
-/** What was asked for, whatever was sent. */
-function nameOf(body: unknown): string {
-  const act = (body as { readonly act?: unknown } | null | undefined)?.act;
-  return typeof act === 'string' ? shortName(act) : '-';
 }
 
 /** An answer in bounded time, though Redis or the lake fell silent in the middle. */

@@ -11,6 +11,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { cleanForeignText, codeOf, messageOf } from '../errors.ts';
 import { createLineBound } from '../logins.ts';
 import { isLoopbackHost } from '../model/web-address.ts';
+import { namesOf } from './act-body.ts';
 import { addressOf } from './client-address.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import type { NamedPeople, Right, WebAccess, WebPorts } from './ports.ts';
@@ -30,6 +31,8 @@ declare module 'fastify' {
     actor: Actor | undefined;
     /** Whoever has signed in, or is named by a proxy. */
     session: Session | undefined;
+    /** Why somebody whom we know may not act: thrown when what they tried has been read, for the log. */
+    refusal: unknown;
   }
   interface FastifyContextConfig {
     /** Answered to those too who have not signed in. */
@@ -80,6 +83,7 @@ export function guardApi(
   const bound = createLineBound(clock);
   api.decorateRequest('actor', undefined);
   api.decorateRequest('session', undefined);
+  api.decorateRequest('refusal', undefined);
 
   async function sessionOf(request: FastifyRequest): Promise<Session | undefined> {
     const named = namedByProxy(request, access);
@@ -114,15 +118,29 @@ export function guardApi(
     try {
       refuse(request, isReading);
     } catch (error) {
-      const line = isReading || request.routeOptions.config.isOpen === true ? undefined : bound();
-      if (line !== undefined) {
-        const who = { by: session?.name ?? null, namedBy: session?.namedBy ?? null, address };
-        const why = { code: codeOf(error), reason: messageOf(error) };
-        log.warn({ ...who, act: '-', target: '-', outcome: 'refused', ...why, ...line }, 'act');
-      }
-      throw error;
+      if (isReading || request.routeOptions.config.isOpen === true) throw error;
+      if (codeOf(error) !== 'may-not-act') throw refused(request, error);
+      request.refusal = error;
     }
   });
+  api.addHook('preHandler', async (request) => {
+    if (request.refusal !== undefined) throw refused(request, request.refusal);
+  });
+
+  /** A line of the log, of which there is a bounded number a minute. */
+  function refused(request: FastifyRequest, error: unknown): unknown {
+    const { session, body } = request;
+    const line = bound();
+    if (line === undefined) return error;
+    const who = {
+      by: session?.name ?? null,
+      namedBy: session?.namedBy ?? null,
+      address: addressOf(request),
+    };
+    const why = { outcome: 'refused', code: codeOf(error), reason: messageOf(error) };
+    log.warn({ ...who, ...namesOf(body), ...why, ...line }, 'act');
+    return error;
+  }
 }
 
 export function mayRead(access: WebAccess, session: Session | undefined): boolean {

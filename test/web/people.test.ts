@@ -94,7 +94,7 @@ describe('whom a proxy names', () => {
     expect((await ask(page.url, '/api/acts', { ...as('ada'), body: act })).status).toBe(403);
     expect(lines).toMatchObject([
       { by: 'grace', namedBy: 'proxy', address: '127.0.0.1', act: 'accept-remark', outcome: 'refused' },
-      { by: 'ada', namedBy: 'proxy', act: '-', outcome: 'refused', code: 'may-not-act' },
+      { by: 'ada', namedBy: 'proxy', act: 'accept-remark', outcome: 'refused', code: 'may-not-act' },
     ]);
   });
 
@@ -199,11 +199,13 @@ test('who may not act is in the log, a bounded number of times a minute', async 
     ask(page.url, '/api/acts', { headers, body: { act: 'lift-hold' } });
   await acts({});
   await acts({ cookie });
+  await ask(page.url, '/api/acts', { headers: { cookie }, body: { act: 'sink\n' } });
   await acts({ cookie, 'x-vessel-export': 'no' });
   await acts({ cookie, 'sec-fetch-site': 'cross-site' });
   expect(lines).toMatchObject([
     { by: null, code: 'sign-in-needed', address: '127.0.0.1', outcome: 'refused', msg: 'act' },
-    { by: 'Ada', namedBy: 'nobody', code: 'may-not-act' },
+    { by: 'Ada', namedBy: 'nobody', code: 'may-not-act', act: 'lift-hold', target: 'the queue' },
+    { by: 'Ada', code: 'may-not-act', act: 'sink', target: '-' },
     { by: 'Ada', code: 'no-act-header' },
     { by: 'Ada', code: 'other-site' },
   ]);
