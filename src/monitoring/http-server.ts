@@ -55,7 +55,7 @@ const LIMITS: ConnectionLimits = {
   maxPipelined: 10,
 };
 /** Connections that wait to be accepted: who finds no room there, a probe too, tries again after a second, then three. */
-const BACKLOG = 4_096;
+const BACKLOG = 1_024;
 /** Without a byte in either direction: an answer about a large lake may take a while. */
 const SILENCE_MS = 180_000;
 /** Who asks whether this process can work waits no longer: what does not answer by then does not work. */

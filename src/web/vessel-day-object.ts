@@ -120,7 +120,9 @@ async function sendObject(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { version } = request.query;
+  expectPresent(reply);
   const file = await findFile(store, day, version === undefined ? undefined : String(version));
+  expectPresent(reply);
   const { etag, sizeBytes } = file;
   const ifMatch = request.headers['if-match'];
   if (ifMatch !== undefined && !isAmong(ifMatch, etag)) throw replaced(day);
@@ -147,6 +149,11 @@ async function sendObject(
   if (first === undefined) return reply.send();
   if (first.length === toByte - fromByte) return reply.send(first);
   return reply.send(bodyOf(withFirst(first, chunks)));
+}
+
+/** Throws WebError 503 `gone` where nobody waits for the answer any more: many who ask and leave would cost much. */
+function expectPresent({ raw }: FastifyReply): void {
+  if (raw.closed) throw new WebError(503, 'gone', 'who asked has left');
 }
 
 async function* withFirst(

@@ -42,8 +42,8 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
 });
 
-/** The page, with what it answers and reads. */
-async function serve(jobs = [makeJob()]) {
+/** The page, with what it answers and reads; `onGet` is waited for before a small object is read. */
+async function serve(jobs = [makeJob()], onGet = async () => {}) {
   const responses: ServerResponse[] = [];
   let [readBytes, unsentBytes] = [0, 0];
   const getRange: ObjectStore['getRange'] = async (key, from, to) => {
@@ -51,11 +51,15 @@ async function serve(jobs = [makeJob()]) {
     unsentBytes = Math.max(unsentBytes, ...responses.map((response) => response.writableLength));
     return await store.getRange(key, from, to);
   };
+  const get: ObjectStore['get'] = async (...asked) => {
+    await onGet();
+    return await store.get(...asked);
+  };
   const page = createLazyPage(
     { host: '127.0.0.1', readPassword: undefined, actPassword: undefined, lakeUrl: 'file:///lake' },
     silentLog,
     {
-      ...{ store: { ...store, getRange }, jobs, clock: systemClock, log: silentLog },
+      ...{ store: { ...store, get, getRange }, jobs, clock: systemClock, log: silentLog },
       ...{ self: thisProcess(), apiVersion: '2026-09-10', version: '0.0.0' },
     },
   );
@@ -70,7 +74,7 @@ async function serve(jobs = [makeJob()]) {
     await page.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { port, readBytes: () => readBytes, unsentBytes: () => unsentBytes };
+  return { port, responses, readBytes: () => readBytes, unsentBytes: () => unsentBytes };
 }
 
 interface Reader {
@@ -108,6 +112,23 @@ test('nothing is read of the store before the client has taken what was sent', a
   await expect.poll(readBytes).toBe(OBJECT_BYTES);
   await expect.poll(() => socket.bytesRead).toBeGreaterThan(OBJECT_BYTES);
   expect(unsentBytes()).toBe(0);
+});
+
+test('nothing is read for who has left meanwhile', async () => {
+  const [asked, found] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { port, responses, readBytes } = await serve([makeJob()], () => {
+    asked.resolve();
+    return found.promise;
+  });
+  const socket = connect({ port, host: '127.0.0.1' });
+  socket.write(`GET ${PATH} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
+  await asked.promise;
+  socket.destroy();
+  await expect.poll(() => responses[0]!.closed).toBe(true);
+  found.resolve();
+  const headers = { range: 'bytes=0-0' };
+  expect((await fetch(`http://127.0.0.1:${port}${PATH}`, { headers })).status).toBe(206);
+  expect(readBytes()).toBe(1);
 });
 
 test('400 readers that do not read leave room for others, and are told when to come again', async () => {
