@@ -37,6 +37,28 @@ const FORGET_MS = 900_000;
 const KNOWN_MS = 86_400_000;
 const MAX_RECORDS = 10_000;
 const MAX_LOGGED_PER_MINUTE = 60;
+
+/**
+ * Lines of a log that strangers can cause: so many a minute, the next one with how many are missing. Undefined: this one
+ * is left out.
+ */
+export function createLineBound(
+  clock: Pick<Clock, 'monotonicMs'>,
+): () => { readonly notLogged?: number } | undefined {
+  let [minute, lines, omitted] = [0, 0, 0];
+  return () => {
+    const now = Math.floor(clock.monotonicMs() / 60_000);
+    if (minute !== now) [minute, lines] = [now, 0];
+    if (lines >= MAX_LOGGED_PER_MINUTE) {
+      omitted += 1;
+      return undefined;
+    }
+    const notLogged = omitted;
+    lines += 1;
+    omitted = 0;
+    return notLogged > 0 ? { notLogged } : {};
+  };
+}
 const MAX_NAME_CHARS = 64;
 
 interface LoginGuardOptions {
@@ -69,10 +91,11 @@ export class LoginGuard {
   readonly #addresses: Records;
   readonly #names: Records;
   #failed = 0;
-  #logged = { minute: 0, lines: 0, omitted: 0 };
+  readonly #bound: ReturnType<typeof createLineBound>;
 
   constructor(options: LoginGuardOptions) {
     this.#options = options;
+    this.#bound = createLineBound(options.clock);
     const records = () => new Records(options.maxRecords ?? MAX_RECORDS);
     [this.#pairs, this.#addresses, this.#names] = [records(), records(), records()];
   }
@@ -117,12 +140,8 @@ export class LoginGuard {
 
   /** One line a failure that was compared, but a bounded number a minute; never what was tried. */
   #tell(address: string, name: string, { failures, lockedUntilMs }: LoginRecord, nowMs: number): void {
-    const minute = Math.floor(nowMs / 60_000);
-    if (this.#logged.minute !== minute) this.#logged = { ...this.#logged, minute, lines: 0 };
-    if (this.#logged.lines >= MAX_LOGGED_PER_MINUTE) {
-      this.#logged.omitted += 1;
-      return;
-    }
+    const bound = this.#bound();
+    if (bound === undefined) return;
     const { where, log, secrets } = this.#options;
     const fields = {
       address,
@@ -130,10 +149,8 @@ export class LoginGuard {
       failures,
       lockedSeconds: Math.max(0, Math.ceil((lockedUntilMs - nowMs) / 1_000)),
       failuresSinceStart: this.#failed,
-      ...(this.#logged.omitted > 0 && { notLogged: this.#logged.omitted }),
+      ...bound,
     };
-    this.#logged.lines += 1;
-    this.#logged.omitted = 0;
     log.warn(fields, `a login failed at ${where}`);
   }
 

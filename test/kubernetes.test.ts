@@ -22,7 +22,16 @@ interface Manifest {
   readonly data?: Readonly<Record<string, string>>;
   readonly stringData?: Readonly<Record<string, string>>;
   readonly spec: {
-    readonly template: { readonly spec: { readonly containers: readonly Container[] } };
+    readonly template: {
+      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+      readonly spec: { readonly containers: readonly Container[] };
+    };
+    readonly podSelector: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly policyTypes: readonly string[];
+    readonly ingress: readonly {
+      readonly from: readonly { readonly namespaceSelector: { readonly matchLabels: object } }[];
+      readonly ports: readonly { readonly protocol: string; readonly port: string }[];
+    }[];
     readonly scaleTargetRef: { readonly name: string };
     readonly maxReplicaCount: number;
     readonly triggers: readonly { readonly metadata: { readonly query: string } }[];
@@ -69,6 +78,21 @@ test('containers run commands of ours, with probes of paths that they answer, an
     expect(readinessProbe.httpGet).toEqual({ path: '/ready', port: 'metrics' });
     expect(volumeMounts.map(({ mountPath }) => mountPath)).toEqual(['/app/jobs', SECRETS]);
   }
+});
+
+test('nobody reaches a pod but who is named, and by no other port than the one there is', () => {
+  const { podSelector, policyTypes, ingress } = named('NetworkPolicy', 'vessel-export').spec;
+  for (const { spec } of deployments)
+    expect(spec.template.metadata.labels).toMatchObject(podSelector.matchLabels);
+  expect(policyTypes).toEqual(['Ingress']);
+  expect(ingress).toHaveLength(1);
+  const [{ from, ports }] = ingress as [(typeof ingress)[number]];
+  // Without a name each of them would be everybody.
+  expect(from.map(({ namespaceSelector }) => Object.keys(namespaceSelector.matchLabels))).toEqual([
+    ['kubernetes.io/metadata.name'],
+    ['kubernetes.io/metadata.name'],
+  ]);
+  expect(ports).toEqual([{ protocol: 'TCP', port: 'metrics' }]);
 });
 
 test('the scaler asks for a metric that there is, and scales the workers', async () => {

@@ -6,6 +6,7 @@ import { FLAT_DOMAINS } from '../model/index.ts';
 import { expressionFor } from '../source/series.ts';
 import { checkJob } from './jobs.ts';
 import { checkLake } from './lake.ts';
+import { checkPage } from './page.ts';
 import { checkRedis } from './redis.ts';
 import type { CheckResult } from './result.ts';
 import { resultsOf } from './result.ts';
@@ -35,13 +36,15 @@ export async function* checkAll(checked: Checked): AsyncGenerator<CheckResult> {
     checkServiceAndJobs(checked),
     LAKE_URL === undefined ? notSet('lake', 'LAKE_URL') : checkLake(LAKE_URL, env, clock, signal, use),
     checkRedis(config.settings, clock),
+    checkPage(config.settings, clock),
   ].map(gathered);
-  const [settings, service, lake, redis] = await Promise.all(subjects);
+  const [settings, service, lake, redis, page] = await Promise.all(subjects);
   const isOfJobs = ({ subject }: CheckResult) => subject === 'jobs';
   yield* settings!;
   yield* service!.filter((result) => !isOfJobs(result));
   yield* lake!;
   yield* redis!;
+  yield* page!;
   yield* service!.filter(isOfJobs);
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from '../model/index.ts';
 export const CHECK_STATES = ['ok', 'warning', 'failed', 'skipped'] as const;
 export type CheckState = (typeof CHECK_STATES)[number];
 
-export const CHECK_SUBJECTS = ['settings', 'service', 'lake', 'redis', 'jobs'] as const;
+export const CHECK_SUBJECTS = ['settings', 'service', 'lake', 'redis', 'page', 'jobs'] as const;
 type CheckSubject = (typeof CHECK_SUBJECTS)[number];
 
 export interface CheckResult {

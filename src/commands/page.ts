@@ -1,8 +1,10 @@
 /** The page of a process of the fleet: opened when somebody first looks at it. */
 
-import type { Config } from '../config/config.ts';
+import type { Config, LakeConfig } from '../config/config.ts';
+import { providerSettings } from '../config/provider-settings.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Log } from '../model/index.ts';
+import { readNetworks } from '../model/web-address.ts';
 import type { Metrics } from '../monitoring/metrics.ts';
 import { readVersion } from '../version.ts';
 import { createLazyPage } from '../web/lazy-page.ts';
@@ -19,13 +21,23 @@ export function fleetPage({ settings, jobs }: Config, log: Log) {
 }
 
 /** Who may see a page, by the settings. */
-export function webAccess(
-  settings: Pick<Config['settings'], 'HTTP_HOST' | 'LAKE_URL' | 'WEB_READ_PASSWORD' | 'WEB_ACT_PASSWORD'>,
-): WebAccess {
+export function webAccess(settings: LakeConfig['settings']): WebAccess {
+  const { HTTP_HOST, LAKE_URL, PUBLIC_URL, TRUSTED_PROXY } = settings;
   return {
-    host: settings.HTTP_HOST,
+    host: HTTP_HOST,
     readPassword: settings.WEB_READ_PASSWORD,
     actPassword: settings.WEB_ACT_PASSWORD,
-    lakeUrl: settings.LAKE_URL,
+    named: namedPeople(settings),
+    isProxy: TRUSTED_PROXY === undefined ? undefined : readNetworks(TRUSTED_PROXY),
+    isHttps: PUBLIC_URL?.startsWith('https:') === true,
+    lakeUrl: LAKE_URL,
   };
+}
+
+function namedPeople(settings: LakeConfig['settings']): WebAccess['named'] {
+  const { WEB_USER_HEADER: user, WEB_GROUPS_HEADER: groups } = settings;
+  const { WEB_READ_GROUPS: readGroups, WEB_ACT_GROUPS: actGroups = [] } = settings;
+  const provider = providerSettings(settings);
+  if (user === undefined && provider === undefined) return undefined;
+  return { provider, readGroups, actGroups, headers: user === undefined ? undefined : { user, groups } };
 }

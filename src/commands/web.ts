@@ -49,7 +49,7 @@ export async function webCommand(given: CommandContext, { host, port }: WebOptio
     });
     const server = await startOperationsServer({
       ...{ host: settings.HTTP_HOST, port: settings.HTTP_PORT, isPortFixed: true },
-      ...{ log, page: page.answer, unready: async () => undefined },
+      ...{ log, page: page.answer, unready: async () => undefined, isProxy: access.isProxy },
     });
     const { signal } = given;
     writeLines(given.stdout, `${server.url}\n`);

@@ -5,6 +5,7 @@ import { nearestName } from './did-you-mean.ts';
 import type { Variable } from './variable.ts';
 import type { Settings, VariableName } from './variables.ts';
 import { FORMER_VARIABLES, VARIABLES } from './variables.ts';
+import { webFaults } from './web-variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -70,13 +71,10 @@ export function readEnvironment(
     origins[variable.name] = found.origin;
   }
   const typed = settings as Partial<Settings>;
-  for (const [name, fault] of plainHttpFaults(typed)) {
-    faults.push(fault);
-    wrong[name] = { origin: origins[name]!, shown: `'${typed[name]}'` };
-  }
-  if (typed.REDIS_PASSWORD !== undefined && typed.REDIS_URL && new URL(typed.REDIS_URL).password !== '') {
-    faults.push('REDIS_PASSWORD: set, and REDIS_URL holds a password too, expected one of them');
-    wrong.REDIS_PASSWORD = { origin: origins.REDIS_PASSWORD!, shown: '***' };
+  for (const [name, fault] of [...plainHttpFaults(typed), ...redisFaults(typed), ...webFaults(typed)]) {
+    faults.push(`${name}: ${fault}`);
+    const variable = ALL.find((one) => one.name === name)!;
+    wrong[name] = { origin: origins[name]!, shown: show(variable, String(typed[name])) };
   }
   return { settings: typed, origins, faults, wrong };
 }
@@ -136,18 +134,23 @@ export function show(variable: Pick<Variable, 'secret'>, text: string): string {
   return `'${maskUrl(text).slice(0, 200)}'`;
 }
 
+type JointFault = [name: VariableName, fault: string];
+
 /** Credentials travel in clear over http, so that is for this machine only. */
-function plainHttpFaults(
-  settings: Partial<Settings>,
-): ['QUERY_BASE_URL' | 'QUERY_AUTH_URL', fault: string][] {
+function plainHttpFaults(settings: Partial<Settings>): JointFault[] {
   if (settings.QUERY_ALLOW_HTTP === true) return [];
   const names = ['QUERY_BASE_URL', 'QUERY_AUTH_URL'] as const;
   return names.flatMap((name) => {
     const text = settings[name];
     if (text === undefined || !isInClear(new URL(text))) return [];
-    const fault = `${name}: got plain http to '${new URL(text).host}', which would show the credentials to the network; expected https, or set QUERY_ALLOW_HTTP=1`;
+    const fault = `got plain http to '${new URL(text).host}', which would show the credentials to the network; expected https, or set QUERY_ALLOW_HTTP=1`;
     return [[name, fault]];
   });
+}
+
+function redisFaults({ REDIS_PASSWORD, REDIS_URL }: Partial<Settings>): JointFault[] {
+  if (REDIS_PASSWORD === undefined || !REDIS_URL || new URL(REDIS_URL).password === '') return [];
+  return [['REDIS_PASSWORD', 'set, and REDIS_URL holds a password too, expected one of them']];
 }
 
 /** Secrets that are no settings of ours. */

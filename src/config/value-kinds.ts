@@ -10,6 +10,12 @@ export const wholeNumber = (least: number) =>
     .transform(Number)
     .refine((n) => n >= least);
 
+/** Texts separated by commas: at least one. */
+export const textList = z
+  .string()
+  .transform((text) => text.split(',').flatMap((one) => one.trim() || []))
+  .refine((texts) => texts.length > 0);
+
 /** `0` or `false`, `1` or `true`. */
 export const flag = z.enum(['0', '1', 'true', 'false']).transform((text) => text === '1' || text === 'true');
 

@@ -7,6 +7,7 @@ import { NOTICE_VARIABLES } from './notice-variables.ts';
 import { TRACING_VARIABLES } from './tracing-variables.ts';
 import { flag, redisName, serviceUrl, wholeNumber } from './value-kinds.ts';
 import type { Variable } from './variable.ts';
+import { WEB_VARIABLES } from './web-variables.ts';
 
 export const VARIABLES = [
   {
@@ -130,24 +131,7 @@ export const VARIABLES = [
     schema: wholeNumber(0).refine((n) => n < 65_536),
     fallback: () => '9464',
   },
-  {
-    name: 'WEB_READ_PASSWORD',
-    meaning: 'password with which one may look at the page',
-    rule: 'at least 12 characters, or not set: open where HTTP_HOST is this machine alone, else not served',
-    schema: z.string().min(12),
-    secret: true,
-    fromFile: true,
-    optional: true,
-  },
-  {
-    name: 'WEB_ACT_PASSWORD',
-    meaning: 'password with which one may act by the page, and look at it',
-    rule: 'at least 12 characters, or not set: nobody acts by it',
-    schema: z.string().min(12),
-    secret: true,
-    fromFile: true,
-    optional: true,
-  },
+  ...WEB_VARIABLES,
   ...NOTICE_VARIABLES,
   ...TRACING_VARIABLES,
   {

@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts';
 import { formerVariables } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import type { Log } from '../model/index.ts';
+import { readNetworks } from '../model/web-address.ts';
 import { startOperationsServer } from '../monitoring/http-server.ts';
 import type { Metrics } from '../monitoring/metrics.ts';
 import { createMetrics } from '../monitoring/metrics.ts';
@@ -49,7 +50,7 @@ export async function runFleetProcess(
   run: (fleet: Fleet, metrics: Metrics, url: string, news: FleetNews) => Promise<void>,
 ): Promise<void> {
   const { config, env, log, overrides, signal, active = () => 0, oldestMs = () => 0, held } = options;
-  const { HTTP_HOST: host, HTTP_PORT: port } = config.settings;
+  const { HTTP_HOST: host, HTTP_PORT: port, TRUSTED_PROXY } = config.settings;
   for (const warning of formerVariables(env)) log.warn({}, warning);
   let metrics: Metrics | undefined;
   let news: FleetNews | undefined;
@@ -77,13 +78,14 @@ export async function runFleetProcess(
     const unready = async () => {
       if (signal.aborted) return 'stopping';
       if (!isConnected()) return 'Redis is out of reach';
-      await fleet.connection.client.ping();
+      if (!(await fleet.connection.client.ping().then(Boolean, () => false))) return 'Redis does not answer';
       // The scheduler goes on planning while the queue is on hold.
       const code = held?.();
       return code === undefined ? options.trouble?.() : `on hold: ${code}`;
     };
     const page = options.page?.(fleet, metrics);
-    const listening = { host, port, log, metrics, unready, onHold, page: page?.answer };
+    const isProxy = TRUSTED_PROXY === undefined ? undefined : readNetworks(TRUSTED_PROXY);
+    const listening = { host, port, log, metrics, unready, onHold, isProxy, page: page?.answer };
     const operations = await startOperationsServer(listening);
     try {
       // A lake that is out of reach, or converted, may be right when a vessel-day begins.

@@ -1,6 +1,5 @@
 /** What goes wrong again and again is said once, until it has gone well. */
-import type { VesselExportError } from '../errors.ts';
-import { messageOf } from '../errors.ts';
+import { codeOf, messageOf } from '../errors.ts';
 import { withoutRequestIds } from '../fetch/trace.ts';
 import type { Log } from '../model/index.ts';
 
@@ -14,7 +13,10 @@ export type Guard = (
 
 interface Guarded {
   readonly guard: Guard;
-  /** What went wrong the last time it was tried, if anything: the first of all that did. */
+  /**
+   * What went wrong the last time it was tried, if anything, by its code: the first of all that did. Anybody may read it:
+   * the message, which may name buckets and permissions, is the log's.
+   */
   readonly trouble: string | undefined;
   /** It is not tried any more; without a name, nothing is. */
   forget(what?: string): void;
@@ -22,7 +24,7 @@ interface Guarded {
 
 /** `onFailure` is told of each failure, also of those that are not said again. */
 export function createGuard(log: Log, onFailure: () => void = () => {}): Guarded {
-  const said = new Map<string, string>();
+  const said = new Map<string, { readonly news: string; readonly code: string }>();
   return {
     async guard(what, signal, work, failed = 'cannot plan now') {
       try {
@@ -34,13 +36,14 @@ export function createGuard(log: Log, onFailure: () => void = () => {}): Guarded
         const text = `${failed}: ${messageOf(error)}`;
         // Each try names a request of its own.
         const news = withoutRequestIds(text);
-        if (said.get(what) !== news) log.error({ what, code: (error as VesselExportError).code }, text);
-        said.set(what, news);
+        const code = codeOf(error);
+        if (said.get(what)?.news !== news) log.error({ what, code }, text);
+        said.set(what, { news, code });
       }
     },
     get trouble() {
       const [first] = said;
-      return first && `${first[0]}: ${first[1]}`;
+      return first && `${first[0]}: ${first[1].code}`;
     },
     forget(what) {
       if (what === undefined) said.clear();

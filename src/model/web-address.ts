@@ -2,7 +2,7 @@
  * What an address says, by the parser that the client connects with: never by its text, which has many spellings
  * (`HTTP://`, `http:\\`, a tab in the scheme, 127.0.0.1 as a number).
  */
-import { BlockList, isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 
 /** Of the service's, which stands in every receipt: no request could be longer. */
 export const MAX_ADDRESS_CHARS = 2_000;
@@ -31,6 +31,24 @@ export function isLoopbackHost(hostname: string): boolean {
   loopback.addAddress('::1', 'ipv6');
   // An IPv4 address in IPv6 notation counts as what it maps.
   return loopback.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
+}
+
+/**
+ * Is an address among these? Of addresses and networks separated by commas (`10.0.0.0/8, fd00::1`); undefined for any other
+ * text, and for a network that is everything.
+ */
+export function readNetworks(text: string): ((address: string | undefined) => boolean) | undefined {
+  const list = new BlockList();
+  for (const one of text.split(',')) {
+    const [address = '', bits, ...more] = one.trim().split('/');
+    const [family, most] = isIPv6(address) ? (['ipv6', 128] as const) : (['ipv4', 32] as const);
+    if (isIP(address) === 0 || more.length > 0) return undefined;
+    if (bits === undefined) list.addAddress(address, family);
+    else if (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= most)
+      list.addSubnet(address, Number(bits), family);
+    else return undefined;
+  }
+  return (address = '') => isIP(address) !== 0 && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
 /**

@@ -1,11 +1,14 @@
 /** Health, readiness, metrics and the page: what operators look at. */
-import type { RequestListener, Server } from 'node:http';
-import { createServer } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
-import { ConfigError, messageOf } from '../errors.ts';
+import { endsWithin } from '../concurrency.ts';
+import type { ConnectionLimits } from '../connections.ts';
+import { CONNECTION_LIMITS, Connections } from '../connections.ts';
+import { ConfigError, codeOf, messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';
+import { systemClock } from '../model/index.ts';
 import { NO_SCHEMAS } from '../no-schemas.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -25,7 +28,9 @@ export interface OperationsOptions {
   /** Take the port that was asked for, or none. */
   readonly isPortFixed?: boolean;
   /** For tests. */
-  readonly limits?: Partial<Limits>;
+  readonly limits?: Partial<ConnectionLimits>;
+  /** Is it the address of a proxy, behind which many clients stand? */
+  readonly isProxy?: ((remoteAddress: string | undefined) => boolean) | undefined;
 }
 
 export interface OperationsServer {
@@ -37,64 +42,60 @@ export interface OperationsServer {
 /** By it a process of ours is told from another program that has the port. */
 const HEALTH = { status: 'ok', service: 'vessel-export' };
 
-/** Addresses that are answered whatever becomes of the page. */
+/** Addresses that are answered whatever becomes of the page, and however many connections strangers open. */
 const OWN_PATHS: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics']);
+const isOwn = ({ url = '' }: IncomingMessage) => OWN_PATHS.has(url.split('?', 1)[0]!);
 
-/** Who is slow, or opens connections without end, takes nothing from those who look. */
-interface Limits {
-  /** From the connection, or the request before, to the end of the headers; to the end of the request. */
-  readonly headersTimeoutMs: number;
-  readonly requestTimeoutMs: number;
-  /** Between two looks at who is late. */
-  readonly checkMs: number;
-  /** Between an answer and the next request. */
-  readonly keepAliveMs: number;
-  /** Without a byte in either direction: an answer about a large lake may take a while. */
-  readonly silenceMs: number;
-  readonly maxConnections: number;
-}
-
-const LIMITS: Limits = {
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 30_000,
-  checkMs: 5_000,
-  keepAliveMs: 30_000,
-  silenceMs: 180_000,
+/** Some browsers and scrapers; whoever would be an attacker has a few addresses at hand. */
+const LIMITS: ConnectionLimits = {
+  ...CONNECTION_LIMITS,
   maxConnections: 500,
+  maxConnectionsPerAddress: 200,
+  // The page asks for one thing after the other.
+  maxPipelined: 10,
 };
-const MAX_HEADER_BYTES = 32 * 1024;
+/** Connections that wait to be accepted: who finds no room there, a probe too, tries again after a second, then three. */
+const BACKLOG = 1_024;
+/** Without a byte in either direction: an answer about a large lake may take a while. */
+const SILENCE_MS = 180_000;
+/** Who asks whether this process can work waits no longer: what does not answer by then does not work. */
+const READY_PATIENCE_MS = 5_000;
 
 /**
  * Listen; on a free port when the one that was asked for is taken by a process of ours, unless it `isPortFixed`. Throws
  * ConfigError `cannot-listen` when another program has it.
  */
 export async function startOperationsServer(options: OperationsOptions): Promise<OperationsServer> {
-  const { metrics, unready, page } = options;
+  const { metrics, page, isProxy } = options;
+  const connections = new Connections({
+    ...{ limits: { ...LIMITS, ...options.limits }, clock: systemClock, isSpared: isOwn },
+    refusal: (message) => ({ body: `${message}\n`, headers: 'content-type: text/plain; charset=utf-8\r\n' }),
+    ...(isProxy && { isProxy }),
+  });
   const server = fastify({
     forceCloseConnections: true,
     schemaController: NO_SCHEMAS,
     serverFactory: (answerOwn) => {
-      const listener: RequestListener = (request, response) => {
-        const isOwn = OWN_PATHS.has(request.url!.split('?', 1)[0]!);
-        if (isOwn || page === undefined) answerOwn(request, response);
-        else page(request, response);
-      };
-      return createListener({ ...LIMITS, ...options.limits }, listener);
+      const answer: RequestListener = (request, response) =>
+        isOwn(request) || page === undefined ? answerOwn(request, response) : page(request, response);
+      return connections.listener(answer).setTimeout(SILENCE_MS);
     },
   });
+  server.addHook('onClose', async () => connections.close());
   // Answered by the event loop of the process that works: no answer means that it hangs.
   server.get('/health', async () => HEALTH);
+  const readiness = shared(async () => await readReadiness(options));
   server.get('/ready', async (_request, reply) => {
-    const reason = await unready().catch(messageOf);
-    const onHold = await options.onHold?.();
-    if (reason === undefined) return { status: 'ready', ...(onHold !== undefined && { onHold }) };
-    return reply.code(503).send({ status: 'not ready', reason });
+    const found = await readiness();
+    return reply.code(found.status === 'ready' ? 200 : 503).send(found);
   });
-  if (metrics !== undefined)
+  if (metrics !== undefined) {
+    const exposition = shared(metrics.read);
     server.get('/metrics', async (_request, reply) => {
-      const { text, contentType } = await metrics.read();
+      const { text, contentType } = await exposition();
       return reply.header('content-type', contentType).send(text);
     });
+  }
   try {
     const port = await listen(server, options);
     return { url: urlOf(options.host, port), close: () => server.close() };
@@ -104,19 +105,37 @@ export async function startOperationsServer(options: OperationsOptions): Promise
   }
 }
 
-function createListener(limits: Limits, onRequest: RequestListener): Server {
-  const server = createServer(
-    {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
-      connectionsCheckingInterval: limits.checkMs,
-      keepAliveTimeout: limits.keepAliveMs,
-    },
-    onRequest,
-  );
-  server.maxConnections = limits.maxConnections;
-  return server.setTimeout(limits.silenceMs);
+/** One look at a time, for all who ask meanwhile. */
+function shared<T>(look: () => Promise<T>): () => Promise<T> {
+  let looking: Promise<T> | undefined;
+  return () => {
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  };
+}
+
+interface Readiness {
+  readonly status: 'ready' | 'not ready';
+  readonly reason?: string;
+  readonly onHold?: string;
+}
+
+/** In bounded time. Codes and words of ours only: anybody may ask, and what else there is to say is in the log. */
+async function readReadiness({ unready, onHold, log }: OperationsOptions): Promise<Readiness> {
+  const look = async (): Promise<Readiness> => {
+    const reason = await unready();
+    const held = await onHold?.();
+    if (reason !== undefined) return { status: 'not ready', reason };
+    return { status: 'ready', ...(held !== undefined && { onHold: held }) };
+  };
+  const looking = look().catch((error: unknown): Readiness => {
+    log.debug({ code: codeOf(error), error: messageOf(error) }, 'whether this process can work is not known');
+    return { status: 'not ready', reason: codeOf(error) };
+  });
+  const isKnown = await endsWithin(looking, READY_PATIENCE_MS, systemClock);
+  return isKnown ? await looking : { status: 'not ready', reason: 'no-answer-in-time' };
 }
 
 /** The port it listens on. */
@@ -124,14 +143,14 @@ async function listen(server: FastifyInstance, options: OperationsOptions): Prom
   const { host, port, log, isPortFixed = false } = options;
   const chosenPort = () => (server.server.address() as AddressInfo).port;
   try {
-    await server.listen({ host, port });
+    await server.listen({ host, port, backlog: BACKLOG });
   } catch (error) {
     if (isPortFixed || !(await isOurs(error, urlOf(host, port)))) {
       const text = `cannot listen on ${host}:${port}: ${messageOf(error)}`;
       const advice = `set HTTP_HOST and HTTP_PORT${isPortFixed ? ', or --host and --port' : ''} (0 takes a free port)`;
       throw new ConfigError('cannot-listen', `${text}; ${advice}`, { cause: error });
     }
-    await server.listen({ host, port: 0 });
+    await server.listen({ host, port: 0, backlog: BACKLOG });
     const fields = { wantedPort: port, port: chosenPort() };
     log.info(
       fields,

@@ -1,16 +1,16 @@
 /** The HTTP server: what every request has in common, above all that each error has the contract's body. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Fastify from 'fastify';
+import type { ConnectionLimits } from '../connections.ts';
+import { Connections, MAX_HEADER_BYTES } from '../connections.ts';
 import { messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/index.ts';
 import { NO_SCHEMAS } from '../no-schemas.ts';
 import type { AccessLog } from './access-log.ts';
 import { createAccessLog, loggedPath, requestIdOf } from './access-log.ts';
-import type { ConnectionLimits } from './connections.ts';
-import { Connections, MAX_HEADER_BYTES } from './connections.ts';
 import { errorBody, HttpError } from './http-error.ts';
 import { originForm } from './request-target.ts';
-import { setSafetyHeaders } from './safety-headers.ts';
+import { SAFETY_HEADER_LINES, setSafetyHeaders } from './safety-headers.ts';
 
 /** What node:http gives up on, by its code. */
 const REFUSALS: Readonly<Record<string, readonly [status: number, message: string]>> = {
@@ -36,10 +36,16 @@ interface HttpServer {
   readonly accessLog: AccessLog;
 }
 
+/** Of what is answered before it is a request. */
+const refusal = (message: string) => ({
+  body: errorBody(message),
+  headers: `content-type: application/json; charset=utf-8\r\n${SAFETY_HEADER_LINES}`,
+});
+
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { log, limits, clock, secrets } = options;
   const accessLog = createAccessLog(options.accessLog, clock, secrets);
-  const connections = new Connections({ limits, clock, onRefused: accessLog.refused });
+  const connections = new Connections({ limits, clock, refusal, onRefused: accessLog.refused });
   const app = Fastify({
     logger: false,
     schemaController: NO_SCHEMAS,
@@ -66,7 +72,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     accessLog.begin(request.raw, reply.raw, request.id);
   };
   app.addHook('onRequest', async (request, reply) => {
-    if (!(await connections.turn(request.raw, reply.raw))) return reply.hijack();
     begin(request, reply);
     const { httpVersion, headers } = request.raw;
     if (httpVersion === '1.1' && headers.host === undefined)

@@ -1,8 +1,9 @@
+import type { ConnectionLimits } from '../connections.ts';
 import type { Clock, Log } from '../model/index.ts';
-import type { ConnectionLimits } from './connections.ts';
 import type { ServiceClient } from './credentials.ts';
 import type { LakeFile } from './data/lake-files.ts';
 import type { ServiceHooks } from './hooks.ts';
+import type { BodyLimits } from './request-body.ts';
 
 /** How a query service is started. */
 export interface ServiceOptions {
@@ -29,7 +30,7 @@ export interface ServiceOptions {
   /** A line for every answer; absent: none. */
   readonly accessLog?: Log;
   /** What is absent is as in CONNECTION_LIMITS. */
-  readonly connectionLimits?: Partial<ConnectionLimits>;
+  readonly connectionLimits?: Partial<ConnectionLimits & BodyLimits>;
   /** Absent: nothing watches the requests or stands around their answers. */
   readonly hooks?: ServiceHooks;
   /** A range includes its end, by a microsecond: the contract allows either; absent: no. */

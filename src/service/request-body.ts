@@ -6,12 +6,14 @@ const FIRST_BUFFER_BYTES = 16 * 1024;
 /** Who is turned away for want of memory may come back so soon. */
 const RETRY_AFTER = { 'retry-after': '1' };
 
-interface BodyLimits {
+export interface BodyLimits {
   /** A body is whole so long after its reading began. */
   readonly bodyTimeoutMs: number;
   /** Of all bodies that are being read. */
   readonly maxBodyBytesInMemory: number;
 }
+
+export const MAX_BODY_BYTES_IN_MEMORY: number = 32 * 1024 * 1024;
 
 export class BodyReader {
   readonly #limits: BodyLimits;

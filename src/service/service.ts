@@ -11,11 +11,11 @@
  */
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
+import { CONNECTION_LIMITS } from '../connections.ts';
 import { ConfigError, messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';
 import { silentLog } from '../model/index.ts';
 import { sweepTempFolders } from '../process/temp-folder.ts';
-import { CONNECTION_LIMITS } from './connections.ts';
 import { randomClient, TokenAuthority } from './credentials.ts';
 import type { Engine } from './data/engine.ts';
 import { createEngine } from './data/engine.ts';
@@ -27,7 +27,7 @@ import { createHttpServer } from './http-server.ts';
 import { ConcurrencyLimit, RateLimit } from './limits.ts';
 import { registerOpenApi } from './openapi.ts';
 import type { RunningService, ServiceOptions } from './options.ts';
-import { BodyReader } from './request-body.ts';
+import { BodyReader, MAX_BODY_BYTES_IN_MEMORY } from './request-body.ts';
 import { registerRoutes } from './routes.ts';
 import { prepareIndex } from './series-index.ts';
 import { AUTH_SEGMENT, registerTokenEndpoint } from './token-endpoint.ts';
@@ -56,7 +56,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     );
   const { clock, accessLog: accessLogTo } = options;
   const authority = new TokenAuthority(clients, options.tokenTtlSeconds, clock, log);
-  const limits = { ...CONNECTION_LIMITS, ...options.connectionLimits };
+  const maxBodyBytesInMemory = MAX_BODY_BYTES_IN_MEMORY;
+  const limits = { ...CONNECTION_LIMITS, maxBodyBytesInMemory, ...options.connectionLimits };
   const secrets = clients.map(({ clientSecret }) => clientSecret);
   const { app, accessLog } = createHttpServer({ log, accessLog: accessLogTo, limits, clock, secrets });
   const turns = new Turns(clock);

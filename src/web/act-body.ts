@@ -33,7 +33,7 @@ const ACT = z.discriminatedUnion('act', [
     allowShrink: z.boolean(),
   }),
   z.strictObject({ act: z.literal(['pause-backfill', 'resume-backfill', 'cancel-backfill']), id }),
-  z.strictObject({ act: z.literal('lift-hold') }),
+  z.strictObject({ act: z.literal(['lift-hold', 'end-all-sessions']) }),
   z.strictObject({ act: z.literal('accept-remark'), job, vessel }),
 ]);
 
@@ -48,8 +48,16 @@ export function readAct(body: unknown): Act {
   throw new WebError(400, 'usage', `${where}: got ${text}, ${cleanForeignText(issue!.message)}`);
 }
 
-/** What an act is about, for the log. */
-export function targetOf(act: Act): string {
+/** What was asked for and about what, for the log, whatever was sent. */
+export function namesOf(body: unknown): { readonly act: string; readonly target: string } {
+  const { success, data } = ACT.safeParse(body);
+  if (success) return { act: data.act, target: targetOf(data) };
+  const act = (body as { readonly act?: unknown } | null | undefined)?.act;
+  return { act: typeof act === 'string' ? shortName(act) : '-', target: '-' };
+}
+
+/** What an act is about. */
+function targetOf(act: Act): string {
   switch (act.act) {
     case 'try-again':
       return `${act.job}/${act.vessel}/${act.date}`;
@@ -61,6 +69,8 @@ export function targetOf(act: Act): string {
       return `${act.job} ${act.from} to ${act.to}`;
     case 'lift-hold':
       return 'the queue';
+    case 'end-all-sessions':
+      return 'all sessions';
     default:
       return act.id;
   }

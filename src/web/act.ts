@@ -11,6 +11,7 @@ import { addDays, formatVesselDay } from '../model/index.ts';
 import { countOf } from '../terminal/format.ts';
 import type { Act } from './answers.ts';
 import { askRedis } from './ask-redis.ts';
+import type { EndedSessions } from './ended-sessions.ts';
 import type { WebPorts } from './ports.ts';
 import { WebError } from './web-error.ts';
 
@@ -21,8 +22,15 @@ type WebFleet = NonNullable<WebPorts['fleet']>;
  * Do it, and say what was done. Throws WebError (404 `unknown-job`, `unknown-backfill`; 409 `no-fleet` and where nothing
  * can be done; 503 `redis-away`, `redis-refuses`), and what Redis, store and the acts' owners throw.
  */
-export async function perform(ports: WebPorts, act: Act): Promise<string> {
+export async function perform(
+  ports: WebPorts & { readonly ended: EndedSessions },
+  act: Act,
+): Promise<string> {
   if (act.act === 'accept-remark') return await accept(ports, act);
+  if (act.act === 'end-all-sessions') {
+    await ports.ended.endAll();
+    return 'all sessions have ended: everybody who looks or acts signs in again';
+  }
   if (ports.fleet === undefined) throw noFleet(act);
   // Commands of the queue wait until Redis is back; nobody waits for that here.
   const { client } = ports.fleet.connection;
@@ -139,16 +147,18 @@ function jobOf({ jobs }: WebPorts, { job: name }: { readonly job: string }): Job
   throw new WebError(404, 'unknown-job', `no job '${name}' here; there are: ${known}`);
 }
 
+type FleetAct = Exclude<Act, { readonly act: 'accept-remark' | 'end-all-sessions' }>;
+
 /** Vessels in a command that somebody is to type. */
 const MOST_TYPED = 20;
 
 /** Says what to type instead, where something is to be typed. */
-function noFleet(act: Exclude<Act, { readonly act: 'accept-remark' }>): WebError {
+function noFleet(act: FleetAct): WebError {
   const here = 'the page is served from a lake alone, without a queue';
   return new WebError(409, 'no-fleet', `${here}; type: vessel-export ${commandFor(act)}`);
 }
 
-function commandFor(act: Exclude<Act, { readonly act: 'accept-remark' }>): string {
+function commandFor(act: FleetAct): string {
   switch (act.act) {
     case 'try-again': {
       const { job, vessel, date, allowShrink } = act;

@@ -4,32 +4,36 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { endsWithin } from '../concurrency.ts';
-import { codeOf, messageOf, shortName } from '../errors.ts';
+import { codeOf, messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/index.ts';
 import { perform } from './act.ts';
-import { readAct, targetOf } from './act-body.ts';
+import { namesOf, readAct } from './act-body.ts';
 import type { ActAnswer } from './answers.ts';
 import type { Actor } from './guard.ts';
-import type { WebPorts } from './ports.ts';
+import type { WebAccess, WebPorts } from './ports.ts';
+import type { SignIn } from './sign-in.ts';
 import { WebError } from './web-error.ts';
 
 /** Longer than anything takes where Redis and lake answer: a list of a large ledger, or thousands of failed vessel-days. */
 const ANSWER_MS = 60_000;
 
-export function registerActs(api: FastifyInstance, ports: WebPorts): void {
+export function registerActs(
+  api: FastifyInstance,
+  ports: WebPorts,
+  _access: WebAccess,
+  { ended }: Pick<SignIn, 'ended'>,
+): void {
   api.post('/acts', async ({ actor, body }): Promise<ActAnswer> => {
     // The guards let nobody else in; without them nobody acts.
     if (actor === undefined) throw new WebError(403, 'may-not-act', 'who acts is not known');
-    const act = await recorded(ports.log, { actor, act: nameOf(body), target: '-' }, async () =>
-      readAct(body),
-    );
-    const line = { actor, act: act.act, target: targetOf(act) };
+    const line = { actor, ...namesOf(body) };
+    const act = await recorded(ports.log, line, async () => readAct(body));
     const message = await inTime(
       ports.clock,
       recorded(
         ports.log,
         line,
-        () => perform(ports, act),
+        () => perform({ ...ports, ended }, act),
         (text) => text,
       ),
     );
@@ -51,7 +55,8 @@ async function recorded<T>(
   work: () => Promise<T>,
   sayDone?: (outcome: T) => string,
 ): Promise<T> {
-  const fields = { by: actor.name, address: actor.address, act, target };
+  const { name: by, namedBy, address } = actor;
+  const fields = { by, namedBy, address, act, target };
   try {
     const outcome = await work();
     if (sayDone) log.info({ ...fields, outcome: 'done', said: sayDone(outcome) }, 'act');
@@ -62,12 +67,6 @@ async function recorded<T>(
     log.warn({ ...fields, outcome: isRefused ? 'refused' : 'failed', ...why }, 'act');
     throw error;
   }
-}
-
-/** What was asked for, whatever was sent. */
-function nameOf(body: unknown): string {
-  const act = (body as { readonly act?: unknown } | null | undefined)?.act;
-  return typeof act === 'string' ? shortName(act) : '-';
 }
 
 /** An answer in bounded time, though Redis or the lake fell silent in the middle. */

@@ -19,7 +19,11 @@ export interface SessionAnswer {
   readonly mayAct: boolean;
   /** Is there a password to sign in with, for reading or for acting? */
   readonly canSignIn: boolean;
-  /** True where a password for acting is set and this process can act. */
+  /** Where one goes to sign in with one's own name (`?to=` a path of the page); null where there is no provider. */
+  readonly providerUrl: string | null;
+  /** False for who is named by a proxy. */
+  readonly canSignOut: boolean;
+  /** Is there anybody who may act? */
   readonly canAct: boolean;
 }
 
@@ -296,6 +300,8 @@ export type Act =
     }
   | { readonly act: 'pause-backfill' | 'resume-backfill' | 'cancel-backfill'; readonly id: string }
   | { readonly act: 'lift-hold' }
+  /** Of everybody who has signed in. */
+  | { readonly act: 'end-all-sessions' }
   | { readonly act: 'accept-remark'; readonly job: string; readonly vessel: string };
 /** What was done, as a sentence. */
 export interface ActAnswer {

@@ -19,6 +19,7 @@ export async function openPage(ports: WebPorts, access: WebAccess): Promise<Open
   const server = fastify({
     bodyLimit: MAX_BODY_BYTES,
     schemaController: NO_SCHEMAS,
+    trustProxy: (address) => access.isProxy?.(address) === true,
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
   });
   await registerWeb(server, ports, access);

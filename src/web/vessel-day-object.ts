@@ -4,18 +4,22 @@
  */
 import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { readReceipt } from '../lake/ledger.ts';
 import type { Receipt, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
+import { createShares } from './shares.ts';
 import { fileOfVersion, isFileOf } from './vessel-day-versions.ts';
 import { WebError } from './web-error.ts';
 
 type ReadStore = Pick<ObjectStore, 'get' | 'getRange' | 'head'>;
 
-/** Bytes that are asked of the store at once: the memory that a request takes. */
-const CHUNK_BYTES = 4 << 20;
+/** Bytes that are asked of the store at once: the memory that a reader takes, for nothing is read ahead. */
+const CHUNK_BYTES = 1 << 20;
+/** Objects that are read at once: of these so many by one address. A browser reads six. */
+const READERS = { what: 'readers of objects', max: 48, maxOfClient: 24 };
 
 interface DayFile {
   readonly key: string;
@@ -98,15 +102,30 @@ function isAmong(header: string, etag: string): boolean {
   return header.trim() === '*' || header.split(',').some((one) => one.trim() === etag);
 }
 
-/** GET and HEAD. */
-export async function sendObject(
+type ObjectRequest = FastifyRequest<{ Querystring: { readonly version?: unknown } }>;
+type SendObject = (day: VesselDay, request: ObjectRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/** GET and HEAD, within the bounds of all readers. */
+export function createObjectSender(store: ReadStore): SendObject {
+  const take = createShares(READERS);
+  return async (day, request, reply) => {
+    take(request, reply, 1);
+    return await sendObject(store, day, request, reply);
+  };
+}
+
+async function sendObject(
   store: ReadStore,
   day: VesselDay,
-  request: FastifyRequest<{ Querystring: { readonly version?: unknown } }>,
+  request: ObjectRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { version } = request.query;
+  // Others have their turn, a probe too, and it shows who has left already.
+  await setImmediate();
+  expectPresent(reply);
   const file = await findFile(store, day, version === undefined ? undefined : String(version));
+  expectPresent(reply);
   const { etag, sizeBytes } = file;
   const ifMatch = request.headers['if-match'];
   if (ifMatch !== undefined && !isAmong(ifMatch, etag)) throw replaced(day);
@@ -132,12 +151,33 @@ export async function sendObject(
     .type('application/vnd.apache.parquet');
   if (first === undefined) return reply.send();
   if (first.length === toByte - fromByte) return reply.send(first);
-  return reply.send(Readable.from(withFirst(first, chunks), { objectMode: false }));
+  return reply.send(bodyOf(withFirst(first, chunks)));
 }
 
-async function* withFirst(first: Buffer, rest: AsyncGenerator<Buffer, undefined>): AsyncGenerator<Buffer> {
+/** Throws WebError 503 `gone` where nobody waits for the answer any more: many who ask and leave would cost much. */
+function expectPresent({ raw }: FastifyReply): void {
+  if (raw.closed) throw new WebError(503, 'gone', 'who asked has left');
+}
+
+async function* withFirst(
+  first: Buffer,
+  rest: AsyncGenerator<Buffer, undefined>,
+): AsyncGenerator<Buffer, undefined> {
   yield first;
-  yield* rest;
+  return yield* rest;
+}
+
+/** Nothing is asked of the store before the client has taken what was sent: `Readable.from` would be a piece ahead. */
+function bodyOf(chunks: AsyncGenerator<Buffer, undefined>): Readable {
+  return new Readable({
+    highWaterMark: 0,
+    read() {
+      chunks.next().then(
+        ({ value }) => this.push(value ?? null),
+        (error: Error) => this.destroy(error),
+      );
+    },
+  });
 }
 
 /** Throws WebError 412 `replaced` when the object is not that version any more: nothing of another is handed out. */

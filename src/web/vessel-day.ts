@@ -4,11 +4,12 @@ import type { WebPorts } from './ports.ts';
 import { answerVesselDay } from './vessel-day-answer.ts';
 import type { DayParams } from './vessel-day-ids.ts';
 import { dayOf } from './vessel-day-ids.ts';
-import { sendObject } from './vessel-day-object.ts';
+import { createObjectSender } from './vessel-day-object.ts';
 import { createKnownSeries } from './vessel-day-series.ts';
 
 /** `GET /jobs/:job/days/:vessel/:date`: a VesselDayAnswer; and below it `/object`: its Parquet, by GET and HEAD. */
 export function registerVesselDay(api: FastifyInstance, ports: WebPorts): void {
+  const send = createObjectSender(ports.store);
   const answerPorts = { ...ports, knownSeries: createKnownSeries(ports) };
   api.get<{ Params: DayParams }>('/jobs/:job/days/:vessel/:date', async ({ params }) => {
     const { job, day } = dayOf(ports.jobs, params);
@@ -19,7 +20,7 @@ export function registerVesselDay(api: FastifyInstance, ports: WebPorts): void {
     url: '/jobs/:job/days/:vessel/:date/object',
     async handler(request, reply) {
       const { day } = dayOf(ports.jobs, request.params);
-      return await sendObject(ports.store, day, request, reply);
+      return await send(day, request, reply);
     },
   });
 }

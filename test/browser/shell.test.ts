@@ -5,6 +5,7 @@ import type { Job } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { WebAccess } from '../../src/web/ports.ts';
 import { browserForTests } from '../helpers/browser.ts';
+import { startProvider } from '../helpers/openid-provider.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import type { ServedPage } from '../helpers/web.ts';
@@ -133,6 +134,40 @@ describe.skipIf(browser === undefined)('the shell', () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByText('"mayAct":false').waitFor();
     expect(faultsOf()).toEqual([]);
+    await page.context().close();
+  });
+
+  test('with an own name at a provider of another site, and ends the sessions of all', async () => {
+    await using provider = await startProvider({ people: { ada: ['crew'], eve: [] } });
+    const named = { provider: provider.settings, readGroups: ['crew'], actGroups: ['crew'] };
+    await using served = await serve({ named });
+    // Another site than the provider's: what browsers keep from other sites is kept from it.
+    const url = served.url.replace('127.0.0.1', 'localhost');
+    provider.serves(url);
+    const { page } = await open(`${url}/coverage/measurements?from=2026-01-01`);
+    const signInAs = async (login: string) => {
+      await page.getByRole('link', { name: 'Sign in with your own name' }).click();
+      await page.getByPlaceholder('Enter any login').fill(login);
+      await page.getByPlaceholder('and password').fill('any');
+      await page.getByRole('button', { name: 'Sign-in' }).click();
+      await page.getByRole('button', { name: 'Continue' }).click();
+    };
+    await heading(page, 'Sign in');
+    await signInAs('eve');
+    await page.getByRole('alert').getByText('You are in none of the groups').waitFor();
+    expect(page.url()).toBe(`${url}/`);
+    await page.context().clearCookies();
+    await page.goto(`${url}/coverage/measurements?from=2026-01-01`);
+    await heading(page, 'Sign in');
+    await signInAs('ada');
+    await heading(page, 'Coverage of measurements');
+    expect(JSON.parse(await seen(page))).toEqual({
+      ...{ params: { job: 'measurements' }, query: 'from=2026-01-01', mayAct: true },
+    });
+    await page.locator('.person').getByText('ADA', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'End all sessions…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'End all sessions' }).click();
+    await heading(page, 'Sign in');
     await page.context().close();
   });
 

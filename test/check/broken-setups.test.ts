@@ -18,6 +18,7 @@ import { commandRun } from '../commands/command-run.ts';
 import { SCHEMAS_DIR } from '../commands/schemas.ts';
 import { EXPIRED, SELF_SIGNED } from '../fetch/self-signed.ts';
 import type { FaultPort } from '../helpers/faulty-service/faults.ts';
+import { startProvider } from '../helpers/openid-provider.ts';
 import { refusingPort } from '../helpers/ports.ts';
 import { canStartOwnRedis, startOwnRedis } from '../helpers/redis.ts';
 import type { JobFile, TestService } from '../helpers/run.ts';
@@ -119,6 +120,33 @@ test('nothing is wrong', async () => {
   expect(checks.map(({ message }) => message)).toContain(
     'flat/{vessel}/Shaft Power selects 1 series of 1 vessel',
   );
+});
+
+test('the provider at which people sign in is asked what it can; one that is none, or away, is named', async () => {
+  await using provider = await startProvider({ people: {} });
+  provider.serves('http://localhost');
+  const env = {
+    ...{ PUBLIC_URL: 'http://localhost:9464', WEB_OIDC_ISSUER: provider.issuer },
+    ...{ WEB_OIDC_CLIENT_ID: 'page', WEB_OIDC_CLIENT_SECRET: 'hush-hush-hush' },
+  };
+  const { code, checks } = await check({ env });
+  expect(code).toBe(0);
+  expect(checks.find(({ subject }) => subject === 'page')).toMatchObject({
+    state: 'ok',
+    message: expect.stringContaining('http://localhost:9464/api/session/provider/return'),
+  });
+  provider.instead = (_request, response) => void response.writeHead(404).end();
+  await expectNamed({ name: 'none', env, found: ['page/provider', 'provider-wrong', /status 404/] });
+  provider.instead = (request) => void request.socket.destroy();
+  const found = ['page/provider', 'provider-unreachable', /check WEB_OIDC_ISSUER/] as const;
+  await expectNamed({ name: 'away', env, found });
+  provider.instead = () => {};
+  await expectNamed({
+    name: 'silent',
+    env,
+    clock: hasty,
+    found: ['page/provider', 'no-answer', /within 5 s/],
+  });
 });
 
 const NOT_THERE = 'no-such-host.invalid';

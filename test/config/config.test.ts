@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { loadConfig, pickJobs, showSettings } from '../../src/config/config.ts';
 import { parseJob } from '../../src/config/jobs.ts';
 import { ConfigError } from '../../src/errors.ts';
+import { readNetworks } from '../../src/model/web-address.ts';
 import { settingsHash } from '../../src/plan/settings-hash.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 
@@ -164,6 +165,15 @@ test('a Redis may be left out, and its password is shown nowhere', async () => {
   expect(shown?.value).toBe('rediss://reader:***@redis.example.com:6380/2');
 });
 
+const PROVIDER = {
+  ...{
+    WEB_OIDC_ISSUER: 'https://id.example',
+    WEB_OIDC_CLIENT_ID: 'page',
+    PUBLIC_URL: 'https://page.example',
+  },
+  WEB_OIDC_CLIENT_SECRET: 'a secret of the page',
+};
+
 test('what a file cannot give as a secret is said with its name, and nothing of what is in it', async () => {
   await using folder = await newTempFolder();
   const jobs = writeJobs(folder.path, { 'measurements.yaml': JOB });
@@ -193,6 +203,64 @@ test('what a file cannot give as a secret is said with its name, and nothing of 
   );
   expect(missing).toContain("REDIS_PASSWORD_FILE: cannot read '/nowhere': there is no such file");
   expect(missing).toContain(`cannot read '${folder.path}': it is a folder, expected a file`);
+});
+
+test.for([
+  [
+    { WEB_READ_PASSWORD: 'the same password', WEB_ACT_PASSWORD: 'the same password' },
+    /^WEB_ACT_PASSWORD: equal to/,
+  ],
+  [{ WEB_USER_HEADER: 'x-user' }, /^WEB_USER_HEADER: set without TRUSTED_PROXY/],
+  [{ WEB_GROUPS_HEADER: 'x-groups' }, /^WEB_GROUPS_HEADER: set without WEB_USER_HEADER/],
+  [
+    { WEB_OIDC_ISSUER: 'https://id.example' },
+    /^WEB_OIDC_ISSUER: set without WEB_OIDC_CLIENT_ID, WEB_OIDC_CLIENT_SECRET, PUBLIC_URL/,
+  ],
+  [{ WEB_OIDC_CLIENT_ID: 'page' }, /^WEB_OIDC_CLIENT_ID: set without WEB_OIDC_ISSUER/],
+  [{ ...PROVIDER, WEB_OIDC_ISSUER: 'http://id.example' }, /^WEB_OIDC_ISSUER: got plain http to 'id.example'/],
+  [{ ...PROVIDER, PUBLIC_URL: 'http://page.example' }, /^PUBLIC_URL: got plain http to 'page.example'/],
+  [{ PUBLIC_URL: 'https://page.example/path' }, /^PUBLIC_URL .*without a path/],
+  [{ WEB_ACT_GROUPS: 'office' }, /^WEB_ACT_GROUPS: set, and nobody names people/],
+  [{ WEB_READ_GROUPS: ' , ' }, /^WEB_READ_GROUPS .*names separated by commas/],
+  [{ TRUSTED_PROXY: '0.0.0.0/0' }, /^TRUSTED_PROXY .*addresses and networks/],
+  [{ TRUSTED_PROXY: '::/0' }, /^TRUSTED_PROXY /],
+  [{ TRUSTED_PROXY: '10.0.0.1, proxy.example' }, /^TRUSTED_PROXY /],
+  [{ TRUSTED_PROXY: '10.0.0.0/33' }, /^TRUSTED_PROXY /],
+  [{ WEB_OIDC_SCOPE: 'profile' }, /^WEB_OIDC_SCOPE .*openid among them/],
+  [{ WEB_USER_HEADER: 'x user', TRUSTED_PROXY: '10.0.0.1' }, /^WEB_USER_HEADER .*name of a header/],
+] as const)('who may look and act is refused where it is wrong or not whole: %o', async ([env, fault]) => {
+  await using folder = await newTempFolder();
+  const jobs = writeJobs(folder.path, { 'measurements.yaml': JOB });
+  const faults = faultsOf(() => loadConfig(environment(jobs, env)));
+  const [, ...lines] = faults.split('\n').map((line) => line.replace(/^ *- /, ''));
+  expect(lines[0]).toMatch(fault);
+  expect(faults).not.toContain('the same password');
+});
+
+test('people are named by a proxy and a provider', async () => {
+  await using folder = await newTempFolder();
+  const { settings } = loadConfig(
+    environment(writeJobs(folder.path, { 'measurements.yaml': JOB }), {
+      ...{ ...PROVIDER, TRUSTED_PROXY: '10.0.0.0/8, fd00::1', WEB_USER_HEADER: 'X-Forwarded-User' },
+      ...{ WEB_GROUPS_HEADER: 'X-Forwarded-Groups', WEB_ACT_GROUPS: 'office, on call ' },
+    }),
+  );
+  expect(settings).toMatchObject({
+    ...{ WEB_USER_HEADER: 'x-forwarded-user', WEB_ACT_GROUPS: ['office', 'on call'] },
+    ...{ PUBLIC_URL: 'https://page.example', WEB_OIDC_NAME_CLAIM: 'preferred_username' },
+  });
+  const isProxy = readNetworks(settings.TRUSTED_PROXY!)!;
+  const believed = [
+    '10.1.2.3',
+    '::ffff:10.1.2.3',
+    'fd00::1',
+    '11.0.0.1',
+    'fd00::2',
+    '',
+    undefined,
+    '10.1.2.3 ',
+  ];
+  expect(believed.map(isProxy)).toEqual([true, true, true, false, false, false, false, false]);
 });
 
 test('an empty file is a setting that is not set, where it may be left out', async () => {

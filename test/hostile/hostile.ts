@@ -1,16 +1,16 @@
 /**
- * `npm run hostile`: sends hostile inputs at the query service and at the exporter, prints what held and what did
+ * `npm run hostile`: sends hostile inputs at the query service, the page and the exporter, prints what held and what did
  * not, and exits with 1 where anything did not.
  *
  *   --only NAME    categories whose names begin so; may be given again
- *   --face NAME    service or exporter alone
+ *   --face NAME    service, page or exporter alone
  *   --short        a few inputs of each category, as the tests do
  *   --list         print what would be sent
  */
 import { parseArgs } from 'node:util';
 import type { Sent } from './input.ts';
-import type { Choice } from './run-hostile.ts';
-import { listInputs, runHostile } from './run-hostile.ts';
+import type { Choice, FaceName } from './run-hostile.ts';
+import { FACES, listInputs, runHostile } from './run-hostile.ts';
 
 interface Tally {
   readonly face: string;
@@ -18,6 +18,7 @@ interface Tally {
   sent: number;
   notHeld: number;
   peakBytes: number;
+  slowestMs: number;
   elapsedMs: number;
 }
 
@@ -31,9 +32,9 @@ async function main(): Promise<number> {
     },
   });
   const { only, short: isShort, face } = values;
-  if (face !== undefined && face !== 'service' && face !== 'exporter')
-    throw new Error(`--face: got '${face}', expected service or exporter`);
-  const choice: Choice = { isShort, only, ...(face === undefined ? {} : { face }) };
+  if (face !== undefined && !FACES.includes(face as FaceName))
+    throw new Error(`--face: got '${face}', expected ${FACES.join(' or ')}`);
+  const choice: Choice = { isShort, only, ...(face === undefined ? {} : { face: face as FaceName }) };
   const listed = listInputs(choice);
   if (listed.length === 0) throw new Error(`--only: no category begins with '${only.join(`' or '`)}'`);
   if (values.list) {
@@ -55,12 +56,13 @@ function count(tallies: Map<string, Tally>, sent: Sent, face: string): void {
   if (tally === undefined) {
     // Who waits for minutes sees that it goes on.
     console.error(`${face}: ${sent.category}`);
-    tally = { face, category: sent.category, sent: 0, notHeld: 0, peakBytes: 0, elapsedMs: 0 };
+    tally = { face, category: sent.category, sent: 0, notHeld: 0, peakBytes: 0, slowestMs: 0, elapsedMs: 0 };
     tallies.set(key, tally);
   }
   tally.sent++;
   tally.elapsedMs += sent.elapsedMs;
   tally.peakBytes = Math.max(tally.peakBytes, sent.peakBytes);
+  tally.slowestMs = Math.max(tally.slowestMs, sent.slowestMs);
   if (sent.finding !== undefined) tally.notHeld++;
 }
 
@@ -69,16 +71,18 @@ function print(tallies: readonly Tally[]): number {
   console.log(
     `\n${'face'.padEnd(10)}${'category'.padEnd(30)}${'held'.padStart(6)}${'not held'.padStart(10)}${'peak'.padStart(9)}${'time'.padStart(8)}`,
   );
-  for (const { face, category, sent, notHeld, peakBytes, elapsedMs } of tallies)
+  for (const { face, category, sent, notHeld, peakBytes, slowestMs, elapsedMs } of tallies) {
+    const health = slowestMs === 0 ? '' : `  slowest /health ${Math.round(slowestMs)} ms`;
     console.log(
-      `${face.padEnd(10)}${category.padEnd(30)}${String(sent - notHeld).padStart(6)}${String(notHeld).padStart(10)}${megabytes(peakBytes).padStart(9)}${`${Math.round(elapsedMs / 1000)} s`.padStart(8)}`,
+      `${face.padEnd(10)}${category.padEnd(30)}${String(sent - notHeld).padStart(6)}${String(notHeld).padStart(10)}${megabytes(peakBytes).padStart(9)}${`${Math.round(elapsedMs / 1000)} s`.padStart(8)}${health}`,
     );
+  }
   const sent = tallies.reduce((sum, tally) => sum + tally.sent, 0);
   const notHeld = tallies.reduce((sum, tally) => sum + tally.notHeld, 0);
   const peak = (face: string) =>
     megabytes(Math.max(0, ...tallies.filter((tally) => tally.face === face).map((tally) => tally.peakBytes)));
   console.log(
-    `\n${sent} inputs: ${sent - notHeld} held, ${notHeld} not held; most memory: service ${peak('service')}, exporter ${peak('exporter')}`,
+    `\n${sent} inputs: ${sent - notHeld} held, ${notHeld} not held; most memory: ${FACES.map((face) => `${face} ${peak(face)}`).join(', ')}`,
   );
   return notHeld === 0 ? 0 : 1;
 }

@@ -25,6 +25,8 @@ export interface Target {
   ailment(): Promise<string | undefined>;
   begin(): void;
   peakBytes(): number;
+  /** The longest that `/health` took since it began; absent: nobody asks. */
+  slowestMs?(): number;
   cpuMs(): number;
   /** After an input that hung or harmed the process: put a new one in its place. */
   recover(): Promise<void>;
@@ -42,6 +44,7 @@ export interface Sent {
   /** What did not hold; undefined: it held. */
   readonly finding: string | undefined;
   readonly peakBytes: number;
+  readonly slowestMs: number;
   readonly elapsedMs: number;
 }
 
@@ -69,13 +72,14 @@ export async function sendAll<Face>(
     const isDear = cpuMs > (category.maxCpuMs ?? Number.POSITIVE_INFINITY);
     const dear = isDear ? `it cost ${cpuMs} ms of computing, more than ${category.maxCpuMs} ms` : undefined;
     const peakBytes = target.peakBytes();
+    const slowestMs = target.slowestMs?.() ?? 0;
     const ailment = hung ? undefined : await target.ailment();
     const said = [finding, dear, ailment].filter((part) => part !== undefined).join('; ');
     onSent({
       category: category.name,
       name: input.name,
       finding: said === '' ? undefined : said,
-      peakBytes,
+      ...{ peakBytes, slowestMs },
       elapsedMs: performance.now() - startedMs,
     });
     // What one input leaves behind is not to be taken for the fault of the next.

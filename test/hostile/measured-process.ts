@@ -3,6 +3,19 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
+/** How long the threads of a process, this one too, have waited for a processor, in milliseconds; 0 where nobody can know. */
+export function starvedMs(pid: number): number {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const waitedNs = threads.map(
+      (id) => readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ')[1],
+    );
+    return waitedNs.reduce((sum, ns) => sum + Number(ns), 0) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
 /** Milliseconds of one tick in /proc/PID/stat: Linux tells user programs 100 a second on every machine. */
 const TICK_MS = 10;
 

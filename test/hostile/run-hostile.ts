@@ -1,4 +1,4 @@
-/** Sends hostile inputs at both faces, and says which of them held. */
+/** Sends hostile inputs at the faces, and says which of them held. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,10 @@ import type { ExporterFace } from './exporter/exporter-face.ts';
 import { openExporter } from './exporter/exporter-face.ts';
 import type { Category, Sent } from './input.ts';
 import { chosen, sendAll } from './input.ts';
+import { CONNECTIONS, READING } from './page/load.ts';
+import { SIGNING_IN } from './page/logins.ts';
+import type { PageFace } from './page/page-face.ts';
+import { startRenewedPage } from './page/page-face.ts';
 import { INJECTION } from './service/parameters.ts';
 import { SERVICE_CATEGORIES } from './service/service-categories.ts';
 import type { ServiceFace } from './service/service-face.ts';
@@ -20,12 +24,17 @@ const LAKE_CATEGORIES: readonly Category<ServiceFace>[] = [INJECTION, PATHS].map
   shortForm: 3,
 }));
 
+export const FACES = ['service', 'page', 'exporter'] as const;
+export type FaceName = (typeof FACES)[number];
+
+const PAGE_CATEGORIES: readonly Category<PageFace>[] = [READING, CONNECTIONS, SIGNING_IN];
+
 export interface Choice {
   /** A few of each category. */
   readonly isShort: boolean;
   /** Names of categories, or the beginning of such names; empty: all. */
   readonly only: readonly string[];
-  readonly face?: 'service' | 'exporter';
+  readonly face?: FaceName;
 }
 
 /** Names of what would be sent, in order. */
@@ -34,7 +43,7 @@ export function listInputs({
   only,
   face,
 }: Choice): { face: string; category: string; name: string }[] {
-  const listed = (side: 'service' | 'exporter', categories: readonly Category<never>[]) =>
+  const listed = (side: FaceName, categories: readonly Category<never>[]) =>
     face !== undefined && face !== side
       ? []
       : wanted(categories, only).flatMap((category) =>
@@ -42,14 +51,17 @@ export function listInputs({
         );
   return [
     ...listed('service', [...SERVICE_CATEGORIES, ...LAKE_CATEGORIES] as readonly Category<never>[]),
+    ...listed('page', PAGE_CATEGORIES as readonly Category<never>[]),
     ...listed('exporter', EXPORTER_CATEGORIES as readonly Category<never>[]),
   ];
 }
 
 /** Sends everything that is chosen; `onSent` hears of each input when it is over. */
 export async function runHostile(choice: Choice, onSent: (sent: Sent, face: string) => void): Promise<void> {
-  if (choice.face !== 'exporter') await sendAtService(choice, (sent) => onSent(sent, 'service'));
-  if (choice.face !== 'service') await sendAtExporter(choice, (sent) => onSent(sent, 'exporter'));
+  const sends = { service: sendAtService, page: sendAtPage, exporter: sendAtExporter };
+  for (const face of FACES)
+    if (choice.face === undefined || choice.face === face)
+      await sends[face](choice, (sent) => onSent(sent, face));
 }
 
 function wanted<C extends { readonly name: string }>(categories: readonly C[], only: readonly string[]): C[] {
@@ -75,6 +87,13 @@ async function sendAtService({ only, isShort }: Choice, onSent: (sent: Sent) => 
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function sendAtPage({ only, isShort }: Choice, onSent: (sent: Sent) => void): Promise<void> {
+  const categories = wanted(PAGE_CATEGORIES, only);
+  if (categories.length === 0) return;
+  await using page = await startRenewedPage();
+  for (const category of categories) await sendAll(page.current, category, { isShort, onSent });
 }
 
 async function sendAtExporter({ only, isShort }: Choice, onSent: (sent: Sent) => void): Promise<void> {

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
+import { FatalError } from '../../src/errors.ts';
 import { silentLog } from '../../src/model/index.ts';
 import type { OperationsOptions, OperationsServer } from '../../src/monitoring/http-server.ts';
 import { startOperationsServer } from '../../src/monitoring/http-server.ts';
@@ -162,17 +163,33 @@ test('health, readiness and metrics answer', async () => {
   expect(await metrics.text()).toContain('vessel_export_cap 3');
 });
 
-test('what cannot be asked makes it unready, not broken', async () => {
+test('what cannot be asked makes it unready, not broken, and tells strangers its code alone', async () => {
   const { url } = await serve({
     unready: async () => {
-      throw new Error('Redis does not answer');
+      throw new FatalError('no-permission', 'the key may not s3:PutObject in bucket ours-alone');
     },
   });
   const answer = await fetch(`${url}/ready`);
   expect([answer.status, await answer.json()]).toEqual([
     503,
-    { status: 'not ready', reason: 'Redis does not answer' },
+    { status: 'not ready', reason: 'no-permission' },
   ]);
+});
+
+test('however many ask whether it can work, it is looked once at a time', async () => {
+  let looks = 0;
+  const looked = Promise.withResolvers<undefined>();
+  const unready = () => {
+    looks += 1;
+    return looked.promise;
+  };
+  const { url } = await serve({ unready });
+  const asked = Array.from({ length: 20 }, () => fetch(`${url}/ready`));
+  await expect.poll(() => looks).toBe(1);
+  expect((await fetch(`${url}/health`)).status).toBe(200);
+  looked.resolve(undefined);
+  for (const answer of asked) expect((await answer).status).toBe(200);
+  expect(looks).toBeLessThan(20);
 });
 
 test('a port that one of ours has is left to it: a free one is taken, and the log says which', async () => {
@@ -232,9 +249,9 @@ test('a port that is fixed is not left for another', async () => {
 
 describe('who is slow or greedy', () => {
   /** What comes back on a connection that says this and then nothing, to its end. */
-  async function say(url: string, text: string): Promise<string> {
-    const { hostname, port } = new URL(url);
-    const socket = connect(Number(port), hostname);
+  async function say(url: string, text: string, localAddress = '127.0.0.1'): Promise<string> {
+    const { hostname: host, port } = new URL(url);
+    const socket = connect({ port: Number(port), host, localAddress });
     let got = '';
     socket.setEncoding('utf8').on('data', (more: string) => {
       got += more;
@@ -247,7 +264,7 @@ describe('who is slow or greedy', () => {
 
   test('is ended: headers or a body that do not come, and a connection that nobody uses', async () => {
     // Long enough for a whole request that has to wait for a processor.
-    const limits = { headersTimeoutMs: 1_000, requestTimeoutMs: 1_500, keepAliveMs: 100, checkMs: 50 };
+    const limits = { headersTimeoutMs: 1_000, bodyTimeoutMs: 400, idleTimeoutMs: 100 };
     const page: RequestListener = (request, response) => {
       request.on('error', () => {});
       request.resume().on('end', () => response.end('<page>'));
@@ -264,25 +281,64 @@ describe('who is slow or greedy', () => {
     expect((await fetch(`${url}/health`)).status).toBe(200);
   });
 
-  test('gets no more connections than there are for all, and no headers without end', async () => {
-    const { url } = await serve({ limits: { maxConnections: 2 } });
+  /** Connections from an address that each say this, once the server has them. */
+  async function hold(url: string, count: number, text: string, localAddress = '127.0.0.1') {
+    const { hostname: host, port } = new URL(url);
+    const open = Array.from({ length: count }, () => connect({ port: Number(port), host, localAddress }));
+    await Promise.all(
+      open.map(async (socket) => {
+        socket.on('error', () => {}).resume();
+        await once(socket, 'connect');
+        socket.write(text);
+      }),
+    );
+    return { [Symbol.dispose]: () => open.forEach((socket) => void socket.destroy()) };
+  }
+  const HALF_A_HEAD = 'GET / HTTP/1.1\r\nhost: x\r\nx-part: ';
+  const ASK = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
+  const page: RequestListener = (_request, response) => void response.end('<page>');
+
+  test('takes neither health nor readiness away: not by 520 half-sent heads, not from the same address', async () => {
+    const { url } = await serve({ page });
+    using _held = await hold(url, 520, HALF_A_HEAD);
+    for (const path of ['/health', '/ready', '/metrics'])
+      expect((await fetch(url + path)).status, path).toBe(200);
+    // The page is for others then.
+    const refused = await say(url, ASK);
+    expect(refused).toMatch(/^HTTP\/1\.1 429 .*retry-after: 5\r\n/is);
+    expect(await say(url, ASK, '127.0.0.2')).toContain('<page>');
+  });
+
+  test('from many addresses takes the page, and neither health nor readiness', async () => {
+    const { url } = await serve({ page, limits: { maxConnections: 20, maxConnectionsPerAddress: 10 } });
+    const flood = [];
+    for (let i = 2; i < 60; i++) flood.push(await hold(url, 5, HALF_A_HEAD, `127.0.0.${i}`));
+    for (let i = 0; i < 5; i++) expect((await fetch(`${url}/health`)).status).toBe(200);
+    expect(await say(url, ASK)).toMatch(/^HTTP\/1\.1 503 .*retry-after: 5\r\n.*connection: close/is);
+    for (const one of flood) one[Symbol.dispose]();
+    await expect.poll(() => say(url, ASK)).toContain('<page>');
+  });
+
+  test('behind a proxy shares nobody’s bound: the proxy has the whole', async () => {
+    const limits = { maxConnections: 30, maxConnectionsPerAddress: 3 };
+    const { url } = await serve({ page, limits, isProxy: (address) => address === '127.0.0.1' });
+    using _proxied = await hold(url, 20, HALF_A_HEAD);
+    using _other = await hold(url, 3, HALF_A_HEAD, '127.0.0.2');
+    expect(await say(url, ASK)).toContain('<page>');
+    expect(await say(url, ASK, '127.0.0.2')).toMatch(/^HTTP\/1\.1 429 /);
+  });
+
+  test('and takes nothing of an answer is ended, and gets no headers without end', async () => {
+    const ended = Promise.withResolvers<boolean>();
+    const large: RequestListener = (_request, response) => {
+      response.once('close', () => ended.resolve(response.writableFinished)).end(Buffer.alloc(64 << 20));
+    };
+    const { url } = await serve({ page: large, limits: { sendWindowMs: 100, minSentBytesPerWindow: 1 } });
     const { hostname, port } = new URL(url);
-    const open = [connect(Number(port), hostname), connect(Number(port), hostname)];
-    await Promise.all(open.map((socket) => once(socket, 'connect')));
-    // Answered by the server itself, so both are known to it by now.
-    open[0]!.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
-    open[1]!.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
-    await Promise.all(open.map((socket) => once(socket, 'data')));
-    expect(await say(url, 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n')).toBe('');
-    for (const socket of open) socket.destroy();
-    await expect
-      .poll(() =>
-        fetch(`${url}/health`).then(
-          ({ status }) => status,
-          () => 0,
-        ),
-      )
-      .toBe(200);
+    const stalled = connect(Number(port), hostname).pause();
+    stalled.write(ASK);
+    expect(await ended.promise).toBe(false);
+    stalled.destroy();
     const huge = `GET /health HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(64 * 1024)}\r\n\r\n`;
     expect(await say(url, huge)).toMatch(/^HTTP\/1\.1 431 /);
   });

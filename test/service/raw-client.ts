@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
-import type { ConnectionLimits } from '../../src/service/connections.ts';
+import type { ServiceOptions } from '../../src/service/options.ts';
 import type { TestService } from './running-service.ts';
 import { openService, VESSEL } from './running-service.ts';
 
@@ -69,7 +69,7 @@ export async function open(s: TestService, localAddress?: string): Promise<RawCl
   return client;
 }
 
-export function serve(limits: Partial<ConnectionLimits> = {}): Promise<TestService> {
+export function serve(limits: ServiceOptions['connectionLimits'] = {}): Promise<TestService> {
   return openService({ connectionLimits: { ...LONG, ...limits } });
 }
 

@@ -63,7 +63,17 @@ async function sessionOf(url: string, cookie = ''): Promise<unknown> {
   return JSON.parse((await ask(`${url}/api/session`, { headers: { cookie } })).text);
 }
 
-const NOBODY = { user: null, mayRead: false, mayAct: false, canSignIn: true, canAct: true };
+/** The cookie that a browser keeps that was let in. */
+async function knownBrowser(url: string, password = READ): Promise<string> {
+  const body = JSON.stringify({ name: 'Lin', password });
+  const { headers } = await ask(`${url}/api/session`, { method: 'POST', headers: ACT_HEADERS, body });
+  return (headers['set-cookie'] as string[])[1]!.split(';', 1)[0]!;
+}
+
+const NOBODY = {
+  ...{ user: null, mayRead: false, mayAct: false, canSignIn: true, canAct: true },
+  ...{ providerUrl: null, canSignOut: false },
+};
 
 test('where others can reach it and no password is set, the page says which setting to set', async () => {
   await using page = await serve({ host: '0.0.0.0', actPassword: ACT });
@@ -120,7 +130,7 @@ test('with a password for reading nothing is told before it is given, but that i
   }
   const cookie = await signIn(page.url, READ, 'Ada');
   const user = { name: 'Ada' };
-  expect(await sessionOf(page.url, cookie)).toEqual({ ...NOBODY, user, mayRead: true });
+  expect(await sessionOf(page.url, cookie)).toEqual({ ...NOBODY, user, mayRead: true, canSignOut: true });
   expect((await ask(`${page.url}/api/about`, { headers: { cookie } })).status).toBe(200);
   const other = await ask(`${page.url}/api/about`, { headers: { cookie: `a=b; ${cookie}; c="d"` } });
   expect(other.status).toBe(200);
@@ -148,7 +158,7 @@ test('without a password for acting nobody acts', async () => {
   await using open = await serve();
   expect(await sessionOf(open.url)).toEqual({
     ...{ user: null, mayRead: true, mayAct: false },
-    ...{ canSignIn: false, canAct: false },
+    ...{ canSignIn: false, canAct: false, providerUrl: null, canSignOut: false },
   });
 });
 
@@ -212,10 +222,12 @@ describe('a cookie', () => {
     const cookie = await signIn(page.url, READ);
     const [name, value] = cookie.split('=') as [string, string];
     const [right, expires, user, signature] = value.split('.') as [string, string, string, string];
+    const asEve = Buffer.from('act AAAAAAAAAAAAAAAA Eve').toString('base64url');
     const forged = [
       `act.${expires}.${user}.${signature}`,
       `${right}.${Number(expires) + 1}.${user}.${signature}`,
-      `${right}.${expires}.${Buffer.from('Eve').toString('base64url')}.${signature}`,
+      `${right}.${expires}.${asEve}.${signature}`,
+      `provider.${expires}.${asEve}.${signature}`,
       `${right}.${expires}.${user}.${'A'.repeat(43)}`,
       `${right}.${expires}.${user}.`,
       `${right}.${expires}.${user}`,
@@ -225,6 +237,9 @@ describe('a cookie', () => {
     ];
     for (const text of forged) expect(await sessionOf(page.url, `${name}=${text}`), text).toEqual(NOBODY);
     expect(await sessionOf(page.url, `other=${value}`)).toEqual(NOBODY);
+    // Signed by us for something else.
+    const known = await knownBrowser(page.url);
+    expect(await sessionOf(page.url, `${name}=${known.split('=', 2)[1]}`)).toEqual(NOBODY);
     // One that holds is found behind another of the same name.
     const both = `${name}=${forged[0]}; ${cookie}`;
     expect(await sessionOf(page.url, both)).toMatchObject({ mayRead: true, mayAct: false });
@@ -269,11 +284,25 @@ describe('a cookie', () => {
     const plain = await begin({});
     expect(plain.headers['set-cookie']).toEqual([
       expect.stringMatching(
-        /^vessel-export-[0-9a-f]{8}=\S+; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/,
+        /^vessel-export-[0-9a-f]{8}=\S+; Max-Age=43200; HttpOnly; Path=\/; SameSite=Strict$/,
+      ),
+      expect.stringMatching(
+        /^vessel-export-[0-9a-f]{8}-known=\S+; Max-Age=7776000; HttpOnly; Path=\/api\/session; SameSite=Strict$/,
       ),
     ]);
-    const secure = await begin({ 'x-forwarded-proto': 'https' });
-    expect(secure.headers['set-cookie']![0]).toMatch(/; SameSite=Strict; Secure$/);
+    // Each of several proxies says how it was reached.
+    for (const said of ['https', 'https, http', 'http,https', 'HTTPS']) {
+      const secure = await begin({ 'x-forwarded-proto': said });
+      for (const cookie of secure.headers['set-cookie']!)
+        expect(cookie, said).toMatch(/; SameSite=Strict; Secure$/);
+    }
+    for (const said of ['http', '', 'httpsx'])
+      expect((await begin({ 'x-forwarded-proto': said })).headers['set-cookie']![0], said).not.toMatch(
+        /Secure/,
+      );
+    await using known = await serve({ readPassword: READ, isHttps: true });
+    const answer = await ask(`${known.url}/api/session`, { method: 'POST', headers: ACT_HEADERS, body });
+    expect(answer.headers['set-cookie']![0]).toMatch(/; Secure$/);
     const end = await ask(`${page.url}/api/session/end`, {
       method: 'POST',
       headers: ACT_HEADERS,
@@ -312,6 +341,66 @@ describe('who guesses', () => {
     expect(lines[10]).toMatchObject({ address: '127.0.0.1', name: 'Ada', failures: 11, lockedSeconds: 1 });
     expect(lines[11]).toMatchObject({ name: 'Ada', right: 'act', address: '127.0.0.1' });
     expect(JSON.stringify(lines)).not.toMatch(/guess-|a password/);
+  });
+
+  describe('behind a proxy', () => {
+    const isProxy = (address?: string) => address === '127.0.0.1';
+    const attempt = (url: string, name: string, password: string, headers: object) =>
+      ask(`${url}/api/session`, {
+        ...{ method: 'POST', headers: { ...ACT_HEADERS, ...headers } },
+        body: JSON.stringify({ name, password }),
+      });
+    const guessFrom = async (url: string, headers: object) => {
+      for (let i = 0; i < 60; i++) await attempt(url, `name ${i}`, `guess ${i}`, headers);
+      return (await attempt(url, 'Ada', READ, headers)).status;
+    };
+
+    test('locks out itself alone where the proxy is known, whatever it says of where it comes from', async () => {
+      await using page = await serve({ readPassword: READ, isProxy });
+      const forwarded = (text: string) => ({ 'x-forwarded-for': text });
+      expect(await guessFrom(page.url, forwarded('203.0.113.9'))).toBe(429);
+      for (const forged of [
+        '198.51.100.1, 203.0.113.9',
+        '203.0.113.9:4711',
+        ', 203.0.113.9',
+        '::ffff:203.0.113.9',
+      ])
+        expect((await attempt(page.url, 'Ada', READ, forwarded(forged))).status, forged).toBe(429);
+      expect((await attempt(page.url, 'Ada', READ, forwarded('203.0.113.10'))).status).toBe(200);
+      expect((await attempt(page.url, 'Ada', READ, forwarded('203.0.113.9, 198.51.100.1'))).status).toBe(200);
+      expect((await attempt(page.url, 'Ada', READ, forwarded('2001:db8::7'))).status).toBe(200);
+    });
+
+    test('is not believed where the proxy is not known', async () => {
+      await using page = await serve({ readPassword: READ });
+      let asked = 0;
+      const statuses = new Set<number>();
+      while (asked < 60)
+        statuses.add(
+          (await attempt(page.url, `n${asked}`, `g${asked}`, { 'x-forwarded-for': `203.0.113.${asked++}` }))
+            .status,
+        );
+      expect(statuses).toEqual(new Set([401, 429]));
+    });
+
+    test('locks out no browser that was let in before, which cannot guess the other password', async () => {
+      const clock = createManualClock();
+      await using page = await serve({ readPassword: READ, actPassword: ACT }, { clock });
+      const cookie = await knownBrowser(page.url);
+      expect(await guessFrom(page.url, {})).toBe(429);
+      expect((await attempt(page.url, 'Grace', READ, { cookie })).status).toBe(200);
+      // It has the right to be let in with its own password alone.
+      expect((await attempt(page.url, 'Grace', ACT, { cookie })).status).toBe(401);
+      const forged = cookie.replace(/\.\w/, '.X');
+      expect((await attempt(page.url, 'Grace', READ, { cookie: forged })).status).toBe(429);
+      for (let i = 0; i < 60; i++) await attempt(page.url, 'Grace', `guess ${i}`, { cookie });
+      expect((await attempt(page.url, 'Grace', READ, { cookie })).status).toBe(429);
+      // Another browser's tries are its own.
+      await clock.advance(3_600_000);
+      const other = await knownBrowser(page.url);
+      expect(await guessFrom(page.url, {})).toBe(429);
+      expect((await attempt(page.url, 'Ada', READ, { cookie: other })).status).toBe(200);
+    });
   });
 
   test('cannot write into the log, and a password that was typed as a name stays out of it', async () => {

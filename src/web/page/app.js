@@ -3,7 +3,7 @@
 import { ApiError, createApi } from './api.js';
 import { openBar } from './parts/bar.js';
 import { fill, h } from './parts/dom.js';
-import { signInForm } from './parts/sign-in.js';
+import { signInForm, takeSignInTrouble } from './parts/sign-in.js';
 import { trouble } from './parts/trouble.js';
 import { followAddresses, viewAt } from './router.js';
 
@@ -24,6 +24,8 @@ let hasShown = false;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let waiting;
 const LOADING_AFTER_MS = 150;
+/** Of the provider, from where somebody comes back. */
+const signInTrouble = takeSignInTrouble();
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const announcer = /** @type {HTMLElement} */ (document.getElementById('announcer'));
@@ -45,7 +47,7 @@ async function show() {
   leaving = new AbortController();
   const { signal } = leaving;
   const { pathname } = location;
-  const draw = () => drawBar({ session, about, pathname });
+  const draw = () => drawBar({ session, about, pathname, signInTrouble });
   draw();
   // What was shown is left, and must not seem to be what comes.
   clearTimeout(waiting);
@@ -56,7 +58,7 @@ async function show() {
     if (signal.aborted) return;
     session = asking;
     draw();
-    if (!asking.mayRead) return askWho();
+    if (!asking.mayRead) return askWho(asking);
     /** @type {import('../answers.ts').AboutAnswer} */
     const lake = about ?? (await api.get('/api/about', { signal }));
     if (signal.aborted) return;
@@ -89,16 +91,19 @@ async function show() {
   }
 }
 
-function askWho() {
+/** @param {import('../answers.ts').SessionAnswer} asked */
+function askWho(asked) {
   // What it says is for those who may read.
   about = undefined;
-  drawBar({ session, about, pathname: location.pathname });
-  const form = signInForm(api, (answer) => {
+  drawBar({ session, about, pathname: location.pathname, signInTrouble: undefined });
+  const form = signInForm(api, asked, (answer) => {
     session = answer;
     void show();
   });
-  frame('Sign in').append(form);
-  form.querySelector('input')?.focus();
+  const root = frame('Sign in');
+  if (signInTrouble !== undefined) root.append(h('p', { class: 'fault', role: 'alert' }, signInTrouble));
+  root.append(form);
+  /** @type {HTMLElement | null} */ (form.querySelector('input, a'))?.focus();
 }
 
 /**

@@ -16,6 +16,9 @@ export class ReadError extends Error {
 
 /** Kept of what was read: a second curve needs the same dictionary and indexes. */
 const MAX_KEPT_BYTES = 64 << 20;
+/** Of a server that is busy. */
+const MAX_TRIES = 8;
+const MAX_WAIT_MS = 5_000;
 
 /**
  * @typedef {{ bytes: number, requests: number }} ReadTally
@@ -41,12 +44,18 @@ export function openRangedFile({ url, sizeBytes, etag }, signal, onRead = () => 
   async function read(from, to) {
     /** @type {Record<string, string>} */
     const headers = { range: `bytes=${from}-${to - 1}`, ...(etag === null ? {} : { 'if-match': etag }) };
-    const answer = await fetch(new URL(url, location.origin), { headers, signal, redirect: 'error' }).catch(
-      (error) => {
+    const ask = () =>
+      fetch(new URL(url, location.origin), { headers, signal, redirect: 'error' }).catch((error) => {
         if (signal.aborted) throw error;
         throw new ReadError(0, 'the server does not answer');
-      },
-    );
+      });
+    let answer = await ask();
+    // Others read much: it passes.
+    for (let tries = 1; answer.status === 503 && tries < MAX_TRIES; tries++) {
+      const waitMs = (Number(answer.headers.get('retry-after')) || 2) * 1_000;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(waitMs, MAX_WAIT_MS)));
+      answer = await ask();
+    }
     if (answer.status === 412) throw new ReplacedError('the day was published again meanwhile');
     if (answer.status !== 206) throw new ReadError(answer.status, await messageOf(answer));
     const bytes = await answer.arrayBuffer();

@@ -8,6 +8,7 @@ import { signInForm } from './sign-in.js';
  * @property {import('../../answers.ts').SessionAnswer | undefined} session
  * @property {import('../../answers.ts').AboutAnswer | undefined} about
  * @property {string} pathname
+ * @property {string | undefined} signInTrouble
  * @param {HTMLElement} bar
  * @param {import('../view.d.ts').Api} api
  * @param {(session: import('../../answers.ts').SessionAnswer) => void} onSession
@@ -22,8 +23,9 @@ export function openBar(bar, api, onSession) {
 
   const dialog = /** @type {HTMLDialogElement} */ (h('dialog', { 'aria-labelledby': 'sign-in-title' }));
   document.body.append(dialog);
-  const signIn = () => {
-    const form = signInForm(api, (session) => {
+  /** @param {import('../../answers.ts').SessionAnswer} asked */
+  const signIn = (asked) => {
+    const form = signInForm(api, asked, (session) => {
       dialog.close();
       onSession(session);
     });
@@ -35,8 +37,20 @@ export function openBar(bar, api, onSession) {
   const signOut = async () => {
     onSession(await api.post('/api/session/end', {}));
   };
+  const endAll = async () => {
+    const { confirmed } = await import('../acts/confirm.js');
+    const question = {
+      title: 'End all sessions?',
+      lines: ['Everybody who has signed in, you too, has to do so again.'],
+      yes: 'End all sessions',
+      no: 'Leave them',
+    };
+    if (!(await confirmed(question, new AbortController().signal))) return;
+    await api.post('/api/acts', { act: 'end-all-sessions' });
+    onSession(await api.get('/api/session'));
+  };
 
-  return ({ session, about, pathname }) => {
+  return ({ session, about, pathname, signInTrouble }) => {
     const [, , job] = pathname.split('/');
     const jobs = about?.jobs ?? [];
     fill(
@@ -50,12 +64,17 @@ export function openBar(bar, api, onSession) {
     lake.title = about === undefined ? '' : `${about.layout} lake, vessel-export ${about.version}`;
     fill(
       person,
-      session?.user && h('span', { class: 'name' }, session.user.name, session.mayAct ? '' : ' (looks only)'),
-      session?.user && h('button', { type: 'button', onclick: signOut }, 'Sign out'),
       session?.mayRead &&
-        session.canSignIn &&
         !session.user &&
-        h('button', { type: 'button', onclick: signIn }, 'Sign in'),
+        signInTrouble !== undefined &&
+        h('span', { class: 'fault', role: 'alert' }, signInTrouble),
+      session?.user && h('span', { class: 'name' }, session.user.name, session.mayAct ? '' : ' (looks only)'),
+      session?.mayAct && h('button', { type: 'button', onclick: endAll }, 'End all sessions…'),
+      session?.canSignOut && h('button', { type: 'button', onclick: signOut }, 'Sign out'),
+      session?.mayRead &&
+        (session.canSignIn || session.providerUrl !== null) &&
+        !session.user &&
+        h('button', { type: 'button', onclick: () => signIn(session) }, 'Sign in'),
     );
   };
 }

@@ -1,7 +1,8 @@
 /**
- * Connections: how many there may be, and how long a client may take over each step.
+ * Connections of a listener: how many there may be, and how long a client may take over each step.
  *
- *   too many, in all or of one address   503 or 429, and the connection ends
+ *   too many, in all or of one address   503 or 429, and the connection ends; where there are spare ones, it is one of
+ *                                        these, and its request is refused unless it is one that must not be starved
  *   headers, or the whole request, late  408, and the connection ends
  *   idle after an answer                 ends
  *   an answer that is not taken          ends
@@ -11,10 +12,8 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { clientAddress } from '../logins.ts';
-import type { Clock } from '../model/index.ts';
-import { errorBody } from './http-error.ts';
-import { SAFETY_HEADER_LINES } from './safety-headers.ts';
+import { clientAddress } from './logins.ts';
+import type { Clock } from './model/index.ts';
 
 export interface ConnectionLimits {
   readonly maxConnections: number;
@@ -23,8 +22,6 @@ export interface ConnectionLimits {
   readonly headersTimeoutMs: number;
   /** From the moment the body is asked for to its end. */
   readonly bodyTimeoutMs: number;
-  /** Of all request bodies that are being read. */
-  readonly maxBodyBytesInMemory: number;
   /** Between an answer and the next request. */
   readonly idleTimeoutMs: number;
   /** While an answer waits for its client, this much is taken in every such time. */
@@ -34,12 +31,12 @@ export interface ConnectionLimits {
   readonly maxPipelined: number;
 }
 
+/** Of the service; who listens for fewer clients has fewer connections. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   maxConnections: 1_000,
   maxConnectionsPerAddress: 250,
   headersTimeoutMs: 10_000,
   bodyTimeoutMs: 30_000,
-  maxBodyBytesInMemory: 32 * 1024 * 1024,
   idleTimeoutMs: 30_000,
   sendWindowMs: 120_000,
   minSentBytesPerWindow: 64 * 1024,
@@ -53,16 +50,33 @@ const LINGER_MS = 1_000;
 const LOOK_MS = 1_000;
 /** Refused connections that may linger; the others end at once. */
 const MAX_LINGERING = 100;
+/** Connections beyond the bounds, for requests that must not be starved. */
+const MAX_SPARE = 128;
+const RETRY_AFTER_S = 5;
 
 interface ConnectionOptions {
   readonly limits: ConnectionLimits;
   readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** Body and header lines (each with its end) of an answer that is written to the socket as it is. */
+  readonly refusal: (message: string) => { readonly body: string; readonly headers: string };
   /** Called for what was answered without having become a request. */
-  readonly onRefused: (address: string, status: number, sizeBytes: number) => void;
+  readonly onRefused?: (address: string, status: number, sizeBytes: number) => void;
+  /** Do many clients stand behind this address? It has no bound of its own. Absent: none is one. */
+  readonly isProxy?: (remoteAddress: string | undefined) => boolean;
+  /** Is it a request that is answered however many connections there are? Absent: none is. */
+  readonly isSpared?: (request: IncomingMessage) => boolean;
+}
+
+/** Why a connection is beyond the bounds. */
+interface Excess {
+  readonly status: 429 | 503;
+  readonly message: string;
 }
 
 interface Connection {
   readonly address: string;
+  /** Of a spare one. */
+  readonly excess: Excess | undefined;
   /** Requests that have no answer yet. */
   unanswered: number;
   /** Resolves when the answer before has ended. */
@@ -79,9 +93,12 @@ type SendingSocket = Socket & { readonly _handle?: { bytesWritten: number; write
 /** What all listeners of one service share. */
 export class Connections {
   readonly #options: ConnectionOptions;
+  /** The oldest first. */
   readonly #open = new Map<Socket, Connection>();
   readonly #perAddress = new Map<string, number>();
   readonly #lingering = new Set<Socket>();
+  /** Open connections that are no spare ones. */
+  #counted = 0;
   #watch: NodeJS.Timeout | undefined;
 
   constructor(options: ConnectionOptions) {
@@ -104,7 +121,7 @@ export class Connections {
         keepAlive: true,
         keepAliveInitialDelay: limits.idleTimeoutMs,
       },
-      onRequest,
+      (request, response) => void this.#serve(request, response, onRequest),
     );
     const serve = server.listeners('connection') as ((socket: Socket) => void)[];
     server.removeAllListeners('connection');
@@ -122,19 +139,21 @@ export class Connections {
     return server;
   }
 
-  /**
-   * Wait until it is this request's turn on its connection. False: the connection has ended, or ends now because
-   * too many requests have no answer; nothing is to be done.
-   */
-  async turn({ socket }: IncomingMessage, response: ServerResponse): Promise<boolean> {
+  /** Hand on a request when its turn on its connection has come, unless the connection has ended or ends now. */
+  async #serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    onRequest: RequestListener,
+  ): Promise<void> {
+    const { socket } = request;
     const connection = this.#open.get(socket);
-    if (connection === undefined || socket.destroyed) return false;
+    if (connection === undefined || socket.destroyed) return;
     connection.unanswered += 1;
     if (connection.unanswered > this.#options.limits.maxPipelined) {
       socket.destroy();
-      return false;
+      return;
     }
-    const { before } = connection;
+    const { before, excess } = connection;
     connection.before = new Promise((resolve) => {
       response.once('close', () => {
         connection.unanswered -= 1;
@@ -142,11 +161,15 @@ export class Connections {
         resolve();
       });
     });
-    response.once('finish', () => endUnlessComplete(response.req));
-    await before;
-    if (socket.destroyed || this.#lingering.has(socket)) return false;
+    response.once('finish', () => endUnlessComplete(request));
+    if (connection.unanswered > 1) await before;
+    if (socket.destroyed || this.#lingering.has(socket)) return;
+    if (excess !== undefined) {
+      if (this.#options.isSpared?.(request) !== true) return this.#refuseExcess(socket, excess);
+      response.setHeader('connection', 'close');
+    }
     connection.response = response;
-    return true;
+    onRequest(request, response);
   }
 
   /** Answer what is no request, and end the connection; without a word where an answer has begun. */
@@ -157,10 +180,10 @@ export class Connections {
       socket.destroy();
       return;
     }
-    const body = errorBody(message);
+    const refusal = this.#options.refusal(message);
     const text =
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n${SAFETY_HEADER_LINES}` +
-      `${headers}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`;
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${refusal.headers}${headers}` +
+      `content-length: ${Buffer.byteLength(refusal.body)}\r\nconnection: close\r\n\r\n${refusal.body}`;
     this.#lingering.add(socket);
     const timer = setTimeout(() => socket.destroy(), LINGER_MS);
     socket
@@ -173,7 +196,7 @@ export class Connections {
     socket.end(text);
     // Bytes that were never read would take the answer with them.
     socket.resume();
-    this.#options.onRefused(clientAddress(socket.remoteAddress), status, Buffer.byteLength(text));
+    this.#options.onRefused?.(clientAddress(socket.remoteAddress), status, Buffer.byteLength(text));
   }
 
   /** End what lingers, for which a server that closes would wait. */
@@ -181,35 +204,63 @@ export class Connections {
     for (const socket of this.#lingering) socket.destroy();
   }
 
+  #refuseExcess(socket: Socket, { status, message }: Excess): void {
+    this.refuse(socket, status, message, `retry-after: ${RETRY_AFTER_S}\r\n`);
+  }
+
+  /** False: it was refused. */
   #admit(socket: Socket): boolean {
-    const { maxConnections, maxConnectionsPerAddress } = this.#options.limits;
     const address = clientAddress(socket.remoteAddress);
     const ofAddress = this.#perAddress.get(address) ?? 0;
-    const retryAfter = 'retry-after: 5\r\n';
-    if (this.#open.size >= maxConnections) {
-      this.refuse(socket, 503, `${maxConnections} connections are open; try again in 5 s`, retryAfter);
+    const excess = this.#excess(socket, ofAddress);
+    if (excess === undefined) {
+      this.#perAddress.set(address, ofAddress + 1);
+      this.#counted += 1;
+    } else if (this.#options.isSpared === undefined) {
+      this.#refuseExcess(socket, excess);
       return false;
-    }
-    if (ofAddress >= maxConnectionsPerAddress) {
-      const found = `${maxConnectionsPerAddress} connections are open from this address`;
-      this.refuse(socket, 429, `${found}; close some, or try again in 5 s`, retryAfter);
-      return false;
-    }
-    this.#perAddress.set(address, ofAddress + 1);
+    } else if (this.#open.size - this.#counted >= MAX_SPARE) this.#endOldestSpare();
     const nothing = { response: undefined, waiting: undefined };
-    this.#open.set(socket, { address, unanswered: 0, before: Promise.resolve(), ...nothing });
+    this.#open.set(socket, { address, excess, unanswered: 0, before: Promise.resolve(), ...nothing });
     this.#watch ??= setInterval(() => this.#endStalled(), LOOK_MS).unref();
-    socket.once('close', () => {
-      this.#open.delete(socket);
-      if (this.#open.size === 0) {
-        clearInterval(this.#watch);
-        this.#watch = undefined;
-      }
-      const left = this.#perAddress.get(address)! - 1;
-      if (left > 0) this.#perAddress.set(address, left);
-      else this.#perAddress.delete(address);
-    });
+    socket.once('close', () => this.#forget(socket));
     return true;
+  }
+
+  #excess({ remoteAddress }: Socket, ofAddress: number): Excess | undefined {
+    const { maxConnections, maxConnectionsPerAddress } = this.#options.limits;
+    const next = `try again in ${RETRY_AFTER_S} s`;
+    if (this.#counted >= maxConnections)
+      return { status: 503, message: `${maxConnections} connections are open; ${next}` };
+    if (ofAddress < maxConnectionsPerAddress || this.#options.isProxy?.(remoteAddress)) return undefined;
+    const found = `${maxConnectionsPerAddress} connections are open from this address`;
+    return { status: 429, message: `${found}; close some, or ${next}` };
+  }
+
+  #forget(socket: Socket): void {
+    const connection = this.#open.get(socket);
+    if (connection === undefined) return;
+    const { address, excess } = connection;
+    this.#open.delete(socket);
+    if (this.#open.size === 0) {
+      clearInterval(this.#watch);
+      this.#watch = undefined;
+    }
+    if (excess !== undefined) return;
+    this.#counted -= 1;
+    const left = this.#perAddress.get(address)! - 1;
+    if (left > 0) this.#perAddress.set(address, left);
+    else this.#perAddress.delete(address);
+  }
+
+  /** Of the address that has most of them: what comes must find a place, and a probe is over within moments. */
+  #endOldestSpare(): void {
+    const spare = [...this.#open].filter(([, { excess }]) => excess !== undefined);
+    const byAddress = [...Map.groupBy(spare, ([, { address }]) => address).values()];
+    const most = byAddress.reduce((found, one) => (one.length > found.length ? one : found));
+    const [socket] = most[0]!;
+    socket.destroy();
+    this.#forget(socket);
   }
 
   /** End the connections whose clients have taken too little of what waits for them. */

@@ -1,0 +1,37 @@
+/** What those who ask may have at once of something that is bounded, in all and each. */
+import type { FastifyReply } from 'fastify';
+import type { Client } from './client-address.ts';
+import { addressOf } from './client-address.ts';
+import { WebError } from './web-error.ts';
+
+interface SharesOptions {
+  /** Of what, for who is refused. */
+  readonly what: string;
+  readonly max: number;
+  /** Of one address. */
+  readonly maxOfClient: number;
+}
+
+/** Taken until the answer has ended. Throws WebError 503 `busy` where no more is to be had. */
+type TakeShare = (client: Client, reply: Pick<FastifyReply, 'raw'>, amount: number) => void;
+
+export function createShares({ what, max, maxOfClient }: SharesOptions): TakeShare {
+  const taken = new Map<string, number>();
+  let total = 0;
+  const change = (client: string, amount: number) => {
+    const ofClient = (taken.get(client) ?? 0) + amount;
+    if (ofClient === 0) taken.delete(client);
+    else taken.set(client, ofClient);
+    total += amount;
+  };
+  return (asking, { raw }, amount) => {
+    if (raw.closed) return;
+    const client = addressOf(asking);
+    // One alone is never too large.
+    const isOver = (now: number, most: number) => now > 0 && now + amount > most;
+    if (isOver(total, max) || isOver(taken.get(client) ?? 0, maxOfClient))
+      throw new WebError(503, 'busy', `there are too many ${what} at once; ask again in a while`);
+    change(client, amount);
+    raw.once('close', () => change(client, -amount));
+  };
+}
