@@ -16,7 +16,10 @@ export async function* checkRedis(
   clock: Clock,
 ): AsyncGenerator<CheckResult> {
   if (REDIS_URL === undefined) {
-    yield skipped('connection', 'REDIS_URL is not set: only a fleet (schedule, worker, backfill) needs it');
+    yield skipped(
+      'connection',
+      'REDIS_URL is not set, or cannot be used: only a fleet (schedule, worker, backfill) needs it',
+    );
     return;
   }
   const { openRedis, describeRedis, SAFE_EVICTION_POLICY } = await import('../redis/connection.ts');

@@ -1,7 +1,8 @@
 /** Environment → settings; every fault is gathered, none thrown. */
-import { isInClear, maskUrl } from '../model/web-address.ts';
+import { maskUrl } from '../model/web-address.ts';
 import { findSecret } from '../process/secret-file.ts';
 import { nearestName } from './did-you-mean.ts';
+import { inClearFaults } from './in-clear.ts';
 import type { Variable } from './variable.ts';
 import type { Settings, VariableName } from './variables.ts';
 import { FORMER_VARIABLES, VARIABLES } from './variables.ts';
@@ -56,7 +57,11 @@ export function readEnvironment(
       if (found.origin !== undefined) wrong[variable.name] = { origin: found.origin };
       continue;
     }
-    const shown = show(variable, found.text);
+    // Whatever the file is, what is in it may be a secret.
+    const shown =
+      found.origin === 'environment' || envFile?.names.has(variable.name)
+        ? show(variable, found.text)
+        : `${found.text.length} characters`;
     const parsed = variable.schema.safeParse(found.text);
     if (!parsed.success) {
       const advice = variable.advice?.(found.text);
@@ -70,13 +75,16 @@ export function readEnvironment(
     origins[variable.name] = found.origin;
   }
   const typed = settings as Partial<Settings>;
-  for (const [name, fault] of plainHttpFaults(typed)) {
-    faults.push(fault);
-    wrong[name] = { origin: origins[name]!, shown: `'${typed[name]}'` };
-  }
   if (typed.REDIS_PASSWORD !== undefined && typed.REDIS_URL && new URL(typed.REDIS_URL).password !== '') {
     faults.push('REDIS_PASSWORD: set, and REDIS_URL holds a password too, expected one of them');
     wrong.REDIS_PASSWORD = { origin: origins.REDIS_PASSWORD!, shown: '***' };
+  }
+  for (const { setting, fault } of inClearFaults(typed, env)) {
+    faults.push(fault);
+    const variable = ALL.find(({ name }) => name === setting)!;
+    wrong[setting] = { origin: origins[setting]!, shown: show(variable, String(settings[setting])) };
+    // Nobody who goes on in spite of it uses it.
+    delete settings[setting];
   }
   return { settings: typed, origins, faults, wrong };
 }
@@ -134,20 +142,6 @@ function findText(variable: Variable, env: Environment, envFile: EnvFile | undef
 export function show(variable: Pick<Variable, 'secret'>, text: string): string {
   if (variable.secret === true) return '***';
   return `'${maskUrl(text).slice(0, 200)}'`;
-}
-
-/** Credentials travel in clear over http, so that is for this machine only. */
-function plainHttpFaults(
-  settings: Partial<Settings>,
-): ['QUERY_BASE_URL' | 'QUERY_AUTH_URL', fault: string][] {
-  if (settings.QUERY_ALLOW_HTTP === true) return [];
-  const names = ['QUERY_BASE_URL', 'QUERY_AUTH_URL'] as const;
-  return names.flatMap((name) => {
-    const text = settings[name];
-    if (text === undefined || !isInClear(new URL(text))) return [];
-    const fault = `${name}: got plain http to '${new URL(text).host}', which would show the credentials to the network; expected https, or set QUERY_ALLOW_HTTP=1`;
-    return [[name, fault]];
-  });
 }
 
 /** Secrets that are no settings of ours. */

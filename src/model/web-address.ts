@@ -11,17 +11,21 @@ export function readWebAddress(text: string): URL | undefined {
 }
 
 /**
- * Would what is sent there travel in clear over a network? True for plain http to any host but this machine's own
- * addresses and the name `localhost`; what only looks like them (`localhost.example`, `sub.localhost`) may be
- * looked up elsewhere.
+ * Would what is sent there travel in clear over a network? True without TLS whose certificates are checked, to any host but
+ * this machine's own addresses and the name `localhost`; what only looks like them (`localhost.example`, `sub.localhost`)
+ * may be looked up elsewhere.
  */
-export function isInClear({ protocol, hostname }: URL): boolean {
-  return protocol === 'http:' && !isLoopbackHost(hostname);
+export function isInClear(url: URL, isTlsChecked = true): boolean {
+  return !(isTlsChecked && isTls(url)) && !isLoopbackHost(url.hostname);
+}
+
+export function isTls({ protocol }: URL): boolean {
+  return protocol === 'https:' || protocol === 'rediss:';
 }
 
 /** Is it one of this machine's own addresses, `[::1]` too, or the name `localhost`? */
 export function isLoopbackHost(hostname: string): boolean {
-  if (hostname === 'localhost') return true;
+  if (hostname.toLowerCase() === 'localhost') return true;
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const loopback = new BlockList();
   loopback.addSubnet('127.0.0.0', 8, 'ipv4');

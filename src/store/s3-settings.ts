@@ -39,11 +39,19 @@ export function s3SettingsFromEnv(env: NodeJS.ProcessEnv): S3Settings {
   };
 }
 
-function endpointFromEnv(env: NodeJS.ProcessEnv): string | undefined {
+/** The variable that holds the endpoint, and its text. */
+export function s3Endpoint(
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly name: string; readonly value: string } | undefined {
   if (env.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS === 'true') return undefined;
   const name = env.AWS_ENDPOINT_URL_S3 ? 'AWS_ENDPOINT_URL_S3' : 'AWS_ENDPOINT_URL';
   const value = env[name];
-  if (!value) return undefined;
+  return value ? { name, value } : undefined;
+}
+
+function endpointFromEnv(env: NodeJS.ProcessEnv): string | undefined {
+  const { name, value } = s3Endpoint(env) ?? {};
+  if (value === undefined) return undefined;
   const url = readWebAddress(value);
   if (url === undefined || url.username !== '' || url.password !== '') {
     const shown = JSON.stringify(maskUrl(value, true));
