@@ -24,10 +24,8 @@ export async function* checkRedis(
   }
   const { openRedis, describeRedis, SAFE_EVICTION_POLICY } = await import('../redis/connection.ts');
   try {
-    const connection = await openRedis(REDIS_URL, {
-      password: REDIS_PASSWORD,
-      patienceMs: CONNECT_PATIENCE_MS,
-    });
+    const login = { url: REDIS_URL, password: REDIS_PASSWORD };
+    const connection = await openRedis(() => login, { patienceMs: CONNECT_PATIENCE_MS });
     try {
       const server = await inTime(clock, 'Redis', () => describeRedis(connection.client));
       yield ok('connection', 'Redis answers, and takes the credentials');

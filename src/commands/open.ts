@@ -54,7 +54,7 @@ export async function openLake(
     return { ...opened, store: app.store, client: app.client, close: () => app.close() };
   }
   const configured = configure(context, readLakeConfig(context), names, write);
-  const store = await openStore(configured.config.settings.LAKE_URL, context.env);
+  const store = await openStore(configured.config.settings.LAKE_URL, context.env, configured.log);
   return { ...configured, store, client: undefined, close: () => store.close() };
 }
 

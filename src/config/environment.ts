@@ -1,5 +1,6 @@
 /** Environment → settings; every fault is gathered, none thrown. */
 import { maskUrl } from '../model/web-address.ts';
+import type { Environment } from '../process/secret-file.ts';
 import { findSecret } from '../process/secret-file.ts';
 import { nearestName } from './did-you-mean.ts';
 import { inClearFaults } from './in-clear.ts';
@@ -7,7 +8,7 @@ import type { Variable } from './variable.ts';
 import type { Settings, VariableName } from './variables.ts';
 import { FORMER_VARIABLES, VARIABLES } from './variables.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type { Environment };
 
 /** What was taken from a file of settings. */
 export interface EnvFile {

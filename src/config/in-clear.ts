@@ -1,8 +1,8 @@
 /** No secret over a network in clear: one rule for every setting whose address is sent one. */
 import { isInClear, isTls, readWebAddress } from '../model/web-address.ts';
+import type { Environment } from '../process/secret-file.ts';
 import { findSecret } from '../process/secret-file.ts';
 import { s3Endpoint } from '../store/s3-settings.ts';
-import type { Environment } from './environment.ts';
 import { tracingSettings } from './tracing-settings.ts';
 import type { Settings, VariableName } from './variables.ts';
 

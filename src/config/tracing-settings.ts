@@ -3,8 +3,8 @@ import type { Settings, VariableName } from './variables.ts';
 /** Where spans are sent. */
 export interface TracingSettings {
   readonly url: string;
-  /** They may hold secrets. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** They may hold secrets. A function where they may change. */
+  readonly headers: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
 }
 
 type TracingVariables = Pick<

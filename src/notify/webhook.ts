@@ -21,12 +21,12 @@ export interface Webhook {
 const TIMEOUT_MS = 10_000;
 const RETRY_DELAYS_MS = [1_000, 5_000];
 
-export function createWebhook(settings: WebhookSettings, clock: Clock): Webhook {
-  const { url, secret, format, name } = settings;
-  const { host } = new URL(url);
+export function createWebhook(settings: WebhookSettings | (() => WebhookSettings), clock: Clock): Webhook {
+  const settingsNow = () => (typeof settings === 'function' ? settings() : settings);
 
   /** What was wrong, or undefined. */
   async function post(message: Message, signal: AbortSignal): Promise<string | undefined> {
+    const { url, secret, format, name } = settingsNow();
     const body = bodyOf(message, name, format);
     const seconds = Math.floor(clock.nowMs() / 1_000);
     const signed =
@@ -63,7 +63,7 @@ export function createWebhook(settings: WebhookSettings, clock: Clock): Webhook 
       if (fault === undefined) return;
       throw new RetriableError(
         'notice-not-delivered',
-        `the message could not be delivered to ${host} (NOTIFY_URL): ${fault}, expected a status 2xx; a scheduler sends its messages again until they are`,
+        `the message could not be delivered to ${new URL(settingsNow().url).host} (NOTIFY_URL): ${fault}, expected a status 2xx; a scheduler sends its messages again until they are`,
       );
     },
   };

@@ -1,5 +1,6 @@
 /** The connection to Redis: checked once when it is opened, kept and made again for as long as it is open. */
 import { createHash } from 'node:crypto';
+import type { RedisOptions } from 'ioredis';
 import { Redis, ReplyError } from 'ioredis';
 import { ConfigError, cleanForeignText, messageOf, RetriableError } from '../errors.ts';
 import { isRedisUrl, REDIS_URL_RULE } from '../model/index.ts';
@@ -25,9 +26,14 @@ export interface RedisConnection {
   close(): Promise<void>;
 }
 
-interface RedisConnectionOptions {
+/** Where Redis is and how to get in. */
+interface RedisLogin {
+  readonly url: string;
   /** Where the URL holds none. */
   readonly password?: string | undefined;
+}
+
+interface RedisConnectionOptions {
   readonly log?: Log;
   /** How long to try before it counts as out of reach. */
   readonly patienceMs?: number;
@@ -42,14 +48,20 @@ const LONGEST_RETRY_MS = 500;
 
 /**
  * Connect and check the server. Throws ConfigError (`redis-url`, `redis-refused`, `redis-version`) and
- * RetriableError `redis-unreachable`. Later losses are logged once each and mended in the background.
+ * RetriableError `redis-unreachable`. Later losses are logged once each and mended in the background. `login` is asked again
+ * before each new connection where it is a function.
  */
-export async function openRedis(url: string, options: RedisConnectionOptions = {}): Promise<RedisConnection> {
+export async function openRedis(
+  login: string | (() => RedisLogin),
+  options: RedisConnectionOptions = {},
+): Promise<RedisConnection> {
   const { log = silentLog, patienceMs = 5_000, answerTimeoutMs = 5_000 } = options;
-  const target = withPassword(url, options.password);
-  const address = addressOf(target);
+  const targetNow = () => withPassword(typeof login === 'string' ? { url: login } : login());
+  const target = targetNow();
+  const address = addressOf(target, targetNow);
+  const common = { ...COMMON_OPTIONS, retryStrategy: retryWith(target, targetNow) };
   const client = new Redis(target, {
-    ...COMMON_OPTIONS,
+    ...common,
     lazyConnect: true,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -97,7 +109,7 @@ export async function openRedis(url: string, options: RedisConnectionOptions = {
       return () => client.off('ready', listener);
     },
     openForQueue: () => {
-      const queueClient = new Redis(target, { ...COMMON_OPTIONS, maxRetriesPerRequest: null });
+      const queueClient = new Redis(targetNow(), { ...common, maxRetriesPerRequest: null });
       // The first connection tells of outages for all of them.
       queueClient.on('error', () => {});
       queueClients.push(queueClient);
@@ -115,14 +127,27 @@ const COMMON_OPTIONS = {
   // A server that stands still does not close its side.
   disconnectTimeout: DISCONNECT_TIMEOUT_MS,
   keepAlive: 10_000,
-  // Quick, so that after a restart everyone reports its slots before new ones are given.
-  retryStrategy: (times: number) => Math.min(LONGEST_RETRY_MS, 50 * times) * (0.75 + Math.random() / 4),
   // A primary that became a replica: ask for the new one.
   reconnectOnError: (error: Error) => replyCode(error) === 'READONLY',
 };
 
+/** How long to wait before connecting again. The options are those of the connection, made by us or copied by BullMQ. */
+function retryWith(first: string, targetNow: () => string) {
+  let known = first;
+  let { host, port, username, password, db, tls } = new Redis(first, { lazyConnect: true }).options;
+  return function (this: RedisOptions, times: number): number {
+    const target = targetNow();
+    if (target !== known)
+      ({ host, port, username, password, db, tls } = new Redis(target, { lazyConnect: true }).options);
+    known = target;
+    Object.assign(this, { host, port, username, password, db, tls });
+    // Quick, so that after a restart everyone reports its slots before new ones are given.
+    return Math.min(LONGEST_RETRY_MS, 50 * times) * (0.75 + Math.random() / 4);
+  };
+}
+
 /** ioredis takes a name in the URL without a password for a password of '', before any other: so it goes into the URL. */
-function withPassword(url: string, password: string | undefined): string {
+function withPassword({ url, password }: RedisLogin): string {
   if (!password || !URL.canParse(url)) return url;
   const whole = new URL(url);
   whole.password = encodeURIComponent(password);
@@ -136,16 +161,21 @@ interface Address {
   why(error: unknown): string;
 }
 
-function addressOf(url: string): Address {
+function addressOf(url: string, targetNow: () => string): Address {
   const shown = cleanForeignText(maskUrl(url));
   if (!isRedisUrl(url))
     throw new ConfigError('redis-url', `REDIS_URL: got '${shown}', expected ${REDIS_URL_RULE}`);
-  const { password } = new URL(url);
-  const secrets = password === '' ? [] : [password, decodeURIComponent(password)];
+  const secretsOf = (target: string) => {
+    const { password } = new URL(target);
+    return password === '' ? [] : [password, decodeURIComponent(password)];
+  };
   // Node reports several addresses that refuse as one error without a message.
   const messagesOf = (error: unknown) =>
     error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error);
-  return { shown, why: (error) => cleanForeignText(messagesOf(error), secrets) };
+  return {
+    shown,
+    why: (error) => cleanForeignText(messagesOf(error), [url, targetNow()].flatMap(secretsOf)),
+  };
 }
 
 /**

@@ -136,10 +136,10 @@ describe.skipIf(!canStartOwnRedis())('a real Redis', () => {
       await using redis = await startOwnRedis();
       await redis.command('CONFIG', 'SET', 'requirepass', password);
       const url = redis.url.replace('//', `//${user}`);
-      const connection = await openRedis(url, { password });
+      const connection = await openRedis(() => ({ url, password }));
       expect(await connection.openForQueue().ping()).toBe('PONG');
       await connection.close();
-      const refused = openRedis(url, { password: `${password}!` });
+      const refused = openRedis(() => ({ url, password: `${password}!` }));
       const fault = await refused.then(
         () => undefined,
         (error: Error) => error,
