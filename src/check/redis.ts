@@ -1,6 +1,7 @@
 /** Redis: is it there, is it new enough, does it keep what the queue needs. */
 import type { Settings } from '../config/variables.ts';
 import type { Clock } from '../model/index.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import type { CheckResult } from './result.ts';
 import { inTime, resultsOf } from './result.ts';
 
@@ -12,7 +13,7 @@ const CONNECT_PATIENCE_MS = 2_500;
 const FULL_SHARE = 0.9;
 
 export async function* checkRedis(
-  { REDIS_URL, REDIS_PASSWORD }: Pick<Settings, 'REDIS_URL' | 'REDIS_PASSWORD'>,
+  { REDIS_URL, REDIS_PASSWORD, REDIS_PREFIX }: Partial<Settings>,
   clock: Clock,
 ): AsyncGenerator<CheckResult> {
   if (REDIS_URL === undefined) {
@@ -32,11 +33,21 @@ export async function* checkRedis(
       yield ok('version', `Redis is version ${server.version}`);
       yield checkEviction(server, SAFE_EVICTION_POLICY);
       yield checkMemory(server);
+      if (REDIS_PREFIX !== undefined) yield await checkWrites(connection, REDIS_PREFIX);
     } finally {
       await connection.close();
     }
   } catch (thrown) {
     yield error('connection', thrown);
+  }
+}
+
+async function checkWrites({ probe }: RedisConnection, prefix: string): Promise<CheckResult> {
+  try {
+    await probe(prefix);
+    return ok('writes', 'Redis takes writes');
+  } catch (thrown) {
+    return error('writes', thrown);
   }
 }
 

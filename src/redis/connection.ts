@@ -7,6 +7,7 @@ import { isRedisUrl, REDIS_URL_RULE } from '../model/index.ts';
 import type { Log } from '../model/ports.ts';
 import { silentLog } from '../model/ports.ts';
 import { maskUrl } from '../model/web-address.ts';
+import { nameWriteRefusal } from './write-refusals.ts';
 
 export interface RedisConnection {
   /** For commands that fail at once while Redis is out of reach; it reconnects by itself. */
@@ -22,6 +23,11 @@ export interface RedisConnection {
    * allowed. It is closed with this one.
    */
   openForQueue(): Redis;
+  /**
+   * Write a key of no meaning below `prefix`. Throws RetriableError `redis-full`, `redis-read-only` and the like where Redis
+   * answers and takes no writes, as every command on these connections does, and what a command throws else.
+   */
+  probe(prefix: string): Promise<void>;
   /** Close all connections; no command may be under way. */
   close(): Promise<void>;
 }
@@ -39,6 +45,8 @@ interface RedisConnectionOptions {
   readonly patienceMs?: number;
   /** A command without an answer for so long means that the connection is dead. */
   readonly answerTimeoutMs?: number;
+  /** How long a connection has to last for the loss of the one before to be over. */
+  readonly steadyMs?: number;
 }
 
 const LEAST_VERSION = [6, 2] as const;
@@ -55,7 +63,7 @@ export async function openRedis(
   login: string | (() => RedisLogin),
   options: RedisConnectionOptions = {},
 ): Promise<RedisConnection> {
-  const { log = silentLog, patienceMs = 5_000, answerTimeoutMs = 5_000 } = options;
+  const { log = silentLog, patienceMs = 5_000, answerTimeoutMs = 5_000, steadyMs = 5_000 } = options;
   const targetNow = () => withPassword(typeof login === 'string' ? { url: login } : login());
   const target = targetNow();
   const address = addressOf(target, targetNow);
@@ -69,6 +77,7 @@ export async function openRedis(
     maxRetriesPerRequest: 0,
     socketTimeout: answerTimeoutMs,
   });
+  nameWriteRefusals(client, address);
   const queueClients: Redis[] = [];
   const listeners = new Map<string, Set<(message: string) => void>>();
   const subscribe = () => {
@@ -88,7 +97,8 @@ export async function openRedis(
     throw error;
   }
   client.on('ready', subscribe);
-  logOutages(client, address, log);
+  logOutages(client, address, log, steadyMs);
+  const probe = createProbe(client);
 
   return {
     client,
@@ -110,11 +120,13 @@ export async function openRedis(
     },
     openForQueue: () => {
       const queueClient = new Redis(targetNow(), { ...common, maxRetriesPerRequest: null });
+      nameWriteRefusals(queueClient, address);
       // The first connection tells of outages for all of them.
       queueClient.on('error', () => {});
       queueClients.push(queueClient);
       return queueClient;
     },
+    probe,
     close: async () => {
       await Promise.all([...queueClients, client].map(closeClient));
     },
@@ -127,9 +139,47 @@ const COMMON_OPTIONS = {
   // A server that stands still does not close its side.
   disconnectTimeout: DISCONNECT_TIMEOUT_MS,
   keepAlive: 10_000,
-  // A primary that became a replica: ask for the new one.
-  reconnectOnError: (error: Error) => replyCode(error) === 'READONLY',
+  // A primary that became a replica: ask for the new one, but not with every command.
+  reconnectOnError(this: RedisOptions, error: Error): boolean {
+    if (replyCode(error) !== 'READONLY') return false;
+    const sinceMs = performance.now() - (askedAnewMs.get(this) ?? Number.NEGATIVE_INFINITY);
+    if (sinceMs < READONLY_RETRY_MS) return false;
+    askedAnewMs.set(this, performance.now());
+    return true;
+  },
 };
+
+const READONLY_RETRY_MS = 5_000;
+/** By the options of a connection, when it was made anew for that. */
+const askedAnewMs = new WeakMap<RedisOptions, number>();
+const PROBE_REST_MS = 1_000;
+
+/** Many may ask at once, and nobody more often than every second. */
+function createProbe(client: Redis): RedisConnection['probe'] {
+  let probing: Promise<unknown> | undefined;
+  let endedMs = Number.NEGATIVE_INFINITY;
+  let isUnderWay = false;
+  return async (prefix) => {
+    if (!isUnderWay && performance.now() - endedMs >= PROBE_REST_MS) {
+      isUnderWay = true;
+      probing = client.set(`${prefix}:probe`, '1', 'PX', 60_000).finally(() => {
+        isUnderWay = false;
+        endedMs = performance.now();
+      });
+    }
+    await probing;
+  };
+}
+
+/** Whoever sends a command is told in our words why it was refused; what ioredis does at such an answer comes before. */
+function nameWriteRefusals(client: Redis, { shown }: Address): void {
+  const send = client.sendCommand.bind(client);
+  client.sendCommand = (command, ...more) => {
+    const { reject } = command;
+    command.reject = (error) => reject(nameWriteRefusal(error, shown));
+    return send(command, ...more);
+  };
+}
 
 /** How long to wait before connecting again. The options are those of the connection, made by us or copied by BullMQ. */
 function retryWith(first: string, targetNow: () => string) {
@@ -274,23 +324,38 @@ async function checkServer(client: Redis, { shown, why }: Address, log: Log): Pr
   }
 }
 
-function logOutages(client: Redis, { shown, why }: Address, log: Log): void {
+/** One line when the connection is lost, and one when it lasts again, however often it came and went in between. */
+function logOutages(client: Redis, { shown, why }: Address, log: Log, steadyMs: number): void {
   let last: unknown;
-  let down = false;
+  let times = 0;
+  let isReady = true;
+  let steady: NodeJS.Timeout | undefined;
   client.on('error', (error: unknown) => {
     last = error;
   });
   client.on('close', () => {
-    if (down || client.status === 'end') return;
-    down = true;
+    clearTimeout(steady);
+    if (!isReady || client.status === 'end') return;
+    isReady = false;
+    // Ours, to ask for a new primary.
+    if (
+      times === 0 &&
+      performance.now() - (askedAnewMs.get(client.options) ?? Number.NEGATIVE_INFINITY) < 1_000
+    )
+      return;
     const fields = { redis: shown, ...(last !== undefined && { error: why(last) }) };
-    log.warn(fields, 'lost Redis; connecting again');
+    if (times++ === 0) log.warn(fields, 'lost Redis; connecting again');
   });
   client.on('ready', () => {
-    if (down) log.info({ redis: shown }, 'Redis is back');
-    down = false;
+    isReady = true;
     last = undefined;
+    if (times === 0) return;
+    steady = setTimeout(() => {
+      log.info({ redis: shown, times }, 'Redis is back');
+      times = 0;
+    }, steadyMs).unref();
   });
+  client.on('end', () => clearTimeout(steady));
 }
 
 const digests = new Map<string, string>();
