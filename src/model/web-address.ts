@@ -23,6 +23,10 @@ export function isTls({ protocol }: URL): boolean {
   return protocol === 'https:' || protocol === 'rediss:';
 }
 
+/** Certificates that do not verify: no retry makes them valid, and nothing is sent to such a peer. */
+export const CERTIFICATE_CODES =
+  /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|CRL_|ERROR_IN_CERT_)/;
+
 /** Is it one of this machine's own addresses, `[::1]` too, or the name `localhost`? */
 export function isLoopbackHost(hostname: string): boolean {
   if (hostname.toLowerCase() === 'localhost') return true;
