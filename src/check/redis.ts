@@ -32,8 +32,10 @@ export async function* checkRedis(
       yield ok('connection', 'Redis answers, and takes the credentials');
       yield ok('version', `Redis is version ${server.version}`);
       yield checkEviction(server, SAFE_EVICTION_POLICY);
-      yield checkMemory(server);
-      if (REDIS_PREFIX !== undefined) yield await checkWrites(connection, REDIS_PREFIX);
+      const memory = checkMemory(server);
+      yield memory;
+      if (memory.state !== 'failed' && REDIS_PREFIX !== undefined)
+        yield await checkWrites(connection, REDIS_PREFIX);
     } finally {
       await connection.close();
     }

@@ -17,7 +17,7 @@ interface Address {
 /** Addresses to which a secret is sent. */
 function* secretAddresses(settings: Partial<Settings>, env: Environment): Generator<Address> {
   const { QUERY_BASE_URL, QUERY_AUTH_URL, NOTIFY_URL, REDIS_URL, LAKE_URL } = settings;
-  // The last is often a secret itself.
+  // That of a webhook is often a secret itself.
   for (const [setting, text] of Object.entries({ QUERY_BASE_URL, QUERY_AUTH_URL, NOTIFY_URL }))
     if (text !== undefined) yield { name: setting, setting: setting as VariableName, url: new URL(text) };
   if (REDIS_URL !== undefined) {
@@ -48,7 +48,8 @@ export function inClearFaults(
   const allowed = (settings.QUERY_ALLOW_HTTP ?? []).filter((host) => host !== '0');
   const isTlsChecked = env.NODE_TLS_REJECT_UNAUTHORIZED !== '0';
   return [...secretAddresses(settings, env)].flatMap(({ name, setting, url }) => {
-    const { protocol, hostname, host } = url;
+    const { protocol, host } = url;
+    const hostname = url.hostname.toLowerCase();
     if (allowed.includes('1') || allowed.includes(hostname) || !isInClear(url, isTlsChecked)) return [];
     const scheme = protocol.slice(0, -1);
     const [found, expected] = isTls(url)

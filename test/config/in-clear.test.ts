@@ -56,6 +56,7 @@ describe.each(SENT)('a secret to %s', (name, settings) => {
       expect(faultsOf(settings(host))).toBe('');
     for (const allowed of ['1', 'true', 'other,elsewhere.example', 'ELSEWHERE.example'])
       expect(faultsOf({ ...settings('elsewhere.example'), QUERY_ALLOW_HTTP: allowed })).toBe('');
+    expect(faultsOf({ ...settings('Elsewhere.Example'), QUERY_ALLOW_HTTP: 'elsewhere.example' })).toBe('');
     for (const allowed of ['0', 'false', 'example', 'other'])
       expect(faultsOf({ ...settings('elsewhere.example'), QUERY_ALLOW_HTTP: allowed })).toContain(name);
   });

@@ -75,9 +75,9 @@ export const IN_CLEAR: Category<ExporterFace> = {
   inputs: Object.keys(SENT).flatMap((what) => HOSTS.map((host) => inClear(what, host))),
 };
 
-/** What makes Redis refuse writes, and the code by which that is said. */
+/** What makes Redis refuse writes, and the code by which `check` says that. */
 const REFUSING = {
-  'is full': ['redis-full', 'CONFIG', 'SET', 'maxmemory', '1'],
+  'is full': ['memory-full', 'CONFIG', 'SET', 'maxmemory', '1'],
   'is a replica': ['redis-read-only', 'REPLICAOF', '127.0.0.1', '1'],
   'misses its replicas': ['redis-too-few-replicas', 'CONFIG', 'SET', 'min-replicas-to-write', '1'],
 } as const;
