@@ -77,13 +77,13 @@ export async function openApp(
   const { settings } = config;
   const clock = overrides.clock ?? systemClock;
   const tracing = await openTracesOf(config, env, log, overrides);
-  const opened = await openStore(settings.LAKE_URL, env).catch(async (error) => {
+  const opened = await openStore(settings.LAKE_URL, env, log).catch(async (error) => {
     await tracing?.close();
     throw error;
   });
   const wrapped = overrides.wrapStore?.(opened) ?? opened;
   const store = withIndexJournal(tracing?.traceStore(wrapped) ?? wrapped, log, clock);
-  const service = await openClient(settings, env, log, overrides, tracing).catch(async (error) => {
+  const service = await openClient(config, env, log, overrides, tracing).catch(async (error) => {
     await store.close();
     await tracing?.close();
     throw error;
@@ -136,7 +136,7 @@ export async function openApp(
 
 /** Traces, where the settings ask for them; nothing of them is loaded where they do not. */
 async function openTracesOf(
-  { settings }: Config,
+  { settings, current }: Config,
   env: NodeJS.ProcessEnv,
   log: Log,
   { isUntraced = false }: AppOverrides,
@@ -145,28 +145,34 @@ async function openTracesOf(
   if (wanted === undefined) return undefined;
   const { openTracing } = await import('./tracing/open-tracing.ts');
   const origins = [settings.QUERY_BASE_URL, settings.QUERY_AUTH_URL].map((url) => new URL(url).origin);
-  return openTracing({ settings: wanted, env, log, version: readVersion(), origins });
+  const headers = () => tracingSettings(current(log))?.headers ?? wanted.headers;
+  return openTracing({ settings: { ...wanted, headers }, env, log, version: readVersion(), origins });
 }
 
 /** What is needed to ask the service. */
 type ClientSettings = Omit<Config['settings'], 'LAKE_URL'>;
+interface ClientConfig {
+  readonly settings: ClientSettings;
+  readonly current: (log: Log) => ClientSettings;
+}
 
 /** A client of the query service, and what limits its requests together with those of others. */
 export async function openClient(
-  settings: ClientSettings,
+  config: ClientConfig,
   env: NodeJS.ProcessEnv,
   log: Log,
   overrides: AppOverrides = {},
   tracing?: OpenTracing,
 ): Promise<Pick<App, 'client' | 'concurrencyLimit' | 'redis' | 'close'>> {
   const clock = overrides.clock ?? systemClock;
-  const limits = await openLimits(settings, clock, log, overrides.redisNow);
+  const { settings, current } = config;
+  const limits = await openLimits(config, clock, log, overrides.redisNow);
   const { concurrencyLimit, rateLimit, redis } = limits;
   const client = createQueryClient({
     baseUrl: settings.QUERY_BASE_URL,
     authUrl: settings.QUERY_AUTH_URL,
     clientId: settings.QUERY_CLIENT_ID,
-    clientSecret: settings.QUERY_CLIENT_SECRET,
+    clientSecret: () => current(log).QUERY_CLIENT_SECRET,
     apiVersion: settings.QUERY_API_VERSION,
     concurrencyLimit,
     rateLimit,
@@ -198,14 +204,14 @@ interface Limits {
 
 /** Shared through Redis by all processes where REDIS_URL is set; of this process alone where it is not. */
 async function openLimits(
-  settings: ClientSettings,
+  { settings, current }: ClientConfig,
   clock: Clock,
   log: Log,
   redisNow: string | undefined,
 ): Promise<Limits> {
   const limit = settings.QUERY_MAX_CONCURRENCY;
   const perMinute = settings.QUERY_MAX_REQUESTS_PER_MINUTE || undefined;
-  const { REDIS_URL, REDIS_PASSWORD: password, REDIS_PREFIX: prefix } = settings;
+  const { REDIS_URL, REDIS_PREFIX: prefix } = settings;
   if (REDIS_URL === undefined) {
     const rateLimit = createRateLimit({ perMinute, clock });
     return {
@@ -218,7 +224,11 @@ async function openLimits(
   const { openRedis } = await import('./redis/connection.ts');
   const { SharedConcurrencyLimit } = await import('./redis/shared-concurrency-limit.ts');
   const { SharedRateLimit } = await import('./redis/shared-rate-limit.ts');
-  const connection = await openRedis(REDIS_URL, { log, password });
+  const login = () => {
+    const { REDIS_URL: url = REDIS_URL, REDIS_PASSWORD: password } = current(log);
+    return { url, password };
+  };
+  const connection = await openRedis(login, { log });
   const ports = { connection, prefix, clock, random: Math.random, log };
   const common = { ...ports, ...(redisNow !== undefined && { redisNow }) };
   const { credential, group } = sharedLimitNames(settings);

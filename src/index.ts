@@ -211,7 +211,7 @@ interface OpenedLake extends Prepared<LakeConfig> {
 
 async function openLake(options: VesselDayOptions): Promise<OpenedLake> {
   const prepared = prepare(options, loadLakeConfig);
-  const store = await openStore(prepared.settings.LAKE_URL, options.env);
+  const store = await openStore(prepared.settings.LAKE_URL, options.env, prepared.log);
   return { ...prepared, store, close: () => store.close() };
 }
 

@@ -96,6 +96,7 @@ async function exposition(): Promise<string> {
     active: () => 0,
     oldestVesselDayMs: () => 0,
     oldestRequestMs: () => 0,
+    takesWrites: async () => true,
     isHeld: async () => false,
   });
   metrics.onRequest({ status: 429, ms: 1 });

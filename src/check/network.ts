@@ -3,8 +3,8 @@ import { lookup } from 'node:dns/promises';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { cleanForeignText, messageOf } from '../errors.ts';
-import { CERTIFICATE_CODES } from '../fetch/faults.ts';
 import type { Clock } from '../model/index.ts';
+import { CERTIFICATE_CODES } from '../model/web-address.ts';
 import type { CheckResult } from './result.ts';
 import { inTime, resultsOf } from './result.ts';
 

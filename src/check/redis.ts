@@ -1,6 +1,7 @@
 /** Redis: is it there, is it new enough, does it keep what the queue needs. */
 import type { Settings } from '../config/variables.ts';
 import type { Clock } from '../model/index.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import type { CheckResult } from './result.ts';
 import { inTime, resultsOf } from './result.ts';
 
@@ -12,30 +13,43 @@ const CONNECT_PATIENCE_MS = 2_500;
 const FULL_SHARE = 0.9;
 
 export async function* checkRedis(
-  { REDIS_URL, REDIS_PASSWORD }: Pick<Settings, 'REDIS_URL' | 'REDIS_PASSWORD'>,
+  { REDIS_URL, REDIS_PASSWORD, REDIS_PREFIX }: Partial<Settings>,
   clock: Clock,
 ): AsyncGenerator<CheckResult> {
   if (REDIS_URL === undefined) {
-    yield skipped('connection', 'REDIS_URL is not set: only a fleet (schedule, worker, backfill) needs it');
+    yield skipped(
+      'connection',
+      'REDIS_URL is not set, or cannot be used: only a fleet (schedule, worker, backfill) needs it',
+    );
     return;
   }
   const { openRedis, describeRedis, SAFE_EVICTION_POLICY } = await import('../redis/connection.ts');
   try {
-    const connection = await openRedis(REDIS_URL, {
-      password: REDIS_PASSWORD,
-      patienceMs: CONNECT_PATIENCE_MS,
-    });
+    const login = { url: REDIS_URL, password: REDIS_PASSWORD };
+    const connection = await openRedis(() => login, { patienceMs: CONNECT_PATIENCE_MS });
     try {
       const server = await inTime(clock, 'Redis', () => describeRedis(connection.client));
       yield ok('connection', 'Redis answers, and takes the credentials');
       yield ok('version', `Redis is version ${server.version}`);
       yield checkEviction(server, SAFE_EVICTION_POLICY);
-      yield checkMemory(server);
+      const memory = checkMemory(server);
+      yield memory;
+      if (memory.state !== 'failed' && REDIS_PREFIX !== undefined)
+        yield await checkWrites(connection, REDIS_PREFIX);
     } finally {
       await connection.close();
     }
   } catch (thrown) {
     yield error('connection', thrown);
+  }
+}
+
+async function checkWrites({ probe }: RedisConnection, prefix: string): Promise<CheckResult> {
+  try {
+    await probe(prefix);
+    return ok('writes', 'Redis takes writes');
+  } catch (thrown) {
+    return error('writes', thrown);
   }
 }
 

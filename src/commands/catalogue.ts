@@ -41,18 +41,19 @@ export async function askCatalogue<T>(
   const clock: Clock = overrides.clock ?? systemClock;
   if (options.lake === true) {
     const { config, jobs, log } = configure(context, readLakeConfig(context), []);
-    const store = await openStore(config.settings.LAKE_URL, context.env);
+    const store = await openStore(config.settings.LAKE_URL, context.env, log);
     try {
       return await catalogue.fromLake({ store, clock, log }, jobs);
     } finally {
       await store.close();
     }
   }
-  const { settings, jobs, jobFaults } = loadServiceConfig(context.env, context.envFile);
+  const config = loadServiceConfig(context.env, context.envFile);
+  const { settings, jobs, jobFaults } = config;
   const log = commandLog(context, settings.LOG_LEVEL);
   // Whoever writes a first job wants to know what it may select.
   for (const fault of jobFaults) log.warn({}, `the jobs that are left out: ${fault}`);
-  const { client, close } = await openClient(settings, context.env, log, overrides);
+  const { client, close } = await openClient(config, context.env, log, overrides);
   try {
     const { QUERY_MAX_CONCURRENCY: concurrency } = settings;
     return await catalogue.fromService({ client, clock, log, concurrency, signal: context.signal }, jobs);

@@ -112,7 +112,8 @@ export async function askSettings(
 ): Promise<Values> {
   const values: Record<string, string> = {};
   const faults: string[] = [];
-  if (options.allowHttp === true || env.QUERY_ALLOW_HTTP) values.QUERY_ALLOW_HTTP = '1';
+  const allowed = options.allowHttp === true ? '1' : env.QUERY_ALLOW_HTTP;
+  if (allowed) values.QUERY_ALLOW_HTTP = allowed;
   for (const question of QUESTIONS) {
     if (question.isAsked?.(values) === false) continue;
     const known = knownOf(question, options, env);
@@ -162,11 +163,9 @@ async function askOne(
     const fault =
       answer === undefined ? `${name}: expected an answer` : faultOf(name, { ...values, ...answer }, env);
     if (fault === undefined) return void Object.assign(values, answer);
-    if (
-      fault.includes('QUERY_ALLOW_HTTP') &&
-      (await prompt.confirm(`${fault}. Send them in clear all the same?`, false))
-    ) {
-      Object.assign(values, answer, { QUERY_ALLOW_HTTP: '1' });
+    const [, allowed] = /QUERY_ALLOW_HTTP=(\S+)$/.exec(fault) ?? [];
+    if (allowed && (await prompt.confirm(`${fault}. Send them in clear all the same?`, false))) {
+      Object.assign(values, answer, { QUERY_ALLOW_HTTP: allowed });
       return;
     }
     writeText(screen, `${paint(screen, 'yellow', fault)}\n`);

@@ -62,7 +62,7 @@ export async function openLake(
     };
   }
   const configured = configure(context, readLakeConfig(context), names, write);
-  const store = await openStore(configured.config.settings.LAKE_URL, context.env);
+  const store = await openStore(configured.config.settings.LAKE_URL, context.env, configured.log);
   return { ...configured, store, client: undefined, layout: undefined, close: () => store.close() };
 }
 

@@ -11,10 +11,10 @@ import { createLazyPage } from '../web/lazy-page.ts';
 import type { WebAccess } from '../web/ports.ts';
 
 /** What `schedule` and `worker` show. */
-export function fleetPage({ settings, jobs }: Config, log: Log) {
+export function fleetPage({ current, jobs }: Config, log: Log) {
   return (fleet: Fleet, metrics: Metrics) => {
     const { store, clock, self, apiVersion } = fleet.app.ports;
-    const access = { ...webAccess(settings), onLoginFailed: metrics.onWebLoginFailed };
+    const access = () => ({ ...webAccess(current(log)), onLoginFailed: metrics.onWebLoginFailed });
     const ports = { store, jobs, clock, log, self, apiVersion, fleet, version: readVersion() };
     return createLazyPage(access, log, ports);
   };

@@ -42,7 +42,7 @@ export const COMMANDS: readonly CommandRow[] = [
       ['--aws-region <region>', 'region of the bucket'],
       ['--aws-access-key-id <id>', 'access key id of the store'],
       ['--aws-secret-file <file>', 'file that holds the secret access key'],
-      ['--allow-http', 'send credentials in clear to a service on another machine'],
+      ['--allow-http', 'send secrets in clear to other machines (QUERY_ALLOW_HTTP=1)'],
       ['--job <name>', 'name of the first job', 'first'],
       ['--overwrite', 'replace files that are there'],
       ['--no-check', 'write without trying'],

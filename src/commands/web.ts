@@ -43,7 +43,7 @@ export async function webCommand(given: CommandContext, { host, port }: WebOptio
     const closed = closedBecause(access);
     if (closed !== undefined) throw new ConfigError('page-closed', closed);
     await expectLake(store, settings.LAKE_URL);
-    const page = createLazyPage(access, log, {
+    const page = createLazyPage(() => ({ ...webAccess(config.current(log)), host: access.host }), log, {
       ...{ store, jobs, clock: systemClock, log, self: thisProcess() },
       ...{ apiVersion: settings.QUERY_API_VERSION, version: readVersion() },
     });

@@ -1,7 +1,8 @@
 /** Environment and job files → one frozen Config, or one ConfigError that lists every fault. */
 import { ConfigError } from '../errors.ts';
-import type { Job } from '../model/index.ts';
+import type { Job, Log } from '../model/index.ts';
 import { cleanMessage } from '../model/index.ts';
+import { followSecrets } from '../process/secret-file.ts';
 import { didYouMean } from './did-you-mean.ts';
 import type { EnvFile, Environment, Origin } from './environment.ts';
 import { formerVariables, misspelledVariables, readEnvironment, show } from './environment.ts';
@@ -15,6 +16,8 @@ export interface Config {
   readonly settings: Settings;
   readonly origins: Readonly<Partial<Record<VariableName, Origin>>>;
   readonly jobs: readonly Job[];
+  /** The settings as their `…_FILE` have them now; what cannot be read stays as it was, and the log says so. */
+  readonly current: (log: Log) => Settings;
 }
 
 /** Settings without which nothing can be asked of the service. */
@@ -29,6 +32,7 @@ const SERVICE_SETTINGS = [
 export interface LakeConfig extends Pick<Config, 'jobs'> {
   readonly settings: Omit<Settings, (typeof SERVICE_SETTINGS)[number]> &
     Partial<Pick<Settings, 'QUERY_BASE_URL'>>;
+  readonly current: (log: Log) => LakeConfig['settings'];
 }
 
 /** Jobs by name, in the place of the files in JOBS_DIR. */
@@ -51,6 +55,7 @@ export function loadLakeConfig(
 /** A Config for asking the service what it has: there may be no lake yet, and no job that is right. */
 interface ServiceConfig {
   readonly settings: Omit<Settings, 'LAKE_URL'>;
+  readonly current: (log: Log) => ServiceConfig['settings'];
   readonly jobs: readonly Job[];
   readonly jobFaults: readonly string[];
 }
@@ -58,9 +63,9 @@ interface ServiceConfig {
 /** The same, for those who ask the service alone. Throws ConfigError for faults of settings. */
 export function loadServiceConfig(env: Environment, envFile?: EnvFile): ServiceConfig {
   const { JOBS_DIR } = readEnvironment(env, new Set(), envFile).settings;
-  const { settings } = load({ ...env, LAKE_URL: undefined }, new Set(['LAKE_URL']), {}, envFile);
+  const { settings, current } = load({ ...env, LAKE_URL: undefined }, new Set(['LAKE_URL']), {}, envFile);
   const { jobs, faults: jobFaults } = jobsIn(JOBS_DIR);
-  return { settings, jobs, jobFaults: cleanFaults(jobFaults) };
+  return { settings, current, jobs, jobFaults: cleanFaults(jobFaults) };
 }
 
 function load(
@@ -79,8 +84,20 @@ function load(
       `${count} in the settings:\n${all.map((fault) => `  - ${fault}`).join('\n')}\n'vessel-export config' shows every setting and what it means.`,
     );
   }
-  return Object.freeze({ settings: settings as Settings, origins, jobs: jobs.jobs });
+  const current = followSecrets(FILE_SETTINGS, env, settings as Settings, (last, now) => {
+    const read = readEnvironment(now, ALL_SETTINGS, envFile);
+    const gone = FILE_SETTINGS.filter(
+      (name) =>
+        now[`${name}_FILE`] && last[name] !== undefined && !(name in { ...read.settings, ...read.wrong }),
+    );
+    const empty = gone.map((name) => `${name}_FILE: '${now[`${name}_FILE`]}' is empty`);
+    return { value: { ...last, ...read.settings }, faults: cleanFaults([...read.faults, ...empty]) };
+  });
+  return Object.freeze({ settings: settings as Settings, origins, jobs: jobs.jobs, current });
 }
+
+const ALL_SETTINGS: ReadonlySet<VariableName> = new Set(VARIABLES.map(({ name }) => name));
+const FILE_SETTINGS = VARIABLES.flatMap((variable) => ('fromFile' in variable ? [variable.name] : []));
 
 /** One line each: they hold what files and variables say. */
 function cleanFaults(faults: readonly string[]): string[] {

@@ -1,13 +1,15 @@
 /** Environment → settings; every fault is gathered, none thrown. */
-import { isInClear, maskUrl } from '../model/web-address.ts';
+import { maskUrl } from '../model/web-address.ts';
+import type { Environment } from '../process/secret-file.ts';
 import { findSecret } from '../process/secret-file.ts';
 import { nearestName } from './did-you-mean.ts';
+import { inClearFaults } from './in-clear.ts';
 import type { Variable } from './variable.ts';
 import type { Settings, VariableName } from './variables.ts';
 import { FORMER_VARIABLES, VARIABLES } from './variables.ts';
 import { webFaults } from './web-variables.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type { Environment };
 
 /** What was taken from a file of settings. */
 export interface EnvFile {
@@ -57,7 +59,11 @@ export function readEnvironment(
       if (found.origin !== undefined) wrong[variable.name] = { origin: found.origin };
       continue;
     }
-    const shown = show(variable, found.text);
+    // Whatever the file is, what is in it may be a secret.
+    const shown =
+      found.origin === 'environment' || envFile?.names.has(variable.name)
+        ? show(variable, found.text)
+        : `${found.text.length} characters`;
     const parsed = variable.schema.safeParse(found.text);
     if (!parsed.success) {
       const advice = variable.advice?.(found.text);
@@ -71,10 +77,15 @@ export function readEnvironment(
     origins[variable.name] = found.origin;
   }
   const typed = settings as Partial<Settings>;
-  for (const [name, fault] of [...plainHttpFaults(typed), ...redisFaults(typed), ...webFaults(typed)]) {
-    faults.push(`${name}: ${fault}`);
-    const variable = ALL.find((one) => one.name === name)!;
-    wrong[name] = { origin: origins[name]!, shown: show(variable, String(typed[name])) };
+  const joint = [...redisFaults(typed), ...webFaults(typed)].map(
+    ([setting, fault]) => ({ setting, fault: `${setting}: ${fault}` }) as const,
+  );
+  for (const { setting, fault } of [...joint, ...inClearFaults(typed, env)]) {
+    faults.push(fault);
+    const variable = ALL.find(({ name }) => name === setting)!;
+    wrong[setting] ??= { origin: origins[setting]!, shown: show(variable, String(settings[setting])) };
+    // Nobody who goes on in spite of it uses it.
+    delete settings[setting];
   }
   return { settings: typed, origins, faults, wrong };
 }
@@ -135,18 +146,6 @@ export function show(variable: Pick<Variable, 'secret'>, text: string): string {
 }
 
 type JointFault = [name: VariableName, fault: string];
-
-/** Credentials travel in clear over http, so that is for this machine only. */
-function plainHttpFaults(settings: Partial<Settings>): JointFault[] {
-  if (settings.QUERY_ALLOW_HTTP === true) return [];
-  const names = ['QUERY_BASE_URL', 'QUERY_AUTH_URL'] as const;
-  return names.flatMap((name) => {
-    const text = settings[name];
-    if (text === undefined || !isInClear(new URL(text))) return [];
-    const fault = `got plain http to '${new URL(text).host}', which would show the credentials to the network; expected https, or set QUERY_ALLOW_HTTP=1`;
-    return [[name, fault]];
-  });
-}
 
 function redisFaults({ REDIS_PASSWORD, REDIS_URL }: Partial<Settings>): JointFault[] {
   if (REDIS_PASSWORD === undefined || !REDIS_URL || new URL(REDIS_URL).password === '') return [];

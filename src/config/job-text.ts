@@ -35,7 +35,7 @@ export function readYaml(text: string): ReadYaml {
     // Excerpts of a long line take longer than all else, and keys would be compared with each other one.
     const document = parseDocument(text, { prettyErrors: false, uniqueKeys: false, lineCounter: lines });
     const faults = [
-      ...document.errors.map(({ message, pos }) => `${message} ${at(pos[0])}`),
+      ...document.errors.map(({ message, pos }) => `${withoutSource(message)} ${at(pos[0])}`),
       ...referenceFaults(document, at),
     ];
     if (faults.length > 0) return { faults };
@@ -44,6 +44,11 @@ export function readYaml(text: string): ReadYaml {
     // An alias of nothing, aliases of aliases.
     return { faults: [`cannot be read as YAML: ${messageOf(error)}`] };
   }
+}
+
+/** The parser repeats what it found after a colon: in a file that is no job, that may be a secret. */
+function withoutSource(message: string): string {
+  return message.split(': ', 1)[0]!;
 }
 
 /** Aliases without end, and keys that come twice. */

@@ -82,8 +82,9 @@ export function parseJob(path: string, name: string, text: string): { job?: Job;
 
 function describeIssue(path: string, issue: z.core.$ZodIssue): string {
   const field = issue.path.map(String).join('.') || '(the whole file)';
-  // Of a whole file or a list, the message says enough.
-  const shown = typeof issue.input === 'object' ? undefined : JSON.stringify(issue.input);
+  // Of a whole file, which may be any that a link names, or a list, the message says enough.
+  const isWhole = issue.path.length === 0 || typeof issue.input === 'object';
+  const shown = isWhole ? undefined : JSON.stringify(issue.input);
   const got = shown === undefined ? '' : `got ${shown.slice(0, 100)}, `;
   const message =
     issue.code === 'unrecognized_keys'

@@ -19,6 +19,18 @@ export const textList = z
 /** `0` or `false`, `1` or `true`. */
 export const flag = z.enum(['0', '1', 'true', 'false']).transform((text) => text === '1' || text === 'true');
 
+/** `0` for none, `1` for any, or names and addresses as they stand in a URL. */
+export const hostList = z
+  .string()
+  .regex(/^([\w.-]+|\[[\da-f:.]+\])(,([\w.-]+|\[[\da-f:.]+\]))*$/i)
+  .transform((text): readonly string[] =>
+    text
+      .toLowerCase()
+      .replace(/^false$/, '0')
+      .replace(/^true$/, '1')
+      .split(','),
+  );
+
 /**
  * A base address of the service: no query, no fragment, no password, no slash at the end. Spelt as it is connected to,
  * so that whoever looks at it sees what the client sees.

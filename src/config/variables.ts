@@ -5,7 +5,7 @@ import { API_VERSIONS, isRedisUrl, LAYOUTS, REDIS_URL_RULE } from '../model/inde
 import { LAKE_URL_RULE, readLakeUrl } from '../store/open-store.ts';
 import { NOTICE_VARIABLES } from './notice-variables.ts';
 import { TRACING_VARIABLES } from './tracing-variables.ts';
-import { flag, redisName, serviceUrl, wholeNumber } from './value-kinds.ts';
+import { hostList, redisName, serviceUrl, wholeNumber } from './value-kinds.ts';
 import type { Variable } from './variable.ts';
 import { WEB_VARIABLES } from './web-variables.ts';
 
@@ -61,9 +61,10 @@ export const VARIABLES = [
   },
   {
     name: 'QUERY_ALLOW_HTTP',
-    meaning: 'allow plain http to other hosts than this one',
-    rule: '0 or 1',
-    schema: flag,
+    meaning:
+      'hosts that secrets may be sent to in clear: without TLS, or without a check of certificates (1: any)',
+    rule: '0, 1, or names of hosts with commas between',
+    schema: hostList,
     fallback: () => '0',
   },
   {

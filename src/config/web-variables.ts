@@ -150,12 +150,10 @@ export function webFaults(settings: WebSettings): [WebVariable['name'], fault: s
   for (const name of ['WEB_READ_GROUPS', 'WEB_ACT_GROUPS'] as const)
     if (!isMissing(name) && isMissing('WEB_OIDC_ISSUER') && isMissing('WEB_USER_HEADER'))
       faults.push([name, 'set, and nobody names people, expected WEB_OIDC_ISSUER or WEB_USER_HEADER too']);
-  if (WEB_OIDC_ISSUER !== undefined)
-    for (const [name, text] of Object.entries({ WEB_OIDC_ISSUER, PUBLIC_URL }))
-      if (text !== undefined && isInClear(new URL(text)))
-        faults.push([
-          name as 'PUBLIC_URL',
-          `got plain http to '${new URL(text).host}', which would show codes and cookies to the network; expected https`,
-        ]);
+  if (WEB_OIDC_ISSUER !== undefined && PUBLIC_URL !== undefined && isInClear(new URL(PUBLIC_URL)))
+    faults.push([
+      'PUBLIC_URL',
+      `got plain http to '${new URL(PUBLIC_URL).host}', which would show codes and cookies to the network; expected https`,
+    ]);
   return faults;
 }

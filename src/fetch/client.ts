@@ -73,7 +73,8 @@ export interface ClientOptions {
   readonly baseUrl: string;
   readonly authUrl: string;
   readonly clientId: string;
-  readonly clientSecret: string;
+  /** A function where it may change. */
+  readonly clientSecret: string | (() => string);
   readonly apiVersion: ApiVersion;
   readonly concurrencyLimit: ConcurrencyLimit;
   readonly rateLimit: RateLimit;

@@ -1,4 +1,5 @@
 import { cleanForeignText, FatalError, messageOf, RetriableError, VesselExportError } from '../errors.ts';
+import { CERTIFICATE_CODES } from '../model/web-address.ts';
 
 /** Where a request was when it failed. */
 export type Phase = 'headers' | 'body';
@@ -13,10 +14,6 @@ export const TIMEOUT_CODES: readonly string[] = [
   'too-slow',
   'gateway-timeout',
 ];
-
-/** Certificates that do not verify: no retry makes them valid, and nothing is sent to such a peer. */
-export const CERTIFICATE_CODES =
-  /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|CRL_|ERROR_IN_CERT_)/;
 
 /** Faults of the call itself: a retry would send the same. */
 const OWN_FAULTS = /^(UND_ERR_INVALID_ARG|UND_ERR_NOT_SUPPORTED|ERR_INVALID_|UND_ERR_HEADERS_OVERFLOW)/;

@@ -29,7 +29,7 @@ export interface TokenSource {
 
 interface TokenSourceOptions extends TokenRequestOptions {
   readonly clientId: string;
-  readonly clientSecret: string;
+  readonly clientSecret: string | (() => string);
   readonly log: Log;
 }
 
@@ -44,14 +44,29 @@ const REFUSAL_MEMORY_MS = 10_000;
 /** Gets tokens by OAuth 2.0 client credentials (RFC 6749 §4.4) and keeps the present one. */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
   const { clock, log } = options;
-  const credentials = new BasicCredentials(options.clientId, options.clientSecret);
+  const { clientId, clientSecret } = options;
+  const presentSecret = () => (typeof clientSecret === 'string' ? clientSecret : clientSecret());
+  let secret = presentSecret();
+  let credentials = new BasicCredentials(clientId, secret);
+  let former: readonly string[] = [];
   const tokens: string[] = [];
-  const secrets = () => [...credentials.secrets, ...tokens];
+  const secrets = () => [...credentials.secrets, ...former, ...tokens];
   let held: AccessToken | undefined;
   let pending: Promise<AccessToken> | undefined;
   let refusal: { readonly error: FatalError; readonly untilMs: number } | undefined;
 
+  const takeNewSecret = (): void => {
+    const present = presentSecret();
+    if (present === secret) return;
+    // The one before may still be in messages about requests under way.
+    former = credentials.secrets;
+    secret = present;
+    credentials = new BasicCredentials(clientId, secret);
+    refusal = undefined;
+  };
+
   const renew = (): Promise<AccessToken> => {
+    takeNewSecret();
     // Everyone who shares the credential would ask in turn, and some services lock an account after a few.
     if (refusal !== undefined && clock.monotonicMs() < refusal.untilMs) return Promise.reject(refusal.error);
     pending ??= requestToken(options, credentials, secrets)

@@ -73,12 +73,19 @@ export async function runFleetProcess(
       active,
       oldestVesselDayMs: oldestMs,
       oldestRequestMs: fleet.app.client.oldestRequestMs,
+      takesWrites: async () => {
+        if (!isConnected()) return false;
+        return await fleet.connection.probe(fleet.prefix).then(
+          () => true,
+          () => false,
+        );
+      },
       isHeld: async () => (isConnected() ? (await onHold()) !== undefined : undefined),
     });
     const unready = async () => {
       if (signal.aborted) return 'stopping';
       if (!isConnected()) return 'Redis is out of reach';
-      if (!(await fleet.connection.client.ping().then(Boolean, () => false))) return 'Redis does not answer';
+      await fleet.connection.probe(fleet.prefix);
       // The scheduler goes on planning while the queue is on hold.
       const code = held?.();
       return code === undefined ? options.trouble?.() : `on hold: ${code}`;

@@ -18,7 +18,7 @@ export function openNoticeWatch(
   log: Log,
   intervalMs?: number,
 ): NoticeWatch | undefined {
-  const { settings, jobs } = config;
+  const { settings, jobs, current } = config;
   const webhook = webhookSettings(settings);
   if (webhook === undefined) return undefined;
   const { clock, store } = fleet.app.ports;
@@ -30,7 +30,7 @@ export function openNoticeWatch(
     jobs,
     teller: createTeller({
       store: withOtherPlace(store, shared),
-      webhook: createWebhook(webhook, clock),
+      webhook: createWebhook(() => webhookSettings(current(log)) ?? webhook, clock),
       clock,
       log,
     }),

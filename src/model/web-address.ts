@@ -14,17 +14,25 @@ export function readWebAddress(text: string): URL | undefined {
 }
 
 /**
- * Would what is sent there travel in clear over a network? True for plain http to any host but this machine's own
- * addresses and the name `localhost`; what only looks like them (`localhost.example`, `sub.localhost`) may be
- * looked up elsewhere.
+ * Would what is sent there travel in clear over a network? True without TLS whose certificates are checked, to any host but
+ * this machine's own addresses and the name `localhost`; what only looks like them (`localhost.example`, `sub.localhost`)
+ * may be looked up elsewhere.
  */
-export function isInClear({ protocol, hostname }: URL): boolean {
-  return protocol === 'http:' && !isLoopbackHost(hostname);
+export function isInClear(url: URL, isTlsChecked = true): boolean {
+  return !(isTlsChecked && isTls(url)) && !isLoopbackHost(url.hostname);
 }
+
+export function isTls({ protocol }: URL): boolean {
+  return protocol === 'https:' || protocol === 'rediss:';
+}
+
+/** Certificates that do not verify: no retry makes them valid, and nothing is sent to such a peer. */
+export const CERTIFICATE_CODES =
+  /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|CRL_|ERROR_IN_CERT_)/;
 
 /** Is it one of this machine's own addresses, `[::1]` too, or the name `localhost`? */
 export function isLoopbackHost(hostname: string): boolean {
-  if (hostname === 'localhost') return true;
+  if (hostname.toLowerCase() === 'localhost') return true;
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const loopback = new BlockList();
   loopback.addSubnet('127.0.0.0', 8, 'ipv4');

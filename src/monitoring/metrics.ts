@@ -14,6 +14,8 @@ export interface MetricSources {
   /** Age of the oldest of them, and of the oldest request under way; 0 where there is none. */
   readonly oldestVesselDayMs: () => number;
   readonly oldestRequestMs: () => number;
+  /** Is Redis in reach, and does it take writes? */
+  readonly takesWrites: () => Promise<boolean>;
   /** Undefined while that cannot be known. */
   readonly isHeld: () => Promise<boolean | undefined>;
 }
@@ -196,6 +198,14 @@ function readOnScrape(sources: MetricSources, registers: Registry[]): void {
       // No sample where nobody knows: 0 would say that all is well.
       if (isHeld === undefined) this.remove();
       else this.set(isHeld ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: `${PREFIX}redis_takes_writes`,
+    help: '1 while Redis is in reach and takes writes; 0 while it is not, or is full or read-only',
+    registers,
+    async collect() {
+      this.set((await sources.takesWrites()) ? 1 : 0);
     },
   });
   new Gauge({

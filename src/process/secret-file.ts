@@ -1,6 +1,11 @@
 /** A setting that may come from a file: the one place that reads what `<NAME>_FILE` names. */
+import type { BigIntStats } from 'node:fs';
 import { readFileSync, statSync } from 'node:fs';
 import { messageOf } from '../errors.ts';
+import type { Clock, Log } from '../model/ports.ts';
+import { systemClock } from '../model/ports.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 type FoundText =
   /** `text` is '' where the file is empty. */
@@ -14,10 +19,7 @@ const MAX_SECRET_BYTES = 65_536;
  * What `name` is in an environment, or in the file that `<name>_FILE` names, without the end of its last line. Undefined
  * where neither is set, or is empty. A fault names the variable and the file, and never what is in it.
  */
-export function findSecret(
-  name: string,
-  env: Readonly<Record<string, string | undefined>>,
-): FoundText | undefined {
+export function findSecret(name: string, env: Environment): FoundText | undefined {
   const text = env[name] || undefined;
   const path = env[`${name}_FILE`] || undefined;
   if (text !== undefined && path !== undefined) {
@@ -44,4 +46,83 @@ function adviceOn(error: unknown): string {
     return 'it is a folder, expected a file (Docker makes a folder where the file to mount is not there)';
   if (code === 'ENOENT') return 'there is no such file';
   return messageOf(error);
+}
+
+/** Between two looks at files; and after the last change of one, until which it may be half written. */
+const [LOOK_MS, SETTLE_MS] = [1_000, 1_000];
+
+/** What to go on with, and what could not be read. */
+interface ReadAgain<T> {
+  readonly value: T;
+  readonly faults: readonly string[];
+}
+
+/**
+ * Follow the files that `<name>_FILE` names, through links: the present value, with the log for what is said of a change.
+ * Files are looked at when it is asked for, at most once a second. When one has changed, or another has taken its place,
+ * and that was a second ago, `readAgain` is called with what was and the environment, without what comes from a pipe: that
+ * comes once. Its faults are logged once for each change.
+ */
+export function followSecrets<T>(
+  names: readonly string[],
+  env: Environment,
+  first: T,
+  readAgain: (last: T, env: Environment) => ReadAgain<T>,
+  clock: Pick<Clock, 'nowMs' | 'monotonicMs'> = systemClock,
+): (log: Log) => T {
+  const files = names.map((name) => `${name}_FILE`).filter((name) => env[name] && !isPipe(env[name]));
+  const followed = { ...env };
+  for (const name of names) if (!files.includes(`${name}_FILE`)) followed[`${name}_FILE`] = undefined;
+  const look = () => files.map((name) => markOf(env[name]!)).join('\n');
+  let value = first;
+  const atStart = look();
+  let seen = atStart;
+  let known: string | undefined;
+  let [lookedMs, seenMs] = [clock.monotonicMs(), Number.NEGATIVE_INFINITY];
+  return (log) => {
+    const atMs = clock.monotonicMs();
+    if (files.length === 0 || atMs - lookedMs < LOOK_MS) return value;
+    lookedMs = atMs;
+    const marks = look();
+    const isNew = marks !== atStart || known !== undefined;
+    if (marks !== seen) [seen, seenMs] = [marks, atMs];
+    const changedMs = Math.max(...files.map((name) => changeMsOf(env[name]!)));
+    const isSettled = atMs - seenMs >= SETTLE_MS || clock.nowMs() - changedMs > SETTLE_MS;
+    if (marks === known || !isSettled) return value;
+    const read = readAgain(value, followed);
+    // Written to meanwhile.
+    if (look() !== marks) return value;
+    [known, value] = [marks, read.value];
+    for (const fault of read.faults)
+      log.warn({ code: 'secret-not-read' }, `${fault}; what was read before still holds`);
+    if (isNew && read.faults.length === 0)
+      log.info({}, 'secrets were read again: a file of them has changed');
+    return value;
+  };
+}
+
+function statsOf(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function isPipe(path: string): boolean {
+  const stats = statsOf(path);
+  return stats !== undefined && !stats.isFile() && !stats.isDirectory();
+}
+
+/** Another one for another file, for one that was written to, and for none. */
+function markOf(path: string): string {
+  const stats = statsOf(path);
+  return stats === undefined
+    ? 'none'
+    : [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ');
+}
+
+/** By the clock of the file system; a file that is gone may be about to come back. */
+function changeMsOf(path: string): number {
+  return Number(statsOf(path)?.ctimeMs ?? Number.POSITIVE_INFINITY);
 }

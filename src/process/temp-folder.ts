@@ -3,7 +3,7 @@
  * whoever makes the next one removes those of processes that were killed.
  */
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isKnownDead, thisProcess } from './process-id.ts';
 
@@ -27,17 +27,24 @@ export async function openTempFolder(parent: string, purpose: string): Promise<T
 }
 
 /**
- * Remove the folders in `parent` of processes that are certainly dead: the same host, boot and pid name space, and
- * no such process. What cannot be removed is in nobody's way.
+ * Remove the folders in `parent` of processes of this user that are certainly dead: the same host, boot and pid name space,
+ * and no such process. Another user's folder may have such a name too. What cannot be removed is in nobody's way.
  */
 export async function sweepTempFolders(parent: string): Promise<void> {
   const self = thisProcess();
   const here = hostTag();
   for (const name of await readdir(parent).catch(() => [])) {
     const { host, pid } = NAME.exec(name)?.groups ?? {};
-    if (host === here && isKnownDead({ ...self, pid: Number(pid) }, self))
-      await rm(join(parent, name), { recursive: true, force: true }).catch(() => {});
+    const path = join(parent, name);
+    if (host === here && isKnownDead({ ...self, pid: Number(pid) }, self) && (await isOwnFolder(path)))
+      await rm(path, { recursive: true, force: true }).catch(() => {});
   }
+}
+
+/** Of this user; on Windows nobody can say. */
+async function isOwnFolder(path: string): Promise<boolean> {
+  const stats = await lstat(path).catch(() => undefined);
+  return stats?.isDirectory() === true && (process.getuid === undefined || stats.uid === process.getuid());
 }
 
 /** A file name's worth of this host, boot and pid name space. */

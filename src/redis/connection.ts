@@ -1,11 +1,13 @@
 /** The connection to Redis: checked once when it is opened, kept and made again for as long as it is open. */
 import { createHash } from 'node:crypto';
+import type { RedisOptions } from 'ioredis';
 import { Redis, ReplyError } from 'ioredis';
 import { ConfigError, cleanForeignText, messageOf, RetriableError } from '../errors.ts';
 import { isRedisUrl, REDIS_URL_RULE } from '../model/index.ts';
 import type { Log } from '../model/ports.ts';
 import { silentLog } from '../model/ports.ts';
 import { maskUrl } from '../model/web-address.ts';
+import { nameWriteRefusal } from './write-refusals.ts';
 
 export interface RedisConnection {
   /** For commands that fail at once while Redis is out of reach; it reconnects by itself. */
@@ -21,18 +23,30 @@ export interface RedisConnection {
    * allowed. It is closed with this one.
    */
   openForQueue(): Redis;
+  /**
+   * Write a key of no meaning below `prefix`. Throws RetriableError `redis-full`, `redis-read-only` and the like where Redis
+   * answers and takes no writes, as every command on these connections does, and what a command throws else.
+   */
+  probe(prefix: string): Promise<void>;
   /** Close all connections; no command may be under way. */
   close(): Promise<void>;
 }
 
-interface RedisConnectionOptions {
+/** Where Redis is and how to get in. */
+interface RedisLogin {
+  readonly url: string;
   /** Where the URL holds none. */
   readonly password?: string | undefined;
+}
+
+interface RedisConnectionOptions {
   readonly log?: Log;
   /** How long to try before it counts as out of reach. */
   readonly patienceMs?: number;
   /** A command without an answer for so long means that the connection is dead. */
   readonly answerTimeoutMs?: number;
+  /** How long a connection has to last for the loss of the one before to be over. */
+  readonly steadyMs?: number;
 }
 
 const LEAST_VERSION = [6, 2] as const;
@@ -42,14 +56,20 @@ const LONGEST_RETRY_MS = 500;
 
 /**
  * Connect and check the server. Throws ConfigError (`redis-url`, `redis-refused`, `redis-version`) and
- * RetriableError `redis-unreachable`. Later losses are logged once each and mended in the background.
+ * RetriableError `redis-unreachable`. Later losses are logged once each and mended in the background. `login` is asked again
+ * before each new connection where it is a function.
  */
-export async function openRedis(url: string, options: RedisConnectionOptions = {}): Promise<RedisConnection> {
-  const { log = silentLog, patienceMs = 5_000, answerTimeoutMs = 5_000 } = options;
-  const target = withPassword(url, options.password);
-  const address = addressOf(target);
+export async function openRedis(
+  login: string | (() => RedisLogin),
+  options: RedisConnectionOptions = {},
+): Promise<RedisConnection> {
+  const { log = silentLog, patienceMs = 5_000, answerTimeoutMs = 5_000, steadyMs = 5_000 } = options;
+  const targetNow = () => withPassword(typeof login === 'string' ? { url: login } : login());
+  const target = targetNow();
+  const address = addressOf(target, targetNow);
+  const common = { ...COMMON_OPTIONS, retryStrategy: retryWith(target, targetNow) };
   const client = new Redis(target, {
-    ...COMMON_OPTIONS,
+    ...common,
     lazyConnect: true,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -57,6 +77,7 @@ export async function openRedis(url: string, options: RedisConnectionOptions = {
     maxRetriesPerRequest: 0,
     socketTimeout: answerTimeoutMs,
   });
+  nameWriteRefusals(client, address);
   const queueClients: Redis[] = [];
   const listeners = new Map<string, Set<(message: string) => void>>();
   const subscribe = () => {
@@ -76,7 +97,8 @@ export async function openRedis(url: string, options: RedisConnectionOptions = {
     throw error;
   }
   client.on('ready', subscribe);
-  logOutages(client, address, log);
+  logOutages(client, address, log, steadyMs);
+  const probe = createProbe(client);
 
   return {
     client,
@@ -97,12 +119,14 @@ export async function openRedis(url: string, options: RedisConnectionOptions = {
       return () => client.off('ready', listener);
     },
     openForQueue: () => {
-      const queueClient = new Redis(target, { ...COMMON_OPTIONS, maxRetriesPerRequest: null });
+      const queueClient = new Redis(targetNow(), { ...common, maxRetriesPerRequest: null });
+      nameWriteRefusals(queueClient, address);
       // The first connection tells of outages for all of them.
       queueClient.on('error', () => {});
       queueClients.push(queueClient);
       return queueClient;
     },
+    probe,
     close: async () => {
       await Promise.all([...queueClients, client].map(closeClient));
     },
@@ -115,14 +139,65 @@ const COMMON_OPTIONS = {
   // A server that stands still does not close its side.
   disconnectTimeout: DISCONNECT_TIMEOUT_MS,
   keepAlive: 10_000,
-  // Quick, so that after a restart everyone reports its slots before new ones are given.
-  retryStrategy: (times: number) => Math.min(LONGEST_RETRY_MS, 50 * times) * (0.75 + Math.random() / 4),
-  // A primary that became a replica: ask for the new one.
-  reconnectOnError: (error: Error) => replyCode(error) === 'READONLY',
+  // A primary that became a replica: ask for the new one, but not with every command.
+  reconnectOnError(this: RedisOptions, error: Error): boolean {
+    if (replyCode(error) !== 'READONLY') return false;
+    const sinceMs = performance.now() - (askedAnewMs.get(this) ?? Number.NEGATIVE_INFINITY);
+    if (sinceMs < READONLY_RETRY_MS) return false;
+    askedAnewMs.set(this, performance.now());
+    return true;
+  },
 };
 
+const READONLY_RETRY_MS = 5_000;
+/** By the options of a connection, when it was made anew for that. */
+const askedAnewMs = new WeakMap<RedisOptions, number>();
+const PROBE_REST_MS = 1_000;
+
+/** Many may ask at once, and nobody more often than every second. */
+function createProbe(client: Redis): RedisConnection['probe'] {
+  let probing: Promise<unknown> | undefined;
+  let endedMs = Number.NEGATIVE_INFINITY;
+  let isUnderWay = false;
+  return async (prefix) => {
+    if (!isUnderWay && performance.now() - endedMs >= PROBE_REST_MS) {
+      isUnderWay = true;
+      probing = client.set(`${prefix}:probe`, '1', 'PX', 60_000).finally(() => {
+        isUnderWay = false;
+        endedMs = performance.now();
+      });
+    }
+    await probing;
+  };
+}
+
+/** Whoever sends a command is told in our words why it was refused; what ioredis does at such an answer comes before. */
+function nameWriteRefusals(client: Redis, { shown }: Address): void {
+  const send = client.sendCommand.bind(client);
+  client.sendCommand = (command, ...more) => {
+    const { reject } = command;
+    command.reject = (error) => reject(nameWriteRefusal(error, shown));
+    return send(command, ...more);
+  };
+}
+
+/** How long to wait before connecting again. The options are those of the connection, made by us or copied by BullMQ. */
+function retryWith(first: string, targetNow: () => string) {
+  let known = first;
+  let { host, port, username, password, db, tls } = new Redis(first, { lazyConnect: true }).options;
+  return function (this: RedisOptions, times: number): number {
+    const target = targetNow();
+    if (target !== known)
+      ({ host, port, username, password, db, tls } = new Redis(target, { lazyConnect: true }).options);
+    known = target;
+    Object.assign(this, { host, port, username, password, db, tls });
+    // Quick, so that after a restart everyone reports its slots before new ones are given.
+    return Math.min(LONGEST_RETRY_MS, 50 * times) * (0.75 + Math.random() / 4);
+  };
+}
+
 /** ioredis takes a name in the URL without a password for a password of '', before any other: so it goes into the URL. */
-function withPassword(url: string, password: string | undefined): string {
+function withPassword({ url, password }: RedisLogin): string {
   if (!password || !URL.canParse(url)) return url;
   const whole = new URL(url);
   whole.password = encodeURIComponent(password);
@@ -136,16 +211,21 @@ interface Address {
   why(error: unknown): string;
 }
 
-function addressOf(url: string): Address {
+function addressOf(url: string, targetNow: () => string): Address {
   const shown = cleanForeignText(maskUrl(url));
   if (!isRedisUrl(url))
     throw new ConfigError('redis-url', `REDIS_URL: got '${shown}', expected ${REDIS_URL_RULE}`);
-  const { password } = new URL(url);
-  const secrets = password === '' ? [] : [password, decodeURIComponent(password)];
+  const secretsOf = (target: string) => {
+    const { password } = new URL(target);
+    return password === '' ? [] : [password, decodeURIComponent(password)];
+  };
   // Node reports several addresses that refuse as one error without a message.
   const messagesOf = (error: unknown) =>
     error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : messageOf(error);
-  return { shown, why: (error) => cleanForeignText(messagesOf(error), secrets) };
+  return {
+    shown,
+    why: (error) => cleanForeignText(messagesOf(error), [url, targetNow()].flatMap(secretsOf)),
+  };
 }
 
 /**
@@ -244,23 +324,38 @@ async function checkServer(client: Redis, { shown, why }: Address, log: Log): Pr
   }
 }
 
-function logOutages(client: Redis, { shown, why }: Address, log: Log): void {
+/** One line when the connection is lost, and one when it lasts again, however often it came and went in between. */
+function logOutages(client: Redis, { shown, why }: Address, log: Log, steadyMs: number): void {
   let last: unknown;
-  let down = false;
+  let times = 0;
+  let isReady = true;
+  let steady: NodeJS.Timeout | undefined;
   client.on('error', (error: unknown) => {
     last = error;
   });
   client.on('close', () => {
-    if (down || client.status === 'end') return;
-    down = true;
+    clearTimeout(steady);
+    if (!isReady || client.status === 'end') return;
+    isReady = false;
+    // Ours, to ask for a new primary.
+    if (
+      times === 0 &&
+      performance.now() - (askedAnewMs.get(client.options) ?? Number.NEGATIVE_INFINITY) < 1_000
+    )
+      return;
     const fields = { redis: shown, ...(last !== undefined && { error: why(last) }) };
-    log.warn(fields, 'lost Redis; connecting again');
+    if (times++ === 0) log.warn(fields, 'lost Redis; connecting again');
   });
   client.on('ready', () => {
-    if (down) log.info({ redis: shown }, 'Redis is back');
-    down = false;
+    isReady = true;
     last = undefined;
+    if (times === 0) return;
+    steady = setTimeout(() => {
+      log.info({ redis: shown, times }, 'Redis is back');
+      times = 0;
+    }, steadyMs).unref();
   });
+  client.on('end', () => clearTimeout(steady));
 }
 
 const digests = new Map<string, string>();

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { constants, ftruncate } from 'node:fs';
-import { copyFile, rename, truncate } from 'node:fs/promises';
+import { chmod, copyFile, rename, truncate } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { CommitFailedError, CommitUnknownError, FatalError, messageOf } from '../errors.ts';
@@ -117,7 +117,10 @@ export class LocalUploads {
     const temp = await createTemp(newPath);
     try {
       await closeFile(temp.file);
+      const { mode } = await statPath(temp.path);
       await copyFile(oldPath, temp.path, constants.COPYFILE_FICLONE);
+      // A copy has the rights of the original: ours are those that this process gives.
+      await chmod(temp.path, mode);
       const sizeBytes = sizeOf(parts);
       if ((await statPath(temp.path)).size < sizeBytes) return undefined;
       await truncate(temp.path, sizeBytes);

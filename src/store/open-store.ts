@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ConfigError, messageOf } from '../errors.ts';
+import type { Log } from '../model/ports.ts';
+import { silentLog } from '../model/ports.ts';
 import { maskUrl } from '../model/web-address.ts';
 import { faultOfKey } from './key.ts';
 import { createLocalStore } from './local.ts';
@@ -21,10 +23,14 @@ export const LAKE_URL_RULE = 'file:///path or s3://bucket/prefix';
  * Open the store that `lakeUrl` names. AWS settings come from `env`, and beyond it from where the AWS SDK looks
  * (profiles, instance roles). The SDK is loaded for S3 only. Throws ConfigError naming the setting.
  */
-export async function openStore(lakeUrl: string, env: NodeJS.ProcessEnv): Promise<ObjectStore> {
+export async function openStore(
+  lakeUrl: string,
+  env: NodeJS.ProcessEnv,
+  log: Log = silentLog,
+): Promise<ObjectStore> {
   const location = parseLakeUrl(lakeUrl);
   if (location.kind === 'local') return createLocalStore(location.rootDir);
-  const settings = s3SettingsFromEnv(env);
+  const settings = s3SettingsFromEnv(env, log);
   const { createS3Store } = await import('./s3.ts');
   return createS3Store({ ...settings, bucket: location.bucket, prefix: location.prefix });
 }

@@ -70,6 +70,8 @@ const DEFAULT_MAX_ATTEMPTS = 8;
 const LEAST_BYTES_PER_SECOND = 10 * 1024;
 /** Of an answer that is no object: a list of 1,000 names, each letter of them escaped, has less. */
 const MAX_ANSWER_BYTES = 16 << 20;
+/** Of the last three times. */
+const MAX_KNOWN_SECRETS = 9;
 const SHA256_HEADER = 'x-amz-content-sha256';
 
 export function openBucket(options: S3StoreOptions): S3Bucket {
@@ -77,12 +79,28 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
   const folder = options.prefix === '' ? '' : `${options.prefix}/`;
   const url = `s3://${bucket}${options.prefix === '' ? '' : `/${options.prefix}`}`;
   const via = endpoint === undefined ? '' : ` at ${new URL(endpoint).origin}`;
-  const secrets = Object.values(credentials ?? {});
+  const credentialsNow = () => (typeof credentials === 'function' ? credentials() : credentials);
+  // Those before may still be in messages about calls under way.
+  const known = new Set<string>();
+  const secrets = () => {
+    for (const secret of Object.values(credentialsNow() ?? {})) known.add(secret);
+    for (const secret of known) if (known.size > MAX_KNOWN_SECRETS) known.delete(secret);
+    return [...known];
+  };
   const sockets = { keepAlive: true, maxSockets: options.maxSockets ?? 32 };
   const settings = {
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
     ...(region !== undefined && { region }),
-    ...(credentials !== undefined && { credentials }),
+    ...(credentials !== undefined && {
+      // What has expired the SDK asks for again, at every call.
+      credentials:
+        typeof credentials === 'function'
+          ? async () => {
+              secrets();
+              return { ...credentials(), expiration: new Date() };
+            }
+          : credentials,
+    }),
     // Bodies are checked by the SHA-256 that every request signs. The SDK's newer checksums are not understood
     // by every store, and sending them as trailers is answered 411 by Ceph 16.
     requestChecksumCalculation: 'WHEN_REQUIRED' as const,
@@ -114,7 +132,7 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
   const errorOf = (error: unknown, doing: string, key: string): VesselExportError =>
     error instanceof VesselExportError
       ? error
-      : s3Error(error, doing, `s3://${bucket}/${folder}${key}${via}`, secrets);
+      : s3Error(error, doing, `s3://${bucket}/${folder}${key}${via}`, secrets());
 
   return {
     bucket,
@@ -131,7 +149,7 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
       return folder + key;
     },
     keyOf: (name) => name.slice(folder.length),
-    clean: (text) => cleanForeignText(text, secrets, 300),
+    clean: (text) => cleanForeignText(text, secrets(), 300),
     error: errorOf,
     async call(doing, key, work) {
       try {

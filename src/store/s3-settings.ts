@@ -1,17 +1,23 @@
-import { ConfigError } from '../errors.ts';
+import { ConfigError, messageOf } from '../errors.ts';
+import type { Log } from '../model/ports.ts';
+import { silentLog } from '../model/ports.ts';
 import { maskUrl, readWebAddress } from '../model/web-address.ts';
-import { findSecret } from '../process/secret-file.ts';
+import type { Environment } from '../process/secret-file.ts';
+import { findSecret, followSecrets } from '../process/secret-file.ts';
+
+interface S3Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
 
 /** How to reach a bucket. What is left out is looked up where the AWS SDK looks for it, or has a default. */
 export interface S3Settings {
   /** `http(s)://host:port` of a store other than Amazon's; buckets are then addressed by path. */
   readonly endpoint?: string;
   readonly region?: string;
-  readonly credentials?: {
-    readonly accessKeyId: string;
-    readonly secretAccessKey: string;
-    readonly sessionToken?: string;
-  };
+  /** A function where they may change. */
+  readonly credentials?: S3Credentials | (() => S3Credentials);
   /**
    * Tries of one call, the first included (default 8). A completing call is always tried once, and a read of a whole
    * object once more, unless this is 1.
@@ -21,15 +27,16 @@ export interface S3Settings {
 
 /**
  * The AWS settings in an environment: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`,
- * `AWS_DEFAULT_REGION`, `AWS_ACCESS_KEY_ID` with its companions (each also from the file that `…_FILE` names),
+ * `AWS_DEFAULT_REGION`, `AWS_ACCESS_KEY_ID` with its companions (each also from the file that `…_FILE`
+ * names, which is then followed),
  * `AWS_MAX_ATTEMPTS`. Throws ConfigError naming the variable.
  */
-export function s3SettingsFromEnv(env: NodeJS.ProcessEnv): S3Settings {
+export function s3SettingsFromEnv(env: Environment, log: Log = silentLog): S3Settings {
   const endpoint = endpointFromEnv(env);
   // A store behind an endpoint of its own rarely has regions, but every signature names one.
   const region =
     env.AWS_REGION || env.AWS_DEFAULT_REGION || (endpoint === undefined ? undefined : 'us-east-1');
-  const credentials = credentialsFromEnv(env);
+  const credentials = credentialsFromEnv(env, log);
   const maxAttempts = maxAttemptsFromEnv(env);
   return {
     ...(endpoint !== undefined && { endpoint }),
@@ -39,11 +46,17 @@ export function s3SettingsFromEnv(env: NodeJS.ProcessEnv): S3Settings {
   };
 }
 
-function endpointFromEnv(env: NodeJS.ProcessEnv): string | undefined {
+/** The variable that holds the endpoint, and its text. */
+export function s3Endpoint(env: Environment): { readonly name: string; readonly value: string } | undefined {
   if (env.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS === 'true') return undefined;
   const name = env.AWS_ENDPOINT_URL_S3 ? 'AWS_ENDPOINT_URL_S3' : 'AWS_ENDPOINT_URL';
   const value = env[name];
-  if (!value) return undefined;
+  return value ? { name, value } : undefined;
+}
+
+function endpointFromEnv(env: Environment): string | undefined {
+  const { name, value } = s3Endpoint(env) ?? {};
+  if (value === undefined) return undefined;
   const url = readWebAddress(value);
   if (url === undefined || url.username !== '' || url.password !== '') {
     const shown = JSON.stringify(maskUrl(value, true));
@@ -55,23 +68,44 @@ function endpointFromEnv(env: NodeJS.ProcessEnv): string | undefined {
   return value;
 }
 
+/** In the order of S3Credentials. They belong together: one that is new with others that are not opens nothing. */
+const CREDENTIALS = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const;
+
 /** Undefined where the SDK's own search (profile, single sign-on, role of the instance) decides. */
-function credentialsFromEnv(env: NodeJS.ProcessEnv): S3Settings['credentials'] {
-  if (env.AWS_PROFILE) return undefined;
-  const accessKeyId = secretFromEnv('AWS_ACCESS_KEY_ID', env);
-  const secretAccessKey = secretFromEnv('AWS_SECRET_ACCESS_KEY', env);
-  const sessionToken = secretFromEnv('AWS_SESSION_TOKEN', env);
+function credentialsFromEnv(env: Environment, log: Log): S3Settings['credentials'] {
+  const first = env.AWS_PROFILE ? undefined : readCredentials(env);
+  if (first === undefined || !CREDENTIALS.some((name) => env[`${name}_FILE`])) return first;
+  const current = followSecrets(CREDENTIALS, env, first, (last, now) => {
+    // A pipe among them is not read again.
+    if (CREDENTIALS.some((name) => env[`${name}_FILE`] !== now[`${name}_FILE`]))
+      return { value: last, faults: [] };
+    try {
+      const read = readCredentials(now);
+      const isWhole =
+        read !== undefined &&
+        !(read.accessKeyId === last.accessKeyId && last.sessionToken && !read.sessionToken);
+      const fault = `${CREDENTIALS.map((name) => `${name}_FILE`).join(', ')}: one of them is empty`;
+      return isWhole ? { value: read, faults: [] } : { value: last, faults: [fault] };
+    } catch (error) {
+      return { value: last, faults: [messageOf(error)] };
+    }
+  });
+  return () => current(log);
+}
+
+function readCredentials(env: Environment): S3Credentials | undefined {
+  const [accessKeyId, secretAccessKey, sessionToken] = CREDENTIALS.map((name) => secretFromEnv(name, env));
   if (!accessKeyId || !secretAccessKey) return undefined;
   return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
 }
 
-function secretFromEnv(name: string, env: NodeJS.ProcessEnv): string | undefined {
+function secretFromEnv(name: string, env: Environment): string | undefined {
   const found = findSecret(name, env);
   if (found !== undefined && 'fault' in found) throw new ConfigError('aws-credentials', `${found.fault}.`);
   return found?.text;
 }
 
-function maxAttemptsFromEnv(env: NodeJS.ProcessEnv): number | undefined {
+function maxAttemptsFromEnv(env: Environment): number | undefined {
   const value = env.AWS_MAX_ATTEMPTS;
   if (!value) return undefined;
   if (!/^[1-9]\d?$/.test(value)) {

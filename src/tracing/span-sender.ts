@@ -33,7 +33,7 @@ export function createSpanSender(
   // One batch is under way, and another at most whose end nobody waits for any more.
   const exporter = new OTLPTraceExporter({
     url,
-    headers,
+    headers: async () => ({ ...(typeof headers === 'function' ? headers() : headers) }),
     httpAgentOptions: () => agent,
     concurrencyLimit: 2,
   });

@@ -7,16 +7,25 @@ import type { OpenedPage } from './open-page.ts';
 import { setPageHeaders } from './page-headers.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
 
-/** Opened at the first request, and again at the next when that failed. */
-export function createLazyPage(access: WebAccess, log: Log, ports: WebPorts): OpenedPage {
-  const closed = closedBecause(access);
+/** Opened at the first request, and again at the next when that failed, or a secret has changed. */
+export function createLazyPage(accessNow: () => WebAccess, log: Log, ports: WebPorts): OpenedPage {
+  let access = accessNow();
   let opening: Promise<OpenedPage> | undefined;
   const open = async () => {
     const { openPage } = await import('./open-page.ts');
     return await openPage(ports, access);
   };
+  const close = async () => await (await opening?.catch(() => undefined))?.close();
+  const takeNewSecrets = () => {
+    const now = accessNow();
+    if (secretsOf(now).every((secret, at) => secret === secretsOf(access)[at])) return;
+    close().catch((error: unknown) => log.debug({ error: messageOf(error) }, 'the page before'));
+    [access, opening] = [now, undefined];
+  };
   const answer: RequestListener = async (request, response) => {
     setPageHeaders(response);
+    takeNewSecrets();
+    const closed = closedBecause(access);
     if (closed !== undefined) return sendText(response, 403, closed);
     try {
       opening ??= open();
@@ -29,7 +38,11 @@ export function createLazyPage(access: WebAccess, log: Log, ports: WebPorts): Op
       sendText(response, 503, 'The page cannot be opened now; the log says why. Try again.');
     }
   };
-  return { answer, close: async () => await (await opening?.catch(() => undefined))?.close() };
+  return { answer, close };
+}
+
+function secretsOf({ readPassword, actPassword, named }: WebAccess): readonly (string | undefined)[] {
+  return [readPassword, actPassword, named?.provider?.clientSecret];
 }
 
 function sendText(response: ServerResponse, status: number, text: string): void {

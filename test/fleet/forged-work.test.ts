@@ -28,6 +28,7 @@ test.skipIf(server === undefined)('forged vessel-days leave no note and at most 
     active: () => 0,
     oldestVesselDayMs: () => 0,
     oldestRequestMs: () => 0,
+    takesWrites: async () => true,
     isHeld: async () => false,
   });
   const day = { job: 'measurements', vessel: VESSEL, date: DATE, kind: 'nightly' } as const;

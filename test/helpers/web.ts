@@ -28,14 +28,8 @@ export async function servePage(ports: TestPagePorts, access: Partial<WebAccess>
     ...ports,
   };
   const lakeUrl = 'file:///tmp/test-lake';
-  const guarded: WebAccess = {
-    host: '127.0.0.1',
-    readPassword: undefined,
-    actPassword: undefined,
-    lakeUrl,
-    ...access,
-  };
-  const page = createLazyPage(guarded, whole.log, whole);
+  const open = { host: '127.0.0.1', readPassword: undefined, actPassword: undefined, lakeUrl };
+  const page = createLazyPage(() => ({ ...open, ...access }), whole.log, whole);
   const server = createServer(page.answer).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -291,7 +291,7 @@ test('every missing and wrong setting is named at once', async () => {
     expect(missing.stderr).toContain(`- ${name}`);
   expect(wrong.code).toBe(2);
   for (const part of [
-    'QUERY_ALLOW_HTTP=1',
+    'QUERY_ALLOW_HTTP=example.com',
     'QUERY_AUTH_URL',
     'QUERY_CLIENT_SECRET_FILE: both are set',
     '2024-01-01',

@@ -130,6 +130,7 @@ export async function openLookBackBench(options: LookBackBenchOptions): Promise<
         active: () => 0,
         oldestVesselDayMs: () => 0,
         oldestRequestMs: () => 0,
+        takesWrites: async () => true,
         isHeld: async () => false,
       });
       const { worker } = startWork(config, fleet, log, metrics, {

@@ -165,6 +165,7 @@ export async function openNoticeBench(options: NoticeBenchOptions): Promise<Noti
         active: () => 0,
         oldestVesselDayMs: () => 0,
         oldestRequestMs: () => 0,
+        takesWrites: async () => true,
         isHeld: async () => false,
       });
       const { worker, hold } = startWork(config, fleet, log, metrics, {

@@ -17,6 +17,7 @@ const SOURCES: MetricSources = {
   active: () => 2,
   oldestVesselDayMs: () => 61_500,
   oldestRequestMs: () => 250,
+  takesWrites: async () => true,
   isHeld: async () => false,
 };
 

@@ -2,10 +2,11 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { sweepTempFolders } from '../../src/process/temp-folder.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import { openService } from '../service/running-service.ts';
@@ -50,4 +51,22 @@ test('folders of killed services go when the next one starts, those of living on
 
   await end(living, 'close');
   expect((await readdir(temp.path)).sort()).toEqual([...others].sort());
+});
+
+test('a folder of another user stays, whatever its name is, and so does what a link of such a name leads to', async () => {
+  const killed = await startEngine();
+  await end(killed, 'kill');
+  const [left] = (await readdir(temp.path)) as [string];
+  await mkdir(join(temp.path, 'elsewhere'));
+  await writeFile(join(temp.path, 'elsewhere', 'file'), 'kept');
+  const link = left.replace(/.{6}$/, 'linked');
+  await symlink(join(temp.path, 'elsewhere'), join(temp.path, link));
+  const uid = process.getuid!();
+  const others = vi.spyOn(process, 'getuid').mockReturnValue(uid + 1);
+  await sweepTempFolders(temp.path);
+  expect((await readdir(temp.path)).sort()).toEqual([left, link, 'elsewhere'].sort());
+  others.mockRestore();
+  await sweepTempFolders(temp.path);
+  expect((await readdir(temp.path)).sort()).toEqual([link, 'elsewhere'].sort());
+  expect(await readdir(join(temp.path, 'elsewhere'))).toEqual(['file']);
 });

@@ -136,10 +136,10 @@ describe.skipIf(!canStartOwnRedis())('a real Redis', () => {
       await using redis = await startOwnRedis();
       await redis.command('CONFIG', 'SET', 'requirepass', password);
       const url = redis.url.replace('//', `//${user}`);
-      const connection = await openRedis(url, { password });
+      const connection = await openRedis(() => ({ url, password }));
       expect(await connection.openForQueue().ping()).toBe('PONG');
       await connection.close();
-      const refused = openRedis(url, { password: `${password}!` });
+      const refused = openRedis(() => ({ url, password: `${password}!` }));
       const fault = await refused.then(
         () => undefined,
         (error: Error) => error,
@@ -174,7 +174,7 @@ describe.skipIf(!canStartOwnRedis())('a real Redis', () => {
   test('that goes and comes back is told of once each, and listened to again', async () => {
     await using redis = await startOwnRedis();
     const log = collectingLog();
-    const connection = await openRedis(redis.url, { log });
+    const connection = await openRedis(redis.url, { log, steadyMs: 100 });
     const heard: string[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
     connection.listen('news', (message) => {
@@ -195,10 +195,29 @@ describe.skipIf(!canStartOwnRedis())('a real Redis', () => {
     await connection.close();
   });
 
+  test('that comes and goes is one line when it is lost, and one with a count when it lasts', async () => {
+    await using redis = await startOwnRedis();
+    const log = collectingLog();
+    const connection = await openRedis(redis.url, { log, steadyMs: 500 });
+    for (let times = 0; times < 10; times++) {
+      await expect.poll(() => connection.client.status, { interval: 5 }).toBe('ready');
+      const closed = once(connection.client, 'close');
+      await connection.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'no').catch(() => {});
+      await closed;
+    }
+    await log.until('Redis is back');
+    expect(log.lines.map(({ level, message }) => [level, message])).toEqual([
+      ['warn', 'lost Redis; connecting again'],
+      ['info', 'Redis is back'],
+    ]);
+    expect(JSON.parse(log.lines[1]!.text)).toMatchObject({ times: 10 });
+    await connection.close();
+  });
+
   test('that does not answer a command loses the connection, and the command fails', async () => {
     await using redis = await startOwnRedis();
     const log = collectingLog();
-    const connection = await openRedis(redis.url, { log, answerTimeoutMs: 1_000 });
+    const connection = await openRedis(redis.url, { log, answerTimeoutMs: 1_000, steadyMs: 100 });
     redis.freeze();
     await expect(connection.run('return 1', [], [])).rejects.toThrow();
     redis.thaw();

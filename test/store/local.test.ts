@@ -52,6 +52,17 @@ describe('a local store', () => {
     expect(await readdir(temp.path)).toEqual([]);
   });
 
+  test('an adopted upload has the rights that this process gives, not those of who began it', async () => {
+    await writeFile(`${temp.path}/plain`, '');
+    const usual = (await stat(`${temp.path}/plain`)).mode;
+    const upload = await store.createUpload(key, 'begun');
+    const part = await store.uploadPart(upload, 1, bytes('x'.repeat(1_000)));
+    await chmod(`${root}/job/day/.data.parquet.begun.upload`, 0o606);
+    const adopted = (await store.adoptUpload(upload, [part], 'adopted'))!;
+    await store.completeUpload(adopted, [part]);
+    expect((await stat(`${root}/${key}`)).mode).toBe(usual);
+  });
+
   test('the state of a folder is another one after each change of what is in it', async () => {
     const folder = `${root}/a`;
     const probe = `${temp.path}/probe`;

@@ -138,6 +138,7 @@ export async function openTestFleet(options: TestFleetOptions): Promise<TestFlee
         active: () => 0,
         oldestVesselDayMs: () => 0,
         oldestRequestMs: () => 0,
+        takesWrites: async () => true,
         isHeld: async () => false,
       });
       const atOnce = config.settings.WORKER_CONCURRENCY;

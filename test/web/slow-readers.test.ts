@@ -56,7 +56,7 @@ async function serve(jobs = [makeJob()], onGet = async () => {}) {
     return await store.get(...asked);
   };
   const page = createLazyPage(
-    { host: '127.0.0.1', readPassword: undefined, actPassword: undefined, lakeUrl: 'file:///lake' },
+    () => ({ host: '127.0.0.1', readPassword: undefined, actPassword: undefined, lakeUrl: 'file:///lake' }),
     silentLog,
     {
       ...{ store: { ...store, get, getRange }, jobs, clock: systemClock, log: silentLog },

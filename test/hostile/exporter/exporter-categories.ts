@@ -4,6 +4,7 @@ import { GARBLED, HTTP, PACKING } from './answers.ts';
 import type { ExporterFace } from './exporter-face.ts';
 import { FILES, LAKES } from './lake.ts';
 import { PARQUET_BODIES } from './parquet.ts';
+import { IN_CLEAR, REDIS_STATES } from './places.ts';
 import { SQL_NAMES, SQL_TYPED } from './sql.ts';
 import { NAMES_CATEGORY, TOKEN_ANSWERS, VESSELS } from './tokens.ts';
 import { STATISTICS, VALUES_CATEGORY } from './values.ts';
@@ -22,4 +23,6 @@ export const EXPORTER_CATEGORIES: readonly Category<ExporterFace>[] = [
   FILES,
   SQL_NAMES,
   SQL_TYPED,
+  IN_CLEAR,
+  REDIS_STATES,
 ];
