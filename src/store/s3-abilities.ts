@@ -31,7 +31,9 @@ export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
   const target = { Bucket: s3.bucket, Key: s3.nameOf(key) };
   return await s3.call('try conditional writes at', key, async () => {
     try {
-      const { ETag } = await s3.client.send(new PutObjectCommand({ ...target, Body: 'probe' }));
+      const { ETag } = await s3.client.send(
+        new PutObjectCommand({ ...target, ...s3.newObjects.input, Body: 'probe' }),
+      );
       const version = ETag || (await headObject(s3, key))?.version;
       // Without one nothing is known: not that the store has no conditions, which would hold for as long as we run.
       if (!version)
@@ -55,7 +57,9 @@ async function findMatchForm(
 ): Promise<S3Abilities['matchForm']> {
   const obeys = async (IfMatch: string) => {
     try {
-      await s3.client.send(new PutObjectCommand({ ...target, Body: 'probe', IfMatch }));
+      await s3.client.send(
+        new PutObjectCommand({ ...target, ...s3.newObjects.input, Body: 'probe', IfMatch }),
+      );
       return true;
     } catch (error) {
       if (isConflict(error) || isNotImplemented(error)) return false;
@@ -70,7 +74,9 @@ async function findMatchForm(
 
 /** There is an object: a server that completes over it for `If-None-Match: *` ignores the condition. */
 async function obeysOnComplete(s3: S3Bucket, target: Target): Promise<boolean> {
-  const { UploadId } = await s3.client.send(new CreateMultipartUploadCommand(target));
+  const { UploadId } = await s3.client.send(
+    new CreateMultipartUploadCommand({ ...target, ...s3.newObjects.input }),
+  );
   const upload = { ...target, UploadId: UploadId! };
   try {
     const part = await s3.client.send(new UploadPartCommand({ ...upload, PartNumber: 1, Body: 'probe' }));
