@@ -12,6 +12,7 @@ import type { Environment } from './config/environment.ts';
 import { CancelledError, ConfigError } from './errors.ts';
 import type { VesselTrouble } from './export/job-vessels.ts';
 import type { QueryClient } from './fetch/client.ts';
+import { unlessDamaged } from './lake/json.ts';
 import { readReceipt } from './lake/ledger.ts';
 import { createLog } from './log.ts';
 import type { Job, Log, Receipt } from './model/index.ts';
@@ -246,7 +247,7 @@ async function withReceipts(store: ObjectStore, results: readonly DayResult[]): 
   const receipts = new Map<DayResult, Receipt>();
   const published = results.filter(({ status }) => ['published', 'empty', 'done'].includes(status));
   await forEachAtOnce(published, RECEIPTS_AT_ONCE, async (result) => {
-    const receipt = await readReceipt(store, result.day);
+    const receipt = await unlessDamaged(readReceipt(store, result.day));
     if (receipt !== undefined) receipts.set(result, receipt);
   });
   return results.map((result) => {

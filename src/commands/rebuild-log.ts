@@ -44,28 +44,32 @@ export async function rebuildLogCommand(
   } finally {
     await store.close();
   }
-  const { faults, leftOut, ...summary } = rebuilt;
-  for (const { day, message } of leftOut) output.add('days', { ...day, message });
+  const { faults, leftOut, unread, ...summary } = rebuilt;
+  for (const { day, message } of [...leftOut, ...unread]) output.add('days', { ...day, message });
   for (const fault of faults) output.add('faults', fault);
   output.end({ job, ...summary });
   if (output.isText) writeText(context.stdout, describe(job, rebuilt));
-  return leftOut.length > 0 ? EXIT_FAILED : EXIT_OK;
+  return leftOut.length + unread.length > 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-function describe(job: string, { faults, vesselDays, version, isWritten, leftOut }: RebuiltLog): string {
+function describe(job: string, rebuilt: RebuiltLog): string {
+  const { faults, vesselDays, version, isWritten, leftOut, unread } = rebuilt;
+  const named =
+    daysText(leftOut, "not in the table; 'run --force' exports them into it") +
+    daysText(unread, 'with a receipt that cannot be read');
   const days = countOf(vesselDays, 'vessel-day');
   if (faults.length === 0)
-    return `${job}: nothing is wrong with the log: ${days} in version ${version}, as their receipts say\n${leftOutText(leftOut)}`;
+    return `${job}: nothing is wrong with the log: ${days} in version ${version}, as their receipts say\n${named}`;
   const more = faults.length > SHOWN ? [`and ${faults.length - SHOWN} more`] : [];
   const found = [...faults.slice(0, SHOWN), ...more].map((fault) => `  ${fault}\n`).join('');
   const done = isWritten
     ? `${job}: ${days} in version ${version} now, as their receipts say`
     : `${job}: from version ${version} on the log would have ${days}, as their receipts say; --yes writes it`;
-  return `found:\n${found}${done}\n${leftOutText(leftOut)}`;
+  return `found:\n${found}${done}\n${named}`;
 }
 
-function leftOutText(leftOut: RebuiltLog['leftOut']): string {
-  if (leftOut.length === 0) return '';
-  const days = leftOut.map(({ day, message }) => `  ${formatVesselDay(day)}: ${message}\n`).join('');
-  return `${countOf(leftOut.length, 'vessel-day')} not in the table; 'run --force' exports them into it:\n${days}`;
+function daysText(days: RebuiltLog['leftOut'], what: string): string {
+  if (days.length === 0) return '';
+  const lines = days.map(({ day, message }) => `  ${formatVesselDay(day)}: ${message}\n`).join('');
+  return `${countOf(days.length, 'vessel-day')} ${what}:\n${lines}`;
 }

@@ -65,7 +65,7 @@ export const RESULTS = {
     },
     lists: {
       days: shape({ ...day, message }).describe(
-        'published, or with files in their folders, and not in the table',
+        'published, or with files in their folders, and not in the table; or whose receipt cannot be read',
       ),
       faults: text.describe('what is wrong with the log'),
     },

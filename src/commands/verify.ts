@@ -119,8 +119,9 @@ function observe(
   };
 }
 
-function toFinding({ name: code, day, where: key, found, expected }: Finding): Item<'verify', 'findings'> {
-  const { means: message, next } = FINDINGS[code];
+function toFinding({ name: code, day, where: key, ...rest }: Finding): Item<'verify', 'findings'> {
+  const { found, expected, next } = rest;
+  const message = FINDINGS[code].means;
   return { ...day, code, message, key, found, expected, next };
 }
 

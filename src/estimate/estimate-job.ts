@@ -1,11 +1,12 @@
 /** What an export of a job would take: the ledger says what is to do, a few requests how large it is. */
+import { messageOf } from '../errors.ts';
 import type { VesselTrouble } from '../export/job-vessels.ts';
 import { findVessels } from '../export/job-vessels.ts';
 import type { ExportPorts } from '../export/ports.ts';
 import type { RequestStats } from '../fetch/exchange.ts';
 import { readPlannedDays } from '../lake/planned-days.ts';
 import type { Job, Receipt, VesselDay } from '../model/index.ts';
-import { addDays, datesBetween, microsToDate } from '../model/index.ts';
+import { addDays, datesBetween, formatVesselDay, microsToDate } from '../model/index.ts';
 import type { DayRange, DayState, ReceiptSettings } from '../plan/due.ts';
 import { isToDo } from '../plan/due.ts';
 import { settingsHash } from '../plan/settings-hash.ts';
@@ -37,6 +38,8 @@ export interface JobPlan {
   readonly troubles: readonly VesselTrouble[];
 }
 
+/** Receipts that cannot be read, which are said one by one. */
+const SAID_AT_MOST = 20;
 /** Receipts before today that may tell how long a day takes. */
 const EXPERIENCE_DAYS = 14;
 
@@ -111,7 +114,8 @@ async function readWorkload(ports: ExportPorts, job: Job, range: DayRange): Prom
     writeIndex: false,
     moreDates: datesBetween(addDays(today, -EXPERIENCE_DAYS), today),
   });
-  if (damaged[0] !== undefined) throw damaged[0].error;
+  for (const { day, error } of damaged.slice(0, SAID_AT_MOST))
+    ports.log.warn({ vesselDay: formatVesselDay(day) }, messageOf(error));
   const states = { missing: 0, stale: 0, done: 0, 'not-due': 0 };
   for (const { state } of days) states[state]++;
   const hash = settingsHash(job, ports.apiVersion);

@@ -20,12 +20,13 @@ import {
 } from '../errors.ts';
 import type { Claim } from '../lake/claim.ts';
 import { unlessDamaged } from '../lake/json.ts';
+import { noteKey } from '../lake/keys.ts';
 import { readNote, writeNote } from '../lake/ledger.ts';
 import { acknowledgePublished, publishSealed } from '../lake/publish.ts';
 import type { Inheritance } from '../lake/take-claim.ts';
 import { takeClaim } from '../lake/take-claim.ts';
-import type { Job, Note, Receipt } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
+import type { Job, Receipt, VesselDay } from '../model/index.ts';
+import { formatVesselDay, isOvertaken } from '../model/index.ts';
 import { addLogFields } from '../model/log-context.ts';
 import { isAsAsked, isProven } from '../plan/due.ts';
 import { CountsDisagreeError } from '../proof/compare-counts.ts';
@@ -68,9 +69,13 @@ async function claimDay(
   const onAlone = (before: Receipt | undefined) => {
     if (!isDone(task, before)) early.begin(before);
   };
-  const { claim, inheritance } = await ports.tracing.span('claim', {}, () =>
-    takeClaim({ ...ports, table }, task.day, { ...task, onClaimed, onAlone }),
-  );
+  const { claim, inheritance } = await ports.tracing
+    .span('claim', {}, () => takeClaim({ ...ports, table }, task.day, { ...task, onClaimed, onAlone }))
+    .catch(async (error: unknown) => {
+      // A receipt or a claim that cannot be read: nobody can own the day, and it says why.
+      if (error instanceof DataError) await leaveNote(ports, task.day, error).catch(() => {});
+      throw error;
+    });
   addLogFields({ epoch: claim.epoch });
   task.onEpoch?.(claim.epoch);
   await ports.onStep('claimed');
@@ -90,6 +95,12 @@ async function claimDay(
 /** Is there nothing to do but to leave the published day alone? */
 function isDone(task: ExportTask, receipt: Receipt | undefined): receipt is Receipt {
   return receipt !== undefined && !isForced(task, receipt) && isAsAsked(task.job, task.settingsHash, receipt);
+}
+
+/** The receipt can be read: if the day has failed since it could not, that is over. */
+async function forgetUnreadable({ store }: ExportPorts, day: VesselDay): Promise<void> {
+  const note = await unlessDamaged(readNote(store, day));
+  if (note !== undefined && isOvertaken(note, { finishedAt: '' })) await store.remove(noteKey(day));
 }
 
 /** What the job's table is to hold. */
@@ -121,6 +132,7 @@ async function finishDay(
     sealedBefore && !isWanted ? await acknowledgePublished(ports, claim, sealedBefore) : undefined;
   const receipt = acknowledged ?? inheritance.receipt;
   if (isDone(task, receipt)) {
+    await forgetUnreadable(ports, claim.day);
     await claim.finish();
     return { status: 'done', receipt };
   }
@@ -221,7 +233,7 @@ async function endAttempt(ports: ExportPorts, claim: Claim, error: unknown): Pro
       await claim.finish();
     }
     const isFailure = !(error instanceof CancelledError || error instanceof NotDueError);
-    if (isFailure) await writeNote(ports.store, await noteOf(ports, claim, error));
+    if (isFailure) await leaveNote(ports, claim.day, error);
   } catch (cause) {
     // The first error is the one to report; an unreachable store leaves a claim that goes stale by itself.
     await claim.abandon();
@@ -229,19 +241,19 @@ async function endAttempt(ports: ExportPorts, claim: Claim, error: unknown): Pro
   }
 }
 
-async function noteOf(ports: ExportPorts, claim: Claim, error: unknown): Promise<Note> {
+async function leaveNote(ports: ExportPorts, day: VesselDay, error: unknown): Promise<void> {
   const totalsSha256 = error instanceof RefusedError ? error.totalsSha256 : undefined;
   const isWaiting = error instanceof NotYetError;
-  const before = isWaiting ? undefined : await unlessDamaged(readNote(ports.store, claim.day));
+  const before = isWaiting ? undefined : await unlessDamaged(readNote(ports.store, day));
   const waiting = isWaiting ? error.waiting : before?.waiting;
-  return {
+  await writeNote(ports.store, {
     noteVersion: 1,
-    ...claim.day,
+    ...day,
     state: isWaiting ? 'waiting' : error instanceof RefusedError ? 'refused' : 'failed',
     code: codeOf(error),
     message: messageOf(error),
     at: new Date(ports.clock.nowMs()).toISOString(),
     ...(totalsSha256 === undefined ? {} : { totalsSha256 }),
     ...(waiting === undefined ? {} : { waiting }),
-  };
+  });
 }

@@ -1,7 +1,8 @@
 /** The last part of a day's upload, and what publishing it will change in the job's table. */
 import type { Claim } from '../lake/claim.ts';
 import type { PartUpload } from '../lake/parts.ts';
-import type { Receipt, SealedDay, TableChange } from '../model/index.ts';
+import type { Receipt, SealedDay } from '../model/index.ts';
+import { holdsParts } from '../store/uploaded-parts.ts';
 import type { ExportPorts } from './ports.ts';
 
 /** Where the day goes: part of a sealed day. */
@@ -18,6 +19,7 @@ interface FinishOptions {
   readonly footer: Uint8Array | undefined;
   /** The end of a file without rows, which a plain lake puts in the place of one with rows. */
   readonly emptyFooter: () => Uint8Array;
+  readonly signal: AbortSignal;
 }
 
 /** Upload what is pending. In a delta lake a day without rows has no file, and one that has not changed no new one. */
@@ -30,38 +32,42 @@ export async function finishUpload(ports: ExportPorts, options: FinishOptions): 
 }
 
 async function finishTableFile(
-  { clock }: ExportPorts,
-  { claim, parts, published, footer }: FinishOptions,
+  ports: ExportPorts,
+  options: FinishOptions,
   since: number,
 ): Promise<Destination> {
+  const { claim, parts, published, footer } = options;
   const remove = claim.replacedFiles;
   if (footer === undefined)
     return { upload: null, parts: [], table: remove.length === 0 ? null : { remove, add: null, since } };
   await parts.finish(footer);
   const upload = parts.upload!;
-  if (published !== undefined && isUnchanged(published, remove, parts)) {
+  const { fileStatistics } = await import('../table/statistics.ts');
+  const stats = fileStatistics(footer, upload.key);
+  if (published !== undefined && (await isUnchanged(ports, options, published, stats))) {
     await parts.abort();
     const { object, table } = published;
     return { upload: null, parts: [], table: null, kept: { object, ...(table && { table }) } };
   }
   const sizeBytes = parts.parts.reduce((sum, part) => sum + part.sizeBytes, 0);
-  const { fileStatistics } = await import('../table/statistics.ts');
-  const stats = fileStatistics(footer, upload.key);
-  const add = { key: upload.key, sizeBytes, modifiedMs: clock.nowMs(), stats };
+  const add = { key: upload.key, sizeBytes, modifiedMs: ports.clock.nowMs(), stats };
   return { upload, parts: [...parts.parts], table: { remove, add, since } };
 }
 
-/** The same bytes are in the table, under the name that the receipt has. */
-function isUnchanged(
+/** The same bytes are in the table, under the name that the receipt has; and they are, for a receipt vouches for them. */
+async function isUnchanged(
+  { store }: ExportPorts,
+  { claim, parts: { parts }, signal }: FinishOptions,
   { object }: Receipt,
-  files: TableChange['remove'],
-  { parts }: Pick<PartUpload, 'parts'>,
-): boolean {
-  return (
-    object !== null &&
-    files.length === 1 &&
-    files[0]!.key === object.key &&
-    parts.length === object.parts.length &&
-    parts.every(({ sha256 }, i) => sha256 === object.parts[i]!.sha256)
-  );
+  stats: string,
+): Promise<boolean> {
+  if (object === null || parts.length !== object.parts.length) return false;
+  if (parts.some(({ sha256 }, i) => sha256 !== object.parts[i]!.sha256)) return false;
+  const { key, sizeBytes } = object;
+  if (!(await claim.table!.holds(claim.day, { key, sizeBytes, stats }))) return false;
+  if ((await store.head(key))?.sizeBytes !== sizeBytes) return false;
+  return await holdsParts(parts, (fromByte, toByte) => {
+    signal.throwIfAborted();
+    return store.getRange(key, fromByte, toByte);
+  });
 }

@@ -5,7 +5,8 @@
 import { hash } from 'node:crypto';
 import { encodeMetadata, parquetFooter } from '../encode/index.ts';
 import type { Claim } from '../lake/claim.ts';
-import { lastReceiptDates, readReceipt } from '../lake/ledger.ts';
+import { unlessDamaged } from '../lake/json.ts';
+import { readReceipt, receiptDates } from '../lake/ledger.ts';
 import { createPartUpload } from '../lake/parts.ts';
 import { publishSealed } from '../lake/publish.ts';
 import type { Job, Receipt, SealedDay } from '../model/index.ts';
@@ -59,6 +60,7 @@ export async function takeSnapshot(
   const { kept, ...destination } = await finishUpload(ports, {
     ...{ claim, parts, published, footer },
     emptyFooter: () => footer,
+    signal,
   });
   await ports.onStep('uploaded');
   const sealed: SealedDay = {
@@ -100,16 +102,19 @@ function equalsSnapshot(
   return last.object.parts.length === 1 && last.object.parts[0]?.sha256 === whole;
 }
 
-/** Each vessel's newest snapshot before today, which today's is compared with. */
+/** Each vessel's newest snapshot before today whose receipt can be read, which today's is compared with. */
 export async function lastSnapshots(
   { store, clock }: Pick<ExportPorts, 'store' | 'clock'>,
   job: Job,
 ): Promise<Map<string, Receipt>> {
   const today = microsToDate(clock.nowMs() * 1_000);
   const snapshots = new Map<string, Receipt>();
-  for (const [vessel, date] of await lastReceiptDates(store, job.name, today)) {
-    const receipt = await readReceipt(store, { job: job.name, vessel, date });
-    if (receipt !== undefined) snapshots.set(vessel, receipt);
+  for (const [vessel, dates] of await receiptDates(store, job.name, { before: today })) {
+    for (const date of dates) {
+      const receipt = await unlessDamaged(readReceipt(store, { job: job.name, vessel, date }));
+      if (receipt !== undefined) snapshots.set(vessel, receipt);
+      if (receipt !== undefined) break;
+    }
   }
   return snapshots;
 }

@@ -18,6 +18,7 @@ export async function sealDay(attempt: DayAttempt, source: SourceCounts | undefi
     ...{ claim, parts, published },
     footer: rows === 0 ? undefined : parquetFooter(task.job.dataset, parts.groups),
     emptyFooter: () => emptyParquetFooter(task.job),
+    signal: attempt.context.signal,
   });
   await attempt.ports.onStep('uploaded');
   const detail = packDetail({

@@ -1,8 +1,8 @@
 /** Vessel-days that a look-back found, put into the queue: what an export mends, and is still as it was compared. */
 import { forEachAtOnce } from '../concurrency.ts';
-import { DataError } from '../errors.ts';
 import type { ExportTask } from '../export/ports.ts';
 import { isSelectAccepted } from '../lake/accept-select.ts';
+import { orDamaged } from '../lake/json.ts';
 import { readReceipt } from '../lake/ledger.ts';
 import type { Receipt, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
@@ -103,14 +103,10 @@ function isAsCompared({ compared: failed }: QueuedDay, { compared: now }: Export
 async function stillOpen(store: ObjectStore, tasks: readonly ExportTask[]): Promise<ExportTask[]> {
   const isOpen = new Map<ExportTask, boolean>();
   await forEachAtOnce(tasks, GETS_AT_ONCE, async (task) => {
-    isOpen.set(task, await readReceipt(store, task.day).then((receipt) => isStill(task, receipt), ifDamaged));
+    const receipt = await orDamaged(readReceipt(store, task.day));
+    isOpen.set(task, receipt === 'damaged' || isStill(task, receipt));
   });
   return tasks.filter((task) => isOpen.get(task));
-}
-
-function ifDamaged(error: unknown): true {
-  if (!(error instanceof DataError)) throw error;
-  return true;
 }
 
 function isStill({ job, compared, settingsHash }: ExportTask, receipt: Receipt | undefined): boolean {

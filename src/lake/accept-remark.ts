@@ -3,7 +3,7 @@ import type { Clock, ComparedSeries, Log } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { unlessDamaged } from './json.ts';
 import { keyPrefix, parseNoteKey } from './keys.ts';
-import { listReceipts, readNote } from './ledger.ts';
+import { readNote, receiptDates } from './ledger.ts';
 import { readLedger } from './ledger-index.ts';
 import {
   createRemarks,
@@ -107,8 +107,7 @@ async function waitingLosses({ store }: AcceptPorts, job: string, vessel: string
 
 /** The vessel's newest receipt, where it remarks anything. */
 async function newestReceipt({ store, log }: AcceptPorts, job: string, vessel: string) {
-  const dates: string[] = [];
-  for await (const { day } of listReceipts(store, job)) if (day.vessel === vessel) dates.push(day.date);
+  const dates = (await receiptDates(store, job, { vessel })).get(vessel) ?? [];
   const remarks = createRemarks();
   const question = { store, job, dates, vessels: new Set([vessel]), writeIndex: false, log };
   await readLedger({ ...question, members: REMARK_MEMBERS, project: (receipt) => remarks.add(receipt) });

@@ -1,8 +1,11 @@
 /** The claims of a lake that is converted: those alive are waited for, and of the dead nothing is left. */
 import { FencedError } from '../errors.ts';
 import type { Clock, Log, ProcessId, VesselDay } from '../model/index.ts';
+import { formatVesselDay } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { claimedDays } from './claims.ts';
+import { claimedDays, findClaims, isLive } from './claims.ts';
+import { orDamaged } from './json.ts';
+import { readReceipt } from './ledger.ts';
 import { acknowledgePublished } from './publish.ts';
 import { takeClaim } from './take-claim.ts';
 
@@ -19,19 +22,28 @@ export interface ConvertPorts {
   readonly say: (text: string) => void;
 }
 
-/** Until there is none. A claim that comes now is withdrawn by whoever put it; until then it looks alive. */
+/**
+ * Until there is none, but for those of vessel-days whose receipt cannot be read: nobody can own these, and whatever their
+ * attempts still write becomes no part of a table. A claim that comes now is withdrawn by whoever put it; until then it
+ * looks alive.
+ */
 export async function endClaims(ports: ConvertPorts): Promise<void> {
   const { store, clock, signal, say } = ports;
+  const unreadable = new Set<string>();
   for (let said = ''; ; ) {
-    const live: FencedError[] = [];
-    const days = await claimedDays(store);
+    const live: string[] = [];
+    const days = (await claimedDays(store)).filter((day) => !unreadable.has(formatVesselDay(day)));
     for (const day of days) {
       signal.throwIfAborted();
-      const alive = await endClaim(ports, day);
-      if (alive !== undefined) live.push(alive);
+      if ((await orDamaged(readReceipt(store, day))) !== 'damaged') {
+        const alive = await endClaim(ports, day);
+        if (alive !== undefined) live.push(alive.message);
+      } else if ((await findClaims(store, day)).some(({ file }) => file && isLive(file, ports)))
+        live.push(`${formatVesselDay(day)} is running elsewhere`);
+      else unreadable.add(formatVesselDay(day));
     }
     if (live.length === 0 && days.length === 0) return;
-    const text = live.length === 0 ? '' : `waiting for ${live.length} under way: ${live[0]!.message}`;
+    const text = live.length === 0 ? '' : `waiting for ${live.length} under way: ${live[0]}`;
     if (text !== '' && text !== said) say(text);
     said = text;
     if (live.length > 0) await clock.sleep(WAIT_MS, signal);

@@ -8,6 +8,7 @@
  */
 
 import type { Clock, ProcessId, Receipt, VesselDay } from '../model/index.ts';
+import { isOvertaken } from '../model/index.ts';
 import { PROBE_PREFIX } from '../store/key.ts';
 import type { ObjectStore, UploadRef, Version } from '../store/store.ts';
 import type { FoundClaim } from './claims.ts';
@@ -190,9 +191,8 @@ async function outlivedNote(store: ObjectStore, day: VesselDay): Promise<Version
   const found = await store.head(noteKey(day));
   const receipt = await unlessDamaged(readReceipt(store, day));
   const note = receipt && (await unlessDamaged(readNote(store, day)));
-  return receipt !== undefined && note !== undefined && note.at < receipt.finishedAt
-    ? found?.version
-    : undefined;
+  const isOver = receipt !== undefined && note !== undefined && isOvertaken(note, receipt);
+  return isOver ? found?.version : undefined;
 }
 
 function describeAge(ageMs: number): string {

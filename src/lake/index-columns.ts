@@ -56,14 +56,9 @@ export function inOrder(a: Place, b: Place): number {
 
 type Place = Pick<IndexRow, 'date' | 'vessel'>;
 
-/** Has it all that a row of an index has? A receipt that lacks something, which is for verify to say, has no place there. */
-export function isWhole(row: IndexRow): boolean {
-  return Object.values<Column>(COLUMNS).every((column) => isValueOf(column, column.of(row) ?? null));
-}
-
-/** An index of those of these receipts that are whole; others in the thread have their turn meanwhile. */
+/** An index of these receipts; others in the thread have their turn meanwhile. */
 export async function packIndex(job: string, all: readonly IndexRow[]): Promise<Uint8Array> {
-  const rows = all.filter(isWhole).sort(inOrder);
+  const rows = [...all].sort(inOrder);
   return packColumns(job, rows.length, (name) => (at) => COLUMNS[name].of(rows[at]!) ?? null, new Map());
 }
 

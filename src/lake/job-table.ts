@@ -14,7 +14,9 @@ import { formatVesselDay } from '../model/index.ts';
 import type { Action } from '../table/actions.ts';
 import { prepareTable } from '../table/prepare.ts';
 import type { TableContent } from '../table/schema.ts';
+import { readStatisticsDigests, statisticsDigest } from '../table/statistics-digests.ts';
 import type { Table } from '../table/table.ts';
+import { unlessDamaged } from './json.ts';
 import { expectVersion } from './lost-log.ts';
 
 /** From one entry to the next, while there is something to commit. */
@@ -36,7 +38,7 @@ const IDLE_MS = 3_600_000;
 /** What `JobTable` needs of a table. */
 type CommittedTable = Pick<
   Table,
-  'version' | 'filesOf' | 'refresh' | 'commit' | 'preparation' | 'tidy' | 'nowMs'
+  'version' | 'filesOf' | 'files' | 'refresh' | 'commit' | 'preparation' | 'tidy' | 'nowMs'
 >;
 
 /** One vessel-day's part of an entry. */
@@ -62,6 +64,12 @@ interface JobTablePorts {
   readonly prefix: string;
 }
 
+/** Digests of statistics by path, of a version. */
+interface KnownDigests {
+  readonly version: number;
+  readonly of: ReadonlyMap<string, string>;
+}
+
 export class JobTable {
   readonly #ports: JobTablePorts;
   #waiting: Member[] = [];
@@ -71,6 +79,8 @@ export class JobTable {
   /** When the log was last known to be as `table` has it, or nearly. */
   #seenMs: number;
   #tidying: Promise<void> = Promise.resolve();
+  /** What the log says of the rows of each file, as of a version: read once somebody asks. */
+  #digests: Promise<KnownDigests> | undefined;
 
   constructor(ports: JobTablePorts) {
     this.#ports = ports;
@@ -117,6 +127,33 @@ export class JobTable {
         if (!(error instanceof DataError) || look === MAX_LOOKS) throw error;
         await clock.sleep(GATHER_MS);
       }
+  }
+
+  /** Is this file, with these statistics, all that the newest version has of a vessel-day? */
+  async holds(day: VesselDay, file: Omit<NonNullable<TableChange['add']>, 'modifiedMs'>): Promise<boolean> {
+    const { table, prefix } = this.#ports;
+    await this.refresh();
+    const [found, ...others] = table.filesOf(day.vessel, day.date);
+    const isSame = `${prefix}${found?.path}` === file.key && found?.sizeBytes === file.sizeBytes;
+    if (!isSame || others.length > 0) return false;
+    this.#digests ??= this.#readDigests();
+    // Statistics that cannot be read are no reason to keep a file, nor not to publish.
+    let known = await unlessDamaged(this.#digests);
+    if (known && found.addedIn > known.version) {
+      this.#digests = this.#readDigests();
+      known = await unlessDamaged(this.#digests);
+    }
+    return known?.of.get(found.path) === statisticsDigest(file.stats);
+  }
+
+  #readDigests(): Promise<KnownDigests> {
+    const { version } = this;
+    const of = new Map<string, string>();
+    const reading = readStatisticsDigests(this.#ports.table, of).then(() => ({ version, of }));
+    reading.catch(() => {
+      this.#digests = undefined;
+    });
+    return reading;
   }
 
   /**

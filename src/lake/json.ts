@@ -10,13 +10,13 @@ export function jsonBytes(value: unknown, indent?: number): Uint8Array<ArrayBuff
   return bytes;
 }
 
-/** Parse a file of ours. Throws DataError `damaged-file` naming the key. */
-export function parseJson<T>(bytes: Uint8Array, key: string): T {
+/** Parse a file of ours. Throws DataError `damaged-file` (or `code`) naming the key. */
+export function parseJson<T>(bytes: Uint8Array, key: string, code = 'damaged-file'): T {
   try {
     return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as T;
   } catch (cause) {
     throw new DataError(
-      'damaged-file',
+      code,
       `${key}: not valid JSON; vessel-export did not write it like this: look at it, then remove it and run again`,
       { cause },
     );
@@ -25,10 +25,16 @@ export function parseJson<T>(bytes: Uint8Array, key: string): T {
 
 /** What is read, or undefined where the file is damaged: which file, and how, is for verify to find. */
 export async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefined> {
+  const read = await orDamaged(reading);
+  return read === 'damaged' ? undefined : read;
+}
+
+/** The same for those to whom a damaged file is not the same as none. */
+export async function orDamaged<T>(reading: Promise<T>): Promise<T | 'damaged'> {
   try {
     return await reading;
   } catch (error) {
-    if (error instanceof DataError) return undefined;
+    if (error instanceof DataError) return 'damaged';
     throw error;
   }
 }

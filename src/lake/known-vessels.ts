@@ -3,10 +3,10 @@
  * prefix a date, and reads receipts of those vessels only that discovery left out.
  */
 import { forEachAtOnce } from '../concurrency.ts';
-import { DataError } from '../errors.ts';
 import type { Dataset, Job } from '../model/index.ts';
 import { addDays, datesBetween } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
+import { orDamaged } from './json.ts';
 import { listReceipts, readReceipt } from './ledger.ts';
 
 const LISTS_AT_ONCE = 8;
@@ -50,13 +50,8 @@ export async function lastListedDate(
 ): Promise<string | undefined> {
   for (const date of dates) {
     // A receipt that cannot be read says nothing against it.
-    const receipt = await readReceipt(store, { job, vessel, date }).catch(ifDamaged);
+    const receipt = await orDamaged(readReceipt(store, { job, vessel, date }));
     if (receipt === 'damaged' || (receipt !== undefined && receipt.unlisted !== true)) return date;
   }
   return undefined;
-}
-
-function ifDamaged(error: unknown): 'damaged' {
-  if (!(error instanceof DataError)) throw error;
-  return 'damaged';
 }

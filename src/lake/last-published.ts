@@ -44,12 +44,21 @@ export function createLastPublished(store: ObjectStore, clock: Clock): LastPubli
   const isWithin = (known: { readonly atMs: number } | undefined, ms: number) =>
     known !== undefined && clock.monotonicMs() - known.atMs < ms;
 
-  /** By its objects: they lie by vessel, and receipts by date. A day that was always empty has none. */
+  /**
+   * By its objects: they lie by vessel, and receipts by date. A day that was always empty has none. A receipt that cannot be
+   * read hides none that can.
+   */
   async function look({ job, vessel }: VesselDay, atMs: number): Promise<Known> {
-    let date = '';
-    for await (const { key } of store.list(objectPrefix(job, vessel)))
-      date = parseDayFileKey(key)?.date ?? date;
-    return { atMs, receipt: date === '' ? undefined : await read({ job, vessel, date }) };
+    const dates = new Set<string>();
+    for await (const { key } of store.list(objectPrefix(job, vessel))) {
+      const day = parseDayFileKey(key);
+      if (day !== undefined) dates.add(day.date);
+    }
+    for (const date of [...dates].sort().reverse()) {
+      const receipt = await read({ job, vessel, date });
+      if (receipt !== undefined) return { atMs, receipt };
+    }
+    return { atMs, receipt: undefined };
   }
 
   async function knownOf(vessel: string): Promise<Receipt | undefined> {

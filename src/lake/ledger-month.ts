@@ -4,7 +4,7 @@ import { DataError } from '../errors.ts';
 import type { VesselDay } from '../model/index.ts';
 import type { FolderLook, IndexedSeal, Seal } from './folder-seals.ts';
 import { isSameFolder, lookAtFolder, MOST_OTHERS } from './folder-seals.ts';
-import { isWhole, packIndex } from './index-columns.ts';
+import { packIndex } from './index-columns.ts';
 import type { KnownIndex, OpenIndex } from './index-files.ts';
 import { openIndexes, withoutRows, writeIndexAnew } from './index-files.ts';
 import type { IndexedMember, IndexRow } from './indexed-receipt.ts';
@@ -195,9 +195,9 @@ async function fetchReceipts<M extends IndexedMember>(
   await forEachAtOnce(entries, GETS_AT_ONCE, async (listed) => {
     const { key, vessel, date } = listed;
     const day = { job, vessel, date };
-    const object = await store.get(key);
     let row: IndexRow | undefined;
     try {
+      const object = await store.get(key);
       // It may have been removed since it was listed.
       row = object && toIndexRow(parseReceipt(object.bytes, key), listed);
       if (row !== undefined) take({ ...row, ...day });
@@ -208,7 +208,7 @@ async function fetchReceipts<M extends IndexedMember>(
     }
     if (!writeIndex) return;
     // Without a tag nobody could tell later whether it was replaced.
-    if (row !== undefined && listed.tag !== '' && isWhole(row)) state.rows.push(row);
+    if (row !== undefined && listed.tag !== '') state.rows.push(row);
     else if (!looked.get(date)!.isSealed) looked.get(date)!.others.push(vessel);
   });
   if (state.rows.length >= FETCHED_AT_ONCE) await packRows(job, state);

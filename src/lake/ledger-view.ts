@@ -7,6 +7,7 @@ import { forEachAtOnce } from '../concurrency.ts';
 import type { Clock, Log, Receipt } from '../model/index.ts';
 import { MICROS_PER_DAY, MICROS_PER_MILLI, silentLog, systemClock } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
+import { unlessDamaged } from './json.ts';
 import type { ListedVessel, ReceiptVersion } from './ledger.ts';
 import { firstReceiptDate, isSameReceipt, listVessels, readReceipt } from './ledger.ts';
 import { readLedger } from './ledger-index.ts';
@@ -28,7 +29,7 @@ interface DateLook {
 }
 
 export interface LedgerView {
-  /** Receipts of one date. Throws DataError for one that cannot be read. */
+  /** Receipts of one date. One that cannot be read is not among them: its vessel-day is open, and says why it fails. */
   ofDate(job: string, date: string, look?: DateLook): Promise<KnownOfDate>;
   /** The same of many dates, by date; those that nobody has looked at are read with the index, a month at a time at best. */
   ofDates(job: string, dates: readonly string[], look?: DateLook): Promise<ReadonlyMap<string, KnownOfDate>>;
@@ -120,7 +121,7 @@ export function createLedgerView(
       else if (vessels?.has(listed.vessel) !== false) unread.push(listed);
     }
     await forEachAtOnce(unread, GETS_AT_ONCE, async (listed) => {
-      const receipt = await readReceipt(store, { job, vessel: listed.vessel, date });
+      const receipt = await unlessDamaged(readReceipt(store, { job, vessel: listed.vessel, date }));
       if (receipt !== undefined) now.set(nameOf(listed.vessel), { ...take(receipt), ...versionOf(listed) });
     });
     if (!isOnce) remember(name, now);
@@ -139,7 +140,7 @@ export function createLedgerView(
           versions.set(nameOf(one.vessel), versionOf(one));
         listed.set(date, versions);
       });
-    const { damaged } = await readLedger({
+    await readLedger({
       ...{ store, job, dates, members: MEMBERS, log },
       writeIndex: true,
       ...(vessels !== undefined && { vessels }),
@@ -149,7 +150,6 @@ export function createLedgerView(
         return undefined;
       },
     });
-    if (damaged[0] !== undefined) throw damaged[0].error;
     for (const [date, versions] of listed) {
       const look = new Map<string, Remembered>();
       for (const [vessel, known] of found.get(date)!) {

@@ -5,13 +5,24 @@ import { gunzipSync } from 'node:zlib';
 import { forEachAtOnce } from '../concurrency.ts';
 import { DataError } from '../errors.ts';
 import type { CountsJson, DayCounts, Note, Receipt, VesselDay } from '../model/index.ts';
-import { cleanMessage, shortName } from '../model/index.ts';
+import { cleanMessage, DAMAGED_RECEIPT, NEWER_RECEIPT, shortName } from '../model/index.ts';
 import type { ListedObject, ObjectStore, Version } from '../store/store.ts';
 import { countsText } from './counts-text.ts';
 import { gzipPieces } from './gzip-pieces.ts';
 import { jsonBytes, parseJson } from './json.ts';
 import { keyPrefix, noteKey, parseReceiptKey, receiptKey, receiptVesselParser } from './keys.ts';
-import { checkedFile, isObject, NOTE_FILE, parseFile, RECEIPT, RECEIPT_ADDED, shown } from './shapes.ts';
+import {
+  checkedFile,
+  DETAIL,
+  DETAIL_ADDED,
+  isCount,
+  isObject,
+  NOTE_FILE,
+  parseFile,
+  RECEIPT,
+  RECEIPT_ADDED,
+  shown,
+} from './shapes.ts';
 
 /** Counts per series and hour of a published day: what it holds, and what the source said. */
 export interface Detail {
@@ -41,23 +52,26 @@ export async function findReceipt(
   return object && { receipt: parseReceipt(object.bytes, key), version: object.version };
 }
 
-/** A receipt's file. Throws DataError `damaged-file` or `unknown-receipt-version` naming the key. */
+/** A receipt's file. Throws DataError `damaged-receipt` or `unknown-receipt-version` naming the key. */
 export function parseReceipt(bytes: Uint8Array, key: string): Receipt {
-  return checkedReceipt(parseJson(bytes, key), key);
+  return checkedReceipt(parseJson(bytes, key, DAMAGED_RECEIPT), key);
 }
 
 /** The same for what is parsed already. */
 export function checkedReceipt(value: unknown, key: string): Receipt {
-  if (isObject(value) && value.receiptVersion !== 1) {
+  if (isObject(value) && isNewerReceipt(value))
     throw new DataError(
-      'unknown-receipt-version',
-      `${key}: got receiptVersion ${shown(value.receiptVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
+      NEWER_RECEIPT,
+      `${key}: got receiptVersion ${shown(value.receiptVersion)}, expected 1; a newer vessel-export wrote it: use that one, and leave it as it is`,
     );
-  }
-  return checkedFile<Receipt>(value, key, RECEIPT_FILE, parseReceiptKey(key));
+  const whole = { day: parseReceiptKey(key), needed: RECEIPT, code: DAMAGED_RECEIPT };
+  return checkedFile<Receipt>(value, key, RECEIPT_ADDED, whole);
 }
 
-const RECEIPT_FILE = { ...RECEIPT, ...RECEIPT_ADDED };
+/** Written by a vessel-export that is newer than this one: it is not ours to read, and not ours to replace. */
+export function isNewerReceipt({ receiptVersion }: Readonly<Record<string, unknown>>): boolean {
+  return isCount(receiptVersion) && (receiptVersion as number) > 1;
+}
 
 /** A receipt in a list of the store. */
 interface ListedReceipt extends ListedObject {
@@ -174,15 +188,25 @@ export async function findDetail(
   const unpacked = object && unpackDetail(object.bytes);
   const isThat = unpacked?.sha256 === detail.sha256;
   return {
-    detail: isThat ? parseJson<Detail>(unpacked.text, detail.key) : undefined,
+    detail: isThat ? parseDetail(unpacked.text, detail.key) : undefined,
     version: object?.version ?? null,
   };
+}
+
+/** Counts as they should be; undefined for anything else, which verify tells. */
+function parseDetail(text: Uint8Array, key: string): Detail | undefined {
+  try {
+    return parseFile<Detail>(text, key, DETAIL_ADDED, { needed: DETAIL });
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    return undefined;
+  }
 }
 
 export async function readNote(store: ObjectStore, day: VesselDay): Promise<Note | undefined> {
   const key = noteKey(day);
   const object = await store.get(key);
-  return object && cleanNote(parseFile<Note>(object.bytes, key, NOTE_FILE, day));
+  return object && cleanNote(parseFile<Note>(object.bytes, key, NOTE_FILE, { day }));
 }
 
 /** Throws DataError `damaged-file` for what is no note: nothing else may stand in the lake as one. */
@@ -220,7 +244,24 @@ export async function firstReceiptDate(
   return undefined;
 }
 
-/** The newest date before `date` on which each vessel has a receipt of the job. */
+/** The dates on which each vessel has a receipt of the job, the newest first: of one vessel alone, and before a date. */
+export async function receiptDates(
+  store: Pick<ObjectStore, 'list'>,
+  job: string,
+  { vessel, before }: { readonly vessel?: string; readonly before?: string },
+): Promise<Map<string, string[]>> {
+  const dates = new Map<string, string[]>();
+  for await (const { day } of listReceipts(store, job)) {
+    if ((vessel ?? day.vessel) !== day.vessel || (before !== undefined && day.date >= before)) continue;
+    const ofVessel = dates.get(day.vessel) ?? [];
+    dates.set(day.vessel, ofVessel);
+    ofVessel.push(day.date);
+  }
+  for (const ofVessel of dates.values()) ofVessel.sort().reverse();
+  return dates;
+}
+
+/** The newest of them. */
 export async function lastReceiptDates(
   store: ObjectStore,
   job: string,

@@ -7,6 +7,7 @@ import type { TableMetadata } from '../table/actions.ts';
 import { faultText } from '../table/parse-actions.ts';
 import type { DatasetColumn, TableContent } from '../table/schema.ts';
 import { schemaFaults } from '../table/schema.ts';
+import { readStatisticsDigests, statisticsDigest } from '../table/statistics-digests.ts';
 import type { Table } from '../table/table.ts';
 import { openTable } from '../table/table.ts';
 import { claimedDays } from './claims.ts';
@@ -30,8 +31,10 @@ export interface LogSurvey {
   readonly leftOut: readonly LeftOut[];
   /** The table, where its log can be read and has every version that a receipt names. */
   readonly table: Table | undefined;
-  /** Of which it has not what their receipts say. */
+  /** Of which it has not what their receipts say, or what their files are. */
   readonly differing: readonly VesselDay[];
+  /** Paths of files that are as their receipts say, and whose statistics in the log are not theirs. */
+  readonly misstated: ReadonlySet<string>;
   /** What is wrong, in words. */
   readonly faults: readonly string[];
 }
@@ -48,15 +51,18 @@ export async function surveyLog(ports: ConvertPorts, job: string): Promise<LogSu
       `${store.url}: found a plain lake, expected a delta lake: it has logs`,
     );
   const days = await receiptDays(store, job);
-  const opened = await openWhole(ports, job);
+  const digests = new Map<string, string>();
+  const opened = await openWhole(ports, job, digests);
   const leftOut: LeftOut[] = [];
-  const differing: VesselDay[] = [];
+  const differing = new Map<string, VesselDay>();
+  const misstated = new Set<string>();
   let newest: Receipt | undefined;
   let dataset: Receipt['dataset'] | undefined;
   const take = (receipt: Receipt) => {
     dataset ??= receipt.dataset;
     if (versionIn(receipt) > versionIn(newest)) newest = receipt;
-    if (typeof opened === 'object' && differs(opened, receipt)) differing.push(dayOf(receipt));
+    if (typeof opened === 'object' && differs(opened, receipt))
+      differing.set(formatVesselDay(receipt), dayOf(receipt));
     return true;
   };
   const columns = new Map<string, DatasetColumn>();
@@ -67,6 +73,10 @@ export async function surveyLog(ports: ConvertPorts, job: string): Promise<LogSu
       if (misfit !== undefined) leftOut.push({ day: file.day, message: misfit });
       else for (const column of file.columns) columns.set(column.name, column);
       fileCount += misfit === undefined ? 1 : 0;
+      const digest = digests.get(file.add.path);
+      if (misfit === undefined && digest !== undefined && digest !== statisticsDigest(file.add.stats))
+        misstated.add(file.add.path);
+      if (misstated.has(file.add.path)) differing.set(formatVesselDay(file.day), file.day);
     }
   if (dataset === undefined)
     throw new ConfigError(
@@ -74,18 +84,18 @@ export async function surveyLog(ports: ConvertPorts, job: string): Promise<LogSu
       `${keyPrefix('receipt', job)}: found ${leftOut[0]?.message ?? 'no receipts'}, expected those of the job`,
     );
   const content = { job, dataset, columns: [...columns.values()] };
-  const survey = { job, content, fileCount, named: versionIn(newest), differing };
+  const survey = { job, content, fileCount, named: versionIn(newest), misstated };
   const table = typeof opened === 'string' ? opened : await orFault(() => withVersion(opened, newest));
   if (typeof table === 'string') {
     leftOut.push(...(await unknownDays(store, job, days)));
-    return { ...survey, leftOut, table: undefined, faults: [table] };
+    return { ...survey, leftOut, differing: [], table: undefined, faults: [table] };
   }
   const faults = [
     ...(table.checkpointFault === undefined ? [] : [faultText(table.checkpointFault)]),
     ...(await columnFaults(table.metadata!, content)),
-    ...differing.map((day) => `${formatVesselDay(day)}: the table has not what the receipt says`),
+    ...[...differing.keys()].map((day) => `${day}: the table has not what receipt and file say`),
   ];
-  return { ...survey, leftOut, table, faults };
+  return { ...survey, leftOut, differing: [...differing.values()], table, faults };
 }
 
 export async function receiptDays(store: ObjectStore, job: string): Promise<VesselDay[]> {
@@ -97,13 +107,13 @@ export async function receiptDays(store: ObjectStore, job: string): Promise<Vess
 const versionIn = (receipt: Receipt | undefined) => receipt?.table?.version ?? -1;
 const dayOf = ({ job, vessel, date }: VesselDay): VesselDay => ({ job, vessel, date });
 
-/** The table, read to its last byte; or what is wrong with it. */
-function openWhole(ports: ConvertPorts, job: string): Promise<Table | string> {
+/** The table, read to its last byte, with digests of its statistics; or what is wrong with it. */
+function openWhole(ports: ConvertPorts, job: string, digests: Map<string, string>): Promise<Table | string> {
   return orFault(async () => {
     const table = await openTable({ ...ports, prefix: objectPrefix(job) });
     await expectLog(ports.store, job, table);
     if (table.version < 0) return `${logKeyPrefix(job)}: found no log`;
-    for await (const _ of table.files());
+    await readStatisticsDigests(table, digests);
     return table;
   });
 }

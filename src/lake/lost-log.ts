@@ -1,10 +1,10 @@
 /** A log that is not there any more, or not all of it: receipts tell, for each was written after its entry. */
-import type { Receipt } from '../model/index.ts';
+import type { Receipt, VesselDay } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { damagedLog } from '../table/parse-actions.ts';
 import type { TableView } from '../table/table-view.ts';
-import { unlessDamaged } from './json.ts';
-import { logKeyPrefix, receiptKey } from './keys.ts';
+import { orDamaged } from './json.ts';
+import { logKeyPrefix, objectPrefix, parseDayFileKey, receiptKey } from './keys.ts';
 import { listReceipts, readReceipt } from './ledger.ts';
 
 /**
@@ -18,17 +18,26 @@ export async function expectLog(
 ): Promise<void> {
   if (view.version >= 0) return;
   for await (const { day } of listReceipts(store, job)) {
-    const receipt = await unlessDamaged(readReceipt(store, day));
-    if (!receipt?.object && !receipt?.table) continue;
+    const receipt = await orDamaged(readReceipt(store, day));
+    if (receipt === undefined) continue;
+    if (receipt === 'damaged' ? !(await hasFile(store, day)) : !receipt.object && !receipt.table) continue;
     // Another process may have made the table since, and published.
     await view.refresh();
     if (view.version >= 0) return;
     throw damagedLog(
       logKeyPrefix(job),
       'no log',
-      `one: ${receiptKey(receipt)} says that the job has published`,
+      receipt === 'damaged'
+        ? `one: ${receiptKey(day)} cannot be read, and its vessel-day has a file`
+        : `one: ${receiptKey(day)} says that the job has published`,
     );
   }
+}
+
+async function hasFile(store: Pick<ObjectStore, 'list'>, { job, vessel, date }: VesselDay): Promise<boolean> {
+  for await (const { key } of store.list(objectPrefix(job, vessel)))
+    if (parseDayFileKey(key)?.date === date) return true;
+  return false;
 }
 
 /** Throws DataError `damaged-log` where a receipt names a later version of its table than there is. */

@@ -28,6 +28,8 @@ export interface PublishedFile {
 export interface LeftOut {
   readonly day: VesselDay;
   readonly message: string;
+  /** Its receipt cannot be read: nobody knows which file it names. */
+  readonly isUnread?: boolean;
 }
 
 /** The path in its table of a job's object. */
@@ -46,13 +48,15 @@ export async function* publishedFiles(
     signal.throwIfAborted();
     const found: PublishedFile[] = [];
     await forEachAtOnce(days.slice(from, from + BATCH), READS_AT_ONCE, async (day) => {
+      let isUnread = true;
       try {
         const receipt = await readReceipt(store, day);
+        isUnread = false;
         if (receipt === undefined || !wanted(receipt) || !receipt.object) return;
         found.push(await describeFile(store, receipt, receipt.object));
       } catch (error) {
         if (!(error instanceof DataError)) throw error;
-        leftOut.push({ day, message: messageOf(error) });
+        leftOut.push({ day, message: messageOf(error), isUnread });
       }
     });
     yield found;

@@ -10,6 +10,7 @@
  *    more, and what the table lacks is added; where somebody is at work, when he has ended. In this order: a version is
  *    seen, no claim, the receipt, then the next version is put. What a dead claim has come to the next run finds out.
  *
+ * A vessel-day whose receipt cannot be read is named, and keeps the file that the old log says, as far as that can be read.
  * Killed anywhere and run again it ends the same. Nothing is removed: older entries go with the clean-up of the log.
  */
 import { forEachAtOnce } from '../concurrency.ts';
@@ -17,13 +18,11 @@ import type { Receipt, VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { Action, AddFile } from '../table/actions.ts';
 import { writeCheckpoint } from '../table/checkpoint.ts';
-import { readCheckpoint } from '../table/checkpoint-read.ts';
-import { isTableFault } from '../table/parse-actions.ts';
 import { checkTable, PROTOCOL, tableMetadata } from '../table/schema.ts';
 import type { Table } from '../table/table.ts';
 import { openTable } from '../table/table.ts';
 import type { TableLogPorts } from '../table/table-log.ts';
-import { commitEntry, listLog, readEntry, readLastCheckpoint } from '../table/table-log.ts';
+import { commitEntry, listLog, readLastCheckpoint } from '../table/table-log.ts';
 import { TableState } from '../table/table-state.ts';
 import { claimedDays, findClaims, isEnded, isLive } from './claims.ts';
 import type { ConvertPorts } from './end-claims.ts';
@@ -33,8 +32,10 @@ import { objectPrefix } from './keys.ts';
 import { readReceipt } from './ledger.ts';
 import type { LogSurvey } from './log-survey.ts';
 import { columnFaults, differs, misfitOf, receiptDays, surveyLog } from './log-survey.ts';
+import type { Survivors } from './log-survivors.ts';
+import { partOf, survivors } from './log-survivors.ts';
 import type { LeftOut } from './published-files.ts';
-import { BATCH, describeFile, publishedFiles, READS_AT_ONCE } from './published-files.ts';
+import { BATCH, describeFile, publishedFiles, READS_AT_ONCE, tablePath } from './published-files.ts';
 
 const OPERATION = 'REBUILD LOG';
 
@@ -42,27 +43,39 @@ const OPERATION = 'REBUILD LOG';
 export interface RebuiltLog {
   /** What is wrong with the log, in words; empty: nothing. */
   readonly faults: readonly string[];
-  /** In the table, or to be in it. */
+  /** In the table, or to be in it: those of `unread` too that keep their file. */
   readonly vesselDays: number;
   /** The version that the table has, has come to, or is to come to at least. */
   readonly version: number;
   readonly isWritten: boolean;
   /** Published, or with files in their folders, and not in the table. */
   readonly leftOut: readonly LeftOut[];
+  /** Whose receipts cannot be read, with what has become of their files. */
+  readonly unread: readonly LeftOut[];
 }
 
 /** Make the log of a job's table say what the receipts say; unless `isWanted` only look. Throws as `surveyLog`. */
 export async function rebuildLog(ports: ConvertPorts, job: string, isWanted: boolean): Promise<RebuiltLog> {
   const survey = await surveyLog(ports, job);
-  const { faults, leftOut, fileCount } = survey;
+  const { faults } = survey;
   const log = { ...ports, prefix: objectPrefix(job) };
-  if (faults.length === 0)
-    return { faults, leftOut, vesselDays: fileCount, version: survey.table!.version, isWritten: false };
+  const leftOut = survey.leftOut.filter(({ isUnread }) => !isUnread);
+  const unreadDays = survey.leftOut.filter(({ isUnread }) => isUnread);
+  const old = survey.table === undefined ? await survivors(log, unreadDays) : undefined;
+  const hasFile = (day: VesselDay) =>
+    old === undefined ? survey.table!.filesOf(day.vessel, day.date).length > 0 : old.adds.has(partOf(day));
+  const unread = unreadDays.map(({ day, message }) => ({
+    ...{ day, isUnread: true },
+    message: `${message}; ${hasFile(day) ? 'its file stays in the table' : 'it is not in the table'}`,
+  }));
+  const vesselDays = survey.fileCount + unreadDays.filter(({ day }) => hasFile(day)).length;
+  const found = { faults, leftOut, unread, vesselDays };
+  if (faults.length === 0) return { ...found, version: survey.table!.version, isWritten: false };
   if (!isWanted) {
     const version = (survey.table?.version ?? (await highestVersion(log, survey))) + 1;
-    return { faults, leftOut, vesselDays: fileCount, version, isWritten: false };
+    return { ...found, version, isWritten: false };
   }
-  const table = survey.table ?? (await beginAnew(ports, log, survey));
+  const table = survey.table ?? (await beginAnew(ports, log, survey, old!, leftOut));
   // Claims first: one that has ended by then has left a receipt.
   const days = survey.table === undefined ? await begunOrEnded(ports, job) : survey.differing;
   let left = await liveDays(ports, await settleDays(ports, table, survey, days));
@@ -72,7 +85,7 @@ export async function rebuildLog(ports: ConvertPorts, job: string, isWanted: boo
     left = await liveDays(ports, await settleDays(ports, table, survey, left));
   }
   if (survey.table !== undefined) await settleTable(ports, table, survey);
-  return { faults, leftOut, vesselDays: table.fileCount, version: table.version, isWritten: true };
+  return { ...found, vesselDays: table.fileCount, version: table.version, isWritten: true };
 }
 
 /** The vessel-days with a claim or a receipt. Claims first: one that has ended by then has left a receipt. */
@@ -88,13 +101,15 @@ async function highestVersion(log: TableLogPorts, { named }: LogSurvey): Promise
   return Math.max(named, ...[entries.at(-1), checkpoints[0], last].map((found) => found?.version ?? -1));
 }
 
+/** What is left out only now is added to `leftOut`. */
 async function beginAnew(
   ports: ConvertPorts,
   log: ConvertPorts & TableLogPorts,
   survey: LogSurvey,
+  { state: kept, adds: keptFiles }: Survivors,
+  leftOut: LeftOut[],
 ): Promise<Table> {
   const { job, content } = survey;
-  const kept = await survivors(log);
   const metadata = tableMetadata(content, ports.clock.nowMs(), kept.metadata);
   checkTable(job, kept.protocol ?? PROTOCOL, metadata);
   let state = kept;
@@ -109,10 +124,16 @@ async function beginAnew(
   for (const [appId, transaction] of kept.transactions) state.transactions.set(appId, transaction);
   const columns = new Map(content.columns.map((column) => [column.name, column]));
   const days = await receiptDays(ports.store, job);
+  const again: LeftOut[] = [];
   async function* files(): AsyncGenerator<AddFile[]> {
-    let count = 0;
-    for await (const found of publishedFiles(ports, days, [], () => true)) {
-      const adds = found.filter((file) => misfitOf(file, content.dataset, columns) === undefined);
+    let count = keptFiles.size;
+    for (const add of keptFiles.values()) state.apply({ add }, state.version);
+    yield [...keptFiles.values()];
+    for await (const found of publishedFiles(ports, days, again, () => true)) {
+      // Of one whose receipt can be read again meanwhile the next look finds out.
+      const adds = found.filter(
+        (file) => !keptFiles.has(partOf(file.day)) && !misfitOf(file, content.dataset, columns),
+      );
       for (const { add } of adds) state.apply({ add }, state.version);
       yield adds.map(({ add }) => add);
       count += adds.length;
@@ -120,36 +141,9 @@ async function beginAnew(
     }
   }
   await writeCheckpoint(log, state, files());
+  const named = new Set(survey.leftOut.map(({ day }) => formatVesselDay(day)));
+  leftOut.push(...again.filter(({ day }) => !named.has(formatVesselDay(day))));
   return await openTable(log);
-}
-
-/** What can be read of a log, besides files: the newest of everything. */
-async function survivors(log: TableLogPorts): Promise<TableState> {
-  const { entries, checkpoints } = await listLog(log);
-  const state = new TableState(-1);
-  const take = (actions: readonly Action[]) => {
-    for (const action of actions) if (!('add' in action || 'remove' in action)) state.apply(action, 0);
-  };
-  async function tryTo(read: () => Promise<void>): Promise<boolean> {
-    try {
-      await read();
-      return true;
-    } catch (error) {
-      if (!isTableFault(error)) throw error;
-      return false;
-    }
-  }
-  let from = 0;
-  for (const checkpoint of checkpoints) {
-    const isRead = await tryTo(async () => {
-      for await (const actions of readCheckpoint(log, checkpoint, false)) take(actions);
-    });
-    if (isRead) from = checkpoint.version;
-    if (isRead) break;
-  }
-  for (const { version } of entries)
-    if (version >= from) await tryTo(async () => take((await readEntry(log, version))?.actions ?? []));
-  return state;
 }
 
 /** Those of the vessel-days that are claimed, and so are left as they are; the table has what the receipts of all others say. */
@@ -184,18 +178,22 @@ async function settleDays(
 async function actionsOf(
   { store }: ConvertPorts,
   table: Table,
-  { content }: LogSurvey,
+  { content, misstated }: LogSurvey,
   receipt: Receipt,
 ): Promise<Action[]> {
-  if (!differs(table, receipt)) return [];
   const { vessel, date, object } = receipt;
+  const isMisstated = object !== null && misstated.has(tablePath(receipt, object.key));
+  if (!isMisstated && !differs(table, receipt)) return [];
   const file = object && (await unlessDamaged(describeFile(store, receipt, object)));
   const columns = new Map(content.columns.map((column) => [column.name, column]));
   if (object !== null && (!file || misfitOf(file, content.dataset, columns) !== undefined)) return [];
   const common = { partitionValues: { vessel, date }, deletedMs: table.nowMs(), dataChange: true };
-  const others = table.filesOf(vessel, date).filter(({ path }) => path !== file?.add.path);
+  const files = table.filesOf(vessel, date);
+  const others = files.filter(({ path }) => path !== file?.add.path);
   const removes = others.map(({ path, sizeBytes }): Action => ({ remove: { path, sizeBytes, ...common } }));
-  return file ? [...removes, { add: file.add }] : removes;
+  // The same file again brings no other rows.
+  const dataChange = others.length === files.length;
+  return file ? [...removes, { add: { ...file.add, dataChange } }] : removes;
 }
 
 /** Those whose claim has a living owner. */

@@ -52,6 +52,20 @@ const orNull = (test: (value: unknown) => boolean) => (value: unknown) => value 
 const isListOf = (test: (value: unknown) => boolean) => (value: unknown) =>
   Array.isArray(value) && value.every(test);
 
+const isPart = (part: unknown) => isObject(part) && isCount(part.sizeBytes) && isSha256(part.sha256);
+const isPublished = (value: unknown) =>
+  isObject(value) &&
+  isText(value.key) &&
+  isCount(value.sizeBytes) &&
+  isText(value.upload) &&
+  isListOf(isPart)(value.parts) &&
+  (value.parts as unknown[]).length > 0;
+const isAsked = (value: unknown) =>
+  isObject(value) &&
+  isCount(value.rows) &&
+  isMoment(value.askedAt) &&
+  (value.totalsSha256 === undefined || isSha256(value.totalsSha256));
+
 const DAY: Shape = {
   job: [isMatch(JOB_NAME), 'the name of a job'],
   vessel: [isMatch(VESSEL_ID), 'IMO and seven digits'],
@@ -59,6 +73,7 @@ const DAY: Shape = {
 };
 
 export const RECEIPT: Shape = {
+  receiptVersion: [(value) => value === 1, '1'],
   ...DAY,
   dataset: [oneOf(['measurements', 'statistics', 'metadata']), 'a dataset'],
   epoch: [isCount, 'a number'],
@@ -68,20 +83,38 @@ export const RECEIPT: Shape = {
   series: [isCount, 'a number'],
   firstTimestamp: [orNull(isMoment), 'an instant or null'],
   lastTimestamp: [orNull(isMoment), 'an instant or null'],
-  object: [orNull(isObject), 'an object or null'],
+  object: [orNull(isPublished), 'key, sizeBytes, upload and parts, or null'],
   detail: [
     orNull((value) => isObject(value) && isText(value.key) && isSha256(value.sha256)),
     'key and sha256, or null',
   ],
-  source: [
-    orNull((value) => isObject(value) && isCount(value.rows) && isMoment(value.askedAt)),
-    'rows and askedAt, or null',
-  ],
+  source: [orNull(isAsked), 'rows and askedAt, or null'],
   apiVersion: [oneOf(API_VERSIONS), 'a version of the API'],
   formatVersion: [isCount, 'a number'],
   startedAt: [isMoment, 'an instant'],
   finishedAt: [isMoment, 'an instant'],
 };
+
+/** By time series id, rows of hour, count, first and last. */
+const isCounts = (value: unknown) =>
+  isObject(value) &&
+  Object.values(value).every(
+    isListOf(
+      (row) =>
+        isListOf(Number.isSafeInteger)(row) &&
+        (row as number[]).length === 4 &&
+        isHour((row as number[])[0]!),
+    ),
+  );
+const isHour = (hour: number) => hour >= 0 && hour < 24;
+
+export const DETAIL: Shape = {
+  ours: [isCounts, 'counts by series and hour'],
+  source: [orNull(isCounts), 'counts by series and hour, or null'],
+};
+
+/** Older details do not have it. */
+export const DETAIL_ADDED: Shape = { series: [isObject, 'names by series'] };
 
 const isCompared = (value: unknown) =>
   isObject(value) &&
@@ -191,28 +224,40 @@ export function shapeFaults(value: Fields, shape: Shape, whole: boolean): ShapeF
   );
 }
 
+/** What a file is to be besides: of this vessel-day, and with all of these members; and what it is called if it is not. */
+interface Whole {
+  readonly day?: VesselDay | undefined;
+  readonly needed?: Shape;
+  readonly code?: string;
+}
+
 /**
  * A file of ours whose members are right as far as there are any, and name the vessel-day of its key. Throws DataError
- * `damaged-file` that names the key, what was found and what was expected.
+ * `damaged-file` (or `code`) that names the key, what was found and what was expected.
  */
-export function parseFile<T>(bytes: Uint8Array, key: string, shape: Shape, day?: VesselDay): T {
-  return checkedFile<T>(parseJson(bytes, key), key, shape, day);
+export function parseFile<T>(bytes: Uint8Array, key: string, shape: Shape, whole?: Whole): T {
+  return checkedFile<T>(parseJson(bytes, key, whole?.code), key, shape, whole);
 }
 
 /** The same for what is parsed already. */
-export function checkedFile<T>(value: unknown, key: string, shape: Shape, day?: VesselDay): T {
-  if (!isObject(value)) throw damagedFile(key, shown(value), 'an object');
-  const [fault] = shapeFaults(value, shape, false);
-  if (fault !== undefined) throw damagedFile(key, fault.found, fault.expected);
+export function checkedFile<T>(
+  value: unknown,
+  key: string,
+  shape: Shape,
+  { day, needed = {}, code }: Whole = {},
+): T {
+  if (!isObject(value)) throw damagedFile(key, shown(value), 'an object', code);
+  const [fault] = [...shapeFaults(value, needed, true), ...shapeFaults(value, shape, false)];
+  if (fault !== undefined) throw damagedFile(key, fault.found, fault.expected, code);
   for (const [name, expected] of Object.entries(day ?? {}))
     if (value[name] !== undefined && value[name] !== expected)
-      throw damagedFile(key, `${name} ${shown(value[name])}`, `${name}: ${expected}`);
+      throw damagedFile(key, `${name} ${shown(value[name])}`, `${name}: ${expected}`, code);
   return value as T;
 }
 
-function damagedFile(key: string, found: string, expected: string): DataError {
+function damagedFile(key: string, found: string, expected: string, code = 'damaged-file'): DataError {
   return new DataError(
-    'damaged-file',
+    code,
     `${key}: found ${found}, expected ${expected}; vessel-export did not write it like this: look at it, then remove it and run again`,
   );
 }

@@ -16,7 +16,7 @@ import type { Table } from '../table/table.ts';
 import { openTable } from '../table/table.ts';
 import { logTimeMs } from '../table/table-log.ts';
 import { findClaims } from './claims.ts';
-import { unlessDamaged } from './json.ts';
+import { orDamaged } from './json.ts';
 import { logKeyPrefix, objectPrefix, parseDayFileKey } from './keys.ts';
 import { readReceipt } from './ledger.ts';
 
@@ -126,9 +126,10 @@ function isNamed(table: Table, { key, day }: DayFile, nowMs: number): boolean {
   return goneMs !== undefined && goneMs >= nowMs - table.retentionNow().filesMs;
 }
 
-/** A receipt's object that its table does not have is damage, which verify finds, and no garbage. */
+/** A receipt's object that its table does not have is damage, which verify finds, and no garbage. One that cannot be read may name any. */
 async function isOfReceipt(store: ObjectStore, { key, day }: DayFile): Promise<boolean> {
-  return (await unlessDamaged(readReceipt(store, day)))?.object?.key === key;
+  const receipt = await orDamaged(readReceipt(store, day));
+  return receipt === 'damaged' || receipt?.object?.key === key;
 }
 
 /** Those that nobody can commit any more. */

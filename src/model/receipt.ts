@@ -117,6 +117,18 @@ export interface Waiting {
   readonly comparedWith: ComparedSeries;
 }
 
+/** Codes of notes of vessel-days whose receipt cannot be read. */
+export const DAMAGED_RECEIPT = 'damaged-receipt';
+export const NEWER_RECEIPT = 'unknown-receipt-version';
+
+/** Is what a note tells of over, now that the vessel-day has this receipt? */
+export function isOvertaken(
+  { at, code }: Pick<Note, 'at' | 'code'>,
+  { finishedAt }: Pick<Receipt, 'finishedAt'>,
+): boolean {
+  return at < finishedAt || code === DAMAGED_RECEIPT || code === NEWER_RECEIPT;
+}
+
 /** A receipt before it is known who finishes the day, and when. */
 export type ReceiptDraft = Omit<Receipt, 'epoch' | 'finishedAt'>;
 

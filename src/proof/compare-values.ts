@@ -1,9 +1,10 @@
 /**
  * Values of rows against the values that the service's statistics give, as JSON texts. Pure.
  *
- * What is compared exactly: counts, times, first and last values, minimum, maximum, and sums of longs, wherever the
- * service writes an integer as one. Sums of doubles depend on the order of adding: n values added in any order
- * differ by at most about n × 2⁻⁵³ of the sum of their absolute values, which for ten million readings is 1.1e-9.
+ * What is compared exactly: counts and times, and first and last values, minimum, maximum and sums of longs. Whether a
+ * service computes in doubles it does not say: beyond 2^53 an integer is compared exactly only where no double is
+ * spelled so, and as a double where it may be one. Sums of doubles depend on the order of adding: n values added in any
+ * order differ by at most about n × 2⁻⁵³ of the sum of their absolute values, which for ten million readings is 1.1e-9.
  */
 import { hash } from 'node:crypto';
 import type { LakeValue, Micros, SeriesRows, TimeSpan } from '../model/index.ts';
@@ -82,30 +83,48 @@ export function compareValues(
     if (min !== undefined && !Number.isNaN(min)) compare('min', String(min), (text) => isNumber(text, min));
     if (max !== undefined && !Number.isNaN(max)) compare('max', String(max), (text) => isNumber(text, max));
     if (sum !== undefined && Number.isFinite(magnitude))
-      compare('sum', String(sum), (text) => isSum(text, sum, magnitude));
+      compare('sum', String(sum), (text) => isSum(text, rows, sum));
   }
   return { differences, missing };
 }
 
 const INTEGER = /^-?\d+$/;
-const NUMBER = /^-?\d/;
+const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
-/** Does a JSON number spell this value? Longs are compared as such where the text is an integer. */
+/** Does a JSON number spell this value, or the double that is nearest to it? */
 function isNumber(text: string, value: bigint | number): boolean {
   if (!NUMBER.test(text)) return false;
-  if (typeof value === 'bigint' && INTEGER.test(text)) return BigInt(text) === value;
+  if (typeof value === 'bigint' && !mayBeDouble(text)) return BigInt(text) === value;
   return Number(text) === Number(value);
 }
 
-function isSum(text: string, sum: bigint | number, magnitude: number): boolean {
+/** Is there a double that a service may spell so: with its exact digits, or with the fewest that tell it from others? */
+function mayBeDouble(text: string): boolean {
+  const double = Number(text);
+  if (!INTEGER.test(text) || !Number.isFinite(double)) return true;
+  return text === String(double) || BigInt(text) === BigInt(double);
+}
+
+function isSum(text: string, { longs, magnitude }: SeriesRows, sum: bigint | number): boolean {
   if (isNumber(text, sum)) return true;
-  if (typeof sum === 'bigint' && INTEGER.test(text)) return false;
-  return Math.abs(Number(text) - Number(sum)) <= SUM_TOLERANCE * magnitude;
+  const isWhole = typeof sum === 'bigint' && INTEGER.test(text);
+  if (isWhole && (magnitude <= 2 ** 53 || !mayBeDouble(text))) return false;
+  // Of longs alone each is rounded once, and each sum of some of them.
+  const tolerance = isWhole ? 2 * longs * 2 ** -53 : SUM_TOLERANCE;
+  return Math.abs(Number(text) - Number(sum)) <= tolerance * magnitude;
 }
 
 function isValue(text: string, value: LakeValue): boolean {
   if (typeof value !== 'object') return isNumber(text, value);
-  return 'json' in value ? isSameJson(text, value.json) : digestJson(text) === value.jsonSha256;
+  if (!('json' in value)) return digestJson(text) === value.jsonSha256;
+  return isSameJson(text, value.json) || isSameDouble(text, value.json);
+}
+
+/** A number beyond the longs is JSON in the lake, and may be a double to the service. */
+function isSameDouble(text: string, json: string): boolean {
+  const double = Number(text);
+  if (![text, json].every((one) => NUMBER.test(one)) || !mayBeDouble(text)) return false;
+  return Number.isFinite(double) && double === Number(json);
 }
 
 /** The same text, or the same JSON: whether statistics keep white space and the order of members is not promised. */

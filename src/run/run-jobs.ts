@@ -9,6 +9,7 @@ import type { ExportPorts, ExportTask, Progress } from '../export/ports.ts';
 import { removeFinishedClaims } from '../lake/claims.ts';
 import { readPlannedDays } from '../lake/planned-days.ts';
 import type { Job, VesselDay } from '../model/index.ts';
+import { formatVesselDay } from '../model/index.ts';
 import { isDue } from '../plan/due.ts';
 import { settingsHash } from '../plan/settings-hash.ts';
 import type { DayResult } from './perform-task.ts';
@@ -113,12 +114,13 @@ async function openTasks(
     project: ({ settingsHash, proof, rows }) => ({ settingsHash, proof, rows }),
     writeIndex: true,
   });
-  if (damaged[0] !== undefined) throw damaged[0].error;
+  const unreadable = new Set(damaged.map(({ day }) => formatVesselDay(day)));
   await removeFinishedClaims(ports.store, job.name);
   const snapshots = job.dataset === 'metadata' ? await lastSnapshots(ports, job) : undefined;
   const how = { settingsHash: settingsHash(job, ports.apiVersion), force, allowShrink, takeover };
   return days.flatMap(({ day, state, receipt }): ExportTask[] => {
-    if (state === 'not-due') {
+    // What cannot be read fails its own vessel-day, which says so.
+    if (state === 'not-due' && !unreadable.has(formatVesselDay(day))) {
       const isDueHere = isDue(job, day.date, ports.clock.nowMs());
       const reason = isDueHere ? whyNotDue(ports, job, day.date) : undefined;
       observer.onResult(reason ? failedResult(ports, day, reason) : { day, status: 'not-due' });

@@ -1,7 +1,7 @@
 /** Where the files of a job are for DuckDB: in the lake's folder, or fetched from a store elsewhere. */
 import { fileURLToPath } from 'node:url';
 import { asPattern } from '../duckdb/locked.ts';
-import { keyPrefix, objectPrefix, parseObjectKey } from '../lake/keys.ts';
+import { objectPrefix, parseObjectKey } from '../lake/keys.ts';
 import { readTableFiles } from '../lake/table-files.ts';
 import type { Layout, Log } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
@@ -15,11 +15,6 @@ export function lakeFolder(url: string): string | undefined {
 /** A pattern of the paths of a job's objects in a lake's folder. */
 export function objectPattern(folder: string, job: string): string {
   return `${asPattern(folder)}/${job}/*/*/*.parquet`;
-}
-
-/** The same of its receipts. */
-export function receiptPattern(folder: string, job: string): string {
-  return `${asPattern(folder)}/${keyPrefix('receipt', job)}*/*.json`;
 }
 
 /** A lake whose objects can be listed. */

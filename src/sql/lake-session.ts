@@ -8,7 +8,7 @@ import type { SqlConnection } from '../duckdb/connection.ts';
 import type { LockedDuckDb } from '../duckdb/locked.ts';
 import { interruptOnAbort, openLockedDuckDb } from '../duckdb/locked.ts';
 import { CancelledError, ConfigError, messageOf } from '../errors.ts';
-import { keyPrefix, objectPrefix } from '../lake/keys.ts';
+import { objectPrefix } from '../lake/keys.ts';
 import { openTempFolder } from '../process/temp-folder.ts';
 import { sql } from '../sql-text.ts';
 import type { ViewedLake } from '../views/dialect.ts';
@@ -75,12 +75,9 @@ export async function openLakeSession(options: SessionOptions, signal: AbortSign
   }
 }
 
-/** Folders of the jobs' objects and receipts: of the rest of a lake there is nothing to be seen. */
-function readableDirs(lakeDir: string, { sources, emptySources, receiptJobs }: SessionOptions): string[] {
-  return [
-    ...[...sources, ...emptySources].map(({ job }) => objectPrefix(job)),
-    ...receiptJobs.map((job) => keyPrefix('receipt', job)),
-  ].map((prefix) => join(lakeDir, prefix));
+/** Folders of the jobs' objects: of the rest of a lake there is nothing to be seen. */
+function readableDirs(lakeDir: string, { sources, emptySources }: SessionOptions): string[] {
+  return [...sources, ...emptySources].map(({ job }) => join(lakeDir, objectPrefix(job)));
 }
 
 class Session implements LakeSession {

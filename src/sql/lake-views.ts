@@ -1,21 +1,24 @@
 /** The lake's relations and views in a session's database: made at its opening, filled with what a statement needs. */
+import { join } from 'node:path';
 import type { SqlConnection } from '../duckdb/connection.ts';
+import { pathLiteral } from '../duckdb/locked.ts';
 import { ConfigError } from '../errors.ts';
 import type { Sql } from '../sql-text.ts';
 import { sql } from '../sql-text.ts';
 import type { Source, View, ViewedLake } from '../views/dialect.ts';
-import { duckdb, duckdbColumns, duckdbObjects, duckdbReceipts } from '../views/dialects/duckdb.ts';
+import { duckdb, duckdbColumns, duckdbObjects, duckdbReceiptLines } from '../views/dialects/duckdb.ts';
 import { viewedDomains } from '../views/series.ts';
 import { viewStatements, viewsOf } from '../views/views.ts';
 import type { WideOptions } from '../views/wide.ts';
 import { wideView } from '../views/wide.ts';
 import type { NamedSeries } from '../views/wide-columns.ts';
 import type { ListedLake } from './lake-files.ts';
-import { lakeFolder, objectPattern, receiptPattern } from './lake-files.ts';
+import { lakeFolder, objectPattern } from './lake-files.ts';
 import type { PlannedFiles } from './planned-files.ts';
 import { noRows, openPlannedFiles } from './planned-files.ts';
 import type { ReadStatement } from './read-only.ts';
 import { readStatement } from './read-only.ts';
+import { writeReceiptLines } from './receipt-lines.ts';
 import type { Rows } from './rows.ts';
 import { streamRows } from './rows.ts';
 
@@ -71,12 +74,7 @@ export class LakeViews {
       this.planned = await openPlannedFiles(connection, sources, where);
     }
     for (const source of sources) await this.show(source, this.initialRows(source));
-    if (receiptJobs.length > 0)
-      await this.showReceipts(
-        localDir === undefined
-          ? [await this.planned!.receipts([], signal)]
-          : receiptJobs.map((job) => receiptPattern(localDir, job)),
-      );
+    if (receiptJobs.length > 0) await this.showReceipts([], signal);
     this.lake = { ...this.lake, domains: viewedDomains(await this.domains(signal)) };
     for (const view of viewsOf(duckdb, this.whole, undefined)) await this.make(view);
   }
@@ -100,11 +98,10 @@ export class LakeViews {
       await this.make(wideView(duckdb, this.whole, wide(await this.series(signal))));
       this.hasWide = true;
     }
-    const { planned, localDir } = this;
+    if (receiptJobs.length > 0 && (relations.has('receipts') || relations.has('coverage')))
+      await this.showReceipts(receiptJobs, signal);
+    const { planned } = this;
     if (planned === undefined) return;
-    const asksReceipts = relations.has('receipts') || relations.has('coverage');
-    if (localDir === undefined && receiptJobs.length > 0 && asksReceipts)
-      await this.showReceipts([await planned.receipts(receiptJobs, signal)]);
     const datasets = new Set([...relations].flatMap((name) => DATASETS_OF[name] ?? []));
     const needed = this.sources.filter(
       ({ dataset, relation }) => datasets.has(dataset) || relations.has(relation),
@@ -179,8 +176,12 @@ export class LakeViews {
     return this.connection.run(sql`${duckdb.createView} ${view} AS\n${duckdbColumns(source, from)}`);
   }
 
-  private showReceipts(patterns: readonly string[]): Promise<void> {
-    return this.connection.run(sql`${duckdb.createView} receipts AS\n${duckdbReceipts(patterns)}`);
+  /** As they are now: those of these jobs that can be read. */
+  private async showReceipts(jobs: readonly string[], signal: AbortSignal): Promise<void> {
+    const path = await writeReceiptLines(join(this.dir, 'receipts.ndjson'), this.options, jobs, signal);
+    await this.connection.run(
+      sql`${duckdb.createView} receipts AS\n${duckdbReceiptLines(pathLiteral(path))}`,
+    );
   }
 
   private async make(view: View): Promise<void> {

@@ -16,7 +16,6 @@ import { createFetchedObjects } from './fetched-objects.ts';
 import type { ListedLake } from './lake-files.ts';
 import { listLakeObjects } from './lake-files.ts';
 import { OBJECTS_TABLE, planObjects } from './object-plan.ts';
-import { writeReceiptLines } from './receipt-lines.ts';
 
 /**
  * A folder of a job that nobody asks: without it, DuckDB would see that all files are of the job that is asked, and its plan
@@ -35,8 +34,6 @@ export interface PlannedFiles {
   fetch(objects: readonly LakeObject[], signal: AbortSignal): Promise<void>;
   /** A job's objects of those that were fetched last. */
   fetched(source: Source): Sql;
-  /** A file with the receipts of these jobs, one a line. */
-  receipts(jobs: readonly string[], signal: AbortSignal): Promise<string>;
 }
 
 interface PlannedOptions {
@@ -106,7 +103,6 @@ export async function openPlannedFiles(
       // Of no object at all, the columns.
       return own.length === 0 ? noRows(source) : duckdbObjects(own, source.dataset);
     },
-    receipts: (jobs, signal) => writeReceiptLines(join(dir, 'receipts.ndjson'), lake, jobs, signal),
   };
 }
 

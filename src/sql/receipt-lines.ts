@@ -1,9 +1,11 @@
-/** Receipts of a lake elsewhere as a file for DuckDB: what the ledger's index has of them, and nothing that has to be fetched one by one. */
+/** Receipts of a lake as a file for DuckDB: what the ledger's index has of them, and nothing that has to be fetched one by one. */
 import { writeFile } from 'node:fs/promises';
+import { messageOf } from '../errors.ts';
 import type { IndexedPart } from '../lake/indexed-receipt.ts';
 import { jsonBytes } from '../lake/json.ts';
 import { listReceipts } from '../lake/ledger.ts';
 import { readLedger } from '../lake/ledger-index.ts';
+import { formatVesselDay } from '../model/index.ts';
 import type { ListedLake } from './lake-files.ts';
 
 /** What RECEIPT_COLUMNS name. */
@@ -25,7 +27,10 @@ function toLine(receipt: IndexedPart<(typeof MEMBERS)[number]>): Uint8Array {
   });
 }
 
-/** Receipts of jobs, one a line, in the file `path`; the path. Throws DataError for one that is damaged. */
+/** Receipts that cannot be read, which are said one by one. */
+const SAID_AT_MOST = 20;
+
+/** Receipts of jobs, one a line, in the file `path`; the path. One that cannot be read is left out, and said. */
 export async function writeReceiptLines(
   path: string,
   { store, log }: Pick<ListedLake, 'store' | 'log'>,
@@ -46,8 +51,10 @@ export async function writeReceiptLines(
       writeIndex: false,
       project: toLine,
     });
-    const [first] = damaged;
-    if (first !== undefined) throw first.error;
+    for (const { day, error } of damaged.slice(0, SAID_AT_MOST))
+      log.warn({ vesselDay: formatVesselDay(day) }, `left out: ${messageOf(error)}`);
+    const more = damaged.length - SAID_AT_MOST;
+    if (more > 0) log.warn({ job, more }, 'more receipts are left out, as they cannot be read');
     lines.push(...receipts.values());
   }
   await writeFile(path, Buffer.concat(lines));

@@ -1,5 +1,6 @@
 /** What is in the lake of each vessel-day, in one word. Pure: ledger, notes and claims are passed in. */
 import type { Note, Receipt, VesselDay } from '../model/index.ts';
+import { isOvertaken } from '../model/index.ts';
 import type { DayState } from '../plan/due.ts';
 
 /**
@@ -56,9 +57,9 @@ export function coverageOf({ day, planned, receipt, note, claim }: CoverageFacts
   };
   const begun = claim === 'left' ? { begun: true } : {};
   if (claim === 'live') return { ...cell, state: 'running' };
-  // A note that is older than the receipt was overtaken by it; a snapshot of a day that is over waits no more.
+  // A snapshot of a day that is over waits no more.
   const isOver = note?.state === 'waiting' && planned === 'not-due';
-  if (note !== undefined && !isOver && (receipt === undefined || note.at > receipt.finishedAt))
+  if (note !== undefined && !isOver && (receipt === undefined || !isOvertaken(note, receipt)))
     return { ...cell, ...begun, state: note.state, code: note.code, message: note.message };
   if (planned !== 'done') return { ...cell, ...begun, state: planned };
   return { ...cell, state: receipt?.rows === 0 ? 'empty' : 'published' };

@@ -12,7 +12,7 @@ import type { PlanPorts } from '../lake/planned-days.ts';
 import { plannedDays } from '../lake/planned-days.ts';
 import type { OpenRemark } from '../lake/remarks.ts';
 import { createRemarks } from '../lake/remarks.ts';
-import type { Job, Log, ProcessId, VesselDay } from '../model/index.ts';
+import type { Job, Log, Note, ProcessId, VesselDay } from '../model/index.ts';
 import { addDays, datesBetween, formatVesselDay, microsToDate } from '../model/index.ts';
 import type { DayRange } from '../plan/due.ts';
 import type { ObjectStore } from '../store/store.ts';
@@ -195,10 +195,9 @@ async function noteOf({ store }: StatusPorts, day: VesselDay): Promise<KnownNote
   }
 }
 
-/** A file that cannot be read, as the reason why its vessel-day has failed. */
-function damagedNote(day: VesselDay, error: DataError): KnownNote {
-  const at = '9999-12-31T23:59:59.999Z';
-  return { ...day, state: 'failed', code: 'damaged-file', message: error.message, at };
+/** A file that cannot be read, as the reason why its vessel-day has failed; later than anything that is known of it. */
+export function damagedNote(day: VesselDay, { code, message }: DataError): Note {
+  return { noteVersion: 1, ...day, state: 'failed', code, message, at: '9999-12-31T23:59:59.999Z' };
 }
 
 function vesselsIn(published: Iterable<string>, others: readonly VesselDay[]): string[] {

@@ -78,7 +78,15 @@ export const NEXT_STEPS: readonly NextStep[] = [
     next: `The lake could not be written. Mend what the message names ('vessel-export check' tries it); the next firing tries the day again, at once: '${RUN}'.`,
   },
   {
-    codes: ['damaged-file', 'unknown-receipt-version', 'unreadable-object'],
+    codes: ['unknown-receipt-version'],
+    next: 'A newer vessel-export has published the day. Use that one, or a newer one, and leave the receipt as it is.',
+  },
+  {
+    codes: ['damaged-receipt'],
+    next: `The receipt of the day cannot be read. 'vessel-export verify JOB --from DATE --to NEXT-DATE' says what it should be. Restore it from a version of the bucket or a backup, or remove it and export the day again: '${RUN}'.`,
+  },
+  {
+    codes: ['damaged-file', 'unreadable-object'],
     next: `A file of the lake cannot be read. 'vessel-export verify JOB --from DATE --to NEXT-DATE' names it and says what it should be. Put back a version of the bucket, or remove it and export the day again: '${RUN} --force'.`,
   },
   {

@@ -118,13 +118,12 @@ export function formatVerified(view: VerifyView, deep: boolean, screen: Pick<Scr
 }
 
 function formatFinding(
-  { name, day, where, found, expected }: Finding,
+  { name, day, where, found, expected, next }: Finding,
   screen: Pick<Screen, 'colour'>,
 ): string {
-  const { means, next } = FINDINGS[name];
   return [
     `${paint(screen, 'red', name)}  ${formatPlace(day)}`,
-    `  ${means}`,
+    `  ${FINDINGS[name].means}`,
     `  where     ${where}`,
     `  found     ${found}`,
     `  expected  ${expected}`,

@@ -3,16 +3,17 @@
  * reads.
  */
 import type { FoundClaim } from '../lake/claims.ts';
-import { findClaims } from '../lake/claims.ts';
+import { findClaims, isEnded } from '../lake/claims.ts';
+import { jsonBytes } from '../lake/json.ts';
 import { detailKey, objectKey, receiptKey } from '../lake/keys.ts';
-import type { Aggregation, Layout, Receipt, VesselDay } from '../model/index.ts';
+import type { Aggregation, Dataset, Layout, Receipt, SealedDay, VesselDay } from '../model/index.ts';
 import type { Precision } from '../proof/compare-counts.ts';
 import type { DetailCounts } from './detail-check.ts';
 import { checkDetail } from './detail-check.ts';
 import type { Difference, Finding } from './findings.ts';
 import { findingAt } from './findings.ts';
 import { checkFooter } from './footer-check.ts';
-import type { ObjectReading } from './object-check.ts';
+import type { CheckedObject, ObjectReading, ReadableStore } from './object-check.ts';
 import { checkObject } from './object-check.ts';
 import { checkReceipt } from './receipt-check.ts';
 import type { CheckedTable } from './table-check.ts';
@@ -25,6 +26,7 @@ export interface SettingsOf {
 
 interface DayCheckOptions extends ObjectReading {
   readonly settingsOf: (receipt: Receipt) => SettingsOf;
+  readonly dataset: Dataset;
   readonly layout: Layout;
   /** In a delta lake, unless its log is damaged. */
   readonly table?: CheckedTable | undefined;
@@ -43,7 +45,8 @@ const LOOKS = 5;
 
 /**
  * Check one vessel-day. What differs because the day is being replaced is no finding: the receipt is read again
- * after every difference, and an attempt that has published and not yet written its receipt accounts for the rest.
+ * after every difference, and a day whose attempt has published it and not yet written its receipt is held against the
+ * draft of that. A claim that the receipt has ended counts for nothing.
  */
 export async function checkDay(options: DayCheckOptions, day: VesselDay): Promise<DayVerdict> {
   const { store } = options;
@@ -52,15 +55,68 @@ export async function checkDay(options: DayCheckOptions, day: VesselDay): Promis
     const bytes = (await store.get(receiptKey(day)))?.bytes;
     const { receipt, differences } = await findDifferences(options, day, bytes);
     if (differences.length === 0) return { receipt, findings: [] };
-    // The claim before the receipt: an attempt that ends in between has written its receipt first.
-    const [claim] = await findClaims(store, day);
+    // The claims before the receipt: an attempt that ends in between has written its receipt first.
+    const claims = await findClaims(store, day);
     const now = (await store.get(receiptKey(day)))?.bytes;
     await options.table?.refresh();
     const isReplaced = !sameBytes(bytes, now) || options.table?.version !== seen;
     if (look < LOOKS && isReplaced) continue;
-    if (claim !== undefined && (await isPublishedBy(options, day, claim))) return { receipt, findings: [] };
-    return { receipt, findings: differences.map((difference) => findingAt(day, difference)) };
+    const isUnreadable = bytes !== undefined && receipt === undefined;
+    const ofDraft = isUnreadable ? undefined : await compareDraft(options, day, claims, receipt);
+    return {
+      receipt,
+      findings: (ofDraft ?? differences).map((difference) => findingAt(day, options.dataset, difference)),
+    };
   }
+}
+
+/**
+ * What the day differs in from the draft of an attempt that has published it and lacks only its receipt; undefined where
+ * there is no such attempt.
+ */
+async function compareDraft(
+  options: DayCheckOptions,
+  day: VesselDay,
+  claims: readonly FoundClaim[],
+  receipt: Receipt | undefined,
+): Promise<Difference[] | undefined> {
+  const open = claims.find((claim) => claim.file?.sealed && !isEnded(claim, receipt));
+  const sealed = open?.file?.sealed ?? undefined;
+  const draft = sealed && draftOf(sealed, day, options.layout);
+  if (draft === undefined) return undefined;
+  if (!(await isPublished(options, sealed!, draft))) return undefined;
+  const object = await checkPublished(options, draft);
+  if (object.difference !== undefined) return [object.difference];
+  const { store } = options;
+  // Whoever goes on writes the detail, whatever lies there now.
+  const bytes = typeof sealed?.detail === 'string' ? Buffer.from(sealed.detail, 'base64') : undefined;
+  const get: ReadableStore['get'] = async (key) =>
+    bytes !== undefined && key === draft.detail?.key ? { bytes, version: '' } : store.get(key);
+  return await compareContent({ ...options, store: { ...store, get } }, draft, object);
+}
+
+/** The receipt that a draft becomes; undefined for what is no draft of the day. */
+function draftOf({ draft }: SealedDay, day: VesselDay, layout: Layout): Receipt | undefined {
+  const unknown = { epoch: 0, finishedAt: draft?.startedAt };
+  return checkReceipt(jsonBytes({ ...draft, ...unknown }), day, layout).receipt;
+}
+
+/** Is what readers see what the draft says? In a plain lake the upload itself tells: the same bytes may have been there before. */
+async function isPublished(
+  { store, table }: DayCheckOptions,
+  { upload, parts }: SealedDay,
+  draft: Receipt,
+): Promise<boolean> {
+  const key = draft.object?.key ?? '';
+  if (table !== undefined)
+    return (
+      table
+        .filesOf(draft)
+        .map((file) => file.key)
+        .join() === key
+    );
+  if (upload !== null) return upload.key === key && (await store.publishedBy(upload, parts));
+  return key === '' && (await store.head(objectKey(draft))) === undefined;
 }
 
 function sameBytes(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
@@ -76,7 +132,9 @@ async function findDifferences(
   const checked = checkReceipt(bytes, day, options.layout);
   if (checked.receipt === undefined) return { receipt: undefined, differences: [checked.difference] };
   const { receipt } = checked;
-  return { receipt, differences: await compareContent(options, receipt) };
+  const object = await checkPublished(options, receipt);
+  const { difference } = object;
+  return { receipt, differences: difference ? [difference] : await compareContent(options, receipt, object) };
 }
 
 /** What lies in the place of a day without a receipt. */
@@ -99,14 +157,20 @@ async function orphans({ store, table, layout }: DayCheckOptions, day: VesselDay
   return [];
 }
 
-/** Object, then footer and detail, then the rows: bytes that are not those published are not read further. */
-async function compareContent(options: DayCheckOptions, receipt: Receipt): Promise<Difference[]> {
+type PublishedObject = Partial<CheckedObject>;
+
+/** The object alone: bytes that are not those published are not read further. */
+async function checkPublished(options: DayCheckOptions, receipt: Receipt): Promise<PublishedObject> {
+  return receipt.object === null ? expectNoObject(options, receipt) : checkObject(options, receipt.object);
+}
+
+/** Of a day whose object is as it was published: the table, then footer and detail, then the rows. */
+async function compareContent(
+  options: DayCheckOptions,
+  receipt: Receipt,
+  { tail }: PublishedObject,
+): Promise<Difference[]> {
   const { store } = options;
-  const { difference, tail } =
-    receipt.object === null
-      ? await expectNoObject(options, receipt)
-      : await checkObject(options, receipt.object);
-  if (difference !== undefined) return [difference];
   const inTable = (await options.table?.compare(receipt, receipt)) ?? [];
   if (inTable.length > 0) return inTable;
   const { aggregations, precision } = options.settingsOf(receipt);
@@ -123,7 +187,7 @@ async function compareContent(options: DayCheckOptions, receipt: Receipt): Promi
 async function expectNoObject(
   { store, layout }: DayCheckOptions,
   receipt: Receipt,
-): Promise<{ difference?: Difference; tail?: undefined }> {
+): Promise<PublishedObject> {
   // In a delta lake the table says whether there is one.
   if (layout === 'delta') return {};
   const where = objectKey(receipt);
@@ -136,20 +200,4 @@ async function expectNoObject(
     expected: 'no object: 0 rows',
   };
   return { difference };
-}
-
-/** Is the object the one that a sealed attempt publishes? Then only its receipt is not written yet. */
-async function isPublishedBy(
-  options: DayCheckOptions,
-  day: VesselDay,
-  { file }: FoundClaim,
-): Promise<boolean> {
-  const object = file?.sealed?.draft?.object;
-  if (object === undefined) return false;
-  const { table } = options;
-  if (table?.filesOf(day).some(({ key }) => key !== object?.key)) return false;
-  if (object === null && options.layout === 'delta') return table?.filesOf(day).length === 0;
-  if (object === null) return (await options.store.head(objectKey(day))) === undefined;
-  const { store, signal } = options;
-  return (await checkObject({ store, signal }, object)).difference === undefined;
 }

@@ -1,7 +1,11 @@
 /** What verify can find, by name. A finding is a difference between what the lake says and what it holds. */
 
-import type { VesselDay, Warning } from '../model/index.ts';
+import type { Dataset, VesselDay, Warning } from '../model/index.ts';
 import { cleanMessage } from '../model/index.ts';
+
+/** Of what may claim more than there is: the never-shrink guard believes it. */
+const FORCE_THEN_SHRINK =
+  'run the day again with --force; where that is refused (would-shrink), look whether the source has lost readings, and add --allow-shrink';
 
 /**
  * Every name of a finding, what it means and what to do about it. The names are stable: scripts match them, and
@@ -11,6 +15,10 @@ export const FINDINGS = {
   'receipt-damaged': {
     means: 'the receipt is not JSON, or contradicts itself or its place',
     next: 'remove the receipt and run the day again, or restore it from a version of the bucket',
+  },
+  'receipt-newer': {
+    means: 'the receipt was written by a newer vessel-export, which this one cannot read',
+    next: 'verify and export with that vessel-export, or a newer one; leave the receipt as it is',
   },
   'receipt-missing': {
     means: 'there is an object, or a detail, but no receipt',
@@ -81,7 +89,7 @@ export const FINDINGS = {
   },
   'rows-differ': {
     means: 'receipt, object and detail do not agree on the number of rows or series',
-    next: 'run the day again with --force',
+    next: FORCE_THEN_SHRINK,
   },
   'times-differ': {
     means: 'receipt, object and detail do not agree on first and last times',
@@ -101,7 +109,7 @@ export const FINDINGS = {
   },
   'proof-differs': {
     means: 'counts and times in receipt and detail do not prove what the receipt claims',
-    next: 'run the day again with --force',
+    next: FORCE_THEN_SHRINK,
   },
   'rows-unreadable': {
     means: 'the rows cannot be read back, although the bytes are those that the receipt names',
@@ -109,7 +117,7 @@ export const FINDINGS = {
   },
   'count-differs': {
     means: 'the rows read back are not as many, per series and hour, as the detail says',
-    next: 'run the day again with --force; receipt, object or detail were changed after publication',
+    next: `${FORCE_THEN_SHRINK}; receipt, object or detail were changed after publication`,
   },
   'values-differ': {
     means: "values read back are not those of the service's statistics, at equal counts",
@@ -117,7 +125,7 @@ export const FINDINGS = {
   },
   'source-changed': {
     means: 'the source counts other readings now than at publication: late data, not damage',
-    next: 'reconcile, or run the day again with --force',
+    next: 'reconcile, or run the day again with --force; both refuse a day with fewer readings (would-shrink): if the source is right, add --allow-shrink',
   },
   'not-verified': {
     means: 'the vessel-day could not be checked',
@@ -126,6 +134,24 @@ export const FINDINGS = {
 } as const satisfies Readonly<Record<string, { readonly means: string; readonly next: string }>>;
 
 export type FindingName = keyof typeof FINDINGS;
+
+/** What the log says wrongly of a file that is there. */
+const OF_ENTRY: readonly FindingName[] = [
+  'not-in-table',
+  'table-file-missing',
+  'table-differs',
+  'table-statistics-differ',
+];
+
+/** What to do about a finding in a job of this dataset. */
+export function adviceFor(name: FindingName, dataset: Dataset): string {
+  const { next } = FINDINGS[name];
+  if (dataset !== 'metadata' || !next.includes('run the day again')) return next;
+  const otherwise = OF_ENTRY.includes(name)
+    ? "for an earlier one 'vessel-export rebuild-log JOB --yes' makes the log say what its receipt says"
+    : 'for an earlier one restore its files from a version of the bucket or a backup';
+  return `${next}. A snapshot can be taken again on its own day only: ${otherwise}`;
+}
 
 /** A vessel-day, or of a stray file what its path tells. */
 export type Place = Pick<VesselDay, 'job'> & Partial<VesselDay>;
@@ -143,6 +169,8 @@ export interface Finding {
   readonly where: string;
   readonly found: string;
   readonly expected: string;
+  /** What to do. */
+  readonly next: string;
 }
 
 /** Something to know that is no difference. */
@@ -154,14 +182,15 @@ export interface Remark {
 }
 
 /** Found, expected, at a place: what a check says before it is known of which vessel-day. */
-export type Difference = Omit<Finding, 'day'>;
+export type Difference = Omit<Finding, 'day' | 'next'>;
 
 /** Both sides of a difference. */
 export type Sides = Pick<Finding, 'found' | 'expected'>;
 
 /** A difference of a place. Both sides may hold what stands in the lake: they are cleaned and bounded; the key is exact. */
-export function findingAt(day: Place, { found, expected, ...rest }: Difference): Finding {
-  return { ...rest, day, found: cleanMessage(found), expected: cleanMessage(expected) };
+export function findingAt(day: Place, dataset: Dataset, { found, expected, ...rest }: Difference): Finding {
+  const next = adviceFor(rest.name, dataset);
+  return { ...rest, day, next, found: cleanMessage(found), expected: cleanMessage(expected) };
 }
 
 /** The first few of many differences as one. */

@@ -6,7 +6,10 @@ import type { Difference, Sides } from './findings.ts';
 import { firstFewOf } from './findings.ts';
 
 /** I4: the part of a store that verify is given. Nothing in it writes. */
-export type ReadableStore = Pick<ObjectStore, 'url' | 'get' | 'getRange' | 'head' | 'list' | 'listUploads'>;
+export type ReadableStore = Pick<
+  ObjectStore,
+  'url' | 'get' | 'getRange' | 'head' | 'list' | 'listUploads' | 'publishedBy'
+>;
 
 /** Bytes asked for at once: times the vessel-days at work, the memory that reading takes. */
 const READ_BYTES = 4 << 20;
@@ -23,7 +26,7 @@ type Published = NonNullable<Receipt['object']>;
 /** Bytes at the end of an object that are handed on: they hold the footer of hundreds of row groups. */
 const TAIL_BYTES = 128 << 10;
 
-type CheckedObject =
+export type CheckedObject =
   | { readonly difference: Difference; readonly tail?: undefined }
   /** The last TAIL_BYTES of a sound object, or all of it. */
   | { readonly difference?: undefined; readonly tail: Uint8Array };

@@ -1,15 +1,7 @@
 /** Is a receipt whole, and does it say one thing? Only the receipt itself is looked at. */
 import { detailKey, objectKey, parseDayFileKey, receiptKey } from '../lake/keys.ts';
-import {
-  isCount,
-  isObject,
-  isSha256,
-  isText,
-  RECEIPT,
-  RECEIPT_ADDED,
-  shapeFaults,
-  shown,
-} from '../lake/shapes.ts';
+import { isNewerReceipt } from '../lake/ledger.ts';
+import { isObject, RECEIPT, RECEIPT_ADDED, shapeFaults, shown } from '../lake/shapes.ts';
 import type { Layout, Receipt, VesselDay } from '../model/index.ts';
 import { dayRange, parseTimestamp } from '../model/index.ts';
 import type { Difference, Sides } from './findings.ts';
@@ -28,16 +20,11 @@ export function checkReceipt(bytes: Uint8Array, day: VesselDay, layout: Layout):
   const value = parseObject(bytes);
   if (value === undefined)
     return damaged({ found: `${bytes.length} bytes that are no JSON object`, expected: 'a receipt' });
-  if (value.receiptVersion !== 1)
-    return damaged({
-      found: `receiptVersion ${shown(value.receiptVersion)}`,
-      expected: '1 (a newer one needs a newer vessel-export)',
-    });
-  const faults = [
-    ...shapeFaults(value, RECEIPT, true),
-    ...shapeFaults(value, RECEIPT_ADDED, false),
-    ...(value.object === null ? [] : objectFaults(value.object)),
-  ];
+  if (isNewerReceipt(value)) {
+    const found = `receiptVersion ${shown(value.receiptVersion)}`;
+    return { difference: { name: 'receipt-newer', where, found, expected: '1' } };
+  }
+  const faults = [...shapeFaults(value, RECEIPT, true), ...shapeFaults(value, RECEIPT_ADDED, false)];
   if (faults.length === 0) faults.push(...contradictions(value as unknown as Receipt, day, layout));
   return faults.length === 0 ? { receipt: value as unknown as Receipt } : damaged(firstFewOf(faults));
 }
@@ -53,18 +40,6 @@ function parseObject(bytes: Uint8Array): Fields | undefined {
   }
 }
 
-function objectFaults(object: unknown): Sides[] {
-  if (!isObject(object)) return [];
-  const { key, sizeBytes, upload, parts } = object;
-  const isPart = (part: unknown) => isObject(part) && isCount(part.sizeBytes) && isSha256(part.sha256);
-  const whole = Array.isArray(parts) && parts.length > 0 && parts.every(isPart);
-  if (!isText(key) || !isCount(sizeBytes) || !isText(upload) || !whole)
-    return [{ found: `object ${shown(object)}`, expected: 'object: key, sizeBytes, upload and parts' }];
-  const sum = (parts as { sizeBytes: number }[]).reduce((total, part) => total + part.sizeBytes, 0);
-  if (sum === sizeBytes) return [];
-  return [{ found: `parts of ${sum} bytes in an object of ${sizeBytes}`, expected: 'parts that add up' }];
-}
-
 /** What cannot be true at once. Counts against detail and object are for those checks. */
 function contradictions(receipt: Receipt, day: VesselDay, layout: Layout): Sides[] {
   const faults: Sides[] = [];
@@ -76,6 +51,12 @@ function contradictions(receipt: Receipt, day: VesselDay, layout: Layout): Sides
   const { object, detail, rows, series, firstTimestamp, lastTimestamp } = receipt;
   // A day that was emptied has an object of no rows, one that always was has none.
   must(rows === 0 || object !== null, `${rows} rows and no object`, 'both');
+  const sum = object?.parts.reduce((total, part) => total + part.sizeBytes, 0);
+  must(
+    sum === object?.sizeBytes,
+    `parts of ${sum} bytes in an object of ${object?.sizeBytes}`,
+    'parts that add up',
+  );
   must(!object || isObjectOf(object.key, day, layout), `the object ${object?.key}`, objectKey(day));
   must(!detail || detail.key === detailKey(day), `the detail ${detail?.key}`, detailKey(day));
   must(

@@ -1,5 +1,4 @@
 /** A job's table in a delta lake against receipts and objects: what its log names, and what it says of it. */
-import { hash } from 'node:crypto';
 import type { FileMetaData } from 'hyparquet';
 import { DataError } from '../errors.ts';
 import { logKeyPrefix, objectPrefix, receiptKey } from '../lake/keys.ts';
@@ -11,6 +10,7 @@ import { faultText, isTableFault } from '../table/parse-actions.ts';
 import type { DatasetColumn } from '../table/schema.ts';
 import { schemaFaults } from '../table/schema.ts';
 import { statisticsText } from '../table/statistics.ts';
+import { readStatisticsDigests, statisticsDigest } from '../table/statistics-digests.ts';
 import { openTableView, type TableView } from '../table/table-view.ts';
 import type { Difference } from './findings.ts';
 import { firstFew, firstFewOf } from './findings.ts';
@@ -44,9 +44,6 @@ interface TablePorts {
   readonly store: ReadableStore;
   readonly log: Log;
 }
-
-/** Of each statistics only this is held: there may be a million files. */
-const digestOf = (stats: string | undefined) => hash('sha256', stats ?? '', 'base64').slice(0, 16);
 
 /** The table of a job, where its log can be read, and what is wrong with the log. */
 export async function openCheckedTable(
@@ -84,12 +81,8 @@ async function damageOf(reading: Promise<void>): Promise<DataError | undefined> 
   }
 }
 
-async function readDigests(view: TableView, range: WalkRange, digests: Map<string, string>): Promise<void> {
-  for await (const { path, partitionValues, stats } of view.files()) {
-    const { vessel, date } = partitionValues;
-    if (!vessel || !date || !isWanted(range, { job: range.job, vessel, date })) continue;
-    digests.set(path, digestOf(stats));
-  }
+function readDigests(view: TableView, range: WalkRange, digests: Map<string, string>): Promise<void> {
+  return readStatisticsDigests(view, digests, (day) => isWanted(range, { job: range.job, ...day }));
 }
 
 function checkedTable(
@@ -117,7 +110,7 @@ function checkedTable(
     if (entries === undefined) await readDigests(view, range, digests);
     for (const { actions } of entries ?? [])
       for (const action of actions)
-        if ('add' in action) digests.set(action.add.path, digestOf(action.add.stats));
+        if ('add' in action) digests.set(action.add.path, statisticsDigest(action.add.stats));
   }
 
   const filesOf = ({ vessel, date }: VesselDay): TableFile[] =>
@@ -190,7 +183,7 @@ function checkedTable(
         columns.set(`${column.name} ${column.type}`, column);
       const digest = digests.get(key.slice(prefix.length));
       const expected = statisticsText(footer);
-      if (digest === undefined || digest === digestOf(expected)) return [];
+      if (digest === undefined || digest === statisticsDigest(expected)) return [];
       return [
         { name: 'table-statistics-differ', where: key, found: 'other statistics in the log', expected },
       ];

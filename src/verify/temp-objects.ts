@@ -54,7 +54,11 @@ async function createTempObject(path: string): Promise<TempObject> {
   const handle = await open(path, 'w');
   return {
     pathOf: () => path,
-    write: (bytes, atByte) => writeAt(handle, path, bytes, atByte),
+    async write(bytes, atByte) {
+      // A day that is looked at again may be shorter: nothing of before stays behind its end.
+      if (atByte === 0) await handle.truncate();
+      await writeAt(handle, path, bytes, atByte);
+    },
     async remove() {
       await handle.close();
       await rm(path, { force: true });

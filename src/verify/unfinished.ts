@@ -1,7 +1,9 @@
 /** Attempts and uploads that are under way or were left: no damage, and to be told apart from it. */
 import type { FoundClaim } from '../lake/claims.ts';
-import { claimedDays, findClaims } from '../lake/claims.ts';
+import { claimedDays, findClaims, isEnded } from '../lake/claims.ts';
+import { unlessDamaged } from '../lake/json.ts';
 import { dayPrefix, parseDayFileKey } from '../lake/keys.ts';
+import { readReceipt } from '../lake/ledger.ts';
 import type { VesselDay } from '../model/index.ts';
 import type { WalkRange } from './lake-walk.ts';
 import { isWanted, objectPrefixes } from './lake-walk.ts';
@@ -15,7 +17,7 @@ export async function* describeUnfinished(
   const claimed = new Set<string>();
   for (const day of await claimedDays(store, range.job)) {
     const newest = isWanted(range, day) ? (await findClaims(store, day))[0] : undefined;
-    if (newest === undefined) continue;
+    if (newest === undefined || isEnded(newest, await unlessDamaged(readReceipt(store, day)))) continue;
     claimed.add(dayPrefix(day));
     yield { day, text: describeClaim(newest) };
   }

@@ -123,10 +123,10 @@ export async function verifyLake(
       concurrency: request.concurrency,
       signal,
       perform: (task, scope) => verifyDay(ports, task, tools, observer, scope, remarks),
-      onSettled: ({ day }, settled) => {
+      onSettled: ({ day, job }, settled) => {
         if ('outcome' in settled) observer.onDay(settled.outcome);
         else if (!signal.aborted && !(settled.error instanceof CancelledError))
-          observer.onDay(notVerified(day, settled.error));
+          observer.onDay(notVerified(day, job, settled.error));
       },
     });
     for (const { job, table } of walked)
@@ -158,14 +158,14 @@ function* tasksOf(walked: readonly WalkedJob[]): Generator<DayTask> {
   for (const job of walked) for (const day of job.days) yield { ...job, day };
 }
 
-function ofJob({ name: job }: Job, difference: Difference): VerifiedDay {
-  return { ...UNCHECKED, day: { job }, findings: [findingAt({ job }, difference)] };
+function ofJob({ name: job, dataset }: Job, difference: Difference): VerifiedDay {
+  return { ...UNCHECKED, day: { job }, findings: [findingAt({ job }, dataset, difference)] };
 }
 
 function strayFinding(job: Job, { folder, names, ...rest }: StrayFiles): VerifiedDay {
   const day: Place = { job: job.name, ...rest };
   const isDayFolder = rest.vessel !== undefined && rest.date !== undefined;
-  const finding = findingAt(day, {
+  const finding = findingAt(day, job.dataset, {
     name: 'object-stray',
     where: folder,
     found: firstFew(names),
@@ -189,9 +189,9 @@ async function openTools(
   return { client, temps, readBack, seriesOf: createSeriesCache() };
 }
 
-function notVerified(day: VesselDay, error: unknown): VerifiedDay {
+function notVerified(day: VesselDay, { dataset }: Job, error: unknown): VerifiedDay {
   const [where, found] = [receiptKey(day), messageOf(error)];
-  const finding = findingAt(day, { name: 'not-verified', where, found, expected: 'an answer' });
+  const finding = findingAt(day, dataset, { name: 'not-verified', where, found, expected: 'an answer' });
   return { ...UNCHECKED, day, checked: true, findings: [finding] };
 }
 
@@ -209,7 +209,7 @@ async function verifyDay(
     const { receipt, findings } = await checkDay(
       {
         store: ports.store,
-        ...{ signal, layout, table },
+        ...{ signal, layout, table, dataset: job.dataset },
         settingsOf: (receipt) => settingsOf(job, receipt),
         onBytes: async (bytes, atByte) => {
           observer.onBytes(bytes.length);

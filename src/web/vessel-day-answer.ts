@@ -14,6 +14,7 @@ import type { Job, Note, Receipt, VesselDay } from '../model/index.ts';
 import { addDays, cleanMessage, formatVesselDay, microsToDate } from '../model/index.ts';
 import { readQueuedFacts } from '../queue/read-queue.ts';
 import { coverageOf } from '../status/cells.ts';
+import { damagedNote } from '../status/job-status.ts';
 import { nextStep } from '../status/next-steps.ts';
 import type { CellState, VesselDayAnswer } from './answers.ts';
 import { askRedis } from './ask-redis.ts';
@@ -99,11 +100,6 @@ async function readReceiptOrDamage(
     if (error instanceof DataError) return { damage: error };
     throw error;
   }
-}
-
-/** As `status` says it: a receipt that cannot be read is a failed vessel-day. */
-function damagedNote(day: VesselDay, { code, message }: DataError): Note {
-  return { noteVersion: 1, ...day, state: 'failed', code, message, at: '9999-12-31T23:59:59.999Z' };
 }
 
 async function remarkOf(

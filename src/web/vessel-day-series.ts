@@ -67,26 +67,11 @@ export async function dayDetail(
   if (found.version === null)
     return { problem: `${key}: the detail is gone; 'vessel-export verify' says more` };
   const { detail } = found;
-  if (detail === undefined || !isCounts(detail.ours) || !(detail.source === null || isCounts(detail.source)))
+  if (detail === undefined)
     return {
       problem: `${key}: the detail is not the one that the receipt names; 'vessel-export verify' says more`,
     };
   return { detail };
-}
-
-function isCounts(counts: unknown): counts is CountsJson {
-  return (
-    typeof counts === 'object' &&
-    counts !== null &&
-    Object.values(counts).every(
-      (rows) => Array.isArray(rows) && rows.every((row) => Array.isArray(row) && isHour(row)),
-    )
-  );
-}
-
-function isHour([hour, ...rest]: readonly unknown[]): boolean {
-  const isIn = Number.isInteger(hour) && (hour as number) >= 0 && (hour as number) < 24;
-  return isIn && rest.length === 3 && rest.every(Number.isSafeInteger);
 }
 
 /** Readings of each hour over all series: ours and the source's. */

@@ -13,6 +13,7 @@ import type { ExportPorts } from '../../src/export/ports.ts';
 import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
 import { createNightly } from '../../src/fleet/nightly.ts';
 import { createCoverage } from '../../src/fleet/open-days.ts';
+import { jsonBytes } from '../../src/lake/json.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
 import { createLedgerView } from '../../src/lake/ledger-view.ts';
 import type { Job } from '../../src/model/index.ts';
@@ -24,6 +25,7 @@ import { startVesselDayWorker } from '../../src/queue/vessel-day-worker.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { makeReceipt } from '../helpers/ledger.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 
@@ -63,12 +65,8 @@ const worker = startVesselDayWorker({
   onTrouble: () => {},
 });
 
-/** As long as a real one. */
 function receiptOf({ job, vessel, date }: QueuedDay): Uint8Array {
-  const filler = 'x'.repeat(900);
-  return Buffer.from(
-    JSON.stringify({ receiptVersion: 1, job, vessel, date, epoch: 1, settingsHash: hash, filler }),
-  );
+  return jsonBytes(makeReceipt({ job, vessel, date }, { settingsHash: hash }));
 }
 
 async function redisBytes(): Promise<number> {

@@ -288,8 +288,11 @@ test('files that cannot be read are failed vessel-days, and named', async () => 
   await store.put(receiptKey(dayOf(1)), Buffer.from('{'));
   await store.put(noteKey(dayOf(5)), Buffer.from('{'));
   const { days } = JSON.parse((await status({ json: true })).stdout);
-  const cells = days.filter((cell: { code?: string }) => cell.code === 'damaged-file');
-  expect(cells.map(({ date }: { date: string }) => date)).toEqual(['2026-01-06', '2026-01-10']);
+  const cells = days.filter((cell: { code?: string }) => cell.code?.startsWith('damaged-'));
+  expect(cells.map(({ date, code }: { date: string; code: string }) => [date, code])).toEqual([
+    ['2026-01-06', 'damaged-receipt'],
+    ['2026-01-10', 'damaged-file'],
+  ]);
   expect(cells[0].message).toContain(receiptKey(dayOf(1)));
 });
 

@@ -4,9 +4,8 @@ import { pathToFileURL } from 'node:url';
 import type { Redis } from 'ioredis';
 import type { ExportPorts } from '../../src/export/ports.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
-import { receiptKey } from '../../src/lake/keys.ts';
 import { createLedgerView } from '../../src/lake/ledger-view.ts';
-import type { Job, Receipt, VesselDay } from '../../src/model/index.ts';
+import type { Job, VesselDay } from '../../src/model/index.ts';
 import { silentLog } from '../../src/model/index.ts';
 import { lastFiringMs } from '../../src/plan/firings.ts';
 import { settingsHash } from '../../src/plan/settings-hash.ts';
@@ -15,6 +14,7 @@ import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import type { ScheduleState } from '../../src/redis/schedule-state.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
+import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import type { ManualClock } from '../helpers/manual-clock.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { newTempFolder } from '../helpers/temp.ts';
@@ -72,8 +72,7 @@ export async function openPlanningBench(
   const missing: PlanningBench['missing'] = new Map();
   const ports = { store, clock, log: silentLog, apiVersion: '2026-09-10' } as unknown as ExportPorts;
   const finish: PlanningBench['finish'] = async (day, hash = settingsHash(JOB, '2026-09-10')) => {
-    const receipt = { receiptVersion: 1, ...day, epoch: 1, settingsHash: hash, proof: 'exact' } as Receipt;
-    await store.put(receiptKey(day), Buffer.from(JSON.stringify(receipt)));
+    await writeReceipt(store, makeReceipt(day, { settingsHash: hash }));
   };
   return {
     clock,

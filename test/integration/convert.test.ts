@@ -15,6 +15,7 @@ import { thisProcess } from '../../src/process/process-id.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { lakeFiles, serviceNames } from '../helpers/lake.ts';
+import { makeReceipt } from '../helpers/ledger.ts';
 import type { RunExportOptions, TestLake, TestService } from '../helpers/run.ts';
 import { DATE, mustExport, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
 import { expectTableAgrees, replayTable } from '../helpers/table.ts';
@@ -176,7 +177,7 @@ test('it waits for an export that is under way, takes over one that is dead, and
     upload,
     parts: [],
     detail: null,
-    draft: { receiptVersion: 1, ...DEAD } as never,
+    draft: makeReceipt(DEAD),
   });
   await claim.handBack();
   let said = '';

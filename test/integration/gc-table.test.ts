@@ -1,13 +1,14 @@
 /** gc on a delta lake: files that no version within the retention names go, and nothing that anybody may yet commit. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findGarbage } from '../../src/lake/garbage.ts';
-import { claimKey, LAKE_KEY, objectKey, receiptKey, tableFileKey } from '../../src/lake/keys.ts';
+import { claimKey, LAKE_KEY, objectKey, tableFileKey } from '../../src/lake/keys.ts';
 import type { VesselDay } from '../../src/model/index.ts';
 import { silentLog, systemClock } from '../../src/model/index.ts';
 import { thisProcess } from '../../src/process/process-id.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { Action } from '../../src/table/actions.ts';
 import { openTable } from '../../src/table/table.ts';
+import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import type { StorePlace } from '../helpers/store-places.ts';
 import { storePlaces } from '../helpers/store-places.ts';
@@ -75,10 +76,8 @@ describe.each(storePlaces(s3))('%s', (_, open) => {
     const claimed = await putFile('2026-01-08', 'claimed');
     await store.put(claimKey(dayOf('2026-01-08'), 1), claim(1, NOW_MS));
     const received = await putFile('2026-01-09', 'its receipt names it');
-    await store.put(
-      receiptKey(dayOf('2026-01-09')),
-      Buffer.from(JSON.stringify({ receiptVersion: 1, ...dayOf('2026-01-09'), object: { key: received } })),
-    );
+    const named = makeReceipt(dayOf('2026-01-09'));
+    await writeReceipt(store, { ...named, object: { ...named.object!, key: received } });
     await store.put('measurements/notes.txt', Buffer.from('of somebody'));
     await append(table, add(old, '2026-01-05'), add(converted, '2026-01-07'));
     await append(table, remove(old, 8), add(recent, '2026-01-05'));

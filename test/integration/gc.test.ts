@@ -17,6 +17,7 @@ import { PROBE_PREFIX } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore, UploadRef } from '../../src/store/store.ts';
 import { lakeFiles } from '../helpers/lake.ts';
+import { makeReceipt } from '../helpers/ledger.ts';
 import type { TestLake } from '../helpers/run.ts';
 import { DATE, newLake, runCli, VESSEL, writeJobs } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
@@ -53,8 +54,8 @@ function claimOf(epoch: number, more: Partial<ClaimFile> = {}): ClaimFile {
   return { ...base, owner: { host: 'elsewhere', pid: 1 }, heartbeatMs: NOW_MS, ...more };
 }
 
-function receiptOfEpoch(epoch: number): Partial<Receipt> {
-  return { receiptVersion: 1, ...DAY, epoch, finishedAt: '2026-01-06T08:00:00.000Z' };
+function receiptOfEpoch(epoch: number): Receipt {
+  return makeReceipt(DAY, { epoch, finishedAt: '2026-01-06T08:00:00.000Z' });
 }
 
 function noteAt(at: string) {

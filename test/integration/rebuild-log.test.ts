@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { rebuildLogCommand } from '../../src/commands/rebuild-log.ts';
 import { FatalError } from '../../src/errors.ts';
 import { JobTable } from '../../src/lake/job-table.ts';
+import { receiptKey } from '../../src/lake/keys.ts';
 import { rebuildLog } from '../../src/lake/rebuild-log.ts';
 import { readTableFiles } from '../../src/lake/table-files.ts';
 import type { Clock } from '../../src/model/index.ts';
@@ -254,6 +255,22 @@ test('what cannot be in the table is left out and named, and a run exports it', 
   expect(stdout).toMatch(new RegExp(`${DATE_4}: .* is there, and no receipt: run the day again`));
   await mustExport(options(lake.url, { from: DATE_2, to: addDays(DATE_4, 1), force: true }));
   await expectWhole(DATE, DATE_2, DATE_3, DATE_4);
+});
+
+test('a vessel-day whose receipt cannot be read is named, and keeps the file that the old log says', async () => {
+  await store.put(receiptKey(dayOf(DATE_2)), Buffer.from('{'));
+  await store.put(`${LOG}/${'3'.padStart(20, '0')}.json`, Buffer.from('{'));
+  const shown = await rebuild(false);
+  const written = await rebuild(true);
+  expect([shown.code, written.code]).toEqual([1, 1]);
+  expect(written.stdout).toContain('2 vessel-days in version 4 now');
+  for (const { stdout } of [shown, written])
+    expect(stdout).toMatch(
+      /1 vessel-day with a receipt that cannot be read:\n.*not valid JSON.*; its file stays/,
+    );
+  await store.remove(receiptKey(dayOf(DATE_2)));
+  await mustExport(options(lake.url, { from: DATE_2 }));
+  await expectWhole(DATE, DATE_2);
 });
 
 test('where nothing is to be rebuilt it says why', async () => {

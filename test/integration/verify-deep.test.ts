@@ -296,6 +296,22 @@ describe('a source that has changed since', () => {
     }
   });
 
+  test('statistics in doubles do not say that integers beyond 2^53 differ', async () => {
+    const asDouble = (body: string) =>
+      body.replaceAll(
+        /([,:])(-?\d{16,})(?=[,}])/g,
+        (_, before, digits) => `${before}${BigInt(Number(digits))}`,
+      );
+    service.faults = ({ family }) =>
+      family === 'statistics' ? { kind: 'rewrite', rewrite: asDouble } : undefined;
+    try {
+      const { code, found } = await runVerify({ lakeUrl: sound.url, service, deep: true });
+      expect({ code, found }).toEqual({ code: 0, found: [] });
+    } finally {
+      service.faults = undefined;
+    }
+  });
+
   test('statistics that tell a value twice verify nothing', async () => {
     const row = `{"timestamp":"${DATE}T00:00:00.000000Z","id":"${plain}","aggregations":{"count":5,"min":1}}`;
     service.faults = ({ family }) =>

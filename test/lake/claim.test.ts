@@ -5,12 +5,12 @@ import type { ClaimPorts } from '../../src/lake/claim.ts';
 import { readClaims } from '../../src/lake/claims.ts';
 import { claimKey, claimPrefix, objectKey } from '../../src/lake/keys.ts';
 import { takeClaim } from '../../src/lake/take-claim.ts';
-import type { ProcessId, Receipt, VesselDay } from '../../src/model/index.ts';
+import type { ProcessId, VesselDay } from '../../src/model/index.ts';
 import { silentLog } from '../../src/model/index.ts';
 import { thisProcess } from '../../src/process/process-id.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
-import { writeReceipt } from '../helpers/ledger.ts';
+import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import type { ManualClock } from '../helpers/manual-clock.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { newTempFolder } from '../helpers/temp.ts';
@@ -30,7 +30,7 @@ async function withLake(
   await store.close();
 }
 
-const receipt = { receiptVersion: 1, ...day, epoch: 4, settingsHash: 'other' } as unknown as Receipt;
+const receipt = makeReceipt(day, { epoch: 4, settingsHash: 'other' });
 const checkpoint = { cursorMicros: 1, parts: [], rowGroups: [] } as never;
 
 test('the first claim has epoch 1, and the next follows the last receipt', () =>

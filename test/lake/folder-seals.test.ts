@@ -157,8 +157,8 @@ test('receipts that cannot be read are looked at every time', async () => {
   const { startedAt: _, ...lacking } = makeReceipt(day(8));
   await writeFile(pathOf(8), JSON.stringify(lacking));
   await ask();
-  expect(await ask()).toEqual({ rows: await truth(), lists: 0, fetched: 1 });
-  expect((await ask()).rows[`${VESSELS[7]} ${FROM}`]).toBe('damaged');
+  expect(await ask()).toEqual({ rows: await truth(), lists: 0, fetched: 0 });
+  for (const at of [7, 8]) expect((await ask()).rows[`${VESSELS[at]} ${FROM}`]).toBe('damaged');
 });
 
 test('some vessels do not seal a date for all', async () => {

@@ -107,3 +107,16 @@ test('a receipt that cannot be compared, or is damaged, is passed over', async (
   expect((await last.of(DAY, undefined, same))?.date).toBe('2026-01-20');
   expect((await last.of(DAY, makeReceipt(DAY), same))?.date).toBe(DAY.date);
 });
+
+test('a newest receipt that cannot be read hides none before it', async () => {
+  const { dir, files, last } = await lookAt(['2026-01-01', '2026-01-02']);
+  await using _ = dir;
+  for (const date of ['2026-01-01', '2026-01-02', '2026-01-20', '2026-01-21'])
+    await files.put(objectKey({ ...DAY, date }), Buffer.from('rows'));
+  for (const [date, text] of [
+    ['2026-01-20', '{'],
+    ['2026-01-21', '{"receiptVersion":2}'],
+  ] as const)
+    await files.put(receiptKey({ ...DAY, date }), Buffer.from(text));
+  expect((await last.of({ ...DAY, date: '2026-02-01' }, undefined, all))?.date).toBe('2026-01-02');
+});

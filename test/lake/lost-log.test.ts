@@ -2,7 +2,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DataError } from '../../src/errors.ts';
 import type { JobTable } from '../../src/lake/job-table.ts';
-import { jsonBytes } from '../../src/lake/json.ts';
 import { receiptKey, tableFileKey } from '../../src/lake/keys.ts';
 import { createLakeTables } from '../../src/lake/lake-tables.ts';
 import { readTableFiles } from '../../src/lake/table-files.ts';
@@ -10,6 +9,7 @@ import type { Receipt, VesselDay } from '../../src/model/index.ts';
 import { silentLog, systemClock } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
+import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import { expectFault, keysOf } from '../store/store-suite.ts';
@@ -30,11 +30,13 @@ const open = (over: Partial<ObjectStore> = {}) => tablesOf(over).open(MEASUREMEN
 
 /** The receipt of a day, in the ledger; null: it always was empty. */
 async function putReceipt(day: VesselDay, key: string | null, version?: number): Promise<Receipt> {
-  const object = key === null ? null : { key, sizeBytes: 9 };
-  const table = version === undefined ? {} : { table: { version } };
-  const receipt = { receiptVersion: 1, ...day, object, ...table };
-  await store.put(receiptKey(day), jsonBytes(receipt));
-  return receipt as unknown as Receipt;
+  const { object } = makeReceipt(day);
+  const receipt = makeReceipt(day, {
+    ...(key === null ? { rows: 0 } : { object: { ...object!, key, sizeBytes: 9 } }),
+    ...(version !== undefined && { table: { version } }),
+  });
+  await writeReceipt(store, receipt);
+  return receipt;
 }
 
 /** Publish a day: its entry, then its receipt. */
@@ -64,6 +66,14 @@ test('nor where a lake was converted, whose receipts name no version', async () 
   await putReceipt(dayOf('2026-01-05'), null);
   await putReceipt(dayOf('2026-01-06'), 'measurements/vessel=IMO9321483/date=2026-01-06/data.parquet');
   await expectRefused(open, /date=2026-01-06/);
+});
+
+test('nor where no receipt can be read, and a vessel-day has a file', async () => {
+  const { object } = await publish(await open(), '2026-01-05');
+  await store.put(object!.key, Buffer.from('rows'));
+  for (const key of await keysOf(store, LOG_FOLDER)) await store.remove(key);
+  await store.put(receiptKey(dayOf('2026-01-05')), Buffer.from('{"receiptVersion":2}'));
+  await expectRefused(open, /date=2026-01-05.* cannot be read, and its vessel-day has a file/);
 });
 
 test('the first table of a job costs one list, and days that always were empty or cannot be read need none', async () => {

@@ -11,6 +11,7 @@ import { DayCounts, silentLog, systemClock } from '../../src/model/index.ts';
 import { thisProcess } from '../../src/process/process-id.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
+import { makeReceipt } from '../helpers/ledger.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
@@ -33,12 +34,10 @@ async function sealed(content: string | null): Promise<{ claim: Claim; day: Seal
   const ports = { store, clock: systemClock, self: thisProcess(), log: silentLog };
   const { claim } = await takeClaim(ports, day, { settingsHash: 'hash', takeover: true });
   const detail = packDetail({ ours: new DayCounts(0), source: null });
-  const draft = {
-    receiptVersion: 1,
-    ...day,
+  const draft = makeReceipt(day, {
     rows: content === null ? 0 : 1,
     detail: { key: '_detail/measurements/date=2026-01-05/vessel=IMO9321483.json.gz', sha256: detail.sha256 },
-  } as never;
+  });
   const gzip = Buffer.from(detail.gzip).toString('base64');
   if (content === null) return { claim, day: { upload: null, parts: [], draft, detail: gzip } };
   const upload = await store.createUpload(objectKey(day), `nonce-${content.length}`);

@@ -34,7 +34,7 @@ const LONGS = rowsOf({
   min: 1n,
   max: 9_007_199_254_740_993n,
   sum: 9_007_199_254_740_994n,
-  magnitude: 9e15,
+  magnitude: 9_007_199_254_740_994,
   first: [1n],
   last: [9_007_199_254_740_993n],
 });
@@ -82,7 +82,7 @@ test('a NaN among the values, which is the greatest to one engine and no number 
   expect(differing(only, { min: '1', max: '1', sum: '1' })).toEqual([]);
 });
 
-test('longs beyond 2^53 are compared as integers where the service writes integers', () => {
+test('integers beyond 2^53 are compared as doubles where the statistics may be doubles, exactly where they cannot', () => {
   const exact = {
     first_val: '1',
     last_val: '9007199254740993',
@@ -91,12 +91,56 @@ test('longs beyond 2^53 are compared as integers where the service writes intege
     sum: '9007199254740994',
   };
   expect(differing(LONGS, exact)).toEqual([]);
-  expect(differing(LONGS, { ...exact, max: '9007199254740992', sum: '9007199254740995' })).toEqual([
+  // No double is one of these.
+  expect(differing(LONGS, { ...exact, max: '9007199254740991', sum: '9007199254740995' })).toEqual([
     'max',
     'sum',
   ]);
-  // A service that computes in doubles says so by its spelling.
-  expect(differing(LONGS, { ...exact, max: '9007199254740992.0', sum: '9.007199254740994e15' })).toEqual([]);
+  // However a service that computes in doubles spells them.
+  for (const max of ['9007199254740992', '9007199254740992.0', '9.007199254740992e15'])
+    expect(differing(LONGS, { ...exact, max, last_val: max, sum: '9007199254740992' })).toEqual([]);
+  expect(differing(LONGS, { ...exact, max: '9007199254740996' })).toEqual(['max']);
+  const most = rowsOf({ longs: 1, min: 2n ** 63n - 1n, max: 2n ** 63n - 1n, first: [2n ** 63n - 1n] });
+  for (const text of ['9223372036854775807', '9223372036854775808', '9223372036854776000'])
+    expect(differing(most, { min: text, max: text, first_val: text })).toEqual([]);
+  for (const text of ['9223372036854775806', '9223372036854774784', '9223372036854775000'])
+    expect(differing(most, { min: text, max: text, first_val: text })).toEqual(['first_val', 'min', 'max']);
+});
+
+test('a sum of longs is exact as long as doubles add them exactly', () => {
+  const small = rowsOf({ longs: 3, sum: 4n, magnitude: 2 ** 53 });
+  expect(differing(small, { sum: '4' })).toEqual([]);
+  expect(differing(small, { sum: '5' })).toEqual(['sum']);
+  const large = rowsOf({ longs: 3, sum: 4n, magnitude: 2 ** 60 });
+  expect(differing(large, { sum: '0' })).toEqual([]);
+  expect(differing(large, { sum: String(2 ** 40) })).toEqual(['sum']);
+});
+
+test('whatever a service that computes in doubles says of longs, it differs from none of them', () => {
+  const long = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+  const spell = fc.constantFrom<(value: number) => string>(
+    String,
+    (value) => BigInt(value).toString(),
+    (value) => value.toExponential(),
+  );
+  fc.assert(
+    fc.property(fc.array(long, { minLength: 1, maxLength: 50 }), spell, (values, spelled) => {
+      const [first, last] = [values[0]!, values.at(-1)!];
+      const sorted = values.toSorted((a, b) => (a < b ? -1 : 1));
+      const doubles = values.map(Number);
+      const rows = rowsOf({
+        ...{ longs: values.length, min: sorted[0], max: sorted.at(-1), first: [first], last: [last] },
+        sum: values.reduce((total, value) => total + value, 0n),
+        magnitude: doubles.reduce((total, value) => total + Math.abs(value), 0),
+      });
+      const answered = {
+        ...{ first_val: spelled(doubles[0]!), last_val: spelled(doubles.at(-1)!) },
+        ...{ min: spelled(Math.min(...doubles)), max: spelled(Math.max(...doubles)) },
+        sum: spelled(doubles.reduce((total, value) => total + value, 0)),
+      };
+      expect(differing(rows, answered)).toEqual([]);
+    }),
+  );
 });
 
 test('sums of doubles may differ by the order of adding, measured by what was added', () => {
@@ -162,6 +206,16 @@ test('a series with JSON has first and last values only', () => {
 });
 
 const isSameJson = (text: string, cell: string) => isWindowValue('first_val', cell, text, undefined);
+
+test('a number beyond the longs, which the lake has as JSON, is compared as a double where it may be one', () => {
+  const huge = rowsOf({ jsons: 1, first: [{ json: '18446744073709551615' }] });
+  for (const first_val of ['18446744073709551615', '1.8446744073709552e19', '18446744073709551616'])
+    expect(differing(huge, { first_val })).toEqual([]);
+  for (const first_val of ['18446744073709551614', '1.8446744073709549e19', '"18446744073709551615"'])
+    expect(differing(huge, { first_val })).toEqual(['first_val']);
+  const endless = rowsOf({ jsons: 1, first: [{ json: '1e400' }] });
+  expect(differing(endless, { first_val: '1e401' })).toEqual(['first_val']);
+});
 
 test('JSON is the same whatever its white space and order, numbers to the last digit', () => {
   expect(isSameJson('{"b":[1,2.50],"a":"x"}', ' {"a": "x", "b": [1, 2.5]}')).toBe(true);

@@ -73,7 +73,7 @@ test('what is as it was is not listed again, and what is not is seen', async () 
   const first = await look();
   // Today has no folder.
   expect(first.lists).toBe(30);
-  expect(first.cells.filter(({ code }) => code === 'damaged-file').length).toBeGreaterThan(0);
+  expect(first.cells.filter(({ code }) => code === 'damaged-receipt').length).toBeGreaterThan(0);
   const unchanged = { ...first, lists: 1 };
   expect(await look()).toEqual(unchanged);
   memory = createStatusMemory();

@@ -9,6 +9,7 @@ const finding = {
   where: 'measurements/vessel=IMO9321483/date=2026-01-05/data.parquet',
   found: '1 bytes',
   expected: '2 bytes',
+  next: 'run the day again with --force',
 };
 
 function screen(isTTY: boolean) {

@@ -112,6 +112,7 @@ async function makeLake(): Promise<{ store: ReadableStore; given: Given }> {
       for (const key of keys) if (key.startsWith(prefix)) yield { key, sizeBytes: 1, modifiedMs: 0, tag: '' };
     },
     async *listUploads() {},
+    publishedBy: async () => false,
   };
   return { store, given };
 }

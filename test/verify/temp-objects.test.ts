@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -29,4 +29,16 @@ test('folders of killed processes are removed, those of living ones and of other
   child.kill('SIGKILL');
   await ended;
   expect(await openAndClose()).toEqual([...others].sort());
+});
+
+test('an object that is written again, and is shorter, leaves nothing of the longer one', async () => {
+  await using folder = await newTempFolder();
+  const temps = await openTempObjects(folder.path, LAKE_URL);
+  const object = await temps.open();
+  await object.write!(Buffer.from('longer'), 0);
+  await object.write!(Buffer.from('new'), 0);
+  await object.write!(Buffer.from('er'), 3);
+  expect(await readFile(object.pathOf('any'), 'utf8')).toBe('newer');
+  await object.remove();
+  await temps.close();
 });

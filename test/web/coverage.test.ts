@@ -186,7 +186,7 @@ describe('what a map says', () => {
     expect(body.troubles.map(nameOf).sort()).toEqual(named(['failed', 'refused', 'waiting']).sort());
     expect(body.troubles.map(({ date }) => date)).toEqual(body.troubles.map(({ date }) => date).sort());
     expect(body.troubleCount).toBe(body.troubles.length);
-    expect(body.troubles.map(({ code }) => code)).toContain('damaged-file');
+    expect(body.troubles.map(({ code }) => code)).toContain('damaged-receipt');
     expect(body.remarks.map(nameOf).sort()).toEqual(named(['remarked']).sort());
     expect(body.remarks[0]?.message).toContain('3 of the 183 series');
     expect(body.oldestGap?.date).toBe(
@@ -262,7 +262,7 @@ describe('many who look', () => {
     expect(cellsOf(again.body)).toEqual({ ...cellsOf(first.body), [`${day.vessel} ${day.date}`]: 'stale' });
     const below = (folder: string) => asked.gets.filter((key) => key.startsWith(folder)).sort();
     const unread = first.body.troubles
-      .filter(({ code }) => code === 'damaged-file')
+      .filter(({ code }) => code === 'damaged-receipt')
       .map(({ vessel, date }) => ({ job: 'measurements', vessel, date }));
     const months = new Set([day, ...unread].map(({ date }) => date.slice(0, 7)));
     expect(below('_notes/')).toEqual([]);

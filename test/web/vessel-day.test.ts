@@ -298,7 +298,7 @@ describe('what is damaged or gone is told, and the rest is answered', () => {
     const noReceipt = await server.answer(PATH);
     expect(noReceipt).toMatchObject({ state: 'failed', receipt: null, object: null, hours: null });
     expect(noReceipt.note).toMatchObject({
-      code: 'damaged-file',
+      code: 'damaged-receipt',
       next: expect.stringContaining('vessel-export verify measurements'),
     });
     expect(noReceipt.problems).toEqual([expect.stringContaining(receiptKey(DAY))]);

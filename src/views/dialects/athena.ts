@@ -42,7 +42,7 @@ export const athena: Dialect = {
       (member, type) => sql`struct<${member}:${type}>`,
     ).map(({ column }) => column);
     return [
-      sql`CREATE EXTERNAL TABLE IF NOT EXISTS ${hiveName(lake.schema, RECEIPTS)} (\n${lines(columns)}\n)\nROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'\nLOCATION ${hive.literal(`${lake.url}/_ledger/`)}`,
+      sql`CREATE EXTERNAL TABLE IF NOT EXISTS ${hiveName(lake.schema, RECEIPTS)} (\n${lines(columns)}\n)\nROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'\nWITH SERDEPROPERTIES ('ignore.malformed.json' = 'true')\nLOCATION ${hive.literal(`${lake.url}/_ledger/`)}`,
       receiptsOfTables(
         athena,
         lake,

@@ -64,7 +64,7 @@ export const bigquery: Dialect = {
       sql`, `,
     );
     return [
-      sql`CREATE EXTERNAL TABLE IF NOT EXISTS ${table} (\n${lines(columns)}\n)\nOPTIONS (format = 'NEWLINE_DELIMITED_JSON', ignore_unknown_values = TRUE, uris = [${uris}])`,
+      sql`CREATE EXTERNAL TABLE IF NOT EXISTS ${table} (\n${lines(columns)}\n)\nOPTIONS (format = 'NEWLINE_DELIMITED_JSON', ignore_unknown_values = TRUE, max_bad_records = 1000, uris = [${uris}])`,
       sql`${bigquery.createView} ${relation(bigquery, lake, 'receipts')} AS\nSELECT\n${selectList(bigquery, items)}\nFROM ${table}`,
     ];
   },

@@ -18,9 +18,9 @@ const types = {
 const isBucket = ({ url }: ViewedLake) => url.includes('://');
 
 /** A table function over files below the lake. */
-function files(lake: ViewedLake, path: string, format: string): Sql {
+function files(lake: ViewedLake, path: string, ...format: readonly string[]): Sql {
   const from = isBucket(lake) ? sql`s3` : sql`file`;
-  return sql`${from}(${literal(`${lake.url}/${path}`)}, ${literal(format)})`;
+  return sql`${from}(${joinSql([`${lake.url}/${path}`, ...format].map(literal), sql`, `)})`;
 }
 
 /** A job's rows as its table has them. */
@@ -73,6 +73,7 @@ export const clickhouse: Dialect = {
       sql`${clickhouse.createView} ${relation(clickhouse, lake, name)} AS\nSELECT\n${selectList(clickhouse, items)}\nFROM ${rows(lake, job)}${settings}`,
     ];
   },
+  // Each file is read as it is: one that is no receipt would fail them all, and is left out.
   receipts: (lake) => {
     const items = RECEIPT_COLUMNS.map(({ name, path, type }): SelectItem => {
       const at = member(quote('json'), path);
@@ -83,7 +84,7 @@ export const clickhouse: Dialect = {
     });
     const jobs = lake.receiptJobs.length === 1 ? lake.receiptJobs[0]! : `{${lake.receiptJobs.join(',')}}`;
     return [
-      sql`${clickhouse.createView} ${relation(clickhouse, lake, 'receipts')} AS\nSELECT\n${selectList(clickhouse, items)}\nFROM ${files(lake, `_ledger/${jobs}/*/*.json`, 'JSONAsString')}`,
+      sql`${clickhouse.createView} ${relation(clickhouse, lake, 'receipts')} AS\nSELECT\n${selectList(clickhouse, items)}\nFROM ${files(lake, `_ledger/${jobs}/*/*.json`, 'RawBLOB', '`json` String')}\nWHERE isValidJSON(${quote('json')}) AND JSONExtractUInt(${member(quote('json'), ['receiptVersion'])}) = 1`,
     ];
   },
 };

@@ -51,8 +51,8 @@ export function jobRows({ url, layout }: ViewedLake, job: string, dataset: Datas
   return duckdbObjects(`${pattern(url)}/${job}/*/*/*.parquet`, dataset);
 }
 
-/** The receipts that a pattern finds, or that stand in the files. */
-export function duckdbReceipts(patterns: readonly string[]): Sql {
+/** The receipts that stand in a file, one a line. */
+export function duckdbReceiptLines(file: Sql): Sql {
   const members = new Map<string, Sql>();
   for (const { path, type } of RECEIPT_COLUMNS) {
     const [name, inner] = path;
@@ -60,14 +60,25 @@ export function duckdbReceipts(patterns: readonly string[]): Sql {
   }
   const columns = [...members].map(([name, type]) => sql`${literal(name)}: ${literal(type)}`);
   const items = RECEIPT_COLUMNS.map(({ name, path }): SelectItem => [joinSql(path.map(quote), sql`.`), name]);
-  return sql`SELECT\n${selectList(duckdb, items)}\nFROM read_json([${list(patterns.map(literal))}], format = 'newline_delimited', hive_partitioning = false, columns = {${list(columns)}})`;
+  return sql`SELECT\n${selectList(duckdb, items)}\nFROM read_json(${file}, format = 'newline_delimited', hive_partitioning = false, columns = {${list(columns)}})`;
+}
+
+/** The receipts that patterns find. One that cannot be read would fail them all: it is left out. */
+function duckdbReceipts(patterns: readonly string[]): Sql {
+  const json = sql`json`;
+  const items = RECEIPT_COLUMNS.map(({ name, path, type }): SelectItem => {
+    const text = duckdb.json(json, path);
+    return [type === 'text' ? text : sql`TRY_CAST(${text} AS ${types[type]})`, name];
+  });
+  const version = duckdb.json(json, ['receiptVersion']);
+  return sql`SELECT\n${selectList(duckdb, items)}\nFROM (\n  SELECT TRY(decode(content)) AS json FROM read_blob([${list(patterns.map(literal))}])\n)\nWHERE json_valid(json) AND ${version} = '1'`;
 }
 
 export const duckdb: Dialect = {
   ...duckdbText,
   title: 'DuckDB',
   notes: ({ url, layout }) => [
-    sql`For DuckDB 1.2 or newer. The tests of vessel-export run these views.`,
+    sql`For DuckDB 1.3 or newer. The tests of vessel-export run these views.`,
     ...(layout === 'delta'
       ? [sql`Before: INSTALL delta; LOAD delta; (the tests put lists of files in the place of delta_scan)`]
       : []),

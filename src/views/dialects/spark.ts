@@ -64,7 +64,7 @@ export const spark: Dialect = {
     );
     return [
       sql`CREATE TABLE IF NOT EXISTS ${table} (\n${lines(columns)}\n)\nUSING JSON\nOPTIONS (path ${literal(`${lake.url}/_ledger/*/*/*.json`)})`,
-      sql`${spark.createView} ${relation(spark, lake, 'receipts')} AS\nSELECT\n${selectList(spark, items)}\nFROM ${table}`,
+      sql`${spark.createView} ${relation(spark, lake, 'receipts')} AS\nSELECT\n${selectList(spark, items)}\nFROM ${table}\nWHERE ${quote('job')} IS NOT NULL`,
     ];
   },
 };

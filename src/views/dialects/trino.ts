@@ -53,7 +53,8 @@ export function receiptsOfTables(
     return [type === 'timestamp' ? instant(at) : type === 'date' ? sql`CAST(${at} AS date)` : at, name];
   });
   const queries = tables.map(
-    (table) => sql`SELECT\n${selectList(d, items)}\nFROM ${relation(d, lake, table)}`,
+    (table) =>
+      sql`SELECT\n${selectList(d, items)}\nFROM ${relation(d, lake, table)}\nWHERE ${quote('job')} IS NOT NULL`,
   );
   return sql`${d.createView} ${relation(d, lake, 'receipts')} AS\n${joinSql(queries, sql`\nUNION ALL\n`)}`;
 }

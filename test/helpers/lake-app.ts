@@ -1,0 +1,97 @@
+/** Exports and verify of a lake in this process, without a command line: what tests of many small days are made of. */
+import type { App, AppOverrides } from '../../src/app.ts';
+import { openApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import type { JobDefinition } from '../../src/config/jobs.ts';
+import type { Job } from '../../src/model/index.ts';
+import { addDays, silentLog } from '../../src/model/index.ts';
+import type { DayResult } from '../../src/run/perform-task.ts';
+import { exportJobs } from '../../src/run/run-jobs.ts';
+import type { Finding, Remark } from '../../src/verify/findings.ts';
+import type { ReadableStore } from '../../src/verify/object-check.ts';
+import { verifyLake } from '../../src/verify/verify-lake.ts';
+import type { TestService } from './run.ts';
+import { DATE, exportEnv, QUICK_LIMITS } from './run.ts';
+
+interface LakeAppOptions {
+  readonly service: TestService;
+  readonly lakeUrl: string;
+  readonly jobs: Readonly<Record<string, JobDefinition>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly overrides?: AppOverrides;
+}
+
+interface Range {
+  /** Default: DATE alone. */
+  readonly from?: string;
+  readonly to?: string;
+  /** Default: all. */
+  readonly jobs?: readonly string[];
+  /** Default: those of the jobs. */
+  readonly vessels?: readonly string[];
+}
+
+interface RunOptions extends Range {
+  readonly force?: boolean;
+  readonly allowShrink?: boolean;
+}
+
+interface VerifyOptions extends Range {
+  readonly deep?: boolean;
+  readonly store?: ReadableStore;
+}
+
+interface Verified {
+  readonly findings: readonly Finding[];
+  readonly remarks: readonly Remark[];
+}
+
+export interface LakeApp {
+  readonly app: App;
+  readonly jobs: readonly Job[];
+  /** `run`; throws what planning throws. */
+  run(options?: RunOptions): Promise<DayResult[]>;
+  /** `verify`. */
+  verify(options?: VerifyOptions): Promise<Verified>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export async function openLakeApp(options: LakeAppOptions): Promise<LakeApp> {
+  const { service, lakeUrl, jobs: definitions, overrides } = options;
+  const env = { ...exportEnv(service, lakeUrl, 'no-folder'), ...options.env };
+  const config = loadConfig(env, definitions);
+  const app = await openApp(config, env, silentLog, {
+    ...{ clientLimits: QUICK_LIMITS, encoderThreads: 0 },
+    ...overrides,
+  });
+  const { signal } = new AbortController();
+  const rangeOf = ({ from = DATE, to = addDays(from, 1), jobs, vessels = [] }: Range) => {
+    const wanted = config.jobs.filter(({ name }) => jobs?.includes(name) !== false);
+    return { from, to, jobs: wanted, vessels, concurrency: 4 };
+  };
+  return {
+    app,
+    jobs: config.jobs,
+    async run(asked = {}) {
+      const { force = false, allowShrink = false } = asked;
+      const results: DayResult[] = [];
+      const request = { ...rangeOf(asked), force, allowShrink, takeover: false };
+      const onResult = (result: DayResult) => void results.push(result);
+      await exportJobs(app.ports, request, { onPlanned() {}, onProgress() {}, onResult }, signal);
+      return results;
+    },
+    async verify(asked = {}) {
+      const { deep = false, store = app.store } = asked;
+      const [findings, remarks]: [Finding[], Remark[]] = [[], []];
+      const tools = { client: app.client, tempDir: config.settings.TEMP_DIR };
+      const request = { ...rangeOf(asked), ...(deep && { deep: tools }) };
+      const onDay = (day: Verified) => {
+        findings.push(...day.findings);
+        remarks.push(...day.remarks);
+      };
+      await verifyLake({ store, log: silentLog }, request, { onPlanned() {}, onBytes() {}, onDay }, signal);
+      return { findings, remarks };
+    },
+    [Symbol.asyncDispose]: () => app.close(),
+  };
+}
