@@ -15,7 +15,8 @@ FROM node:24.21.0-trixie-slim
 ENV NODE_ENV=production MALLOC_ARENA_MAX=2
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force && rm -rf /tmp/*
+# No script of a dependency runs here; the one that there is would only build what is prebuilt for most systems.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && npm cache clean --force && rm -rf /tmp/*
 COPY --from=package /package /build/sbom.cdx.json ./
 # A volume that is mounted at /lake for a local lake takes over its owner.
 RUN ln -s /app/src/bin.js /usr/local/bin/vessel-export && install -d -o node -g node /lake
@@ -29,5 +30,8 @@ USER root
 RUN chown -R root:root node_modules/.cache
 
 USER node
+# Where HTTP_PORT is set, as of `schedule` and `worker`; other commands have nobody to ask.
+HEALTHCHECK --interval=10s --timeout=15s --start-period=30s --retries=6 \
+  CMD ["node", "-e", "const port = process.env.HTTP_PORT; if (port) fetch(`http://127.0.0.1:${port}/health`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["vessel-export"]
 CMD ["--help"]

@@ -1,6 +1,9 @@
 /** docker-compose.yml: what can be held to account without an engine. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../src/config/config.ts';
@@ -142,4 +145,29 @@ test.skipIf(compose === undefined && !process.env.CI)('compose takes it', () => 
     encoding: 'utf8',
   });
   expect([status, stderr]).toEqual([0, '']);
+});
+
+test('the health check of the image asks where HTTP_PORT is set, and is content elsewhere', async () => {
+  const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+  const [program, ...args] = JSON.parse(
+    /^HEALTHCHECK [^[]*CMD (\[.*\])$/m.exec(dockerfile.replaceAll('\\\n', ''))![1]!,
+  );
+  expect(program).toBe('node');
+  let status = 200;
+  const server = createServer((request, response) => {
+    response.writeHead(request.url === '/health' ? status : 404).end();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const codeWith = async (env: Record<string, string>) => {
+    const [code] = await once(spawn(process.execPath, args, { env, stdio: 'ignore' }), 'exit');
+    return code;
+  };
+  expect(await codeWith({})).toBe(0);
+  expect(await codeWith({ HTTP_PORT: String(port) })).toBe(0);
+  status = 503;
+  expect(await codeWith({ HTTP_PORT: String(port) })).toBe(1);
+  server.closeAllConnections();
+  await new Promise((closed) => server.close(closed));
+  expect(await codeWith({ HTTP_PORT: String(port) })).toBe(1);
 });

@@ -22,9 +22,14 @@ interface Manifest {
   readonly data?: Readonly<Record<string, string>>;
   readonly stringData?: Readonly<Record<string, string>>;
   readonly spec: {
+    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly maxUnavailable?: number;
     readonly template: {
       readonly metadata: { readonly labels: Readonly<Record<string, string>> };
-      readonly spec: { readonly containers: readonly Container[] };
+      readonly spec: {
+        readonly containers: readonly Container[];
+        readonly topologySpreadConstraints?: readonly { readonly labelSelector: unknown }[];
+      };
     };
     readonly podSelector: { readonly matchLabels: Readonly<Record<string, string>> };
     readonly policyTypes: readonly string[];
@@ -100,4 +105,13 @@ test('the scaler asks for a metric that there is, and scales the workers', async
   const [metric] = /vessel_export_\w+/.exec(spec.triggers[0]!.metadata.query)!;
   expect(await SECTIONS.metrics!()).toContain(`\`${metric}\``);
   expect(deployments.map(({ metadata }) => metadata.name)).toContain(spec.scaleTargetRef.name);
+});
+
+test('machines can be emptied one pod at a time, and workers are spread over them', () => {
+  const budgets = manifests.filter(({ kind }) => kind === 'PodDisruptionBudget');
+  expect(budgets.map(({ spec }) => spec.maxUnavailable)).toEqual([1, 1]);
+  const labels = (each: Manifest) => JSON.stringify(each.spec.selector);
+  expect(budgets.map(labels).sort()).toEqual(deployments.map(labels).sort());
+  const { template, selector } = named('Deployment', 'vessel-export-worker').spec;
+  expect(template.spec.topologySpreadConstraints).toMatchObject([{ labelSelector: selector }]);
 });

@@ -3,6 +3,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { z } from 'zod';
 import { API_VERSIONS, isRedisUrl, LAYOUTS, REDIS_URL_RULE } from '../model/index.ts';
 import { LAKE_URL_RULE, readLakeUrl } from '../store/open-store.ts';
+import { S3_SSE_NAMES } from '../store/s3-settings.ts';
 import { NOTICE_VARIABLES } from './notice-variables.ts';
 import { TRACING_VARIABLES } from './tracing-variables.ts';
 import { hostList, redisName, serviceUrl, wholeNumber } from './value-kinds.ts';
@@ -83,6 +84,21 @@ export const VARIABLES = [
       'how a new lake is laid out: files to be read as they lie there, or a Delta table for each job (not set: as the lake is, plain for a new one)',
     rule: `one of ${LAYOUTS.join(', ')}`,
     schema: z.enum(LAYOUTS),
+    optional: true,
+  },
+  {
+    name: 'S3_SSE',
+    meaning: 'how a store of S3 encrypts what is written (not set: as the bucket says)',
+    rule: `one of ${S3_SSE_NAMES.join(', ')}`,
+    schema: z.enum(S3_SSE_NAMES),
+    optional: true,
+  },
+  {
+    name: 'S3_SSE_KMS_KEY_ID',
+    meaning:
+      'key of the key management service for aws:kms: its id, ARN or alias (not set: that of the bucket)',
+    rule: 'not empty',
+    schema: z.string().min(1),
     optional: true,
   },
   {

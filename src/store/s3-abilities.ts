@@ -36,7 +36,8 @@ export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
   const target = { Bucket: s3.bucket, Key: s3.nameOf(key) };
   return await s3.call('try conditional writes at', key, async () => {
     try {
-      const { ETag } = await s3.client.send(new PutObjectCommand({ ...target, Body: PROBE }));
+      const probe = new PutObjectCommand({ ...target, ...s3.newObjects.input, Body: PROBE });
+      const { ETag } = await s3.client.send(probe);
       const version = ETag || (await headObject(s3, key))?.version;
       // Without one nothing is known: not that the store has no conditions, which would hold for as long as we run.
       if (!version) throw unnamed();
@@ -60,7 +61,8 @@ async function tryPut(
   Body = PROBE,
 ): Promise<'written' | 'refused' | 'unknown'> {
   try {
-    const { ETag } = await s3.client.send(new PutObjectCommand({ ...target, Body, ...condition }));
+    const probe = new PutObjectCommand({ ...target, ...s3.newObjects.input, Body, ...condition });
+    const { ETag } = await s3.client.send(probe);
     // An answer that names no version may be the page of somebody in between.
     const found = ETag ? undefined : await readObject(s3, s3.keyOf(target.Key));
     if (!ETag && !(found && Buffer.from(Body).equals(found.bytes))) throw unnamed();
@@ -86,7 +88,9 @@ async function findMatchForm(
 
 /** There is an object: a server that completes over it for `If-None-Match: *` ignores the condition. */
 async function obeysOnComplete(s3: S3Bucket, target: Target): Promise<boolean> {
-  const { UploadId } = await s3.client.send(new CreateMultipartUploadCommand(target));
+  const { UploadId } = await s3.client.send(
+    new CreateMultipartUploadCommand({ ...target, ...s3.newObjects.input }),
+  );
   const upload = { ...target, UploadId: UploadId! };
   try {
     const part = await s3.client.send(new UploadPartCommand({ ...upload, PartNumber: 1, Body: 'probe' }));

@@ -3,6 +3,8 @@ import type { PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { S3Client } from '@aws-sdk/client-s3';
 import { cleanForeignText, VesselExportError } from '../errors.ts';
 import { checkKey } from './key.ts';
+import type { NewObjects } from './s3-encryption.ts';
+import { newObjectsOf } from './s3-encryption.ts';
 import { isDamagedOnItsWay, s3Error } from './s3-errors.ts';
 import type { S3Settings } from './s3-settings.ts';
 import { createShortWay } from './s3-short-way.ts';
@@ -52,6 +54,8 @@ export interface S3Bucket {
   readonly smallLists: SmallLists;
   /** Writes of small objects and parts in it. */
   readonly smallWrites: SmallWrites;
+  /** How those are encrypted that we make. */
+  readonly newObjects: NewObjects;
   /** The bucket's name of a key. Throws FatalError (`bad-key`). */
   nameOf(key: string): string;
   /** The key of a name in the bucket that begins with our prefix. */
@@ -128,6 +132,7 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
   });
   shareClock(client, onceClient);
 
+  const newObjects = newObjectsOf(options.encryption);
   const way = createShortWay(client, bucket, settings.maxAttempts > 1);
   const errorOf = (error: unknown, doing: string, key: string): VesselExportError =>
     error instanceof VesselExportError
@@ -143,7 +148,8 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
     onceClient,
     smallReads: createSmallReads(way),
     smallLists: createSmallLists(way),
-    smallWrites: createSmallWrites(way),
+    smallWrites: createSmallWrites(way, newObjects),
+    newObjects,
     nameOf(key) {
       checkKey(key);
       return folder + key;

@@ -39,6 +39,8 @@ const CHECK_POLICY: Verdict = {
 
 /** Faults that no retry mends, by S3's error code. */
 const FATAL: Readonly<Record<string, Verdict>> = {
+  // Of one object among several that were to be removed there is no status.
+  AccessDenied: CHECK_POLICY,
   NoSuchBucket: { code: 'no-bucket', next: 'Create the bucket, or correct LAKE_URL.' },
   InvalidBucketName: { code: 'no-bucket', next: 'Correct the bucket in LAKE_URL.' },
   InvalidAccessKeyId: CHECK_KEYS,

@@ -23,13 +23,24 @@ export interface S3Settings {
    * object once more, unless this is 1.
    */
   readonly maxAttempts?: number;
+  /** How the store encrypts what is written; absent: as the bucket says. */
+  readonly encryption?: S3Encryption;
 }
+
+export interface S3Encryption {
+  readonly sse: (typeof S3_SSE_NAMES)[number];
+  /** Key of the key management service (id, ARN or alias); absent: the bucket's, or Amazon's own. */
+  readonly kmsKeyId?: string;
+}
+
+/** As S3 names them in `x-amz-server-side-encryption`. */
+export const S3_SSE_NAMES = ['AES256', 'aws:kms', 'aws:kms:dsse'] as const;
 
 /**
  * The AWS settings in an environment: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`,
  * `AWS_DEFAULT_REGION`, `AWS_ACCESS_KEY_ID` with its companions (each also from the file that `…_FILE`
- * names, which is then followed),
- * `AWS_MAX_ATTEMPTS`. Throws ConfigError naming the variable.
+ * names, which is then followed), `AWS_MAX_ATTEMPTS`; and `S3_SSE` with `S3_SSE_KMS_KEY_ID`. Throws ConfigError naming
+ * the variable.
  */
 export function s3SettingsFromEnv(env: Environment, log: Log = silentLog): S3Settings {
   const endpoint = endpointFromEnv(env);
@@ -38,11 +49,13 @@ export function s3SettingsFromEnv(env: Environment, log: Log = silentLog): S3Set
     env.AWS_REGION || env.AWS_DEFAULT_REGION || (endpoint === undefined ? undefined : 'us-east-1');
   const credentials = credentialsFromEnv(env, log);
   const maxAttempts = maxAttemptsFromEnv(env);
+  const encryption = encryptionFromEnv(env);
   return {
     ...(endpoint !== undefined && { endpoint }),
     ...(region !== undefined && { region }),
     ...(credentials !== undefined && { credentials }),
     ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(encryption !== undefined && { encryption }),
   };
 }
 
@@ -115,4 +128,21 @@ function maxAttemptsFromEnv(env: Environment): number | undefined {
     );
   }
   return Number(value);
+}
+
+function encryptionFromEnv(env: Environment): S3Encryption | undefined {
+  const { S3_SSE: text, S3_SSE_KMS_KEY_ID: kmsKeyId } = env;
+  const sse = S3_SSE_NAMES.find((name) => name === text);
+  if (text && sse === undefined) {
+    const expected = `one of ${S3_SSE_NAMES.join(', ')}`;
+    throw new ConfigError('s3-sse', `S3_SSE is ${JSON.stringify(text)}: expected ${expected}.`);
+  }
+  if (kmsKeyId && (sse === undefined || sse === 'AES256')) {
+    const found = sse === undefined ? 'is not set' : `is ${sse}`;
+    throw new ConfigError(
+      's3-sse',
+      `S3_SSE_KMS_KEY_ID names a key, and S3_SSE ${found}: set S3_SSE=aws:kms, or leave out the key.`,
+    );
+  }
+  return sse && { sse, ...(kmsKeyId && { kmsKeyId }) };
 }

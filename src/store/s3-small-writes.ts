@@ -4,6 +4,8 @@
  * An upload is completed once, so never here.
  */
 import { hash } from 'node:crypto';
+import type { NewObjects } from './s3-encryption.ts';
+import { answeredEncryption } from './s3-encryption.ts';
 import type { ShortAnswer, ShortWay } from './s3-short-way.ts';
 
 /** A condition of S3's on what is there. */
@@ -44,35 +46,43 @@ const ANY_ERROR = /<(?:\w+:)?Error[\s/>]/;
 /** What needs no escape in XML. */
 const PLAIN_NAME = /^[\w./=@ -]*$/;
 
-export function createSmallWrites(way: ShortWay): SmallWrites {
+export function createSmallWrites(way: ShortWay, newObjects: NewObjects): SmallWrites {
   /** Not with a store that has other answers than most: each call would be two. */
   let isUsable = true;
   const unlessUnusual = (found: string | undefined): string | undefined => {
     if (!found) isUsable = false;
     return found || undefined;
   };
-  async function put(name: string, { bytes, sha256 }: PutBody, more: object): Promise<string | undefined> {
+  const newObjectWith = ({ IfNoneMatch, IfMatch }: PutCondition) => ({
+    headers: {
+      ...BINARY,
+      ...newObjects.headers,
+      ...(IfNoneMatch !== undefined && { 'if-none-match': IfNoneMatch }),
+      ...(IfMatch !== undefined && { 'if-match': IfMatch }),
+    },
+  });
+  const isNewObject = ({ status, headers }: ShortAnswer) =>
+    status === 200 && newObjects.isAsAsked(answeredEncryption(headers));
+  async function put(
+    name: string,
+    { bytes, sha256 }: PutBody,
+    more: object,
+    isDone = ({ status }: ShortAnswer) => status === 200,
+  ): Promise<string | undefined> {
     if (!isUsable || bytes.length > MAX_BODY_BYTES) return undefined;
     const answer = await way.send({ method: 'PUT', name, headers: BINARY, body: bytes, sha256, ...more });
-    return answer?.status === 200 ? unlessUnusual(answer.headers.etag) : undefined;
+    return answer && isDone(answer) ? unlessUnusual(answer.headers.etag) : undefined;
   }
   return {
-    put: (name, body, { IfNoneMatch, IfMatch } = {}) =>
-      put(name, body, {
-        headers: {
-          ...BINARY,
-          ...(IfNoneMatch !== undefined && { 'if-none-match': IfNoneMatch }),
-          ...(IfMatch !== undefined && { 'if-match': IfMatch }),
-        },
-      }),
+    put: (name, body, condition = {}) => put(name, body, newObjectWith(condition), isNewObject),
     putPart: (name, { uploadId, partNumber }, body) =>
       put(name, body, { query: { partNumber: String(partNumber), uploadId } }),
     async createUpload(name, metadata) {
       if (!isUsable) return undefined;
       const entries = Object.entries(metadata).map(([key, value]) => [`x-amz-meta-${key}`, value]);
-      const headers = Object.fromEntries(entries);
+      const headers = { ...Object.fromEntries(entries), ...newObjects.headers };
       const answer = await way.send({ method: 'POST', name, query: { uploads: '' }, headers });
-      return answer?.status === 200 ? unlessUnusual(UPLOAD_ID.exec(textOf(answer))?.[1]) : undefined;
+      return answer && isNewObject(answer) ? unlessUnusual(UPLOAD_ID.exec(textOf(answer))?.[1]) : undefined;
     },
     async remove(name) {
       const answer = await way.send({ method: 'DELETE', name });

@@ -33,7 +33,9 @@ export async function createUpload(s3: S3Bucket, key: string, nonce: string): Pr
     const Metadata = { [NONCE_METADATA]: nonce };
     const created = await s3.smallWrites.createUpload(target.Key, Metadata);
     if (created !== undefined) return { key, uploadId: created, nonce };
-    const { UploadId } = await s3.client.send(new CreateMultipartUploadCommand({ ...target, Metadata }));
+    const input = { ...target, ...s3.newObjects.input, Metadata };
+    const { UploadId, ServerSideEncryption } = await s3.client.send(new CreateMultipartUploadCommand(input));
+    s3.newObjects.expectAsAsked(ServerSideEncryption);
     // A part of it would be an object, and be seen.
     if (!UploadId) throw new Error('the answer names no upload: look at what is between here and the store');
     return { key, uploadId: UploadId, nonce };

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { DeleteObjectCommand, DeleteObjectsCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { RetriableError } from '../errors.ts';
 import type { S3Abilities } from './s3-abilities.ts';
 import { probeAbilities } from './s3-abilities.ts';
@@ -8,6 +8,7 @@ import { openBucket, withBodyHash } from './s3-client.ts';
 import { isConflict, isMissing } from './s3-errors.ts';
 import { listPages, listUploads } from './s3-lists.ts';
 import { headObject, readObject, readRange } from './s3-reads.ts';
+import { createRemovals } from './s3-removals.ts';
 import type { PutCondition } from './s3-small-writes.ts';
 import {
   abortUpload,
@@ -21,7 +22,6 @@ import type { ObjectStore, Version } from './store.ts';
 import { eachOf } from './store.ts';
 
 const CONFLICT_ATTEMPTS = 10;
-const MAX_DELETED_KEYS = 1000;
 
 /**
  * Objects in an S3 bucket, Amazon's or another's. Needs of it: multipart uploads with user metadata, and
@@ -50,9 +50,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     },
     putIf,
     putIfAbsent: async (key, bytes) => (await putIf(key, bytes, null)) !== undefined,
-    remove: (key) => removeObject(s3, key),
-    removeAll: (keys, mayReturn = []) => removeObjects(s3, [...keys, ...mayReturn]),
-    removeIf: (key, expected) => removeIf(s3, key, expected),
+    ...createRemovals(s3),
     list: (prefix) => eachOf(listPages(s3, prefix)),
     listPages: (prefix) => listPages(s3, prefix),
     // Buckets have no folders; a list has every tag at a thousand a request.
@@ -91,8 +89,10 @@ async function putObject(
   const sha256 = hash('sha256', bytes);
   const written = await s3.smallWrites.put(s3.nameOf(key), { bytes, sha256 }, condition);
   if (written !== undefined) return written;
-  const command = new PutObjectCommand({ Bucket: s3.bucket, Key: s3.nameOf(key), Body: bytes, ...condition });
-  const { ETag } = await s3.client.send(withBodyHash(command, sha256));
+  const target = { Bucket: s3.bucket, Key: s3.nameOf(key), ...s3.newObjects.input };
+  const command = new PutObjectCommand({ ...target, Body: bytes, ...condition });
+  const { ETag, ServerSideEncryption } = await s3.client.send(withBodyHash(command, sha256));
+  s3.newObjects.expectAsAsked(ServerSideEncryption);
   return ETag || (await versionOfWritten(s3, key, bytes));
 }
 
@@ -150,47 +150,4 @@ async function replaceLookingOn(
   await s3.call('write', key, () => putObject(s3, key, bytes));
   const after = await readObject(s3, key);
   return isOurs(after) ? after!.version : undefined;
-}
-
-async function removeObject(s3: S3Bucket, key: string): Promise<void> {
-  const command = new DeleteObjectCommand({ Bucket: s3.bucket, Key: s3.nameOf(key) });
-  await s3.call('remove', key, async () => {
-    if (await s3.smallWrites.remove(s3.nameOf(key))) return;
-    try {
-      await s3.client.send(command);
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-    }
-  });
-}
-
-async function removeObjects(s3: S3Bucket, keys: readonly string[]): Promise<void> {
-  if (keys.length <= 1) return keys[0] === undefined ? undefined : await removeObject(s3, keys[0]);
-  for (let at = 0; at < keys.length; at += MAX_DELETED_KEYS) {
-    const some = keys.slice(at, at + MAX_DELETED_KEYS);
-    const names = some.map(s3.nameOf);
-    if (await s3.smallWrites.removeAll(names)) continue;
-    const Objects = names.map((Key) => ({ Key }));
-    const command = new DeleteObjectsCommand({ Bucket: s3.bucket, Delete: { Objects, Quiet: true } });
-    const { Errors } = await s3.call('remove', some[0]!, () => s3.client.send(command));
-    const failed = Errors?.find(({ Code }) => Code !== 'NoSuchKey');
-    if (failed === undefined) continue;
-    const fault = Object.assign(new Error(failed.Message), { name: failed.Code ?? 'unknown' });
-    throw s3.error(fault, 'remove', s3.keyOf(failed.Key ?? ''));
-  }
-}
-
-/** Stores that know no condition on this call ignore it: for them a moment stays between look and act. */
-async function removeIf(s3: S3Bucket, key: string, expected: Version): Promise<boolean> {
-  if ((await headObject(s3, key))?.version !== expected) return false;
-  const target = { Bucket: s3.bucket, Key: s3.nameOf(key) };
-  return await s3.call('remove', key, async () => {
-    try {
-      await s3.client.send(new DeleteObjectCommand({ ...target, IfMatch: expected }));
-      return true;
-    } catch (error) {
-      if (isConflict(error) || isMissing(error)) return false;
-      throw error;
-    }
-  });
 }

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # A throwaway one-node Ceph with its S3 gateway: in memory, on loopback, no container, no service manager.
 #
-#   radosgw.sh DIR S3_PORT MON_PORT      (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: the user to create)
+#   radosgw.sh DIR S3_PORT MON_PORT      (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: the user to create;
+#                                           KMS_KEY_ID: a key of its key management service, which is for tests only)
 #
 # Prints "ready" once S3 answers, then obeys lines on stdin: "kill-gateway" (SIGKILL, objects stay) and
-# "start-gateway", each answered "ok". Everything ends when stdin does, so nothing outlives the caller, whatever
+# "start-gateway", "create-user NAME ACCESS_KEY_ID SECRET_ACCESS_KEY", each answered "ok". Everything ends when stdin does, so nothing outlives the caller, whatever
 # kills it. Logs and the monitor's database are in DIR, which must not exist and is removed at the end.
 set -euo pipefail
 
@@ -90,6 +91,9 @@ rgw_override_bucket_index_max_shards = 1
 rgw_multipart_min_part_size = 5242880
 rgw_enable_usage_log = false
 rgw_run_sync_thread = false
+rgw_crypt_require_ssl = false
+rgw_crypt_s3_kms_backend = testing
+rgw_crypt_s3_kms_encryption_keys = $KMS_KEY_ID=$(head -c 32 /dev/urandom | base64)
 CONF
 
 start_monitor() {
@@ -126,9 +130,9 @@ wait_until_up() { # OSD_PID: fails when that process ends
   return 1
 }
 
-create_user() {
-  radosgw-admin -n client.rgw --log-file "$dir/log/admin.log" user create --uid=test --display-name=test \
-    --access-key="$AWS_ACCESS_KEY_ID" --secret-key="$AWS_SECRET_ACCESS_KEY" >/dev/null 2>"$dir/log/admin.err" ||
+create_user() { # NAME ACCESS_KEY_ID SECRET_ACCESS_KEY
+  radosgw-admin -n client.rgw --log-file "$dir/log/admin.log" user create --uid="$1" --display-name="$1" \
+    --access-key="$2" --secret-key="$3" >/dev/null 2>"$dir/log/admin.err" ||
     die "the user could not be created: $(tail -n 2 "$dir/log/admin.err")"
 }
 
@@ -146,12 +150,14 @@ start_gateway() {
 
 start_monitor
 start_osd
-create_user
+create_user test "$AWS_ACCESS_KEY_ID" "$AWS_SECRET_ACCESS_KEY"
 start_gateway
 echo ready
 
-while read -r order; do
+while read -r order words; do
   case $order in
+  # Words of ours, without spaces or what a shell would take for something else.
+  create-user) create_user $words ;;
   kill-gateway)
     kill -9 "$gateway"
     { wait "$gateway" || true; } 2>/dev/null

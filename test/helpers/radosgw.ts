@@ -14,6 +14,8 @@ export interface S3Address {
   readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
+  /** A key that objects can be encrypted with; absent where that is not known. */
+  readonly kmsKeyId?: string;
 }
 
 /** A running one-node Ceph. Ends with this process too, however that ends. */
@@ -24,6 +26,8 @@ export interface Radosgw {
   killGateway(): Promise<void>;
   /** Start it again at the same address. */
   startGateway(): Promise<void>;
+  /** The same address for another user, who may do nothing yet. */
+  newUser(name: string): Promise<S3Address>;
   stop(): Promise<void>;
 }
 
@@ -54,8 +58,8 @@ export async function startRadosgw(dir: string): Promise<Radosgw> {
     const address = {
       endpoint: `http://127.0.0.1:${s3Port}`,
       region: 'us-east-1',
-      accessKeyId: `TEST${randomBytes(8).toString('hex').toUpperCase()}`,
-      secretAccessKey: randomBytes(20).toString('hex'),
+      kmsKeyId: 'test-key',
+      ...newKeys(),
     };
     try {
       return await startAt(address, dir, [String(s3Port), String(monPort)]);
@@ -65,6 +69,13 @@ export async function startRadosgw(dir: string): Promise<Radosgw> {
   }
 }
 
+function newKeys(): Pick<S3Address, 'accessKeyId' | 'secretAccessKey'> {
+  return {
+    accessKeyId: `TEST${randomBytes(8).toString('hex').toUpperCase()}`,
+    secretAccessKey: randomBytes(20).toString('hex'),
+  };
+}
+
 async function startAt(address: S3Address, dir: string, ports: string[]): Promise<Radosgw> {
   const child = spawn('bash', [SCRIPT, dir, ...ports], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -72,6 +83,7 @@ async function startAt(address: S3Address, dir: string, ports: string[]): Promis
       ...process.env,
       AWS_ACCESS_KEY_ID: address.accessKeyId,
       AWS_SECRET_ACCESS_KEY: address.secretAccessKey,
+      KMS_KEY_ID: address.kmsKeyId,
     },
   });
   const exited = once(child, 'exit');
@@ -85,6 +97,11 @@ async function startAt(address: S3Address, dir: string, ports: string[]): Promis
     address,
     endpoint: address.endpoint,
     killGateway: () => order('kill-gateway'),
+    newUser: async (name) => {
+      const keys = newKeys();
+      await order(`create-user ${name} ${keys.accessKeyId} ${keys.secretAccessKey}`);
+      return { ...address, ...keys };
+    },
     startGateway: () => order('start-gateway'),
     stop: async () => {
       if (isRunning(child)) child.stdin.end();
