@@ -19,7 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'streams.ts': [],
   'no-schemas.ts': [],
   process: [],
-  store: ['process'],
+  store: ['concurrency.ts', 'process'],
   table: ['store'],
   fetch: ['streams.ts'],
   decode: [],

@@ -271,7 +271,8 @@ test('every setting that a page names exists', () => {
   );
   // The compose file takes more from .env.
   const ofCompose = [...composeText().matchAll(/\$\{(\w+)/g)].map((match) => match[1]!);
-  const known = new Set([...settings, ...ofCompose]);
+  const ofTests = ['S3_TEST_ENDPOINT'];
+  const known = new Set([...settings, ...ofCompose, ...ofTests]);
   const words = new Set(settings.map((name) => name.split('_')[0]));
   const wrong = PAGES.flatMap(({ name, text }) =>
     codeSpans(text)
@@ -337,4 +338,19 @@ test('every dependency has its reason', () => {
 test('no word is defined twice in the glossary', () => {
   const words = headings(page('docs/glossary.md')).map(slug);
   expect(words.filter((word, index) => words.indexOf(word) !== index)).toEqual([]);
+});
+
+test('every promise of SECURITY.md names tests that are there, and stands in the threat model', () => {
+  const promises = sectionOf(page('SECURITY.md'), 'What is promised, and so in scope')
+    .split(/^- (?=\*\*)/m)
+    .slice(1);
+  expect(promises.length).toBeGreaterThan(10);
+  const model = page('docs/threat-model.md').replace(/\s+/g, ' ');
+  for (const promise of promises) {
+    const name = /^\*\*(.+?)\*\*/s.exec(promise)![1]!.replace(/\s+/g, ' ').replace(/\.$/, '');
+    const tests = [...promise.matchAll(/`(test\/[\w./-]+)`/g)].map((match) => match[1]!);
+    expect([name, tests.length > 0]).toEqual([name, true]);
+    for (const path of tests) expect([path, existsSync(join(ROOT, path))]).toEqual([path, true]);
+    expect(model).toContain(`*${name}*`);
+  }
 });
