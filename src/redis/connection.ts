@@ -7,7 +7,7 @@ import { isRedisUrl, REDIS_URL_RULE } from '../model/index.ts';
 import type { Log } from '../model/ports.ts';
 import { silentLog } from '../model/ports.ts';
 import { maskUrl } from '../model/web-address.ts';
-import { nameWriteRefusal } from './write-refusals.ts';
+import { nameRefusal } from './write-refusals.ts';
 
 export interface RedisConnection {
   /** For commands that fail at once while Redis is out of reach; it reconnects by itself. */
@@ -77,7 +77,7 @@ export async function openRedis(
     maxRetriesPerRequest: 0,
     socketTimeout: answerTimeoutMs,
   });
-  nameWriteRefusals(client, address);
+  nameRefusals(client, address);
   const queueClients: Redis[] = [];
   const listeners = new Map<string, Set<(message: string) => void>>();
   const subscribe = () => {
@@ -120,7 +120,7 @@ export async function openRedis(
     },
     openForQueue: () => {
       const queueClient = new Redis(targetNow(), { ...common, maxRetriesPerRequest: null });
-      nameWriteRefusals(queueClient, address);
+      nameRefusals(queueClient, address);
       // The first connection tells of outages for all of them.
       queueClient.on('error', () => {});
       queueClients.push(queueClient);
@@ -172,11 +172,11 @@ function createProbe(client: Redis): RedisConnection['probe'] {
 }
 
 /** Whoever sends a command is told in our words why it was refused; what ioredis does at such an answer comes before. */
-function nameWriteRefusals(client: Redis, { shown }: Address): void {
+function nameRefusals(client: Redis, { shown }: Address): void {
   const send = client.sendCommand.bind(client);
   client.sendCommand = (command, ...more) => {
     const { reject } = command;
-    command.reject = (error) => reject(nameWriteRefusal(error, shown));
+    command.reject = (error) => reject(nameRefusal(error, shown));
     return send(command, ...more);
   };
 }
@@ -305,6 +305,7 @@ export async function describeRedis(client: Pick<Redis, 'info'>): Promise<RedisS
 
 async function checkServer(client: Redis, { shown, why }: Address, log: Log): Promise<void> {
   const { version, evictionPolicy: policy } = await describeRedis(client).catch((error: unknown) => {
+    if (error instanceof ConfigError) throw error;
     if (isRefusal(error)) throw refused(shown, why(error));
     // Of a command that was cut off ioredis only says how often it has tried.
     throw unreachable(shown, error instanceof ReplyError ? why(error) : 'no answer');

@@ -1,5 +1,5 @@
-/** Why a Redis that answers takes no writes: what it says of that, by Redis' protocol, and what to do. */
-import { RetriableError } from '../errors.ts';
+/** Why a Redis that answers takes no writes, or not this command: what it says of that, by Redis' protocol, and what to do. */
+import { ConfigError, cleanForeignText, RetriableError } from '../errors.ts';
 
 const REFUSALS: Readonly<Record<string, readonly [code: string, advice: string]>> = {
   OOM: [
@@ -19,8 +19,19 @@ const REFUSALS: Readonly<Record<string, readonly [code: string, advice: string]>
 /** First word of the answer; of a script, for Redis before 7, further on. */
 const CODE = /^(?:ERR Error running script.*?-)?(OOM|READONLY|NOREPLICAS|MISCONF) /s;
 
-/** A RetriableError (`redis-full`, `redis-read-only`, …) for an answer that refuses a write; any other error as it is. */
-export function nameWriteRefusal(error: Error, shown: string): Error {
+/** Of a script Redis 7 says it without the code. */
+const NO_RIGHTS = /^NOPERM |^ERR .*The user executing the script can't /s;
+
+/**
+ * A RetriableError (`redis-full`, `redis-read-only`, …) for an answer that refuses a write, a ConfigError (`redis-refused`)
+ * for one that refuses the user a command; any other error as it is.
+ */
+export function nameRefusal(error: Error, shown: string): Error {
+  if (NO_RIGHTS.test(error.message)) {
+    const text = `REDIS_URL: Redis at ${shown} does not let its user do what is needed: ${cleanForeignText(error.message)}`;
+    const advice = 'docs/operating.md, Redis, has the rights to give it';
+    return new ConfigError('redis-refused', `${text}; ${advice}`, { cause: error });
+  }
   const [code, advice] = REFUSALS[CODE.exec(error.message)?.[1] ?? ''] ?? [];
   if (code === undefined) return error;
   return new RetriableError(code, `REDIS_URL: Redis at ${shown} takes no writes: ${advice}`, {

@@ -4,7 +4,7 @@ import { RetriableError } from '../../src/errors.ts';
 import { silentLog } from '../../src/model/index.ts';
 import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
-import { nameWriteRefusal } from '../../src/redis/write-refusals.ts';
+import { nameRefusal } from '../../src/redis/write-refusals.ts';
 import { canStartOwnRedis, startOwnRedis } from '../helpers/redis.ts';
 
 const redis = canStartOwnRedis() ? await startOwnRedis() : undefined;
@@ -68,8 +68,40 @@ test('what Redis 6 says of a script is understood, and nothing else is renamed',
     [script, 'redis-full'],
     ["MISCONF Redis is configured to save RDB snapshots, but it's currently unable to", 'redis-cannot-save'],
   ] as const)
-    expect(nameWriteRefusal(new Error(text), 'redis://x')).toMatchObject({ code });
+    expect(nameRefusal(new Error(text), 'redis://x')).toMatchObject({ code });
   const other = new Error('WRONGTYPE Operation against a key -OOM x');
-  expect(nameWriteRefusal(other, 'redis://x')).toBe(other);
-  expect(nameWriteRefusal(new Error('OOM x'), 'redis://x')).toBeInstanceOf(RetriableError);
+  expect(nameRefusal(other, 'redis://x')).toBe(other);
+  expect(nameRefusal(new Error('OOM x'), 'redis://x')).toBeInstanceOf(RetriableError);
 });
+
+test.skipIf(redis === undefined)(
+  'a user without the rights is told so, by command and by script',
+  async () => {
+    await redis!.command(
+      'ACL',
+      'SETUSER',
+      'narrow',
+      'on',
+      '>secret-word',
+      '~*',
+      '&*',
+      '+@all',
+      '-client',
+      '-time',
+    );
+    const narrow = await openRedis(redis!.url.replace('redis://', 'redis://narrow:secret-word@'));
+    try {
+      for (const work of [
+        () => narrow.client.client('LIST'),
+        () => narrow.run("return redis.call('time')", ['narrow:key'], []),
+      ]) {
+        const fault = await work().catch((error: unknown) => error);
+        expect(fault).toMatchObject({ name: 'ConfigError', code: 'redis-refused' });
+        expect((fault as Error).message).toContain('docs/operating.md, Redis');
+        expect((fault as Error).message).not.toContain('secret-word');
+      }
+    } finally {
+      await narrow.close();
+    }
+  },
+);
