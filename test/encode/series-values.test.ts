@@ -91,9 +91,13 @@ test('readings, whatever row groups they fall into', async () => {
         expect(rowsOfSeries.last).toEqual([kept(own.at(-1)!.value)]);
         expect(compareValues(rowsOfSeries, answered(own))).toEqual({ differences: [], missing: [] });
         if (kinds.jsons === 0 && kinds.doubles === 0) {
-          // Exactly: one more would be seen.
-          const off = answered(own).set('sum', String(BigInt(rowsOfSeries.sum!) + 1n));
-          expect(compareValues(rowsOfSeries, off).differences).toHaveLength(1);
+          // Exactly: one more would be seen, where no double is spelled so.
+          const oneMore = String(BigInt(rowsOfSeries.sum!) + 1n);
+          const double = Number(oneMore);
+          const isDouble = oneMore === String(double) || BigInt(oneMore) === BigInt(double);
+          const off = answered(own).set('sum', oneMore);
+          if (rowsOfSeries.magnitude <= 2 ** 53 || !isDouble)
+            expect(compareValues(rowsOfSeries, off).differences).toHaveLength(1);
         }
       }
     }),
