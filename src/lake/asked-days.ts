@@ -229,12 +229,17 @@ async function readAskedSnapshots(
   };
 }
 
+/** What stands in `_asked/`. */
+interface RegularRuns {
+  readonly regularRunsVersion: 1;
+  readonly from: string;
+}
+
 /** The first day that a `run` without dates was about; undefined: there was none. A file that is none counts for nothing. */
 async function readRegularFrom(store: Pick<ObjectStore, 'get'>, job: string): Promise<string | undefined> {
   const key = regularRunsKey(job);
   const object = await store.get(key);
-  const read = async () =>
-    object && parseFile<{ readonly from: string }>(object.bytes, key, REGULAR_RUNS_FILE);
+  const read = async () => object && parseFile<RegularRuns>(object.bytes, key, REGULAR_RUNS_FILE);
   return (await unlessDamaged(read()))?.from;
 }
 
@@ -249,5 +254,6 @@ export async function noteRegularRun(
 ): Promise<void> {
   if (job.schedule !== undefined || job.since !== undefined) return;
   if ((await readRegularFrom(store, job.name)) !== undefined) return;
-  await store.putIfAbsent(regularRunsKey(job.name), jsonBytes({ regularRunsVersion: 1, from }));
+  const file: RegularRuns = { regularRunsVersion: 1, from };
+  await store.putIfAbsent(regularRunsKey(job.name), jsonBytes(file));
 }

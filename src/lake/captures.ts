@@ -28,13 +28,20 @@ export function lastCapture(captures: Captures, vessel: string, today: string): 
   return captures.get(vessel)?.findLast((date) => date <= today);
 }
 
+/** What stands in `_captures/`: the key says the rest. */
+interface Capture {
+  readonly captureVersion: 1;
+}
+
+const CAPTURE: Capture = { captureVersion: 1 };
+
 /** The snapshot of a day was taken; `before`: the marks of the vessel that were there, which this one replaces. */
 export async function markCaptured(
   store: Pick<ObjectStore, 'put' | 'removeAll'>,
   day: VesselDay,
   before: readonly string[],
 ): Promise<void> {
-  await store.put(captureKey(day), jsonBytes({ captureVersion: 1 }));
+  await store.put(captureKey(day), jsonBytes(CAPTURE));
   const older = before.filter((date) => date < day.date);
   if (older.length > 0) await store.removeAll(older.map((date) => captureKey({ ...day, date })));
 }
