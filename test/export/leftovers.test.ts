@@ -8,6 +8,10 @@ import { readNote, readReceipt } from '../../src/lake/ledger.ts';
 import type { Dataset, Job, Layout, VesselDay } from '../../src/model/index.ts';
 import { addDays } from '../../src/model/index.ts';
 import { settingsHash } from '../../src/plan/settings-hash.ts';
+import { noteRefusals } from '../../src/reconcile/repair.ts';
+import type { DayResult } from '../../src/run/perform-task.ts';
+import { exportJobs } from '../../src/run/run-jobs.ts';
+import { NEXT_STEPS, OTHER_STEPS } from '../../src/status/next-steps.ts';
 import { API, startProcess } from '../helpers/export-process.ts';
 import type { MadeUpSeries } from '../helpers/made-up-source.ts';
 import { createMadeUpSource } from '../helpers/made-up-source.ts';
@@ -90,4 +94,43 @@ test('a snapshot that equals the last one ends what was noted of its day', async
   source.series = BOTH;
   expect(await runDay({ date })).toBe('unchanged');
   expect(await readNote(store, { ...DAY, date })).toBeUndefined();
+});
+
+test('what is advised of a refused day publishes it', async () => {
+  const { source, store, clock, runDay } = open('measurements', 'plain');
+  expect(await runDay()).toBe('published');
+  source.series = LESS;
+  const { next } = NEXT_STEPS.find(({ codes }) => codes.includes('would-shrink'))!;
+  // As a look-back refuses it, the day is done as far as a plan knows.
+  for (const advice of [next, OTHER_STEPS.refused]) {
+    const how = { force: / --force\b/.test(advice), allowShrink: / --allow-shrink\b/.test(advice) };
+    const results: string[] = [];
+    const observer = {
+      onPlanned() {},
+      onProgress() {},
+      onResult: (one: DayResult) => results.push(one.status),
+    };
+    const request = { jobs: [jobOf('measurements')], from: DATE, to: addDays(DATE, 1), vessels: [] };
+    await exportJobs(
+      startProcess({ store, clock, source, layout: 'plain' }),
+      { ...request, ...how, takeover: false, concurrency: 1 },
+      observer,
+      new AbortController().signal,
+    );
+    expect(results).toEqual(['published']);
+  }
+});
+
+test('a look-back that could compare a day ends what was noted of its receipt', async () => {
+  const { store, clock, runDay } = open('measurements', 'plain');
+  expect(await runDay()).toBe('published');
+  const receipt = (await store.get(receiptKey(DAY)))!.bytes;
+  await store.put(receiptKey(DAY), Buffer.from('{'));
+  expect(await runDay()).toBe('damaged-receipt');
+  await store.put(receiptKey(DAY), receipt);
+  const of = (wasCompared: boolean) => ({ job: DAY.job, findings: [], wasCompared: () => wasCompared });
+  expect(await noteRefusals({ store, clock }, of(false))).toEqual([]);
+  expect(await readNote(store, DAY)).toMatchObject({ code: 'damaged-receipt' });
+  expect(await noteRefusals({ store, clock }, of(true))).toEqual([DAY]);
+  expect(await readNote(store, DAY)).toBeUndefined();
 });
