@@ -3,15 +3,18 @@ import { expect, test } from 'vitest';
 import { exportVesselDay } from '../../src/export/export-vessel-day.ts';
 import { snapshotsBefore } from '../../src/export/metadata-snapshot.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
-import { receiptKey } from '../../src/lake/keys.ts';
+import { LAKE_KEY, receiptKey } from '../../src/lake/keys.ts';
 import { readNote, readReceipt } from '../../src/lake/ledger.ts';
+import { rebuildLog } from '../../src/lake/rebuild-log.ts';
 import type { Dataset, Job, Layout, VesselDay } from '../../src/model/index.ts';
-import { addDays } from '../../src/model/index.ts';
+import { addDays, silentLog } from '../../src/model/index.ts';
 import { settingsHash } from '../../src/plan/settings-hash.ts';
+import { thisProcess } from '../../src/process/process-id.ts';
 import { noteRefusals } from '../../src/reconcile/repair.ts';
 import type { DayResult } from '../../src/run/perform-task.ts';
 import { exportJobs } from '../../src/run/run-jobs.ts';
 import { NEXT_STEPS, OTHER_STEPS } from '../../src/status/next-steps.ts';
+import type { ObjectStore } from '../../src/store/store.ts';
 import { API, startProcess } from '../helpers/export-process.ts';
 import type { MadeUpSeries } from '../helpers/made-up-source.ts';
 import { createMadeUpSource } from '../helpers/made-up-source.ts';
@@ -133,4 +136,28 @@ test('a look-back that could compare a day ends what was noted of its receipt', 
   expect(await readNote(store, DAY)).toMatchObject({ code: 'damaged-receipt' });
   expect(await noteRefusals({ store, clock }, of(true))).toEqual([DAY]);
   expect(await readNote(store, DAY)).toBeUndefined();
+});
+
+test('which dataset a rebuilt log is of says the earliest day, whichever receipt is read first', async () => {
+  const later = addDays(DATE, 1);
+  const { store, clock, runDay } = open('measurements', 'plain');
+  expect(await runDay()).toBe('published');
+  const source = createMadeUpSource([later]);
+  source.series = BOTH;
+  await clock.advance(86_400_000);
+  expect(
+    await run(startProcess({ store, clock, source, layout: 'plain' }), 'statistics', { date: later }),
+  ).toBe('published');
+  // As after a conversion whose log is lost.
+  await store.put(LAKE_KEY, Buffer.from('{"lakeVersion":1,"layout":"delta"}'));
+  const slow: ObjectStore = {
+    ...store,
+    async get(key) {
+      if (key === receiptKey(DAY)) await new Promise((resolve) => setTimeout(resolve, 20));
+      return store.get(key);
+    },
+  };
+  const ports = { store: slow, clock, log: silentLog, self: thisProcess(), say: () => {} };
+  const { leftOut } = await rebuildLog({ ...ports, signal: new AbortController().signal }, DAY.job, false);
+  expect(leftOut.map(({ day }) => day.date)).toEqual([later]);
 });
