@@ -1,14 +1,18 @@
 /** May what is counted take the place of what is published? */
 import { RefusedError } from '../errors.ts';
 import { isSelectAccepted } from '../lake/accept-select.ts';
+import type { Claim } from '../lake/claim.ts';
+import { objectKey } from '../lake/keys.ts';
+import { readUnnamedDetail } from '../lake/ledger.ts';
 import type { DayCounts, Receipt } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
-import { publishedReadings, seriesTotals, totalsOf } from '../proof/day-totals.ts';
+import { publishedReadings, seriesTotals, totalReadings, totalsOf } from '../proof/day-totals.ts';
 import type { SelectChange } from '../proof/shrink-guard.ts';
 import { guardAgainstShrinking } from '../proof/shrink-guard.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import type { SelectedBefore } from '../source/select-meaning.ts';
 import { notMeantNow } from '../source/select-meaning.ts';
+import type { ObjectStore } from '../store/store.ts';
 import type { DayAttempt } from './day-attempt.ts';
 import { hasSameSelect } from './fewer-series.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
@@ -22,7 +26,8 @@ export async function openShrinkGuard(
   { claim, context, ports, task, series: { idOf } }: DayAttempt,
   published: Receipt | undefined,
 ): Promise<ShrinkGuard> {
-  if (published === undefined || task.allowShrink) return () => {};
+  if (task.allowShrink) return () => {};
+  if (published === undefined) return guardWithoutReceipt(ports, task, claim, idOf);
   const detail = await claim.readDetail(published);
   const bySeries = detail && seriesTotals(detail.ours);
   const names = new Map([...(bySeries?.keys() ?? [])].map((id) => [id, detail?.series?.[id] ?? null]));
@@ -39,24 +44,63 @@ export async function openShrinkGuard(
     });
 }
 
+/** The same where somebody has removed the receipt: the detail that is left beside the object says what the day has. */
+async function guardWithoutReceipt(
+  { store }: ExportPorts,
+  { day }: ExportTask,
+  claim: Claim,
+  idOf: ResolvedSeries['idOf'],
+): Promise<ShrinkGuard> {
+  const isThere = (await unnamedObject(store, claim)) !== undefined;
+  const detail = isThere ? await readUnnamedDetail(store, day) : undefined;
+  if (detail === undefined) return () => {};
+  const bySeries = seriesTotals(detail.ours);
+  const published = { total: totalReadings(bySeries), bySeries, names: detail.series };
+  return (counts, source) =>
+    guardAgainstShrinking({
+      ...{ day, counted: 'readings', published, idOf, change: { select: 'same' } },
+      candidate: { total: counts.total(), bySeries: totalsOf(counts) },
+      totalsSha256: source?.totalsSha256,
+    });
+}
+
+/** The object of a day without a receipt, where there is one. */
+async function unnamedObject(store: ObjectStore, claim: Claim): Promise<string | undefined> {
+  const { day, objectVersion, replacedFiles, table } = claim;
+  if (table !== undefined) return replacedFiles[0]?.key;
+  const key = objectKey(day);
+  // Unknown where completing cannot be conditional: else whoever finds one there begins anew, and knows it.
+  const isThere = objectVersion === undefined ? await store.head(key) : objectVersion !== null;
+  return isThere ? key : undefined;
+}
+
 /** Refuses a snapshot that lacks series which the published one of the same day has. Throws RefusedError too. */
 export async function guardSnapshot(
   ports: ExportPorts,
   task: ExportTask,
   context: SourceContext,
+  claim: Claim,
   published: Receipt | undefined,
   { idOf }: ResolvedSeries,
 ): Promise<void> {
-  if (published === undefined || task.allowShrink) return;
-  const before = await readSelectedSeries(ports.store, published);
+  if (task.allowShrink) return;
+  const key = published === undefined ? await unnamedObject(ports.store, claim) : undefined;
+  const before = await readSelectedSeries(
+    ports.store,
+    published ?? { dataset: 'metadata', object: key === undefined ? null : { key }, detail: null },
+  );
+  if (published === undefined && before === undefined) return;
   const names = before?.names ?? new Map<string, string | null>();
-  const change = await selectChange(ports, task, context, published, idOf, { names });
+  const change: SelectChange =
+    published === undefined
+      ? { select: 'same' }
+      : await selectChange(ports, task, context, published, idOf, { names });
   const once = (ids: Iterable<string>) =>
     new Map([...ids].map((id) => [id, { count: 1, firstMicros: undefined, lastMicros: undefined }]));
   guardAgainstShrinking({
     ...{ day: task.day, counted: 'series', idOf, change },
     published: {
-      ...{ total: published.rows, bySeries: before && once(names.keys()) },
+      ...{ total: published?.rows ?? names.size, bySeries: before && once(names.keys()) },
       names: Object.fromEntries(names),
     },
     candidate: { total: idOf.size, bySeries: once(idOf.keys()) },

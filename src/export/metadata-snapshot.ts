@@ -7,6 +7,7 @@ import { encodeMetadata, parquetFooter } from '../encode/index.ts';
 import { markCaptured, readCaptures } from '../lake/captures.ts';
 import type { Claim } from '../lake/claim.ts';
 import { unlessDamaged } from '../lake/json.ts';
+import { noteKey } from '../lake/keys.ts';
 import { readReceipt, receiptDates } from '../lake/ledger.ts';
 import { createPartUpload } from '../lake/parts.ts';
 import { publishSealed } from '../lake/publish.ts';
@@ -42,7 +43,7 @@ export async function takeSnapshot(
   await ports.onStep('counted');
   const askedAt = new Date(ports.clock.nowMs()).toISOString();
   const rows = series.idOf.size;
-  await guardSnapshot(ports, task, context, published, series);
+  await guardSnapshot(ports, task, context, claim, published, series);
   await guardOptional(ports, task, published, series);
   const remark = await remarkOnSeries(ports, task, context, published, series);
   const warnings = await warnOfOthers(ports, task, published, series);
@@ -53,6 +54,8 @@ export async function takeSnapshot(
   await ports.onStep('fetched');
   if (!task.force && equalsSnapshot(task.lastSnapshot, task.settingsHash, group.body, footer)) {
     await markCaptured(ports.store, day, task.captures ?? []);
+    // It was taken: whatever has failed or waited before is over.
+    await ports.store.remove(noteKey(day));
     await claim.finish();
     return { status: 'unchanged' };
   }

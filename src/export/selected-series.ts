@@ -17,7 +17,7 @@ export function selectedCount({ selectedSeries, series }: Receipt): number {
  */
 export async function readSelectedSeries(
   store: ObjectStore,
-  receipt: Receipt,
+  receipt: Pick<Receipt, 'dataset' | 'detail'> & { readonly object: { readonly key: string } | null },
 ): Promise<SelectedBefore | undefined> {
   if (receipt.dataset === 'metadata') {
     const object = receipt.object === null ? undefined : await store.get(receipt.object.key);

@@ -138,7 +138,7 @@ export class Claim {
     const { store, table } = this.#ports;
     if (table !== undefined) return this.#lookAtTable(table);
     if ((await findReceipt(store, this.day)) !== undefined) return this.lookAgain();
-    // Where completing cannot be conditional it would cost one: whoever published has written a receipt.
+    // Where completing cannot be conditional the never-shrink guard looks.
     const { conditionalComplete } = await store.capabilities();
     this.#replaces = { object: conditionalComplete ? null : undefined, files: [], receipt: null };
     return undefined;

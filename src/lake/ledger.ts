@@ -10,7 +10,7 @@ import type { ListedObject, ObjectStore, Version } from '../store/store.ts';
 import { countsText } from './counts-text.ts';
 import { gzipPieces } from './gzip-pieces.ts';
 import { jsonBytes, parseJson } from './json.ts';
-import { keyPrefix, noteKey, parseReceiptKey, receiptKey, receiptVesselParser } from './keys.ts';
+import { detailKey, keyPrefix, noteKey, parseReceiptKey, receiptKey, receiptVesselParser } from './keys.ts';
 import {
   checkedFile,
   DETAIL,
@@ -191,6 +191,14 @@ export async function findDetail(
     detail: isThat ? parseDetail(unpacked.text, detail.key) : undefined,
     version: object?.version ?? null,
   };
+}
+
+/** What lies in the place of a day's detail where no receipt names one; undefined where it cannot be read. */
+export async function readUnnamedDetail(store: ObjectStore, day: VesselDay): Promise<Detail | undefined> {
+  const key = detailKey(day);
+  const object = await store.get(key);
+  const unpacked = object && unpackDetail(object.bytes);
+  return unpacked && parseDetail(unpacked.text, key);
 }
 
 /** Counts as they should be; undefined for anything else, which verify tells. */

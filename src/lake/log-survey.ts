@@ -57,9 +57,10 @@ export async function surveyLog(ports: ConvertPorts, job: string): Promise<LogSu
   const differing = new Map<string, VesselDay>();
   const misstated = new Set<string>();
   let newest: Receipt | undefined;
-  let dataset: Receipt['dataset'] | undefined;
+  // Receipts are read beside each other: which is the earliest is known once a batch of them is.
+  let first: Receipt | undefined;
   const take = (receipt: Receipt) => {
-    dataset ??= receipt.dataset;
+    if (first === undefined || placeOf(receipt) < placeOf(first)) first = receipt;
     if (versionIn(receipt) > versionIn(newest)) newest = receipt;
     if (typeof opened === 'object' && differs(opened, receipt))
       differing.set(formatVesselDay(receipt), dayOf(receipt));
@@ -69,7 +70,7 @@ export async function surveyLog(ports: ConvertPorts, job: string): Promise<LogSu
   let fileCount = 0;
   for await (const files of publishedFiles(ports, days, leftOut, take))
     for (const file of files) {
-      const misfit = misfitOf(file, dataset!, columns);
+      const misfit = misfitOf(file, first!.dataset, columns);
       if (misfit !== undefined) leftOut.push({ day: file.day, message: misfit });
       else for (const column of file.columns) columns.set(column.name, column);
       fileCount += misfit === undefined ? 1 : 0;
@@ -78,12 +79,12 @@ export async function surveyLog(ports: ConvertPorts, job: string): Promise<LogSu
         misstated.add(file.add.path);
       if (misstated.has(file.add.path)) differing.set(formatVesselDay(file.day), file.day);
     }
-  if (dataset === undefined)
+  if (first === undefined)
     throw new ConfigError(
       'no-receipts',
       `${keyPrefix('receipt', job)}: found ${leftOut[0]?.message ?? 'no receipts'}, expected those of the job`,
     );
-  const content = { job, dataset, columns: [...columns.values()] };
+  const content = { job, dataset: first.dataset, columns: [...columns.values()] };
   const survey = { job, content, fileCount, named: versionIn(newest), misstated };
   const table = typeof opened === 'string' ? opened : await orFault(() => withVersion(opened, newest));
   if (typeof table === 'string') {
@@ -105,6 +106,8 @@ export async function receiptDays(store: ObjectStore, job: string): Promise<Vess
 }
 
 const versionIn = (receipt: Receipt | undefined) => receipt?.table?.version ?? -1;
+/** Receipts are listed in the order of these. */
+const placeOf = ({ date, vessel }: VesselDay): string => `${date}/${vessel}`;
 const dayOf = ({ job, vessel, date }: VesselDay): VesselDay => ({ job, vessel, date });
 
 /** The table, read to its last byte, with digests of its statistics; or what is wrong with it. */

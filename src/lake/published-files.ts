@@ -37,7 +37,7 @@ export function tablePath({ job }: Pick<VesselDay, 'job'>, key: string): string 
   return key.slice(objectPrefix(job).length);
 }
 
-/** Those of the vessel-days whose receipts are `wanted` and have an object, a thousand days at a time. */
+/** Those of the vessel-days whose receipts are `wanted` and have an object, a thousand days at a time, in their order. */
 export async function* publishedFiles(
   { store, signal }: { readonly store: ObjectStore; readonly signal: AbortSignal },
   days: readonly VesselDay[],
@@ -46,20 +46,21 @@ export async function* publishedFiles(
 ): AsyncGenerator<PublishedFile[]> {
   for (let from = 0; from < days.length; from += BATCH) {
     signal.throwIfAborted();
-    const found: PublishedFile[] = [];
-    await forEachAtOnce(days.slice(from, from + BATCH), READS_AT_ONCE, async (day) => {
+    const batch = days.slice(from, from + BATCH);
+    const found = new Map<VesselDay, PublishedFile>();
+    await forEachAtOnce(batch, READS_AT_ONCE, async (day) => {
       let isUnread = true;
       try {
         const receipt = await readReceipt(store, day);
         isUnread = false;
         if (receipt === undefined || !wanted(receipt) || !receipt.object) return;
-        found.push(await describeFile(store, receipt, receipt.object));
+        found.set(day, await describeFile(store, receipt, receipt.object));
       } catch (error) {
         if (!(error instanceof DataError)) throw error;
         leftOut.push({ day, message: messageOf(error), isUnread });
       }
     });
-    yield found;
+    yield batch.flatMap((day) => found.get(day) ?? []);
   }
 }
 

@@ -4,6 +4,7 @@ import { DayMap } from '../lake/day-map.ts';
 import { writeNote } from '../lake/ledger.ts';
 import { readNotes, removeNote } from '../lake/notes.ts';
 import type { Job, Note, VesselDay } from '../model/index.ts';
+import { isOvertaken } from '../model/index.ts';
 import { settingsHash } from '../plan/settings-hash.ts';
 import type { FindingState } from './compare-day.ts';
 import type { JobReconciliation } from './reconcile-jobs.ts';
@@ -41,9 +42,13 @@ export function repairTasks(
 
 const DOUBTED: ReadonlySet<FindingState> = new Set([...TO_SHRINK, 'disagree']);
 
+/** Of any receipt: only of one that could not be read it is over without another. */
+const ANY_RECEIPT = { finishedAt: '' };
+
 /**
  * Note the days that would lose readings, so that they are not tried again until the source's counts change, and take
- * back what is noted of days that would lose none any more: those are returned. Throws what the store throws.
+ * back what is noted of days that would lose none any more, or whose receipt can be read again: those are returned.
+ * Throws what the store throws.
  */
 export async function noteRefusals(
   { store, clock }: Pick<ExportPorts, 'store' | 'clock'>,
@@ -69,7 +74,8 @@ export async function noteRefusals(
   for (const { note } of (await readNotes(store, job, { before: new DayMap(), isAsked })).values()) {
     const { vessel, date, state } = note;
     const day = { job, vessel, date };
-    if (state === 'refused' && (await removeNote(store, day, (now) => now.at === note.at))) mended.push(day);
+    const isOver = state === 'refused' || isOvertaken(note, ANY_RECEIPT);
+    if (isOver && (await removeNote(store, day, (now) => now.at === note.at))) mended.push(day);
   }
   return mended;
 }

@@ -16,7 +16,7 @@ const RUN = 'vessel-export run JOB --from DATE --to NEXT-DATE --vessel VESSEL';
 export const NEXT_STEPS: readonly NextStep[] = [
   {
     codes: ['would-shrink'],
-    next: `Ask the operator of the service whether readings were removed on purpose. If so: '${RUN} --allow-shrink'. If the job's 'select' has changed and is to mean less: 'vessel-export accept JOB', once for all its days. If they come back, the next look-back or run finds the day as it was. What is published stays until then.`,
+    next: `Ask the operator of the service whether readings were removed on purpose. If so: '${RUN} --force --allow-shrink'. If the job's 'select' has changed and is to mean less: 'vessel-export accept JOB', once for all its days. If they come back, the next look-back or run finds the day as it was. What is published stays until then.`,
   },
   {
     codes: ['fewer-series'],
@@ -133,7 +133,7 @@ export const NEXT_STEPS: readonly NextStep[] = [
 /** For a code that is not listed. */
 export const OTHER_STEPS: Readonly<Record<Note['state'], string>> = {
   failed: `Mend what the message names, then '${RUN}', or 'vessel-export backfill JOB --failed' with the dates.`,
-  refused: `What is published stays. If the message is about something that is meant, '${RUN} --allow-shrink'; else mend the source.`,
+  refused: `What is published stays. If the message is about something that is meant, '${RUN} --force --allow-shrink'; else mend the source.`,
   waiting: 'Nothing: it is tried again by itself.',
 };
 

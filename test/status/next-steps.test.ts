@@ -19,7 +19,7 @@ test('every code is one that is thrown, and has one advice', () => {
 
 test('it names the vessel-day itself', () => {
   expect(nextStep({ state: 'refused', code: 'would-shrink' }, DAY)).toContain(
-    "'vessel-export run measurements --from 2026-02-28 --to 2026-03-01 --vessel IMO9321483 --allow-shrink'",
+    "'vessel-export run measurements --from 2026-02-28 --to 2026-03-01 --vessel IMO9321483 --force --allow-shrink'",
   );
   for (const state of ['failed', 'refused', 'waiting'] as const) {
     const text = nextStep({ state, code: 'never-heard-of' }, DAY);

@@ -334,7 +334,7 @@ describe('what is damaged or gone is told, and the rest is answered', () => {
     expect(answer.state).toBe('refused');
     expect(answer.note?.message).not.toContain('\u001b');
     expect(answer.note?.next).toContain(
-      `'vessel-export run measurements --from ${DATE} --to ${addDays(DATE, 1)} --vessel ${VESSEL} --allow-shrink'`,
+      `'vessel-export run measurements --from ${DATE} --to ${addDays(DATE, 1)} --vessel ${VESSEL} --force --allow-shrink'`,
     );
   });
 });
