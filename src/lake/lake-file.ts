@@ -19,6 +19,9 @@ export interface LakeFile {
   readonly madeUp?: boolean;
 }
 
+const PUT_SOURCES =
+  'add "sources":{"JOB":"URL"} with each job and the sourceUrl of its receipts, or the next service that exports is taken for its own';
+
 /** The lake's own file; undefined where there is none. Throws ConfigError `damaged-lake-file` or `unknown-lake-version`. */
 export async function readLakeFile(
   store: Pick<ObjectStore, 'get'>,
@@ -44,7 +47,7 @@ function undamaged<T>(reading: () => T): T {
   } catch (cause) {
     throw new ConfigError(
       'damaged-lake-file',
-      `${LAKE_KEY}: it is not as vessel-export wrote it; put back {"lakeVersion":1,"layout":"delta"} where the folders of the jobs have a _delta_log, else {"lakeVersion":1,"layout":"plain"} (${messageOf(cause)})`,
+      `${LAKE_KEY}: it is not as vessel-export wrote it; put back {"lakeVersion":1,"layout":"delta"} where the folders of the jobs have a _delta_log, else {"lakeVersion":1,"layout":"plain"}; ${PUT_SOURCES} (${messageOf(cause)})`,
       { cause },
     );
   }
@@ -88,7 +91,7 @@ async function findContent(store: ObjectStore): Promise<'table' | 'files' | unde
 function isGone(): ConfigError {
   return new ConfigError(
     'damaged-lake-file',
-    `${LAKE_KEY}: it is missing, and the jobs have tables; put back {"lakeVersion":1,"layout":"delta"}`,
+    `${LAKE_KEY}: it is missing, and the jobs have tables; put back {"lakeVersion":1,"layout":"delta"}; ${PUT_SOURCES}`,
   );
 }
 
