@@ -1,7 +1,7 @@
 /** No secret over a network in clear: one rule for every setting whose address is sent one. */
 import { isInClear, isTls, readWebAddress } from '../model/web-address.ts';
 import type { Environment } from '../process/secret-file.ts';
-import { findSecret } from '../process/secret-file.ts';
+import { findSecret, isPipe } from '../process/secret-file.ts';
 import { s3Endpoint } from '../store/s3-settings.ts';
 import { tracingSettings } from './tracing-settings.ts';
 import type { Settings, VariableName } from './variables.ts';
@@ -38,12 +38,20 @@ function* secretAddresses(settings: Partial<Settings>, env: Environment): Genera
       yield { name: traces.setting, setting: traces.setting, url };
   }
   // The secret key only signs; a session token is sent along.
-  const token = LAKE_URL?.startsWith('s3:') ? findSecret('AWS_SESSION_TOKEN', env) : undefined;
-  if (token !== undefined && 'text' in token && token.text !== '') {
+  if (LAKE_URL?.startsWith('s3:') && hasSessionToken(env)) {
     const { name, value } = s3Endpoint(env) ?? { name: 'LAKE_URL', value: 'https://s3.amazonaws.com' };
     const url = readWebAddress(value);
     if (url !== undefined) yield { name, setting: 'LAKE_URL', url };
   }
+}
+
+/** What comes from a pipe comes once, to the store. */
+function hasSessionToken(env: Environment): boolean {
+  const name = 'AWS_SESSION_TOKEN';
+  const path = env[`${name}_FILE`];
+  if (path && !env[name] && isPipe(path)) return true;
+  const token = findSecret(name, env);
+  return token !== undefined && 'text' in token && token.text !== '';
 }
 
 /** A fault for each address that would show a secret to the network, unless QUERY_ALLOW_HTTP names its host. */
