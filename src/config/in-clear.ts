@@ -45,13 +45,22 @@ function* secretAddresses(settings: Partial<Settings>, env: Environment): Genera
   }
 }
 
-/** What comes from a pipe comes once, to the store. */
+/** Keys of a role, which the SDK fetches where these are set, come with one. */
+const ROLES = [
+  ...['AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI'],
+  'AWS_CONTAINER_CREDENTIALS_FULL_URI',
+];
+
 function hasSessionToken(env: Environment): boolean {
-  const name = 'AWS_SESSION_TOKEN';
-  const path = env[`${name}_FILE`];
-  if (path && !env[name] && isPipe(path)) return true;
-  const token = findSecret(name, env);
-  return token !== undefined && 'text' in token && token.text !== '';
+  const isSet = (name: string) => {
+    const path = env[`${name}_FILE`];
+    // What comes from a pipe comes once, to the store.
+    if (path && !env[name] && isPipe(path)) return true;
+    const found = findSecret(name, env);
+    return found !== undefined && 'text' in found && found.text !== '';
+  };
+  const isOfRole = !env.AWS_PROFILE && !isSet('AWS_ACCESS_KEY_ID') && ROLES.some((name) => env[name]);
+  return isOfRole || isSet('AWS_SESSION_TOKEN');
 }
 
 /** A fault for each address that would show a secret to the network, unless QUERY_ALLOW_HTTP names its host. */

@@ -44,6 +44,13 @@ const SENT: readonly [name: string, (remote: string) => Readonly<Record<string, 
     'AWS_ENDPOINT_URL_S3',
     (host) => ({ ...S3, AWS_ENDPOINT_URL_S3: `http://${host}`, AWS_SESSION_TOKEN: 'hush' }),
   ],
+  [
+    'AWS_ENDPOINT_URL_S3',
+    (host) => ({
+      ...{ LAKE_URL: 's3://bucket', AWS_ENDPOINT_URL_S3: `http://${host}` },
+      AWS_WEB_IDENTITY_TOKEN_FILE: '/run/secrets/of-a-role',
+    }),
+  ],
   ['AWS_ENDPOINT_URL', (host) => ({ ...S3, AWS_ENDPOINT_URL: `http://${host}`, AWS_SESSION_TOKEN: 'hush' })],
 ];
 
