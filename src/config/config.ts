@@ -5,7 +5,7 @@ import { cleanMessage } from '../model/index.ts';
 import { followSecrets } from '../process/secret-file.ts';
 import { didYouMean } from './did-you-mean.ts';
 import type { EnvFile, Environment, Origin } from './environment.ts';
-import { formerVariables, misspelledVariables, readEnvironment, show } from './environment.ts';
+import { formerVariables, jointFaults, misspelledVariables, readEnvironment, show } from './environment.ts';
 import type { JobDefinition, ReadJobs } from './jobs.ts';
 import { defineJobs, readJobs } from './jobs.ts';
 import type { Variable } from './variable.ts';
@@ -85,15 +85,27 @@ function load(
     );
   }
   const current = followSecrets(FILE_SETTINGS, env, settings as Settings, (last, now) => {
-    const read = readEnvironment(now, ALL_SETTINGS, envFile);
+    const read = readEnvironment(now, ALL_SETTINGS, envFile, last);
     const gone = FILE_SETTINGS.filter(
       (name) =>
         now[`${name}_FILE`] && last[name] !== undefined && !(name in { ...read.settings, ...read.wrong }),
     );
     const empty = gone.map((name) => `${name}_FILE: '${now[`${name}_FILE`]}' is empty`);
-    return { value: { ...last, ...read.settings }, faults: cleanFaults([...read.faults, ...empty]) };
+    const value = fittingSettings(last, read.settings, now);
+    return { value, faults: cleanFaults([...read.faults, ...empty]) };
   });
   return Object.freeze({ settings: settings as Settings, origins, jobs: jobs.jobs, current });
+}
+
+/** `last` with what is new, but for what would be wrong together with what stays. */
+function fittingSettings(last: Settings, read: Partial<Settings>, env: Environment): Settings {
+  const faultsOf = (settings: Settings) => jointFaults(settings, env).length;
+  let fitting = { ...last, ...read };
+  for (const name of FILE_SETTINGS) {
+    const without = { ...fitting, [name]: last[name] };
+    if (faultsOf(without) < faultsOf(fitting)) fitting = without;
+  }
+  return faultsOf(fitting) <= faultsOf(last) ? fitting : last;
 }
 
 const ALL_SETTINGS: ReadonlySet<VariableName> = new Set(VARIABLES.map(({ name }) => name));

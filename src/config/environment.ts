@@ -39,12 +39,14 @@ const KNOWN_NAMES = new Set(
 );
 
 /**
- * Read every variable of the table. An empty value counts as not set; those in `mayBeMissing` are then left out.
+ * Read every variable of the table. An empty value counts as not set; those in `mayBeMissing` are then left out. `others`
+ * are held against what is read where there is no other.
  */
 export function readEnvironment(
   env: Environment,
   mayBeMissing: ReadonlySet<VariableName> = new Set(),
   envFile?: EnvFile,
+  others: Partial<Settings> = {},
 ): ReadEnvironment {
   const settings: Record<string, unknown> = {};
   const origins: Partial<Record<VariableName, Origin>> = {};
@@ -77,17 +79,28 @@ export function readEnvironment(
     origins[variable.name] = found.origin;
   }
   const typed = settings as Partial<Settings>;
-  const joint = [...redisFaults(typed), ...webFaults(typed)].map(
-    ([setting, fault]) => ({ setting, fault: `${setting}: ${fault}` }) as const,
-  );
-  for (const { setting, fault } of [...joint, ...inClearFaults(typed, env)]) {
+  for (const { setting, fault } of jointFaults({ ...others, ...typed }, env)) {
     faults.push(fault);
     const variable = ALL.find(({ name }) => name === setting)!;
-    wrong[setting] ??= { origin: origins[setting]!, shown: show(variable, String(settings[setting])) };
+    wrong[setting] ??= {
+      origin: origins[setting] ?? 'environment',
+      shown: show(variable, String(settings[setting] ?? others[setting])),
+    };
     // Nobody who goes on in spite of it uses it.
     delete settings[setting];
   }
   return { settings: typed, origins, faults, wrong };
+}
+
+/** What is wrong with settings together, and the one of them that cannot be used. */
+export function jointFaults(
+  settings: Partial<Settings>,
+  env: Environment,
+): { readonly setting: VariableName; readonly fault: string }[] {
+  const faults = [...redisFaults(settings), ...webFaults(settings)].map(
+    ([setting, fault]) => ({ setting, fault: `${setting}: ${fault}` }) as const,
+  );
+  return [...faults, ...inClearFaults(settings, env)];
 }
 
 /** Variables that are set and are none of ours, but nearly, with the one that was meant. */

@@ -1,7 +1,7 @@
 /** No secret over a network in clear: one rule for every setting whose address is sent one. */
 import { isInClear, isTls, readWebAddress } from '../model/web-address.ts';
 import type { Environment } from '../process/secret-file.ts';
-import { findSecret } from '../process/secret-file.ts';
+import { findSecret, isPipe } from '../process/secret-file.ts';
 import { s3Endpoint } from '../store/s3-settings.ts';
 import { tracingSettings } from './tracing-settings.ts';
 import type { Settings, VariableName } from './variables.ts';
@@ -38,12 +38,29 @@ function* secretAddresses(settings: Partial<Settings>, env: Environment): Genera
       yield { name: traces.setting, setting: traces.setting, url };
   }
   // The secret key only signs; a session token is sent along.
-  const token = LAKE_URL?.startsWith('s3:') ? findSecret('AWS_SESSION_TOKEN', env) : undefined;
-  if (token !== undefined && 'text' in token && token.text !== '') {
+  if (LAKE_URL?.startsWith('s3:') && hasSessionToken(env)) {
     const { name, value } = s3Endpoint(env) ?? { name: 'LAKE_URL', value: 'https://s3.amazonaws.com' };
     const url = readWebAddress(value);
     if (url !== undefined) yield { name, setting: 'LAKE_URL', url };
   }
+}
+
+/** Keys of a role, which the SDK fetches where these are set, come with one. */
+const ROLES = [
+  ...['AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI'],
+  'AWS_CONTAINER_CREDENTIALS_FULL_URI',
+];
+
+function hasSessionToken(env: Environment): boolean {
+  const isSet = (name: string) => {
+    const path = env[`${name}_FILE`];
+    // What comes from a pipe comes once, to the store.
+    if (path && !env[name] && isPipe(path)) return true;
+    const found = findSecret(name, env);
+    return found !== undefined && 'text' in found && found.text !== '';
+  };
+  const isOfRole = !env.AWS_PROFILE && !isSet('AWS_ACCESS_KEY_ID') && ROLES.some((name) => env[name]);
+  return isOfRole || isSet('AWS_SESSION_TOKEN');
 }
 
 /** A fault for each address that would show a secret to the network, unless QUERY_ALLOW_HTTP names its host. */

@@ -42,8 +42,8 @@ export function createGuard(log: Log, onFailure: () => void = () => {}): Guarded
       }
     },
     get trouble() {
-      const [first] = said;
-      return first && `${first[0]}: ${first[1].code}`;
+      const [first] = said.values();
+      return first && `cannot plan: ${first.code}`;
     },
     forget(what) {
       if (what === undefined) said.clear();

@@ -109,7 +109,8 @@ function statsOf(path: string): BigIntStats | undefined {
   }
 }
 
-function isPipe(path: string): boolean {
+/** Can what it holds be read once only? */
+export function isPipe(path: string): boolean {
   const stats = statsOf(path);
   return stats !== undefined && !stats.isFile() && !stats.isDirectory();
 }

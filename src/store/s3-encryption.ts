@@ -11,9 +11,10 @@ export interface NewObjects {
   readonly input: SdkEncryption;
   /** The same as headers. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Does the answer to such a request name the encryption that was asked for? */
-  isAsAsked(answered: string | undefined): boolean;
-  /** Throws FatalError (`not-encrypted`) where it does not: such a store writes in clear, and says nothing. */
+  /**
+   * Throws FatalError (`not-encrypted`) where the answer to such a request does not name the encryption that was asked for:
+   * such a store writes in clear, and says nothing.
+   */
   expectAsAsked(answered: string | undefined): void;
 }
 
@@ -21,16 +22,14 @@ const SSE_HEADER = 'x-amz-server-side-encryption';
 
 export function newObjectsOf(encryption: S3Encryption | undefined): NewObjects {
   const { sse, kmsKeyId } = encryption ?? {};
-  const isAsAsked = (answered: string | undefined) => sse === undefined || answered === sse;
   return {
     input: sse === undefined ? {} : { ServerSideEncryption: sse, SSEKMSKeyId: kmsKeyId },
     headers: {
       ...(sse !== undefined && { [SSE_HEADER]: sse }),
       ...(kmsKeyId !== undefined && { [`${SSE_HEADER}-aws-kms-key-id`]: kmsKeyId }),
     },
-    isAsAsked,
     expectAsAsked(answered) {
-      if (isAsAsked(answered)) return;
+      if (sse === undefined || answered === sse) return;
       const found = answered === undefined ? 'names no encryption' : `says ${JSON.stringify(answered)}`;
       throw new FatalError(
         'not-encrypted',

@@ -1,7 +1,7 @@
 import { ConfigError, messageOf } from '../errors.ts';
 import type { Log } from '../model/ports.ts';
 import { silentLog } from '../model/ports.ts';
-import { maskUrl, readWebAddress } from '../model/web-address.ts';
+import { isInClear, maskUrl, readWebAddress } from '../model/web-address.ts';
 import type { Environment } from '../process/secret-file.ts';
 import { findSecret, followSecrets } from '../process/secret-file.ts';
 
@@ -97,6 +97,11 @@ function credentialsFromEnv(env: Environment, log: Log): S3Settings['credentials
       const isWhole =
         read !== undefined &&
         !(read.accessKeyId === last.accessKeyId && last.sessionToken && !read.sessionToken);
+      // The settings were looked at before there was one; the secret key only signs.
+      if (read?.sessionToken && !last.sessionToken && isEndpointInClear(env)) {
+        const fault = 'AWS_SESSION_TOKEN_FILE: a session token would go over the network in clear';
+        return { value: last, faults: [`${fault}; expected an https endpoint, or a start with the token`] };
+      }
       const fault = `${CREDENTIALS.map((name) => `${name}_FILE`).join(', ')}: one of them is empty`;
       return isWhole ? { value: read, faults: [] } : { value: last, faults: [fault] };
     } catch (error) {
@@ -104,6 +109,11 @@ function credentialsFromEnv(env: Environment, log: Log): S3Settings['credentials
     }
   });
   return () => current(log);
+}
+
+function isEndpointInClear(env: Environment): boolean {
+  const url = readWebAddress(s3Endpoint(env)?.value ?? 'https://s3.amazonaws.com');
+  return url !== undefined && isInClear(url, env.NODE_TLS_REJECT_UNAUTHORIZED !== '0');
 }
 
 function readCredentials(env: Environment): S3Credentials | undefined {

@@ -61,8 +61,12 @@ export function createSmallWrites(way: ShortWay, newObjects: NewObjects): SmallW
       ...(IfMatch !== undefined && { 'if-match': IfMatch }),
     },
   });
-  const isNewObject = ({ status, headers }: ShortAnswer) =>
-    status === 200 && newObjects.isAsAsked(answeredEncryption(headers));
+  const isNewObject = ({ status, headers }: ShortAnswer) => {
+    if (status !== 200) return false;
+    // It is written: a condition would not let the SDK write it again.
+    newObjects.expectAsAsked(answeredEncryption(headers));
+    return true;
+  };
   async function put(
     name: string,
     { bytes, sha256 }: PutBody,

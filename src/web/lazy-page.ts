@@ -2,6 +2,7 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { messageOf } from '../errors.ts';
 import type { Log } from '../model/index.ts';
+import type { EndedSessions } from './ended-sessions.ts';
 import { closedBecause } from './guard.ts';
 import type { OpenedPage } from './open-page.ts';
 import { setPageHeaders } from './page-headers.ts';
@@ -11,9 +12,12 @@ import type { WebAccess, WebPorts } from './ports.ts';
 export function createLazyPage(accessNow: () => WebAccess, log: Log, ports: WebPorts): OpenedPage {
   let access = accessNow();
   let opening: Promise<OpenedPage> | undefined;
+  /** What has ended stays ended: of the secrets that signed a session, another one may have changed. */
+  let ended: EndedSessions | undefined;
   const open = async () => {
-    const { openPage } = await import('./open-page.ts');
-    return await openPage(ports, access);
+    const { createEndedSessions, openPage } = await import('./open-page.ts');
+    ended ??= createEndedSessions(ports);
+    return await openPage(ports, access, ended);
   };
   const close = async () => await (await opening?.catch(() => undefined))?.close();
   const takeNewSecrets = () => {

@@ -2,8 +2,11 @@
 import type { RequestListener } from 'node:http';
 import fastify from 'fastify';
 import { NO_SCHEMAS } from '../no-schemas.ts';
+import type { EndedSessions } from './ended-sessions.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
 import { registerWeb } from './register.ts';
+
+export { createEndedSessions } from './ended-sessions.ts';
 
 /** No request of the page is longer. */
 const MAX_BODY_BYTES = 64 * 1024;
@@ -15,14 +18,18 @@ export interface OpenedPage {
   close(): Promise<void>;
 }
 
-export async function openPage(ports: WebPorts, access: WebAccess): Promise<OpenedPage> {
+export async function openPage(
+  ports: WebPorts,
+  access: WebAccess,
+  ended: EndedSessions,
+): Promise<OpenedPage> {
   const server = fastify({
     bodyLimit: MAX_BODY_BYTES,
     schemaController: NO_SCHEMAS,
     trustProxy: (address) => access.isProxy?.(address) === true,
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
   });
-  await registerWeb(server, ports, access);
+  await registerWeb(server, ports, access, ended);
   await server.ready();
   return { answer: (request, response) => server.routing(request, response), close: () => server.close() };
 }

@@ -130,5 +130,7 @@ function ownPath(to: unknown): string {
   const url = typeof to === 'string' && /^\/(?![/\\])/.test(to) ? URL.parse(to, base) : null;
   if (url === null || url.origin !== base || to === undefined || String(to).length > MAX_PATH_CHARS)
     return '/';
-  return `${url.pathname}${url.search}`;
+  const path = `${url.pathname}${url.search}`;
+  // '/.//host' is '//host' once it is read.
+  return path.startsWith('//') ? '/' : path;
 }

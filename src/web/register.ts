@@ -13,7 +13,7 @@ import { registerActs } from './acts.ts';
 import type { ErrorAnswer } from './answers.ts';
 import { compress, encodingFor, LEAST_COMPRESSED_BYTES } from './compression.ts';
 import { registerCoverage } from './coverage.ts';
-import { createEndedSessions } from './ended-sessions.ts';
+import type { EndedSessions } from './ended-sessions.ts';
 import { registerFleet } from './fleet.ts';
 import { guardApi, guardHost } from './guard.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
@@ -46,6 +46,7 @@ export async function registerWeb(
   server: FastifyInstance,
   ports: WebPorts,
   access: WebAccess,
+  ended: EndedSessions,
 ): Promise<void> {
   guardHost(server, access);
   answerErrors(server, ports);
@@ -55,10 +56,7 @@ export async function registerWeb(
     reply.code(404).type('text/plain; charset=utf-8').send('Nothing is served here. The page is at /\n'),
   );
   await registerFiles(server);
-  const signIn = {
-    sessions: await openSessions(access, ports.clock),
-    ended: createEndedSessions(ports),
-  };
+  const signIn = { sessions: await openSessions(access, ports.clock), ended };
   await server.register(
     async (api) => {
       guardApi(api, ports, access, signIn);

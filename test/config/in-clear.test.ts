@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig, showSettings, surveyConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/errors.ts';
 import { newTempFolder } from '../helpers/temp.ts';
@@ -43,8 +44,26 @@ const SENT: readonly [name: string, (remote: string) => Readonly<Record<string, 
     'AWS_ENDPOINT_URL_S3',
     (host) => ({ ...S3, AWS_ENDPOINT_URL_S3: `http://${host}`, AWS_SESSION_TOKEN: 'hush' }),
   ],
+  [
+    'AWS_ENDPOINT_URL_S3',
+    (host) => ({
+      ...{ LAKE_URL: 's3://bucket', AWS_ENDPOINT_URL_S3: `http://${host}` },
+      AWS_WEB_IDENTITY_TOKEN_FILE: '/run/secrets/of-a-role',
+    }),
+  ],
   ['AWS_ENDPOINT_URL', (host) => ({ ...S3, AWS_ENDPOINT_URL: `http://${host}`, AWS_SESSION_TOKEN: 'hush' })],
 ];
+
+test('a session token from a pipe is left to the store', async () => {
+  const folder = await newTempFolder();
+  onTestFinished(() => folder.remove());
+  const path = join(folder.path, 'token');
+  execFileSync('mkfifo', [path]);
+  // Whoever opens it waits for somebody to write, for ever here.
+  const env = { ...S3, AWS_SESSION_TOKEN_FILE: path };
+  expect(faultsOf(env)).toBe('');
+  expect(faultsOf({ ...env, AWS_ENDPOINT_URL_S3: 'http://elsewhere.example' })).toContain('got plain http');
+});
 
 describe.each(SENT)('a secret to %s', (name, settings) => {
   test('goes over no network in clear, unless its host is named', () => {

@@ -312,7 +312,7 @@ describe.skipIf(server === undefined)('the scheduler', () => {
     const stop = new AbortController();
     isFull = true;
     const running = scheduler.run(stop.signal);
-    await expect.poll(() => scheduler.trouble).toBe('measurements: internal-error');
+    await expect.poll(() => scheduler.trouble).toBe('cannot plan: internal-error');
     await bench.clock.untilSleeping((ms) => ms === 10_000);
     await bench.clock.advance(10_000);
     await expect.poll(() => failures).toBe(2);

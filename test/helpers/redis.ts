@@ -28,7 +28,10 @@ export interface TestRedis {
 export async function redisForTests(): Promise<TestRedis | undefined> {
   const { REDIS_URL } = process.env;
   if (REDIS_URL) return withPrefixes(REDIS_URL, async () => {});
-  const container = await startContainer(composeServices().redis, 6379);
+  const { redis } = composeServices();
+  // Tests have prefixes of their own.
+  const command = redis.command.map((text) => text.replace(/[~&]vessel-export:\*/g, (one) => `${one[0]}*`));
+  const container = await startContainer({ ...redis, command }, 6379);
   if (container !== undefined)
     return withPrefixes(
       `redis://:${encodeURIComponent(secretOf('redis_password'))}@${container.host}:${container.port}`,

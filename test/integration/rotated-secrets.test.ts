@@ -9,6 +9,7 @@ import { createWebhook } from '../../src/notify/webhook.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { s3SettingsFromEnv } from '../../src/store/s3-settings.ts';
 import { answer, clientOf, PAGE, refuse, startListener } from '../fetch/listener.ts';
 import { canStartOwnRedis, startOwnRedis } from '../helpers/redis.ts';
 import { newTempFolder } from '../helpers/temp.ts';
@@ -67,6 +68,38 @@ test('settings follow their files; a bad one leaves its own as it was, and no ot
   ])
     expect(said).toContainEqual(expect.stringMatching(fault));
   expect(said).toHaveLength(3);
+});
+
+test('secrets that may not stand together are not taken together, nor are those that would go in clear', async () => {
+  const write = await newFiles();
+  const config = loadConfig(
+    {
+      ...SETTINGS,
+      ...{ REDIS_URL: 'redis://elsewhere.example', REDIS_PASSWORD_FILE: write('redis', '') },
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318',
+      OTEL_EXPORTER_OTLP_HEADERS_FILE: write('headers', ''),
+      QUERY_CLIENT_SECRET_FILE: write('query', 'query-1'),
+      WEB_READ_PASSWORD_FILE: write('read', 'a-password-for-reading'),
+      WEB_ACT_PASSWORD_FILE: write('act', 'a-password-for-acting'),
+    },
+    {},
+  );
+  write('read', 'a-password-for-acting');
+  write('redis', 'hush');
+  write('headers', 'key=hush');
+  write('query', 'query-2');
+  await expect.poll(() => config.current(silentLog).QUERY_CLIENT_SECRET, { timeout: 10_000 }).toBe('query-2');
+  const now = config.current(silentLog);
+  expect([now.WEB_READ_PASSWORD, now.WEB_ACT_PASSWORD]).toEqual([
+    ...['a-password-for-reading', 'a-password-for-acting'],
+  ]);
+  expect([now.REDIS_PASSWORD, now.OTEL_EXPORTER_OTLP_HEADERS]).toEqual([undefined, undefined]);
+  // Together they may.
+  write('act', 'a-password-for-reading');
+  await expect
+    .poll(() => config.current(silentLog).WEB_ACT_PASSWORD, { timeout: 10_000 })
+    .toBe('a-password-for-reading');
+  expect(config.current(silentLog).WEB_READ_PASSWORD).toBe('a-password-for-acting');
 });
 
 test('the client secret is that of the file at the next token', async () => {
@@ -163,6 +196,25 @@ test('a session token of S3 that was renewed signs the next call', async () => {
     )
     .toBe('id-2 token-2');
   expect([...seen].filter((sent) => !['id-1 token-1', 'id-2 token-2'].includes(sent))).toEqual([]);
+});
+
+test('a session token of S3 that comes later goes over no network in clear', async () => {
+  const write = await newFiles();
+  const env = (endpoint: string) => ({
+    ...{ AWS_ENDPOINT_URL_S3: endpoint, AWS_ACCESS_KEY_ID_FILE: write('id', 'id-1') },
+    ...{ AWS_SECRET_ACCESS_KEY_FILE: write('key', 'key-1'), AWS_SESSION_TOKEN_FILE: write('token', '') },
+  });
+  const said: string[] = [];
+  const log = { ...silentLog, warn: (_fields: object, message: string) => void said.push(message) };
+  const followed = (endpoint: string) => {
+    const { credentials } = s3SettingsFromEnv(env(endpoint), log);
+    return credentials as () => { readonly sessionToken?: string };
+  };
+  const [inClear, here] = [followed('http://store.example'), followed('http://127.0.0.1:1')];
+  write('token', 'hush');
+  await expect.poll(() => here().sessionToken, { timeout: 10_000 }).toBe('hush');
+  await expect.poll(() => [inClear().sessionToken, said.length], { timeout: 10_000 }).toEqual([undefined, 1]);
+  expect(said[0]).toMatch(/^AWS_SESSION_TOKEN_FILE: .* in clear/);
 });
 
 test('messages go where NOTIFY_URL says now', async () => {

@@ -10,7 +10,7 @@ import { mustExport, startTestService } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import { awsEnv, plainClient } from '../helpers/s3-client.ts';
 import type { Place } from './answering-s3.ts';
-import { place } from './answering-s3.ts';
+import { place, refuse } from './answering-s3.ts';
 import { collect, expectFault } from './store-suite.ts';
 
 const s3 = await s3ForTests();
@@ -58,6 +58,22 @@ describe.each(Object.keys(WRITES))('%s', (name) => {
     const fault = await expectFault(() => WRITES[name]!(careless), FatalError, 'not-encrypted');
     expect(fault.message).toContain('S3_SSE is aws:kms');
   });
+});
+
+test('a store that does not encrypt is named, and not taken for one where somebody else was first', async () => {
+  const there = new Set<string>();
+  const careless = await place(
+    (response, _request, { method, url, headers }) => {
+      const name = url.split('?', 1)[0]!;
+      const isRefused =
+        headers['if-none-match'] === '*' ? there.has(name) : headers['if-match'] !== undefined;
+      if (method === 'PUT' && isRefused) return refuse(response, 412, 'PreconditionFailed');
+      if (method === 'PUT') there.add(name);
+      answering(undefined)(response, 0, { method, url, headers, body: '' });
+    },
+    { encryption: KMS },
+  );
+  await expectFault(() => careless.store.putIfAbsent('a', Buffer.from('x')), FatalError, 'not-encrypted');
 });
 
 test('the settings name it, and are refused where they cannot be meant', () => {

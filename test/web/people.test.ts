@@ -129,6 +129,18 @@ describe('whom a proxy names', () => {
 describe('a session that has ended', () => {
   const BOTH = { readPassword: READ, actPassword: ACT };
 
+  test.for(['one', 'all'] as const)('stays ended (%s) when another secret changes', async (which) => {
+    const access = { readPassword: READ, actPassword: ACT };
+    await using page = await serve(access);
+    const cookie = await signIn(page.url, ACT);
+    const headers = { cookie };
+    if (which === 'one') await ask(page.url, '/api/session/end', { headers, body: {} });
+    else await ask(page.url, '/api/acts', { headers, body: { act: 'end-all-sessions' } });
+    expect((await ask(page.url, '/api/about', { headers })).status).toBe(401);
+    access.readPassword = 'another password to look';
+    expect((await ask(page.url, '/api/about', { headers })).status).toBe(401);
+  });
+
   test('by signing out is of no use to who has a copy of its cookie; others go on', async () => {
     await using page = await serve(BOTH);
     const [copied, other] = [await signIn(page.url, READ), await signIn(page.url, READ)];

@@ -103,6 +103,9 @@ describe('who signs in at the provider', () => {
     for (const to of [
       '//evil.example',
       '/\\evil.example',
+      '/.//evil.example',
+      '/x/..//evil.example',
+      '/%2e/\\evil.example',
       'https://evil.example',
       'javascript:1',
       `/${'x'.repeat(600)}`,
