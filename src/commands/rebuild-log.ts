@@ -2,11 +2,11 @@
 import { ConfigError } from '../errors.ts';
 import type { RebuiltLog } from '../lake/rebuild-log.ts';
 import { rebuildLog } from '../lake/rebuild-log.ts';
+import { countOf } from '../model/count-text.ts';
 import type { Clock } from '../model/index.ts';
 import { formatVesselDay, JOB_NAME, systemClock } from '../model/index.ts';
 import { thisProcess } from '../process/process-id.ts';
 import { openStore } from '../store/open-store.ts';
-import { countOf } from '../terminal/format.ts';
 import { writeText } from '../terminal/screen.ts';
 import type { CommandContext } from './context.ts';
 import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';

@@ -2,8 +2,9 @@
 
 import type { BackfillView } from '../fleet/follow-backfill.ts';
 import type { BackfillProgress } from '../fleet/scheduler-news.ts';
+import { formatCount } from '../model/count-text.ts';
 import type { Clock } from '../model/index.ts';
-import { formatCount, formatSeconds } from './format.ts';
+import { formatSeconds } from './format.ts';
 import type { Screen } from './screen.ts';
 import { createBar } from './screen.ts';
 

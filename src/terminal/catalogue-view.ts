@@ -1,8 +1,9 @@
 /** Vessels and series as tables. */
 import type { SeriesEntry, VesselEntry } from '../catalogue/entries.ts';
 import { expressionOf } from '../catalogue/entries.ts';
+import { formatCount } from '../model/count-text.ts';
 import { microsToIso } from '../model/index.ts';
-import { formatCount, formatTable, widthOf } from './format.ts';
+import { formatTable, widthOf } from './format.ts';
 import type { Screen } from './screen.ts';
 import { paint } from './screen.ts';
 

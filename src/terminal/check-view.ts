@@ -1,7 +1,7 @@
 /** What a check found, as lines. */
 import type { CheckResult, CheckState } from '../check/result.ts';
 import { CHECK_STATES, CHECK_SUBJECTS } from '../check/result.ts';
-import { countOf } from './format.ts';
+import { countOf } from '../model/count-text.ts';
 import type { Screen, Style } from './screen.ts';
 import { paint } from './screen.ts';
 

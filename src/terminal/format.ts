@@ -1,22 +1,12 @@
 /** Counts, sizes, times and tables as people read them. */
 import { stripVTControlCharacters } from 'node:util';
+import { formatCount } from '../model/count-text.ts';
 import { cleanMessage } from '../model/index.ts';
-
-/** `1,234,567`. Whole numbers by hand: the first use of a locale takes 40 ms, a tenth of a small export. */
-export function formatCount(count: number): string {
-  if (!Number.isSafeInteger(count)) return count.toLocaleString('en-US');
-  return String(count).replace(/\d(?=(?:\d{3})+$)/g, '$&,');
-}
 
 /** `350,000`, `1.23 M`, `12.3 bn`: for lines that have little room. */
 export function formatShort(count: number): string {
   if (count < 1_000_000) return formatCount(Math.round(count));
   return count < 999_500_000 ? `${threeFigures(count / 1e6)} M` : `${threeFigures(count / 1e9)} bn`;
-}
-
-/** `1 vessel-day`, `1,234 vessel-days` */
-export function countOf(count: number, what: string): string {
-  return `${formatCount(count)} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** `8 s`, `3 min 20 s`, `5 h 12 min` */

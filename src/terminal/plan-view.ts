@@ -1,7 +1,8 @@
 /** What an export will take, as lines. */
 import { ASSUMED_ROW_BYTES } from '../estimate/cost.ts';
 import type { JobPlan } from '../estimate/estimate-job.ts';
-import { formatBytes, formatCount, formatSeconds } from './format.ts';
+import { formatCount } from '../model/count-text.ts';
+import { formatBytes, formatSeconds } from './format.ts';
 import { formatVesselTroubles } from './vessel-view.ts';
 
 export function formatPlan(

@@ -1,8 +1,9 @@
 /** The progress of many vessel-days: a bar on a terminal, a line per vessel-day elsewhere. */
+import { formatCount } from '../model/count-text.ts';
 import type { Clock } from '../model/index.ts';
 import type { DayResult } from '../run/perform-task.ts';
 import type { ExportObserver } from '../run/run-jobs.ts';
-import { formatBytes, formatCount, formatSeconds, formatShort } from './format.ts';
+import { formatBytes, formatSeconds, formatShort } from './format.ts';
 import type { Screen } from './screen.ts';
 import { createBar, describeBar, paint } from './screen.ts';
 import type { Outlook } from './time-left.ts';

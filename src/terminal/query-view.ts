@@ -1,7 +1,8 @@
 /** Rows of a query: as a table that fits a terminal, as CSV, as JSON. */
+import { formatCount } from '../model/count-text.ts';
 import type { Cell, Rows } from '../sql/rows.ts';
 import { csvLine } from './csv.ts';
-import { formatCount, formatTable, widthOf } from './format.ts';
+import { formatTable, widthOf } from './format.ts';
 import type { Screen } from './screen.ts';
 import { paint, roomOn, writeJson, writeLines } from './screen.ts';
 

@@ -1,8 +1,8 @@
 /** What a reconciliation found, as lines. */
 import type { QueuedRepair, RepairStatus } from '../fleet/repairs.ts';
+import { countOf, formatCount } from '../model/count-text.ts';
 import type { FindingState } from '../reconcile/compare-day.ts';
 import type { JobReconciliation } from '../reconcile/reconcile-jobs.ts';
-import { countOf, formatCount } from './format.ts';
 
 const WORDS: Readonly<Record<FindingState, string>> = {
   missing: 'missing',

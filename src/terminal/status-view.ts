@@ -1,4 +1,5 @@
 /** Coverage as a person wants it: per job a vessel × date grid. */
+import { countOf, formatCount } from '../model/count-text.ts';
 import type { VesselDay } from '../model/index.ts';
 import { formatVesselDay } from '../model/index.ts';
 import type { DayResult } from '../run/perform-task.ts';
@@ -6,7 +7,7 @@ import type { CoverageState, CoverageSummary } from '../status/cells.ts';
 import { COVERAGE_STATES } from '../status/cells.ts';
 import type { Grid } from './day-grid.ts';
 import { formatNarrow, formatWide, GAP, wideColumns } from './day-grid.ts';
-import { countOf, formatCount, widthOf } from './format.ts';
+import { widthOf } from './format.ts';
 import type { Screen, Style } from './screen.ts';
 import { paint } from './screen.ts';
 import type { ShownCells } from './shown-cells.ts';

@@ -1,9 +1,10 @@
 /** The progress of verify: a bar on a terminal; what it found, as it finds it. */
+import { countOf, formatCount } from '../model/count-text.ts';
 import type { Clock } from '../model/index.ts';
 import type { Finding, Remark } from '../verify/findings.ts';
 import { FINDINGS, formatPlace } from '../verify/findings.ts';
 import type { VerifiedDay, VerifyObserver } from '../verify/verify-lake.ts';
-import { countOf, formatBytes, formatCount, formatSeconds } from './format.ts';
+import { formatBytes, formatSeconds } from './format.ts';
 import type { Screen } from './screen.ts';
 import { createBar, describeBar, paint } from './screen.ts';
 

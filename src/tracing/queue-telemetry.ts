@@ -6,8 +6,7 @@ import { BullMQOtel } from 'bullmq-otel';
 import { formatVesselDay } from '../model/index.ts';
 import { addLogFields } from '../model/log-context.ts';
 import { readTraceContext } from '../model/trace-context.ts';
-import type { QueueTracing } from '../queue/queue-tracing.ts';
-import type { QueuedDay } from '../queue/queued-day.ts';
+import type { QueueTracing, SentDay } from '../queue/queue-tracing.ts';
 import { contextOf } from './contexts.ts';
 import { noteError } from './spans.ts';
 
@@ -21,7 +20,7 @@ export function createQueueTracing(tracer: Tracer): QueueTracing {
   const otel: Telemetry<Context> = new BullMQOtel({ tracerName: 'vessel-export' });
   const { contextManager } = otel;
 
-  function begin(day: QueuedDay): Span {
+  function begin(day: SentDay): Span {
     const { job, vessel, date, kind } = day;
     const attributes = {
       'messaging.system': 'bullmq',

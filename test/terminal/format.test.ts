@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { countOf } from '../../src/model/count-text.ts';
 import {
-  countOf,
   formatBytes,
   formatSeconds,
   formatShort,
