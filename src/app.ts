@@ -1,33 +1,33 @@
 /** Composition root: what the commands run on, opened from a Config and closed in reverse order. */
 import { createHash, randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import type { Config } from './config/config.ts';
-import { tracingSettings } from './config/tracing-settings.ts';
-import type { Encoder } from './encode/index.ts';
-import { createEncoder, encoderThreadsFor, SMALL_ROW_GROUP_ROWS } from './encode/index.ts';
+import type { Clock, ConcurrencyLimit, FormatSizes, Log, RateLimit } from './core/model/index.ts';
+import { FORMAT_SIZES, systemClock } from './core/model/index.ts';
+import { readTraceContext } from './core/model/trace-context.ts';
+import { noTracing } from './core/model/tracing.ts';
+import { createSliceLengths } from './core/plan/slice-length.ts';
+import { SLICE_TARGET_ROWS } from './core/plan/time-slices.ts';
+import { thisProcess } from './core/process/process-id.ts';
+import { readVersion } from './core/version.ts';
 import type { ExportPorts } from './export/ports.ts';
-import type { ClientOptions, QueryClient } from './fetch/client.ts';
-import { createQueryClient } from './fetch/client.ts';
-import { createConcurrencyLimit } from './fetch/concurrency-limit.ts';
-import { createRateLimit } from './fetch/rate-limit.ts';
 import { withIndexJournal } from './lake/index-journal.ts';
 import type { LakeSource } from './lake/lake-source.ts';
 import { createLakeTables } from './lake/lake-tables.ts';
 import { createLastPublished } from './lake/last-published.ts';
 import { createLakeLayout } from './lake/layout.ts';
 import type { OnStep } from './lake/publish.ts';
-import type { Clock, ConcurrencyLimit, FormatSizes, Log, RateLimit } from './model/index.ts';
-import { FORMAT_SIZES, systemClock } from './model/index.ts';
-import { readTraceContext } from './model/trace-context.ts';
-import { noTracing } from './model/tracing.ts';
-import { createSliceLengths } from './plan/slice-length.ts';
-import { SLICE_TARGET_ROWS } from './plan/time-slices.ts';
-import { thisProcess } from './process/process-id.ts';
+import type { Encoder } from './parquet/write/index.ts';
+import { createEncoder, encoderThreadsFor, SMALL_ROW_GROUP_ROWS } from './parquet/write/index.ts';
 import type { RedisConnection } from './redis/connection.ts';
+import type { Config } from './runtime/config/config.ts';
+import { tracingSettings } from './runtime/config/tracing-settings.ts';
+import type { OpenTracing } from './runtime/tracing/open-tracing.ts';
+import type { ClientOptions, QueryClient } from './source/fetch/client.ts';
+import { createQueryClient } from './source/fetch/client.ts';
+import { createConcurrencyLimit } from './source/fetch/concurrency-limit.ts';
+import { createRateLimit } from './source/fetch/rate-limit.ts';
 import { openStore } from './store/open-store.ts';
 import type { ObjectStore } from './store/store.ts';
-import type { OpenTracing } from './tracing/open-tracing.ts';
-import { readVersion } from './version.ts';
 
 export interface App {
   readonly config: Config;
@@ -143,7 +143,7 @@ async function openTracesOf(
 ): Promise<OpenTracing | undefined> {
   const wanted = isUntraced ? undefined : tracingSettings(settings);
   if (wanted === undefined) return undefined;
-  const { openTracing } = await import('./tracing/open-tracing.ts');
+  const { openTracing } = await import('./runtime/tracing/open-tracing.ts');
   const origins = [settings.QUERY_BASE_URL, settings.QUERY_AUTH_URL].map((url) => new URL(url).origin);
   const headers = () => tracingSettings(current(log))?.headers ?? wanted.headers;
   return openTracing({ settings: { ...wanted, headers }, env, log, version: readVersion(), origins });

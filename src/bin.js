@@ -11,8 +11,8 @@ if (major < 24) {
   // A checkout runs its source as it stands, never a build that may be old. A package has no source, only the build:
   // Node strips no types below node_modules.
   const { existsSync } = await import('node:fs');
-  const source = new URL('./cli.ts', import.meta.url);
-  const { main } = await import(existsSync(source) ? source : new URL('../dist/cli.js', import.meta.url));
+  const source = new URL('./cli/cli.ts', import.meta.url);
+  const { main } = await import(existsSync(source) ? source : new URL('../dist/cli/cli.js', import.meta.url));
   await main(process.argv);
 }
 

@@ -11,12 +11,12 @@ async function newPackage() {
   onTestFinished(() => temp.remove());
   const packageDir = join(temp.path, 'package');
   const caches = join(temp.path, 'caches');
-  for (const folder of [join(packageDir, 'src'), join(packageDir, 'node_modules'), caches])
+  for (const folder of [join(packageDir, 'src/cli'), join(packageDir, 'node_modules'), caches])
     mkdirSync(folder, { recursive: true });
   copyFileSync(new URL('../src/bin.js', import.meta.url), join(packageDir, 'src', 'bin.js'));
   writeFileSync(join(packageDir, 'package.json'), '{"type":"module"}');
   writeFileSync(
-    join(packageDir, 'src', 'cli.ts'),
+    join(packageDir, 'src/cli/cli.ts'),
     `import { getCompileCacheDir } from 'node:module';
      export const main = async () => console.log([process.env.NODE_COMPILE_CACHE, getCompileCacheDir()].join());`,
   );

@@ -6,8 +6,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../src/config/config.ts';
-import { VARIABLES } from '../src/config/variables.ts';
+import { loadConfig } from '../src/runtime/config/config.ts';
+import { VARIABLES } from '../src/runtime/config/variables.ts';
 import {
   COMPOSE_FILE,
   COMPOSE_SERVICES,

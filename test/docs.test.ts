@@ -16,17 +16,17 @@ import {
   tableRows,
 } from '../docs/tools/markdown.ts';
 import { demoOutput, withoutNumbers } from '../docs/tools/picture.ts';
-import * as exitCodes from '../src/commands/context.ts';
-import { firstJobText } from '../src/commands/first-job.ts';
-import { parseJob, readJobs } from '../src/config/jobs.ts';
-import type { Variable } from '../src/config/variable.ts';
-import { VARIABLES } from '../src/config/variables.ts';
-import type { Column } from '../src/encode/columns.ts';
-import { MEASUREMENT_COLUMNS, METADATA_COLUMNS, statisticsColumns } from '../src/encode/columns.ts';
-import { messageOf } from '../src/errors.ts';
-import { AGGREGATIONS, systemClock } from '../src/model/index.ts';
-import { FINDING_STATES } from '../src/reconcile/compare-day.ts';
-import { COVERAGE_STATES } from '../src/status/cells.ts';
+import { FINDING_STATES } from '../src/audit/reconcile/compare-day.ts';
+import { COVERAGE_STATES } from '../src/audit/status/cells.ts';
+import * as exitCodes from '../src/cli/commands/context.ts';
+import { firstJobText } from '../src/cli/commands/first-job.ts';
+import { messageOf } from '../src/core/errors.ts';
+import { AGGREGATIONS, systemClock } from '../src/core/model/index.ts';
+import type { Column } from '../src/parquet/write/columns.ts';
+import { MEASUREMENT_COLUMNS, METADATA_COLUMNS, statisticsColumns } from '../src/parquet/write/columns.ts';
+import { parseJob, readJobs } from '../src/runtime/config/jobs.ts';
+import type { Variable } from '../src/runtime/config/variable.ts';
+import { VARIABLES } from '../src/runtime/config/variables.ts';
 import { s3Error } from '../src/store/s3-errors.ts';
 import { composeText } from './helpers/compose-file.ts';
 import { duckRows, receiptOf } from './helpers/lake.ts';

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { FORMAT_VERSION } from '../src/model/index.ts';
+import { FORMAT_VERSION } from '../src/core/model/index.ts';
 
 const root = join(import.meta.dirname, '..');
 

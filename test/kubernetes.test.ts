@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { SECTIONS } from '../docs/tools/sections.ts';
-import { loadConfig } from '../src/config/config.ts';
-import { misspelledVariables } from '../src/config/environment.ts';
+import { loadConfig } from '../src/runtime/config/config.ts';
+import { misspelledVariables } from '../src/runtime/config/environment.ts';
 import { newTempFolder } from './helpers/temp.ts';
 
 interface Container {

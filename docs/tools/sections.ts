@@ -1,10 +1,10 @@
 /** The sections of the documentation that are the code's own words, as Markdown. */
-import type { Variable } from '../../src/config/variable.ts';
-import { VARIABLES } from '../../src/config/variables.ts';
+import { NEXT_STEPS, OTHER_STEPS } from '../../src/audit/status/next-steps.ts';
+import { FINDINGS } from '../../src/audit/verify/findings.ts';
 import { FLEET_CAUSES, JOB_CAUSES } from '../../src/fleet/notice-causes.ts';
-import { createMetrics } from '../../src/monitoring/metrics.ts';
-import { NEXT_STEPS, OTHER_STEPS } from '../../src/status/next-steps.ts';
-import { FINDINGS } from '../../src/verify/findings.ts';
+import type { Variable } from '../../src/runtime/config/variable.ts';
+import { VARIABLES } from '../../src/runtime/config/variables.ts';
+import { createMetrics } from '../../src/runtime/monitoring/metrics.ts';
 import { allCommands } from './command-line.ts';
 import { slug } from './markdown.ts';
 

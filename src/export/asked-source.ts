@@ -5,10 +5,10 @@
  * read under it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Receipt } from '../core/model/index.ts';
+import { NO_LONGER } from '../core/model/index.ts';
 import type { Claim } from '../lake/claim.ts';
 import type { Inheritance } from '../lake/take-claim.ts';
-import type { Receipt } from '../model/index.ts';
-import { NO_LONGER } from '../model/index.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { createSourceContext } from '../source/context.ts';
 import { resolveSeries } from '../source/series.ts';

@@ -4,10 +4,10 @@
  * pending part. One row group is filled while another is encoded and a third uploaded; whoever is faster waits for
  * the next stage: backpressure.
  */
-import type { RowGroupBuilder } from '../encode/index.ts';
+import type { DayCounts, EncodedRowGroup, Micros } from '../core/model/index.ts';
+import type { SeriesValues } from '../core/proof/series-values.ts';
 import type { PartUpload } from '../lake/parts.ts';
-import type { DayCounts, EncodedRowGroup, Micros } from '../model/index.ts';
-import type { SeriesValues } from '../proof/series-values.ts';
+import type { RowGroupBuilder } from '../parquet/write/index.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 
 interface AssemblyOptions<Batch> {

@@ -1,8 +1,13 @@
 /** Steps 2 to 8 of one vessel-day: count, plan, fetch, decode, seal, upload, verify, sealed draft. */
+import type { OpenCheckpoint, Receipt, SealedDay, TimeRange } from '../core/model/index.ts';
+import { dayRange, FORMAT_VERSION } from '../core/model/index.ts';
+import {
+  EXPORT_TARGET_WINDOWS,
+  planTimeSlices,
+  planWindowSlices,
+  slicesFrom,
+} from '../core/plan/time-slices.ts';
 import type { Claim } from '../lake/claim.ts';
-import type { OpenCheckpoint, Receipt, SealedDay, TimeRange } from '../model/index.ts';
-import { dayRange, FORMAT_VERSION } from '../model/index.ts';
-import { EXPORT_TARGET_WINDOWS, planTimeSlices, planWindowSlices, slicesFrom } from '../plan/time-slices.ts';
 import { confirmEmpty } from '../source/counts.ts';
 import type { AskedSource } from './asked-source.ts';
 import { askAboutDay } from './asked-source.ts';

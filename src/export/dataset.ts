@@ -1,10 +1,10 @@
 /** What differs between measurements and statistics: the builder, how time slices are fetched, the cursor's step. */
-import type { Encoder, RowGroupBuilder } from '../encode/index.ts';
-import { createMeasurementRowGroups, createStatisticsRowGroups } from '../encode/index.ts';
+import type { DayCounts, FormatSizes, Micros, TimeRange } from '../core/model/index.ts';
+import { createSeriesDictionary, STATISTICS_ROW_GROUP_ROWS, windowMicrosOf } from '../core/model/index.ts';
+import type { SeriesValues } from '../core/proof/series-values.ts';
 import type { PartUpload } from '../lake/parts.ts';
-import type { DayCounts, FormatSizes, Micros, TimeRange } from '../model/index.ts';
-import { createSeriesDictionary, STATISTICS_ROW_GROUP_ROWS, windowMicrosOf } from '../model/index.ts';
-import type { SeriesValues } from '../proof/series-values.ts';
+import type { Encoder, RowGroupBuilder } from '../parquet/write/index.ts';
+import { createMeasurementRowGroups, createStatisticsRowGroups } from '../parquet/write/index.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import type { Assembly, FetchTally } from './assembly.ts';
 import { createAssembly } from './assembly.ts';

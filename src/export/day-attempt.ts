@@ -1,10 +1,10 @@
 /** One attempt at a vessel-day: what it knows, where it begins, and what it has cost. */
+import type { Clock, Receipt, SeriesRemark, SeriesWarning, Tally } from '../core/model/index.ts';
+import { DayCounts, dayRange } from '../core/model/index.ts';
+import { SeriesValues } from '../core/proof/series-values.ts';
 import type { Claim } from '../lake/claim.ts';
 import type { PartUpload } from '../lake/parts.ts';
 import { createPartUpload } from '../lake/parts.ts';
-import type { Clock, Receipt, SeriesRemark, SeriesWarning, Tally } from '../model/index.ts';
-import { DayCounts, dayRange } from '../model/index.ts';
-import { SeriesValues } from '../proof/series-values.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import type { AskedSource } from './asked-source.ts';
 import type { FetchTally } from './assembly.ts';

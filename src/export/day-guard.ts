@@ -1,14 +1,14 @@
 /** May what is counted take the place of what is published? */
-import { RefusedError } from '../errors.ts';
+import { RefusedError } from '../core/errors.ts';
+import type { DayCounts, Receipt } from '../core/model/index.ts';
+import { formatVesselDay } from '../core/model/index.ts';
+import { publishedReadings, seriesTotals, totalReadings, totalsOf } from '../core/proof/day-totals.ts';
+import type { SelectChange } from '../core/proof/shrink-guard.ts';
+import { guardAgainstShrinking } from '../core/proof/shrink-guard.ts';
 import { isSelectAccepted } from '../lake/accept-select.ts';
 import type { Claim } from '../lake/claim.ts';
 import { objectKey } from '../lake/keys.ts';
 import { readUnnamedDetail } from '../lake/ledger.ts';
-import type { DayCounts, Receipt } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
-import { publishedReadings, seriesTotals, totalReadings, totalsOf } from '../proof/day-totals.ts';
-import type { SelectChange } from '../proof/shrink-guard.ts';
-import { guardAgainstShrinking } from '../proof/shrink-guard.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import type { SelectedBefore } from '../source/select-meaning.ts';
 import { notMeantNow } from '../source/select-meaning.ts';

@@ -1,4 +1,3 @@
-import { detailKey } from '../lake/keys.ts';
 import type {
   DayCounts,
   Proof,
@@ -7,9 +6,10 @@ import type {
   SeriesRemark,
   SeriesWarning,
   Tally,
-} from '../model/index.ts';
-import { FORMAT_VERSION, microsToIso } from '../model/index.ts';
-import { selectHash } from '../plan/settings-hash.ts';
+} from '../core/model/index.ts';
+import { FORMAT_VERSION, microsToIso } from '../core/model/index.ts';
+import { selectHash } from '../core/plan/settings-hash.ts';
+import { detailKey } from '../lake/keys.ts';
 import type { PartRef, UploadRef } from '../store/store.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
 

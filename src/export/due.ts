@@ -1,7 +1,7 @@
 /** The service's clock as a witness of whether a day is over. */
-import { NotDueError } from '../errors.ts';
-import type { Job } from '../model/index.ts';
-import { isDueByService, untilDueMs } from '../plan/due.ts';
+import { NotDueError } from '../core/errors.ts';
+import type { Job } from '../core/model/index.ts';
+import { isDueByService, untilDueMs } from '../core/plan/due.ts';
 import type { ExportPorts } from './ports.ts';
 
 /** Why a vessel-day is not due by the service's clock; undefined where it is, or nobody knows. */

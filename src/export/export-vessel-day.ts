@@ -3,7 +3,6 @@
  * What a crash after each step leads to stands in lake/publish.ts.
  */
 
-import { datasetColumns } from '../encode/index.ts';
 import {
   CancelledError,
   CommitFailedError,
@@ -17,7 +16,12 @@ import {
   NotYetError,
   RefusedError,
   VesselExportError,
-} from '../errors.ts';
+} from '../core/errors.ts';
+import type { Job, Note, Receipt, VesselDay } from '../core/model/index.ts';
+import { formatVesselDay, isOvertaken } from '../core/model/index.ts';
+import { addLogFields } from '../core/model/log-context.ts';
+import { isAsAsked, isProven } from '../core/plan/due.ts';
+import { CountsDisagreeError } from '../core/proof/compare-counts.ts';
 import type { Claim } from '../lake/claim.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { noteKey } from '../lake/keys.ts';
@@ -25,11 +29,7 @@ import { readNote, writeNote } from '../lake/ledger.ts';
 import { acknowledgePublished, publishSealed } from '../lake/publish.ts';
 import type { Inheritance } from '../lake/take-claim.ts';
 import { takeClaim } from '../lake/take-claim.ts';
-import type { Job, Note, Receipt, VesselDay } from '../model/index.ts';
-import { formatVesselDay, isOvertaken } from '../model/index.ts';
-import { addLogFields } from '../model/log-context.ts';
-import { isAsAsked, isProven } from '../plan/due.ts';
-import { CountsDisagreeError } from '../proof/compare-counts.ts';
+import { datasetColumns } from '../parquet/write/index.ts';
 import { UnknownSeriesError } from '../source/answer-faults.ts';
 import type { EarlyQuestion } from './asked-source.ts';
 import { createEarlyQuestion } from './asked-source.ts';

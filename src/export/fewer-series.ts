@@ -2,13 +2,13 @@
  * Fewer series than at the vessel's last published day. Credentials may have been narrowed, an answer may have been
  * short, and a source may lose sensors: the vessel-day waits, and is published with a remark if it is still so.
  */
-import { cleanForeignText, NotYetError } from '../errors.ts';
+import { cleanForeignText, NotYetError } from '../core/errors.ts';
+import type { ComparedSeries, Receipt, SeriesRemark, Waiting } from '../core/model/index.ts';
+import { addDays, formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../core/model/index.ts';
+import { selectHash } from '../core/plan/settings-hash.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { readNote, readReceipt } from '../lake/ledger.ts';
 import { describeRemark, howToAccept, isAccepted, readAcceptance } from '../lake/remarks.ts';
-import type { ComparedSeries, Receipt, SeriesRemark, Waiting } from '../model/index.ts';
-import { addDays, formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../model/index.ts';
-import { selectHash } from '../plan/settings-hash.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { notMeantNow } from '../source/select-meaning.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';

@@ -1,7 +1,7 @@
 /** The last part of a day's upload, and what publishing it will change in the job's table. */
+import type { Receipt, SealedDay } from '../core/model/index.ts';
 import type { Claim } from '../lake/claim.ts';
 import type { PartUpload } from '../lake/parts.ts';
-import type { Receipt, SealedDay } from '../model/index.ts';
 import { holdsParts } from '../store/uploaded-parts.ts';
 import type { ExportPorts } from './ports.ts';
 
@@ -42,7 +42,7 @@ async function finishTableFile(
     return { upload: null, parts: [], table: remove.length === 0 ? null : { remove, add: null, since } };
   await parts.finish(footer);
   const upload = parts.upload!;
-  const { fileStatistics } = await import('../table/statistics.ts');
+  const { fileStatistics } = await import('../lake/table/statistics.ts');
   const stats = fileStatistics(footer, upload.key);
   if (published !== undefined && (await isUnchanged(ports, options, published, stats))) {
     await parts.abort();

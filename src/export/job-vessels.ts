@@ -4,11 +4,11 @@
  * exported, or missing, but not forgotten.
  */
 
-import type { RequestStats } from '../fetch/exchange.ts';
-import { createRequestStats } from '../fetch/exchange.ts';
+import type { Job } from '../core/model/index.ts';
+import { addDays, microsToDate } from '../core/model/index.ts';
 import { knownDays, knownVessels, lastListedDate } from '../lake/known-vessels.ts';
-import type { Job } from '../model/index.ts';
-import { addDays, microsToDate } from '../model/index.ts';
+import type { RequestStats } from '../source/fetch/exchange.ts';
+import { createRequestStats } from '../source/fetch/exchange.ts';
 import { discoverVessels } from '../source/vessels.ts';
 import type { ExportPorts } from './ports.ts';
 

@@ -3,7 +3,8 @@
  * written only when it differs from the last, and days that are over are never made up.
  */
 import { hash } from 'node:crypto';
-import { encodeMetadata, parquetFooter } from '../encode/index.ts';
+import type { Job, Receipt, SealedDay } from '../core/model/index.ts';
+import { microsToDate } from '../core/model/index.ts';
 import { markCaptured, readCaptures } from '../lake/captures.ts';
 import type { Claim } from '../lake/claim.ts';
 import { unlessDamaged } from '../lake/json.ts';
@@ -11,8 +12,7 @@ import { noteKey } from '../lake/keys.ts';
 import { readReceipt, receiptDates } from '../lake/ledger.ts';
 import { createPartUpload } from '../lake/parts.ts';
 import { publishSealed } from '../lake/publish.ts';
-import type { Job, Receipt, SealedDay } from '../model/index.ts';
-import { microsToDate } from '../model/index.ts';
+import { encodeMetadata, parquetFooter } from '../parquet/write/index.ts';
 import { createSourceContext } from '../source/context.ts';
 import { describeSeries } from '../source/series.ts';
 import { guardSnapshot } from './day-guard.ts';

@@ -2,8 +2,8 @@
  * Which values of statistics are missing although their windows have readings. The older version answers one value a
  * row, so that an answer that was cut between two rows lacks some and looks whole.
  */
-import { parseInt64Text } from '../decode/index.ts';
-import type { Aggregation, Micros, StatisticsRow } from '../model/index.ts';
+import type { Aggregation, Micros, StatisticsRow } from '../core/model/index.ts';
+import { parseInt64Text } from '../source/decode/index.ts';
 
 /** A value that was asked for and is not there. */
 export interface MissingValue {

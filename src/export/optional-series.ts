@@ -1,7 +1,7 @@
 /** Optional expressions that match nothing: fine for a vessel that never had such series, a loss for one that had. */
-import { RetriableError, shortName } from '../errors.ts';
-import type { Receipt } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
+import { RetriableError, shortName } from '../core/errors.ts';
+import type { Receipt } from '../core/model/index.ts';
+import { formatVesselDay } from '../core/model/index.ts';
 import type { ResolvedSeries } from '../source/context.ts';
 import { hasSameSelect, lastReceipt } from './fewer-series.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';

@@ -3,9 +3,9 @@
  * are is for the service to say. That they are is a warning until it is accepted, or metadata are right.
  */
 import { hash } from 'node:crypto';
-import { cleanForeignText } from '../errors.ts';
+import { cleanForeignText } from '../core/errors.ts';
+import type { Receipt, SeriesWarning } from '../core/model/index.ts';
 import { isWarningAccepted, readAcceptance } from '../lake/remarks.ts';
-import type { Receipt, SeriesWarning } from '../model/index.ts';
 import type { ResolvedSeries } from '../source/context.ts';
 import { lastReceipt, NAME_CHARS, NAMED } from './fewer-series.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';

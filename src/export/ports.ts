@@ -1,10 +1,4 @@
-import type { Encoder } from '../encode/encoder.ts';
-import type { VesselExportError } from '../errors.ts';
-import type { QueryClient } from '../fetch/client.ts';
-import type { LakeTables } from '../lake/lake-tables.ts';
-import type { LastPublished } from '../lake/last-published.ts';
-import type { LakeLayout } from '../lake/layout.ts';
-import type { OnStep } from '../lake/publish.ts';
+import type { VesselExportError } from '../core/errors.ts';
 import type {
   ApiVersion,
   Clock,
@@ -15,9 +9,15 @@ import type {
   ProcessId,
   Receipt,
   VesselDay,
-} from '../model/index.ts';
-import type { Tracing } from '../model/tracing.ts';
-import type { SliceLengths } from '../plan/slice-length.ts';
+} from '../core/model/index.ts';
+import type { Tracing } from '../core/model/tracing.ts';
+import type { SliceLengths } from '../core/plan/slice-length.ts';
+import type { LakeTables } from '../lake/lake-tables.ts';
+import type { LastPublished } from '../lake/last-published.ts';
+import type { LakeLayout } from '../lake/layout.ts';
+import type { OnStep } from '../lake/publish.ts';
+import type { Encoder } from '../parquet/write/encoder.ts';
+import type { QueryClient } from '../source/fetch/client.ts';
 import type { ObjectStore } from '../store/store.ts';
 
 /** What a vessel-day's export needs of the world. */

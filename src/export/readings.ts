@@ -1,7 +1,5 @@
 /** Time slices of raw readings → the row group builder, through each transport. */
-import { createReadingDecoder } from '../decode/index.ts';
-import { DataError, RetriableError } from '../errors.ts';
-import type { RetryScope } from '../fetch/retry.ts';
+import { DataError, RetriableError } from '../core/errors.ts';
 import type {
   ColumnBatch,
   DayCounts,
@@ -9,9 +7,11 @@ import type {
   QueryResponse,
   SeriesDictionary,
   TimeRange,
-} from '../model/index.ts';
-import { dayRange, firstRowFrom, MICROS_PER_HOUR, MICROS_PER_MILLI } from '../model/index.ts';
+} from '../core/model/index.ts';
+import { dayRange, firstRowFrom, MICROS_PER_HOUR, MICROS_PER_MILLI } from '../core/model/index.ts';
 import { answerFault, UnknownSeriesError } from '../source/answer-faults.ts';
+import { createReadingDecoder } from '../source/decode/index.ts';
+import type { RetryScope } from '../source/fetch/retry.ts';
 import { askInSlices } from '../source/slices.ts';
 import type { FetchOptions } from './assembly.ts';
 
@@ -132,7 +132,7 @@ async function readParquet(
     sink.onBatch(batch);
     await sealReady(options);
   };
-  const { decodeParquetReadings } = await import('../decode/parquet.ts');
+  const { decodeParquetReadings } = await import('../source/decode/parquet.ts');
   const maxRows = maxRowsOf(options, range);
   await decodeParquetReadings(body, options.dictionary, onBatch, maxRows === undefined ? {} : { maxRows });
 }

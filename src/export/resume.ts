@@ -1,13 +1,13 @@
 /** May an attempt go on where its predecessor stopped? */
-import { DataError, HttpStatusError, stopsAll } from '../errors.ts';
+import { DataError, HttpStatusError, stopsAll } from '../core/errors.ts';
+import type { Checkpoint, OpenCheckpoint } from '../core/model/index.ts';
+import { DayCounts, dayRange, FORMAT_VERSION, formatVesselDay } from '../core/model/index.ts';
+import { precisionOf } from '../core/proof/compare-counts.ts';
+import type { SourceSeries } from '../core/proof/compare-values.ts';
+import { compareSeries } from '../core/proof/compare-values.ts';
+import { SeriesValues } from '../core/proof/series-values.ts';
 import type { Claim } from '../lake/claim.ts';
 import { openCheckpoint } from '../lake/claim-text.ts';
-import type { Checkpoint, OpenCheckpoint } from '../model/index.ts';
-import { DayCounts, dayRange, FORMAT_VERSION, formatVesselDay } from '../model/index.ts';
-import { precisionOf } from '../proof/compare-counts.ts';
-import type { SourceSeries } from '../proof/compare-values.ts';
-import { compareSeries } from '../proof/compare-values.ts';
-import { SeriesValues } from '../proof/series-values.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { createSourceContext, seriesName } from '../source/context.ts';
 import { askValues } from '../source/day-values.ts';

@@ -1,6 +1,6 @@
-import { emptyParquetFooter, parquetFooter } from '../encode/index.ts';
+import type { Proof, SealedDay } from '../core/model/index.ts';
 import { packDetail } from '../lake/ledger.ts';
-import type { Proof, SealedDay } from '../model/index.ts';
+import { emptyParquetFooter, parquetFooter } from '../parquet/write/index.ts';
 import type { DayAttempt } from './day-attempt.ts';
 import { tallyOf } from './day-attempt.ts';
 import { draftReceipt } from './draft.ts';

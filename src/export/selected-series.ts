@@ -1,8 +1,8 @@
 /** Which series a published day had, by what the lake holds of it. */
+import type { Receipt } from '../core/model/index.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import type { Detail } from '../lake/ledger.ts';
 import { readDetail } from '../lake/ledger.ts';
-import type { Receipt } from '../model/index.ts';
 import type { SelectedBefore } from '../source/select-meaning.ts';
 import type { ObjectStore } from '../store/store.ts';
 
@@ -35,7 +35,7 @@ function namesOf({ series, ours }: Detail): ReadonlyMap<string, string | null> {
 
 /** Whatever is wrong with it: the snapshot cannot be compared with. */
 async function unlessNoParquet(bytes: Uint8Array): Promise<ReadonlyMap<string, string | null> | undefined> {
-  const { readSeriesNames } = await import('../decode/parquet.ts');
+  const { readSeriesNames } = await import('../source/decode/parquet.ts');
   try {
     return readSeriesNames(bytes);
   } catch {

@@ -1,13 +1,13 @@
 /** The source's counts of a day while it is being exported: asked before it is fetched, and compared after. */
 
-import type { Clock, DayCounts } from '../model/index.ts';
+import type { Clock, DayCounts } from '../core/model/index.ts';
 import {
   CountsDisagreeError,
   compareCounts,
   describeDisagreements,
   precisionOf,
-} from '../proof/compare-counts.ts';
-import { countsDigest } from '../proof/day-totals.ts';
+} from '../core/proof/compare-counts.ts';
+import { countsDigest } from '../core/proof/day-totals.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { seriesName } from '../source/context.ts';
 import { askDayCounts } from '../source/counts.ts';

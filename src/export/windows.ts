@@ -1,9 +1,9 @@
 /** Time slices of statistics → the row group builder. One is taken whole: the order in it is not promised. */
 
-import { DataError, RetriableError } from '../errors.ts';
-import type { StatisticsRow, TimeRange, VesselDay } from '../model/index.ts';
-import { formatVesselDay, isWithin, microsToIso, windowMicrosOf } from '../model/index.ts';
-import { firstThree } from '../proof/day-totals.ts';
+import { DataError, RetriableError } from '../core/errors.ts';
+import type { StatisticsRow, TimeRange, VesselDay } from '../core/model/index.ts';
+import { formatVesselDay, isWithin, microsToIso, windowMicrosOf } from '../core/model/index.ts';
+import { firstThree } from '../core/proof/day-totals.ts';
 import { repeatedResult, UnknownSeriesError } from '../source/answer-faults.ts';
 import type { SourceContext } from '../source/context.ts';
 import { seriesName } from '../source/context.ts';

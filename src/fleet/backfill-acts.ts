@@ -1,5 +1,7 @@
 /** What is done to backfills because somebody says so, by a command or the page: start, pause, resume, cancel. */
-import { ConfigError } from '../errors.ts';
+import { ConfigError } from '../core/errors.ts';
+import type { Job } from '../core/model/index.ts';
+import { shortName } from '../core/model/index.ts';
 import type { Backfill, BackfillRequest } from '../lake/backfills.ts';
 import {
   backfillId,
@@ -9,8 +11,6 @@ import {
   updateBackfill,
 } from '../lake/backfills.ts';
 import { backfillKey, parseBackfillKey } from '../lake/keys.ts';
-import type { Job } from '../model/index.ts';
-import { shortName } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { withdrawBackfill } from './backfill-driver.ts';
 import type { Fleet } from './fleet.ts';

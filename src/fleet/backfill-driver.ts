@@ -1,17 +1,17 @@
 /** Keeps a backfill's vessel-days in the queue until its range is covered. */
 import { isDeepStrictEqual } from 'node:util';
-import { forEachAtOnce } from '../concurrency.ts';
+import { forEachAtOnce } from '../core/concurrency.ts';
+import type { Job, VesselDay } from '../core/model/index.ts';
+import { formatVesselDay } from '../core/model/index.ts';
 import type { JobVessels } from '../export/job-vessels.ts';
 import { findVessels } from '../export/job-vessels.ts';
 import type { Backfill } from '../lake/backfills.ts';
 import { belongsTo, endBackfill, readBackfill } from '../lake/backfills.ts';
 import { noteIfNone } from '../lake/notes.ts';
-import type { Job, VesselDay } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
-import type { QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { PlanningPorts } from './nightly.ts';
 import type { Coverage } from './open-days.ts';
 import { createCoverage } from './open-days.ts';
+import type { QueuedDay, VesselDayQueue } from './queue/vessel-day-queue.ts';
 import type { BackfillProgress } from './scheduler-news.ts';
 import { roomFor, topUp } from './top-up.ts';
 import { asNew } from './try-again.ts';

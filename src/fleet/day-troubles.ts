@@ -2,8 +2,8 @@
  * Vessel-days that failed for good or were refused, until they are published. That they failed says the failed set; that
  * they are no better yet says their note in the lake, which goes when they are published, whoever does that. Pure.
  */
-import { formatVesselDay } from '../model/index.ts';
-import type { ToldCause } from '../notify/causes.ts';
+import { formatVesselDay } from '../core/model/index.ts';
+import type { ToldCause } from './notify/causes.ts';
 import type { FailedDays } from './scheduler-news.ts';
 
 /** As `formatVesselDay` writes them, with the code of each. */

@@ -2,13 +2,13 @@
  * What failed for good and what was refused, looked at now and then: by the failed set of the queue and the notes of the
  * lake. A day that a look-back refuses is in the lake alone.
  */
-import { isRefusal } from '../errors.ts';
+import { isRefusal } from '../core/errors.ts';
+import type { Clock, Job } from '../core/model/index.ts';
 import { DayMap } from '../lake/day-map.ts';
 import type { KnownNotes } from '../lake/notes.ts';
 import { readNotes } from '../lake/notes.ts';
-import type { Clock, Job } from '../model/index.ts';
-import type { VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { ObjectStore } from '../store/store.ts';
+import type { VesselDayQueue } from './queue/vessel-day-queue.ts';
 import type { NewsListener } from './scheduler-news.ts';
 
 interface FailedWatchOptions {

@@ -3,13 +3,13 @@
  * every few seconds in one command; without Redis nothing is told, and nothing else changes.
  */
 
-import { endsAfter, endsWithin } from '../concurrency.ts';
-import { messageOf } from '../errors.ts';
-import type { Clock, Log } from '../model/index.ts';
+import { endsAfter, endsWithin } from '../core/concurrency.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Clock, Log } from '../core/model/index.ts';
+import type { DayNews } from '../export/run/tell-day.ts';
 import type { FactName, FleetReport, FleetReporter, RequestCounts } from '../redis/fleet-facts.ts';
 import type { Fact, ProcessFacts } from '../redis/fleet-shapes.ts';
 import { REPORTED_AT_MOST } from '../redis/fleet-shapes.ts';
-import type { DayNews } from '../run/tell-day.ts';
 import type { BackfillRate } from './backfill-rate.ts';
 import { createBackfillRate } from './backfill-rate.ts';
 import type { BegunDay, RunningDay } from './running-day.ts';

@@ -1,19 +1,19 @@
 /** A process of the fleet that runs until it is told to stop: its metrics, health, readiness and page. */
 import type { RequestListener } from 'node:http';
 import type { AppOverrides } from '../app.ts';
-import type { Config } from '../config/config.ts';
-import { formerVariables } from '../config/environment.ts';
-import { ConfigError } from '../errors.ts';
-import type { Log } from '../model/index.ts';
-import { readNetworks } from '../model/web-address.ts';
-import { startOperationsServer } from '../monitoring/http-server.ts';
-import type { Metrics } from '../monitoring/metrics.ts';
-import { createMetrics } from '../monitoring/metrics.ts';
-import { createQueueHold } from '../queue/hold.ts';
+import { ConfigError } from '../core/errors.ts';
+import type { Log } from '../core/model/index.ts';
+import { readNetworks } from '../core/model/web-address.ts';
+import type { Config } from '../runtime/config/config.ts';
+import { formerVariables } from '../runtime/config/environment.ts';
+import { startOperationsServer } from '../runtime/monitoring/http-server.ts';
+import type { Metrics } from '../runtime/monitoring/metrics.ts';
+import { createMetrics } from '../runtime/monitoring/metrics.ts';
 import type { Fleet } from './fleet.ts';
 import { openFleet } from './fleet.ts';
 import type { FleetNews } from './fleet-news.ts';
 import { openFleetNews, tellFleet } from './open-fleet-news.ts';
+import { createQueueHold } from './queue/hold.ts';
 
 interface FleetProcessOptions {
   readonly role: 'worker' | 'scheduler';

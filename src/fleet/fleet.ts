@@ -1,15 +1,15 @@
 /** What the processes of a fleet share: the app, and the queue in Redis. */
 import type { App, AppOverrides } from '../app.ts';
 import { openApp } from '../app.ts';
-import type { Config } from '../config/config.ts';
-import { ConfigError } from '../errors.ts';
+import { ConfigError } from '../core/errors.ts';
+import type { Log } from '../core/model/index.ts';
 import { createLedgerView } from '../lake/ledger-view.ts';
-import type { Log } from '../model/index.ts';
-import type { QueueTracing } from '../queue/queue-tracing.ts';
-import type { VesselDayQueue } from '../queue/vessel-day-queue.ts';
-import { openVesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { RedisConnection } from '../redis/connection.ts';
+import type { Config } from '../runtime/config/config.ts';
+import type { QueueTracing } from '../runtime/tracing/queue-tracing.ts';
 import type { PlanningPorts } from './nightly.ts';
+import type { VesselDayQueue } from './queue/vessel-day-queue.ts';
+import { openVesselDayQueue } from './queue/vessel-day-queue.ts';
 
 export interface Fleet {
   readonly app: App;

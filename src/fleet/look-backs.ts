@@ -8,18 +8,18 @@
  * what it found is compared with the ledger again whenever the queue is topped up.
  */
 
-import { messageOf, RetriableError } from '../errors.ts';
+import type { FindingState } from '../audit/reconcile/compare-day.ts';
+import { FINDING_STATES } from '../audit/reconcile/compare-day.ts';
+import type { JobReconciliation } from '../audit/reconcile/reconcile-jobs.ts';
+import { reconcileJob } from '../audit/reconcile/reconcile-jobs.ts';
+import { noteRefusals, repairTasks } from '../audit/reconcile/repair.ts';
+import { messageOf, RetriableError } from '../core/errors.ts';
+import type { Job, Log } from '../core/model/index.ts';
+import { addDays, formatVesselDay, microsToDate } from '../core/model/index.ts';
+import { lastFiringMs } from '../core/plan/firings.ts';
 import type { ExportTask } from '../export/ports.ts';
-import { createRequestStats } from '../fetch/exchange.ts';
-import type { Job, Log } from '../model/index.ts';
-import { addDays, formatVesselDay, microsToDate } from '../model/index.ts';
-import { lastFiringMs } from '../plan/firings.ts';
-import type { FindingState } from '../reconcile/compare-day.ts';
-import { FINDING_STATES } from '../reconcile/compare-day.ts';
-import type { JobReconciliation } from '../reconcile/reconcile-jobs.ts';
-import { reconcileJob } from '../reconcile/reconcile-jobs.ts';
-import { noteRefusals, repairTasks } from '../reconcile/repair.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
+import { createRequestStats } from '../source/fetch/exchange.ts';
 import type { PlanningPorts } from './nightly.ts';
 import type { QueuedRepair } from './repairs.ts';
 import { queueRepairs } from './repairs.ts';

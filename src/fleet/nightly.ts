@@ -7,20 +7,20 @@
  * are looked at whose vessel-days have left the queue, so that what is said to be missing is true now.
  */
 
-import { isRefusal } from '../errors.ts';
+import { isRefusal } from '../core/errors.ts';
+import type { Job, Log, VesselDay } from '../core/model/index.ts';
+import { addDays, formatVesselDay, microsToDate } from '../core/model/index.ts';
+import { askedFrom, recentFrom } from '../core/plan/asked.ts';
+import { lastFiringMs } from '../core/plan/firings.ts';
 import { findVessels } from '../export/job-vessels.ts';
 import type { ExportPorts } from '../export/ports.ts';
 import { isSelectAccepted } from '../lake/accept-select.ts';
 import { removeFinishedClaims } from '../lake/claims.ts';
 import type { LedgerView } from '../lake/ledger-view.ts';
-import type { Job, Log, VesselDay } from '../model/index.ts';
-import { addDays, formatVesselDay, microsToDate } from '../model/index.ts';
-import { askedFrom, recentFrom } from '../plan/asked.ts';
-import { lastFiringMs } from '../plan/firings.ts';
-import type { QueuedKind, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { Coverage } from './open-days.ts';
 import { createCoverage } from './open-days.ts';
+import type { QueuedKind, VesselDayQueue } from './queue/vessel-day-queue.ts';
 import type { NewsListener } from './scheduler-news.ts';
 import type { TopUp } from './top-up.ts';
 import { roomFor, topUp } from './top-up.ts';

@@ -3,14 +3,14 @@
  * looks, so that one that hangs is told of too. What is not known now (before the first plan, or without Redis) is neither
  * news nor over. Times that pass are those of this process: a wall clock may be set back by days.
  */
-import type { Clock, Job, Log } from '../model/index.ts';
-import type { Cause, ToldCause } from '../notify/causes.ts';
-import { causeKey } from '../notify/causes.ts';
-import type { Teller } from '../notify/notices.ts';
-import type { Hold } from '../queue/hold.ts';
+import type { Clock, Job, Log } from '../core/model/index.ts';
 import { dayTroubles } from './day-troubles.ts';
 import type { CauseRow, FleetFacts, JobFacts, Seen } from './notice-causes.ts';
 import { FLEET_CAUSES, JOB_CAUSES } from './notice-causes.ts';
+import type { Cause, ToldCause } from './notify/causes.ts';
+import { causeKey } from './notify/causes.ts';
+import type { Teller } from './notify/notices.ts';
+import type { Hold } from './queue/hold.ts';
 import { createGuard } from './say-once.ts';
 import type { FailedDays, NewsListener } from './scheduler-news.ts';
 

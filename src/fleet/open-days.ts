@@ -3,14 +3,14 @@
  * the ledger says. Looks only where something can have changed: at dates whose vessel-days are in the queue.
  */
 
-import { forEachAtOnce } from '../concurrency.ts';
+import { forEachAtOnce } from '../core/concurrency.ts';
+import type { Job, VesselDay } from '../core/model/index.ts';
+import { addDays, datesBetween } from '../core/model/index.ts';
+import type { DayRange } from '../core/plan/due.ts';
+import { isDue, isToDo } from '../core/plan/due.ts';
 import type { KnownOfDate, LedgerView } from '../lake/ledger-view.ts';
 import type { PlanPorts } from '../lake/planned-days.ts';
 import { plannedDays } from '../lake/planned-days.ts';
-import type { Job, VesselDay } from '../model/index.ts';
-import { addDays, datesBetween } from '../model/index.ts';
-import type { DayRange } from '../plan/due.ts';
-import { isDue, isToDo } from '../plan/due.ts';
 
 /** Lists at once. */
 const LIST_CONCURRENCY = 8;

@@ -1,7 +1,7 @@
 /** What a process tells the others of itself, by the app that it runs on. */
 import { hostname } from 'node:os';
 import type { App } from '../app.ts';
-import type { Log } from '../model/index.ts';
+import type { Log } from '../core/model/index.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import { createFleetReporter } from '../redis/fleet-facts.ts';
 import type { ProcessFacts } from '../redis/fleet-shapes.ts';

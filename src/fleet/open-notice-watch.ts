@@ -1,15 +1,15 @@
 /** The notices of a scheduler process, by its settings. */
-import type { Config } from '../config/config.ts';
-import { webhookSettings } from '../config/webhook-settings.ts';
-import type { Log } from '../model/index.ts';
-import { withOtherPlace } from '../notify/notice-store.ts';
-import { createTeller } from '../notify/notices.ts';
-import { createWebhook } from '../notify/webhook.ts';
-import { createQueueHold } from '../queue/hold.ts';
+import type { Log } from '../core/model/index.ts';
 import { createSharedText } from '../redis/shared-text.ts';
+import type { Config } from '../runtime/config/config.ts';
+import { webhookSettings } from '../runtime/config/webhook-settings.ts';
 import type { Fleet } from './fleet.ts';
 import type { NoticeWatch } from './notice-watch.ts';
 import { createNoticeWatch } from './notice-watch.ts';
+import { withOtherPlace } from './notify/notice-store.ts';
+import { createTeller } from './notify/notices.ts';
+import { createWebhook } from './notify/webhook.ts';
+import { createQueueHold } from './queue/hold.ts';
 
 /** Undefined where nobody is to be told. `intervalMs` is for tests. */
 export function openNoticeWatch(

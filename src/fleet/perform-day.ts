@@ -1,19 +1,19 @@
 /** A vessel-day from the queue → its export, by the jobs this process knows. */
-import type { VesselExportError } from '../errors.ts';
-import { ConfigError, isRefusal, RefusedError } from '../errors.ts';
+import type { VesselExportError } from '../core/errors.ts';
+import { ConfigError, isRefusal, RefusedError } from '../core/errors.ts';
+import type { Job } from '../core/model/index.ts';
+import { formatVesselDay } from '../core/model/index.ts';
+import { isDue } from '../core/plan/due.ts';
+import { settingsHash } from '../core/plan/settings-hash.ts';
 import { checkDue } from '../export/due.ts';
 import type { SnapshotsBefore } from '../export/metadata-snapshot.ts';
 import { snapshotsBefore } from '../export/metadata-snapshot.ts';
 import type { ExportPorts } from '../export/ports.ts';
-import type { Job } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
-import { isDue } from '../plan/due.ts';
-import { settingsHash } from '../plan/settings-hash.ts';
-import type { QueuedDay } from '../queue/vessel-day-queue.ts';
-import type { DayResult } from '../run/perform-task.ts';
-import { failedResult, performTask } from '../run/perform-task.ts';
-import type { DayNews } from '../run/tell-day.ts';
-import { performTold } from '../run/tell-day.ts';
+import type { DayResult } from '../export/run/perform-task.ts';
+import { failedResult, performTask } from '../export/run/perform-task.ts';
+import type { DayNews } from '../export/run/tell-day.ts';
+import { performTold } from '../export/run/tell-day.ts';
+import type { QueuedDay } from './queue/vessel-day-queue.ts';
 
 /**
  * `giveUp`: why the day is not to be attempted. `onWaiting`: to be told when it only waits for a commit. `news`: told how

@@ -1,7 +1,7 @@
 /** Does the service take our credentials, and the lake an object? */
-import { HttpStatusError } from '../errors.ts';
+import { HttpStatusError } from '../core/errors.ts';
+import type { Job } from '../core/model/index.ts';
 import type { ExportPorts } from '../export/ports.ts';
-import type { Job } from '../model/index.ts';
 import { expressionFor } from '../source/series.ts';
 import { PROBE_PREFIX } from '../store/key.ts';
 

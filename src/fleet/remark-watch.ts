@@ -1,8 +1,8 @@
 /** Remarks that stand open, told again and again: nobody may have seen them. */
+import type { Clock, Job, Log } from '../core/model/index.ts';
+import { formatVesselDay } from '../core/model/index.ts';
 import type { LedgerView } from '../lake/ledger-view.ts';
 import { describeRemarks, howToAccept } from '../lake/remarks.ts';
-import type { Clock, Job, Log } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
 import type { NewsListener } from './scheduler-news.ts';
 
 interface RemarkWatchOptions {

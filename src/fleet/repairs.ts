@@ -1,15 +1,15 @@
 /** Vessel-days that a look-back found, put into the queue: what an export mends, and is still as it was compared. */
-import { forEachAtOnce } from '../concurrency.ts';
-import { isRefusal } from '../errors.ts';
+import { forEachAtOnce } from '../core/concurrency.ts';
+import { isRefusal } from '../core/errors.ts';
+import type { Receipt, VesselDay } from '../core/model/index.ts';
+import { formatVesselDay } from '../core/model/index.ts';
+import { isAsAsked } from '../core/plan/due.ts';
 import type { ExportTask } from '../export/ports.ts';
 import { isSelectAccepted } from '../lake/accept-select.ts';
 import { orDamaged } from '../lake/json.ts';
 import { readReceipt } from '../lake/ledger.ts';
-import type { Receipt, VesselDay } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
-import { isAsAsked } from '../plan/due.ts';
-import type { DeadLetter, QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { ObjectStore } from '../store/store.ts';
+import type { DeadLetter, QueuedDay, VesselDayQueue } from './queue/vessel-day-queue.ts';
 import { roomFor } from './top-up.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** A vessel-day under way, as others are told of it: what it does, and its rows of those that the source counted. */
-import type { Clock } from '../model/index.ts';
+import type { Clock } from '../core/model/index.ts';
+import type { DayNews } from '../export/run/tell-day.ts';
 import type { DayStep, RunningFacts } from '../redis/fleet-shapes.ts';
-import type { DayNews } from '../run/tell-day.ts';
 
 /** `kind`: why it is exported, such as `nightly` or `run`. */
 export type BegunDay = Pick<RunningFacts, 'job' | 'vessel' | 'date' | 'kind'>;

@@ -2,11 +2,11 @@
  * What a scheduler learns, and whoever is told of it: metrics, the other processes, people. Each is told figures first, and
  * then what they count.
  */
+import type { VesselDay } from '../core/model/index.ts';
 import type { JobVessels, VesselTrouble } from '../export/job-vessels.ts';
 import type { KnownNotes } from '../lake/notes.ts';
 import type { OpenRemark } from '../lake/remarks.ts';
-import type { VesselDay } from '../model/index.ts';
-import type { DeadLetter } from '../queue/vessel-day-queue.ts';
+import type { DeadLetter } from './queue/vessel-day-queue.ts';
 
 interface SchedulerNews {
   /** What planning found missing of a job, and what is left of that later. */

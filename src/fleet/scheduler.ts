@@ -6,10 +6,10 @@
  * Not BullMQ's job schedulers: after a time down they fire once and skip the other firings, so that the ledger has
  * to be looked at anyway; and when Redis is flushed they are gone, and nothing says that no night is exported.
  */
-import type { DataError } from '../errors.ts';
-import { ConfigError, messageOf } from '../errors.ts';
+import type { DataError } from '../core/errors.ts';
+import { ConfigError, messageOf } from '../core/errors.ts';
+import type { Job } from '../core/model/index.ts';
 import { listBackfills } from '../lake/backfills.ts';
-import type { Job } from '../model/index.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { BackfillDriver } from './backfill-driver.ts';
 import { driverOf, endCovered, stepDefined } from './backfill-driver.ts';

@@ -1,6 +1,6 @@
 /** Apart from what tells, which only those who have Redis load: most runs have nobody to tell. */
 import type { App, AppOverrides } from '../app.ts';
-import type { Log } from '../model/index.ts';
+import type { Log } from '../core/model/index.ts';
 import type { FleetNews } from './fleet-news.ts';
 
 /** What an app is opened with so that its requests are told, from when there is news. */

@@ -1,8 +1,8 @@
 /** Fills the queue with open vessel-days, a few thousand at a time: a million would only fill Redis. */
-import type { VesselDay } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
-import type { QueuedDay, QueuedKind, VesselDayQueue } from '../queue/vessel-day-queue.ts';
+import type { VesselDay } from '../core/model/index.ts';
+import { formatVesselDay } from '../core/model/index.ts';
 import type { OpenDays } from './open-days.ts';
+import type { QueuedDay, QueuedKind, VesselDayQueue } from './queue/vessel-day-queue.ts';
 
 /**
  * Vessel-days that may wait in the queue before no more of a kind enter. What is more urgent may wait in greater

@@ -2,16 +2,16 @@
  * Trying vessel-days again because somebody says so: taken out of the failed set, or brought forward where they wait for
  * a time, with all their attempts anew; and queued where the queue has nothing of them.
  */
-import { forEachAtOnce } from '../concurrency.ts';
-import { isRefusal } from '../errors.ts';
+import { forEachAtOnce } from '../core/concurrency.ts';
+import { isRefusal } from '../core/errors.ts';
+import type { Job, Note, Receipt, VesselDay } from '../core/model/index.ts';
+import { addDays } from '../core/model/index.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { readNote, readReceipt } from '../lake/ledger.ts';
 import type { PlanPorts } from '../lake/planned-days.ts';
 import { plannedDays } from '../lake/planned-days.ts';
-import type { Job, Note, Receipt, VesselDay } from '../model/index.ts';
-import { addDays } from '../model/index.ts';
-import type { QueuedDay, VesselDayQueue } from '../queue/vessel-day-queue.ts';
 import type { ObjectStore } from '../store/store.ts';
+import type { QueuedDay, VesselDayQueue } from './queue/vessel-day-queue.ts';
 import { roomFor } from './top-up.ts';
 
 interface TryAgainPorts {

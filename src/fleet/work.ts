@@ -1,25 +1,25 @@
 /** The work of a worker process: vessel-days from the queue, performed, counted and logged. */
 import { hostname } from 'node:os';
-import type { Config } from '../config/config.ts';
-import type { Encoder } from '../encode/index.ts';
-import type { VesselExportError } from '../errors.ts';
+import type { VesselExportError } from '../core/errors.ts';
+import type { Log } from '../core/model/index.ts';
+import { formatVesselDay } from '../core/model/index.ts';
 import type { ExportPorts } from '../export/ports.ts';
-import type { Log } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
-import type { Metrics } from '../monitoring/metrics.ts';
-import type { Consequence } from '../queue/consequence.ts';
-import { createQueueHold } from '../queue/hold.ts';
-import type { QueuedDay } from '../queue/vessel-day-queue.ts';
-import type { VesselDayWorker, WorkerTimings } from '../queue/vessel-day-worker.ts';
-import { startVesselDayWorker } from '../queue/vessel-day-worker.ts';
-import type { DayResult } from '../run/perform-task.ts';
-import { failedResult } from '../run/perform-task.ts';
+import type { DayResult } from '../export/run/perform-task.ts';
+import { failedResult } from '../export/run/perform-task.ts';
+import type { Encoder } from '../parquet/write/index.ts';
+import type { Config } from '../runtime/config/config.ts';
+import type { Metrics } from '../runtime/monitoring/metrics.ts';
 import type { Fleet } from './fleet.ts';
 import type { FleetNews } from './fleet-news.ts';
 import type { HoldWatch, HoldWatchOptions } from './hold-watch.ts';
 import { createHoldWatch } from './hold-watch.ts';
 import { createPerformDay } from './perform-day.ts';
 import { probeLake, probeService } from './probe.ts';
+import type { Consequence } from './queue/consequence.ts';
+import { createQueueHold } from './queue/hold.ts';
+import type { QueuedDay } from './queue/vessel-day-queue.ts';
+import type { VesselDayWorker, WorkerTimings } from './queue/vessel-day-worker.ts';
+import { startVesselDayWorker } from './queue/vessel-day-worker.ts';
 
 /** Times that tests shorten. */
 export interface WorkTimes {

@@ -1,5 +1,5 @@
 /** Somebody says that what is remarked of a vessel is right: of days that wait for series, and of the last published one. */
-import type { Clock, ComparedSeries, Log } from '../model/index.ts';
+import type { Clock, ComparedSeries, Log } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { unlessDamaged } from './json.ts';
 import { keyPrefix, parseNoteKey } from './keys.ts';

@@ -2,8 +2,8 @@
  * Somebody says, once for a job, that series may go which its `select` does not mean any more. It is said of the `select`
  * that the job has, and of what is published by then; what `select` still means, and the source has lost, it does not cover.
  */
-import type { ApiVersion, Clock, Job, Log, Receipt } from '../model/index.ts';
-import { selectHash, settingsHash } from '../plan/settings-hash.ts';
+import type { ApiVersion, Clock, Job, Log, Receipt } from '../core/model/index.ts';
+import { selectHash, settingsHash } from '../core/plan/settings-hash.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { jsonBytes, unlessDamaged } from './json.ts';
 import { acceptedSelectKey } from './keys.ts';

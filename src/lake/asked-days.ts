@@ -9,12 +9,12 @@
  * A job whose days are all asked for costs no request here; else it costs one or two, and lists of the days beside the
  * range where a hole may reach beyond it.
  */
-import { createTurns } from '../concurrency.ts';
-import type { Clock, Job, VesselDay } from '../model/index.ts';
-import { addDays, datesBetween, dateToMicros, MICROS_PER_DAY, microsToDate } from '../model/index.ts';
-import { askedFrom } from '../plan/asked.ts';
-import type { AskedState, DayRange, DayState } from '../plan/due.ts';
-import { lastFiringMs } from '../plan/firings.ts';
+import { createTurns } from '../core/concurrency.ts';
+import type { Clock, Job, VesselDay } from '../core/model/index.ts';
+import { addDays, datesBetween, dateToMicros, MICROS_PER_DAY, microsToDate } from '../core/model/index.ts';
+import { askedFrom } from '../core/plan/asked.ts';
+import type { AskedState, DayRange, DayState } from '../core/plan/due.ts';
+import { lastFiringMs } from '../core/plan/firings.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { belongsTo, listBackfills } from './backfills.ts';
 import { lastCapture, readCaptures } from './captures.ts';

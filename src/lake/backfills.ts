@@ -3,8 +3,8 @@
  * queue that was lost costs nothing but time: `_backfills/<id>.json`, gone once the range is covered.
  */
 import { createHash } from 'node:crypto';
-import { DataError } from '../errors.ts';
-import type { VesselDay } from '../model/index.ts';
+import { DataError } from '../core/errors.ts';
+import type { VesselDay } from '../core/model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import { removeFinishedClaims } from './claims.ts';
 import { jsonBytes } from './json.ts';

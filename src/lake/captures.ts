@@ -2,7 +2,7 @@
  * On which days snapshots of metadata were taken. One that equals the last leaves no receipt: these marks alone say that it
  * was taken, and so since when none is. Of each vessel the newest stays: `_captures/<job>/date=…/vessel=….json`.
  */
-import type { VesselDay } from '../model/index.ts';
+import type { VesselDay } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { jsonBytes } from './json.ts';
 import { captureKey, keyPrefix, parseCaptureKey } from './keys.ts';

@@ -3,7 +3,7 @@
  * written for each part: so each row group becomes text once, at the begin of memory that is used again, and behind them
  * stands what changes.
  */
-import type { Checkpoint, ClaimFile, OpenCheckpoint, SplicedRowGroup } from '../model/index.ts';
+import type { Checkpoint, ClaimFile, OpenCheckpoint, SplicedRowGroup } from '../core/model/index.ts';
 import { jsonBytes } from './json.ts';
 
 /** A claim's file as its owner has it. */

@@ -9,7 +9,7 @@
  * writes again only if its own claim still stands.
  */
 
-import { FencedError, mayPass, messageOf } from '../errors.ts';
+import { FencedError, mayPass, messageOf } from '../core/errors.ts';
 import type {
   ClaimFile,
   Clock,
@@ -20,8 +20,8 @@ import type {
   SealedDay,
   TableChange,
   VesselDay,
-} from '../model/index.ts';
-import { formatVesselDay, NO_LONGER } from '../model/index.ts';
+} from '../core/model/index.ts';
+import { formatVesselDay, NO_LONGER } from '../core/model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import type { OwnClaimFile } from './claim-text.ts';
 import { createClaimText } from './claim-text.ts';

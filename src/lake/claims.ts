@@ -1,9 +1,9 @@
 /** Claims as they lie in the lake: listing and reading them, and removing those that a receipt has ended. */
 
-import { DataError } from '../errors.ts';
-import type { ClaimFile, Clock, ProcessId, Receipt, VesselDay } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
-import { isKnownDead } from '../process/process-id.ts';
+import { DataError } from '../core/errors.ts';
+import type { ClaimFile, Clock, ProcessId, Receipt, VesselDay } from '../core/model/index.ts';
+import { formatVesselDay } from '../core/model/index.ts';
+import { isKnownDead } from '../core/process/process-id.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import { unlessDamaged } from './json.ts';
 import { claimPrefix, keyPrefix, noteKey, parseClaimKey } from './keys.ts';

@@ -3,7 +3,7 @@
  * finds that before its next entry.
  */
 import { randomUUID } from 'node:crypto';
-import { ConfigError, FencedError } from '../errors.ts';
+import { ConfigError, FencedError } from '../core/errors.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import { expectConditionalPut } from '../store/unfit-store.ts';
 import { jsonBytes } from './json.ts';

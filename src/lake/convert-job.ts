@@ -1,17 +1,17 @@
 /** The published vessel-days of a job join its table by the paths that their objects have, a thousand in an entry. */
-import { messageOf, RefusedError } from '../errors.ts';
-import type { Receipt, VesselDay } from '../model/index.ts';
+import { messageOf, RefusedError } from '../core/errors.ts';
+import type { Receipt, VesselDay } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { prepareTable } from '../table/prepare.ts';
-import type { TableContent } from '../table/schema.ts';
-import type { Table } from '../table/table.ts';
-import { openTable } from '../table/table.ts';
 import type { OwnMark } from './conversion-mark.ts';
 import { expectOurs } from './conversion-mark.ts';
 import type { ConvertPorts } from './end-claims.ts';
 import { objectPrefix } from './keys.ts';
 import type { LeftOut, PublishedFile } from './published-files.ts';
 import { publishedFiles, tablePath } from './published-files.ts';
+import { prepareTable } from './table/prepare.ts';
+import type { TableContent } from './table/schema.ts';
+import type { Table } from './table/table.ts';
+import { openTable } from './table/table.ts';
 
 /** What became of a job. */
 export interface ConvertedJob {

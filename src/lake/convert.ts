@@ -12,7 +12,7 @@
  * over by writing its name into `_lake.json`; the other finds that before its next entry. An entry of it that was on its
  * way then adds files under the names that they have anyhow, or comes to a version that is taken.
  */
-import type { VesselDay } from '../model/index.ts';
+import type { VesselDay } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { beginConversion, finishConversion } from './conversion-mark.ts';
 import type { ConvertedJob } from './convert-job.ts';

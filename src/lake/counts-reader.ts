@@ -1,6 +1,6 @@
 /** A day's counts from the text that `countsText` writes, without the thousands of arrays that JSON would make of it. */
-import type { Micros } from '../model/index.ts';
-import { DayCounts } from '../model/index.ts';
+import type { Micros } from '../core/model/index.ts';
+import { DayCounts } from '../core/model/index.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;

@@ -1,7 +1,7 @@
 /** A day's counts as the text that a detail has, without the objects and strings that JSON would make on the way. */
-import type { DayCounts } from '../model/index.ts';
-import { DAY_HOURS } from '../model/index.ts';
-import { putWhole } from '../model/whole-numbers.ts';
+import type { DayCounts } from '../core/model/index.ts';
+import { DAY_HOURS } from '../core/model/index.ts';
+import { putWhole } from '../core/model/whole-numbers.ts';
 
 const OPEN = 0x5b;
 const CLOSE = 0x5d;

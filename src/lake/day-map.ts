@@ -1,4 +1,4 @@
-import type { VesselDay } from '../model/index.ts';
+import type { VesselDay } from '../core/model/index.ts';
 
 /** What is known of a job's vessel-days, by date and vessel: a year of a fleet in few strings. */
 export class DayMap<T> {

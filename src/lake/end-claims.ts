@@ -1,7 +1,7 @@
 /** The claims of a lake that is converted: those alive are waited for, and of the dead nothing is left. */
-import { FencedError } from '../errors.ts';
-import type { Clock, Log, ProcessId, VesselDay } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
+import { FencedError } from '../core/errors.ts';
+import type { Clock, Log, ProcessId, VesselDay } from '../core/model/index.ts';
+import { formatVesselDay } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { claimedDays, findClaims, isLive } from './claims.ts';
 import { orDamaged } from './json.ts';

@@ -4,7 +4,7 @@
  * them. A folder does not tell of bytes that somebody writes into a receipt in its place, as few restores do: who acts on
  * receipts lists them, and who shows them does so after a day.
  */
-import { MICROS_PER_DAY, MICROS_PER_MILLI } from '../model/index.ts';
+import { MICROS_PER_DAY, MICROS_PER_MILLI } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { keyPrefix } from './keys.ts';
 import { isCount, isObject, isText } from './shapes.ts';

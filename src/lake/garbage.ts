@@ -7,8 +7,8 @@
  * Everything is looked at again right before it is removed.
  */
 
-import type { Clock, Note, ProcessId, Receipt, VesselDay } from '../model/index.ts';
-import { isOvertaken } from '../model/index.ts';
+import type { Clock, Note, ProcessId, Receipt, VesselDay } from '../core/model/index.ts';
+import { isOvertaken } from '../core/model/index.ts';
 import { PROBE_PREFIX } from '../store/key.ts';
 import type { ObjectStore, UploadRef, Version } from '../store/store.ts';
 import type { FoundClaim } from './claims.ts';

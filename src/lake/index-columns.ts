@@ -5,10 +5,10 @@
  * has the seals of its dates (`folder-seals.ts`), which versions that know none pass over.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { createTurns } from '../concurrency.ts';
-import { messageOf } from '../errors.ts';
-import type { Moment, Receipt } from '../model/index.ts';
-import { momentText, shortName } from '../model/index.ts';
+import { createTurns } from '../core/concurrency.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Moment, Receipt } from '../core/model/index.ts';
+import { momentText, shortName } from '../core/model/index.ts';
 import type { IndexedSeal } from './folder-seals.ts';
 import { readSeals } from './folder-seals.ts';
 import type { ReadValue } from './index-forms.ts';

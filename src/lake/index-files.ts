@@ -1,7 +1,7 @@
 /** The index of a month as it lies in the store: one object, pieces of those who publish, and what older versions left. */
-import { forEachAtOnce } from '../concurrency.ts';
-import { DataError, messageOf } from '../errors.ts';
-import type { Log } from '../model/index.ts';
+import { forEachAtOnce } from '../core/concurrency.ts';
+import { DataError, messageOf } from '../core/errors.ts';
+import type { Log } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { Seal } from './folder-seals.ts';
 import type { UnpackedIndex } from './index-columns.ts';

@@ -3,8 +3,8 @@
  * instants are numbers of eight bytes, what repeats is written once, texts that are all different stand in one text: so
  * a month of a large fleet is read without a hundred thousand strings, which would cost more than all else.
  */
-import type { Moment } from '../model/index.ts';
-import { toMoment } from '../model/index.ts';
+import type { Moment } from '../core/model/index.ts';
+import { toMoment } from '../core/model/index.ts';
 
 /**
  * `json`: any; `sparse`: any, of which few are there; `numbers`: whole numbers; `instants`: moments;

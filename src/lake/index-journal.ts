@@ -4,10 +4,10 @@
  * or of receipts that were replaced since, costs that reader time.
  */
 import { randomUUID } from 'node:crypto';
-import { endsWithin } from '../concurrency.ts';
-import { messageOf } from '../errors.ts';
-import type { Clock, Log } from '../model/index.ts';
-import { systemClock } from '../model/index.ts';
+import { endsWithin } from '../core/concurrency.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Clock, Log } from '../core/model/index.ts';
+import { systemClock } from '../core/model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import { packIndex } from './index-columns.ts';
 import type { IndexRow } from './indexed-receipt.ts';

@@ -4,8 +4,8 @@
  */
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import type { Receipt } from '../model/index.ts';
-import { shortName } from '../model/index.ts';
+import type { Receipt } from '../core/model/index.ts';
+import { shortName } from '../core/model/index.ts';
 import type { IndexRow } from './indexed-receipt.ts';
 import { toIndexRow } from './indexed-receipt.ts';
 import type { ReceiptVersion } from './ledger.ts';

@@ -2,7 +2,7 @@
  * Several indexes of a month as one. Whatever they hold, there are in memory their packed bytes and those of the new one, a
  * column of them unpacked, and 8 bytes for each receipt: a month of 310,000 receipts takes a hundred megabytes or two.
  */
-import { createTurns } from '../concurrency.ts';
+import { createTurns } from '../core/concurrency.ts';
 import type { Seal } from './folder-seals.ts';
 import type { Seals } from './index-columns.ts';
 import { openColumns, packColumns, rangesByDate } from './index-columns.ts';

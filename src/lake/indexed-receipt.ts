@@ -1,6 +1,6 @@
 /** What the index keeps of each receipt, and the columns that it is kept in. */
-import type { Moment, Receipt } from '../model/index.ts';
-import { toMoment } from '../model/index.ts';
+import type { Moment, Receipt } from '../core/model/index.ts';
+import { toMoment } from '../core/model/index.ts';
 import type { Form } from './index-forms.ts';
 import { detailKey } from './keys.ts';
 import type { ReceiptVersion } from './ledger.ts';

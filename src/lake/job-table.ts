@@ -7,17 +7,17 @@
  * before it was fenced. Its successor, who looks at the log after it has fenced it, has only to fill the next version
  * with an entry that changes nothing (`settle`): from then on what the table does not have of the predecessor never comes.
  */
-import { forEachAtOnce } from '../concurrency.ts';
-import { CommitFailedError, CommitUnknownError, DataError, messageOf } from '../errors.ts';
-import type { Clock, Log, Receipt, TableChange, VesselDay } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
-import type { Action } from '../table/actions.ts';
-import { prepareTable } from '../table/prepare.ts';
-import type { TableContent } from '../table/schema.ts';
-import { readStatisticsDigests, statisticsDigest } from '../table/statistics-digests.ts';
-import type { Table } from '../table/table.ts';
+import { forEachAtOnce } from '../core/concurrency.ts';
+import { CommitFailedError, CommitUnknownError, DataError, messageOf } from '../core/errors.ts';
+import type { Clock, Log, Receipt, TableChange, VesselDay } from '../core/model/index.ts';
+import { formatVesselDay } from '../core/model/index.ts';
 import { unlessDamaged } from './json.ts';
 import { expectVersion } from './lost-log.ts';
+import type { Action } from './table/actions.ts';
+import { prepareTable } from './table/prepare.ts';
+import type { TableContent } from './table/schema.ts';
+import { readStatisticsDigests, statisticsDigest } from './table/statistics-digests.ts';
+import type { Table } from './table/table.ts';
 
 /** From one entry to the next, while there is something to commit. */
 const GATHER_MS = 1_000;

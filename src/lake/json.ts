@@ -1,4 +1,4 @@
-import { DataError } from '../errors.ts';
+import { DataError } from '../core/errors.ts';
 
 const LINE_FEED = 0x0a;
 

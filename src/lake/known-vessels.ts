@@ -2,9 +2,9 @@
  * The vessels that the ledger knows from last time: those of a job with a receipt of the last days. Lists keys, one
  * prefix a date, and reads receipts of those vessels only that discovery left out.
  */
-import { forEachAtOnce } from '../concurrency.ts';
-import type { Dataset, Job } from '../model/index.ts';
-import { addDays, datesBetween } from '../model/index.ts';
+import { forEachAtOnce } from '../core/concurrency.ts';
+import type { Dataset, Job } from '../core/model/index.ts';
+import { addDays, datesBetween } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { orDamaged } from './json.ts';
 import { listReceipts, readReceipt } from './ledger.ts';

@@ -1,6 +1,6 @@
 /** `_lake.json`: what a lake says of itself, and what a lake is that has no such file. */
-import { ConfigError, FencedError, messageOf } from '../errors.ts';
-import type { Layout } from '../model/index.ts';
+import { ConfigError, FencedError, messageOf } from '../core/errors.ts';
+import type { Layout } from '../core/model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import { readClaim } from './claims.ts';
 import { parseJson, unlessDamaged } from './json.ts';

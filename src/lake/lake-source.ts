@@ -2,8 +2,8 @@
  * The service that a job of a lake is copied from. `_lake.json` says it, so that readings of two services never meet in
  * one job, nor made-up ones with those of a service.
  */
-import { ConfigError } from '../errors.ts';
-import { readWebAddress } from '../model/web-address.ts';
+import { ConfigError } from '../core/errors.ts';
+import { readWebAddress } from '../core/model/web-address.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { jsonBytes } from './json.ts';
 import { LAKE_KEY } from './keys.ts';

@@ -1,9 +1,9 @@
 /** The tables of a delta lake: one for each job, opened when its first vessel-day begins. */
-import type { Clock, Log, Receipt } from '../model/index.ts';
+import type { Clock, Log, Receipt } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import type { TableContent } from '../table/schema.ts';
 import type { JobTable } from './job-table.ts';
 import { objectPrefix } from './keys.ts';
+import type { TableContent } from './table/schema.ts';
 
 export interface LakeTables {
   /**
@@ -25,7 +25,7 @@ interface LakeTablesPorts {
 
 const loadJobTable = () => import('./job-table.ts');
 const loadLostLog = () => import('./lost-log.ts');
-const loadTable = () => import('../table/table.ts');
+const loadTable = () => import('./table/table.ts');
 
 export function createLakeTables(ports: LakeTablesPorts): LakeTables {
   const opened = new Map<string, Promise<JobTable>>();

@@ -1,6 +1,6 @@
 /** The vessel's last published day: what today's selection is compared with. */
-import type { Clock, Receipt, VesselDay } from '../model/index.ts';
-import { addDays } from '../model/index.ts';
+import type { Clock, Receipt, VesselDay } from '../core/model/index.ts';
+import { addDays } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { unlessDamaged } from './json.ts';
 import { objectPrefix, parseDayFileKey } from './keys.ts';

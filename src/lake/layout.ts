@@ -8,8 +8,8 @@
  * has said that it begins, every claim that could be put without knowing of it is there to be seen, and no other comes.
  * However long a process was stopped in between, its claim is followed by a look.
  */
-import { ConfigError, FencedError } from '../errors.ts';
-import type { Clock, Layout, Log } from '../model/index.ts';
+import { ConfigError, FencedError } from '../core/errors.ts';
+import type { Clock, Layout, Log } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { expectConditionalPut, UNFIT } from '../store/unfit-store.ts';
 import { jsonBytes } from './json.ts';

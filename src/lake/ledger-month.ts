@@ -1,7 +1,7 @@
 /** Reading the receipts of a month, with what the index knows of them (`ledger-index.ts`). */
-import { createTurns, forEachAtOnce } from '../concurrency.ts';
-import { DataError } from '../errors.ts';
-import type { VesselDay } from '../model/index.ts';
+import { createTurns, forEachAtOnce } from '../core/concurrency.ts';
+import { DataError } from '../core/errors.ts';
+import type { VesselDay } from '../core/model/index.ts';
 import type { FolderLook, IndexedSeal, Seal } from './folder-seals.ts';
 import { isSameFolder, lookAtFolder, MOST_OTHERS } from './folder-seals.ts';
 import { packIndex } from './index-columns.ts';

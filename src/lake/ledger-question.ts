@@ -1,6 +1,6 @@
 /** What is asked of the ledger, and how it was read (`ledger-index.ts`). */
-import type { DataError } from '../errors.ts';
-import type { Log, VesselDay } from '../model/index.ts';
+import type { DataError } from '../core/errors.ts';
+import type { Log, VesselDay } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { FolderLook } from './folder-seals.ts';
 import type { IndexedMember, IndexedPart } from './indexed-receipt.ts';

@@ -3,9 +3,9 @@
  * receipt is read once, and again only when the list says that it is another one. Where many are read at first, the index
  * is asked for what it knows of them.
  */
-import { forEachAtOnce } from '../concurrency.ts';
-import type { Clock, Log, Receipt } from '../model/index.ts';
-import { MICROS_PER_DAY, MICROS_PER_MILLI, silentLog, systemClock } from '../model/index.ts';
+import { forEachAtOnce } from '../core/concurrency.ts';
+import type { Clock, Log, Receipt } from '../core/model/index.ts';
+import { MICROS_PER_DAY, MICROS_PER_MILLI, silentLog, systemClock } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { unlessDamaged } from './json.ts';
 import type { ListedVessel, ReceiptVersion } from './ledger.ts';

@@ -2,10 +2,10 @@
 
 import { createHash, hash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
-import { forEachAtOnce } from '../concurrency.ts';
-import { DataError, isRefusal } from '../errors.ts';
-import type { CountsJson, DayCounts, Note, Receipt, VesselDay } from '../model/index.ts';
-import { cleanMessage, DAMAGED_RECEIPT, NEWER_RECEIPT, shortName } from '../model/index.ts';
+import { forEachAtOnce } from '../core/concurrency.ts';
+import { DataError, isRefusal } from '../core/errors.ts';
+import type { CountsJson, DayCounts, Note, Receipt, VesselDay } from '../core/model/index.ts';
+import { cleanMessage, DAMAGED_RECEIPT, NEWER_RECEIPT, shortName } from '../core/model/index.ts';
 import type { ListedObject, ObjectStore, Version } from '../store/store.ts';
 import { countsText } from './counts-text.ts';
 import { gzipPieces } from './gzip-pieces.ts';

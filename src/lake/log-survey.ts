@@ -1,15 +1,8 @@
 /** What is wrong with the log of a job's table, held against the receipts: for whoever makes it say what they say. */
-import { ConfigError, DataError } from '../errors.ts';
-import type { Receipt, VesselDay } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
+import { ConfigError, DataError } from '../core/errors.ts';
+import type { Receipt, VesselDay } from '../core/model/index.ts';
+import { formatVesselDay } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import type { TableMetadata } from '../table/actions.ts';
-import { faultText } from '../table/parse-actions.ts';
-import type { DatasetColumn, TableContent } from '../table/schema.ts';
-import { schemaFaults } from '../table/schema.ts';
-import { readStatisticsDigests, statisticsDigest } from '../table/statistics-digests.ts';
-import type { Table } from '../table/table.ts';
-import { openTable } from '../table/table.ts';
 import { claimedDays } from './claims.ts';
 import type { ConvertPorts } from './end-claims.ts';
 import { keyPrefix, logKeyPrefix, objectPrefix, parseDayFileKey } from './keys.ts';
@@ -18,6 +11,13 @@ import { listReceipts } from './ledger.ts';
 import { expectLog, expectVersion } from './lost-log.ts';
 import type { LeftOut, PublishedFile } from './published-files.ts';
 import { publishedFiles, tablePath } from './published-files.ts';
+import type { TableMetadata } from './table/actions.ts';
+import { faultText } from './table/parse-actions.ts';
+import type { DatasetColumn, TableContent } from './table/schema.ts';
+import { schemaFaults } from './table/schema.ts';
+import { readStatisticsDigests, statisticsDigest } from './table/statistics-digests.ts';
+import type { Table } from './table/table.ts';
+import { openTable } from './table/table.ts';
 
 export interface LogSurvey {
   readonly job: string;

@@ -1,12 +1,12 @@
 /** What is left of a log that is damaged. */
-import type { VesselDay } from '../model/index.ts';
-import type { Action, AddFile, PartitionValues } from '../table/actions.ts';
-import { readCheckpoint } from '../table/checkpoint-read.ts';
-import { isTableFault } from '../table/parse-actions.ts';
-import type { TableLogPorts } from '../table/table-log.ts';
-import { listLog, readEntry } from '../table/table-log.ts';
-import { TableState } from '../table/table-state.ts';
+import type { VesselDay } from '../core/model/index.ts';
 import type { LeftOut } from './published-files.ts';
+import type { Action, AddFile, PartitionValues } from './table/actions.ts';
+import { readCheckpoint } from './table/checkpoint-read.ts';
+import { isTableFault } from './table/parse-actions.ts';
+import type { TableLogPorts } from './table/table-log.ts';
+import { listLog, readEntry } from './table/table-log.ts';
+import { TableState } from './table/table-state.ts';
 
 export interface Survivors {
   /** Of everything but files. */

@@ -1,11 +1,11 @@
 /** A log that is not there any more, or not all of it: receipts tell, for each was written after its entry. */
-import type { Receipt, VesselDay } from '../model/index.ts';
+import type { Receipt, VesselDay } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { damagedLog } from '../table/parse-actions.ts';
-import type { TableView } from '../table/table-view.ts';
 import { orDamaged } from './json.ts';
 import { logKeyPrefix, objectPrefix, parseDayFileKey, receiptKey } from './keys.ts';
 import { listReceipts, readReceipt } from './ledger.ts';
+import { damagedLog } from './table/parse-actions.ts';
+import type { TableView } from './table/table-view.ts';
 
 /**
  * Throws DataError `damaged-log` where a job has published, and its view found no log. A list of its ledger, and the first

@@ -1,7 +1,7 @@
 /** The notes of a job's vessel-days, read again and again: one that is as it was is not read again. */
-import { forEachAtOnce } from '../concurrency.ts';
-import { DataError } from '../errors.ts';
-import type { Note, VesselDay } from '../model/index.ts';
+import { forEachAtOnce } from '../core/concurrency.ts';
+import { DataError } from '../core/errors.ts';
+import type { Note, VesselDay } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { DayMap } from './day-map.ts';
 import { unlessDamaged } from './json.ts';

@@ -10,7 +10,7 @@ import type {
   OpenCheckpoint,
   SplicedRowGroup,
   VesselDay,
-} from '../model/index.ts';
+} from '../core/model/index.ts';
 import type { ObjectStore, PartRef, UploadRef } from '../store/store.ts';
 import { dayPrefix, objectKey, parseDayFileKey, tableFileKey } from './keys.ts';
 

@@ -59,8 +59,8 @@
  * object is replaced, and none removed.
  */
 
-import { CommitFailedError, CommitUnknownError } from '../errors.ts';
-import type { ClaimFile, Clock, Receipt, SealedDay } from '../model/index.ts';
+import { CommitFailedError, CommitUnknownError } from '../core/errors.ts';
+import type { ClaimFile, Clock, Receipt, SealedDay } from '../core/model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import type { Claim } from './claim.ts';
 import type { JobTable } from './job-table.ts';

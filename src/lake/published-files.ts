@@ -1,15 +1,15 @@
 /** Published objects as entries of a table name them: columns and statistics out of their own footers. */
-import { forEachAtOnce } from '../concurrency.ts';
-import { DataError, messageOf } from '../errors.ts';
-import type { Receipt, VesselDay } from '../model/index.ts';
+import { forEachAtOnce } from '../core/concurrency.ts';
+import { DataError, messageOf } from '../core/errors.ts';
+import type { Receipt, VesselDay } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import type { AddFile } from '../table/actions.ts';
-import { fileColumns } from '../table/file-columns.ts';
-import type { DatasetColumn } from '../table/schema.ts';
-import { fileStatistics } from '../table/statistics.ts';
 import { footerLength } from './footer-length.ts';
 import { objectPrefix } from './keys.ts';
 import { readReceipt } from './ledger.ts';
+import type { AddFile } from './table/actions.ts';
+import { fileColumns } from './table/file-columns.ts';
+import type { DatasetColumn } from './table/schema.ts';
+import { fileStatistics } from './table/statistics.ts';
 
 /** Files in an entry. */
 export const BATCH = 1_000;

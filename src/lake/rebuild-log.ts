@@ -13,17 +13,9 @@
  * A vessel-day whose receipt cannot be read is named, and keeps the file that the old log says, as far as that can be read.
  * Killed anywhere and run again it ends the same. Nothing is removed: older entries go with the clean-up of the log.
  */
-import { forEachAtOnce } from '../concurrency.ts';
-import type { Receipt, VesselDay } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
-import type { Action, AddFile } from '../table/actions.ts';
-import { writeCheckpoint } from '../table/checkpoint.ts';
-import { checkTable, PROTOCOL, tableMetadata } from '../table/schema.ts';
-import type { Table } from '../table/table.ts';
-import { openTable } from '../table/table.ts';
-import type { TableLogPorts } from '../table/table-log.ts';
-import { commitEntry, listLog, readLastCheckpoint } from '../table/table-log.ts';
-import { TableState } from '../table/table-state.ts';
+import { forEachAtOnce } from '../core/concurrency.ts';
+import type { Receipt, VesselDay } from '../core/model/index.ts';
+import { formatVesselDay } from '../core/model/index.ts';
 import { claimedDays, findClaims, isEnded, isLive } from './claims.ts';
 import type { ConvertPorts } from './end-claims.ts';
 import { WAIT_MS } from './end-claims.ts';
@@ -36,6 +28,14 @@ import type { Survivors } from './log-survivors.ts';
 import { partOf, survivors } from './log-survivors.ts';
 import type { LeftOut } from './published-files.ts';
 import { BATCH, describeFile, publishedFiles, READS_AT_ONCE, tablePath } from './published-files.ts';
+import type { Action, AddFile } from './table/actions.ts';
+import { writeCheckpoint } from './table/checkpoint.ts';
+import { checkTable, PROTOCOL, tableMetadata } from './table/schema.ts';
+import type { Table } from './table/table.ts';
+import { openTable } from './table/table.ts';
+import type { TableLogPorts } from './table/table-log.ts';
+import { commitEntry, listLog, readLastCheckpoint } from './table/table-log.ts';
+import { TableState } from './table/table-state.ts';
 
 const OPERATION = 'REBUILD LOG';
 

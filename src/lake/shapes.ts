@@ -2,8 +2,8 @@
  * What the small files of a lake must look like. Whoever can write to the lake writes them, so that they are read like
  * any input: texts are bounded, names are such as stand in keys, instants are instants.
  */
-import { DataError } from '../errors.ts';
-import type { Note, VesselDay } from '../model/index.ts';
+import { DataError } from '../core/errors.ts';
+import type { Note, VesselDay } from '../core/model/index.ts';
 import {
   API_VERSIONS,
   isDate,
@@ -12,8 +12,8 @@ import {
   parseTimestamp,
   shortName,
   VESSEL_ID,
-} from '../model/index.ts';
-import { MAX_ADDRESS_CHARS } from '../model/web-address.ts';
+} from '../core/model/index.ts';
+import { MAX_ADDRESS_CHARS } from '../core/model/web-address.ts';
 import { parseJson } from './json.ts';
 
 /** By member: is it right, and what it should be. */

@@ -1,10 +1,10 @@
 /** The files of a delta lake that are its vessel-days now: for those who read files, and no log. */
-import type { Log, VesselDay } from '../model/index.ts';
-import { silentLog, systemClock } from '../model/index.ts';
+import type { Log, VesselDay } from '../core/model/index.ts';
+import { silentLog, systemClock } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { openTableView } from '../table/table-view.ts';
 import { objectPrefix } from './keys.ts';
 import { expectLog } from './lost-log.ts';
+import { openTableView } from './table/table-view.ts';
 
 interface TableFile {
   readonly day: VesselDay;

@@ -8,17 +8,17 @@
  * before has lost his version. No name is used twice, so no later attempt brings them back. The entry that fills the version
  * tells what time it is by the store, too: by a clock of this machine that is ahead nothing goes.
  */
-import type { Clock, VesselDay } from '../model/index.ts';
-import { silentLog } from '../model/index.ts';
+import type { Clock, VesselDay } from '../core/model/index.ts';
+import { silentLog } from '../core/model/index.ts';
 import type { ListedObject, ObjectStore } from '../store/store.ts';
-import { faultText, isTableFault } from '../table/parse-actions.ts';
-import type { Table } from '../table/table.ts';
-import { openTable } from '../table/table.ts';
-import { logTimeMs } from '../table/table-log.ts';
 import { findClaims } from './claims.ts';
 import { orDamaged } from './json.ts';
 import { logKeyPrefix, objectPrefix, parseDayFileKey } from './keys.ts';
 import { readReceipt } from './ledger.ts';
+import { faultText, isTableFault } from './table/parse-actions.ts';
+import type { Table } from './table/table.ts';
+import { openTable } from './table/table.ts';
+import { logTimeMs } from './table/table-log.ts';
 
 interface TableGarbagePorts {
   readonly store: ObjectStore;

@@ -1,9 +1,9 @@
 /** Becoming the owner of a vessel-day, and what its new owner inherits. */
 
 import { randomUUID } from 'node:crypto';
-import { FencedError } from '../errors.ts';
-import type { ClaimFile, Receipt, VesselDay } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
+import { FencedError } from '../core/errors.ts';
+import type { ClaimFile, Receipt, VesselDay } from '../core/model/index.ts';
+import { formatVesselDay } from '../core/model/index.ts';
 import type { ClaimPorts } from './claim.ts';
 import { Claim } from './claim.ts';
 import type { OwnClaimFile } from './claim-text.ts';

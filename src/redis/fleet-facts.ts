@@ -7,7 +7,7 @@
  * Times are those of Redis' clock, told as "so long ago": the clocks of the machines play no part.
  */
 import { randomUUID } from 'node:crypto';
-import { CONCURRENCY_LIMIT_RULES, RATE_LIMIT_RULES } from '../model/ports.ts';
+import { CONCURRENCY_LIMIT_RULES, RATE_LIMIT_RULES } from '../core/model/ports.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Fact, FactKind, ProcessFacts } from './fleet-shapes.ts';
 import { readCount, readFact, readPositive, readProcessFacts } from './fleet-shapes.ts';

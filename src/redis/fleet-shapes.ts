@@ -4,7 +4,7 @@
  * not there.
  */
 import { z } from 'zod';
-import { cleanForeignText, isDate, JOB_NAME, shortName, VESSEL_ID } from '../model/index.ts';
+import { cleanForeignText, isDate, JOB_NAME, shortName, VESSEL_ID } from '../core/model/index.ts';
 
 /** What a vessel-day does that is under way; the last thing that its export said. */
 const DAY_STEPS = [

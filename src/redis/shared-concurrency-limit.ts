@@ -16,8 +16,8 @@
  * - Redis' clock set back: time goes on from the latest moment that it has shown.
  */
 
-import type { ConcurrencyLimit, RateLimit, Slot } from '../model/ports.ts';
-import { CONCURRENCY_LIMIT_RULES } from '../model/ports.ts';
+import type { ConcurrencyLimit, RateLimit, Slot } from '../core/model/ports.ts';
+import { CONCURRENCY_LIMIT_RULES } from '../core/model/ports.ts';
 import { concurrencyLimitScript } from './lua/concurrency-limit.ts';
 import type { SharedLimitOptions } from './shared-limit.ts';
 import { SHARED_TIMES, SharedLimit } from './shared-limit.ts';

@@ -12,8 +12,8 @@
  *   forgotten.
  */
 
-import type { RateLimit } from '../model/ports.ts';
-import { RATE_LIMIT_RULES } from '../model/ports.ts';
+import type { RateLimit } from '../core/model/ports.ts';
+import { RATE_LIMIT_RULES } from '../core/model/ports.ts';
 import { rateLimitScript } from './lua/rate-limit.ts';
 import type { SharedLimitOptions } from './shared-limit.ts';
 import { SharedLimit } from './shared-limit.ts';

@@ -1,5 +1,5 @@
 /** Why a Redis that answers takes no writes, or not this command: what it says of that, by Redis' protocol, and what to do. */
-import { ConfigError, cleanForeignText, RetriableError } from '../errors.ts';
+import { ConfigError, cleanForeignText, RetriableError } from '../core/errors.ts';
 
 const REFUSALS: Readonly<Record<string, readonly [code: string, advice: string]>> = {
   OOM: [

@@ -1,9 +1,9 @@
 /** The access log, and the ids that join its lines to what client and service log elsewhere. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { cleanForeignText } from '../errors.ts';
-import { clientAddress } from '../logins.ts';
-import type { Clock, Log } from '../model/index.ts';
+import { cleanForeignText } from '../core/errors.ts';
+import { clientAddress } from '../core/logins.ts';
+import type { Clock, Log } from '../core/model/index.ts';
 
 const MAX_PATH_CHARS = 200;
 const MAX_REQUEST_ID_CHARS = 64;

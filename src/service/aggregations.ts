@@ -16,8 +16,8 @@
  * A window that holds a JSON reading has only count, first_val, last_val, first_time and last_time.
  * What is undefined is left out of the answer.
  */
-import type { Aggregation, ColumnBatch } from '../model/index.ts';
-import { DOUBLE, JSON_TEXT, jsonTextAt, LONG, MICROS_PER_SECOND } from '../model/index.ts';
+import type { Aggregation, ColumnBatch } from '../core/model/index.ts';
+import { DOUBLE, JSON_TEXT, jsonTextAt, LONG, MICROS_PER_SECOND } from '../core/model/index.ts';
 import { floatText } from './formats.ts';
 import { WindowTimes } from './window-times.ts';
 

@@ -1,6 +1,6 @@
 /** What each family answers to a request that has been understood: a content type and a body in pieces. */
-import type { ApiVersion, Family, TimeRange, WireShape } from '../model/index.ts';
-import { MICROS_PER_MILLI } from '../model/index.ts';
+import type { ApiVersion, Family, TimeRange, WireShape } from '../core/model/index.ts';
+import { MICROS_PER_MILLI } from '../core/model/index.ts';
 import type { DataSource } from './data/source.ts';
 import type { FindDomain, Selector } from './expressions.ts';
 import type { Format } from './formats.ts';

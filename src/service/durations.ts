@@ -1,6 +1,6 @@
 /** Calendar arithmetic in UTC on whole microseconds: durations, units and the windows made of them. */
-import type { Micros } from '../model/index.ts';
-import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MILLI, MICROS_PER_SECOND } from '../model/index.ts';
+import type { Micros } from '../core/model/index.ts';
+import { MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MILLI, MICROS_PER_SECOND } from '../core/model/index.ts';
 
 export type Unit = 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year';
 

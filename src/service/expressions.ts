@@ -3,7 +3,7 @@
  * any characters within one level, so that a level `*` matches exactly one whole level; it never reaches across a
  * slash that separates levels.
  */
-import type { Family } from '../model/index.ts';
+import type { Family } from '../core/model/index.ts';
 import type { Domain } from './domains.ts';
 import { DOMAIN_NAMES, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
 import { HttpError } from './http-error.ts';

@@ -1,5 +1,5 @@
 /** Formats: who may answer in what, how the client chooses, and their content types. */
-import type { Family, WireShape } from '../model/index.ts';
+import type { Family, WireShape } from '../core/model/index.ts';
 import { HttpError } from './http-error.ts';
 
 const FORMATS = ['json', 'ndjson', 'parquet', 'csv', 'html'] as const;

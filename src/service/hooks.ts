@@ -3,7 +3,7 @@
  * stands around every answer, and one before the data.
  */
 import type { FastifyReply } from 'fastify';
-import type { Family, TimeRange } from '../model/index.ts';
+import type { Family, TimeRange } from '../core/model/index.ts';
 import type { DataSource } from './data/source.ts';
 
 export interface ServiceHooks {

@@ -1,11 +1,11 @@
 /** The HTTP server: what every request has in common, above all that each error has the contract's body. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Fastify from 'fastify';
-import type { ConnectionLimits } from '../connections.ts';
-import { Connections, MAX_HEADER_BYTES } from '../connections.ts';
-import { messageOf } from '../errors.ts';
-import type { Clock, Log } from '../model/index.ts';
-import { NO_SCHEMAS } from '../no-schemas.ts';
+import type { ConnectionLimits } from '../core/connections.ts';
+import { Connections, MAX_HEADER_BYTES } from '../core/connections.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Clock, Log } from '../core/model/index.ts';
+import { NO_SCHEMAS } from '../core/no-schemas.ts';
 import type { AccessLog } from './access-log.ts';
 import { createAccessLog, loggedPath, requestIdOf } from './access-log.ts';
 import { errorBody, HttpError } from './http-error.ts';

@@ -2,8 +2,8 @@
  * Measurements as JSON text, written byte by byte: this is the service's hot path. Rows of a batch become one buffer;
  * memory is bounded by that buffer.
  */
-import type { ColumnBatch } from '../model/index.ts';
-import { DOUBLE, JSON_TEXT, jsonTextAt, LONG } from '../model/index.ts';
+import type { ColumnBatch } from '../core/model/index.ts';
+import { DOUBLE, JSON_TEXT, jsonTextAt, LONG } from '../core/model/index.ts';
 import type { PieceMemory } from './piece-memory.ts';
 import { freshMemory } from './piece-memory.ts';
 import type { TextMemory } from './text-bytes.ts';

@@ -1,5 +1,5 @@
 /** Metadata in the shapes of the versions. Written as text, so that ranges stay floating point. */
-import type { WireShape } from '../model/index.ts';
+import type { WireShape } from '../core/model/index.ts';
 import type { Format } from './formats.ts';
 import { floatText } from './formats.ts';
 import type { SelectedSeries } from './selection.ts';

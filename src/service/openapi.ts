@@ -1,9 +1,9 @@
 /** The OpenAPI 3.1 document, made from the schemas that validate requests. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { clientAddress } from '../logins.ts';
-import type { Family } from '../model/index.ts';
-import { API_VERSIONS } from '../model/index.ts';
+import { clientAddress } from '../core/logins.ts';
+import type { Family } from '../core/model/index.ts';
+import { API_VERSIONS } from '../core/model/index.ts';
 import { CONTENT_TYPES, formatsOf } from './formats.ts';
 import { FAMILIES, PARAMETERS } from './parameters.ts';
 import { querySchema } from './query-body.ts';

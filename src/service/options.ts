@@ -1,5 +1,5 @@
-import type { ConnectionLimits } from '../connections.ts';
-import type { Clock, Log } from '../model/index.ts';
+import type { ConnectionLimits } from '../core/connections.ts';
+import type { Clock, Log } from '../core/model/index.ts';
 import type { ServiceClient } from './credentials.ts';
 import type { LakeFile } from './data/lake-files.ts';
 import type { ServiceHooks } from './hooks.ts';

@@ -1,7 +1,7 @@
 /** Query parameters: one schema that validates them and describes them, and their meaning as typed values. */
 import { z } from 'zod';
-import type { Aggregation, Family, Micros, TimeRange, WireShape } from '../model/index.ts';
-import { AGGREGATIONS } from '../model/index.ts';
+import type { Aggregation, Family, Micros, TimeRange, WireShape } from '../core/model/index.ts';
+import { AGGREGATIONS } from '../core/model/index.ts';
 import type { Domain } from './domains.ts';
 import { DOMAIN_NAMES } from './domains.ts';
 import type { FindDomain } from './expressions.ts';

@@ -2,7 +2,7 @@
  * Measurements as one Parquet file, sent row group by row group: memory is bounded by one, and by some hundred bytes of
  * each that was sent. A file ends with what it holds, so its reader needs all of it; that is the format's nature.
  */
-import type { TimeRange } from '../model/index.ts';
+import type { TimeRange } from '../core/model/index.ts';
 import type { DataSource } from './data/source.ts';
 import { RowGroupColumns } from './parquet-columns.ts';
 import { PARQUET_MAGIC, ParquetFooter } from './parquet-footer.ts';

@@ -4,8 +4,8 @@
  * and compresses. Pages are of version 1 and every column is optional, as most writers make them.
  */
 import { ByteWriter } from 'hyparquet-writer';
-import type { ColumnBatch } from '../model/index.ts';
-import { JSON_TEXT, jsonTextAt, LONG, MICROS_PER_MILLI } from '../model/index.ts';
+import type { ColumnBatch } from '../core/model/index.ts';
+import { JSON_TEXT, jsonTextAt, LONG, MICROS_PER_MILLI } from '../core/model/index.ts';
 import type { EncodedColumn } from './parquet-pages.ts';
 import { dataPage, Levels, packBits, pageOf } from './parquet-pages.ts';
 import type { Work } from './turns.ts';

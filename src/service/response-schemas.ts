@@ -1,6 +1,6 @@
 /** What the answers look like: for the OpenAPI document, and for tests that check answers against it. */
 import { z } from 'zod';
-import { AGGREGATIONS } from '../model/index.ts';
+import { AGGREGATIONS } from '../core/model/index.ts';
 
 const timestamp = z
   .string()

@@ -2,9 +2,9 @@
 import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { messageOf } from '../errors.ts';
-import { clientAddress } from '../logins.ts';
-import type { Clock, Family, Log } from '../model/index.ts';
+import { messageOf } from '../core/errors.ts';
+import { clientAddress } from '../core/logins.ts';
+import type { Clock, Family, Log } from '../core/model/index.ts';
 import type { AccessLog } from './access-log.ts';
 import type { AnswerContext, Query } from './answers.ts';
 import { prepareAnswer } from './answers.ts';

@@ -1,6 +1,6 @@
 /** A body on its way: pieces are made while the one before is sent, and no faster than the client takes them. */
 import type { FastifyReply } from 'fastify';
-import { untilWritable } from '../streams.ts';
+import { untilWritable } from '../core/streams.ts';
 import type { SentMemory } from './piece-memory.ts';
 
 /**

@@ -11,11 +11,11 @@
  */
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { CONNECTION_LIMITS } from '../connections.ts';
-import { ConfigError, messageOf } from '../errors.ts';
-import type { Log } from '../model/index.ts';
-import { silentLog } from '../model/index.ts';
-import { sweepTempFolders } from '../process/temp-folder.ts';
+import { CONNECTION_LIMITS } from '../core/connections.ts';
+import { ConfigError, messageOf } from '../core/errors.ts';
+import type { Log } from '../core/model/index.ts';
+import { silentLog } from '../core/model/index.ts';
+import { sweepTempFolders } from '../core/process/temp-folder.ts';
 import { randomClient, TokenAuthority } from './credentials.ts';
 import type { Engine } from './data/engine.ts';
 import { createEngine } from './data/engine.ts';

@@ -1,5 +1,5 @@
 /** Statistics of version 2026-09-10 as JSON text, written byte by byte: counts per hour are most of what exporters ask. */
-import type { Aggregation } from '../model/index.ts';
+import type { Aggregation } from '../core/model/index.ts';
 import type { SelectedSeries } from './selection.ts';
 import type { StatisticsResult } from './statistics.ts';
 import type { TextMemory } from './text-bytes.ts';

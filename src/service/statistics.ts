@@ -2,7 +2,7 @@
  * Statistics: readings in, one row per window and id out, in order of window and then of id. Memory is bounded
  * by one slice of readings and the windows open in it.
  */
-import type { Aggregation, ColumnBatch, Micros, TimeRange } from '../model/index.ts';
+import type { Aggregation, ColumnBatch, Micros, TimeRange } from '../core/model/index.ts';
 import { WindowAccumulator } from './aggregations.ts';
 import type { DataSource } from './data/source.ts';
 import type { SelectedSeries } from './selection.ts';

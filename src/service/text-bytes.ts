@@ -3,7 +3,7 @@
  * up to four bytes beyond, which the next text covers. Three digits at a time come out of tables, as one word of four
  * bytes. Memory is a plain Uint8Array, never a Buffer: code that meets both is slower for either.
  */
-import { MICROS_PER_DAY, MICROS_PER_SECOND, microsToIso } from '../model/index.ts';
+import { MICROS_PER_DAY, MICROS_PER_SECOND, microsToIso } from '../core/model/index.ts';
 import { floatText } from './formats.ts';
 
 /** What `TimeWriter` writes: `YYYY-MM-DDTHH:MM:SS.ffffffZ`. */

@@ -1,6 +1,6 @@
 /** The time range of a request: every form the contract lists, the defaults, and what may not be combined. */
-import type { Micros, TimeRange } from '../model/index.ts';
-import { instantMicros, MICROS_PER_HOUR, MICROS_PER_MILLI, MICROS_PER_SECOND } from '../model/index.ts';
+import type { Micros, TimeRange } from '../core/model/index.ts';
+import { instantMicros, MICROS_PER_HOUR, MICROS_PER_MILLI, MICROS_PER_SECOND } from '../core/model/index.ts';
 import type { Duration, Unit } from './durations.ts';
 import { addDuration, windowEnd, windowStart } from './durations.ts';
 import { badParameter, HttpError } from './http-error.ts';

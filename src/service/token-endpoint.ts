@@ -1,7 +1,7 @@
 /** `POST {auth_url}/oauth2/token`: OAuth 2.0 client credentials (RFC 6749 §4.4). */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { clientAddress } from '../logins.ts';
+import { clientAddress } from '../core/logins.ts';
 import type { ServiceClient, TokenAuthority } from './credentials.ts';
 import { beginRequest, interceptedBody } from './hooks.ts';
 import { OAuthError } from './http-error.ts';

@@ -5,8 +5,8 @@
  * works in it: after it sockets are read and small requests answered, and then the one that waited longest goes on.
  * The work of an answer is the same whether its client takes it or has gone, until its signal tells it.
  */
-import { CancelledError } from '../errors.ts';
-import type { Clock } from '../model/index.ts';
+import { CancelledError } from '../core/errors.ts';
+import type { Clock } from '../core/model/index.ts';
 
 /** Longest work between two looks at the sockets; looking takes some twenty microseconds. */
 const TURN_MS = 5;

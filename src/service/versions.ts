@@ -1,5 +1,5 @@
 /** Which version answers, and when a version is gone. */
-import type { ApiVersion, WireShape } from '../model/index.ts';
+import type { ApiVersion, WireShape } from '../core/model/index.ts';
 import {
   API_VERSION_ENDS,
   API_VERSIONS,
@@ -7,7 +7,7 @@ import {
   dateToMicros,
   MICROS_PER_MILLI,
   wireShape,
-} from '../model/index.ts';
+} from '../core/model/index.ts';
 import { HttpError } from './http-error.ts';
 
 const OLD_VERSION: ApiVersion = '2025-10-31';

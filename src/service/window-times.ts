@@ -1,6 +1,6 @@
 /** What times alone tell of a window: most of what exporters ask. */
-import type { Aggregation, ColumnBatch } from '../model/index.ts';
-import { microsToIso } from '../model/index.ts';
+import type { Aggregation, ColumnBatch } from '../core/model/index.ts';
+import { microsToIso } from '../core/model/index.ts';
 
 /** Aggregations that need times only. */
 const TIME_ONLY: ReadonlySet<Aggregation> = new Set(['count', 'first_time', 'last_time']);

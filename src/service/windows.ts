@@ -1,5 +1,5 @@
 /** The parameters `window` and `window_edges`: their grammar and what they make of a range. */
-import type { TimeRange } from '../model/index.ts';
+import type { TimeRange } from '../core/model/index.ts';
 import type { Duration, Unit } from './durations.ts';
 import { windowEnd, windowStart } from './durations.ts';
 import { badParameter } from './http-error.ts';

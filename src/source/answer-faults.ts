@@ -1,11 +1,11 @@
 /** What may be wrong with an answer of the source, and what may mend it. */
-import { DataError, HttpStatusError, RetriableError, shortName } from '../errors.ts';
-import { describeRequest } from '../fetch/address.ts';
-import { unreachableCode } from '../fetch/faults.ts';
-import type { FailureStreak } from '../fetch/retry.ts';
-import { nameRequest } from '../fetch/trace.ts';
-import type { Micros, QueryRequest, QueryResponse, VesselDay } from '../model/index.ts';
-import { formatVesselDay, MAX_SERIES, microsToIso } from '../model/index.ts';
+import { DataError, HttpStatusError, RetriableError, shortName } from '../core/errors.ts';
+import type { Micros, QueryRequest, QueryResponse, VesselDay } from '../core/model/index.ts';
+import { formatVesselDay, MAX_SERIES, microsToIso } from '../core/model/index.ts';
+import { describeRequest } from './fetch/address.ts';
+import { unreachableCode } from './fetch/faults.ts';
+import type { FailureStreak } from './fetch/retry.ts';
+import { nameRequest } from './fetch/trace.ts';
 
 /** A reading of a series that metadata did not name: the set of series may have changed meanwhile. */
 export class UnknownSeriesError extends DataError {

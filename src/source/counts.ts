@@ -1,8 +1,6 @@
 /** How many readings the source has of a day's series. */
 
-import { createReadingDecoder, parseInt64Text, parseTimestampText } from '../decode/index.ts';
-import type { RetryScope } from '../fetch/retry.ts';
-import type { CountedRow, Micros, StatisticsRow, TimeRange } from '../model/index.ts';
+import type { CountedRow, Micros, StatisticsRow, TimeRange } from '../core/model/index.ts';
 import {
   createSeriesDictionary,
   DayCounts,
@@ -11,11 +9,13 @@ import {
   MAX_SERIES,
   MICROS_PER_HOUR,
   microsToIso,
-} from '../model/index.ts';
-import { CountsDisagreeError, describeSpan } from '../proof/compare-counts.ts';
+} from '../core/model/index.ts';
+import { CountsDisagreeError, describeSpan } from '../core/proof/compare-counts.ts';
 import { tooManySeries } from './answer-faults.ts';
 import type { ResolvedSeries, SourceContext } from './context.ts';
 import { seriesName } from './context.ts';
+import { createReadingDecoder, parseInt64Text, parseTimestampText } from './decode/index.ts';
+import type { RetryScope } from './fetch/retry.ts';
 import { askInSlices } from './slices.ts';
 import { collectStatistics } from './statistics.ts';
 

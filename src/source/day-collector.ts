@@ -1,12 +1,12 @@
 /** The totals of many vessel-days as they come in one answer, a row a series and day. */
-import { parseInt64Text, parseTimestampText } from '../decode/index.ts';
-import { DataError } from '../errors.ts';
-import type { Aggregation, CountedRow, Micros, StatisticsRow, TimeRange } from '../model/index.ts';
-import { dateToMicros, isWithin, MICROS_PER_DAY, microsToIso } from '../model/index.ts';
-import type { DayTotals, SeriesTotal } from '../proof/day-totals.ts';
-import { TotalsDigest } from '../proof/totals-digest.ts';
+import { DataError } from '../core/errors.ts';
+import type { Aggregation, CountedRow, Micros, StatisticsRow, TimeRange } from '../core/model/index.ts';
+import { dateToMicros, isWithin, MICROS_PER_DAY, microsToIso } from '../core/model/index.ts';
+import type { DayTotals, SeriesTotal } from '../core/proof/day-totals.ts';
+import { TotalsDigest } from '../core/proof/totals-digest.ts';
 import { repeatedResult } from './answer-faults.ts';
 import type { ResolvedSeries } from './context.ts';
+import { parseInt64Text, parseTimestampText } from './decode/index.ts';
 
 /** A vessel, its series, and the days of it that are asked for. */
 export interface LookbackVessel {

@@ -1,10 +1,10 @@
 /** Counts, times and values of a day, as the source's statistics give them. */
-import { parseInt64Text, parseTimestampText } from '../decode/index.ts';
-import type { TimeRange } from '../model/index.ts';
-import { dayRange, formatVesselDay } from '../model/index.ts';
-import type { AnsweredValues, SourceSeries } from '../proof/compare-values.ts';
+import type { TimeRange } from '../core/model/index.ts';
+import { dayRange, formatVesselDay } from '../core/model/index.ts';
+import type { AnsweredValues, SourceSeries } from '../core/proof/compare-values.ts';
 import { repeatedResult } from './answer-faults.ts';
 import type { ResolvedSeries, SourceContext } from './context.ts';
+import { parseInt64Text, parseTimestampText } from './decode/index.ts';
 import { idExpressions } from './series.ts';
 import { collectStatistics } from './statistics.ts';
 

@@ -1,8 +1,8 @@
 /** When series were last heard of, and what they said, by the source's statistics. */
-import { parseInt64Text, parseTimestampText } from '../decode/index.ts';
-import { HttpStatusError } from '../errors.ts';
-import type { TimeRange } from '../model/index.ts';
+import { HttpStatusError } from '../core/errors.ts';
+import type { TimeRange } from '../core/model/index.ts';
 import type { SourceContext } from './context.ts';
+import { parseInt64Text, parseTimestampText } from './decode/index.ts';
 import { idExpressions } from './series.ts';
 import { askStatistics } from './statistics.ts';
 

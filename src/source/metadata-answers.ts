@@ -3,7 +3,7 @@
  * mostly says the same to the last byte. What differs in any is decoded.
  */
 import { hash } from 'node:crypto';
-import { MOST_SPARES, Spares } from '../decode/index.ts';
+import { MOST_SPARES, Spares } from './decode/index.ts';
 
 /** Longer answers are decoded as they come: some 300 series. */
 const MAX_GATHERED_BYTES = 256 * 1024;

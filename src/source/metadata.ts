@@ -1,11 +1,11 @@
 /** Which series an expression means, asked of metadata. */
-import { createMetadataDecoder, type MetadataElement } from '../decode/index.ts';
-import { DataError, HttpStatusError, RetriableError } from '../errors.ts';
-import { describeRequest, splitExpressions } from '../fetch/address.ts';
-import type { QueryRequest, QueryResponse } from '../model/index.ts';
-import { wireShape } from '../model/index.ts';
+import { DataError, HttpStatusError, RetriableError } from '../core/errors.ts';
+import type { QueryRequest, QueryResponse } from '../core/model/index.ts';
+import { wireShape } from '../core/model/index.ts';
 import { answerFault } from './answer-faults.ts';
 import type { SourceContext } from './context.ts';
+import { createMetadataDecoder, type MetadataElement } from './decode/index.ts';
+import { describeRequest, splitExpressions } from './fetch/address.ts';
 import { GatheredBody, MetadataAnswers } from './metadata-answers.ts';
 
 /** Series that one answer may list: the largest fleets have 20,000 vessels of some hundred. */

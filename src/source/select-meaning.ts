@@ -2,10 +2,10 @@
  * Does a job's `select` still mean a series that it does not yield? What it has been narrowed by it does not mean; what the
  * source has lost it does. Names tell, and whoever cannot be told of is none that may go.
  */
-import { type MetadataElement, namesByDomain } from '../decode/index.ts';
-import { DataError, HttpStatusError, stopsAll } from '../errors.ts';
-import { FLAT_DOMAINS } from '../model/index.ts';
+import { DataError, HttpStatusError, stopsAll } from '../core/errors.ts';
+import { FLAT_DOMAINS } from '../core/model/index.ts';
 import type { SourceContext } from './context.ts';
+import { type MetadataElement, namesByDomain } from './decode/index.ts';
 import { askMetadata } from './metadata.ts';
 import { expressionFor, idExpressions } from './series.ts';
 

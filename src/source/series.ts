@@ -1,10 +1,10 @@
 /** Which series a job selects of a vessel. */
-import type { MetadataElement } from '../decode/index.ts';
-import { cleanForeignText, RetriableError, shortName } from '../errors.ts';
-import type { SeriesMetadata } from '../model/index.ts';
-import { formatVesselDay, MAX_SERIES, vesselOf } from '../model/index.ts';
+import { cleanForeignText, RetriableError, shortName } from '../core/errors.ts';
+import type { SeriesMetadata } from '../core/model/index.ts';
+import { formatVesselDay, MAX_SERIES, vesselOf } from '../core/model/index.ts';
 import { tooManySeries } from './answer-faults.ts';
 import type { OtherSeries, ResolvedSeries, SourceContext } from './context.ts';
+import type { MetadataElement } from './decode/index.ts';
 import type { KnownAnswers, Matched } from './metadata.ts';
 import { askMetadata } from './metadata.ts';
 import { MetadataAnswers } from './metadata-answers.ts';

@@ -1,11 +1,11 @@
 /** Time slices are asked for one after the other, and what does not come in halves. */
-import type { RetryScope } from '../fetch/retry.ts';
-import type { Micros, TimeRange } from '../model/index.ts';
-import { formatRange, formatVesselDay } from '../model/index.ts';
-import type { SlicedFamily } from '../plan/slice-length.ts';
-import { splitTimeSlice } from '../plan/time-slices.ts';
+import type { Micros, TimeRange } from '../core/model/index.ts';
+import { formatRange, formatVesselDay } from '../core/model/index.ts';
+import type { SlicedFamily } from '../core/plan/slice-length.ts';
+import { splitTimeSlice } from '../core/plan/time-slices.ts';
 import { mayFitInHalves } from './answer-faults.ts';
 import type { SourceContext } from './context.ts';
+import type { RetryScope } from './fetch/retry.ts';
 
 interface SlicesOptions {
   readonly family: SlicedFamily;

@@ -1,10 +1,16 @@
 /** Statistics of the source: one answer, gathered row by row. */
-import { createStatisticsDecoder } from '../decode/index.ts';
-import type { RetryScope } from '../fetch/retry.ts';
-import type { Aggregation, CountedRow, QueryRequest, StatisticsRow, TimeRange } from '../model/index.ts';
-import { createSeriesDictionary, isWithin, MAX_SERIES, windowMicrosOf, wireShape } from '../model/index.ts';
+import type { Aggregation, CountedRow, QueryRequest, StatisticsRow, TimeRange } from '../core/model/index.ts';
+import {
+  createSeriesDictionary,
+  isWithin,
+  MAX_SERIES,
+  windowMicrosOf,
+  wireShape,
+} from '../core/model/index.ts';
 import { answerFault, tooManySeries } from './answer-faults.ts';
 import type { ResolvedSeries, SourceContext } from './context.ts';
+import { createStatisticsDecoder } from './decode/index.ts';
+import type { RetryScope } from './fetch/retry.ts';
 import { askInSlices } from './slices.ts';
 
 /** What is asked; windows other than `none` are whole ones. */

@@ -1,6 +1,6 @@
 /** The source's totals of many vessel-days with few requests: statistics in windows of a day. */
-import type { TimeRange } from '../model/index.ts';
-import { MICROS_PER_DAY } from '../model/index.ts';
+import type { TimeRange } from '../core/model/index.ts';
+import { MICROS_PER_DAY } from '../core/model/index.ts';
 import { mayFitInHalves } from './answer-faults.ts';
 import type { SourceContext } from './context.ts';
 import type { LookbackTotals, LookbackVessel } from './day-collector.ts';

@@ -1,9 +1,9 @@
 /** Which vessels a metadata query names. */
-import type { MetadataElement } from '../decode/index.ts';
-import { cleanForeignText, DataError, RetriableError } from '../errors.ts';
-import type { RequestStats } from '../fetch/exchange.ts';
-import { vesselOf } from '../model/index.ts';
+import { cleanForeignText, DataError, RetriableError } from '../core/errors.ts';
+import { vesselOf } from '../core/model/index.ts';
 import type { SourcePorts } from './context.ts';
+import type { MetadataElement } from './decode/index.ts';
+import type { RequestStats } from './fetch/exchange.ts';
 import { askMetadata } from './metadata.ts';
 
 interface DiscoveredVessels {

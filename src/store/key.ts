@@ -1,4 +1,4 @@
-import { FatalError } from '../errors.ts';
+import { FatalError } from '../core/errors.ts';
 
 /**
  * Which names may become part of a key, and so of a path. The rules are the same for every store, so that a

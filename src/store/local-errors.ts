@@ -1,4 +1,4 @@
-import { FatalError, messageOf, RetriableError, VesselExportError } from '../errors.ts';
+import { FatalError, messageOf, RetriableError, VesselExportError } from '../core/errors.ts';
 
 /** Run file operations; what they throw leaves as one of our kinds, naming `path` and what was being done. */
 export async function onDisk<T>(doing: string, path: string, work: () => Promise<T>): Promise<T> {

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { isAlive } from '../process/process-id.ts';
+import { isAlive } from '../core/process/process-id.ts';
 import type { Descriptor } from './local-calls.ts';
 import { closeFile, namesIn, removeFile, renameSmall, statFile, statPath, syncFile } from './local-calls.ts';
 import { codeOf, localError, unlessMissing } from './local-errors.ts';

@@ -4,7 +4,7 @@ import { constants, ftruncate } from 'node:fs';
 import { chmod, copyFile, rename, truncate } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { CommitFailedError, CommitUnknownError, FatalError, messageOf } from '../errors.ts';
+import { CommitFailedError, CommitUnknownError, FatalError, messageOf } from '../core/errors.ts';
 import { checkNonce } from './key.ts';
 import type { Descriptor } from './local-calls.ts';
 import { closeFile, removeFile, renameSmall, statPath, syncFile } from './local-calls.ts';

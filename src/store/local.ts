@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { FatalError } from '../errors.ts';
+import { FatalError } from '../core/errors.ts';
 import { checkKey, checkPrefix, faultOfKey } from './key.ts';
 import { closeFile, linkFile, removeFile, statEntry } from './local-calls.ts';
 import { codeOf, localError, onDisk, unlessMissing } from './local-errors.ts';

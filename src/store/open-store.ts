@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { ConfigError, messageOf } from '../errors.ts';
-import type { Log } from '../model/ports.ts';
-import { silentLog } from '../model/ports.ts';
-import { maskUrl } from '../model/web-address.ts';
+import { ConfigError, messageOf } from '../core/errors.ts';
+import type { Log } from '../core/model/ports.ts';
+import { silentLog } from '../core/model/ports.ts';
+import { maskUrl } from '../core/model/web-address.ts';
 import { faultOfKey } from './key.ts';
 import { createLocalStore } from './local.ts';
 import { s3SettingsFromEnv } from './s3-settings.ts';

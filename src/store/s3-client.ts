@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import type { PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { S3Client } from '@aws-sdk/client-s3';
-import { cleanForeignText, VesselExportError } from '../errors.ts';
+import { cleanForeignText, VesselExportError } from '../core/errors.ts';
 import { checkKey } from './key.ts';
 import type { NewObjects } from './s3-encryption.ts';
 import { newObjectsOf } from './s3-encryption.ts';

@@ -1,6 +1,6 @@
 /** How objects are encrypted by the store: what goes with every request that makes one, and what its answer must say. */
 import type { PutObjectCommandInput } from '@aws-sdk/client-s3';
-import { FatalError } from '../errors.ts';
+import { FatalError } from '../core/errors.ts';
 import type { S3Encryption } from './s3-settings.ts';
 
 /** As the SDK names it. */

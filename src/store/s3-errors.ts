@@ -1,5 +1,11 @@
-import type { VesselExportError } from '../errors.ts';
-import { CommitFailedError, cleanForeignText, FatalError, messageOf, RetriableError } from '../errors.ts';
+import type { VesselExportError } from '../core/errors.ts';
+import {
+  CommitFailedError,
+  cleanForeignText,
+  FatalError,
+  messageOf,
+  RetriableError,
+} from '../core/errors.ts';
 
 /** What an S3 call failed with, as far as it says. */
 interface S3Fault {

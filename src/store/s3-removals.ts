@@ -1,5 +1,5 @@
 import { DeleteObjectCommand, DeleteObjectsCommand } from '@aws-sdk/client-s3';
-import { forEachAtOnce } from '../concurrency.ts';
+import { forEachAtOnce } from '../core/concurrency.ts';
 import type { S3Bucket } from './s3-client.ts';
 import { faultOf, isConflict, isMissing } from './s3-errors.ts';
 import { headObject } from './s3-reads.ts';

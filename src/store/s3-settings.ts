@@ -1,9 +1,9 @@
-import { ConfigError, messageOf } from '../errors.ts';
-import type { Log } from '../model/ports.ts';
-import { silentLog } from '../model/ports.ts';
-import { isInClear, maskUrl, readWebAddress } from '../model/web-address.ts';
-import type { Environment } from '../process/secret-file.ts';
-import { findSecret, followSecrets } from '../process/secret-file.ts';
+import { ConfigError, messageOf } from '../core/errors.ts';
+import type { Log } from '../core/model/ports.ts';
+import { silentLog } from '../core/model/ports.ts';
+import { isInClear, maskUrl, readWebAddress } from '../core/model/web-address.ts';
+import type { Environment } from '../core/process/secret-file.ts';
+import { findSecret, followSecrets } from '../core/process/secret-file.ts';
 
 interface S3Credentials {
   readonly accessKeyId: string;

@@ -7,7 +7,7 @@ import {
   ListPartsCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { CommitFailedError, CommitUnknownError } from '../errors.ts';
+import { CommitFailedError, CommitUnknownError } from '../core/errors.ts';
 import { checkNonce } from './key.ts';
 import type { S3Abilities } from './s3-abilities.ts';
 import type { S3Bucket } from './s3-client.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
-import { RetriableError } from '../errors.ts';
+import { RetriableError } from '../core/errors.ts';
 import type { S3Abilities } from './s3-abilities.ts';
 import { probeAbilities } from './s3-abilities.ts';
 import type { S3Bucket, S3StoreOptions } from './s3-client.ts';

@@ -1,4 +1,4 @@
-import { DataError } from '../errors.ts';
+import { DataError } from '../core/errors.ts';
 /** What is read whole is small; the largest are claims of long days with thousands of series. */
 export const MAX_WHOLE_BYTES = 64 << 20;
 

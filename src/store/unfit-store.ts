@@ -1,4 +1,4 @@
-import { ConfigError } from '../errors.ts';
+import { ConfigError } from '../core/errors.ts';
 import type { ObjectStore } from './store.ts';
 
 /** What such a store is, and what is left to do with it. */

@@ -1,9 +1,9 @@
 /** `GET /api/about`: which lake this is, and which jobs there are. */
 import type { FastifyInstance } from 'fastify';
-import { endsWithin } from '../concurrency.ts';
+import { endsWithin } from '../core/concurrency.ts';
+import type { Layout } from '../core/model/index.ts';
+import { maskUrl } from '../core/model/web-address.ts';
 import { readLayout } from '../lake/lake-file.ts';
-import type { Layout } from '../model/index.ts';
-import { maskUrl } from '../model/web-address.ts';
 import type { AboutAnswer } from './answers.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
 

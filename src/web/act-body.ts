@@ -1,8 +1,8 @@
 /** The body of `POST /api/acts`: what the page sends, and whatever else somebody may send. */
 import { z } from 'zod';
-import { cleanForeignText, shortName } from '../errors.ts';
+import { cleanForeignText, shortName } from '../core/errors.ts';
+import { isDate, JOB_NAME, VESSEL_ID } from '../core/model/index.ts';
 import { backfillKey, parseBackfillKey } from '../lake/keys.ts';
-import { isDate, JOB_NAME, VESSEL_ID } from '../model/index.ts';
 import type { Act } from './answers.ts';
 import { WebError } from './web-error.ts';
 

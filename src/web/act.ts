@@ -1,14 +1,14 @@
 /** What becomes of an act, as a sentence. Each act has its owner elsewhere: commands use the same. */
-import { ConfigError } from '../errors.ts';
+import { ConfigError } from '../core/errors.ts';
+import { countOf } from '../core/model/count-text.ts';
+import type { Job } from '../core/model/index.ts';
+import { addDays, formatVesselDay } from '../core/model/index.ts';
 import type { BackfillChange } from '../fleet/backfill-acts.ts';
 import { changeBackfill, startBackfill } from '../fleet/backfill-acts.ts';
 import { liftHold, readHold } from '../fleet/hold-acts.ts';
 import type { TriedAgain } from '../fleet/try-again.ts';
 import { tryAgain, tryFailedAgain } from '../fleet/try-again.ts';
 import { acceptRemark, describeAccepting } from '../lake/accept-remark.ts';
-import { countOf } from '../model/count-text.ts';
-import type { Job } from '../model/index.ts';
-import { addDays, formatVesselDay } from '../model/index.ts';
 import type { Act } from './answers.ts';
 import { askRedis } from './ask-redis.ts';
 import type { EndedSessions } from './ended-sessions.ts';

@@ -3,9 +3,9 @@
  * ones too, leaves one line in the log: who, from where, what, to what, and how it ended.
  */
 import type { FastifyInstance } from 'fastify';
-import { endsWithin } from '../concurrency.ts';
-import { codeOf, messageOf } from '../errors.ts';
-import type { Clock, Log } from '../model/index.ts';
+import { endsWithin } from '../core/concurrency.ts';
+import { codeOf, messageOf } from '../core/errors.ts';
+import type { Clock, Log } from '../core/model/index.ts';
 import { perform } from './act.ts';
 import { namesOf, readAct } from './act-body.ts';
 import type { ActAnswer } from './answers.ts';

@@ -3,8 +3,8 @@
  * (`page/`, plain JavaScript checked against these types) read them. Dates are UTC `YYYY-MM-DD`, `to` is exclusive.
  */
 
-import type { Dataset, Layout, Note, Receipt } from '../model/index.ts';
-import type { CoverageState } from '../status/cells.ts';
+import type { CoverageState } from '../audit/status/cells.ts';
+import type { Dataset, Layout, Note, Receipt } from '../core/model/index.ts';
 
 /** Every answer that is no success: HTTP status 4xx or 5xx. The message is cleaned of control characters and secrets. */
 export interface ErrorAnswer {

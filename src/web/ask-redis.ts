@@ -1,7 +1,7 @@
 /** The one wait for Redis of who looks at the page: a Redis that is away or frozen costs what only it knows, and soon. */
-import { endsWithin } from '../concurrency.ts';
-import { messageOf } from '../errors.ts';
-import type { Clock } from '../model/index.ts';
+import { endsWithin } from '../core/concurrency.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Clock } from '../core/model/index.ts';
 import type { WebPorts } from './ports.ts';
 import { WebError } from './web-error.ts';
 

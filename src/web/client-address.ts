@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
-import { clientAddress } from '../logins.ts';
+import { clientAddress } from '../core/logins.ts';
 
 export type Client = Pick<FastifyRequest, 'ip' | 'socket'>;
 

@@ -3,11 +3,11 @@
  * seconds to read: so one is read at a time, for all who ask for it meanwhile; it counts for ten times as long as it took;
  * and what was read of dates that are listed as they were is not read again. Nothing happens while nobody asks.
  */
-import { messageOf } from '../errors.ts';
-import type { Job } from '../model/index.ts';
-import { collectEarly } from '../process/heap.ts';
-import type { QueueNames } from '../queue/vessel-day-queue.ts';
-import { createStatusMemory, type StatusMemory } from '../status/status-memory.ts';
+import { createStatusMemory, type StatusMemory } from '../audit/status/status-memory.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Job } from '../core/model/index.ts';
+import { collectEarly } from '../core/process/heap.ts';
+import type { QueueNames } from '../fleet/queue/vessel-day-queue.ts';
 import { askRedis } from './ask-redis.ts';
 import type { CoverageQuestion } from './coverage-map.ts';
 import { readCoverage } from './coverage-map.ts';

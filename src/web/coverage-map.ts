@@ -1,13 +1,13 @@
 /** Coverage of a job as a map: a letter for each vessel and date, by the rules of `status`. */
-import { createTurns } from '../concurrency.ts';
+import type { Coverage } from '../audit/status/cells.ts';
+import { createCoverageSum, isGap, isOpen } from '../audit/status/cells.ts';
+import { readJobStatus } from '../audit/status/job-status.ts';
+import type { StatusMemory } from '../audit/status/status-memory.ts';
+import { createTurns } from '../core/concurrency.ts';
+import type { Job } from '../core/model/index.ts';
+import { cleanMessage, datesBetween, formatVesselDay } from '../core/model/index.ts';
+import type { QueueNames } from '../fleet/queue/vessel-day-queue.ts';
 import { describeRemarks } from '../lake/remarks.ts';
-import type { Job } from '../model/index.ts';
-import { cleanMessage, datesBetween, formatVesselDay } from '../model/index.ts';
-import type { QueueNames } from '../queue/vessel-day-queue.ts';
-import type { Coverage } from '../status/cells.ts';
-import { createCoverageSum, isGap, isOpen } from '../status/cells.ts';
-import { readJobStatus } from '../status/job-status.ts';
-import type { StatusMemory } from '../status/status-memory.ts';
 import type { CellState, CoverageAnswer, CoverageTrouble } from './answers.ts';
 import { CELL_LETTERS } from './answers.ts';
 import type { WebPorts } from './ports.ts';

@@ -1,9 +1,9 @@
 /** `GET /api/jobs/:job/coverage`: the map of a job's vessel-days. */
 import type { FastifyInstance } from 'fastify';
-import { ConfigError, shortName } from '../errors.ts';
+import { ConfigError, shortName } from '../core/errors.ts';
+import type { Job } from '../core/model/index.ts';
+import { addDays, datesBetween, isDate, lookbackDaysOf, microsToDate } from '../core/model/index.ts';
 import { firstReceiptDate } from '../lake/ledger.ts';
-import type { Job } from '../model/index.ts';
-import { addDays, datesBetween, isDate, lookbackDaysOf, microsToDate } from '../model/index.ts';
 import { createCoverageAnswers } from './coverage-answers.ts';
 import type { WebPorts } from './ports.ts';
 import { WebError } from './web-error.ts';

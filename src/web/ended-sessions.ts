@@ -3,8 +3,8 @@
  * seconds while somebody asks; without one, and while Redis is away, each process knows its own.
  */
 
-import { messageOf } from '../errors.ts';
-import type { Clock } from '../model/index.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Clock } from '../core/model/index.ts';
 import { askRedis } from './ask-redis.ts';
 import type { WebPorts } from './ports.ts';
 import type { Session } from './sessions.ts';

@@ -1,9 +1,9 @@
 /** The backfills of a lake, for people who look: read at most once a second, and never waited for long. */
-import { endsWithin } from '../concurrency.ts';
-import { messageOf } from '../errors.ts';
+import { endsWithin } from '../core/concurrency.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Clock } from '../core/model/index.ts';
 import type { Backfill } from '../lake/backfills.ts';
 import { listBackfills } from '../lake/backfills.ts';
-import type { Clock } from '../model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 
 export interface BackfillsRead {

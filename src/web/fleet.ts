@@ -5,10 +5,10 @@
 import type { FastifyInstance } from 'fastify';
 import { sharedLimitNames } from '../app.ts';
 import { readHold } from '../fleet/hold-acts.ts';
+import type { Hold } from '../fleet/queue/hold.ts';
+import type { KindCount } from '../fleet/queue/queue-kinds.ts';
+import { countKinds, KINDS_COUNTED_AT_MOST } from '../fleet/queue/queue-kinds.ts';
 import type { Backfill } from '../lake/backfills.ts';
-import type { Hold } from '../queue/hold.ts';
-import type { KindCount } from '../queue/queue-kinds.ts';
-import { countKinds, KINDS_COUNTED_AT_MOST } from '../queue/queue-kinds.ts';
 import type { FactName, FleetSeen } from '../redis/fleet-facts.ts';
 import { lookAtFleet, REQUEST_SLICE_MS, REQUEST_SLICES } from '../redis/fleet-facts.ts';
 import type { FleetAnswer } from './answers.ts';

@@ -8,9 +8,9 @@
  *                     script of this page can make; whoever tries and may not leaves a line in the log
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { cleanForeignText, codeOf, messageOf } from '../errors.ts';
-import { createLineBound } from '../logins.ts';
-import { isLoopbackHost } from '../model/web-address.ts';
+import { cleanForeignText, codeOf, messageOf } from '../core/errors.ts';
+import { createLineBound } from '../core/logins.ts';
+import { isLoopbackHost } from '../core/model/web-address.ts';
 import { namesOf } from './act-body.ts';
 import { addressOf } from './client-address.ts';
 import type { EndedSessions } from './ended-sessions.ts';

@@ -1,7 +1,7 @@
 /** The page, opened when somebody first asks for it: nobody who does not look pays for it. */
 import type { RequestListener, ServerResponse } from 'node:http';
-import { messageOf } from '../errors.ts';
-import type { Log } from '../model/index.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Log } from '../core/model/index.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import { closedBecause } from './guard.ts';
 import type { OpenedPage } from './open-page.ts';

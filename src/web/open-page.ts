@@ -1,7 +1,7 @@
 /** The page as something that answers requests, whoever listens for them. */
 import type { RequestListener } from 'node:http';
 import fastify from 'fastify';
-import { NO_SCHEMAS } from '../no-schemas.ts';
+import { NO_SCHEMAS } from '../core/no-schemas.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
 import { registerWeb } from './register.ts';

@@ -3,12 +3,12 @@
  * browser in a signed cookie, and nothing here; the library is loaded when somebody first goes.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { cleanForeignText, codeOf, messageOf } from '../errors.ts';
-import { createLineBound } from '../logins.ts';
-import type { Provider, ProviderSettings, SignInFlow } from '../openid.ts';
+import { cleanForeignText, codeOf, messageOf } from '../core/errors.ts';
+import { createLineBound } from '../core/logins.ts';
 import type { Client } from './client-address.ts';
 import { addressOf } from './client-address.ts';
 import { MAX_NAME_CHARS, rightOf } from './guard.ts';
+import type { Provider, ProviderSettings, SignInFlow } from './openid.ts';
 import type { NamedPeople, WebAccess, WebPorts } from './ports.ts';
 import { createShares } from './shares.ts';
 import type { SignIn } from './sign-in.ts';
@@ -113,7 +113,7 @@ function createProviderQuestion(
   let asked: { readonly provider: Promise<Provider>; untilMs: number } | undefined;
   return async () => {
     if (asked === undefined || clock.monotonicMs() >= asked.untilMs) {
-      const provider = import('../openid.ts').then(({ openProvider }) => openProvider(settings));
+      const provider = import('./openid.ts').then(({ openProvider }) => openProvider(settings));
       const one = { provider, untilMs: clock.monotonicMs() + KEPT_MS };
       asked = one;
       provider.catch(() => {

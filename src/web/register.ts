@@ -7,7 +7,7 @@ import {
   RefusedError,
   RetriableError,
   VesselExportError,
-} from '../errors.ts';
+} from '../core/errors.ts';
 import { registerAbout } from './about.ts';
 import { registerActs } from './acts.ts';
 import type { ErrorAnswer } from './answers.ts';

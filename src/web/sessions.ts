@@ -8,7 +8,7 @@
  */
 import { createHash, createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { Clock } from '../model/index.ts';
+import type { Clock } from '../core/model/index.ts';
 import type { Right, WebAccess } from './ports.ts';
 
 /** How somebody was let in: by the password for reading or for acting, or by the provider. */

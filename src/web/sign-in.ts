@@ -1,7 +1,7 @@
 /** Signing in with a password, signing out, and who has signed in. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { cleanForeignText } from '../errors.ts';
-import { LoginGuard } from '../logins.ts';
+import { cleanForeignText } from '../core/errors.ts';
+import { LoginGuard } from '../core/logins.ts';
 import type { SessionAnswer } from './answers.ts';
 import { addressOf } from './client-address.ts';
 import type { EndedSessions } from './ended-sessions.ts';

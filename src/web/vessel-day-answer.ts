@@ -2,7 +2,12 @@
  * Everything that the project knows of one vessel-day, from the lake and, where there is one, the queue. A file that is
  * damaged or gone costs its part of the answer and is told as a problem; the rest is answered.
  */
-import { ConfigError, DataError, messageOf } from '../errors.ts';
+import { coverageOf, isOpen } from '../audit/status/cells.ts';
+import { nextStep } from '../audit/status/next-steps.ts';
+import { ConfigError, DataError, messageOf } from '../core/errors.ts';
+import type { Job, Note, Receipt, VesselDay } from '../core/model/index.ts';
+import { addDays, cleanMessage, formatVesselDay } from '../core/model/index.ts';
+import { readQueuedFacts } from '../fleet/queue/read-queue.ts';
 import { readAskedDays } from '../lake/asked-days.ts';
 import type { FoundClaim } from '../lake/claims.ts';
 import { findClaims, heartbeatOf, isEnded, isLive } from '../lake/claims.ts';
@@ -12,11 +17,6 @@ import { readNote, readReceipt } from '../lake/ledger.ts';
 import { damagedNote } from '../lake/notes.ts';
 import { plannedDays } from '../lake/planned-days.ts';
 import { describeRemarks, openWarnings, readAcceptance, warningsOf } from '../lake/remarks.ts';
-import type { Job, Note, Receipt, VesselDay } from '../model/index.ts';
-import { addDays, cleanMessage, formatVesselDay } from '../model/index.ts';
-import { readQueuedFacts } from '../queue/read-queue.ts';
-import { coverageOf, isOpen } from '../status/cells.ts';
-import { nextStep } from '../status/next-steps.ts';
 import type { CellState, VesselDayAnswer } from './answers.ts';
 import { askRedis } from './ask-redis.ts';
 import type { WebPorts } from './ports.ts';

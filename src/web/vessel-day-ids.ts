@@ -1,7 +1,7 @@
 /** Which vessel-day an address means. */
-import { shortName } from '../errors.ts';
-import type { Job, VesselDay } from '../model/index.ts';
-import { isDate, VESSEL_ID } from '../model/index.ts';
+import { shortName } from '../core/errors.ts';
+import type { Job, VesselDay } from '../core/model/index.ts';
+import { isDate, VESSEL_ID } from '../core/model/index.ts';
 import { WebError } from './web-error.ts';
 
 export interface DayParams {

@@ -1,9 +1,5 @@
 /** What the detail of a vessel-day says of its hours and series, with names and units as the lake knows them. */
-import { readSeriesOf } from '../catalogue/from-lake.ts';
-import { parseDetailKey } from '../lake/keys.ts';
-import type { Detail } from '../lake/ledger.ts';
-import { findDetail, lastReceiptDates } from '../lake/ledger.ts';
-import type { CountsJson, Receipt, VesselDay } from '../model/index.ts';
+import type { CountsJson, Receipt, VesselDay } from '../core/model/index.ts';
 import {
   addDays,
   DayCounts,
@@ -11,7 +7,11 @@ import {
   formatVesselDay,
   microsToDate,
   microsToIso,
-} from '../model/index.ts';
+} from '../core/model/index.ts';
+import { parseDetailKey } from '../lake/keys.ts';
+import type { Detail } from '../lake/ledger.ts';
+import { findDetail, lastReceiptDates } from '../lake/ledger.ts';
+import { readSeriesOf } from '../query/catalogue/from-lake.ts';
 import type { DaySeries, VesselDayAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';
 

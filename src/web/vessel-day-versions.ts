@@ -1,11 +1,11 @@
 /** Earlier versions of a vessel-day in a delta lake: files that an entry of the table's log still names. */
+import type { Receipt, VesselDay } from '../core/model/index.ts';
+import { formatVesselDay } from '../core/model/index.ts';
 import { dayPrefix, objectPrefix, parseDayFileKey } from '../lake/keys.ts';
-import type { Receipt, VesselDay } from '../model/index.ts';
-import { formatVesselDay } from '../model/index.ts';
+import type { AddFile } from '../lake/table/actions.ts';
+import { isTableFault } from '../lake/table/parse-actions.ts';
+import { listLog, readEntry } from '../lake/table/table-log.ts';
 import type { ListedObject, ObjectStore } from '../store/store.ts';
-import type { AddFile } from '../table/actions.ts';
-import { isTableFault } from '../table/parse-actions.ts';
-import { listLog, readEntry } from '../table/table-log.ts';
 import type { VesselDayAnswer } from './answers.ts';
 
 type DayVersion = VesselDayAnswer['versions'][number];

@@ -3,8 +3,8 @@
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { addDays } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import { addDays } from '../../src/model/index.ts';
 import { type BenchServer, type ChildRun, measureScript, type Usage } from './child.ts';
 import { DATE, type PreparedDay, VESSEL } from './prepared-day.ts';
 

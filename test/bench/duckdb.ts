@@ -8,7 +8,7 @@
  */
 import { dirname } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { ROW_GROUP_ROWS } from '../../src/model/index.ts';
+import { ROW_GROUP_ROWS } from '../../src/core/model/index.ts';
 import { bytesOf, type DayFiles, daysIn } from './day-files.ts';
 import { fileIn } from './prepared-day.ts';
 

@@ -3,9 +3,9 @@
  * thread. Prints one JSON line `{"wallMs", "cpuMs", "bytesOut"}`.
  */
 import { createReadStream } from 'node:fs';
-import { createReadingDecoder } from '../../src/decode/index.ts';
-import { createEncoder, createMeasurementRowGroups } from '../../src/encode/index.ts';
-import { type ColumnBatch, createSeriesDictionary, ROW_GROUP_ROWS } from '../../src/model/index.ts';
+import { type ColumnBatch, createSeriesDictionary, ROW_GROUP_ROWS } from '../../src/core/model/index.ts';
+import { createEncoder, createMeasurementRowGroups } from '../../src/parquet/write/index.ts';
+import { createReadingDecoder } from '../../src/source/decode/index.ts';
 import { fileIn, readPreparedDay } from './prepared-day.ts';
 
 const [dir] = process.argv.slice(2);

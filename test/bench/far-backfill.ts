@@ -8,11 +8,11 @@
  * process, in which nothing else runs), memory as it went on, and Redis' peak. With `index` the lake has
  * one, as for a scheduler that takes over.
  */
+import { addDays, silentLog, systemClock } from '../../src/core/model/index.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
 import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
+import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { createLedgerView } from '../../src/lake/ledger-view.ts';
-import { addDays, silentLog, systemClock } from '../../src/model/index.ts';
-import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import { newTempFolder } from '../helpers/temp.ts';

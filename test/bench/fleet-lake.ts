@@ -1,10 +1,10 @@
 /** The ledger of a made-up fleet, as exports of `fleet-server.ts` would leave it. */
+import { addDays, datesBetween, silentLog } from '../../src/core/model/index.ts';
+import { settingsHash } from '../../src/core/plan/settings-hash.ts';
+import { totalsDigest } from '../../src/core/proof/day-totals.ts';
 import { withIndexJournal } from '../../src/lake/index-journal.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { indexPrefix, receiptKey } from '../../src/lake/keys.ts';
-import { addDays, datesBetween, silentLog } from '../../src/model/index.ts';
-import { settingsHash } from '../../src/plan/settings-hash.ts';
-import { totalsDigest } from '../../src/proof/day-totals.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { makeReceipt, vesselIds, writeReceipts } from '../helpers/ledger.ts';
 import { MADE_UP_JOB } from '../helpers/made-up-ledger.ts';

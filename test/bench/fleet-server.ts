@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { datesBetween } from '../../src/model/index.ts';
+import { datesBetween } from '../../src/core/model/index.ts';
 import { vesselIds } from '../helpers/ledger.ts';
 import { FLEET_VESSELS, seriesOf } from './fleet-lake.ts';
 import { serveLoopback } from './loopback.ts';

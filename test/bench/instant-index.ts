@@ -2,8 +2,8 @@
  * Writes the index of an instant lake, as workers and readers leave it: `instant-index.ts` with JSON of the folder and
  * the range, in a process of its own, whose memory is nobody's.
  */
+import { silentLog } from '../../src/core/model/index.ts';
 import { readLedger } from '../../src/lake/ledger-index.ts';
-import { silentLog } from '../../src/model/index.ts';
 import type { InstantRange } from './instant-lake.ts';
 import { PublishedDays } from './instant-lake.ts';
 

@@ -6,11 +6,11 @@
  */
 import { constants, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Job, VesselDay } from '../../src/core/model/index.ts';
+import { datesBetween, isDate } from '../../src/core/model/index.ts';
+import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { keyPrefix, parseReceiptKey, receiptKey } from '../../src/lake/keys.ts';
-import type { Job, VesselDay } from '../../src/model/index.ts';
-import { datesBetween, isDate } from '../../src/model/index.ts';
-import { settingsHash } from '../../src/plan/settings-hash.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ListedObject, ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, vesselIds } from '../helpers/ledger.ts';

@@ -2,8 +2,8 @@
  * A worker of the queue whose vessel-days take no time: each is only noted as published. `instant-worker.ts` with JSON of
  * an InstantWork; prints a line once it works, and ends when its stdin does.
  */
-import { silentLog, systemClock } from '../../src/model/index.ts';
-import { startVesselDayWorker } from '../../src/queue/vessel-day-worker.ts';
+import { silentLog, systemClock } from '../../src/core/model/index.ts';
+import { startVesselDayWorker } from '../../src/fleet/queue/vessel-day-worker.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import type { InstantRange } from './instant-lake.ts';
 import { PublishedDays } from './instant-lake.ts';

@@ -2,7 +2,7 @@
  * The query service with a made-up fleet, in a process of its own: `made-up-server.ts VESSELS READINGS_PER_DAY
  * LATENCY_MS`. Prints one JSON line as `vessel-export service` does, and ends when its stdin does.
  */
-import { systemClock } from '../../src/model/index.ts';
+import { systemClock } from '../../src/core/model/index.ts';
 import { startService } from '../../src/service/service.ts';
 
 const [vessels = 1, readingsPerDay = 5_000, latencyMs = 0] = process.argv.slice(2).map(Number);

@@ -9,18 +9,18 @@
  */
 
 import { pathToFileURL } from 'node:url';
+import type { Job } from '../../src/core/model/index.ts';
+import { addDays, silentLog, systemClock } from '../../src/core/model/index.ts';
+import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
 import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
 import { createNightly } from '../../src/fleet/nightly.ts';
 import { createCoverage } from '../../src/fleet/open-days.ts';
+import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
+import { startVesselDayWorker } from '../../src/fleet/queue/vessel-day-worker.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
 import { createLedgerView } from '../../src/lake/ledger-view.ts';
-import type { Job } from '../../src/model/index.ts';
-import { addDays, silentLog, systemClock } from '../../src/model/index.ts';
-import { settingsHash } from '../../src/plan/settings-hash.ts';
-import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
-import { startVesselDayWorker } from '../../src/queue/vessel-day-worker.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { openStore } from '../../src/store/open-store.ts';

@@ -6,7 +6,7 @@
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { microsToIso } from '../../src/model/index.ts';
+import { microsToIso } from '../../src/core/model/index.ts';
 import { createRandom, createSignals, type Signal } from './signals.ts';
 
 export const VESSEL = 'IMO9321483';

@@ -3,7 +3,7 @@
  * one JSON line `{"bytesOut"}`.
  */
 import { Agent } from 'undici';
-import { dayRange, MICROS_PER_DAY, microsToIso } from '../../src/model/index.ts';
+import { dayRange, MICROS_PER_DAY, microsToIso } from '../../src/core/model/index.ts';
 import { DATE, VESSEL } from './prepared-day.ts';
 
 const SLICES = 6;

@@ -1,7 +1,7 @@
 /** Vessel-days of a query service as folders of files, for contenders that read files. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { addDays } from '../../src/model/index.ts';
+import { addDays } from '../../src/core/model/index.ts';
 import type { BenchServer } from './child.ts';
 import { fileIn } from './prepared-day.ts';
 

@@ -1,8 +1,8 @@
 /** One night of a fleet into an empty lake, as `run` does it; prints what it asked of the store, and the log that it left. */
 import { openApp } from '../../src/app.ts';
-import { loadConfig } from '../../src/config/config.ts';
-import { addDays, silentLog } from '../../src/model/index.ts';
-import { exportJobs } from '../../src/run/run-jobs.ts';
+import { addDays, silentLog } from '../../src/core/model/index.ts';
+import { exportJobs } from '../../src/export/run/run-jobs.ts';
+import { loadConfig } from '../../src/runtime/config/config.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 
 const [date] = process.argv.slice(2) as [string];

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { addDays } from '../../src/model/index.ts';
+import { addDays } from '../../src/core/model/index.ts';
 import type { CellState, CoverageAnswer } from '../../src/web/answers.ts';
 import { CELL_LETTERS } from '../../src/web/answers.ts';
 import type { TestBrowser } from '../helpers/browser.ts';

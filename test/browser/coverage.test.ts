@@ -1,9 +1,9 @@
 /** The coverage view in a browser, from a made-up ledger behind the real server: looked at, filtered, walked, linked to. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Job } from '../../src/core/model/index.ts';
+import { addDays, datesBetween } from '../../src/core/model/index.ts';
+import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import { writeNote } from '../../src/lake/ledger.ts';
-import type { Job } from '../../src/model/index.ts';
-import { addDays, datesBetween } from '../../src/model/index.ts';
-import { settingsHash } from '../../src/plan/settings-hash.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { CellState } from '../../src/web/answers.ts';
 import { browserForTests } from '../helpers/browser.ts';

@@ -1,7 +1,7 @@
 /** The fleet's view in a real browser, over processes that work and report. */
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createQueueHold } from '../../src/queue/hold.ts';
+import { createQueueHold } from '../../src/fleet/queue/hold.ts';
 import { createFleetReporter } from '../../src/redis/fleet-facts.ts';
 import type { ProcessFacts } from '../../src/redis/fleet-shapes.ts';
 import { defineBackfill } from '../helpers/backfills.ts';

@@ -1,7 +1,7 @@
 /** What every view has around it. The views here are the test's own, so that each does what is asked of the shell. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Job } from '../../src/model/index.ts';
+import type { Job } from '../../src/core/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { WebAccess } from '../../src/web/ports.ts';
 import { browserForTests } from '../helpers/browser.ts';

@@ -3,8 +3,8 @@
  * by SIGSTOP until somebody continues it. Settings come by the environment as for users; sizes and steps by
  * CRASH_PLAN, a JSON text.
  */
-import { runCommand } from '../../src/commands/run.ts';
-import { FORMAT_SIZES } from '../../src/model/index.ts';
+import { runCommand } from '../../src/cli/commands/run.ts';
+import { FORMAT_SIZES } from '../../src/core/model/index.ts';
 
 export interface CrashPlan {
   /** The step of the crash table, and the how many-th time it is taken. */

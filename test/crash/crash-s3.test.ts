@@ -1,6 +1,6 @@
 /** The crash table on a real S3 server, with the constants of the format: a day of several parts of ≥ 5 MiB. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Layout } from '../../src/model/index.ts';
+import type { Layout } from '../../src/core/model/index.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import { awsEnv } from '../helpers/s3-client.ts';
 import type { CrashBench, CrashLake } from './crash-lake.ts';

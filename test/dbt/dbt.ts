@@ -8,12 +8,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { viewsCommand } from '../../src/commands/views.ts';
-import { commandRun } from '../commands/command-run.ts';
+import { viewsCommand } from '../../src/cli/commands/views.ts';
+import { commandRun } from '../cli/commands/command-run.ts';
 import { TEXTS } from '../helpers/hostile-sql.ts';
-import { filesOfDbt } from '../views/dbt-files.ts';
-import { PLANTED_JOBS, plantLake } from '../views/planted-lake.ts';
-import { DEFAULTS } from '../views/view-lake.ts';
+import { filesOfDbt } from '../query/views/dbt-files.ts';
+import { PLANTED_JOBS, plantLake } from '../query/views/planted-lake.ts';
+import { DEFAULTS } from '../query/views/view-lake.ts';
 
 const SECRET = 'do-not-show-this';
 const TEMPLATES = [

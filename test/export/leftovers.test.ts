@@ -1,19 +1,19 @@
 /** What is left of a vessel-day beside its export: an object whose receipt was removed, a note of a try that failed. */
 import { expect, test } from 'vitest';
+import { noteRefusals } from '../../src/audit/reconcile/repair.ts';
+import { NEXT_STEPS, OTHER_STEPS } from '../../src/audit/status/next-steps.ts';
+import type { Dataset, Job, Layout, VesselDay } from '../../src/core/model/index.ts';
+import { addDays, silentLog } from '../../src/core/model/index.ts';
+import { settingsHash } from '../../src/core/plan/settings-hash.ts';
+import { thisProcess } from '../../src/core/process/process-id.ts';
 import { exportVesselDay } from '../../src/export/export-vessel-day.ts';
 import { snapshotsBefore } from '../../src/export/metadata-snapshot.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
+import type { DayResult } from '../../src/export/run/perform-task.ts';
+import { exportJobs } from '../../src/export/run/run-jobs.ts';
 import { LAKE_KEY, receiptKey } from '../../src/lake/keys.ts';
 import { readNote, readReceipt } from '../../src/lake/ledger.ts';
 import { rebuildLog } from '../../src/lake/rebuild-log.ts';
-import type { Dataset, Job, Layout, VesselDay } from '../../src/model/index.ts';
-import { addDays, silentLog } from '../../src/model/index.ts';
-import { settingsHash } from '../../src/plan/settings-hash.ts';
-import { thisProcess } from '../../src/process/process-id.ts';
-import { noteRefusals } from '../../src/reconcile/repair.ts';
-import type { DayResult } from '../../src/run/perform-task.ts';
-import { exportJobs } from '../../src/run/run-jobs.ts';
-import { NEXT_STEPS, OTHER_STEPS } from '../../src/status/next-steps.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { API, startProcess } from '../helpers/export-process.ts';
 import type { MadeUpSeries } from '../helpers/made-up-source.ts';

@@ -1,11 +1,11 @@
 /** What an attempt leaves behind once the day is published, by it or by another: nothing that calls it failed. */
 import { expect, test } from 'vitest';
-import { FatalError, RetriableError } from '../../src/errors.ts';
+import { FatalError, RetriableError } from '../../src/core/errors.ts';
+import type { Job, Layout } from '../../src/core/model/index.ts';
+import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import { exportVesselDay } from '../../src/export/export-vessel-day.ts';
 import { removeFinishedClaims } from '../../src/lake/claims.ts';
 import { readNote, readReceipt } from '../../src/lake/ledger.ts';
-import type { Job, Layout } from '../../src/model/index.ts';
-import { settingsHash } from '../../src/plan/settings-hash.ts';
 import { API, startProcess } from '../helpers/export-process.ts';
 import { createMadeUpSource } from '../helpers/made-up-source.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';

@@ -1,15 +1,15 @@
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Job } from '../../src/core/model/index.ts';
 import { changeBackfill, startBackfill } from '../../src/fleet/backfill-acts.ts';
 import { createBackfillDriver, stepDefined } from '../../src/fleet/backfill-driver.ts';
 import type { Fleet } from '../../src/fleet/fleet.ts';
 import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
+import type { VesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
 import type { Backfill } from '../../src/lake/backfills.ts';
 import { backfillId, endBackfill, listBackfills, removeBackfill } from '../../src/lake/backfills.ts';
-import type { Job } from '../../src/model/index.ts';
-import type { VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { defineBackfill } from '../helpers/backfills.ts';

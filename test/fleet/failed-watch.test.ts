@@ -1,10 +1,10 @@
 /** The scheduler tells what is in the failed set: what failed, and what was refused. */
 import { expect, test } from 'vitest';
+import type { Job } from '../../src/core/model/index.ts';
 import { createFailedWatch } from '../../src/fleet/failed-watch.ts';
+import type { DeadLetter } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { noteKey } from '../../src/lake/keys.ts';
 import { writeNote } from '../../src/lake/ledger.ts';
-import type { Job } from '../../src/model/index.ts';
-import type { DeadLetter } from '../../src/queue/vessel-day-queue.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { newLake } from '../helpers/run.ts';

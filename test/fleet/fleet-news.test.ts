@@ -1,9 +1,9 @@
 /** What a process tells of itself, and when. */
 import { expect, test } from 'vitest';
+import { silentLog } from '../../src/core/model/index.ts';
 import { createBackfillRate } from '../../src/fleet/backfill-rate.ts';
 import type { FleetNews } from '../../src/fleet/fleet-news.ts';
 import { createFleetNews } from '../../src/fleet/fleet-news.ts';
-import { silentLog } from '../../src/model/index.ts';
 import type { FleetReport } from '../../src/redis/fleet-facts.ts';
 import type { ManualClock } from '../helpers/manual-clock.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';

@@ -1,11 +1,11 @@
 /** A worker that is given forged vessel-days: they become neither keys of the lake nor labels of metrics. */
 import { rm } from 'node:fs/promises';
 import { afterAll, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config/config.ts';
+import { silentLog } from '../../src/core/model/index.ts';
 import { openFleet } from '../../src/fleet/fleet.ts';
 import { startWork } from '../../src/fleet/work.ts';
-import { silentLog } from '../../src/model/index.ts';
-import { createMetrics } from '../../src/monitoring/metrics.ts';
+import { loadConfig } from '../../src/runtime/config/config.ts';
+import { createMetrics } from '../../src/runtime/monitoring/metrics.ts';
 import { hostileNames } from '../helpers/hostile-text.ts';
 import { lakeFiles } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';

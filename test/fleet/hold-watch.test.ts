@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { FatalError } from '../../src/errors.ts';
+import { FatalError } from '../../src/core/errors.ts';
 import { createHoldWatch } from '../../src/fleet/hold-watch.ts';
-import type { Hold, QueueHold } from '../../src/queue/hold.ts';
-import { PAUSED } from '../../src/queue/hold.ts';
+import type { Hold, QueueHold } from '../../src/fleet/queue/hold.ts';
+import { PAUSED } from '../../src/fleet/queue/hold.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 
 const REFUSED = new FatalError('credentials-refused', 'the credentials were refused');

@@ -1,10 +1,10 @@
 /** What people are told follows from what the scheduler has told, and from no wall clock that somebody may set. */
 import { expect, test } from 'vitest';
+import type { Job } from '../../src/core/model/index.ts';
+import { silentLog } from '../../src/core/model/index.ts';
 import { createNoticeWatch } from '../../src/fleet/notice-watch.ts';
-import type { Job } from '../../src/model/index.ts';
-import { silentLog } from '../../src/model/index.ts';
-import type { KnownCauses, ToldCause } from '../../src/notify/causes.ts';
-import type { Hold } from '../../src/queue/hold.ts';
+import type { KnownCauses, ToldCause } from '../../src/fleet/notify/causes.ts';
+import type { Hold } from '../../src/fleet/queue/hold.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 
 const MINUTE_MS = 60_000;

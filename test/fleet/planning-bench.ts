@@ -2,15 +2,15 @@
 
 import { pathToFileURL } from 'node:url';
 import type { Redis } from 'ioredis';
+import type { Job, VesselDay } from '../../src/core/model/index.ts';
+import { silentLog } from '../../src/core/model/index.ts';
+import { lastFiringMs } from '../../src/core/plan/firings.ts';
+import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
+import type { VesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
+import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { createLedgerView } from '../../src/lake/ledger-view.ts';
-import type { Job, VesselDay } from '../../src/model/index.ts';
-import { silentLog } from '../../src/model/index.ts';
-import { lastFiringMs } from '../../src/plan/firings.ts';
-import { settingsHash } from '../../src/plan/settings-hash.ts';
-import type { VesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
-import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import type { ScheduleState } from '../../src/redis/schedule-state.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';

@@ -1,10 +1,10 @@
 /** The scheduler tells of remarks that stand open, until they are accepted. */
 import { expect, test } from 'vitest';
+import type { Job, SeriesRemark } from '../../src/core/model/index.ts';
+import { silentLog } from '../../src/core/model/index.ts';
 import { createRemarkWatch } from '../../src/fleet/remark-watch.ts';
 import { createLedgerView } from '../../src/lake/ledger-view.ts';
 import { writeAcceptance } from '../../src/lake/remarks.ts';
-import type { Job, SeriesRemark } from '../../src/model/index.ts';
-import { silentLog } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';

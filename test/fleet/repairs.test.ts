@@ -3,17 +3,16 @@
 import { UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { VesselDay } from '../../src/core/model/index.ts';
+import { silentLog } from '../../src/core/model/index.ts';
+import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import type { ExportTask } from '../../src/export/ports.ts';
+import { QUEUE_NAME } from '../../src/fleet/queue/vessel-day-queue.ts';
 import type { QueuedRepair } from '../../src/fleet/repairs.ts';
 import { queueRepairs } from '../../src/fleet/repairs.ts';
 import { MOST_WAITING } from '../../src/fleet/top-up.ts';
 import { acceptSelect } from '../../src/lake/accept-select.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
-import type { VesselDay } from '../../src/model/index.ts';
-import { silentLog } from '../../src/model/index.ts';
-
-import { settingsHash } from '../../src/plan/settings-hash.ts';
-import { QUEUE_NAME } from '../../src/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { PlanningBench } from './planning-bench.ts';

@@ -1,12 +1,12 @@
 import { UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { addDays, datesBetween, silentLog } from '../../src/core/model/index.ts';
+import { QUEUE_NAME } from '../../src/fleet/queue/vessel-day-queue.ts';
 import type { Scheduler } from '../../src/fleet/scheduler.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
 import { acceptSelect } from '../../src/lake/accept-select.ts';
 import { claimKey } from '../../src/lake/keys.ts';
-import { addDays, datesBetween, silentLog } from '../../src/model/index.ts';
-import { QUEUE_NAME } from '../../src/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import type { ScheduleState } from '../../src/redis/schedule-state.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';

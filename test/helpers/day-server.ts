@@ -1,7 +1,7 @@
 /** The answers about vessel-days, for tests: jobs without files, and a lake behind the page's own server. */
 import { fastify } from 'fastify';
-import type { Job } from '../../src/model/index.ts';
-import { silentLog, systemClock } from '../../src/model/index.ts';
+import type { Job } from '../../src/core/model/index.ts';
+import { silentLog, systemClock } from '../../src/core/model/index.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { VesselDayAnswer } from '../../src/web/answers.ts';
 import type { WebPorts } from '../../src/web/ports.ts';

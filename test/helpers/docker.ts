@@ -1,7 +1,7 @@
 /** Containers for tests, where a Docker engine answers. */
 import { existsSync } from 'node:fs';
 import { request } from 'node:http';
-import { messageOf } from '../../src/errors.ts';
+import { messageOf } from '../../src/core/errors.ts';
 import type { ComposeService } from './compose-file.ts';
 import { environmentOf, plain, secretFiles } from './compose-file.ts';
 

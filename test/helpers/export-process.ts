@@ -1,13 +1,13 @@
 /** What exports in this process need, of a lake in memory and a source without a network. */
-import { createEncoder } from '../../src/encode/index.ts';
+import type { Clock, Layout } from '../../src/core/model/index.ts';
+import { FORMAT_SIZES, silentLog } from '../../src/core/model/index.ts';
+import { noTracing } from '../../src/core/model/tracing.ts';
+import { createSliceLengths } from '../../src/core/plan/slice-length.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
 import { createLakeTables } from '../../src/lake/lake-tables.ts';
 import { createLastPublished } from '../../src/lake/last-published.ts';
 import { createLakeLayout } from '../../src/lake/layout.ts';
-import type { Clock, Layout } from '../../src/model/index.ts';
-import { FORMAT_SIZES, silentLog } from '../../src/model/index.ts';
-import { noTracing } from '../../src/model/tracing.ts';
-import { createSliceLengths } from '../../src/plan/slice-length.ts';
+import { createEncoder } from '../../src/parquet/write/index.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { MadeUpSource } from './made-up-source.ts';
 

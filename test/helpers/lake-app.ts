@@ -1,15 +1,15 @@
 /** Exports and verify of a lake in this process, without a command line: what tests of many small days are made of. */
 import type { App, AppOverrides } from '../../src/app.ts';
 import { openApp } from '../../src/app.ts';
-import { loadConfig } from '../../src/config/config.ts';
-import type { JobDefinition } from '../../src/config/jobs.ts';
-import type { Job } from '../../src/model/index.ts';
-import { addDays, silentLog } from '../../src/model/index.ts';
-import type { DayResult } from '../../src/run/perform-task.ts';
-import { exportJobs } from '../../src/run/run-jobs.ts';
-import type { Finding, Remark } from '../../src/verify/findings.ts';
-import type { ReadableStore } from '../../src/verify/object-check.ts';
-import { verifyLake } from '../../src/verify/verify-lake.ts';
+import type { Finding, Remark } from '../../src/audit/verify/findings.ts';
+import type { ReadableStore } from '../../src/audit/verify/object-check.ts';
+import { verifyLake } from '../../src/audit/verify/verify-lake.ts';
+import type { Job } from '../../src/core/model/index.ts';
+import { addDays, silentLog } from '../../src/core/model/index.ts';
+import type { DayResult } from '../../src/export/run/perform-task.ts';
+import { exportJobs } from '../../src/export/run/run-jobs.ts';
+import { loadConfig } from '../../src/runtime/config/config.ts';
+import type { JobDefinition } from '../../src/runtime/config/jobs.ts';
 import type { TestService } from './run.ts';
 import { DATE, exportEnv, QUICK_LIMITS } from './run.ts';
 

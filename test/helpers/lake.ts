@@ -9,8 +9,8 @@ import { join, relative } from 'node:path';
 import type { DuckDBValue } from '@duckdb/node-api';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect } from 'vitest';
+import type { ApiVersion, Note, Receipt, VesselDay } from '../../src/core/model/index.ts';
 import { LAKE_KEY, noteKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
-import type { ApiVersion, Note, Receipt, VesselDay } from '../../src/model/index.ts';
 
 import type { RunningService } from '../../src/service/options.ts';
 

@@ -1,9 +1,9 @@
 /** Receipts written directly, for ledgers of a size that no test could export. */
 
 import { createHash } from 'node:crypto';
+import type { Receipt, VesselDay } from '../../src/core/model/index.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { detailKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
-import type { Receipt, VesselDay } from '../../src/model/index.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { inParallel } from '../store/store-suite.ts';
 

@@ -5,6 +5,10 @@
  */
 import { closeSync, fstatSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Job, Note, ProcessId, Receipt, SeriesRemark, VesselDay } from '../../src/core/model/index.ts';
+import { addDays, datesBetween } from '../../src/core/model/index.ts';
+import { settingsHash } from '../../src/core/plan/settings-hash.ts';
+import { thisProcess } from '../../src/core/process/process-id.ts';
 import { packIndex } from '../../src/lake/index-columns.ts';
 import type { IndexRow } from '../../src/lake/indexed-receipt.ts';
 import { toIndexRow } from '../../src/lake/indexed-receipt.ts';
@@ -18,10 +22,6 @@ import {
   noteKey,
   receiptKey,
 } from '../../src/lake/keys.ts';
-import type { Job, Note, ProcessId, Receipt, SeriesRemark, VesselDay } from '../../src/model/index.ts';
-import { addDays, datesBetween } from '../../src/model/index.ts';
-import { settingsHash } from '../../src/plan/settings-hash.ts';
-import { thisProcess } from '../../src/process/process-id.ts';
 import { versionOf } from '../../src/store/local-walk.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { CellState } from '../../src/web/answers.ts';

@@ -1,10 +1,10 @@
 /** A query service without a network: a client that answers from a few series that a test changes as it likes. */
-import { HttpStatusError } from '../../src/errors.ts';
-import { bodyOf } from '../../src/fetch/body.ts';
-import type { QueryClient } from '../../src/fetch/client.ts';
-import { createRequestStats } from '../../src/fetch/exchange.ts';
-import type { QueryRequest, TimeRange } from '../../src/model/index.ts';
-import { dateToMicros, microsToIso } from '../../src/model/index.ts';
+import { HttpStatusError } from '../../src/core/errors.ts';
+import type { QueryRequest, TimeRange } from '../../src/core/model/index.ts';
+import { dateToMicros, microsToIso } from '../../src/core/model/index.ts';
+import { bodyOf } from '../../src/source/fetch/body.ts';
+import type { QueryClient } from '../../src/source/fetch/client.ts';
+import { createRequestStats } from '../../src/source/fetch/exchange.ts';
 
 /** A series as metadata tell of it, with as many readings on each date, a second apart. */
 export interface MadeUpSeries {

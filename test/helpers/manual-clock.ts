@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/model/ports.ts';
+import type { Clock } from '../../src/core/model/ports.ts';
 
 /** A clock that stands still until the test moves it. */
 export interface ManualClock extends Clock {

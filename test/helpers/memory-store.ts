@@ -1,6 +1,6 @@
 /** An object store in memory, for tests of many small lakes: every sentence of the port holds, for many handles on one place. */
 import { hash } from 'node:crypto';
-import { CommitFailedError } from '../../src/errors.ts';
+import { CommitFailedError } from '../../src/core/errors.ts';
 import { checkKey, checkNonce, checkPrefix } from '../../src/store/key.ts';
 import type { ListedObject, ObjectStore, PartRef, UploadRef, Version } from '../../src/store/store.ts';
 import { eachOf, MAX_WHOLE_BYTES, tooLargeToRead } from '../../src/store/store.ts';

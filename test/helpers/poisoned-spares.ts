@@ -1,8 +1,8 @@
 /** Memory that decoders give back, made useless at once: whoever still reads it, or writes to it, is found out. */
 import type { MockInstance } from 'vitest';
 import { vi } from 'vitest';
-import { Spares } from '../../src/decode/index.ts';
-import type { ColumnBatch } from '../../src/model/index.ts';
+import type { ColumnBatch } from '../../src/core/model/index.ts';
+import { Spares } from '../../src/source/decode/index.ts';
 
 /** What bodies begin with. */
 const OPEN_BRACE = 0x7b;

@@ -2,8 +2,8 @@
  * A world of one process in which every call of a store, and every sleep, is a step that a seed lets go: in any order,
  * late, lost, or done although its answer was lost. The same seed gives the same history.
  */
-import { RetriableError } from '../../src/errors.ts';
-import type { Clock } from '../../src/model/index.ts';
+import { RetriableError } from '../../src/core/errors.ts';
+import type { Clock } from '../../src/core/model/index.ts';
 import type { ListedObject, ObjectStore, PartRef, Version } from '../../src/store/store.ts';
 
 /** A whole number below `n`. */

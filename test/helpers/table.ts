@@ -1,7 +1,7 @@
 /** A job's table by its log alone, read as any program could: one JSON file after the other, with nothing of src. */
 import { expect } from 'vitest';
+import type { Receipt, VesselDay } from '../../src/core/model/index.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
-import type { Receipt, VesselDay } from '../../src/model/index.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 
 /** The files of each vessel-day, by its folder below the job's, at a version. */

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { silentLog, systemClock } from '../../src/model/index.ts';
-import { thisProcess } from '../../src/process/process-id.ts';
+import { silentLog, systemClock } from '../../src/core/model/index.ts';
+import { thisProcess } from '../../src/core/process/process-id.ts';
 import { createLazyPage } from '../../src/web/lazy-page.ts';
 import type { WebAccess, WebPorts } from '../../src/web/ports.ts';
 

@@ -1,9 +1,9 @@
 /** A job whose `select` changes: what is published stays until somebody says, once, that less is meant. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { acceptCommand } from '../../src/commands/accept.ts';
-import { statusCommand } from '../../src/commands/status.ts';
-import { addDays, systemClock } from '../../src/model/index.ts';
-import { commandRun } from '../commands/command-run.ts';
+import { acceptCommand } from '../../src/cli/commands/accept.ts';
+import { statusCommand } from '../../src/cli/commands/status.ts';
+import { addDays, systemClock } from '../../src/core/model/index.ts';
+import { commandRun } from '../cli/commands/command-run.ts';
 import { expectExactDay, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import type { JobFile, RunExportOptions, TestLake, TestService } from '../helpers/run.ts';
 import { DATE, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';

@@ -3,9 +3,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ClaimFile } from '../../src/core/model/index.ts';
+import { dayRange, MICROS_PER_HOUR } from '../../src/core/model/index.ts';
 import { claimKey } from '../../src/lake/keys.ts';
-import type { ClaimFile } from '../../src/model/index.ts';
-import { dayRange, MICROS_PER_HOUR } from '../../src/model/index.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import {
   acceptService,

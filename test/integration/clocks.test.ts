@@ -1,6 +1,6 @@
 /** The clock of this machine, and the service's as its answers show it: a day is due when it is over by both. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/model/index.ts';
+import { systemClock } from '../../src/core/model/index.ts';
 import { lakeFiles, noteOf, receiptOf } from '../helpers/lake.ts';
 import type { RunExportOptions, TestService } from '../helpers/run.ts';
 import { DATE, FEW_SERIES, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';

@@ -1,6 +1,6 @@
 /** The fleet of docker-compose.yml as plain processes: the last nights by itself, a range on demand. */
 import { describe, expect, test } from 'vitest';
-import { addDays, datesBetween, microsToDate } from '../../src/model/index.ts';
+import { addDays, datesBetween, microsToDate } from '../../src/core/model/index.ts';
 import { expectExactDay, lakeFiles, unfinishedFiles } from '../helpers/lake.ts';
 import { canStartOwnRedis } from '../helpers/redis.ts';
 import type { RunningCli } from '../helpers/run.ts';

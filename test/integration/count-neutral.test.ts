@@ -1,8 +1,9 @@
 /** Answers whose counts are right and whose readings are not; and counts that contradict their own times. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { dayRange, MICROS_PER_HOUR, microsToIso } from '../../src/core/model/index.ts';
 import { detailKey } from '../../src/lake/keys.ts';
 import type { Detail } from '../../src/lake/ledger.ts';
-import { dayRange, MICROS_PER_HOUR, microsToIso } from '../../src/model/index.ts';
+import { editDetail, editReceipt, runVerify } from '../audit/verify/audit-lake.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { lakeReadings, readObject, receiptOf, serviceNames } from '../helpers/lake.ts';
 import type { JobFile, TestService } from '../helpers/run.ts';
@@ -15,7 +16,6 @@ import {
   startTestService,
   VESSEL,
 } from '../helpers/run.ts';
-import { editDetail, editReceipt, runVerify } from '../verify/audit-lake.ts';
 
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const MIDNIGHT = dayRange(DATE).fromMicros;

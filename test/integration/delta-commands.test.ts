@@ -1,7 +1,7 @@
 /** What reads a lake reads a delta lake by its tables: files that were replaced lie beside the others, and count for nothing. */
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/model/index.ts';
+import { systemClock } from '../../src/core/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import { serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';

@@ -1,6 +1,6 @@
 /** A delta lake as its users meet it: first loads, replaced, unchanged and emptied days, other aggregations, refusals. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { addDays, dayRange } from '../../src/model/index.ts';
+import { addDays, dayRange } from '../../src/core/model/index.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { duckRows, receiptOf, serviceNames, unfinishedFiles } from '../helpers/lake.ts';

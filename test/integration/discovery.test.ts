@@ -2,12 +2,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { planCommand } from '../../src/commands/plan.ts';
-import { reconcileCommand } from '../../src/commands/reconcile.ts';
-import { statusCommand } from '../../src/commands/status.ts';
+import { planCommand } from '../../src/cli/commands/plan.ts';
+import { reconcileCommand } from '../../src/cli/commands/reconcile.ts';
+import { statusCommand } from '../../src/cli/commands/status.ts';
+import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
-import { addDays, systemClock } from '../../src/model/index.ts';
-import { commandRun } from '../commands/command-run.ts';
+import { commandRun } from '../cli/commands/command-run.ts';
 import type { Fault, FaultyRequest } from '../helpers/faulty-service/faults.ts';
 import { askService, receiptOf } from '../helpers/lake.ts';
 import type { JobFile, RanExport, TestLake, TestService } from '../helpers/run.ts';

@@ -1,10 +1,10 @@
 /** Domains that the contract does not list: flat names under a name of their own, wherever `<domain>/<expression>` is. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { checkCommand } from '../../src/commands/check.ts';
-import { seriesCommand } from '../../src/commands/series.ts';
-import { vesselsCommand } from '../../src/commands/vessels.ts';
-import { systemClock } from '../../src/model/index.ts';
-import { commandRun } from '../commands/command-run.ts';
+import { checkCommand } from '../../src/cli/commands/check.ts';
+import { seriesCommand } from '../../src/cli/commands/series.ts';
+import { vesselsCommand } from '../../src/cli/commands/vessels.ts';
+import { systemClock } from '../../src/core/model/index.ts';
+import { commandRun } from '../cli/commands/command-run.ts';
 import { duckRows } from '../helpers/lake.ts';
 import type { JobFile, TestService } from '../helpers/run.ts';
 import { DATE, mustExport, newLake, QUICK_LIMITS, startTestService, VESSEL } from '../helpers/run.ts';

@@ -6,9 +6,9 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ApiVersion } from '../../src/core/model/index.ts';
+import { addDays } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import type { ApiVersion } from '../../src/model/index.ts';
-import { addDays } from '../../src/model/index.ts';
 import { expectExactDay, lakeReadings, readObject, receiptOf, unfinishedFiles } from '../helpers/lake.ts';
 import type { TestService } from '../helpers/run.ts';
 import {

@@ -1,8 +1,8 @@
 /** A service that tells other things than it has: exact or refused, never wrong; the published day stays. */
 import { rm } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { dayRange, MICROS_PER_HOUR, MICROS_PER_MILLI } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import { dayRange, MICROS_PER_HOUR, MICROS_PER_MILLI } from '../../src/model/index.ts';
 import type { Fault, FaultPort } from '../helpers/faulty-service/faults.ts';
 import {
   expectExactDay,

@@ -1,15 +1,15 @@
 /** What goes wrong between us and the service costs time, never readings. */
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { RetriableError } from '../../src/errors.ts';
-import { objectKey } from '../../src/lake/keys.ts';
+import { RetriableError } from '../../src/core/errors.ts';
 import {
   dayRange,
   MICROS_PER_HOUR,
   MICROS_PER_SECOND,
   microsToDate,
   systemClock,
-} from '../../src/model/index.ts';
+} from '../../src/core/model/index.ts';
+import { objectKey } from '../../src/lake/keys.ts';
 import type { Fault, FaultyRequest } from '../helpers/faulty-service/faults.ts';
 import {
   expectExactDay,

@@ -3,12 +3,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { acceptCommand } from '../../src/commands/accept.ts';
-import { statusCommand } from '../../src/commands/status.ts';
-import { verifyCommand } from '../../src/commands/verify.ts';
+import { acceptCommand } from '../../src/cli/commands/accept.ts';
+import { statusCommand } from '../../src/cli/commands/status.ts';
+import { verifyCommand } from '../../src/cli/commands/verify.ts';
+import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { acceptedKey, detailKey, noteKey } from '../../src/lake/keys.ts';
-import { addDays, systemClock } from '../../src/model/index.ts';
-import { commandRun } from '../commands/command-run.ts';
+import { commandRun } from '../cli/commands/command-run.ts';
 import { lakeFiles, receiptOf, serviceNames } from '../helpers/lake.ts';
 import type { RunExportOptions, TestLake, TestService } from '../helpers/run.ts';
 import {

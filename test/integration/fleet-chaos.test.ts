@@ -1,7 +1,7 @@
 /** The fleet under its concurrency limit, and under chaos. With CHAOS_DAYS it does the second for longer. */
 import { afterEach, describe, expect, test } from 'vitest';
+import { addDays, datesBetween } from '../../src/core/model/index.ts';
 import { backfillId } from '../../src/lake/backfills.ts';
-import { addDays, datesBetween } from '../../src/model/index.ts';
 import type { Ingredient } from '../chaos/chaos.ts';
 import { INGREDIENTS, runChaos } from '../chaos/chaos.ts';
 import { canStartOwnRedis } from '../helpers/redis.ts';

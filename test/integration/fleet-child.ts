@@ -2,11 +2,11 @@
  * A worker, a scheduler or a run in a process of its own, with the times of tests. Settings come by the environment as
  * for users; the rest by FLEET_CHILD, a JSON text.
  */
-import { runCommand } from '../../src/commands/run.ts';
-import { scheduleCommand } from '../../src/commands/schedule.ts';
-import { workerCommand } from '../../src/commands/worker.ts';
+import { runCommand } from '../../src/cli/commands/run.ts';
+import { scheduleCommand } from '../../src/cli/commands/schedule.ts';
+import { workerCommand } from '../../src/cli/commands/worker.ts';
+import { FORMAT_SIZES, systemClock } from '../../src/core/model/index.ts';
 import type { WorkTimes } from '../../src/fleet/work.ts';
-import { FORMAT_SIZES, systemClock } from '../../src/model/index.ts';
 import { REDIS_NOW } from '../../src/redis/lua/members.ts';
 
 export interface FleetChildPlan {

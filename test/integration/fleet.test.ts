@@ -2,8 +2,8 @@
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { addDays } from '../../src/core/model/index.ts';
 import { readClaims } from '../../src/lake/claims.ts';
-import { addDays } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import { serviceNames } from '../helpers/lake.ts';
 import { canStartOwnRedis } from '../helpers/redis.ts';

@@ -1,19 +1,19 @@
 /** gc on a delta lake: files that no version within the retention names go, and nothing that anybody may yet commit. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { VesselDay } from '../../src/core/model/index.ts';
+import { silentLog, systemClock } from '../../src/core/model/index.ts';
+import { thisProcess } from '../../src/core/process/process-id.ts';
 import { findGarbage } from '../../src/lake/garbage.ts';
 import { claimKey, LAKE_KEY, objectKey, tableFileKey } from '../../src/lake/keys.ts';
-import type { VesselDay } from '../../src/model/index.ts';
-import { silentLog, systemClock } from '../../src/model/index.ts';
-import { thisProcess } from '../../src/process/process-id.ts';
+import type { Action } from '../../src/lake/table/actions.ts';
+import { openTable } from '../../src/lake/table/table.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
-import type { Action } from '../../src/table/actions.ts';
-import { openTable } from '../../src/table/table.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import type { StorePlace } from '../helpers/store-places.ts';
 import { storePlaces } from '../helpers/store-places.ts';
+import { append, MEASUREMENTS, newTable, placeOf } from '../lake/table/fixtures.ts';
 import { collect, keysOf } from '../store/store-suite.ts';
-import { append, MEASUREMENTS, newTable, placeOf } from '../table/fixtures.ts';
 
 const s3 = await s3ForTests();
 const DAY_MS = 86_400_000;

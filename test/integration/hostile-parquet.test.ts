@@ -1,8 +1,5 @@
 /** A service whose Parquet claims more than it holds: the day fails with what was found, and what is published stays. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { arrowBody } from '../decode/arrow-body.ts';
-import { HOSTILE_BODIES } from '../decode/hostile-parquet-bodies.ts';
-import { withChecksums } from '../decode/page-checksums.ts';
 import { noteOf, readObject, receiptOf, unfinishedFiles } from '../helpers/lake.ts';
 import type { TestService } from '../helpers/run.ts';
 import {
@@ -14,6 +11,9 @@ import {
   startTestService,
   VESSEL,
 } from '../helpers/run.ts';
+import { HOSTILE_BODIES } from '../parquet/read/hostile-parquet-bodies.ts';
+import { withChecksums } from '../parquet/read/page-checksums.ts';
+import { arrowBody } from '../source/decode/arrow-body.ts';
 
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const JOBS = { measurements: { ...FEW_SERIES, transport: 'parquet' } };

@@ -2,10 +2,11 @@
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { reconcileCommand } from '../../src/commands/reconcile.ts';
-import { METADATA_COLUMNS } from '../../src/encode/columns.ts';
-import { FORMAT_VERSION, systemClock } from '../../src/model/index.ts';
-import { commandRun } from '../commands/command-run.ts';
+import { reconcileCommand } from '../../src/cli/commands/reconcile.ts';
+import { FORMAT_VERSION, systemClock } from '../../src/core/model/index.ts';
+import { METADATA_COLUMNS } from '../../src/parquet/write/columns.ts';
+import { runVerify } from '../audit/verify/audit-lake.ts';
+import { commandRun } from '../cli/commands/command-run.ts';
 import { duckRows, expectExactDay, lakeFiles, receiptOf, unfinishedFiles } from '../helpers/lake.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
 import {
@@ -18,7 +19,6 @@ import {
   startTestService,
   VESSEL,
 } from '../helpers/run.ts';
-import { runVerify } from '../verify/audit-lake.ts';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/lake-v1');
 const CAPTURED = '2026-11-21';

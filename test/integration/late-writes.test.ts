@@ -3,10 +3,11 @@
  * third publish, then let go. `verify` finds nothing, the newest day stays, and every run says the truth.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Layout, VesselDay } from '../../src/core/model/index.ts';
 import { readReceipt } from '../../src/lake/ledger.ts';
-import type { Layout, VesselDay } from '../../src/model/index.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
+import { runVerify } from '../audit/verify/audit-lake.ts';
 import { serviceNames } from '../helpers/lake.ts';
 import type { RanExport, RunExportOptions, TestService } from '../helpers/run.ts';
 import { DATE, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
@@ -14,7 +15,6 @@ import { s3ForTests } from '../helpers/s3.ts';
 import { awsEnv } from '../helpers/s3-client.ts';
 import { expectTableAgrees } from '../helpers/table.ts';
 import { startFaultProxy } from '../store/fault-proxy.ts';
-import { runVerify } from '../verify/audit-lake.ts';
 
 const s3 = await s3ForTests();
 const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: DATE };

@@ -3,17 +3,17 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { acceptCommand } from '../../src/commands/accept.ts';
-import { receiptKey } from '../../src/lake/keys.ts';
-import type { VesselDay } from '../../src/model/index.ts';
+import { acceptCommand } from '../../src/cli/commands/accept.ts';
+import type { VesselDay } from '../../src/core/model/index.ts';
 import {
   addDays,
   dateToMicros,
   formatVesselDay,
   MICROS_PER_HOUR,
   systemClock,
-} from '../../src/model/index.ts';
-import { commandRun } from '../commands/command-run.ts';
+} from '../../src/core/model/index.ts';
+import { receiptKey } from '../../src/lake/keys.ts';
+import { commandRun } from '../cli/commands/command-run.ts';
 import { expectExactDay, noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';

@@ -2,9 +2,9 @@
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ApiVersion, Clock } from '../../src/core/model/index.ts';
+import { systemClock } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import type { ApiVersion, Clock } from '../../src/model/index.ts';
-import { systemClock } from '../../src/model/index.ts';
 import {
   acceptService,
   askService,

@@ -1,7 +1,7 @@
 /** Processes that die, stop, or own a vessel-day, for real: people are told once where something is wrong, and else not at all. */
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { formatVesselDay } from '../../src/model/index.ts';
+import { formatVesselDay } from '../../src/core/model/index.ts';
 import { noteOf, receiptOf } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { RunningCli, TestLake, TestService } from '../helpers/run.ts';

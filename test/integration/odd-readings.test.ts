@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { dayRange, MICROS_PER_DAY, MICROS_PER_HOUR } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import { dayRange, MICROS_PER_DAY, MICROS_PER_HOUR } from '../../src/model/index.ts';
 import { expectExactDay, lakeReadings, serviceNames } from '../helpers/lake.ts';
 import type { TestService } from '../helpers/run.ts';
 import { DATE, MEASUREMENTS, mustExport, newLake, startTestService, VESSEL } from '../helpers/run.ts';

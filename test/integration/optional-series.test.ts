@@ -1,6 +1,6 @@
 /** Expressions that match no series: a service that is ill says so too, so that only a job may call it fine. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { addDays, systemClock } from '../../src/model/index.ts';
+import { addDays, systemClock } from '../../src/core/model/index.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { expectExactDay, noteOf, readObject, receiptOf, serviceNames } from '../helpers/lake.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';

@@ -1,10 +1,10 @@
 /** Series that the vessel's expressions list, and that metadata say to be another vessel's. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { acceptCommand } from '../../src/commands/accept.ts';
-import { statusCommand } from '../../src/commands/status.ts';
-import { verifyCommand } from '../../src/commands/verify.ts';
-import { addDays, systemClock } from '../../src/model/index.ts';
-import { commandRun } from '../commands/command-run.ts';
+import { acceptCommand } from '../../src/cli/commands/accept.ts';
+import { statusCommand } from '../../src/cli/commands/status.ts';
+import { verifyCommand } from '../../src/cli/commands/verify.ts';
+import { addDays, systemClock } from '../../src/core/model/index.ts';
+import { commandRun } from '../cli/commands/command-run.ts';
 import { askService, receiptOf, serviceNames } from '../helpers/lake.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
 import {

@@ -1,9 +1,9 @@
 /** `plan` before a backfill: near what the backfill then takes, and nothing is written. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { PlanOptions } from '../../src/commands/plan.ts';
-import { planCommand } from '../../src/commands/plan.ts';
-import { addDays, systemClock } from '../../src/model/index.ts';
-import { commandRun } from '../commands/command-run.ts';
+import type { PlanOptions } from '../../src/cli/commands/plan.ts';
+import { planCommand } from '../../src/cli/commands/plan.ts';
+import { addDays, systemClock } from '../../src/core/model/index.ts';
+import { commandRun } from '../cli/commands/command-run.ts';
 import { lakeFiles, receiptOf } from '../helpers/lake.ts';
 import type { JobFile, TestService } from '../helpers/run.ts';
 import { mustExport, newLake, OTHER_VESSEL, QUICK_LIMITS, startTestService, VESSEL } from '../helpers/run.ts';

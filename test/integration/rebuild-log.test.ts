@@ -2,22 +2,22 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { rebuildLogCommand } from '../../src/commands/rebuild-log.ts';
-import { FatalError } from '../../src/errors.ts';
+import { rebuildLogCommand } from '../../src/cli/commands/rebuild-log.ts';
+import { FatalError } from '../../src/core/errors.ts';
+import type { Clock } from '../../src/core/model/index.ts';
+import { addDays, silentLog, systemClock } from '../../src/core/model/index.ts';
+import { thisProcess } from '../../src/core/process/process-id.ts';
 import { JobTable } from '../../src/lake/job-table.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
 import { rebuildLog } from '../../src/lake/rebuild-log.ts';
+import { openTable } from '../../src/lake/table/table.ts';
 import { readTableFiles } from '../../src/lake/table-files.ts';
-import type { Clock } from '../../src/model/index.ts';
-import { addDays, silentLog, systemClock } from '../../src/model/index.ts';
-import { thisProcess } from '../../src/process/process-id.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
-import { openTable } from '../../src/table/table.ts';
+import { copyLake, runVerify } from '../audit/verify/audit-lake.ts';
 import { lakeFiles, receiptOf } from '../helpers/lake.ts';
 import type { RunExportOptions, TestLake, TestService } from '../helpers/run.ts';
 import { DATE, mustExport, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
-import { copyLake, runVerify } from '../verify/audit-lake.ts';
 
 const JOBS = {
   measurements: { dataset: 'measurements', vessels: [VESSEL], select: ['flat/{vessel}/Shaft Power'] },

@@ -4,10 +4,9 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ReconcileOptions } from '../../src/commands/reconcile.ts';
-import { reconcileCommand } from '../../src/commands/reconcile.ts';
-import { detailKey, LAKE_KEY, noteKey, receiptKey } from '../../src/lake/keys.ts';
-import type { VesselDay } from '../../src/model/index.ts';
+import type { ReconcileOptions } from '../../src/cli/commands/reconcile.ts';
+import { reconcileCommand } from '../../src/cli/commands/reconcile.ts';
+import type { VesselDay } from '../../src/core/model/index.ts';
 import {
   addDays,
   dateToMicros,
@@ -15,9 +14,10 @@ import {
   MICROS_PER_DAY,
   MICROS_PER_HOUR,
   systemClock,
-} from '../../src/model/index.ts';
-import type { CommandRun } from '../commands/command-run.ts';
-import { commandRun } from '../commands/command-run.ts';
+} from '../../src/core/model/index.ts';
+import { detailKey, LAKE_KEY, noteKey, receiptKey } from '../../src/lake/keys.ts';
+import type { CommandRun } from '../cli/commands/command-run.ts';
+import { commandRun } from '../cli/commands/command-run.ts';
 import {
   acceptService,
   expectExactDay,

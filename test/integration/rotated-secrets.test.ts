@@ -3,18 +3,18 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/app.ts';
-import { loadConfig } from '../../src/config/config.ts';
-import { silentLog, systemClock } from '../../src/model/index.ts';
-import { createWebhook } from '../../src/notify/webhook.ts';
+import { silentLog, systemClock } from '../../src/core/model/index.ts';
+import { createWebhook } from '../../src/fleet/notify/webhook.ts';
 import { openRedis } from '../../src/redis/connection.ts';
+import { loadConfig } from '../../src/runtime/config/config.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { s3SettingsFromEnv } from '../../src/store/s3-settings.ts';
-import { answer, clientOf, PAGE, refuse, startListener } from '../fetch/listener.ts';
 import { canStartOwnRedis, startOwnRedis } from '../helpers/redis.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import { servePage, signIn } from '../helpers/web.ts';
 import { startWebhookListener } from '../helpers/webhook-listener.ts';
+import { answer, clientOf, PAGE, refuse, startListener } from '../source/fetch/listener.ts';
 import { place } from '../store/answering-s3.ts';
 
 async function newFiles() {

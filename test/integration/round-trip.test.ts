@@ -4,8 +4,8 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import { systemClock } from '../../src/model/index.ts';
 import type { RunningService } from '../../src/service/options.ts';
 import { startService } from '../../src/service/service.ts';
 import { lakeFiles } from '../helpers/lake.ts';

@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ApiVersion } from '../../src/core/model/index.ts';
+import { addDays } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import type { ApiVersion } from '../../src/model/index.ts';
-import { addDays } from '../../src/model/index.ts';
 import {
   askService,
   differences,

@@ -1,6 +1,6 @@
 /** A fleet's processes end when they are told to, also while Redis is out of reach. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { CancelledError } from '../../src/errors.ts';
+import { CancelledError } from '../../src/core/errors.ts';
 import { canStartOwnRedis } from '../helpers/redis.ts';
 import type { FleetBench } from './fleet-bench.ts';
 import { openFleetBench } from './fleet-bench.ts';

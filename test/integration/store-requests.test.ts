@@ -1,6 +1,6 @@
 /** What a small vessel-day costs at the store: the HTTP requests between an export and a real S3 server, counted. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Layout } from '../../src/model/index.ts';
+import type { Layout } from '../../src/core/model/index.ts';
 import { startConditionalS3 } from '../helpers/conditional-s3.ts';
 import { serviceNames } from '../helpers/lake.ts';
 import type { RunExportOptions, TestService } from '../helpers/run.ts';

@@ -2,11 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { reconcileCommand } from '../../src/commands/reconcile.ts';
-import { statusCommand } from '../../src/commands/status.ts';
+import { reconcileCommand } from '../../src/cli/commands/reconcile.ts';
+import { statusCommand } from '../../src/cli/commands/status.ts';
+import { addDays } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import { addDays } from '../../src/model/index.ts';
-import { commandRun } from '../commands/command-run.ts';
+import { commandRun } from '../cli/commands/command-run.ts';
 import { expectExactDay, receiptOf } from '../helpers/lake.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
 import {

@@ -5,9 +5,10 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addDays, datesBetween, systemClock } from '../../src/core/model/index.ts';
+import { thisProcess } from '../../src/core/process/process-id.ts';
 import { findGarbage } from '../../src/lake/garbage.ts';
-import { addDays, datesBetween, systemClock } from '../../src/model/index.ts';
-import { thisProcess } from '../../src/process/process-id.ts';
+import { runVerify } from '../audit/verify/audit-lake.ts';
 import { watched } from '../chaos/watched.ts';
 import type { CrashBench, CrashLake, RunningExport } from '../crash/crash-lake.ts';
 import { DATE, DAY, leftovers, openCrashBench, VESSEL } from '../crash/crash-lake.ts';
@@ -15,8 +16,7 @@ import { serviceNames } from '../helpers/lake.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import { awsEnv } from '../helpers/s3-client.ts';
 import { expectTableAgrees, replayTable } from '../helpers/table.ts';
-import { checkProtocol } from '../table/protocol-check.ts';
-import { runVerify } from '../verify/audit-lake.ts';
+import { checkProtocol } from '../lake/table/protocol-check.ts';
 
 const s3 = await s3ForTests();
 /** Shown only where somebody asked for more of it. */

@@ -1,16 +1,16 @@
 /** A store that ignores `If-None-Match` on PUT: one process may export into a plain lake there, and nobody else anything. */
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
-import { backfillCommand } from '../../src/commands/backfill.ts';
-import { checkCommand } from '../../src/commands/check.ts';
-import type { CommandContext } from '../../src/commands/context.ts';
-import { convertCommand } from '../../src/commands/convert.ts';
-import { scheduleCommand } from '../../src/commands/schedule.ts';
-import { verifyCommand } from '../../src/commands/verify.ts';
-import { workerCommand } from '../../src/commands/worker.ts';
-import { addDays, systemClock } from '../../src/model/index.ts';
+import { backfillCommand } from '../../src/cli/commands/backfill.ts';
+import { checkCommand } from '../../src/cli/commands/check.ts';
+import type { CommandContext } from '../../src/cli/commands/context.ts';
+import { convertCommand } from '../../src/cli/commands/convert.ts';
+import { scheduleCommand } from '../../src/cli/commands/schedule.ts';
+import { verifyCommand } from '../../src/cli/commands/verify.ts';
+import { workerCommand } from '../../src/cli/commands/worker.ts';
+import { addDays, systemClock } from '../../src/core/model/index.ts';
+import { commitEntry } from '../../src/lake/table/table-log.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { commitEntry } from '../../src/table/table-log.ts';
-import { commandRun } from '../commands/command-run.ts';
+import { commandRun } from '../cli/commands/command-run.ts';
 import type { HeedlessS3 } from '../helpers/heedless-s3.ts';
 import { startHeedlessS3 } from '../helpers/heedless-s3.ts';
 import { redisForTests } from '../helpers/redis.ts';

@@ -4,16 +4,10 @@ import { cp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CancelledError } from '../../src/errors.ts';
+import { CancelledError } from '../../src/core/errors.ts';
+import type { ApiVersion } from '../../src/core/model/index.ts';
+import { dateToMicros } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import type { ApiVersion } from '../../src/model/index.ts';
-import { dateToMicros } from '../../src/model/index.ts';
-import type { Reading } from '../encode/lake-file.ts';
-import type { AddedReading } from '../helpers/faulty-service/overlay.ts';
-import { acceptService, serviceNames } from '../helpers/lake.ts';
-import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
-import { DATE, newLake, VESSEL } from '../helpers/run.ts';
-import { newTempFolder } from '../helpers/temp.ts';
 import {
   addOddReadings,
   copyLake,
@@ -27,8 +21,14 @@ import {
   SNAPSHOT,
   startAuditService,
   WINDOWS,
-} from '../verify/audit-lake.ts';
-import { forgeReadings, forgeSnapshot, forgeWindows } from '../verify/rewrite.ts';
+} from '../audit/verify/audit-lake.ts';
+import { forgeReadings, forgeSnapshot, forgeWindows } from '../audit/verify/rewrite.ts';
+import type { AddedReading } from '../helpers/faulty-service/overlay.ts';
+import { acceptService, serviceNames } from '../helpers/lake.ts';
+import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
+import { DATE, newLake, VESSEL } from '../helpers/run.ts';
+import { newTempFolder } from '../helpers/temp.ts';
+import type { Reading } from '../parquet/write/lake-file.ts';
 
 let service: TestService;
 let sound: TestLake;

@@ -2,17 +2,11 @@
 
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { VesselDay } from '../../src/core/model/index.ts';
 import { detailKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
-import type { VesselDay } from '../../src/model/index.ts';
 
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
-import { serviceNames } from '../helpers/lake.ts';
-import type { TestService } from '../helpers/run.ts';
-import { DATE, OTHER_VESSEL, VESSEL } from '../helpers/run.ts';
-import { s3ForTests } from '../helpers/s3.ts';
-import { awsEnv } from '../helpers/s3-client.ts';
-import { newTempFolder } from '../helpers/temp.ts';
 import {
   addOddReadings,
   EMPTY,
@@ -23,7 +17,13 @@ import {
   SNAPSHOT,
   startAuditService,
   WINDOWS,
-} from '../verify/audit-lake.ts';
+} from '../audit/verify/audit-lake.ts';
+import { serviceNames } from '../helpers/lake.ts';
+import type { TestService } from '../helpers/run.ts';
+import { DATE, OTHER_VESSEL, VESSEL } from '../helpers/run.ts';
+import { s3ForTests } from '../helpers/s3.ts';
+import { awsEnv } from '../helpers/s3-client.ts';
+import { newTempFolder } from '../helpers/temp.ts';
 
 const s3 = await s3ForTests();
 

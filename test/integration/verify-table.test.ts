@@ -1,13 +1,11 @@
-/** Verify on a delta lake, as a user runs it. Each kind of damage is tried in test/verify/damages.ts. */
+/** Verify on a delta lake, as a user runs it. Each kind of damage is tried in test/audit/verify/damages.ts. */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { rebuildLogCommand } from '../../src/commands/rebuild-log.ts';
-import { silentLog, systemClock } from '../../src/model/index.ts';
+import { rebuildLogCommand } from '../../src/cli/commands/rebuild-log.ts';
+import { silentLog, systemClock } from '../../src/core/model/index.ts';
+import { openTable } from '../../src/lake/table/table.ts';
 import { createLocalStore } from '../../src/store/local.ts';
-import { openTable } from '../../src/table/table.ts';
-import type { TestLake, TestService } from '../helpers/run.ts';
-import { newLake } from '../helpers/run.ts';
 import {
   copyLake,
   edit,
@@ -15,7 +13,9 @@ import {
   refuseWrites,
   runVerify,
   startAuditService,
-} from '../verify/audit-lake.ts';
+} from '../audit/verify/audit-lake.ts';
+import type { TestLake, TestService } from '../helpers/run.ts';
+import { newLake } from '../helpers/run.ts';
 
 const LOG = 'measurements/_delta_log';
 

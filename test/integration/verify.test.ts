@@ -3,13 +3,10 @@
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { VesselDay } from '../../src/core/model/index.ts';
 import { claimKey, indexKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
-import type { VesselDay } from '../../src/model/index.ts';
 
 import type { ObjectStore } from '../../src/store/store.ts';
-import { duckRows, lakeFiles, receiptOf, serviceNames } from '../helpers/lake.ts';
-import type { TestLake, TestService } from '../helpers/run.ts';
-import { newLake, OTHER_VESSEL, runCli, VESSEL, writeJobs } from '../helpers/run.ts';
 import {
   addOddReadings,
   copyLake,
@@ -24,7 +21,10 @@ import {
   startAuditService,
   TO,
   WINDOWS,
-} from '../verify/audit-lake.ts';
+} from '../audit/verify/audit-lake.ts';
+import { duckRows, lakeFiles, receiptOf, serviceNames } from '../helpers/lake.ts';
+import type { TestLake, TestService } from '../helpers/run.ts';
+import { newLake, OTHER_VESSEL, runCli, VESSEL, writeJobs } from '../helpers/run.ts';
 
 let service: TestService;
 let sound: TestLake;

@@ -1,12 +1,12 @@
 /** What a new attempt makes of a day that is sealed, or visible without its receipt; and a day that is emptied. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { VesselDay } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import type { VesselDay } from '../../src/model/index.ts';
+import { runVerify } from '../audit/verify/audit-lake.ts';
 import { duckRows, receiptOf, serviceNames, unfinishedFiles } from '../helpers/lake.ts';
 import type { RunExportOptions, TestLake, TestService } from '../helpers/run.ts';
 import { DATE, mustExport, newLake, runExport, startTestService, VESSEL } from '../helpers/run.ts';
-import { runVerify } from '../verify/audit-lake.ts';
 
 const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: DATE };
 const NOON_MICROS = Date.parse(`${DATE}T12:00:00Z`) * 1_000;

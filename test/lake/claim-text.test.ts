@@ -1,9 +1,9 @@
 /** A claim's file is written again and again into the same memory: it must be right each time, whatever was there before. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { ClaimFile, SealedDay, SplicedRowGroup } from '../../src/core/model/index.ts';
 import type { OwnClaimFile } from '../../src/lake/claim-text.ts';
 import { createClaimText, openCheckpoint } from '../../src/lake/claim-text.ts';
-import type { ClaimFile, SealedDay, SplicedRowGroup } from '../../src/model/index.ts';
 
 /** As a store has it. */
 const readBack = (bytes: Uint8Array) => JSON.parse(Buffer.from(bytes).toString('utf8')) as ClaimFile;

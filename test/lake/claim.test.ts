@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { FencedError } from '../../src/errors.ts';
+import { FencedError } from '../../src/core/errors.ts';
+import type { ProcessId, VesselDay } from '../../src/core/model/index.ts';
+import { silentLog } from '../../src/core/model/index.ts';
+import { thisProcess } from '../../src/core/process/process-id.ts';
 import type { ClaimPorts } from '../../src/lake/claim.ts';
 import { readClaims } from '../../src/lake/claims.ts';
 import { claimKey, claimPrefix, objectKey } from '../../src/lake/keys.ts';
 import { takeClaim } from '../../src/lake/take-claim.ts';
-import type { ProcessId, VesselDay } from '../../src/model/index.ts';
-import { silentLog } from '../../src/model/index.ts';
-import { thisProcess } from '../../src/process/process-id.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { VesselDay } from '../../src/core/model/index.ts';
 import { removeFinishedClaims } from '../../src/lake/claims.ts';
 import { claimKey, receiptKey } from '../../src/lake/keys.ts';
-
-import type { VesselDay } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';

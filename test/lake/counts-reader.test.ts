@@ -1,10 +1,10 @@
 /** Counts are read from their own spelling as JSON would read them, or left to JSON. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { CountsJson } from '../../src/core/model/index.ts';
+import { DayCounts } from '../../src/core/model/index.ts';
 import { readCountsText } from '../../src/lake/counts-reader.ts';
 import { countsText } from '../../src/lake/counts-text.ts';
-import type { CountsJson } from '../../src/model/index.ts';
-import { DayCounts } from '../../src/model/index.ts';
 
 const DAY_MICROS = Date.parse('2026-01-05T00:00:00Z') * 1_000;
 

@@ -1,10 +1,10 @@
 /** A column of the index comes back as it was written, whatever stands in receipts, and nothing else is taken for one. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { Moment } from '../../src/core/model/index.ts';
+import { momentText } from '../../src/core/model/index.ts';
 import type { Form } from '../../src/lake/index-forms.ts';
 import { packValues, unpackValues } from '../../src/lake/index-forms.ts';
-import type { Moment } from '../../src/model/index.ts';
-import { momentText } from '../../src/model/index.ts';
 
 const isAny = () => true;
 const orNull = <T>(arbitrary: fc.Arbitrary<T>) => fc.oneof(fc.constant(null), arbitrary);

@@ -2,11 +2,11 @@
  * A month of 10,000 vessels whose index lies in pieces, read and put together in a process of its own: `FOLDER`. Prints
  * what it has seen as JSON. The receipts are made up when they are listed, and none is ever fetched.
  */
+import { addDays, datesBetween, silentLog } from '../../src/core/model/index.ts';
 import { packIndex, unpackIndex } from '../../src/lake/index-columns.ts';
 import { toIndexRow } from '../../src/lake/indexed-receipt.ts';
 import { indexKey, indexPieceKey, indexPrefix, receiptKey } from '../../src/lake/keys.ts';
 import { scanLedger } from '../../src/lake/ledger-index.ts';
-import { addDays, datesBetween, silentLog } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, vesselIds } from '../helpers/ledger.ts';

@@ -3,12 +3,12 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { Receipt } from '../../src/core/model/index.ts';
 import { packIndex, unpackIndex } from '../../src/lake/index-columns.ts';
 import { mergeIndexes } from '../../src/lake/index-merge.ts';
 import type { IndexedMember } from '../../src/lake/indexed-receipt.ts';
 import { COLUMNS_OF, toIndexRow } from '../../src/lake/indexed-receipt.ts';
 import { detailKey, indexKey } from '../../src/lake/keys.ts';
-import type { Receipt } from '../../src/model/index.ts';
 import { makeReceipt, vesselIds } from '../helpers/ledger.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 

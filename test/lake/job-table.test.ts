@@ -1,12 +1,12 @@
 /** Commits of one process to a table that others write too. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { CommitUnknownError, FencedError, RetriableError } from '../../src/errors.ts';
+import { CommitUnknownError, FencedError, RetriableError } from '../../src/core/errors.ts';
+import type { TableChange, VesselDay } from '../../src/core/model/index.ts';
+import { addDays, silentLog } from '../../src/core/model/index.ts';
 import { JobTable } from '../../src/lake/job-table.ts';
-import type { TableChange, VesselDay } from '../../src/model/index.ts';
-import { addDays, silentLog } from '../../src/model/index.ts';
+import { openTable } from '../../src/lake/table/table.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
-import { openTable } from '../../src/table/table.ts';
 import type { ManualClock } from '../helpers/manual-clock.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { replayTable } from '../helpers/table.ts';

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { VesselDay } from '../../src/core/model/index.ts';
+import { addDays, JOB_NAME, VESSEL_ID } from '../../src/core/model/index.ts';
 import {
   backfillKey,
   claimKey,
@@ -19,8 +21,6 @@ import {
   parseReceiptKey,
   receiptKey,
 } from '../../src/lake/keys.ts';
-import type { VesselDay } from '../../src/model/index.ts';
-import { addDays, JOB_NAME, VESSEL_ID } from '../../src/model/index.ts';
 import { faultOfKey } from '../../src/store/key.ts';
 
 const PARSERS: Readonly<Record<string, (key: string) => unknown>> = {

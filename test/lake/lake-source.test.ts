@@ -1,12 +1,12 @@
 /** Which service a job of a lake is from: written down once, kept by whoever writes the file, and refused to others. */
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { silentLog } from '../../src/core/model/index.ts';
 import { LAKE_KEY } from '../../src/lake/keys.ts';
 import { readLakeFile } from '../../src/lake/lake-file.ts';
 import type { LakeSource } from '../../src/lake/lake-source.ts';
 import { acceptSource } from '../../src/lake/lake-source.ts';
 import { createLakeLayout, LOOK_MS } from '../../src/lake/layout.ts';
-import { silentLog } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';

@@ -1,8 +1,8 @@
 /** Which published day a selection is compared with, and what it costs to find it. */
 import { expect, test } from 'vitest';
+import type { Receipt } from '../../src/core/model/index.ts';
 import { objectKey, receiptKey } from '../../src/lake/keys.ts';
 import { createLastPublished } from '../../src/lake/last-published.ts';
-import type { Receipt } from '../../src/model/index.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';

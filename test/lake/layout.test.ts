@@ -1,11 +1,11 @@
 /** How a lake is read: first use, lakes from before, and how long a look at a plain one is believed. */
 import { dirname } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Layout } from '../../src/core/model/index.ts';
+import { silentLog } from '../../src/core/model/index.ts';
 import { claimKey, LAKE_KEY, receiptKey } from '../../src/lake/keys.ts';
 import { readLayout } from '../../src/lake/lake-file.ts';
 import { createLakeLayout, LOOK_MS } from '../../src/lake/layout.ts';
-import type { Layout } from '../../src/model/index.ts';
-import { silentLog } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';

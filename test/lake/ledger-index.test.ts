@@ -1,6 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { DataError } from '../../src/errors.ts';
+import { DataError } from '../../src/core/errors.ts';
+import type { Log, Receipt, VesselDay } from '../../src/core/model/index.ts';
+import { addDays, datesBetween, silentLog } from '../../src/core/model/index.ts';
 import { unpackIndex } from '../../src/lake/index-columns.ts';
 import { withIndexJournal } from '../../src/lake/index-journal.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
@@ -14,8 +16,6 @@ import {
 } from '../../src/lake/keys.ts';
 import { readReceipt } from '../../src/lake/ledger.ts';
 import { readLedger } from '../../src/lake/ledger-index.ts';
-import type { Log, Receipt, VesselDay } from '../../src/model/index.ts';
-import { addDays, datesBetween, silentLog } from '../../src/model/index.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, vesselIds, writeReceipt, writeReceipts } from '../helpers/ledger.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';

@@ -1,19 +1,19 @@
 /** A log that is lost, all of it or its newest entries, is not begun anew: the receipts know of it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { DataError } from '../../src/errors.ts';
+import { DataError } from '../../src/core/errors.ts';
+import type { Receipt, VesselDay } from '../../src/core/model/index.ts';
+import { silentLog, systemClock } from '../../src/core/model/index.ts';
 import type { JobTable } from '../../src/lake/job-table.ts';
 import { receiptKey, tableFileKey } from '../../src/lake/keys.ts';
 import { createLakeTables } from '../../src/lake/lake-tables.ts';
 import { readTableFiles } from '../../src/lake/table-files.ts';
-import type { Receipt, VesselDay } from '../../src/model/index.ts';
-import { silentLog, systemClock } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import type { TempFolder } from '../helpers/temp.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import { expectFault, keysOf } from '../store/store-suite.ts';
-import { LOG_FOLDER, MEASUREMENTS } from '../table/fixtures.ts';
+import { LOG_FOLDER, MEASUREMENTS } from './table/fixtures.ts';
 
 let folder: TempFolder;
 let store: ObjectStore;

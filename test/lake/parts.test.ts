@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { EncodedRowGroup, VesselDay } from '../../src/core/model/index.ts';
+import { NO_RUNS } from '../../src/core/model/index.ts';
 import { objectKey } from '../../src/lake/keys.ts';
 import { createPartUpload } from '../../src/lake/parts.ts';
-import type { EncodedRowGroup, VesselDay } from '../../src/model/index.ts';
-import { NO_RUNS } from '../../src/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { TempFolder } from '../helpers/temp.ts';

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { CommitFailedError, CommitUnknownError, FencedError } from '../../src/errors.ts';
+import { CommitFailedError, CommitUnknownError, FencedError } from '../../src/core/errors.ts';
+import type { SealedDay, VesselDay } from '../../src/core/model/index.ts';
+import { DayCounts, silentLog, systemClock } from '../../src/core/model/index.ts';
+import { thisProcess } from '../../src/core/process/process-id.ts';
 import type { Claim } from '../../src/lake/claim.ts';
 import { readClaims } from '../../src/lake/claims.ts';
 import { detailKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
 import { packDetail, readDetail, readNote, readReceipt, writeNote } from '../../src/lake/ledger.ts';
 import { publishSealed } from '../../src/lake/publish.ts';
 import { takeClaim } from '../../src/lake/take-claim.ts';
-import type { SealedDay, VesselDay } from '../../src/model/index.ts';
-import { DayCounts, silentLog, systemClock } from '../../src/model/index.ts';
-import { thisProcess } from '../../src/process/process-id.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt } from '../helpers/ledger.ts';

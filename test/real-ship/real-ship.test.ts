@@ -2,7 +2,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addDays, microsToDate } from '../../src/model/index.ts';
+import { addDays, microsToDate } from '../../src/core/model/index.ts';
 import { askService, duckRows, expectExactDay } from '../helpers/lake.ts';
 import type { RunningCli } from '../helpers/run.ts';
 import { exportEnv, newLake, runCli, startCli, writeJobs } from '../helpers/run.ts';

@@ -1,7 +1,7 @@
 /** `npm run real-ship -- FILE`: readings of a real ship, to be served by `vessel-export service --replay FILE`. */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { messageOf } from '../../src/errors.ts';
+import { messageOf } from '../../src/core/errors.ts';
 import { parseFrames } from './frames.ts';
 import { linesOf, readingsOf } from './readings.ts';
 import { fetchRecording, RECORDED_ON, RECORDING_PACKAGE, SHIP } from './recording.ts';

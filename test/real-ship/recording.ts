@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { messageOf } from '../../src/errors.ts';
+import { messageOf } from '../../src/core/errors.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import type { Ship } from './readings.ts';
 

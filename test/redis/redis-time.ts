@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/model/ports.ts';
+import type { Clock } from '../../src/core/model/ports.ts';
 import type { RedisConnection } from '../../src/redis/connection.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 

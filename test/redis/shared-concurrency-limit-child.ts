@@ -3,7 +3,7 @@
  * it is killed or told to stop (its standard input ends). Says who it is and what it knows in the request's headers.
  */
 
-import { systemClock } from '../../src/model/ports.ts';
+import { systemClock } from '../../src/core/model/ports.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { SharedConcurrencyLimit } from '../../src/redis/shared-concurrency-limit.ts';
 import { SharedRateLimit } from '../../src/redis/shared-rate-limit.ts';

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import type { Log, Slot } from '../../src/model/ports.ts';
+import type { Log, Slot } from '../../src/core/model/ports.ts';
 import type { SharedConcurrencyLimitOptions } from '../../src/redis/shared-concurrency-limit.ts';
 import { SharedConcurrencyLimit } from '../../src/redis/shared-concurrency-limit.ts';
 import { SHARED_TIMES } from '../../src/redis/shared-limit.ts';
-import { describeConcurrencyLimit } from '../fetch/concurrency-limit-conformance.ts';
 import { redisForTests } from '../helpers/redis.ts';
+import { describeConcurrencyLimit } from '../source/fetch/concurrency-limit-conformance.ts';
 import type { RedisTime, TestProcess } from './redis-time.ts';
 import { startRedisTime } from './redis-time.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { SharedRateLimit } from '../../src/redis/shared-rate-limit.ts';
-import { describeRateLimit } from '../fetch/rate-limit-conformance.ts';
 import { redisForTests } from '../helpers/redis.ts';
+import { describeRateLimit } from '../source/fetch/rate-limit-conformance.ts';
 import type { RedisTime, TestProcess } from './redis-time.ts';
 import { startRedisTime } from './redis-time.ts';
 

@@ -1,8 +1,8 @@
 /** A Redis that answers and takes no writes is named as such, and is not taken for one that is well. */
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import { RetriableError } from '../../src/errors.ts';
-import { silentLog } from '../../src/model/index.ts';
-import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
+import { RetriableError } from '../../src/core/errors.ts';
+import { silentLog } from '../../src/core/model/index.ts';
+import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { nameRefusal } from '../../src/redis/write-refusals.ts';
 import { canStartOwnRedis, startOwnRedis } from '../helpers/redis.ts';

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { silentLog } from '../../src/model/index.ts';
+import { silentLog } from '../../src/core/model/index.ts';
 import { basic, CLIENT, openService, VESSEL } from './running-service.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;

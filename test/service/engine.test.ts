@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { sql } from '../../src/core/duckdb/sql-text.ts';
 import { createEngine } from '../../src/service/data/engine.ts';
-import { sql } from '../../src/sql-text.ts';
 
 /** Hours of work, if nobody ends it. */
 const ENDLESS = sql`SELECT count(*) FROM range(1000000000000) t(i) WHERE hash(i) = 1`;

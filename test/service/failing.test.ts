@@ -1,6 +1,6 @@
 /** What a client is told of a fault of the service: that there is one, and nothing of it. */
 import { afterEach, expect, test } from 'vitest';
-import { silentLog } from '../../src/model/index.ts';
+import { silentLog } from '../../src/core/model/index.ts';
 import type { ServiceHooks } from '../../src/service/hooks.ts';
 import type { RunningService } from '../../src/service/options.ts';
 import { startService } from '../../src/service/service.ts';

@@ -1,7 +1,7 @@
 /** Who guesses secrets at the token endpoint, over real HTTP from several addresses of this machine. */
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
-import { silentLog } from '../../src/model/index.ts';
+import { silentLog } from '../../src/core/model/index.ts';
 import { basic, CLIENT, openService, testClock } from './running-service.ts';
 
 /** Ask for a token from an address of this machine: 127.0.0.1, 127.0.0.2, … */

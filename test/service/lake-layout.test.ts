@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { checkedByParser } from '../../src/core/duckdb/sql-text.ts';
 import { createEngine } from '../../src/service/data/engine.ts';
-import { checkedByParser } from '../../src/sql-text.ts';
 import { openService } from './running-service.ts';
 import type { TestLake } from './test-lake.ts';
 import { createTestLake } from './test-lake.ts';
@@ -181,7 +181,7 @@ describe('service options', () => {
 
   test('without clients, credentials are made up each time', async () => {
     const { startService } = await import('../../src/service/service.ts');
-    const { systemClock } = await import('../../src/model/index.ts');
+    const { systemClock } = await import('../../src/core/model/index.ts');
     const start = () =>
       startService({
         host: '127.0.0.1',

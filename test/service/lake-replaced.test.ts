@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { dayRange, silentLog } from '../../src/model/index.ts';
+import { dayRange, silentLog } from '../../src/core/model/index.ts';
 import type { Engine } from '../../src/service/data/engine.ts';
 import { createEngine } from '../../src/service/data/engine.ts';
 import { openLakeSource } from '../../src/service/data/lake.ts';

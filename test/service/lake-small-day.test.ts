@@ -12,8 +12,7 @@ import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createEncoder, createMeasurementRowGroups } from '../../src/encode/index.ts';
-import type { ColumnBatch, TimeRange } from '../../src/model/index.ts';
+import type { ColumnBatch, TimeRange } from '../../src/core/model/index.ts';
 import {
   createSeriesDictionary,
   dateToMicros,
@@ -22,7 +21,8 @@ import {
   jsonTextAt,
   LONG,
   microsToIso,
-} from '../../src/model/index.ts';
+} from '../../src/core/model/index.ts';
+import { createEncoder, createMeasurementRowGroups } from '../../src/parquet/write/index.ts';
 import { BatchBuilder } from '../../src/service/data/batch-builder.ts';
 import { createEngine } from '../../src/service/data/engine.ts';
 import type { LakeFile } from '../../src/service/data/lake-files.ts';
@@ -30,8 +30,8 @@ import { listLakeFiles } from '../../src/service/data/lake-files.ts';
 import { openLakeQueries } from '../../src/service/data/lake-queries.ts';
 import { appendSmallDay, codesOf, readSmallDay } from '../../src/service/data/lake-small-day.ts';
 import type { SeriesRecord } from '../../src/service/data/source.ts';
-import type { Value } from '../encode/lake-file.ts';
-import { batchOf, fileOf, sealAll } from '../encode/lake-file.ts';
+import type { Value } from '../parquet/write/lake-file.ts';
+import { batchOf, fileOf, sealAll } from '../parquet/write/lake-file.ts';
 import { openService } from './running-service.ts';
 import type { LakeReading, TestLake } from './test-lake.ts';
 import { createTestLake } from './test-lake.ts';

@@ -1,8 +1,8 @@
 /** What makes the readings of a day fast, against the same readings made one by one. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { TimeRange } from '../../src/model/index.ts';
-import { MICROS_PER_DAY, MICROS_PER_HOUR, systemClock } from '../../src/model/index.ts';
+import type { TimeRange } from '../../src/core/model/index.ts';
+import { MICROS_PER_DAY, MICROS_PER_HOUR, systemClock } from '../../src/core/model/index.ts';
 import { DriverLine, MarkStore } from '../../src/service/data/made-up/driver-line.ts';
 import type { FleetSeries } from '../../src/service/data/made-up/fleet.ts';
 import { fleetSeries, fleetVessels } from '../../src/service/data/made-up/fleet.ts';

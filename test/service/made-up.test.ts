@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { TimeRange } from '../../src/model/index.ts';
-import { MICROS_PER_DAY, MICROS_PER_HOUR, systemClock, VESSEL_ID, vesselOf } from '../../src/model/index.ts';
+import type { TimeRange } from '../../src/core/model/index.ts';
+import {
+  MICROS_PER_DAY,
+  MICROS_PER_HOUR,
+  systemClock,
+  VESSEL_ID,
+  vesselOf,
+} from '../../src/core/model/index.ts';
 import { fleetVessels, imoNumber } from '../../src/service/data/made-up/fleet.ts';
 import type { MadeUpSource } from '../../src/service/data/made-up/made-up-source.ts';
 import { createMadeUpSource } from '../../src/service/data/made-up/made-up-source.ts';

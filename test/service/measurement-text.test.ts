@@ -1,8 +1,8 @@
 /** Numbers, times and lines written byte by byte, against the texts that JavaScript makes of them. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ColumnBatch } from '../../src/model/index.ts';
-import { DOUBLE, LONG, microsToIso } from '../../src/model/index.ts';
+import type { ColumnBatch } from '../../src/core/model/index.ts';
+import { DOUBLE, LONG, microsToIso } from '../../src/core/model/index.ts';
 import { BatchBuilder } from '../../src/service/data/batch-builder.ts';
 import { floatText } from '../../src/service/formats.ts';
 import { MeasurementTextWriter } from '../../src/service/measurement-text.ts';

@@ -1,5 +1,5 @@
 /** A service as `vessel-export service` runs it, in a process of its own that says what it holds in memory. */
-import { systemClock } from '../../src/model/index.ts';
+import { systemClock } from '../../src/core/model/index.ts';
 import { startService } from '../../src/service/service.ts';
 
 const service = await startService({

@@ -6,7 +6,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/model/index.ts';
+import { systemClock } from '../../src/core/model/index.ts';
 import { BatchBuilder } from '../../src/service/data/batch-builder.ts';
 import type { DataSource } from '../../src/service/data/source.ts';
 import { parquetBody } from '../../src/service/parquet-body.ts';

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ConfigError } from '../../src/errors.ts';
+import { ConfigError } from '../../src/core/errors.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import type { TestService } from './running-service.ts';
 import { openService, VESSEL } from './running-service.ts';

@@ -1,5 +1,5 @@
 /** A real service on a free port with a clock of its own, and the few calls that tests make. */
-import type { Clock } from '../../src/model/index.ts';
+import type { Clock } from '../../src/core/model/index.ts';
 import type { FaultyService, FaultyServiceOptions } from '../helpers/faulty-service/faulty-service.ts';
 import { startFaultyService } from '../helpers/faulty-service/faulty-service.ts';
 

@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/model/index.ts';
+import { systemClock } from '../../src/core/model/index.ts';
 import type { ServiceHooks } from '../../src/service/hooks.ts';
 import type { RunningService } from '../../src/service/options.ts';
 import { SentMemory } from '../../src/service/piece-memory.ts';

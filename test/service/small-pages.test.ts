@@ -3,9 +3,16 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readSmallDay } from '../../src/service/data/lake-small-day.ts';
-import type { Forged, ForgedColumn } from '../decode/forged-parquet.ts';
-import { constantColumns, ENCODING, forgeParquet, levels, plain, varint } from '../decode/forged-parquet.ts';
 import { newTempFolder } from '../helpers/temp.ts';
+import type { Forged, ForgedColumn } from '../parquet/read/forged-parquet.ts';
+import {
+  constantColumns,
+  ENCODING,
+  forgeParquet,
+  levels,
+  plain,
+  varint,
+} from '../parquet/read/forged-parquet.ts';
 
 const ROWS = 1_000;
 /** What a page may claim in a few bytes, and takes a gigabyte to read. */

@@ -1,7 +1,7 @@
 /** Statistics as text: JSON written byte by byte, and tables in which what a spreadsheet or a browser would run is text. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MICROS_PER_DAY, microsToIso } from '../../src/model/index.ts';
+import { MICROS_PER_DAY, microsToIso } from '../../src/core/model/index.ts';
 import { statisticsBody } from '../../src/service/statistics-body.ts';
 import { TIME_BYTES, TimeWriter, textMemory } from '../../src/service/text-bytes.ts';
 

@@ -1,8 +1,8 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Aggregation } from '../../src/model/index.ts';
-import { AGGREGATIONS, microsToIso } from '../../src/model/index.ts';
+import type { Aggregation } from '../../src/core/model/index.ts';
+import { AGGREGATIONS, microsToIso } from '../../src/core/model/index.ts';
 import { WindowAccumulator } from '../../src/service/aggregations.ts';
 import { BatchBuilder } from '../../src/service/data/batch-builder.ts';
 import type { TestService } from './running-service.ts';

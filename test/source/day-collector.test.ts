@@ -1,7 +1,7 @@
 /** Totals by the day, gathered from rows in any order. */
 import { expect, test } from 'vitest';
-import { MICROS_PER_DAY } from '../../src/model/index.ts';
-import { totalsDigest } from '../../src/proof/day-totals.ts';
+import { MICROS_PER_DAY } from '../../src/core/model/index.ts';
+import { totalsDigest } from '../../src/core/proof/day-totals.ts';
 import { createDayCollector } from '../../src/source/day-collector.ts';
 
 const DATES = ['1970-01-01', '1970-01-02', '1970-01-03'];

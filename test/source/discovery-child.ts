@@ -1,10 +1,10 @@
 /** Discovers the vessels of a service in a process of its own; says how many, and what it took. */
-import { createQueryClient } from '../../src/fetch/client.ts';
-import { createConcurrencyLimit } from '../../src/fetch/concurrency-limit.ts';
-import { createRequestStats } from '../../src/fetch/exchange.ts';
-import { createRateLimit } from '../../src/fetch/rate-limit.ts';
-import type { ApiVersion } from '../../src/model/index.ts';
-import { systemClock } from '../../src/model/index.ts';
+import type { ApiVersion } from '../../src/core/model/index.ts';
+import { systemClock } from '../../src/core/model/index.ts';
+import { createQueryClient } from '../../src/source/fetch/client.ts';
+import { createConcurrencyLimit } from '../../src/source/fetch/concurrency-limit.ts';
+import { createRequestStats } from '../../src/source/fetch/exchange.ts';
+import { createRateLimit } from '../../src/source/fetch/rate-limit.ts';
 import { discoverVessels } from '../../src/source/vessels.ts';
 
 const [origin, apiVersion] = process.argv.slice(2) as [string, ApiVersion];

@@ -1,7 +1,7 @@
 /** Metadata of a large fleet as one answer, made as it is sent: nothing of it is held. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import type { WireShape } from '../../src/model/index.ts';
+import type { WireShape } from '../../src/core/model/index.ts';
 
 export interface FleetMetadata {
   readonly shape: WireShape;

@@ -1,13 +1,13 @@
 /** Metadata that was decoded before is not decoded again, and differs in nothing from what decoding makes of it. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Job } from '../../src/model/index.ts';
-import { MAX_SERIES, silentLog } from '../../src/model/index.ts';
+import type { Job } from '../../src/core/model/index.ts';
+import { MAX_SERIES, silentLog } from '../../src/core/model/index.ts';
 import { createSourceContext } from '../../src/source/context.ts';
 import { GatheredBody, MetadataAnswers } from '../../src/source/metadata-answers.ts';
 import { describeSeries, resolveSeries } from '../../src/source/series.ts';
-import type { Listener } from '../fetch/listener.ts';
-import { answer, clientOf, errorOf, startListener } from '../fetch/listener.ts';
+import type { Listener } from './fetch/listener.ts';
+import { answer, clientOf, errorOf, startListener } from './fetch/listener.ts';
 
 const element = (timeSeriesId: string, id: string, imo: string | null = '9321483', more = {}) => ({
   ...{ id, timeSeriesId, vessel: { imo }, domains: {}, ...more },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MICROS_PER_DAY } from '../../src/model/index.ts';
+import { MICROS_PER_DAY } from '../../src/core/model/index.ts';
 import type { LookbackVessel } from '../../src/source/day-collector.ts';
 import { groupVessels } from '../../src/source/totals-by-day.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { FatalError } from '../../src/errors.ts';
+import { FatalError } from '../../src/core/errors.ts';
 import type { UploadRef } from '../../src/store/store.ts';
 import type { StoreSuite } from './store-suite.ts';
 import { bytes, collect, expectFault, inParallel, keysOf } from './store-suite.ts';

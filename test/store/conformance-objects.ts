@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { DataError, FatalError } from '../../src/errors.ts';
+import { DataError, FatalError } from '../../src/core/errors.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { MAX_WHOLE_BYTES } from '../../src/store/store.ts';
 import type { StoreSuite } from './store-suite.ts';

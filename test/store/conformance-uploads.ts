@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { CommitFailedError } from '../../src/errors.ts';
+import { CommitFailedError } from '../../src/core/errors.ts';
 import type { PartRef, UploadRef } from '../../src/store/store.ts';
 import type { StoreSuite } from './store-suite.ts';
 import { bytes, collect, expectFault, faultOf, kept, textOf } from './store-suite.ts';

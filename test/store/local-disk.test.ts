@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FatalError } from '../../src/errors.ts';
+import { FatalError } from '../../src/core/errors.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import { mountSmallDisk } from '../helpers/small-disk.ts';
 import type { TempFolder } from '../helpers/temp.ts';

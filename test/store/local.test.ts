@@ -11,7 +11,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FatalError } from '../../src/errors.ts';
+import { FatalError } from '../../src/core/errors.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import { folderStateOf } from '../../src/store/local-folder-state.ts';
 import type { ObjectStore } from '../../src/store/store.ts';

@@ -1,7 +1,7 @@
 /** What a store finds out about its server, and what it makes of it. */
 
 import { expect, test } from 'vitest';
-import { CommitFailedError } from '../../src/errors.ts';
+import { CommitFailedError } from '../../src/core/errors.ts';
 import { createS3Store } from '../../src/store/s3.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { startConditionalS3 } from '../helpers/conditional-s3.ts';

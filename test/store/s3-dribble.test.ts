@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { RetriableError } from '../../src/errors.ts';
+import { RetriableError } from '../../src/core/errors.ts';
 import { createS3Store } from '../../src/store/s3.ts';
 import type { S3StoreOptions } from '../../src/store/s3-client.ts';
 import type { ObjectStore } from '../../src/store/store.ts';

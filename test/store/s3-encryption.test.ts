@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { HeadObjectCommand } from '@aws-sdk/client-s3';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, FatalError } from '../../src/errors.ts';
+import { ConfigError, FatalError } from '../../src/core/errors.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { S3Encryption } from '../../src/store/s3-settings.ts';
 import { s3SettingsFromEnv } from '../../src/store/s3-settings.ts';

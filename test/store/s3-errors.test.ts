@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FatalError, RetriableError } from '../../src/errors.ts';
+import { FatalError, RetriableError } from '../../src/core/errors.ts';
 import { createS3Store } from '../../src/store/s3.ts';
 import { s3Error } from '../../src/store/s3-errors.ts';
 import { expectFault } from './store-suite.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DeleteBucketPolicyCommand, PutBucketPolicyCommand } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { CommitUnknownError, FatalError, RetriableError } from '../../src/errors.ts';
+import { CommitUnknownError, FatalError, RetriableError } from '../../src/core/errors.ts';
 import { createS3Store } from '../../src/store/s3.ts';
 import type { S3StoreOptions } from '../../src/store/s3-client.ts';
 import type { ObjectStore, PartRef, UploadRef } from '../../src/store/store.ts';

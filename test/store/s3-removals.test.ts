@@ -1,7 +1,7 @@
 /** Removals of several objects where the store does not take them together. */
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { FatalError } from '../../src/errors.ts';
+import { FatalError } from '../../src/core/errors.ts';
 import type { Place } from './answering-s3.ts';
 import { place, refuse } from './answering-s3.ts';
 import { expectFault } from './store-suite.ts';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { FatalError } from '../../src/errors.ts';
+import { FatalError } from '../../src/core/errors.ts';
 import type { Place } from './answering-s3.ts';
 import { place, refuse } from './answering-s3.ts';
 

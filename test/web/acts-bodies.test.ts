@@ -1,13 +1,13 @@
 /** What is sent to the acts, by whom ever: nothing but an act does anything. And what is done without a fleet, or Redis. */
 import { rm } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config/config.ts';
-import { parseJob } from '../../src/config/jobs.ts';
+import type { Job, VesselDay } from '../../src/core/model/index.ts';
+import { silentLog } from '../../src/core/model/index.ts';
 import type { Fleet } from '../../src/fleet/fleet.ts';
 import { openFleet } from '../../src/fleet/fleet.ts';
 import { readAcceptance } from '../../src/lake/remarks.ts';
-import type { Job, VesselDay } from '../../src/model/index.ts';
-import { silentLog } from '../../src/model/index.ts';
+import { loadConfig } from '../../src/runtime/config/config.ts';
+import { parseJob } from '../../src/runtime/config/jobs.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { unseenIn } from '../helpers/hostile-text.ts';

@@ -1,9 +1,9 @@
 /** Nobody acts but who has signed in to act, by a request that only the page's own script makes. */
 import { request as httpRequest } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { parseJob } from '../../src/config/jobs.ts';
-import type { Job, VesselDay } from '../../src/model/index.ts';
-import { systemClock } from '../../src/model/index.ts';
+import type { Job, VesselDay } from '../../src/core/model/index.ts';
+import { systemClock } from '../../src/core/model/index.ts';
+import { parseJob } from '../../src/runtime/config/jobs.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { unseenIn } from '../helpers/hostile-text.ts';

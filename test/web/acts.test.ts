@@ -1,10 +1,10 @@
 /** What a person does by the page is done: with a real queue, lake, worker and service. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { VesselDay } from '../../src/core/model/index.ts';
+import { dayRange, formatVesselDay, systemClock } from '../../src/core/model/index.ts';
 import { listBackfills } from '../../src/lake/backfills.ts';
 import { noteKey } from '../../src/lake/keys.ts';
 import { writeNote } from '../../src/lake/ledger.ts';
-import type { VesselDay } from '../../src/model/index.ts';
-import { dayRange, formatVesselDay, systemClock } from '../../src/model/index.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';

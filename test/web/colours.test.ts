@@ -1,7 +1,7 @@
 /** The page's colours: states that people with any kind of colour vision tell apart, and text that stands out. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { WRONG_STATES } from '../../src/status/cells.ts';
+import { WRONG_STATES } from '../../src/audit/status/cells.ts';
 import { CELL_LETTERS } from '../../src/web/answers.ts';
 
 type Rgb = readonly [number, number, number];

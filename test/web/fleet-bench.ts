@@ -1,18 +1,18 @@
 /** A fleet for tests of its page: a service, a lake, and processes that report, each on connections of its own. */
 import { rm } from 'node:fs/promises';
 import type { AppOverrides } from '../../src/app.ts';
-import type { Config } from '../../src/config/config.ts';
-import { loadConfig } from '../../src/config/config.ts';
+import { silentLog } from '../../src/core/model/index.ts';
 import type { Fleet } from '../../src/fleet/fleet.ts';
 import { openFleet } from '../../src/fleet/fleet.ts';
 import type { FleetNews } from '../../src/fleet/fleet-news.ts';
 import { createFleetNews } from '../../src/fleet/fleet-news.ts';
+import type { VesselDayWorker } from '../../src/fleet/queue/vessel-day-worker.ts';
 import { startWork } from '../../src/fleet/work.ts';
-import { silentLog } from '../../src/model/index.ts';
-import { createMetrics } from '../../src/monitoring/metrics.ts';
-import type { VesselDayWorker } from '../../src/queue/vessel-day-worker.ts';
 import { createFleetReporter } from '../../src/redis/fleet-facts.ts';
 import type { ProcessFacts } from '../../src/redis/fleet-shapes.ts';
+import type { Config } from '../../src/runtime/config/config.ts';
+import { loadConfig } from '../../src/runtime/config/config.ts';
+import { createMetrics } from '../../src/runtime/monitoring/metrics.ts';
 import type { WebPorts } from '../../src/web/ports.ts';
 import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
 import { exportEnv, newLake, startTestService, VESSEL, writeJobs } from '../helpers/run.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Job } from '../../src/model/index.ts';
+import type { Job } from '../../src/core/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { WebAccess } from '../../src/web/ports.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';

@@ -1,9 +1,9 @@
 /** People whom a proxy names, sessions that are ended, and what the log keeps of who may not act. */
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { silentLog } from '../../src/core/model/index.ts';
+import { readNetworks } from '../../src/core/model/web-address.ts';
 import type { Fleet } from '../../src/fleet/fleet.ts';
-import { silentLog } from '../../src/model/index.ts';
-import { readNetworks } from '../../src/model/web-address.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { ErrorAnswer, SessionAnswer } from '../../src/web/answers.ts';

@@ -1,7 +1,7 @@
 /** Signing in with one's own name, at a published OpenID provider and at ones that misbehave. */
 import type { RequestListener } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { silentLog } from '../../src/model/index.ts';
+import { silentLog } from '../../src/core/model/index.ts';
 import { createLocalStore } from '../../src/store/local.ts';
 import type { SessionAnswer } from '../../src/web/answers.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';

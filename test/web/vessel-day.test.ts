@@ -1,20 +1,20 @@
 /** What is answered of a vessel-day, over real HTTP, of lakes that were really exported: in a folder, on S3, as a table. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { convertCommand } from '../../src/commands/convert.ts';
-import { RetriableError } from '../../src/errors.ts';
+import { convertCommand } from '../../src/cli/commands/convert.ts';
+import { RetriableError } from '../../src/core/errors.ts';
+import type { ClaimFile, Clock, Note, Receipt, VesselDay } from '../../src/core/model/index.ts';
+import { addDays, systemClock } from '../../src/core/model/index.ts';
+import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
 import { writeNote } from '../../src/lake/ledger.ts';
 import { writeAcceptance } from '../../src/lake/remarks.ts';
-import type { ClaimFile, Clock, Note, Receipt, VesselDay } from '../../src/model/index.ts';
-import { addDays, systemClock } from '../../src/model/index.ts';
-import { openVesselDayQueue } from '../../src/queue/vessel-day-queue.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { AboutAnswer } from '../../src/web/answers.ts';
 import { rangeOf } from '../../src/web/vessel-day-object.ts';
-import { commandRun } from '../commands/command-run.ts';
+import { commandRun } from '../cli/commands/command-run.ts';
 import { makeJob, startDayServer, startQueuedDayServer } from '../helpers/day-server.ts';
 import { hostileNames } from '../helpers/hostile-text.ts';
 import { lakeReadings, serviceNames } from '../helpers/lake.ts';

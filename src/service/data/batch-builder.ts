@@ -1,5 +1,12 @@
-import type { ColumnBatch } from '../../model/index.ts';
-import { appendJsonText, createColumnBatch, DOUBLE, JSON_TEXT, LONG, moveRows } from '../../model/index.ts';
+import type { ColumnBatch } from '../../core/model/index.ts';
+import {
+  appendJsonText,
+  createColumnBatch,
+  DOUBLE,
+  JSON_TEXT,
+  LONG,
+  moveRows,
+} from '../../core/model/index.ts';
 
 const INITIAL_ROWS = 1024;
 const encoder = new TextEncoder();

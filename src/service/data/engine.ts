@@ -7,12 +7,12 @@
  * signal: it has to, for the process cannot exit before it.
  */
 import { tmpdir } from 'node:os';
-import type { SqlConnection } from '../../duckdb/connection.ts';
-import type { LockedDuckDb } from '../../duckdb/locked.ts';
-import { interruptOnAbort, openLockedDuckDb } from '../../duckdb/locked.ts';
-import { createWaitingLine } from '../../model/waiting-line.ts';
-import type { TempFolder } from '../../process/temp-folder.ts';
-import { openTempFolder } from '../../process/temp-folder.ts';
+import type { SqlConnection } from '../../core/duckdb/connection.ts';
+import type { LockedDuckDb } from '../../core/duckdb/locked.ts';
+import { interruptOnAbort, openLockedDuckDb } from '../../core/duckdb/locked.ts';
+import { createWaitingLine } from '../../core/model/waiting-line.ts';
+import type { TempFolder } from '../../core/process/temp-folder.ts';
+import { openTempFolder } from '../../core/process/temp-folder.ts';
 
 /** Above the memory that Node takes: two sorted slices of readings need a fifth of it. */
 const MEMORY_LIMIT = '256MB';

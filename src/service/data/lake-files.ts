@@ -1,9 +1,9 @@
 /** The files of a lake: what lies where, and which dataset each job holds. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathLiteral } from '../../duckdb/locked.ts';
-import { isDate, JOB_NAME, VESSEL_ID } from '../../model/index.ts';
-import { sql } from '../../sql-text.ts';
+import { pathLiteral } from '../../core/duckdb/locked.ts';
+import { sql } from '../../core/duckdb/sql-text.ts';
+import { isDate, JOB_NAME, VESSEL_ID } from '../../core/model/index.ts';
 import type { EngineConnection } from './engine.ts';
 
 export interface LakeFile {

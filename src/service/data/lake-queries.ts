@@ -1,8 +1,8 @@
 /** Readings of a lake by DuckDB, for one answer: vessel-days that are too large to be read at once. */
-import type { DuckDBResult, DuckDBValue } from '../../duckdb/connection.ts';
-import { parquetRows, pathLiteral } from '../../duckdb/locked.ts';
-import type { Micros, TimeRange } from '../../model/index.ts';
-import { joinSql, sql } from '../../sql-text.ts';
+import type { DuckDBResult, DuckDBValue } from '../../core/duckdb/connection.ts';
+import { parquetRows, pathLiteral } from '../../core/duckdb/locked.ts';
+import { joinSql, sql } from '../../core/duckdb/sql-text.ts';
+import type { Micros, TimeRange } from '../../core/model/index.ts';
 import type { Work } from '../turns.ts';
 import { STEPS_PER_LOOK } from '../turns.ts';
 import type { BatchBuilder } from './batch-builder.ts';

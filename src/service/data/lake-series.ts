@@ -1,8 +1,8 @@
 /** The series of a lake, from its metadata snapshots and, for vessels without any, from the readings. */
 
-import { parquetRows } from '../../duckdb/locked.ts';
-import { OTHER_FIELDS } from '../../model/index.ts';
-import { sql } from '../../sql-text.ts';
+import { parquetRows } from '../../core/duckdb/locked.ts';
+import { sql } from '../../core/duckdb/sql-text.ts';
+import { OTHER_FIELDS } from '../../core/model/index.ts';
 import type { EngineConnection } from './engine.ts';
 import type { LakeFile } from './lake-files.ts';
 import type { SeriesRecord } from './source.ts';

@@ -7,7 +7,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { open } from 'node:fs/promises';
 import { zstdDecompressSync } from 'node:zlib';
 import { parquetMetadata, parquetScan } from 'hyparquet';
-import type { Micros, TimeRange } from '../../model/index.ts';
+import type { Micros, TimeRange } from '../../core/model/index.ts';
 import type { Work } from '../turns.ts';
 import { STEPS_PER_LOOK } from '../turns.ts';
 import type { BatchBuilder } from './batch-builder.ts';

@@ -3,7 +3,7 @@
  * every slice: what is read between two looks that found the same is of that version alone.
  */
 import { stat } from 'node:fs/promises';
-import { RetriableError } from '../../errors.ts';
+import { RetriableError } from '../../core/errors.ts';
 import type { LakeFile } from './lake-files.ts';
 
 /** A file's version, by its path; a file that is gone has one too. Throws what else looking at it fails with. */

@@ -5,9 +5,9 @@
  * name gives its readings. Files are listed when the service starts. Small vessel-days are read here, and what is larger
  * goes through DuckDB, whose planning of a query takes longer than such a day.
  */
-import { ConfigError, messageOf } from '../../errors.ts';
-import type { Log, TimeRange } from '../../model/index.ts';
-import { dateToMicros, MICROS_PER_DAY, MICROS_PER_SECOND, microsToDate } from '../../model/index.ts';
+import { ConfigError, messageOf } from '../../core/errors.ts';
+import type { Log, TimeRange } from '../../core/model/index.ts';
+import { dateToMicros, MICROS_PER_DAY, MICROS_PER_SECOND, microsToDate } from '../../core/model/index.ts';
 import type { LakeData } from '../options.ts';
 import type { Work } from '../turns.ts';
 import { BatchBuilder } from './batch-builder.ts';

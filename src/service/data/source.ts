@@ -2,7 +2,7 @@
  * The data port: where the service's series and readings come from, the made-up fleet, an exported lake or a file of
  * readings.
  */
-import type { ColumnBatch, Micros, TimeRange } from '../../model/index.ts';
+import type { ColumnBatch, Micros, TimeRange } from '../../core/model/index.ts';
 import type { Work } from '../turns.ts';
 
 /** A time series as the service knows it, before any version gives it a shape. */

@@ -2,7 +2,7 @@
  * The fault port: tests make the service misbehave in its real HTTP path. A function looks at each request, after
  * it was authorized and its range understood, and says what goes wrong.
  */
-import type { Family, TimeRange } from '../../../src/model/index.ts';
+import type { Family, TimeRange } from '../../../src/core/model/index.ts';
 
 export type Fault =
   /** Answer a status instead; `retryAfter` is the header's text (seconds or a date). */

@@ -2,8 +2,8 @@
  * Changes to the served data, made by tests and faults: readings added and removed on top of a data source.
  * Slices that no change touches pass as they are.
  */
-import type { ColumnBatch, Micros, TimeRange } from '../../../src/model/index.ts';
-import { DOUBLE, JSON_TEXT, jsonTextAt, LONG } from '../../../src/model/index.ts';
+import type { ColumnBatch, Micros, TimeRange } from '../../../src/core/model/index.ts';
+import { DOUBLE, JSON_TEXT, jsonTextAt, LONG } from '../../../src/core/model/index.ts';
 import { BatchBuilder } from '../../../src/service/data/batch-builder.ts';
 import type {
   DataSource,

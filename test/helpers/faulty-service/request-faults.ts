@@ -1,6 +1,6 @@
 /** Faults that act before a body exists: statuses, and what is served instead of the data. */
-import type { Family, TimeRange } from '../../../src/model/index.ts';
-import { MICROS_PER_SECOND } from '../../../src/model/index.ts';
+import type { Family, TimeRange } from '../../../src/core/model/index.ts';
+import { MICROS_PER_SECOND } from '../../../src/core/model/index.ts';
 import type { DataSource } from '../../../src/service/data/source.ts';
 import { HttpError } from '../../../src/service/http-error.ts';
 import type { Fault } from './faults.ts';

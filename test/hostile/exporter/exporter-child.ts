@@ -4,10 +4,10 @@
  * the pauses between tries are shorter, and patience on the wire, or most of the time would go there.
  */
 
-import { main } from '../../../src/cli.ts';
-import { CLIENT_LIMITS } from '../../../src/fetch/client.ts';
-import { RETRY_LIMITS } from '../../../src/fetch/retry.ts';
-import { CONCURRENCY_LIMIT_RULES } from '../../../src/model/ports.ts';
+import { main } from '../../../src/cli/cli.ts';
+import { CONCURRENCY_LIMIT_RULES } from '../../../src/core/model/ports.ts';
+import { CLIENT_LIMITS } from '../../../src/source/fetch/client.ts';
+import { RETRY_LIMITS } from '../../../src/source/fetch/retry.ts';
 
 export interface Command {
   readonly args: readonly string[];

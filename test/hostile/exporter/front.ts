@@ -4,7 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { systemClock } from '../../../src/model/index.ts';
+import { systemClock } from '../../../src/core/model/index.ts';
 import { startService } from '../../../src/service/service.ts';
 
 export type AskedFamily = 'token' | 'metadata' | 'statistics' | 'measurements';

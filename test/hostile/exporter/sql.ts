@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { stringify } from 'yaml';
-import { DIALECTS } from '../../../src/views/dialects/index.ts';
+import { DIALECTS } from '../../../src/query/views/dialects/index.ts';
 import { MARKER, TEXTS } from '../../helpers/hostile-sql.ts';
 import { hostileNames, unseenIn } from '../../helpers/hostile-text.ts';
 import { ESCAPES, MORE_ESCAPES } from '../../helpers/sql-escapes.ts';

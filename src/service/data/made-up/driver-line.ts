@@ -1,6 +1,6 @@
 /** One driver over time: a number at every minute mark, made when it is first needed, and straight lines between them. */
-import type { Micros } from '../../../model/index.ts';
-import { MICROS_PER_HOUR } from '../../../model/index.ts';
+import type { Micros } from '../../../core/model/index.ts';
+import { MICROS_PER_HOUR } from '../../../core/model/index.ts';
 
 const MICROS_PER_MINUTE = 60_000_000;
 const MINUTES_PER_HOUR = 60;

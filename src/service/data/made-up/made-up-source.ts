@@ -3,8 +3,8 @@
  * series and time: each series has slots of equal length counted from UTC midnight, and a slot holds at most
  * one reading (rarely the same instant twice), placed and valued by a hash. So any slice can be made alone.
  */
-import type { TimeRange } from '../../../model/index.ts';
-import { MICROS_PER_DAY, MICROS_PER_MILLI, microsToDate } from '../../../model/index.ts';
+import type { TimeRange } from '../../../core/model/index.ts';
+import { MICROS_PER_DAY, MICROS_PER_MILLI, microsToDate } from '../../../core/model/index.ts';
 import type { Work } from '../../turns.ts';
 import { STEPS_PER_LOOK } from '../../turns.ts';
 import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from '../source.ts';

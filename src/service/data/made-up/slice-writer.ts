@@ -2,14 +2,14 @@
  * A slice of made-up readings: the series one after the other, each by loops over its columns, and then, where all are
  * wanted in one order, the rows sorted by time. Nothing but the slice is held, in the same memory from slice to slice.
  */
-import type { ColumnBatch, Micros } from '../../../model/index.ts';
+import type { ColumnBatch, Micros } from '../../../core/model/index.ts';
 import {
   createColumnBatch,
   MICROS_PER_DAY,
   MICROS_PER_HOUR,
   microsToDate,
   moveRows,
-} from '../../../model/index.ts';
+} from '../../../core/model/index.ts';
 import type { Work } from '../../turns.ts';
 import { STEPS_PER_LOOK } from '../../turns.ts';
 import type { ReadingsNeed } from '../source.ts';

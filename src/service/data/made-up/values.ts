@@ -1,5 +1,5 @@
-import type { JsonTextHeap } from '../../../model/index.ts';
-import { appendJsonText, DOUBLE, JSON_TEXT, LONG, MICROS_PER_HOUR } from '../../../model/index.ts';
+import type { JsonTextHeap } from '../../../core/model/index.ts';
+import { appendJsonText, DOUBLE, JSON_TEXT, LONG, MICROS_PER_HOUR } from '../../../core/model/index.ts';
 import { NumberWriter, textMemory, writeAscii } from '../../text-bytes.ts';
 import type { DriverLine } from './driver-line.ts';
 import type { FleetSeries } from './fleet.ts';

@@ -3,9 +3,9 @@
  * metadata of version 2026-09-10 describes it, or a reading of a series that stands above it, by its `id` or time series id.
  * All of it is held in memory: some 25 bytes a reading.
  */
-import { ConfigError, cleanForeignText, messageOf } from '../../../errors.ts';
-import type { ColumnBatch } from '../../../model/index.ts';
-import { timestampMicros } from '../../../model/index.ts';
+import { ConfigError, cleanForeignText, messageOf } from '../../../core/errors.ts';
+import type { ColumnBatch } from '../../../core/model/index.ts';
+import { timestampMicros } from '../../../core/model/index.ts';
 import { BatchBuilder } from '../batch-builder.ts';
 import type { SeriesRecord } from '../source.ts';
 import { isObject, numberText, parseLine } from './json-line.ts';

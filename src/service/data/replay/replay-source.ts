@@ -1,6 +1,6 @@
 /** A file of readings as a data source: it is read whole when the service starts, and what is written to it later is not seen. */
-import type { ColumnBatch, Log, Micros, TimeRange } from '../../../model/index.ts';
-import { DOUBLE, firstRowFrom, JSON_TEXT, jsonTextAt, LONG } from '../../../model/index.ts';
+import type { ColumnBatch, Log, Micros, TimeRange } from '../../../core/model/index.ts';
+import { DOUBLE, firstRowFrom, JSON_TEXT, jsonTextAt, LONG } from '../../../core/model/index.ts';
 import type { Work } from '../../turns.ts';
 import { STEPS_PER_LOOK } from '../../turns.ts';
 import { BatchBuilder } from '../batch-builder.ts';

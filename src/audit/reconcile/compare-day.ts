@@ -1,0 +1,126 @@
+/** One vessel-day whose totals are not the receipt's: what changed, and what may be done about it. */
+
+import type { ComparedDay, VesselDay } from '../../core/model/index.ts';
+import { CountsDisagreeError } from '../../core/proof/compare-counts.ts';
+import type { DayTotals, PublishedTotals, SeriesChange } from '../../core/proof/day-totals.ts';
+import {
+  describeChanges,
+  findChanges,
+  publishedReadings,
+  seriesTotals,
+  totalReadings,
+  totalsOf,
+} from '../../core/proof/day-totals.ts';
+import { lossesAmong } from '../../core/proof/shrink-guard.ts';
+import type { ExportPorts } from '../../export/ports.ts';
+import { readDetail, readNote } from '../../lake/ledger.ts';
+import type { ResolvedSeries, SourceContext } from '../../source/context.ts';
+import { seriesName } from '../../source/context.ts';
+import { askDayCounts } from '../../source/counts.ts';
+import type { PublishedDay } from './published-days.ts';
+
+/**
+ * `missing`, `stale`: as the ledger says. `changed`: an export is due. `would-shrink`: the source has fewer
+ * readings of a series than are published. `refused`: the same, and already said. `disagree`: the source's own
+ * statistics contradict each other. `unreadable`: the receipt is damaged.
+ */
+export type FindingState = (typeof FINDING_STATES)[number];
+export const FINDING_STATES = [
+  'missing',
+  'stale',
+  'changed',
+  'would-shrink',
+  'refused',
+  'disagree',
+  'unreadable',
+] as const;
+
+/** A series that changed, by name where it has one. */
+interface NamedChange extends SeriesChange {
+  readonly id: string | null;
+}
+
+export interface ReconcileFinding {
+  readonly day: VesselDay;
+  readonly state: FindingState;
+  readonly message: string;
+  readonly changes: readonly NamedChange[];
+  /** Readings that the source counted when the day was published, and that it counts now. */
+  readonly published: number | null;
+  readonly now: number | null;
+  /** What was compared; absent where nothing was. */
+  readonly compared?: ComparedDay;
+}
+
+/** The cheap comparison, which is all that an unchanged day needs. */
+export function isUnchanged(receipt: PublishedDay, digest: string): boolean {
+  return receipt.source?.totalsSha256 === digest;
+}
+
+/** What the source counts by the day, and its digest. */
+interface CountedDay {
+  readonly now: DayTotals;
+  readonly digest: string;
+}
+
+/** What differs between a published day and the source; undefined when nothing does after all. */
+export async function findDifference(
+  { store }: Pick<ExportPorts, 'store'>,
+  context: SourceContext,
+  series: Pick<ResolvedSeries, 'idOf' | 'expressions'>,
+  receipt: PublishedDay,
+  counted: CountedDay,
+): Promise<ReconcileFinding | undefined> {
+  const { day } = context;
+  const published = await readPublishedTotals(store, receipt);
+  const policy = receipt.proof === 'at-least' ? 'at-least' : 'exact';
+  const changesByDay = published && findChanges(published, counted.now, policy);
+  if (changesByDay?.length === 0) return undefined;
+  // A note that cannot be read says nothing.
+  const note = await readNote(store, day).catch(() => undefined);
+  const compared = { epoch: receipt.epoch, totalsSha256: counted.digest };
+  const base = { day, compared, published: publishedReadings(receipt) };
+  const named = (changes: readonly SeriesChange[] = []) =>
+    changes.map((change) => ({ ...change, id: series.idOf.get(change.timeSeriesId) ?? null }));
+  if (note?.state === 'refused' && note.totalsSha256 === counted.digest) {
+    const now = totalReadings(counted.now);
+    return { ...base, now, changes: named(changesByDay), state: 'refused', message: note.message };
+  }
+  // A second look, as an export would take it: by the hour.
+  const byHour = await askDayCounts(context, series).then(
+    (counts) => totalsOf(counts),
+    (error: unknown) => {
+      if (error instanceof CountsDisagreeError) return error;
+      throw error;
+    },
+  );
+  if (byHour instanceof CountsDisagreeError) {
+    const now = totalReadings(counted.now);
+    return { ...base, now, changes: named(changesByDay), state: 'disagree', message: byHour.message };
+  }
+  const now = totalReadings(byHour);
+  if (published === undefined) {
+    // Where the detail of the published day is lost or damaged, its total is what is left.
+    const message = `${base.published} readings published, ${now} now; its detail object is missing or damaged, so nothing is known of single series`;
+    const state = now < base.published ? 'would-shrink' : 'changed';
+    return { ...base, now, changes: [], state, message };
+  }
+  const changes = findChanges(published, byHour, policy);
+  const nameOf = (id: string) => seriesName(series, id);
+  if (changes.length === 0) {
+    const message = `the source contradicts itself, and the published day equals its counts by the hour: by the day ${describeChanges(changesByDay ?? [], nameOf)}. Nothing is exported; report it to the operator of the query service`;
+    return { ...base, now, changes: named(changesByDay), state: 'disagree', message };
+  }
+  const state = lossesAmong(changes).length > 0 ? 'would-shrink' : 'changed';
+  return { ...base, now, changes: named(changes), state, message: describeChanges(changes, nameOf) };
+}
+
+async function readPublishedTotals(
+  store: ExportPorts['store'],
+  { detail }: PublishedDay,
+): Promise<PublishedTotals | undefined> {
+  const counts = await readDetail(store, { detail });
+  if (counts === undefined) return undefined;
+  const { ours, source } = counts;
+  return { ours: seriesTotals(ours), source: source ? seriesTotals(source) : undefined };
+}

@@ -1,0 +1,272 @@
+/**
+ * Reconcile: which vessel-days of a look-back are not what the source has now. Reads the ledger, asks for totals
+ * by day, and compares; what differs is asked once more by the hour, as an export would ask. Writes nothing but
+ * the ledger's index.
+ */
+import { forEachAtOnce } from '../../core/concurrency.ts';
+import { DataError, HttpStatusError, messageOf, RetriableError } from '../../core/errors.ts';
+import type { Job, VesselDay } from '../../core/model/index.ts';
+import { datesBetween, dateToMicros, MICROS_PER_DAY } from '../../core/model/index.ts';
+import type { DayRange } from '../../core/plan/due.ts';
+import { findVessels } from '../../export/job-vessels.ts';
+import type { ExportPorts } from '../../export/ports.ts';
+import { DayMap } from '../../lake/day-map.ts';
+import { scanLedger } from '../../lake/ledger-index.ts';
+import { plannedDays } from '../../lake/planned-days.ts';
+import type { SourceContext } from '../../source/context.ts';
+import { createSourceContext } from '../../source/context.ts';
+import type { LookbackTotals, LookbackVessel } from '../../source/day-collector.ts';
+import type { RequestStats } from '../../source/fetch/exchange.ts';
+import { createRequestStats } from '../../source/fetch/exchange.ts';
+import type { FailureStreak } from '../../source/fetch/retry.ts';
+import { resolveSeries } from '../../source/series.ts';
+import { askLookback, groupVessels } from '../../source/totals-by-day.ts';
+import type { ReconcileFinding } from './compare-day.ts';
+import { findDifference, isUnchanged } from './compare-day.ts';
+import type { PublishedDays } from './published-days.ts';
+import { createPublishedDays, PUBLISHED_MEMBERS } from './published-days.ts';
+
+/** Without vessels: the job's own. */
+interface ReconcileRequest extends DayRange {
+  /** Vessels asked for at once. */
+  readonly concurrency: number;
+}
+
+/** A vessel that could not be asked for, by its name or, cleaned, by what is none: nothing is known of its days. */
+interface UnaskedVessel {
+  readonly vessel: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface JobReconciliation {
+  readonly job: string;
+  readonly from: string;
+  readonly to: string;
+  /** Why the job cannot be reconciled; null when it can. */
+  readonly reason: string | null;
+  readonly vessels: number;
+  /** Vessel-days whose receipts were compared with the source, and those that could not be. */
+  readonly compared: number;
+  readonly notCompared: number;
+  /** What differs, by date and vessel. */
+  readonly findings: readonly ReconcileFinding[];
+  readonly unasked: readonly UnaskedVessel[];
+  /** Was this vessel-day compared with the source? */
+  readonly wasCompared: (day: VesselDay) => boolean;
+  /** Vessels known from the ledger only. */
+  readonly unlisted: ReadonlySet<string>;
+}
+
+/** Vessels whose totals are asked for together; the series of so many more are asked for meanwhile. */
+const VESSELS_HELD = 64;
+
+const NOTHING_ASKED = {
+  ...{ vessels: 0, compared: 0, notCompared: 0, findings: [], unasked: [] },
+  wasCompared: () => false,
+  unlisted: new Set<string>(),
+};
+
+/** Compare one job's look-back with the source. Throws what every vessel would meet too. */
+export async function reconcileJob(
+  ports: ExportPorts,
+  job: Job,
+  request: ReconcileRequest,
+  signal: AbortSignal,
+  stats: RequestStats = createRequestStats(),
+): Promise<JobReconciliation> {
+  const { from, to, concurrency } = request;
+  const base = { job: job.name, from, to };
+  const reason = whyIncomparable(job);
+  if (reason !== null) return { ...base, reason, ...NOTHING_ASKED };
+  const { vessels, unlisted, troubles } = await findVessels(ports, job, request, signal, stats);
+  const { findings, toCompare, published } = await readToCompare(ports, job, { vessels, from, to });
+  // A vessel that is not listed is asked for by its name, like the others.
+  const unasked: UnaskedVessel[] = troubles.filter(({ code }) => code === 'malformed-imo');
+  const contextOf = (vessel: string, date: string) =>
+    createSourceContext(ports, job, { job: job.name, vessel, date }, signal, stats);
+  const asking = { ports, contextOf, signal, findings, unasked };
+  const lookback: Lookback = { ...asking, toCompare, published, compared: 0 };
+  await compareVessels(lookback, [...toCompare.keys()], concurrency);
+  const order = (a: VesselDay, b: VesselDay) =>
+    a.date < b.date || (a.date === b.date && a.vessel < b.vessel) ? -1 : 1;
+  findings.sort((a, b) => order(a.day, b.day));
+  const { compared } = lookback;
+  const notCompared = [...toCompare.values()].reduce((sum, dates) => sum + dates.length, 0) - compared;
+  const counts = { vessels: vessels.length, compared, notCompared };
+  const silent = new Set(unasked.map(({ vessel }) => vessel));
+  const wasCompared = ({ vessel, date }: VesselDay) =>
+    !silent.has(vessel) && toCompare.get(vessel)?.includes(date) === true;
+  return { ...base, reason: null, ...counts, findings, unasked, wasCompared, unlisted };
+}
+
+function whyIncomparable(job: Job): string | null {
+  if (job.dataset === 'metadata') return 'metadata has no history at the service: nothing to compare with';
+  if (job.verify === 'off')
+    return "verify: off asks no statistics, so nothing is known to compare with; use 'exact' or 'at-least'";
+  return null;
+}
+
+/** What the ledger says: what is not published at all, and what to compare. */
+interface LedgerFindings {
+  readonly findings: ReconcileFinding[];
+  /** Dates by vessel, ascending. */
+  readonly toCompare: ReadonlyMap<string, readonly string[]>;
+  readonly published: PublishedDays;
+}
+
+async function readToCompare(ports: ExportPorts, job: Job, range: DayRange): Promise<LedgerFindings> {
+  const published = createPublishedDays(job.name);
+  const { damaged } = await scanLedger({
+    store: ports.store,
+    job: job.name,
+    dates: datesBetween(range.from, range.to),
+    vessels: new Set(range.vessels),
+    members: PUBLISHED_MEMBERS,
+    take: published.take,
+    writeIndex: true,
+    log: ports.log,
+  });
+  const faults = new DayMap<DataError>();
+  for (const { day, error } of damaged) faults.set(day, error);
+  const findings: ReconcileFinding[] = [];
+  const toCompare = new Map<string, string[]>();
+  for (const { day, state, receipt } of plannedDays(ports, job, range, published)) {
+    const fault = faults.get(day);
+    const plain = { day, changes: [], published: null, now: null };
+    if (fault !== undefined) findings.push({ ...plain, state: 'unreadable', message: fault.message });
+    else if (state === 'missing') findings.push({ ...plain, state, message: 'never published' });
+    else if (state === 'stale')
+      findings.push({
+        ...plain,
+        state,
+        message: 'published with other settings of the job, or proven less than it asks now',
+      });
+    else if (receipt !== undefined) {
+      const dates = toCompare.get(day.vessel);
+      if (dates === undefined) toCompare.set(day.vessel, [day.date]);
+      else if (dates.at(-1) !== day.date) dates.push(day.date);
+    }
+  }
+  return { findings, toCompare, published };
+}
+
+/** What comparing works with, and where it puts what it finds. */
+interface Lookback {
+  readonly ports: ExportPorts;
+  readonly contextOf: (vessel: string, date: string) => SourceContext;
+  readonly signal: AbortSignal;
+  readonly findings: ReconcileFinding[];
+  readonly unasked: UnaskedVessel[];
+  readonly toCompare: LedgerFindings['toCompare'];
+  readonly published: PublishedDays;
+  /** The row of failures that ended the group before. */
+  ended?: FailureStreak | undefined;
+  /** Vessel-days, so far. */
+  compared: number;
+}
+
+/** Compare some vessels at a time; the series of the next are asked for meanwhile. */
+async function compareVessels(
+  lookback: Lookback,
+  names: readonly string[],
+  concurrency: number,
+): Promise<void> {
+  const resolve = (at: number) => {
+    const resolving = resolveVessels(lookback, names.slice(at, at + VESSELS_HELD), concurrency);
+    // Whatever it fails with is thrown where it is awaited.
+    resolving.catch(() => {});
+    return resolving;
+  };
+  let resolving = resolve(0);
+  for (let at = 0; at < names.length; at += VESSELS_HELD) {
+    const vessels = await resolving;
+    resolving = resolve(at + VESSELS_HELD);
+    try {
+      await compareTotals(lookback, vessels, concurrency);
+    } catch (error) {
+      // What is under way ends first.
+      await resolving.catch(() => {});
+      throw error;
+    }
+  }
+}
+
+/** The series of vessels, in a fixed order: answers come in any, and requests are to be the same every time. */
+async function resolveVessels(
+  lookback: Lookback,
+  names: readonly string[],
+  concurrency: number,
+): Promise<LookbackVessel[]> {
+  const { contextOf, toCompare } = lookback;
+  const vessels: LookbackVessel[] = [];
+  await forEachAtOnce(names, concurrency, async (vessel) => {
+    const dates = toCompare.get(vessel)!;
+    await orUnasked(lookback, [vessel], async () => {
+      const { idOf, expressions } = await resolveSeries(contextOf(vessel, dates[0]!));
+      const range = {
+        fromMicros: dateToMicros(dates[0]!),
+        toMicros: dateToMicros(dates.at(-1)!) + MICROS_PER_DAY,
+      };
+      vessels.push({ vessel, series: { idOf, expressions }, range });
+    });
+  });
+  return vessels.sort((a, b) => (a.vessel < b.vessel ? -1 : 1));
+}
+
+/** Ask for the totals of vessels in as few requests as may be, and compare. */
+async function compareTotals(
+  lookback: Lookback,
+  vessels: readonly LookbackVessel[],
+  concurrency: number,
+): Promise<void> {
+  const { contextOf, toCompare } = lookback;
+  await forEachAtOnce(groupVessels(vessels), concurrency, async (group) => {
+    const members = group.map(({ vessel }) => vessel);
+    await orUnasked(lookback, members, async () => {
+      const [firstDate] = toCompare.get(members[0]!)!;
+      const context = contextOf(members[0]!, firstDate!);
+      // Where requests of another group have failed to the end, one that fails too says enough.
+      if (lookback.ended !== undefined) Object.assign(context.streak, lookback.ended, { isOver: false });
+      const totals = await askLookback(context, group).finally(() => {
+        lookback.ended = context.streak.isOver ? context.streak : undefined;
+      });
+      for (const one of group)
+        await orUnasked(lookback, [one.vessel], () => compareVessel(lookback, one, totals));
+    });
+  });
+}
+
+/** What one vessel meets does not keep the others from being compared. */
+async function orUnasked(
+  { unasked, signal }: Lookback,
+  vessels: readonly string[],
+  ask: () => Promise<void>,
+): Promise<void> {
+  try {
+    await ask();
+  } catch (error) {
+    const ofThese =
+      error instanceof DataError || error instanceof HttpStatusError || error instanceof RetriableError;
+    if (!ofThese || signal.aborted) throw error;
+    for (const vessel of vessels) unasked.push({ vessel, code: error.code, message: messageOf(error) });
+  }
+}
+
+async function compareVessel(
+  lookback: Lookback,
+  { vessel, series }: LookbackVessel,
+  totals: LookbackTotals,
+): Promise<void> {
+  const { ports, contextOf, findings, toCompare, published } = lookback;
+  for (const date of toCompare.get(vessel)!) {
+    const receipt = published.get({ vessel, date })!;
+    const digest = totals.digestOf(vessel, date)!;
+    if (!isUnchanged(receipt, digest)) {
+      const counted = { now: totals.of(vessel, date)!, digest };
+      const finding = await findDifference(ports, contextOf(vessel, date), series, receipt, counted);
+      if (finding !== undefined) findings.push(finding);
+    }
+    lookback.compared++;
+  }
+}

@@ -1,0 +1,158 @@
+/** The detail against the receipt that names it: the same text, counts that add up, a proof that holds. */
+import type { Micros, Receipt } from '../../core/model/index.ts';
+import { DayCounts, dayRange, microsToIso, shortName } from '../../core/model/index.ts';
+import type { Disagreement, Precision } from '../../core/proof/compare-counts.ts';
+import { compareCounts, describeSpan } from '../../core/proof/compare-counts.ts';
+import { countsDigest } from '../../core/proof/day-totals.ts';
+import { readCountsText } from '../../lake/counts-reader.ts';
+import type { Detail } from '../../lake/ledger.ts';
+import { unpackDetail } from '../../lake/ledger.ts';
+import type { Difference } from './findings.ts';
+import { firstFew } from './findings.ts';
+import type { ReadableStore } from './object-check.ts';
+
+/** Counts per series and hour: of the object, and as the source said. */
+export interface DetailCounts {
+  readonly ours: DayCounts;
+  readonly source: DayCounts | undefined;
+}
+
+interface CheckedDetail {
+  readonly counts: DetailCounts | undefined;
+  readonly differences: Difference[];
+}
+
+/** Read the detail of a receipt that names one. `precision`: how finely its two sides can be compared. */
+export async function checkDetail(
+  store: ReadableStore,
+  receipt: Receipt,
+  precision: Precision,
+): Promise<CheckedDetail> {
+  const { key: where, sha256: expected } = receipt.detail!;
+  const wrong = (name: Difference['name'], found: string): CheckedDetail => ({
+    counts: undefined,
+    differences: [{ name, where, found, expected: `SHA-256 ${expected}` }],
+  });
+  const object = await store.get(where);
+  if (object === undefined) return wrong('detail-missing', 'no detail');
+  const detail = unpackDetail(object.bytes);
+  if (detail === undefined) return wrong('detail-differs', `${object.bytes.length} bytes that are no gzip`);
+  if (detail.sha256 !== expected) return wrong('detail-differs', `SHA-256 ${detail.sha256}`);
+  const counts = parseCounts(detail.text, receipt.date);
+  if (counts === undefined) return wrong('detail-differs', 'no counts per series and hour');
+  return { counts, differences: compareDetail(counts, receipt, precision) };
+}
+
+function parseCounts(text: Uint8Array, date: string): DetailCounts | undefined {
+  const { fromMicros } = dayRange(date);
+  try {
+    return readCounts(text, fromMicros) ?? parseJsonCounts(text, fromMicros);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Counts of any spelling. */
+function parseJsonCounts(text: Uint8Array, fromMicros: Micros): DetailCounts {
+  const { ours, source } = JSON.parse(new TextDecoder().decode(text)) as Detail;
+  return {
+    ours: DayCounts.fromJson(fromMicros, ours),
+    source: source === null ? undefined : DayCounts.fromJson(fromMicros, source),
+  };
+}
+
+const OURS = Buffer.from('{"ours":');
+const SOURCE = Buffer.from(',"source":');
+const NULL = Buffer.from('null');
+
+/**
+ * Counts as an export spells them, read once where both sides have the same text, as of nearly every day. Undefined
+ * for any other spelling; throws where what follows is no JSON.
+ */
+function readCounts(text: Uint8Array, fromMicros: Micros): DetailCounts | undefined {
+  const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
+  const has = (at: number, part: Uint8Array) => bytes.subarray(at, at + part.length).equals(part);
+  if (!has(0, OURS)) return undefined;
+  const ours = readCountsText(bytes, OURS.length, fromMicros);
+  if (ours === undefined || !has(ours.end, SOURCE)) return undefined;
+  const at = ours.end + SOURCE.length;
+  const oursText = bytes.subarray(OURS.length, ours.end);
+  const isSame = has(at, oursText);
+  const source = isSame ? ours : has(at, NULL) ? undefined : readCountsText(bytes, at, fromMicros);
+  if (source === undefined && !has(at, NULL)) return undefined;
+  const end = isSame ? at + oursText.length : (source?.end ?? at + NULL.length);
+  // A member that comes twice means what it says the second time.
+  const others: object = JSON.parse(`{"":0${bytes.toString('utf8', end)}`);
+  if ('ours' in others || 'source' in others) return undefined;
+  return { ours: ours.counts, source: source?.counts };
+}
+
+/** What the receipt says of the day, and what its detail adds up to. */
+function compareDetail(counts: DetailCounts, receipt: Receipt, precision: Precision): Difference[] {
+  const { ours } = counts;
+  const where = receipt.detail!.key;
+  const differences: Difference[] = [];
+  const compare = (name: Difference['name'], found: string, expected: string) => {
+    if (found !== expected)
+      differences.push({
+        name,
+        where,
+        found: `${found} in the detail`,
+        expected: `${expected} in the receipt`,
+      });
+  };
+  // Rows of statistics are windows; what is counted are the readings in them.
+  const windows = receipt.dataset === 'statistics';
+  const rows = windows ? receipt.rows : ours.total();
+  compare(
+    'rows-differ',
+    `${rows} rows of ${ours.seriesCount()} series`,
+    `${receipt.rows} rows of ${receipt.series} series`,
+  );
+  const span = ours.span();
+  if (span !== undefined && receipt.firstTimestamp !== null)
+    compare(
+      'times-differ',
+      `${microsToIso(span.firstMicros)} to ${microsToIso(span.lastMicros)}`,
+      `${receipt.firstTimestamp} to ${receipt.lastTimestamp}`,
+    );
+  return differences.length > 0 ? differences : proofDifferences(counts, receipt, precision);
+}
+
+/** Does what the detail holds prove what the receipt claims? */
+function proofDifferences(
+  { ours, source }: DetailCounts,
+  receipt: Receipt,
+  precision: Precision,
+): Difference[] {
+  const where = receipt.detail!.key;
+  const differs = (found: string, expected: string): Difference[] => [
+    { name: 'proof-differs', where, found, expected },
+  ];
+  if (receipt.proof === 'unproven')
+    return source === undefined ? [] : differs('counts of the source', 'none: unproven');
+  if (source === undefined) return differs('no counts of the source', `them: ${receipt.proof}`);
+  if (source.total() !== receipt.source?.rows)
+    return differs(
+      `${source.total()} readings of the source in the detail`,
+      `${receipt.source?.rows} in the receipt`,
+    );
+  const digest = countsDigest(source);
+  const named = receipt.source.totalsSha256 ?? digest;
+  if (digest !== named) return differs(`totals of SHA-256 ${digest}`, `${named} in the receipt`);
+  const broken = compareCounts(ours, source, { policy: receipt.proof, precision });
+  if (broken.length === 0) return [];
+  return differs(
+    `${describeSide(broken, 'ours')} published`,
+    `${receipt.proof}: ${describeSide(broken, 'source')} ${broken[0]!.times ? 'as the source said' : 'counted by the source'}`,
+  );
+}
+
+/** One side of what differs: `series 3f… in hour 5: 60` or its first and last times, of the first few. */
+export function describeSide(differing: readonly Disagreement[], side: 'ours' | 'source'): string {
+  const texts = differing.map(({ timeSeriesId, hour, times, [side]: count }) => {
+    const where = `series ${shortName(timeSeriesId)}${hour === null ? '' : ` in hour ${hour}`}`;
+    return `${where}: ${times === undefined ? count : describeSpan(times[side])}`;
+  });
+  return firstFew(texts);
+}

@@ -1,0 +1,131 @@
+/**
+ * Rows of a published object, read back by DuckDB: an engine that had no part in writing them. It may touch the
+ * given folders and nothing else, spills into its own, and is loaded when it is first needed.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DuckDBValue } from '../../core/duckdb/connection.ts';
+import type { LockedDuckDb } from '../../core/duckdb/locked.ts';
+import { interruptOnAbort, openLockedDuckDb, parquetRows } from '../../core/duckdb/locked.ts';
+import type { Sql } from '../../core/duckdb/sql-text.ts';
+import { sql } from '../../core/duckdb/sql-text.ts';
+import { CancelledError, messageOf, RetriableError } from '../../core/errors.ts';
+import type { DayCounts, TimeRange, VesselDay } from '../../core/model/index.ts';
+import type { DayRows, EdgeValues, WindowRow } from './read-back-rows.ts';
+import {
+  edgesSql,
+  measurementsSql,
+  toCounts,
+  toDayRows,
+  toEdges,
+  toWindows,
+  windowCountsSql,
+  windowsSql,
+} from './read-back-rows.ts';
+
+const MEMORY_LIMIT = '512MB';
+/**
+ * Threads of one query. What they tell each other takes as much of the processor as the rows of a small object do, and
+ * several vessel-days are verified at once; a large one is read sooner by two.
+ */
+const THREADS = { small: '1', large: '2' } as const;
+type Size = keyof typeof THREADS;
+const MOST_SMALL_ROWS = 2_000_000;
+
+/**
+ * Throws, per call: RowsUnreadable, RetriableError (memory, disk), CancelledError. Counts that are found to be
+ * `expected` are given as these.
+ */
+export interface ReadBack {
+  measurements(object: ReadObject, day: VesselDay, expected: DayCounts | undefined): Promise<DayRows>;
+  /** All values at the first and last instant of each series, which other readings may share. */
+  edges(object: ReadObject): Promise<ReadonlyMap<string, EdgeValues>>;
+  /** Readings that the windows of a statistics object count, by series and hour in which the window begins. */
+  windowCounts(object: ReadObject, day: VesselDay, expected: DayCounts | undefined): Promise<DayCounts>;
+  /** Windows that begin in a range. */
+  windows(object: ReadObject, range: TimeRange): Promise<WindowRow[]>;
+  metadata(object: ReadObject): Promise<{ rows: number; series: number }>;
+  close(): Promise<void>;
+}
+
+/** An object as a file, and how many rows its receipt says that it has. */
+export interface ReadObject {
+  readonly path: string;
+  readonly rows: number;
+}
+
+/** DuckDB cannot make rows of the object. */
+export class RowsUnreadable extends Error {}
+
+interface ReadBackOptions {
+  /** Folders with objects. */
+  readonly readableDirs: readonly string[];
+  /** A folder of its own; who made it removes it. */
+  readonly tempDir: string;
+  readonly signal: AbortSignal;
+}
+
+/** Nothing is loaded before the first call. */
+export function createReadBack(options: ReadBackOptions): ReadBack {
+  const opened = new Map<Size, Promise<LockedDuckDb>>();
+
+  function instanceFor({ rows }: ReadObject): Promise<LockedDuckDb> {
+    const size = rows > MOST_SMALL_ROWS ? 'large' : 'small';
+    const instance = opened.get(size) ?? openInstance(options, size);
+    opened.set(size, instance);
+    return instance;
+  }
+
+  async function query(queryOf: (file: Sql) => Sql, object: ReadObject): Promise<DuckDBValue[][]> {
+    const connection = await (await instanceFor(object)).connect();
+    const stopInterrupting = interruptOnAbort(connection, options.signal);
+    try {
+      return await connection.rows(queryOf(parquetRows(object.path)));
+    } catch (error) {
+      throw options.signal.aborted ? new CancelledError('interrupted') : readError(error);
+    } finally {
+      stopInterrupting();
+      connection.closeSync();
+    }
+  }
+
+  return {
+    async measurements(object, day, expected) {
+      return toDayRows(day, await query(measurementsSql(day), object), expected);
+    },
+    async edges(object) {
+      return toEdges(await query(edgesSql, object));
+    },
+    async windowCounts(object, day, expected) {
+      return toCounts(day, await query(windowCountsSql(day), object), expected);
+    },
+    async windows(object, range) {
+      const columns = await query((file) => sql`DESCRIBE SELECT * FROM ${file}`, object);
+      const names = columns.map(([name, type]) => ({ name: String(name), type: String(type) }));
+      return toWindows(names, await query(windowsSql(names, range), object));
+    },
+    async metadata(object) {
+      const counts = (file: Sql) => sql`SELECT count(*), count(DISTINCT time_series_id) FROM ${file}`;
+      const [row] = await query(counts, object);
+      return { rows: Number(row?.[0]), series: Number(row?.[1]) };
+    },
+    async close() {
+      for (const opening of opened.values()) (await opening.catch(() => undefined))?.closeSync();
+    },
+  };
+}
+
+async function openInstance({ readableDirs, tempDir }: ReadBackOptions, size: Size): Promise<LockedDuckDb> {
+  const bounds = { threads: THREADS[size], memoryLimit: MEMORY_LIMIT, keepsOrder: false };
+  // Each spills into a folder of its own.
+  const ownDir = join(tempDir, size);
+  await mkdir(ownDir, { recursive: true });
+  return await openLockedDuckDb({ readableDirs: [tempDir, ...readableDirs], tempDir: ownDir, ...bounds });
+}
+
+/** Memory and disk say nothing of the object. */
+function readError(error: unknown): Error {
+  const message = messageOf(error).split('\n')[0]!;
+  if (!/^(Out of Memory Error|IO Error)/.test(message)) return new RowsUnreadable(message);
+  return new RetriableError('read-back-failed', `DuckDB could not read the object back: ${message}`);
+}

@@ -1,0 +1,79 @@
+/**
+ * Objects as files for an engine that reads only files: a local lake's are where they are, others are written to a
+ * folder of their own while they are checked, at most as many at once as vessel-days are verified at once.
+ */
+import type { FileHandle } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ConfigError, FatalError, messageOf } from '../../core/errors.ts';
+import { openTempFolder } from '../../core/process/temp-folder.ts';
+import { writeFully } from '../../store/local-files.ts';
+
+export interface TempObjects {
+  readonly tempDir: string;
+  /** Folder of a local lake's objects; undefined for a lake elsewhere. */
+  readonly localDir: string | undefined;
+  /** A file to be filled, or the objects of a local lake as they are. */
+  open(): Promise<TempObject>;
+  /** Remove the folder with all that is in it. */
+  close(): Promise<void>;
+}
+
+export interface TempObject {
+  /** The object of this key as a file. */
+  pathOf(key: string): string;
+  /** Undefined where the object is a file already. */
+  readonly write: ((bytes: Uint8Array, atByte: number) => Promise<void>) | undefined;
+  remove(): Promise<void>;
+}
+
+/**
+ * A new folder in `parent` (TEMP_DIR), named by this process; those of processes that were killed are removed. Throws
+ * ConfigError when it cannot be made.
+ */
+export async function openTempObjects(parent: string, lakeUrl: string): Promise<TempObjects> {
+  const folder = await openTempFolder(parent, 'verify').catch((error: unknown) => {
+    throw new ConfigError('temp-dir', `TEMP_DIR: cannot make a folder in '${parent}': ${messageOf(error)}`);
+  });
+  const localDir = lakeUrl.startsWith('file:') ? fileURLToPath(lakeUrl) : undefined;
+  let opened = 0;
+  return {
+    tempDir: folder.path,
+    localDir,
+    async open() {
+      if (localDir !== undefined)
+        return { pathOf: (key) => join(localDir, key), write: undefined, remove: async () => {} };
+      return createTempObject(join(folder.path, `${opened++}.parquet`));
+    },
+    close: () => folder.remove(),
+  };
+}
+
+async function createTempObject(path: string): Promise<TempObject> {
+  const handle = await open(path, 'w');
+  return {
+    pathOf: () => path,
+    async write(bytes, atByte) {
+      // A day that is looked at again may be shorter: nothing of before stays behind its end.
+      if (atByte === 0) await handle.truncate();
+      await writeAt(handle, path, bytes, atByte);
+    },
+    async remove() {
+      await handle.close();
+      await rm(path, { force: true });
+    },
+  };
+}
+
+async function writeAt(handle: FileHandle, path: string, bytes: Uint8Array, atByte: number): Promise<void> {
+  try {
+    await writeFully(handle, bytes, atByte);
+  } catch (error) {
+    throw new FatalError(
+      'disk-full',
+      `cannot write ${path}: ${messageOf(error)}; point TEMP_DIR to a disk with room for the largest days of the lake`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,274 @@
+/**
+ * Verify: every vessel-day that the lake has anything of, checked against its receipt, and with `deep` against the
+ * service. I4: only reads, from store and service; `deep` writes into its temp folder.
+ */
+import { runInline } from '../../core/concurrency.ts';
+import { CancelledError, messageOf } from '../../core/errors.ts';
+import type { Job, Layout, Log, Receipt, VesselDay, Warning } from '../../core/model/index.ts';
+import { addDays } from '../../core/model/index.ts';
+import { settingsHash } from '../../core/plan/settings-hash.ts';
+import { leastPrecision, precisionOf } from '../../core/proof/compare-counts.ts';
+import { OBJECT_NAME, objectKey, receiptKey } from '../../lake/keys.ts';
+import { readLayout } from '../../lake/lake-file.ts';
+import type { Remarks } from '../../lake/remarks.ts';
+import { createRemarks, describeRemark, howToAccept } from '../../lake/remarks.ts';
+import { createSourceContext } from '../../source/context.ts';
+import type { QueryClient } from '../../source/fetch/client.ts';
+import type { SeriesCache } from '../../source/series.ts';
+import { createSeriesCache, resolveSeriesOfIds } from '../../source/series.ts';
+import type { SettingsOf } from './day-check.ts';
+import { checkDay } from './day-check.ts';
+import { checkDeep } from './deep-check.ts';
+import type { DetailCounts } from './detail-check.ts';
+import type { Difference, Finding, Place, Remark } from './findings.ts';
+import { findingAt, firstFew } from './findings.ts';
+import type { StrayFiles } from './lake-walk.ts';
+import { walkDays } from './lake-walk.ts';
+import type { ReadableStore } from './object-check.ts';
+import type { ReadBack } from './read-back.ts';
+import { createReadBack } from './read-back.ts';
+import type { CheckedTable } from './table-check.ts';
+import { openCheckedTable } from './table-check.ts';
+import type { TempObject, TempObjects } from './temp-objects.ts';
+import { openTempObjects } from './temp-objects.ts';
+import { describeUnfinished } from './unfinished.ts';
+
+interface VerifyRequest {
+  readonly jobs: readonly Job[];
+  /** UTC dates, `to` exclusive. */
+  readonly from: string;
+  readonly to: string;
+  /** Empty: all that the lake has. */
+  readonly vessels: readonly string[];
+  /** Vessel-days at once. */
+  readonly concurrency: number;
+  /** Read the rows back and ask the service. */
+  readonly deep?: { readonly client: QueryClient; readonly tempDir: string };
+}
+
+export interface VerifyObserver {
+  /** Vessel-days to be checked, and from the first of their dates to the last, `to` exclusive. */
+  onPlanned(vesselDays: number, dates?: { readonly from: string; readonly to: string }): void;
+  /** Bytes of objects as they are read. */
+  onBytes(bytes: number): void;
+  onDay(verified: VerifiedDay): void;
+}
+
+export interface VerifiedDay {
+  readonly day: Place;
+  /** False where only something beside the day was found: stray files, an attempt under way. */
+  readonly checked: boolean;
+  /** As the receipt says; undefined without one. */
+  readonly rows: number | undefined;
+  readonly findings: readonly Finding[];
+  readonly remarks: readonly Remark[];
+}
+
+interface VerifyPorts {
+  readonly store: ReadableStore;
+  readonly log: Log;
+}
+
+/** A job's part of the lake. */
+interface WalkedJob {
+  readonly job: Job;
+  readonly days: Iterable<VesselDay>;
+  readonly layout: Layout;
+  readonly table: CheckedTable | undefined;
+}
+
+/** With `deep`: what it works with, for the time of the run. */
+interface DeepTools {
+  readonly client: QueryClient;
+  readonly temps: TempObjects;
+  readonly readBack: ReadBack;
+  readonly seriesOf: SeriesCache;
+}
+
+/**
+ * Check all vessel-days of a request. What cannot be checked is a finding, `not-verified`. Throws CancelledError,
+ * and errors that concern every vessel-day: a store out of reach, a refused credential, a full disk.
+ */
+export async function verifyLake(
+  ports: VerifyPorts,
+  request: VerifyRequest,
+  observer: VerifyObserver,
+  signal: AbortSignal,
+): Promise<void> {
+  const walked: WalkedJob[] = [];
+  const strays: VerifiedDay[] = [];
+  const layout = await readLayout(ports.store);
+  for (const job of request.jobs) {
+    signal.throwIfAborted();
+    const range = rangeOf(request, job);
+    const opened = layout === 'delta' ? await openCheckedTable(ports, range) : undefined;
+    strays.push(...(opened?.found ?? []).map((difference) => ofJob(job, difference)));
+    const table = opened?.table;
+    const found = await walkDays(ports.store, range, layout === 'delta' ? (table ?? NO_TABLE) : undefined);
+    walked.push({ job, days: found.days, layout, table });
+    strays.push(...found.strays.map((files) => strayFinding(job, files)));
+  }
+  let [planned, first, last] = [0, '', ''];
+  for (const { day } of tasksOf(walked)) {
+    planned++;
+    if (first === '' || day.date < first) first = day.date;
+    if (day.date > last) last = day.date;
+  }
+  observer.onPlanned(planned, planned === 0 ? undefined : { from: first, to: addDays(last, 1) });
+  for (const stray of strays) observer.onDay(stray);
+  const remarks = createRemarks();
+  const tools = request.deep && (await openTools(request.deep, ports.store.url, signal));
+  try {
+    await runInline(tasksOf(walked), {
+      concurrency: request.concurrency,
+      signal,
+      perform: (task, scope) => verifyDay(ports, task, tools, observer, scope, remarks),
+      onSettled: ({ day, job }, settled) => {
+        if ('outcome' in settled) observer.onDay(settled.outcome);
+        else if (!signal.aborted && !(settled.error instanceof CancelledError))
+          observer.onDay(notVerified(day, job, settled.error));
+      },
+    });
+    for (const { job, table } of walked)
+      for (const difference of table?.findings() ?? []) observer.onDay(ofJob(job, difference));
+    for (const job of request.jobs)
+      for await (const { day, text } of describeUnfinished(ports.store, rangeOf(request, job)))
+        observer.onDay({ ...UNCHECKED, day, remarks: [{ name: 'unfinished', day, text }] });
+    for (const { day, warnings } of await remarks.open(ports.store)) {
+      const textOf = (warning: Warning) => `${describeRemark(warning)}; '${howToAccept(day)}' accepts it`;
+      const said = warnings.map((warning) => ({ name: warning.kind, day, text: textOf(warning) }));
+      observer.onDay({ ...UNCHECKED, day, remarks: said });
+    }
+  } finally {
+    await tools?.readBack.close();
+    await tools?.temps.close();
+  }
+}
+
+const UNCHECKED = { checked: false, rows: undefined, findings: [], remarks: [] } as const;
+
+/** Where a log is damaged, receipts and details tell which days there are. */
+const NO_TABLE = { days: () => [] };
+
+interface DayTask extends WalkedJob {
+  readonly day: VesselDay;
+}
+
+function* tasksOf(walked: readonly WalkedJob[]): Generator<DayTask> {
+  for (const job of walked) for (const day of job.days) yield { ...job, day };
+}
+
+function ofJob({ name: job, dataset }: Job, difference: Difference): VerifiedDay {
+  return { ...UNCHECKED, day: { job }, findings: [findingAt({ job }, dataset, difference)] };
+}
+
+function strayFinding(job: Job, { folder, names, ...rest }: StrayFiles): VerifiedDay {
+  const day: Place = { job: job.name, ...rest };
+  const isDayFolder = rest.vessel !== undefined && rest.date !== undefined;
+  const finding = findingAt(day, job.dataset, {
+    name: 'object-stray',
+    where: folder,
+    found: firstFew(names),
+    expected: isDayFolder ? `${OBJECT_NAME} and nothing else` : 'no files',
+  });
+  return { ...UNCHECKED, day, findings: [finding] };
+}
+
+function rangeOf({ from, to, vessels }: VerifyRequest, job: Job) {
+  return { job: job.name, from, to, vessels };
+}
+
+async function openTools(
+  { client, tempDir }: NonNullable<VerifyRequest['deep']>,
+  lakeUrl: string,
+  signal: AbortSignal,
+): Promise<DeepTools> {
+  const temps = await openTempObjects(tempDir, lakeUrl);
+  const readableDirs = temps.localDir === undefined ? [] : [temps.localDir];
+  const readBack = createReadBack({ readableDirs, tempDir: temps.tempDir, signal });
+  return { client, temps, readBack, seriesOf: createSeriesCache() };
+}
+
+function notVerified(day: VesselDay, { dataset }: Job, error: unknown): VerifiedDay {
+  const [where, found] = [receiptKey(day), messageOf(error)];
+  const finding = findingAt(day, dataset, { name: 'not-verified', where, found, expected: 'an answer' });
+  return { ...UNCHECKED, day, checked: true, findings: [finding] };
+}
+
+async function verifyDay(
+  ports: VerifyPorts,
+  { job, day, layout, table }: DayTask,
+  tools: DeepTools | undefined,
+  observer: VerifyObserver,
+  signal: AbortSignal,
+  said: Remarks,
+): Promise<VerifiedDay> {
+  const temp = await tools?.temps.open();
+  try {
+    let remarks: Remark[] = [];
+    const { receipt, findings } = await checkDay(
+      {
+        store: ports.store,
+        ...{ signal, layout, table, dataset: job.dataset },
+        settingsOf: (receipt) => settingsOf(job, receipt),
+        onBytes: async (bytes, atByte) => {
+          observer.onBytes(bytes.length);
+          await temp?.write?.(bytes, atByte);
+        },
+        ...(tools && {
+          deepen: (receipt, counts) => {
+            // Of the last look only: the day may be looked at again.
+            remarks = [];
+            const onRemark = (name: Remark['name'], text: string) => remarks.push({ name, day, text });
+            return deepen(ports, job, day, { tools, temp: temp!, receipt, counts, onRemark, signal });
+          },
+        }),
+      },
+      day,
+    );
+    if (receipt !== undefined) said.add(receipt);
+    return { day, checked: true, rows: receipt?.rows, findings, remarks };
+  } finally {
+    await temp?.remove();
+  }
+}
+
+/** What is known of a receipt's settings: all, where the job still has them. */
+function settingsOf(job: Job, receipt: Receipt): SettingsOf {
+  if (!hasSettings(job, receipt))
+    return { aggregations: undefined, precision: leastPrecision(receipt.dataset) };
+  return { aggregations: job.aggregations, precision: precisionOf(job) };
+}
+
+function hasSettings(job: Job, receipt: Receipt): boolean {
+  return settingsHash(job, receipt.apiVersion) === receipt.settingsHash;
+}
+
+interface Deepening {
+  readonly tools: DeepTools;
+  readonly temp: TempObject;
+  readonly receipt: Receipt;
+  readonly counts: DetailCounts | undefined;
+  readonly onRemark: (name: Remark['name'], text: string) => void;
+  readonly signal: AbortSignal;
+}
+
+async function deepen(
+  { log }: VerifyPorts,
+  job: Job,
+  day: VesselDay,
+  { tools, temp, receipt, counts, onRemark, signal }: Deepening,
+): Promise<Difference[]> {
+  const { client, readBack, seriesOf } = tools;
+  const context = createSourceContext({ client, log }, job, day, signal);
+  return checkDeep({
+    context,
+    receipt,
+    counts,
+    object: { path: temp.pathOf(receipt.object?.key ?? objectKey(day)), rows: receipt.rows },
+    readBack,
+    sameSettings: hasSettings(job, receipt),
+    onRemark,
+    resolveSeries: (named) => (named === undefined ? seriesOf(context) : resolveSeriesOfIds(context, named)),
+  });
+}

@@ -1,0 +1,105 @@
+/** Everything that an export needs, checked: each subject for itself, so that one that fails hides no other. */
+import type { Clock, Job } from '../../core/model/index.ts';
+import { FLAT_DOMAINS } from '../../core/model/index.ts';
+import type { SurveyedConfig } from '../../runtime/config/config.ts';
+import type { Settings } from '../../runtime/config/variables.ts';
+import { expressionFor } from '../../source/series.ts';
+import { checkJob } from './jobs.ts';
+import { checkLake } from './lake.ts';
+import { checkPage } from './page.ts';
+import { checkRedis } from './redis.ts';
+import type { CheckResult } from './result.ts';
+import { resultsOf } from './result.ts';
+import type { ServiceSettings } from './service.ts';
+import { checkService, openQuickClient } from './service.ts';
+import { checkSettings } from './settings.ts';
+
+/** Queries of metadata of which most services have an answer to one: everything that has a flat name. */
+export const EVERYTHING: readonly string[] = FLAT_DOMAINS.map((domain) => `${domain}/*/*`);
+
+interface Checked {
+  readonly config: SurveyedConfig;
+  /** Those of its jobs that are checked. */
+  readonly jobs: readonly Job[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** All results, in the order of the subjects; what can be asked at the same time is. */
+export async function* checkAll(checked: Checked): AsyncGenerator<CheckResult> {
+  const { config, jobs, clock, env, signal } = checked;
+  const { LAKE_URL } = config.settings;
+  const use = { settings: config.settings, jobs: jobs.map(({ name }) => name) };
+  const subjects = [
+    checkSettings(config),
+    checkServiceAndJobs(checked),
+    LAKE_URL === undefined ? notSet('lake', 'LAKE_URL') : checkLake(LAKE_URL, env, clock, signal, use),
+    checkRedis(config.settings, clock),
+    checkPage(config.settings, clock),
+  ].map(gathered);
+  const [settings, service, lake, redis, page] = await Promise.all(subjects);
+  const isOfJobs = ({ subject }: CheckResult) => subject === 'jobs';
+  yield* settings!;
+  yield* service!.filter((result) => !isOfJobs(result));
+  yield* lake!;
+  yield* redis!;
+  yield* page!;
+  yield* service!.filter(isOfJobs);
+}
+
+async function gathered(results: AsyncIterable<CheckResult>): Promise<CheckResult[]> {
+  const all: CheckResult[] = [];
+  for await (const result of results) all.push(result);
+  return all;
+}
+
+async function* notSet(subject: CheckResult['subject'], setting: string): AsyncGenerator<CheckResult> {
+  yield resultsOf(subject).skipped(subject, `${setting} is not set, or cannot be used`);
+}
+
+/** The service has answered already: what a large fleet takes is no fault. */
+const JOB_PATIENCE_MS = 60_000;
+
+/** Of the jobs those that were read: the faults of the others are the settings'. */
+async function* checkServiceAndJobs(checked: Checked): AsyncGenerator<CheckResult> {
+  const { config, jobs, clock, signal } = checked;
+  const settings = serviceSettingsOf(config.settings);
+  if (settings === undefined) {
+    yield* notSet('service', 'QUERY_BASE_URL, QUERY_AUTH_URL, QUERY_CLIENT_ID or QUERY_CLIENT_SECRET');
+    return;
+  }
+  let isReady = true;
+  for await (const result of checkService(settings, expressionsOf(jobs), clock, signal)) {
+    if (result.state === 'failed' && result.check !== 'clock') isReady = false;
+    yield result;
+  }
+  if (!isReady) {
+    for (const { name } of jobs) yield resultsOf('jobs').skipped(name, 'the service cannot be asked');
+    return;
+  }
+  const concurrency = config.settings.QUERY_MAX_CONCURRENCY ?? 1;
+  const client = openQuickClient(settings, clock, { limit: concurrency, patienceMs: JOB_PATIENCE_MS });
+  try {
+    for (const job of jobs) yield* checkJob({ client, concurrency, signal }, job);
+  } finally {
+    await client.close();
+  }
+}
+
+/** What something may be known of: a service need not have the domain of the first of them. */
+function expressionsOf(jobs: readonly Job[]): string[] {
+  const discovered = jobs.flatMap(({ vessels }) => ('discover' in vessels ? vessels.discover : []));
+  const selected = jobs.flatMap(({ select, vessels }) =>
+    'discover' in vessels ? [] : expressionFor(select[0]!, vessels[0]!),
+  );
+  return [...new Set([...discovered.slice(0, 1), ...EVERYTHING, ...selected.slice(0, 1)])];
+}
+
+function serviceSettingsOf(settings: Partial<Settings>): ServiceSettings | undefined {
+  const { QUERY_BASE_URL, QUERY_AUTH_URL, QUERY_CLIENT_ID, QUERY_CLIENT_SECRET, QUERY_API_VERSION } =
+    settings;
+  if (!QUERY_BASE_URL || !QUERY_AUTH_URL || !QUERY_CLIENT_ID || !QUERY_CLIENT_SECRET || !QUERY_API_VERSION)
+    return undefined;
+  return { QUERY_BASE_URL, QUERY_AUTH_URL, QUERY_CLIENT_ID, QUERY_CLIENT_SECRET, QUERY_API_VERSION };
+}

@@ -1,0 +1,154 @@
+/** Job files against the service: does every expression select something, and how many series. */
+import { forEachAtOnce } from '../../core/concurrency.ts';
+import { shortName } from '../../core/errors.ts';
+import type { Job } from '../../core/model/index.ts';
+import { vesselOf } from '../../core/model/index.ts';
+import { didYouMean } from '../../runtime/config/did-you-mean.ts';
+import type { QueryClient } from '../../source/fetch/client.ts';
+import { createRequestStats } from '../../source/fetch/exchange.ts';
+import { askMetadata } from '../../source/metadata.ts';
+import { expressionFor } from '../../source/series.ts';
+import { discoverVessels } from '../../source/vessels.ts';
+import type { CheckResult } from './result.ts';
+import { resultsOf } from './result.ts';
+
+const { ok, warning, failed, error } = resultsOf('jobs');
+
+/** More vessels than these are asked for in one request each expression, where that can be written. */
+const ASKED_BY_NAME = 20;
+
+interface Asking {
+  readonly client: QueryClient;
+  /** Requests at once. */
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
+}
+
+/** A result for each expression of a job's `select`, or one for what its vessels fail with. */
+export async function* checkJob(asking: Asking, job: Job): AsyncGenerator<CheckResult> {
+  let vessels: readonly string[];
+  try {
+    vessels = await vesselsOf(asking, job);
+  } catch (thrown) {
+    asking.signal.throwIfAborted();
+    yield error(job.name, thrown);
+    return;
+  }
+  for (const expression of job.select) {
+    asking.signal.throwIfAborted();
+    yield await checkExpression(asking, job, expression, vessels).catch((thrown) => {
+      asking.signal.throwIfAborted();
+      return error(job.name, thrown);
+    });
+  }
+}
+
+async function vesselsOf({ client, signal }: Asking, { vessels }: Job): Promise<readonly string[]> {
+  if (!('discover' in vessels)) return vessels;
+  return (await discoverVessels({ client }, vessels.discover, signal, createRequestStats())).vessels;
+}
+
+async function checkExpression(
+  asking: Asking,
+  job: Job,
+  written: string,
+  vessels: readonly string[],
+): Promise<CheckResult> {
+  const { series, without, asked } = await countSeries(asking, written, vessels);
+  const of = `${asked} vessel${asked === 1 ? '' : 's'}`;
+  const among = asked < vessels.length ? `${of}, the first of ${vessels.length}` : of;
+  if (without.length === 0) return ok(job.name, `${shortName(written)} selects ${series} series of ${among}`);
+  const isOptional = job.optional?.includes(written) === true;
+  if (isOptional && series > 0)
+    return ok(
+      job.name,
+      `${shortName(written)} selects ${series} series of ${among}, and none of ${without.length} of them`,
+    );
+  if (isOptional)
+    return warning(
+      job.name,
+      `${shortName(written)} selects nothing of ${among}; it is optional`,
+      'nothing-selected',
+    );
+  const more = without.length === 1 ? '' : ` and ${without.length - 1} more`;
+  const hint = await suggest(asking, expressionFor(written, without[0]!));
+  const where = job.path ?? `job '${job.name}'`;
+  return failed(
+    job.name,
+    `${shortName(written)} selects nothing of ${without[0]}${more}${hint}; 'vessel-export series' lists what there is: correct 'select' in ${where}, or let it say 'optional: true' where some vessels have no such series`,
+    'nothing-selected',
+  );
+}
+
+interface Counted {
+  readonly series: number;
+  /** Vessels of which nothing is selected. */
+  readonly without: readonly string[];
+  /** Vessels that were asked for. */
+  readonly asked: number;
+}
+
+async function countSeries(asking: Asking, written: string, vessels: readonly string[]): Promise<Counted> {
+  const isOfAll = !written.includes('{vessel}');
+  const canBeOne = written.split('/').every((level) => level === '{vessel}' || !level.includes('{vessel}'));
+  if (isOfAll || (vessels.length > ASKED_BY_NAME && canBeOne)) {
+    const counts = await countByVessel(asking, expressionFor(written, '*'));
+    const ofNobody = counts.get('') ?? 0;
+    // What names no vessel belongs to whoever selects it.
+    const without = ofNobody > 0 ? [] : vessels.filter((vessel) => !counts.has(vessel));
+    const series = vessels.reduce((sum, vessel) => sum + (counts.get(vessel) ?? 0), ofNobody);
+    return { series, without, asked: vessels.length };
+  }
+  const some = vessels.slice(0, ASKED_BY_NAME);
+  const without: string[] = [];
+  let series = 0;
+  await forEachAtOnce(some, asking.concurrency, async (vessel) => {
+    const counts = await countByVessel(asking, expressionFor(written, vessel));
+    const count = (counts.get(vessel) ?? 0) + (counts.get('') ?? 0);
+    series += count;
+    if (count === 0) without.push(vessel);
+  });
+  return { series, without: without.sort(), asked: some.length };
+}
+
+/** Series that an expression matches, by vessel; '' for those of none. */
+async function countByVessel({ client, signal }: Asking, expression: string): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  await askMetadata(
+    { client, signal, stats: createRequestStats() },
+    expression,
+    (element) => {
+      const imo = element.vesselImo();
+      const vessel = imo === null ? '' : vesselOf(imo);
+      if (vessel !== undefined) counts.set(vessel, (counts.get(vessel) ?? 0) + 1);
+      return undefined;
+    },
+    'take',
+  );
+  return counts;
+}
+
+/** Domains of the contract; a service may have others. */
+const DOMAINS = ['flat', 'jsmea', 'maker', 'vis-3-8a', 'parameters', 'id'];
+const MAX_NAMES = 5_000;
+
+/** What may have been meant by an expression that selects nothing: a name beside it, or another domain. */
+async function suggest({ client, signal }: Asking, expression: string): Promise<string> {
+  const levels = expression.split('/');
+  const last = levels.pop()!;
+  const names = new Set<string>();
+  const around = `${levels.join('/')}/*`;
+  if (!last.includes('*'))
+    await askMetadata(
+      { client, signal, stats: createRequestStats() },
+      around,
+      (element) => {
+        if (names.size < MAX_NAMES) names.add(element.id().split('/').at(-1)!);
+        return undefined;
+      },
+      'take',
+      // It is only a hint.
+    ).catch(() => {});
+  if (names.size > 0) return didYouMean(last, names);
+  return DOMAINS.includes(levels[0]!) ? '' : didYouMean(levels[0]!, DOMAINS);
+}

@@ -1,0 +1,210 @@
+/** The query service: is it there, does it take the credentials, in which version does it answer, and what time has it. */
+import { codeOf, HttpStatusError, messageOf } from '../../core/errors.ts';
+import type { ApiVersion, Clock } from '../../core/model/index.ts';
+import { API_VERSION_ENDS, API_VERSIONS } from '../../core/model/index.ts';
+import type { Settings } from '../../runtime/config/variables.ts';
+import type { ClientOptions, QueryClient } from '../../source/fetch/client.ts';
+import { createQueryClient } from '../../source/fetch/client.ts';
+import { createConcurrencyLimit } from '../../source/fetch/concurrency-limit.ts';
+import { createRateLimit } from '../../source/fetch/rate-limit.ts';
+import { CLOCK_TOLERANCE_MS } from '../../source/fetch/server-clock.ts';
+import { checkNetwork } from './network.ts';
+import type { CheckResult } from './result.ts';
+import { PATIENCE_MS, resultsOf } from './result.ts';
+
+/** What is needed to ask the service. */
+export type ServiceSettings = Pick<
+  Settings,
+  'QUERY_BASE_URL' | 'QUERY_AUTH_URL' | 'QUERY_CLIENT_ID' | 'QUERY_CLIENT_SECRET' | 'QUERY_API_VERSION'
+>;
+
+const { ok, warning, failed, skipped, error } = resultsOf('service');
+
+/** What follows once the service can be reached, in this order. */
+const ASKED = ['token', 'metadata', 'api-version', 'clock'] as const;
+
+/**
+ * Check the service, asking it for the metadata of one expression after the other until one matches anything. Nothing is
+ * tried twice, and nothing waited for longer than PATIENCE_MS. Its last result is not that of 'clock' where something has failed.
+ */
+export async function* checkService(
+  settings: ServiceSettings,
+  expressions: readonly string[],
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<CheckResult> {
+  let isReached = true;
+  for (const [setting, url] of originsOf(settings))
+    for await (const result of checkNetwork(url, setting, clock)) {
+      isReached &&= result.state !== 'failed';
+      yield result;
+    }
+  if (!isReached) {
+    for (const check of ASKED) yield skipped(check, 'the service was not reached');
+    return;
+  }
+  yield* ask(settings, expressions, clock, signal);
+}
+
+/** Base and token address, once where they are of one host. */
+function originsOf({ QUERY_BASE_URL, QUERY_AUTH_URL }: ServiceSettings): [setting: string, url: URL][] {
+  const [base, auth] = [new URL(QUERY_BASE_URL), new URL(QUERY_AUTH_URL)];
+  if (base.origin === auth.origin) return [['QUERY_BASE_URL and QUERY_AUTH_URL', base]];
+  return [
+    ['QUERY_AUTH_URL', auth],
+    ['QUERY_BASE_URL', base],
+  ];
+}
+
+interface QuickClientOptions extends Pick<ClientOptions, 'onRequest'> {
+  readonly patienceMs: number;
+  /** Requests at a time. */
+  readonly limit: number;
+}
+
+/** A client for those who want to know now: nothing is tried twice. */
+export function openQuickClient(
+  settings: ServiceSettings,
+  clock: Clock,
+  { patienceMs, limit, onRequest = () => {} }: QuickClientOptions,
+): QueryClient {
+  const rateLimit = createRateLimit({ perMinute: undefined, clock });
+  return createQueryClient({
+    baseUrl: settings.QUERY_BASE_URL,
+    authUrl: settings.QUERY_AUTH_URL,
+    clientId: settings.QUERY_CLIENT_ID,
+    clientSecret: settings.QUERY_CLIENT_SECRET,
+    apiVersion: settings.QUERY_API_VERSION,
+    ...{ rateLimit, clock, random: Math.random, failFast: true },
+    concurrencyLimit: createConcurrencyLimit({ limit, rateLimit, clock }),
+    limits: {
+      ...{ headersTimeoutMs: patienceMs, idleTimeoutMs: patienceMs, maxErrorBodyMs: patienceMs },
+      retry: { maxAttempts: 1, maxLimitedMs: 0 },
+    },
+    onRequest,
+  });
+}
+
+async function* ask(
+  settings: ServiceSettings,
+  expressions: readonly string[],
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<CheckResult> {
+  const { QUERY_API_VERSION: version } = settings;
+  let isAuthorized = false;
+  const client = openQuickClient(settings, clock, {
+    ...{ patienceMs: PATIENCE_MS, limit: 1 },
+    onRequest: () => {
+      isAuthorized = true;
+    },
+  });
+  try {
+    let fault: unknown;
+    let expression = '';
+    for (expression of expressions) {
+      fault = await askMetadata(client, expression, signal);
+      if (!isNothing(fault)) break;
+    }
+    // Cancelled by the person, not by the service.
+    signal.throwIfAborted();
+    const clockResult = checkClock(client.serverNowMs(), clock.nowMs());
+    if (fault === undefined) {
+      yield ok('token', `${new URL(settings.QUERY_AUTH_URL).host} gives an access token`);
+      yield ok('metadata', `the service answers for ${expression}`);
+      yield checkVersion(version, clock.nowMs());
+      yield clockResult;
+      return;
+    }
+    // A token that the service refuses at once is the credentials' fault too.
+    const [check, ...rest] = ASKED.slice(
+      !isAuthorized || codeOf(fault) === 'credentials-refused' ? 0 : isOfVersion(fault) ? 2 : 1,
+    );
+    if (check !== 'token')
+      yield ok('token', `${new URL(settings.QUERY_AUTH_URL).host} gives an access token`);
+    if (check === 'api-version') yield ok('metadata', 'the service answers');
+    yield isNothing(fault) ? nothingFound(settings, fault) : error(check!, fault);
+    for (const name of rest)
+      yield name === 'clock' && client.serverNowMs() !== undefined
+        ? clockResult
+        : skipped(name, `${check} has failed`);
+  } finally {
+    await client.close();
+  }
+}
+
+/** What went wrong; undefined: the first bytes of an answer came. */
+async function askMetadata(client: QueryClient, expression: string, signal: AbortSignal): Promise<unknown> {
+  try {
+    await client.exchange(
+      () => ({ family: 'metadata', expressions: [expression], format: 'json' }),
+      async ({ body }) => {
+        // They say enough; leaving the loop ends the body, which may be that of a whole fleet.
+        for await (const _ of body) return;
+      },
+      { signal },
+    );
+    return undefined;
+  } catch (thrown) {
+    return thrown;
+  }
+}
+
+function isOfVersion(fault: unknown): boolean {
+  if (codeOf(fault) === 'wrong-api-version') return true;
+  return fault instanceof HttpStatusError && fault.status === 400 && /version/i.test(messageOf(fault));
+}
+
+function isNothing(fault: unknown): boolean {
+  return fault instanceof HttpStatusError && fault.status === 404;
+}
+
+/** Nobody can tell a tenant that does not exist from one without a series that may be read. */
+function nothingFound({ QUERY_BASE_URL }: ServiceSettings, fault: unknown): CheckResult {
+  const tenant = new URL(QUERY_BASE_URL).pathname.slice(1);
+  const segment = tenant === '' ? 'it has no tenant segment' : `is '${tenant}' the tenant?`;
+  const advice = 'check what the credentials may read, too';
+  return failed('metadata', `${messageOf(fault)} (${segment}); ${advice}`, 'not-found');
+}
+
+const MONTHS_AHEAD = 6;
+
+/** Does the version that is asked for have an end, and is that near? */
+function checkVersion(version: ApiVersion, nowMs: number): CheckResult {
+  const end = API_VERSION_ENDS[version];
+  if (end === undefined)
+    return ok('api-version', `the service answers in version ${version}, which has no end that is known`);
+  const warnFrom = new Date(`${end}T00:00:00Z`);
+  warnFrom.setUTCMonth(warnFrom.getUTCMonth() - MONTHS_AHEAD);
+  const found = `the service answers in version ${version}, which is deactivated after ${end}`;
+  if (nowMs < warnFrom.getTime()) return ok('api-version', found);
+  const newer = API_VERSIONS.filter((one) => API_VERSION_ENDS[one] === undefined)[0];
+  return warning('api-version', `${found}: set QUERY_API_VERSION=${newer} before`, 'version-ends');
+}
+
+function checkClock(serviceMs: number | undefined, nowMs: number): CheckResult {
+  if (serviceMs === undefined)
+    return warning(
+      'clock',
+      "the service does not say what time it is, so this machine's clock cannot be compared",
+      'no-time',
+    );
+  const apartMs = Math.abs(nowMs - serviceMs);
+  const seconds = Math.round(apartMs / 1_000);
+  const apart = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60).toLocaleString('en-US')} min`;
+  if (apartMs <= CLOCK_TOLERANCE_MS) {
+    // Answers say their time in whole seconds.
+    return ok(
+      'clock',
+      seconds <= 1
+        ? "this machine's clock is the service's"
+        : `this machine's clock is ${apart} from the service's`,
+    );
+  }
+  const found = `this machine's clock is ${apart} ${nowMs > serviceMs ? 'ahead of' : 'behind'} the service's`;
+  return failed(
+    'clock',
+    `${found} (${new Date(nowMs).toISOString()} here, ${new Date(serviceMs).toISOString()} there): set it right, as by NTP, or tell the operator of the service; a day is due when it is over by both`,
+    'clock-skew',
+  );
+}

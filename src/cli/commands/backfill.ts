@@ -1,0 +1,240 @@
+/** `backfill`: cover a range through the queue; `list`, `pause`, `resume` and `cancel` for those under way. */
+import type { AppOverrides } from '../../app.ts';
+import { AWAY_STOP_MS, endsAfter } from '../../core/concurrency.ts';
+import type { DataError } from '../../core/errors.ts';
+import { CancelledError, ConfigError, messageOf } from '../../core/errors.ts';
+import { formatCount } from '../../core/model/count-text.ts';
+import type { Job } from '../../core/model/index.ts';
+import { addDays, datesBetween, formatVesselDay, microsToDate, systemClock } from '../../core/model/index.ts';
+import type { BackfillChange } from '../../fleet/backfill-acts.ts';
+import { changeBackfill, checkHasHistory, startBackfill } from '../../fleet/backfill-acts.ts';
+import { createBackfillDriver, releaseFailed, stepDefined } from '../../fleet/backfill-driver.ts';
+import type { Fleet } from '../../fleet/fleet.ts';
+import type { FleetNews } from '../../fleet/fleet-news.ts';
+import type { BackfillView } from '../../fleet/follow-backfill.ts';
+import { followBackfill } from '../../fleet/follow-backfill.ts';
+import { openFleetNews, tellFleet } from '../../fleet/open-fleet-news.ts';
+import { tellingRequests } from '../../fleet/telling-requests.ts';
+import type { Backfill, BackfillRequest } from '../../lake/backfills.ts';
+import { belongsTo, listBackfills } from '../../lake/backfills.ts';
+import { vesselsOnDates } from '../../lake/ledger.ts';
+import type { Config } from '../../runtime/config/config.ts';
+import { pickJobs } from '../../runtime/config/config.ts';
+import { createBackfillView } from '../terminal/backfill-view.ts';
+import { formatSeconds, formatTable } from '../terminal/format.ts';
+import { roomOn, writeLines, writeText } from '../terminal/screen.ts';
+import { formatVesselTroubles } from '../terminal/vessel-view.ts';
+import type { CommandContext } from './context.ts';
+import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
+import type { AskedDates, RangeOptions } from './dates.ts';
+import { askedDates } from './dates.ts';
+import { readConfig } from './open.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
+import { withFleet } from './with-fleet.ts';
+
+export interface BackfillOptions extends RangeOptions {
+  readonly detach?: boolean;
+  readonly failed?: boolean;
+  readonly allowShrink?: boolean;
+}
+
+type BackfillAction = 'list' | BackfillChange;
+
+/** Between looks while attached. */
+const FOLLOW_MS = 2_000;
+
+/** Begin, or go on with, the backfill of a range; the exit code. `overrides` and `followMs` are for tests. */
+export async function backfillCommand(
+  context: CommandContext,
+  jobName: string,
+  options: BackfillOptions,
+  overrides: AppOverrides = {},
+  followMs: number = FOLLOW_MS,
+): Promise<number> {
+  const asked = askedDates(options, (overrides.clock ?? systemClock).nowMs());
+  const config = readConfig(context);
+  const job = pickJobs(config, [jobName])[0]!;
+  checkHasHistory(job);
+  let news: FleetNews | undefined;
+  const telling = tellingRequests(overrides, () => news);
+  return withFleet(context, config, telling, async (fleet) => {
+    await fleet.app.ports.layout.check([jobName]);
+    const request = await requestOf(fleet, jobName, asked, options);
+    const released = options.failed === true ? await releaseFailed(fleet.queue, request) : [];
+    if (released.length > 0)
+      writeText(context.stderr, `${released.length} failed vessel-days are tried again\n`);
+    const { backfill } = await startBackfill(fleet, job, request);
+    if (options.detach === true) {
+      const driver = createBackfillDriver(fleet.planning, backfill, job);
+      await stepDefined(fleet.planning, driver, context.signal);
+      writeLines(context.stdout, `${backfill.id}\n`);
+      writeText(
+        context.stderr,
+        "the scheduler goes on with it; 'vessel-export backfill list' shows how far it is\n",
+      );
+      return EXIT_OK;
+    }
+    const log = commandLog(context, config.settings.LOG_LEVEL);
+    news = openFleetNews({ ...fleet, log, role: 'backfill' });
+    const leave = tellFleet(news);
+    try {
+      return await follow(context, fleet, news, backfill, job, followMs);
+    } finally {
+      await leave();
+    }
+  });
+}
+
+/** The range asked for; with `--failed` alone, from the first failed day to the last. */
+async function requestOf(
+  fleet: Fleet,
+  job: string,
+  { from, to }: AskedDates,
+  options: BackfillOptions,
+): Promise<BackfillRequest> {
+  const { vessel: vessels = [], allowShrink = false } = options;
+  if (from !== undefined && to !== undefined) return { job, from, to, vessels, allowShrink };
+  if (options.failed !== true || from !== undefined || to !== undefined)
+    throw new ConfigError('usage', '--from and --to: expected both, --days, --month, or --failed alone');
+  const letters = await fleet.queue.deadLetters();
+  const dates = letters.filter(({ day }) => day.job === job).map(({ day }) => day.date);
+  const [first, last] = [dates.toSorted().at(0), dates.toSorted().at(-1)];
+  if (first === undefined || last === undefined)
+    throw new ConfigError('none-failed', `job '${job}': no failed vessel-day is in the queue`);
+  return { job, from: first, to: addDays(last, 1), vessels, allowShrink };
+}
+
+async function follow(
+  context: CommandContext,
+  fleet: Fleet,
+  news: FleetNews,
+  backfill: Backfill,
+  job: Job,
+  intervalMs: number,
+): Promise<number> {
+  const { planning } = fleet;
+  const { clock } = planning.ports;
+  const startedMs = clock.monotonicMs();
+  const view = createBackfillView(context.stderr, clock);
+  const show: BackfillView['show'] = (id, progress) => {
+    view.show(id, progress);
+    news.onBackfill(id, progress);
+  };
+  const following = followBackfill({
+    planning,
+    backfill,
+    job,
+    view: { ...view, show },
+    intervalMs,
+    signal: context.signal,
+  });
+  // It may be waiting for Redis.
+  if (!(await endsAfter(following, context.signal, AWAY_STOP_MS, clock))) throw new CancelledError();
+  const end = await following;
+  if (end.state === 'stopped') {
+    writeText(context.stdout, `${backfill.id}: ${end.reason}\n`);
+    return EXIT_FAILED;
+  }
+  news.onBackfillEnded(backfill.id);
+  const { done, failed, troubles } = end.progress;
+  const time = formatSeconds((clock.monotonicMs() - startedMs) / 1_000);
+  const days = `${formatCount(done)} done, ${formatCount(failed)} failed`;
+  // Rows and bytes are the workers' to count: `status` reads them from the receipts.
+  writeText(context.stdout, `${backfill.id}: ${days} in ${time}, in ${fleet.app.config.settings.LAKE_URL}\n`);
+  for (const { day, code, message } of await fleet.queue.deadLetters()) {
+    if (belongsTo(backfill, day))
+      writeText(context.stderr, `failed: ${formatVesselDay(day)}: ${code}: ${message}\n`);
+  }
+  if (troubles.length > 0) writeText(context.stderr, `${formatVesselTroubles(troubles)}\n`);
+  return failed === 0 && !troubles.some(({ code }) => code === 'malformed-imo') ? EXIT_OK : EXIT_FAILED;
+}
+
+/** `backfill list | pause | resume | cancel`; the exit code. */
+export async function backfillActionCommand(
+  context: CommandContext,
+  action: BackfillAction,
+  ids: readonly string[],
+  overrides: AppOverrides = {},
+  options: Pick<OutputOptions, 'json'> = {},
+): Promise<number> {
+  const config = readConfig(context);
+  return withFleet(context, config, overrides, async (fleet) => {
+    if (action === 'list') return await list(context, config, fleet, options);
+    if (ids.length === 0) throw new ConfigError('usage', `backfill ${action}: expected the id of a backfill`);
+    for (const id of ids) {
+      const { withdrawn } = await changeBackfill(fleet, action, id);
+      const waited =
+        withdrawn === 0 ? '' : `; ${formatCount(withdrawn)} vessel-days were taken out of the queue`;
+      writeText(context.stdout, `${id}: ${CHANGE_WORDS[action]}${waited}\n`);
+    }
+    return EXIT_OK;
+  });
+}
+
+const CHANGE_WORDS = { pause: 'paused', resume: 'goes on', cancel: 'cancelled' };
+
+async function list(
+  context: CommandContext,
+  config: Config,
+  fleet: Fleet,
+  options: OutputOptions,
+): Promise<number> {
+  const output = openOutput(context.stdout, 'backfill-list', options);
+  const ofLake: string[] = [];
+  const rows: (string | number)[][] = [['backfill', 'state', 'due', 'done', 'failed', 'in queue', 'left']];
+  const onDamaged = (id: string, error: DataError) =>
+    writeText(context.stderr, `backfill ${id} cannot be read: ${messageOf(error)}\n`);
+  for (const backfill of await listBackfills(fleet.app.store, onDamaged)) {
+    const { backfillVersion: _, paused, ...definition } = backfill;
+    const job = config.jobs.find(({ name }) => name === backfill.job);
+    const { vessels, vesselsFrom } = await vesselsToList(fleet, backfill, job);
+    const listed = { ...backfill, vessels };
+    // With a share of nothing it only looks. Without a vessel nothing is known.
+    const driver = job && vessels.length > 0 && createBackfillDriver(fleet.planning, listed, job);
+    const seen = driver ? await driver.step(context.signal, 0) : undefined;
+    const progress = seen && {
+      due: seen.due,
+      published: seen.done,
+      failed: seen.failed,
+      queued: seen.queued,
+      left: seen.left,
+    };
+    const state = job === undefined ? 'job-gone' : paused ? 'paused' : 'running';
+    output.add('backfills', { ...definition, state, vesselsFrom, progress: progress ?? null });
+    if (vesselsFrom === 'lake') ofLake.push(backfill.id);
+    const { due = '-', published = '-', failed = '-', queued = '-', left = '-' } = progress ?? {};
+    rows.push([backfill.id, STATE_WORDS[state], due, published, failed, queued, left]);
+  }
+  output.end({});
+  if (output.isText) {
+    const text = rows.length === 1 ? 'no backfill is under way' : formatTable(rows, roomOn(context.stdout));
+    writeLines(context.stdout, `${text}\n`);
+    if (ofLake.length > 0)
+      writeText(
+        context.stdout,
+        `${ofLake.join(', ')}: of the vessels that the lake knows; the service, which may know others, was not asked\n`,
+      );
+  }
+  return EXIT_OK;
+}
+
+/** Days before today whose receipts tell which vessels there are, beside those of the range. */
+const RECENT_DAYS = 14;
+
+/** The vessels of a backfill as far as they are known without the service, which may be down. */
+async function vesselsToList(
+  { app }: Fleet,
+  backfill: Backfill,
+  job: Job | undefined,
+): Promise<{ vessels: readonly string[]; vesselsFrom: 'command' | 'job' | 'lake' }> {
+  if (backfill.vessels.length > 0) return { vessels: backfill.vessels, vesselsFrom: 'command' };
+  if (job === undefined || !('discover' in job.vessels))
+    return { vessels: job === undefined ? [] : (job.vessels as readonly string[]), vesselsFrom: 'job' };
+  const today = microsToDate(app.ports.clock.nowMs() * 1_000);
+  const recent = datesBetween(addDays(today, -RECENT_DAYS), addDays(today, 1));
+  const dates = [...new Set([...datesBetween(backfill.from, backfill.to), ...recent])];
+  return { vessels: await vesselsOnDates(app.store, job.name, dates), vesselsFrom: 'lake' };
+}
+
+const STATE_WORDS = { running: 'under way', paused: 'paused', 'job-gone': 'its job is gone' };

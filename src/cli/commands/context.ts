@@ -1,0 +1,82 @@
+import type { Log } from '../../core/model/index.ts';
+import { readTraceContext } from '../../core/model/trace-context.ts';
+import type { EnvFile } from '../../runtime/config/environment.ts';
+import { createLog } from '../../runtime/log.ts';
+import type { Screen } from '../terminal/screen.ts';
+import { paint, writeText } from '../terminal/screen.ts';
+
+/** What a command is given of its process. */
+export interface CommandContext {
+  /** With what a file of settings adds to it. */
+  readonly env: NodeJS.ProcessEnv;
+  /** That file, where there is one. */
+  readonly envFile?: EnvFile | undefined;
+  /** Absent where nobody can be asked. */
+  readonly stdin?: NodeJS.ReadStream | undefined;
+  readonly stdout: Screen;
+  readonly stderr: Screen;
+  /**
+   * Aborted on the first SIGINT or SIGTERM. Until it is asked for there is nothing to put in order, and a signal ends
+   * the process: so ask for it once the settings are read.
+   */
+  readonly signal: AbortSignal;
+}
+
+/** Exit codes of every command. */
+export const EXIT_OK = 0;
+export const EXIT_FAILED = 1;
+export const EXIT_USAGE = 2;
+export const EXIT_INTERRUPTED = 130;
+/** Who read the output has gone: as of a process that SIGPIPE ends. */
+export const EXIT_NO_READER = 141;
+/** Told twice to end: as of a process that SIGTERM ends. */
+export const EXIT_TERMINATED = 143;
+
+/** A log on stderr: short lines on a terminal, JSON elsewhere. `write` can be a view that has a bar to keep. */
+export function commandLog(
+  context: Pick<CommandContext, 'env' | 'stderr'>,
+  level: 'debug' | 'info' | 'warn' | 'error' | 'silent',
+  write: (line: string) => void = (line) => writeText(context.stderr, line),
+): Log {
+  const readable = context.stderr.isTTY === true;
+  const coloured = (line: string) =>
+    line.replace(/^(warn|error) /, (word) =>
+      paint(context.stderr, word === 'warn ' ? 'yellow' : 'red', word),
+    );
+  return createLog({
+    level,
+    readable,
+    write: readable ? (line) => write(coloured(line)) : write,
+    traceId: readTraceContext(context.env)?.traceId,
+  });
+}
+
+/**
+ * Flags and their meaning, and a default. What stands in `<>` says what is expected: `<n>`, `<ms>` and `<seconds>`
+ * are whole numbers, `<…...>` is one or more.
+ */
+export type OptionRow = readonly [flags: string, meaning: string, fallback?: string | number];
+
+export interface CommandRow {
+  readonly name: string;
+  readonly summary: string;
+  /** It says itself what is wrong with the file of settings. */
+  readonly tellsOfEnvFile?: boolean;
+  /** `<required>`, `[optional]`, `[several...]`. */
+  readonly argument?: readonly [name: string, meaning: string, choices?: readonly string[]];
+  /** What follows the argument. */
+  readonly secondArgument?: readonly [name: string, meaning: string];
+  readonly options?: readonly OptionRow[];
+  /** What follows `vessel-export` in examples; the first words of the help's last lines. */
+  readonly examples: readonly string[];
+  readonly subcommands?: readonly CommandRow[];
+  /** Runs until it is told to stop: where no terminal is, its stderr is lines of JSON and nothing else. */
+  readonly isLongRunning?: boolean;
+  /** Reads gigabytes and keeps little of it: its heap is collected early. */
+  readonly readsMuch?: boolean;
+  /** Not shown in the help. */
+  readonly hidden?: boolean;
+  /** Loads the command when it is used, and gives its exit code. `given`: the argument, if there is one, or both. */
+  // biome-ignore lint/suspicious/noExplicitAny: commander has read the options by the rows above.
+  readonly perform: (context: CommandContext, given: any, options: any) => Promise<number>;
+}

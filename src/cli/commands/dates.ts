@@ -1,0 +1,103 @@
+/**
+ * Which dates a command is about. The one rule for what is meant without any: commands that export (`run`, `plan`) mean
+ * yesterday and today, commands that look (`status`, `reconcile`) the job's look-back and today, or 14 days where it
+ * has none, and `verify` the whole lake. `--days N` is the N days before today, and today, everywhere.
+ */
+import { ConfigError } from '../../core/errors.ts';
+import {
+  addDays,
+  dateToMicros,
+  isDate,
+  MICROS_PER_DAY,
+  microsToDate,
+  VESSEL_ID,
+} from '../../core/model/index.ts';
+
+export interface RangeOptions {
+  /** A UTC date, `yesterday` or `today`; so is `to`, which is exclusive. */
+  readonly from?: string;
+  readonly to?: string;
+  readonly days?: number;
+  /** `YYYY-MM` */
+  readonly month?: string;
+  readonly vessel?: readonly string[];
+}
+
+/** UTC dates, `to` exclusive; absent where nothing was said. */
+export interface AskedDates {
+  readonly from?: string;
+  readonly to?: string;
+}
+
+export interface Dates {
+  /** UTC dates, `to` exclusive. */
+  readonly from: string;
+  readonly to: string;
+  /** What they are, where none was given. */
+  readonly meaning?: string;
+}
+
+/** Before today, where no dates are given. */
+export const EXPORT_DAYS = 1;
+
+/** Check dates and vessels of a command line. Throws ConfigError `usage` that lists every fault. */
+export function askedDates(options: RangeOptions, nowMs: number): AskedDates {
+  const today = microsToDate(nowMs * 1_000);
+  const { days, month } = options;
+  const faults: string[] = [];
+  const given = (['days', 'month', 'from', 'to'] as const).filter((name) => options[name] !== undefined);
+  if (given.length > 1 && (days !== undefined || month !== undefined)) {
+    const [first, ...others] = given.map((name) => `--${name}`);
+    faults.push(
+      `${first}: given together with ${others.join(' and ')}, expected one of --days, --month, or --from and --to`,
+    );
+  }
+  if (days !== undefined && (days < 1 || days > dateToMicros(today) / MICROS_PER_DAY))
+    faults.push(`--days: got ${days}, expected at least 1, and no date before 1970`);
+  if (month !== undefined && !isDate(`${month}-01`))
+    faults.push(`--month: got '${month}', expected a month YYYY-MM, such as 2026-01`);
+  const words: Readonly<Record<string, string>> = { today, yesterday: addDays(today, -1) };
+  const [from, to] = (['from', 'to'] as const).map((name) => {
+    const text = options[name];
+    if (text === undefined) return undefined;
+    const date = words[text] ?? text;
+    if (!isDate(date))
+      faults.push(`--${name}: got '${text}', expected a UTC date YYYY-MM-DD, yesterday or today`);
+    return date;
+  });
+  const end = to ?? addDays(today, 1);
+  if (faults.length === 0 && from !== undefined && from >= end) {
+    faults.push(
+      `--from ${from} --to ${end}: the range is empty; --to is exclusive, so one day is --from D --to D+1`,
+    );
+  }
+  for (const vessel of options.vessel ?? []) {
+    if (!VESSEL_ID.test(vessel))
+      faults.push(`--vessel: got '${vessel}', expected IMO and seven digits, such as IMO9321483`);
+  }
+  if (faults.length > 0) throw new ConfigError('usage', faults.join('\n'));
+  if (days !== undefined) return { from: addDays(today, -days), to: addDays(today, 1) };
+  if (month !== undefined) {
+    const first = `${month}-01`;
+    return { from: first, to: `${addDays(first, 31).slice(0, 7)}-01` };
+  }
+  return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+}
+
+/** Does it name neither dates nor vessels, so that it is about other days tomorrow, as what cron runs is? */
+export function isRegular({ from, to, month, vessel }: RangeOptions): boolean {
+  return [from, to, month, vessel].every((given) => given === undefined);
+}
+
+/** The dates in full: `days` before today and today where none was given, or before `to` where that alone was. */
+export function datesOr(days: number, { from, to }: AskedDates, nowMs: number): Dates {
+  const today = microsToDate(nowMs * 1_000);
+  const dates = { from: from ?? addDays(to ?? today, -days), to: to ?? addDays(today, 1) };
+  if (from !== undefined || to !== undefined) return dates;
+  return { ...dates, meaning: days === 1 ? 'yesterday and today' : `the last ${days} days and today` };
+}
+
+/** `2026-01-12 to 2026-01-14 (no dates given: yesterday and today)` */
+export function formatDates({ from, to, meaning }: Dates): string {
+  return `${from} to ${to}${meaning === undefined ? '' : ` (no dates given: ${meaning})`}`;
+}

@@ -1,0 +1,138 @@
+/** `demo`: a query service with a made-up fleet, an export of it, and a query on the result. */
+import { join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { openApp } from '../../app.ts';
+import { duckdbText, sql } from '../../core/duckdb/sql-text.ts';
+import { addDays, microsToDate, systemClock } from '../../core/model/index.ts';
+import { exportJobs } from '../../export/run/run-jobs.ts';
+import { readLayout } from '../../lake/lake-file.ts';
+import { readTableFiles } from '../../lake/table-files.ts';
+import type { Config } from '../../runtime/config/config.ts';
+import { loadConfig } from '../../runtime/config/config.ts';
+import type { RunningService } from '../../service/options.ts';
+import { startService } from '../../service/service.ts';
+import { createLocalStore } from '../../store/local.ts';
+import { formatTable } from '../terminal/format.ts';
+import type { ProgressView } from '../terminal/progress-view.ts';
+import { createProgressView } from '../terminal/progress-view.ts';
+import { writeText } from '../terminal/screen.ts';
+import { formatCoverage } from '../terminal/status-view.ts';
+import type { CommandContext } from './context.ts';
+import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
+import { DEMO_JOBS } from './demo-jobs.ts';
+import { fleetQuery, globbed, queryFleet } from './demo-query.ts';
+import { isBad, summarize } from './run.ts';
+
+interface DemoOptions {
+  /** Folder of the lake. */
+  readonly lake: string;
+  readonly readingsPerDay: number;
+  /** How the lake is read: `plain` or `delta`; absent: as it is, and plain for a new one. */
+  readonly layout?: string;
+}
+
+/** What the lake says of where it is from: the address of the service is another one each time. */
+const SOURCE = { url: 'made-up:demo', isMadeUp: true };
+const VESSELS = 3;
+const DAYS = 2;
+const SEED = 1;
+
+/** Run the demo; again on the same day, it finds everything done. */
+export async function demoCommand(context: CommandContext, options: DemoOptions): Promise<number> {
+  const lakeDir = resolve(options.lake);
+  const { stdout } = context;
+  writeText(stdout, `A query service with ${VESSELS} made-up vessels is starting on this machine.\n`);
+  const service = await startService({
+    host: '127.0.0.1',
+    port: 0,
+    tenant: 'demo',
+    data: { seed: SEED, vessels: VESSELS, readingsPerDay: options.readingsPerDay, isImaginary: true },
+    tokenTtlSeconds: 3_600,
+    clock: systemClock,
+  });
+  try {
+    const config = demoConfig(context, service, lakeDir, options.layout);
+    writeText(stdout, `Exporting ${DAYS} days of them into ${lakeDir}\n\n`);
+    const view = await exportDemo(context, config);
+    const ends = [summarize(view.results), view.closingLine(config.settings.LAKE_URL)];
+    writeText(stdout, `${formatCoverage(view.results)}\n\n${ends.join('\n').trimEnd()}\n\n`);
+    if (view.results.some(isBad)) return EXIT_FAILED;
+    await showResult(context, lakeDir);
+    return EXIT_OK;
+  } finally {
+    await service.close();
+  }
+}
+
+/** Settings of the demo: the service that was just started, the lake folder, and jobs of its own. */
+function demoConfig(
+  context: CommandContext,
+  service: RunningService,
+  lakeDir: string,
+  layout: string | undefined,
+): Config {
+  const env = {
+    LOG_LEVEL: context.env.LOG_LEVEL ?? 'warn',
+    QUERY_BASE_URL: service.baseUrl,
+    QUERY_AUTH_URL: service.authUrl,
+    QUERY_CLIENT_ID: service.clientId,
+    QUERY_CLIENT_SECRET: service.clientSecret,
+    LAKE_URL: pathToFileURL(lakeDir).href,
+    ...(layout !== undefined && { LAKE_LAYOUT: layout }),
+  };
+  return loadConfig(env, DEMO_JOBS);
+}
+
+async function exportDemo(context: CommandContext, config: Config): Promise<ProgressView> {
+  const view = createProgressView(context.stderr, systemClock);
+  const log = commandLog(context, config.settings.LOG_LEVEL, view.log);
+  const app = await openApp(config, context.env, log, { source: SOURCE });
+  const today = microsToDate(systemClock.nowMs() * 1_000);
+  // The day before yesterday has settled at any hour.
+  const past = { from: addDays(today, -1 - DAYS), to: addDays(today, -1) };
+  const concurrency = config.settings.WORKER_CONCURRENCY;
+  const how = { vessels: [], force: false, allowShrink: false, takeover: false, concurrency };
+  const isSnapshot = (job: Config['jobs'][number]) => job.dataset === 'metadata';
+  try {
+    const snapshots = { jobs: config.jobs.filter(isSnapshot), from: today, to: addDays(today, 1), ...how };
+    const days = { jobs: config.jobs.filter((job) => !isSnapshot(job)), ...past, ...how };
+    // Done in a moment: the bar is for the days.
+    await exportJobs(app.ports, snapshots, { ...view, onPlanned: () => {} }, context.signal);
+    await exportJobs(app.ports, days, view, context.signal);
+  } finally {
+    view.end();
+    await app.close();
+  }
+  return view;
+}
+
+async function showResult(context: CommandContext, lakeDir: string): Promise<void> {
+  const { stdout } = context;
+  const lake = relative(process.cwd(), lakeDir) || '.';
+  const store = createLocalStore(lakeDir);
+  const isTable = (await readLayout(store)) === 'delta';
+  const query = isTable
+    ? fleetQuery(sql`delta_scan(${duckdbText.literal(`${lake}/measurements`)})`)
+    : fleetQuery(globbed(lake));
+  const lines = [
+    'How to go on:',
+    isTable
+      ? `  any SQL       duckdb -c "FROM delta_scan('${lake}/measurements') LIMIT 5"`
+      : `  any SQL       duckdb -c "FROM '${lake}/measurements/*/*/*.parquet' LIMIT 5"`,
+    `  the proof     cat ${lake}/_ledger/measurements/*/*.json`,
+    "  your vessels  'vessel-export init' asks for your service and for a lake of",
+    "                its own, and writes a first job; then 'vessel-export run'",
+    "  a service     'vessel-export service' serves this API as long as you like",
+  ];
+  const files = isTable ? await readTableFiles(store, 'measurements') : undefined;
+  const table = formatTable(
+    await queryFleet(
+      lakeDir,
+      files?.map(({ key }) => join(lakeDir, key)),
+    ),
+  );
+  const what = isTable
+    ? 'DuckDB on the files that the log of the table names; with its delta extension'
+    : 'DuckDB on the lake';
+  writeText(stdout, `${what}:\n${query};\n\n${table}\n\n${lines.join('\n')}\n`);
+}

@@ -1,0 +1,128 @@
+/** A first job, of series that the service really has. */
+import type { SeriesMetadata } from '../../core/model/index.ts';
+import { FLAT_DOMAINS, vesselOf } from '../../core/model/index.ts';
+import type { CataloguePorts } from '../../query/catalogue/from-service.ts';
+import { createRequestStats } from '../../source/fetch/exchange.ts';
+import { askMetadata } from '../../source/metadata.ts';
+
+export interface Sample {
+  readonly vessel: string;
+  readonly vesselName: string | null;
+  /** In which the series are named. */
+  readonly domain: string;
+  /** The ones to begin with. */
+  readonly series: readonly SampledSeries[];
+}
+
+interface SampledSeries {
+  /** In the domain. */
+  readonly id: string;
+  readonly unit: string | null;
+  readonly vesselName: string | null;
+}
+
+const SERIES = 3;
+/** What fleet engineers ask for first. */
+const LIKED = [
+  [/^speed over ground$/i, /speed/i],
+  [/^shaft power$/i, /power/i],
+  [/fuel.*consumption/i, /fuel/i],
+];
+
+/** Thrown to leave an answer that may be long: the first vessel is enough. */
+class Enough extends Error {
+  readonly vessel: string;
+  constructor(vessel: string) {
+    super('enough');
+    this.vessel = vessel;
+  }
+}
+
+/** The first vessel that the service names, and some of its series; undefined where it names none by flat names. */
+export async function sampleService(
+  ports: Pick<CataloguePorts, 'client' | 'signal'>,
+): Promise<Sample | undefined> {
+  const asker = { ...ports, stats: createRequestStats() };
+  for (const domain of FLAT_DOMAINS) {
+    const vessel = await firstVessel(asker, `${domain}/*/*`);
+    if (vessel === undefined) continue;
+    const expression = `${domain}/${vessel}/*`;
+    const { kept } = await askMetadata(asker, expression, (element) => sampled(element.series()), 'take');
+    const named = kept.filter(
+      ({ id, unit }) => id.startsWith(`${vessel}/`) && !id.includes('*') && unit !== null,
+    );
+    const liked = LIKED.flatMap((shapes) => best(named, shapes));
+    const series = [...new Set([...liked, ...named])].slice(0, SERIES);
+    if (series.length > 0) return { domain, vessel, vesselName: series[0]!.vesselName, series };
+  }
+  return undefined;
+}
+
+type Asker = Parameters<typeof askMetadata>[0];
+
+async function firstVessel(asker: Asker, expression: string): Promise<string | undefined> {
+  try {
+    const keep = (element: { vesselImo(): string | null }): undefined => {
+      const found = vesselOf(element.vesselImo() ?? '');
+      if (found !== undefined) throw new Enough(found);
+    };
+    await askMetadata(asker, expression, keep, 'take');
+    return undefined;
+  } catch (error) {
+    if (error instanceof Enough) return error.vessel;
+    throw error;
+  }
+}
+
+function sampled({ id, unitOfMeasure: unit, vesselName }: SeriesMetadata): SampledSeries {
+  return { id, unit, vesselName };
+}
+
+/** The one whose name is liked best, and of several the shortest. */
+function best(series: readonly SampledSeries[], shapes: readonly RegExp[]): SampledSeries[] {
+  for (const shape of shapes) {
+    const names = series.filter(({ id }) => shape.test(tagOf(id)));
+    if (names.length > 0) return names.toSorted((a, b) => a.id.length - b.id.length).slice(0, 1);
+  }
+  return [];
+}
+
+function tagOf(id: string): string {
+  return id.slice(id.indexOf('/') + 1);
+}
+
+/** The text of a job file; without a sample one that takes everything of every vessel. */
+export function firstJobText(sample: Sample | undefined): string {
+  const vessels =
+    sample === undefined
+      ? 'vessels: { discover: "flat/*/*" }           # every vessel; or a list: [IMO9321483]'
+      : `vessels: [${sample.vessel}]                       # ${nameOf(sample)}or every one: { discover: "${sample.domain}/*/*" }`;
+  const select =
+    sample === undefined
+      ? ['  - "flat/{vessel}/*"                       # every series that has a flat name']
+      : sample.series.map(({ id, unit }) => {
+          const expression = JSON.stringify(`${sample.domain}/{vessel}/${tagOf(id)}`);
+          return `  - ${expression.padEnd(39)} # ${comment(unit ?? 'no unit')}`;
+        });
+  return `# A first job. Its name is that of this file, and of its folder in the lake.
+# 'vessel-export series${sample === undefined ? '' : ` ${sample.vessel}`}' lists what else can be selected; all keys: docs/jobs-and-settings.md
+dataset: measurements                       # or statistics (with a window), or metadata
+${vessels}
+select:                                     # <domain>/<expression>; * is any characters within one level
+${select.join('\n')}
+# - "${sample?.domain ?? 'flat'}/{vessel}/*"                       # everything that has a flat name
+# For a fleet that exports by itself (schedule, worker):
+# schedule: { cron: "15 6 * * *", timezone: UTC, settle: 6h }   # a day is due \`settle\` after it ends
+# reconcile: { cron: "45 7 * * *", lookback: 14d }              # late data
+verify: exact                               # publish a day only when the service's own counts are met
+`;
+}
+
+function nameOf({ vesselName }: Sample): string {
+  return vesselName === null ? '' : `${comment(vesselName)}; `;
+}
+
+/** Foreign text in a comment stays in its line. */
+function comment(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ').slice(0, 60);
+}

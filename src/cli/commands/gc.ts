@@ -1,0 +1,85 @@
+/** `gc`: what unfinished exports left behind. Shows it; removes it only with `--yes`. */
+import type { Clock } from '../../core/model/index.ts';
+import { systemClock } from '../../core/model/index.ts';
+import { thisProcess } from '../../core/process/process-id.ts';
+import type { GarbageItem } from '../../lake/garbage.ts';
+import { findGarbage } from '../../lake/garbage.ts';
+import { findDeadTemps } from '../../store/local-temps.ts';
+import { openStore, parseLakeUrl } from '../../store/open-store.ts';
+import { formatTable } from '../terminal/format.ts';
+import { writeText } from '../terminal/screen.ts';
+import type { CommandContext } from './context.ts';
+import { EXIT_OK } from './context.ts';
+import { readLakeConfig } from './open.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
+import type { Item } from './results.ts';
+
+interface GcOptions extends Pick<OutputOptions, 'json'> {
+  readonly yes?: boolean;
+}
+
+type ShownItem = Item<'gc', 'items'>;
+
+/** Find and, with `yes`, remove garbage; the exit code. `overrides` are for tests. */
+export async function gcCommand(
+  context: CommandContext,
+  options: GcOptions,
+  overrides: { readonly clock?: Clock } = {},
+): Promise<number> {
+  const output = openOutput(context.stdout, 'gc', options);
+  const { settings } = readLakeConfig(context);
+  const clock = overrides.clock ?? systemClock;
+  const store = await openStore(settings.LAKE_URL, context.env);
+  const items: ShownItem[] = [];
+  const show = async (found: AsyncIterable<Settleable>) => {
+    for await (const item of found) {
+      context.signal.throwIfAborted();
+      const { kind, key, why: message } = item;
+      items.push({ kind, key, state: await settle(item, options), message });
+      output.add('items', items.at(-1)!);
+    }
+  };
+  let isWhole = false;
+  try {
+    await show(findGarbage({ store, clock, self: thisProcess() }));
+    await show(tempItems(settings.LAKE_URL));
+    isWhole = true;
+  } finally {
+    await store.close();
+    if (output.isText && (isWhole || items.length > 0))
+      writeText(context.stdout, describeItems(items, options, isWhole));
+  }
+  output.end({});
+  return EXIT_OK;
+}
+
+type Settleable = Pick<GarbageItem, 'key' | 'why' | 'keep' | 'remove'> & { readonly kind: ShownItem['kind'] };
+
+async function* tempItems(lakeUrl: string): AsyncGenerator<Settleable> {
+  const location = parseLakeUrl(lakeUrl);
+  if (location.kind !== 'local') return;
+  for await (const { fileKey, remove } of findDeadTemps(location.rootDir))
+    yield { kind: 'temp-file', key: fileKey, why: 'its writer is dead', keep: false, remove };
+}
+
+async function settle(item: Settleable, options: GcOptions): Promise<ShownItem['state']> {
+  if (item.keep) return 'kept';
+  if (options.yes !== true) return 'would-be-removed';
+  return (await item.remove()) ? 'removed' : 'in-use';
+}
+
+function describeItems(items: readonly ShownItem[], options: GcOptions, isWhole: boolean): string {
+  const count = (state: ShownItem['state']) => items.filter((item) => item.state === state).length;
+  const rows = items.map(({ kind, key, state, message }) => [
+    state.replaceAll('-', ' '),
+    kind.replace('-', ' '),
+    key,
+    message,
+  ]);
+  const table = rows.length === 0 ? '' : `${formatTable([['', 'what', 'where', 'why'], ...rows])}\n\n`;
+  const removed =
+    options.yes === true ? `${count('removed')} removed` : `${count('would-be-removed')} to remove`;
+  const hint = options.yes === true || count('would-be-removed') === 0 ? '' : '; --yes removes them';
+  return `${table}${removed}, ${count('kept') + count('in-use')} kept${hint}${isWhole ? '' : '; not all was looked at'}\n`;
+}

@@ -1,0 +1,192 @@
+/** What `init` has to know: from its options, from the environment, or from whoever sits at the terminal. */
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ConfigError } from '../../core/errors.ts';
+import type { Environment } from '../../runtime/config/environment.ts';
+import { readEnvironment } from '../../runtime/config/environment.ts';
+import type { VariableName } from '../../runtime/config/variables.ts';
+import { VARIABLES } from '../../runtime/config/variables.ts';
+import type { Prompt } from '../terminal/prompt.ts';
+import type { Screen } from '../terminal/screen.ts';
+import { paint, writeText } from '../terminal/screen.ts';
+
+export interface InitAnswers {
+  readonly baseUrl?: string;
+  readonly authUrl?: string;
+  readonly clientId?: string;
+  readonly clientSecretFile?: string;
+  readonly lakeUrl?: string;
+  readonly awsEndpoint?: string;
+  readonly awsRegion?: string;
+  readonly awsAccessKeyId?: string;
+  readonly awsSecretFile?: string;
+  readonly allowHttp?: boolean;
+}
+
+interface Question {
+  readonly name: string;
+  /** Of the command, without the dashes. */
+  readonly option: string;
+  readonly given: (options: InitAnswers) => string | undefined;
+  readonly text: string;
+  /** Not echoed; as an option a file is named. */
+  readonly isSecret?: boolean;
+  /** What Enter means where nothing is known. */
+  readonly fallback?: () => string;
+  readonly isOptional?: boolean;
+  readonly isAsked?: (values: Values) => boolean;
+}
+
+export type Values = Readonly<Record<string, string>>;
+
+const isOnS3 = ({ LAKE_URL = '' }: Values) => LAKE_URL.startsWith('s3://');
+
+const QUESTIONS: readonly Question[] = [
+  {
+    ...{ name: 'QUERY_BASE_URL', option: 'base-url', given: ({ baseUrl }) => baseUrl },
+    text: 'Address of the query service, with its tenant segment (https://api.example.com/my-tenant)',
+  },
+  {
+    ...{ name: 'QUERY_AUTH_URL', option: 'auth-url', given: ({ authUrl }) => authUrl },
+    text: 'Address that gives access tokens, without /oauth2/token (https://auth.example.com)',
+  },
+  { name: 'QUERY_CLIENT_ID', option: 'client-id', given: ({ clientId }) => clientId, text: 'Client id' },
+  {
+    ...{
+      name: 'QUERY_CLIENT_SECRET',
+      option: 'client-secret-file',
+      given: (options) => options.clientSecretFile,
+    },
+    ...{ text: 'Client secret', isSecret: true },
+  },
+  {
+    ...{ name: 'LAKE_URL', option: 'lake-url', given: ({ lakeUrl }) => lakeUrl },
+    text: 'Where the lake is to be: a folder, or s3://bucket/prefix',
+    fallback: () => pathToFileURL(resolve('lake')).href,
+  },
+  {
+    ...{ name: 'AWS_ENDPOINT_URL_S3', option: 'aws-endpoint', given: ({ awsEndpoint }) => awsEndpoint },
+    ...{ text: "Address of the S3 store (Enter: Amazon's)", isOptional: true, isAsked: isOnS3 },
+  },
+  {
+    ...{ name: 'AWS_REGION', option: 'aws-region', given: ({ awsRegion }) => awsRegion },
+    ...{ text: 'Region (Enter: as AWS tools find it)', isOptional: true, isAsked: isOnS3 },
+  },
+  {
+    ...{
+      name: 'AWS_ACCESS_KEY_ID',
+      option: 'aws-access-key-id',
+      given: ({ awsAccessKeyId }) => awsAccessKeyId,
+    },
+    ...{ text: 'Access key id (Enter: as AWS tools find it)', isOptional: true, isAsked: isOnS3 },
+  },
+  {
+    ...{
+      name: 'AWS_SECRET_ACCESS_KEY',
+      option: 'aws-secret-file',
+      given: ({ awsSecretFile }) => awsSecretFile,
+    },
+    ...{
+      text: 'Secret access key',
+      isSecret: true,
+      isAsked: (values) => values.AWS_ACCESS_KEY_ID !== undefined,
+    },
+  },
+];
+
+/** Variables that `init` writes: any other line of a `.env` is somebody else's. */
+export const INIT_VARIABLES: readonly string[] = [
+  ...QUESTIONS.flatMap(({ name, isSecret }) => (isSecret ? [name, `${name}_FILE`] : [name])),
+  'QUERY_ALLOW_HTTP',
+];
+
+/**
+ * The settings to write. Without a prompt everything comes from options and environment: throws ConfigError `usage` that
+ * lists what is missing, and what cannot be used.
+ */
+export async function askSettings(
+  options: InitAnswers,
+  env: Environment,
+  prompt: Prompt | undefined,
+  screen: Screen,
+): Promise<Values> {
+  const values: Record<string, string> = {};
+  const faults: string[] = [];
+  const allowed = options.allowHttp === true ? '1' : env.QUERY_ALLOW_HTTP;
+  if (allowed) values.QUERY_ALLOW_HTTP = allowed;
+  for (const question of QUESTIONS) {
+    if (question.isAsked?.(values) === false) continue;
+    const known = knownOf(question, options, env);
+    const isGiven = question.given(options) !== undefined;
+    if (known !== undefined && (isGiven || prompt === undefined)) Object.assign(values, known);
+    else if (prompt !== undefined) await askOne(question, known, env, values, prompt, screen);
+    else if (question.fallback !== undefined) values[question.name] = question.fallback();
+    else if (question.isOptional !== true) {
+      const inEnvironment = question.isSecret ? `${question.name} in the environment` : question.name;
+      faults.push(`${question.name}: not known, expected --${question.option}, or ${inEnvironment}`);
+    }
+    const fault = faultOf(question.name, values, env);
+    if (fault !== undefined) faults.push(fault);
+  }
+  if (faults.length > 0)
+    throw new ConfigError(
+      'usage',
+      `${faults.join('\n')}\nIn a terminal 'vessel-export init' asks for what is missing.`,
+    );
+  return values;
+}
+
+/** By option, which for a secret names a file, or by environment. */
+function knownOf(question: Question, options: InitAnswers, env: Environment): Values | undefined {
+  const { name, isSecret } = question;
+  const given = question.given(options);
+  if (given !== undefined) return isSecret ? { [`${name}_FILE`]: given } : { [name]: asWritten(name, given) };
+  if (isSecret && env[`${name}_FILE`]) return { [`${name}_FILE`]: env[`${name}_FILE`]! };
+  return env[name] ? { [name]: env[name] } : undefined;
+}
+
+async function askOne(
+  { name, text, isSecret = false, isOptional = false, fallback }: Question,
+  known: Values | undefined,
+  env: Environment,
+  values: Record<string, string>,
+  prompt: Prompt,
+  screen: Screen,
+): Promise<void> {
+  const offered = known ?? (fallback === undefined ? undefined : { [name]: fallback() });
+  const shown = isSecret ? 'as it is set' : Object.values(offered ?? {})[0];
+  for (;;) {
+    const question = offered === undefined ? `${text}: ` : `${text} [${shown}]: `;
+    const typed = await prompt.ask(question, { isSecret });
+    const answer = typed === '' ? offered : { [name]: asWritten(name, typed) };
+    if (answer === undefined && isOptional) return;
+    const fault =
+      answer === undefined ? `${name}: expected an answer` : faultOf(name, { ...values, ...answer }, env);
+    if (fault === undefined) return void Object.assign(values, answer);
+    const [, allowed] = /QUERY_ALLOW_HTTP=(\S+)$/.exec(fault) ?? [];
+    if (allowed && (await prompt.confirm(`${fault}. Send them in clear all the same?`, false))) {
+      Object.assign(values, answer, { QUERY_ALLOW_HTTP: allowed });
+      return;
+    }
+    writeText(screen, `${paint(screen, 'yellow', fault)}\n`);
+  }
+}
+
+/** A folder may be written as one. */
+function asWritten(name: string, text: string): string {
+  if (name !== 'LAKE_URL' || /^[a-z][a-z0-9+.-]*:/i.test(text)) return text;
+  return pathToFileURL(resolve(text)).href;
+}
+
+const NAMES: ReadonlySet<string> = new Set(VARIABLES.map(({ name }) => name));
+
+/** What is wrong with one value, by the rules of all settings. */
+function faultOf(name: string, values: Values, env: Environment): string | undefined {
+  if (!NAMES.has(name)) return undefined;
+  const others = VARIABLES.map((variable) => variable.name).filter((one) => one !== name);
+  const set = values[name] ?? values[`${name}_FILE`];
+  if (set === undefined) return undefined;
+  const own = { ...values, QUERY_ALLOW_HTTP: values.QUERY_ALLOW_HTTP ?? env.QUERY_ALLOW_HTTP };
+  const { faults } = readEnvironment(own, new Set<VariableName>(others));
+  return faults.find((fault) => fault.startsWith(name))?.replace(' (environment)', '');
+}

@@ -1,0 +1,43 @@
+/** The page of a process of the fleet: opened when somebody first looks at it. */
+
+import type { Log } from '../../core/model/index.ts';
+import { readNetworks } from '../../core/model/web-address.ts';
+import { readVersion } from '../../core/version.ts';
+import type { Fleet } from '../../fleet/fleet.ts';
+import type { Config, LakeConfig } from '../../runtime/config/config.ts';
+import { providerSettings } from '../../runtime/config/provider-settings.ts';
+import type { Metrics } from '../../runtime/monitoring/metrics.ts';
+import { createLazyPage } from '../../web/lazy-page.ts';
+import type { WebAccess } from '../../web/ports.ts';
+
+/** What `schedule` and `worker` show. */
+export function fleetPage({ current, jobs }: Config, log: Log) {
+  return (fleet: Fleet, metrics: Metrics) => {
+    const { store, clock, self, apiVersion } = fleet.app.ports;
+    const access = () => ({ ...webAccess(current(log)), onLoginFailed: metrics.onWebLoginFailed });
+    const ports = { store, jobs, clock, log, self, apiVersion, fleet, version: readVersion() };
+    return createLazyPage(access, log, ports);
+  };
+}
+
+/** Who may see a page, by the settings. */
+export function webAccess(settings: LakeConfig['settings']): WebAccess {
+  const { HTTP_HOST, LAKE_URL, PUBLIC_URL, TRUSTED_PROXY } = settings;
+  return {
+    host: HTTP_HOST,
+    readPassword: settings.WEB_READ_PASSWORD,
+    actPassword: settings.WEB_ACT_PASSWORD,
+    named: namedPeople(settings),
+    isProxy: TRUSTED_PROXY === undefined ? undefined : readNetworks(TRUSTED_PROXY),
+    isHttps: PUBLIC_URL?.startsWith('https:') === true,
+    lakeUrl: LAKE_URL,
+  };
+}
+
+function namedPeople(settings: LakeConfig['settings']): WebAccess['named'] {
+  const { WEB_USER_HEADER: user, WEB_GROUPS_HEADER: groups } = settings;
+  const { WEB_READ_GROUPS: readGroups, WEB_ACT_GROUPS: actGroups = [] } = settings;
+  const provider = providerSettings(settings);
+  if (user === undefined && provider === undefined) return undefined;
+  return { provider, readGroups, actGroups, headers: user === undefined ? undefined : { user, groups } };
+}

@@ -1,0 +1,59 @@
+/** `plan`: what an export of a range will take, before it is begun. Writes nothing. */
+import type { AppOverrides } from '../../app.ts';
+import { systemClock } from '../../core/model/index.ts';
+import { estimateJob } from '../../export/estimate/estimate-job.ts';
+import { createRequestStats } from '../../source/fetch/exchange.ts';
+import { formatPlan } from '../terminal/plan-view.ts';
+import { writeText } from '../terminal/screen.ts';
+import type { CommandContext } from './context.ts';
+import { EXIT_OK } from './context.ts';
+import type { RangeOptions } from './dates.ts';
+import { askedDates, datesOr, EXPORT_DAYS, formatDates } from './dates.ts';
+import { openExport } from './open.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
+
+export interface PlanOptions extends RangeOptions, Omit<OutputOptions, 'ndjson'> {}
+
+/** Print what a run would take; the exit code. `overrides` are for tests. */
+export async function planCommand(
+  context: CommandContext,
+  jobNames: readonly string[],
+  options: PlanOptions,
+  overrides: AppOverrides = {},
+): Promise<number> {
+  const nowMs = (overrides.clock ?? systemClock).nowMs();
+  const dates = datesOr(EXPORT_DAYS, askedDates(options, nowMs), nowMs);
+  const output = openOutput(context.stdout, 'plan', options);
+  const { app, config, jobs } = await openExport(context, jobNames, { encoderThreads: 0, ...overrides });
+  const {
+    QUERY_MAX_CONCURRENCY: concurrencyLimit,
+    WORKER_CONCURRENCY: workers,
+    QUERY_MAX_REQUESTS_PER_MINUTE: perMinute,
+  } = config.settings;
+  const rateLimit = perMinute > 0 ? `, ${perMinute} requests a minute` : '';
+  const words = `with ${concurrencyLimit} requests and ${workers} vessel-days at once${rateLimit}`;
+  const blocks: string[] = [];
+  try {
+    const stats = createRequestStats();
+    const limits = { concurrencyLimit, workers, perMinute };
+    const request = { from: dates.from, to: dates.to, ...limits, vessels: options.vessel ?? [] };
+    for (const job of jobs) {
+      const plan = await estimateJob(app.ports, job, request, context.signal, stats);
+      const { vessels: vesselCount, states, troubles, ...more } = plan;
+      const { done: published, ...others } = states;
+      output.add('jobs', { ...more, vesselCount, totals: { ...others, published } });
+      for (const trouble of troubles) output.add('vessels', { job: job.name, ...trouble });
+      blocks.push(formatPlan(plan, formatDates(dates), words));
+    }
+    const { requests } = stats;
+    output.end({
+      limits: { concurrencyLimit, vesselDaysAtOnce: workers, requestsPerMinute: perMinute },
+      requests,
+    });
+    if (output.isText) writeText(context.stdout, `${blocks.join('\n\n')}\n${requests} requests to plan\n`);
+    return EXIT_OK;
+  } finally {
+    await app.close();
+  }
+}

@@ -1,0 +1,76 @@
+/** `rebuild-log`: the log of a table is made to say what the receipts say. Shows what it would do; does it with `--yes`. */
+import { ConfigError } from '../../core/errors.ts';
+import { countOf } from '../../core/model/count-text.ts';
+import type { Clock } from '../../core/model/index.ts';
+import { formatVesselDay, JOB_NAME, systemClock } from '../../core/model/index.ts';
+import { thisProcess } from '../../core/process/process-id.ts';
+import type { RebuiltLog } from '../../lake/rebuild-log.ts';
+import { rebuildLog } from '../../lake/rebuild-log.ts';
+import { openStore } from '../../store/open-store.ts';
+import { writeText } from '../terminal/screen.ts';
+import type { CommandContext } from './context.ts';
+import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
+import { expectOwnLake, readLakeConfig } from './open.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
+
+interface RebuildOptions extends Pick<OutputOptions, 'json'> {
+  readonly yes?: boolean;
+}
+
+/** Faults that are shown; there may be one a vessel-day. */
+const SHOWN = 5;
+
+/** Look at the log of a job's table and, with `yes`, rebuild it; the exit code. `overrides` are for tests. */
+export async function rebuildLogCommand(
+  context: CommandContext,
+  job: string,
+  options: RebuildOptions,
+  overrides: { readonly clock?: Clock } = {},
+): Promise<number> {
+  if (!JOB_NAME.test(job))
+    throw new ConfigError('usage', `got '${job}', expected the name of a job: that of a folder of the lake`);
+  const output = openOutput(context.stdout, 'rebuild-log', options);
+  const { settings } = readLakeConfig(context);
+  const store = await openStore(settings.LAKE_URL, context.env);
+  const ports = {
+    ...{ store, signal: context.signal, clock: overrides.clock ?? systemClock, self: thisProcess() },
+    log: commandLog(context, settings.LOG_LEVEL),
+    say: (text: string) => writeText(context.stderr, `${text}\n`),
+  };
+  let rebuilt: RebuiltLog;
+  try {
+    if (options.yes === true) await expectOwnLake(store, settings, job);
+    rebuilt = await rebuildLog(ports, job, options.yes === true);
+  } finally {
+    await store.close();
+  }
+  const { faults, leftOut, unread, ...summary } = rebuilt;
+  for (const { day, message } of [...leftOut, ...unread]) output.add('days', { ...day, message });
+  for (const fault of faults) output.add('faults', fault);
+  output.end({ job, ...summary });
+  if (output.isText) writeText(context.stdout, describe(job, rebuilt));
+  return leftOut.length + unread.length > 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+function describe(job: string, rebuilt: RebuiltLog): string {
+  const { faults, vesselDays, version, isWritten, leftOut, unread } = rebuilt;
+  const named =
+    daysText(leftOut, "not in the table; 'run --force' exports them into it") +
+    daysText(unread, 'with a receipt that cannot be read');
+  const days = countOf(vesselDays, 'vessel-day');
+  if (faults.length === 0)
+    return `${job}: nothing is wrong with the log: ${days} in version ${version}, as their receipts say\n${named}`;
+  const more = faults.length > SHOWN ? [`and ${faults.length - SHOWN} more`] : [];
+  const found = [...faults.slice(0, SHOWN), ...more].map((fault) => `  ${fault}\n`).join('');
+  const done = isWritten
+    ? `${job}: ${days} in version ${version} now, as their receipts say`
+    : `${job}: from version ${version} on the log would have ${days}, as their receipts say; --yes writes it`;
+  return `found:\n${found}${done}\n${named}`;
+}
+
+function daysText(days: RebuiltLog['leftOut'], what: string): string {
+  if (days.length === 0) return '';
+  const lines = days.map(({ day, message }) => `  ${formatVesselDay(day)}: ${message}\n`).join('');
+  return `${countOf(days.length, 'vessel-day')} ${what}:\n${lines}`;
+}

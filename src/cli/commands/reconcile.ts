@@ -1,0 +1,238 @@
+/** `reconcile`: find the published days whose source has changed, and export exactly those again. */
+import type { App, AppOverrides } from '../../app.ts';
+import { openApp } from '../../app.ts';
+import type { JobReconciliation } from '../../audit/reconcile/reconcile-jobs.ts';
+import { reconcileJob } from '../../audit/reconcile/reconcile-jobs.ts';
+import { noteRefusals, repairTasks } from '../../audit/reconcile/repair.ts';
+import { ConfigError } from '../../core/errors.ts';
+import type { Job, Log, VesselDay } from '../../core/model/index.ts';
+import { lookbackDaysOf, systemClock } from '../../core/model/index.ts';
+import type { ExportTask } from '../../export/ports.ts';
+import type { DayResult } from '../../export/run/perform-task.ts';
+import { performTasks } from '../../export/run/run-jobs.ts';
+import type { FleetNews } from '../../fleet/fleet-news.ts';
+import type { QueuedRepair } from '../../fleet/repairs.ts';
+import { tellingRequests, tellOfRun } from '../../fleet/telling-requests.ts';
+import { noteRegularRun } from '../../lake/asked-days.ts';
+import type { Config } from '../../runtime/config/config.ts';
+import { createRequestStats } from '../../source/fetch/exchange.ts';
+import type { ProgressView } from '../terminal/progress-view.ts';
+import { createProgressView } from '../terminal/progress-view.ts';
+import { formatLeft, formatQueued, formatReconciliation } from '../terminal/reconcile-view.ts';
+import { writeText } from '../terminal/screen.ts';
+import type { CommandContext } from './context.ts';
+import { EXIT_FAILED, EXIT_OK } from './context.ts';
+import type { Dates } from './dates.ts';
+import { askedDates, datesOr, formatDates, isRegular } from './dates.ts';
+import { configure, readConfig } from './open.ts';
+import type { Output } from './output.ts';
+import { openOutput } from './output.ts';
+import type { Item } from './results.ts';
+import type { RunOptions } from './run.ts';
+import { isBad, observe, summarize, toDay } from './run.ts';
+
+export interface ReconcileOptions extends Omit<RunOptions, 'force'> {
+  /** Export what an export mends, in this process. */
+  readonly run?: boolean;
+  /** Put the same vessel-days into the queue instead. */
+  readonly enqueue?: boolean;
+}
+
+/** Print what changed, export or queue it if asked to; the exit code. `overrides` are for tests. */
+export async function reconcileCommand(
+  context: CommandContext,
+  jobNames: readonly string[],
+  options: ReconcileOptions,
+  overrides: AppOverrides = {},
+): Promise<number> {
+  const nowMs = (overrides.clock ?? systemClock).nowMs();
+  checkMode(options);
+  const asked = askedDates(options, nowMs);
+  const output = openOutput(context.stdout, 'reconcile', options);
+  const view = createProgressView(context.stderr, systemClock);
+  const { config, jobs, log } = configure(context, readConfig(context), jobNames, view.log);
+  const opened = await openFor(options, config, context.env, log, overrides);
+  const { app } = opened;
+  try {
+    const mends = options.run === true || options.enqueue === true;
+    const names = jobs.map(({ name }) => name);
+    await (mends ? app.ports.layout.check(names) : app.ports.layout.checkSource(names));
+    const stats = createRequestStats();
+    const concurrency = config.settings.QUERY_MAX_CONCURRENCY;
+    const found: Found[] = [];
+    for (const job of jobs) {
+      const dates = datesOr(lookbackDaysOf(job), asked, nowMs);
+      const request = { from: dates.from, to: dates.to, vessels: options.vessel ?? [], concurrency };
+      const result = await reconcileJob(app.ports, job, request, context.signal, stats);
+      found.push({ ...result, dates });
+      tell(output, result);
+    }
+    const tasks = mends ? await toRepair(app, jobs, found, options) : [];
+    const queued = await opened.enqueue?.(tasks);
+    for (const one of queued ?? []) output.add('days', toQueuedDay(one));
+    if (options.run === true) await repair(opened, tasks, view, output, context.signal);
+    view.end();
+    const requests = { compare: stats.requests, export: app.client.stats.requests - stats.requests };
+    const report = { found, exported: options.run === true ? view.results : undefined, queued, requests };
+    const sumOf = (key: 'compared' | 'notCompared') => found.reduce((sum, one) => sum + one[key], 0);
+    const [vesselDays, notCompared] = [sumOf('compared'), sumOf('notCompared')];
+    output.end({ vesselDays, notCompared, requests: requests.compare, exportRequests: requests.export });
+    if (output.isText)
+      writeText(context.stdout, textReport(report, view.closingLine(config.settings.LAKE_URL)));
+    return isFine(report, options) ? EXIT_OK : EXIT_FAILED;
+  } finally {
+    view.end();
+    await opened.close();
+  }
+}
+
+/** What was found of a job, as machines are told it. */
+function tell(output: Output<'reconcile'>, result: JobReconciliation): void {
+  const { job, from, to, reason: message, vessels: vesselCount, compared: vesselDays, notCompared } = result;
+  output.add('jobs', { job, from, to, vesselCount, vesselDays, notCompared, message });
+  for (const { day, ...finding } of result.findings) output.add('findings', { ...day, ...finding });
+  for (const one of result.unasked) output.add('unasked', { job, ...one });
+}
+
+const QUEUED_STATES = {
+  enqueued: 'enqueued',
+  'in-queue': 'queued',
+  done: 'published',
+  'in-failed-set': 'failed',
+  'no-room': 'left',
+} as const satisfies Record<QueuedRepair['status'], string>;
+
+function toQueuedDay({ day, status, ...failure }: QueuedRepair): Item<'reconcile', 'days'> {
+  return { ...day, state: QUEUED_STATES[status], exported: false, ...failure };
+}
+
+/** Throws ConfigError `usage`. */
+function checkMode({ run, enqueue, takeover }: ReconcileOptions): void {
+  if (enqueue !== true) return;
+  if (run === true) {
+    throw new ConfigError(
+      'usage',
+      '--enqueue: given together with --run, expected one of them: --run exports in this process, --enqueue leaves it to the workers',
+    );
+  }
+  if (takeover === true)
+    throw new ConfigError('usage', '--takeover: given together with --enqueue, expected with --run only');
+}
+
+interface OpenedForRepair {
+  readonly app: App;
+  readonly enqueue?: (tasks: readonly ExportTask[]) => Promise<QueuedRepair[]>;
+  /** With `--run`, where there is somebody to tell. */
+  readonly news?: FleetNews | undefined;
+  close(): Promise<void>;
+}
+
+/** The app; with `--enqueue` the queue too, whose libraries nobody else needs. */
+async function openFor(
+  { enqueue, run }: ReconcileOptions,
+  config: Config,
+  env: NodeJS.ProcessEnv,
+  log: Log,
+  overrides: AppOverrides,
+): Promise<OpenedForRepair> {
+  if (enqueue !== true) {
+    let news: FleetNews | undefined;
+    const app = await openApp(
+      config,
+      env,
+      log,
+      tellingRequests(overrides, () => news),
+    );
+    const told = run === true ? await tellOfRun(app, log) : undefined;
+    news = told?.news;
+    const close = async () => {
+      await told?.leave();
+      await app.close();
+    };
+    return { app, news, close };
+  }
+  const { openFleet } = await import('../../fleet/fleet.ts');
+  const { queueRepairs } = await import('../../fleet/repairs.ts');
+  const { app, queue, close } = await openFleet(config, env, log, overrides);
+  const ports = { queue, store: app.store };
+  return { app, close, enqueue: (tasks) => queueRepairs(ports, tasks, { retryFailed: false }) };
+}
+
+/** What an export mends. Days that would lose readings are noted, so that they are not tried again. */
+async function toRepair(
+  app: App,
+  jobs: readonly Job[],
+  found: readonly JobReconciliation[],
+  options: ReconcileOptions,
+): Promise<ExportTask[]> {
+  const { allowShrink = false, takeover = false } = options;
+  if (!allowShrink) for (const one of found) await noteRefusals(app.ports, one);
+  const tasks: ExportTask[] = [];
+  for (const one of found) {
+    const job = jobs.find(({ name }) => name === one.job)!;
+    if (one.reason === null && isRegular(options)) await noteRegularRun(app.store, job, one.from);
+    tasks.push(...repairTasks(app.ports, job, one, { allowShrink, takeover }));
+  }
+  return tasks;
+}
+
+async function repair(
+  { app, news }: OpenedForRepair,
+  tasks: readonly ExportTask[],
+  view: ProgressView,
+  output: Output<'reconcile'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const observed = tasks.map((task) => ({
+    ...task,
+    onProgress: (progress: Parameters<typeof view.onProgress>[1]) => view.onProgress(task.day, progress),
+  }));
+  const observer = {
+    ...observe(view, (result) => output.add('days', toDay(result))),
+    ...(news && { begin: (day: VesselDay) => news.begin({ ...day, kind: 'reconcile' }) }),
+  };
+  await performTasks(app.ports, observed, app.config.settings.WORKER_CONCURRENCY, observer, signal);
+}
+
+type Found = JobReconciliation & { readonly dates: Dates };
+
+/** What the command did. */
+interface Report {
+  readonly found: readonly Found[];
+  /** With `--run`. */
+  readonly exported: readonly DayResult[] | undefined;
+  /** With `--enqueue`. */
+  readonly queued: readonly QueuedRepair[] | undefined;
+  readonly requests: { readonly compare: number; readonly export: number };
+}
+
+/**
+ * New refusals, contradictions and vessels that could not be asked need somebody's eyes; so do failed exports, and
+ * vessel-days that the queue did not take.
+ */
+function isFine({ found, exported, queued }: Report, { allowShrink }: ReconcileOptions): boolean {
+  const states = new Set(found.flatMap(({ findings }) => findings.map(({ state }) => state)));
+  const mends = exported !== undefined || queued !== undefined;
+  const isRefused = mends && allowShrink !== true && states.has('would-shrink');
+  const isUnknown = found.some(({ unasked, notCompared }) => unasked.length > 0 || notCompared > 0);
+  if (isRefused || isUnknown || states.has('disagree') || states.has('unreadable')) return false;
+  const isLeft = ({ status }: QueuedRepair) => status === 'in-failed-set' || status === 'no-room';
+  return !exported?.some(isBad) && !queued?.some(isLeft);
+}
+
+function textReport({ found, exported, queued, requests }: Report, closing: string): string {
+  const lines = found.map((one) => formatReconciliation(one, formatDates(one.dates)));
+  const asked = `${requests.compare} requests to compare`;
+  if (exported !== undefined) {
+    const done = exported.length === 0 ? 'nothing to export' : `exported ${summarize(exported)}`;
+    lines.push(`${done}; ${asked}, ${requests.export} to export`);
+    if (closing !== '') lines.push(closing);
+  } else if (queued !== undefined) lines.push(`${formatQueued(queued)}; ${asked}`, ...formatLeft(queued));
+  else {
+    const isAny = found.some(({ findings }) => findings.length > 0);
+    lines.push(
+      `${asked}${isAny ? '; --run exports again what changed, --enqueue leaves it to the workers' : ''}`,
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,160 @@
+/** `run`: export in this process. */
+import type { AppOverrides } from '../../app.ts';
+import { formatCount } from '../../core/model/count-text.ts';
+import { formatVesselDay, systemClock } from '../../core/model/index.ts';
+import type { VesselTrouble } from '../../export/job-vessels.ts';
+import type { DayResult } from '../../export/run/perform-task.ts';
+import type { ExportObserver } from '../../export/run/run-jobs.ts';
+import { exportJobs } from '../../export/run/run-jobs.ts';
+import type { FleetNews } from '../../fleet/fleet-news.ts';
+import { tellingRequests, tellOfRun } from '../../fleet/telling-requests.ts';
+import { formatTable } from '../terminal/format.ts';
+import type { ProgressView } from '../terminal/progress-view.ts';
+import { createProgressView } from '../terminal/progress-view.ts';
+import { writeText } from '../terminal/screen.ts';
+import { formatVesselTroubles } from '../terminal/vessel-view.ts';
+import type { CommandContext } from './context.ts';
+import { EXIT_FAILED, EXIT_OK } from './context.ts';
+import type { RangeOptions } from './dates.ts';
+import { askedDates, datesOr, EXPORT_DAYS, formatDates, isRegular } from './dates.ts';
+import { openExport } from './open.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
+import { RUN_STATES } from './result-lists.ts';
+import type { Item, Summary } from './results.ts';
+
+export interface RunOptions extends RangeOptions, OutputOptions {
+  readonly force?: boolean;
+  readonly allowShrink?: boolean;
+  readonly takeover?: boolean;
+}
+
+/** Export the due days of some jobs; the exit code. `overrides` are for tests. */
+export async function runCommand(
+  context: CommandContext,
+  jobNames: readonly string[],
+  options: RunOptions,
+  overrides: AppOverrides = {},
+): Promise<number> {
+  const nowMs = (overrides.clock ?? systemClock).nowMs();
+  const dates = datesOr(EXPORT_DAYS, askedDates(options, nowMs), nowMs);
+  const output = openOutput(context.stdout, 'run', options);
+  const view = createProgressView(context.stderr, systemClock);
+  let news: FleetNews | undefined;
+  const telling = tellingRequests(overrides, () => news);
+  const opened = await openExport(context, jobNames, telling, view.log);
+  const { app, config, jobs, log } = opened;
+  const told = await tellOfRun(app, log);
+  news = told?.news;
+  const { from, to } = dates;
+  const troubles: VesselTrouble[] = [];
+  let failure: unknown;
+  try {
+    const request = {
+      from,
+      to,
+      jobs,
+      vessels: options.vessel ?? [],
+      force: options.force ?? false,
+      allowShrink: options.allowShrink ?? false,
+      takeover: options.takeover ?? false,
+      isRegular: isRegular(options),
+      concurrency: config.settings.WORKER_CONCURRENCY,
+    };
+    const onVessel: ExportObserver['onVessel'] = (job, trouble) => {
+      troubles.push(trouble);
+      output.add('vessels', { job, ...trouble });
+    };
+    const observer: ExportObserver = {
+      ...observe(view, (result) => output.add('days', toDay(result))),
+      onVessel,
+      ...(news && { begin: (day) => news.begin({ ...day, kind: 'run' }) }),
+    };
+    await exportJobs(app.ports, request, observer, context.signal);
+  } catch (error) {
+    failure = error;
+  } finally {
+    view.end();
+    await told?.leave();
+    await app.close();
+  }
+  if (failure === undefined || view.results.length > 0) {
+    output.end({ from, to, ...summaryOf(view.results) });
+    const lines = [dates.meaning === undefined ? '' : formatDates(dates), describeResults(view.results)];
+    lines.push(formatVesselTroubles(troubles), view.closingLine(config.settings.LAKE_URL));
+    if (output.isText) writeText(context.stdout, `${lines.filter((text) => text !== '').join('\n')}\n`);
+  }
+  if (failure !== undefined) throw failure;
+  const isUnnamed = troubles.some(({ code }) => code === 'malformed-imo');
+  return isUnnamed || view.results.some(isBad) ? EXIT_FAILED : EXIT_OK;
+}
+
+/** The view, and somebody else who is told of each result. */
+export function observe(view: ProgressView, onResult: (result: DayResult) => void): ExportObserver {
+  return {
+    onPlanned: (toDo) => view.onPlanned(toDo),
+    onProgress: (day, progress) => view.onProgress(day, progress),
+    onResult(result) {
+      view.onResult(result);
+      onResult(result);
+    },
+  };
+}
+
+/** A result as machines are told it: `done` is what was published before. */
+export function toDay({ day, status, ...more }: DayResult): Item<'run', 'days'> {
+  const exported = status === 'published' || status === 'empty';
+  const known = status === 'running-elsewhere' ? 'running' : status;
+  const state = known === 'done' ? (more.rows === 0 ? 'empty' : 'published') : known;
+  return { ...day, state, exported, ...more };
+}
+
+function summaryOf(results: readonly DayResult[]): Omit<Summary<'run'>, 'from' | 'to'> {
+  const totals = Object.fromEntries(RUN_STATES.map((state) => [state, 0])) as Summary<'run'>['totals'];
+  let rows = 0;
+  for (const day of results.map(toDay)) {
+    totals[day.state]++;
+    rows += day.rows ?? 0;
+  }
+  return { vesselDays: results.length, rows, totals };
+}
+
+/** The summary, and what did not go well. */
+function describeResults(results: readonly DayResult[]): string {
+  const bad = results.filter(({ code }) => code !== undefined);
+  const rows = bad.map(({ day, status, code }) => [`  ${formatVesselDay(day)}`, status, code ?? '']);
+  return [summarize(results), formatTable(rows)].filter((text) => text !== '').join('\n');
+}
+
+const BAD = new Set(['failed', 'refused', 'waiting', 'running-elsewhere', 'interrupted', 'not-begun']);
+
+/** Does this result make the exit code 1? */
+export function isBad(result: DayResult): boolean {
+  return BAD.has(result.status);
+}
+
+/** `6 vessel-days: 4 published (1,234,567 rows), 1 empty, 1 already done` */
+export function summarize(results: readonly DayResult[]): string {
+  const words: [string, string][] = [
+    ['published', 'published'],
+    ['empty', 'empty'],
+    ['unchanged', 'unchanged'],
+    ['done', 'already done'],
+    ['not-due', 'not due'],
+    ['failed', 'failed'],
+    ['refused', 'refused'],
+    ['waiting', 'waiting'],
+    ['running-elsewhere', 'running elsewhere'],
+    ['interrupted', 'interrupted'],
+    ['not-begun', 'not begun'],
+  ];
+  const parts = words.flatMap(([status, word]) => {
+    const matching = results.filter((result) => result.status === status);
+    if (matching.length === 0) return [];
+    const rows = matching.reduce((sum, result) => sum + (result.rows ?? 0), 0);
+    return [`${matching.length} ${word}${status === 'published' ? ` (${formatCount(rows)} rows)` : ''}`];
+  });
+  if (results.every((result) => ['done', 'not-due', 'unchanged'].includes(result.status)))
+    parts.push('nothing to do');
+  return `${results.length} ${results.length === 1 ? 'vessel-day' : 'vessel-days'}: ${parts.join(', ')}`;
+}

@@ -1,0 +1,90 @@
+/** `schedule`: keep the queue filled with what is due, until told to stop or once. */
+import { randomUUID } from 'node:crypto';
+import type { AppOverrides } from '../../app.ts';
+import { AWAY_STOP_MS, endsAfter } from '../../core/concurrency.ts';
+import type { Fleet } from '../../fleet/fleet.ts';
+import { openFleet } from '../../fleet/fleet.ts';
+import { runFleetProcess } from '../../fleet/fleet-process.ts';
+import { openNoticeWatch } from '../../fleet/open-notice-watch.ts';
+import type { Scheduler } from '../../fleet/scheduler.ts';
+import { createScheduler } from '../../fleet/scheduler.ts';
+import type { NewsListener } from '../../fleet/scheduler-news.ts';
+import { tellAll } from '../../fleet/scheduler-news.ts';
+import { createScheduleState } from '../../redis/schedule-state.ts';
+import { formatTable } from '../terminal/format.ts';
+import { writeText } from '../terminal/screen.ts';
+import type { CommandContext } from './context.ts';
+import { commandLog, EXIT_OK } from './context.ts';
+import { readConfig } from './open.ts';
+import type { OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
+import { fleetPage } from './page.ts';
+
+interface ScheduleOptions extends Pick<OutputOptions, 'json'> {
+  /** Plan every job that has a schedule now, and end. It does not look back: `reconcile --enqueue` does. */
+  readonly once?: boolean;
+}
+
+/** Plan until the signal, or once; the exit code. `overrides` and `intervalMs` are for tests. */
+export async function scheduleCommand(
+  context: CommandContext,
+  options: ScheduleOptions,
+  overrides: AppOverrides = {},
+  intervalMs?: number,
+): Promise<number> {
+  const { env } = context;
+  const config = readConfig(context);
+  const { signal } = context;
+  const log = commandLog(context, config.settings.LOG_LEVEL);
+  const open = ({ planning, redis, prefix }: Fleet, listeners: readonly NewsListener[] = []) =>
+    createScheduler({
+      ...planning,
+      jobs: config.jobs,
+      state: createScheduleState(redis, prefix, randomUUID()),
+      ...tellAll(listeners),
+      ...(intervalMs === undefined ? {} : { intervalMs }),
+    });
+  if (options.once === true) {
+    const fleet = await openFleet(config, env, log, overrides);
+    try {
+      await fleet.app.ports.layout.check(config.jobs.map(({ name }) => name));
+      return await planOnce(context, open(fleet), options);
+    } finally {
+      await fleet.close();
+    }
+  }
+  let scheduler: Scheduler | undefined;
+  const trouble = () => scheduler?.trouble;
+  const page = fleetPage(config, log);
+  const process = { role: 'scheduler', config, env, log, overrides, signal, trouble, page } as const;
+  await runFleetProcess(process, async (fleet, metrics, url, news) => {
+    const namesWith = (key: 'schedule' | 'reconcile') =>
+      config.jobs.filter((job) => job[key] !== undefined).map(({ name }) => name);
+    const fields = { jobs: namesWith('schedule'), reconciled: namesWith('reconcile') };
+    log.info({ ...fields, http: url }, 'scheduler is ready');
+    const notices = openNoticeWatch(config, fleet, log, intervalMs);
+    // It is shown as metrics and on the page, and people are told of it.
+    scheduler = open(fleet, [metrics, news, ...(notices === undefined ? [] : [notices])]);
+    const noticing = notices?.run(signal);
+    // It may be waiting for Redis.
+    await endsAfter(scheduler.run(signal), signal, AWAY_STOP_MS, fleet.app.ports.clock);
+    await noticing;
+  });
+  return EXIT_OK;
+}
+
+async function planOnce(
+  context: CommandContext,
+  scheduler: Scheduler,
+  options: ScheduleOptions,
+): Promise<number> {
+  const output = openOutput(context.stdout, 'schedule-once', options);
+  const rows: (string | number)[][] = [['job', 'queued', 'in queue already', 'without room']];
+  for (const [job, { added: enqueued, waiting: queued, left }] of await scheduler.planAll(context.signal)) {
+    output.add('jobs', { job, enqueued, queued, left });
+    rows.push([job, enqueued, queued, left]);
+  }
+  output.end({});
+  if (output.isText) writeText(context.stdout, `${formatTable(rows)}\n`);
+  return EXIT_OK;
+}

@@ -1,0 +1,156 @@
+/** `service`: serve the query API until interrupted. */
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { endsWithin } from '../../core/concurrency.ts';
+import { ConfigError, messageOf } from '../../core/errors.ts';
+import type { VesselDay } from '../../core/model/index.ts';
+import { JOB_NAME, systemClock, VESSEL_ID } from '../../core/model/index.ts';
+import { readLayout } from '../../lake/lake-file.ts';
+import { readTableFiles } from '../../lake/table-files.ts';
+import { createLog } from '../../runtime/log.ts';
+import type { ServiceClient } from '../../service/credentials.ts';
+import { startService } from '../../service/service.ts';
+import { createLocalStore } from '../../store/local.ts';
+import { writeJson, writeLines } from '../terminal/screen.ts';
+import type { CommandContext } from './context.ts';
+import { commandLog, EXIT_OK } from './context.ts';
+
+/** From the signal to the end of the process, whatever is being answered. */
+const STOP_MS = 4_000;
+
+interface ServiceCommandOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly tenant: string;
+  readonly seed: number;
+  readonly data?: string;
+  readonly replay?: string;
+  readonly clients?: string;
+  readonly vessels: number;
+  readonly readingsPerDay: number;
+  readonly rate?: number;
+  readonly maxConcurrency?: number;
+  /** Milliseconds. */
+  readonly latency?: number;
+  readonly tokenTtl: number;
+  readonly maxConnections?: number;
+  readonly maxConnectionsPerAddress?: number;
+  readonly accessLog?: boolean;
+}
+
+/**
+ * Start the service and print one JSON line `{baseUrl, authUrl, clientId, clientSecret}` once it listens: its
+ * only output on stdout. The secret is told only where it was made up: nobody else could. Ends on the first signal. Throws ConfigError for a wrong clients file.
+ */
+export async function serviceCommand(
+  context: CommandContext,
+  options: ServiceCommandOptions,
+): Promise<number> {
+  const { host, port, tenant, rate, maxConcurrency, latency } = options;
+  const log = commandLog(context, 'info');
+  const service = await startService({
+    host,
+    port,
+    tenant,
+    data: await dataOf(options),
+    ...(options.clients === undefined ? {} : { clients: readClients(options.clients) }),
+    ...(rate === undefined ? {} : { ratePerMinute: rate }),
+    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
+    ...(latency === undefined ? {} : { latencyMs: latency }),
+    tokenTtlSeconds: options.tokenTtl,
+    clock: systemClock,
+    signal: context.signal,
+    log,
+    // Lines for machines, on a terminal too.
+    ...(options.accessLog && {
+      accessLog: createLog({
+        level: 'info',
+        readable: false,
+        write: (line) => writeLines(context.stderr, line),
+      }),
+    }),
+    connectionLimits: {
+      ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
+      ...(options.maxConnectionsPerAddress !== undefined && {
+        maxConnectionsPerAddress: options.maxConnectionsPerAddress,
+      }),
+    },
+  });
+  const { baseUrl, authUrl, clientId, clientSecret } = service;
+  const secret = options.clients === undefined ? { clientSecret } : {};
+  writeJson(context.stdout, { baseUrl, authUrl, clientId, ...secret });
+  await new Promise<void>((stopped) => {
+    if (context.signal.aborted) stopped();
+    context.signal.addEventListener('abort', () => stopped(), { once: true });
+  });
+  if (!(await endsWithin(service.close(), STOP_MS, systemClock)))
+    log.warn({ afterMs: STOP_MS }, 'some work did not stop; the process ends without it');
+  return EXIT_OK;
+}
+
+/** Throws ConfigError where two things are to be served. */
+async function dataOf({ data, replay, seed, vessels, readingsPerDay }: ServiceCommandOptions) {
+  if (data !== undefined && replay !== undefined)
+    throw new ConfigError('service-options', 'got both --data and --replay, expected one of them');
+  if (data !== undefined) return await lakeData(resolve(data));
+  if (replay !== undefined) return { replayFile: resolve(replay) };
+  return { seed, vessels, readingsPerDay };
+}
+
+/** A lake of files, or with the files that its tables have: others lie beside them. */
+async function lakeData(dataDir: string) {
+  const store = createLocalStore(dataDir);
+  if ((await readLayout(store)) === 'plain') return { dataDir };
+  const files: ServedFile[] = [];
+  for (const entry of await readdir(dataDir, { withFileTypes: true })) {
+    if (!entry.isDirectory() || !JOB_NAME.test(entry.name)) continue;
+    for (const { day, key } of await readTableFiles(store, entry.name))
+      files.push({ ...day, path: join(dataDir, key) });
+  }
+  return { dataDir, files };
+}
+
+interface ServedFile extends VesselDay {
+  readonly path: string;
+}
+
+const VESSELS_RULE = 'expected "*" or a list such as ["IMO9321483"]';
+
+const clientsFile = z
+  .array(
+    z.strictObject(
+      {
+        clientId: z.string('expected text').min(1, 'is empty'),
+        clientSecret: z.string('expected text').min(8, 'is too short, expected at least 8 characters'),
+        vessels: z.union([z.literal('*'), z.array(z.string().regex(VESSEL_ID, VESSELS_RULE))], VESSELS_RULE),
+      },
+      {
+        error: ({ code }) =>
+          code === 'unrecognized_keys' ? 'has keys that are not known' : 'expected an object',
+      },
+    ),
+    'expected a list',
+  )
+  .min(1, 'the list is empty');
+
+/** The clients of a JSON file. Values are not shown in messages: they are secrets. */
+function readClients(path: string): ServiceClient[] {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    const why = error instanceof SyntaxError ? 'not valid JSON' : messageOf(error);
+    throw new ConfigError('clients-file', `--clients: cannot read '${path}': ${why}`);
+  }
+  const parsed = clientsFile.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const places = parsed.error.issues.map(({ path: [at, field], message }) =>
+    [typeof at === 'number' ? `client ${at + 1}` : '', field, message].filter(Boolean).join(' '),
+  );
+  throw new ConfigError(
+    'clients-file',
+    `--clients: '${path}': ${places.join('; ')}; expected [{"clientId": "…", "clientSecret": "at least 8 characters", "vessels": "*" or ["IMO9321483"]}]`,
+  );
+}

@@ -1,0 +1,163 @@
+/** `status`: what the lake holds of each vessel-day, by the lake alone. */
+import type { AppOverrides } from '../../app.ts';
+import type { Coverage, CoverageState } from '../../audit/status/cells.ts';
+import { createCoverageSum } from '../../audit/status/cells.ts';
+import { readJobStatus } from '../../audit/status/job-status.ts';
+import type { Clock, Job } from '../../core/model/index.ts';
+import { lookbackDaysOf, systemClock } from '../../core/model/index.ts';
+import { thisProcess } from '../../core/process/process-id.ts';
+import type { JobVessels, VesselTrouble } from '../../export/job-vessels.ts';
+import { findVessels } from '../../export/job-vessels.ts';
+import { describeRemark, describeRemarks, howToAccept } from '../../lake/remarks.ts';
+import { paint, writeText } from '../terminal/screen.ts';
+import type { ShownCells } from '../terminal/shown-cells.ts';
+import { createShownCells } from '../terminal/shown-cells.ts';
+import { formatStatus } from '../terminal/status-view.ts';
+import { formatVesselTroubles } from '../terminal/vessel-view.ts';
+import type { CommandContext } from './context.ts';
+import { EXIT_OK } from './context.ts';
+import type { RangeOptions } from './dates.ts';
+import { askedDates, datesOr, formatDates } from './dates.ts';
+import type { OpenedLake } from './open.ts';
+import { openLake } from './open.ts';
+import type { Output, OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
+import type { Item } from './results.ts';
+
+export interface StatusOptions extends RangeOptions, OutputOptions {
+  /** Ask the service which vessels there are, for jobs that discover them. */
+  readonly discover?: boolean;
+}
+
+/** Columns where stdout is no terminal. */
+const DEFAULT_COLUMNS = 120;
+
+/** Print coverage; the exit code. `overrides` are for tests. */
+export async function statusCommand(
+  context: CommandContext,
+  jobNames: readonly string[],
+  options: StatusOptions,
+  overrides: AppOverrides = {},
+): Promise<number> {
+  const clock = overrides.clock ?? systemClock;
+  const asked = askedDates(options, clock.nowMs());
+  const output = openOutput(context.stdout, 'status', options);
+  const lake = await openLake(context, jobNames, options.discover === true, overrides);
+  const apiVersion = lake.config.settings.QUERY_API_VERSION;
+  const ports = { store: lake.store, clock, self: thisProcess(), log: lake.log, apiVersion };
+  const columns = context.stdout.columns ?? DEFAULT_COLUMNS;
+  const blocks: string[] = [];
+  const all = { vesselDays: 0, rows: 0 };
+  try {
+    for (const job of lake.jobs) {
+      const dates = datesOr(lookbackDaysOf(job), asked, clock.nowMs());
+      const { from, to, meaning } = dates;
+      const { vesselsFrom, ...known } = await vesselsToShow(
+        { ...lake, clock },
+        job,
+        options,
+        to,
+        context.signal,
+      );
+      const isCurrent = vesselsFrom === 'service';
+      const status = await readJobStatus(ports, job, { from, to, vessels: known.vessels, isCurrent });
+      const cells = createShownCells();
+      const { summary, newest } = await tellCells(output, status.cells, cells);
+      const troubles = known.troubles ?? unlistedBy(newest);
+      for (const trouble of troubles) output.add('vessels', { job: job.name, ...trouble });
+      all.vesselDays += summary.vesselDays;
+      all.rows += summary.rows;
+      for (const { day, warnings } of status.remarks)
+        for (const warning of warnings)
+          output.add('remarks', { ...day, code: warning.kind, message: describeRemark(warning) });
+      output.add('jobs', {
+        job: job.name,
+        dataset: job.dataset,
+        from,
+        to,
+        vesselsFrom,
+        vessels: status.vessels,
+        ...summary,
+        receipts: { fetched: status.fetched, fromIndex: status.fromIndex },
+      });
+      if (!output.isText) continue;
+      const remarks = [
+        ...(meaning === undefined ? [] : [`dates: ${formatDates(dates)}`]),
+        REMARKS[vesselsFrom],
+        formatVesselTroubles(troubles),
+        ...status.remarks.map(
+          ({ day, warnings }) =>
+            `${paint(context.stdout, 'yellow', 'remark:')} ${day.vessel}: ${describeRemarks(warnings)}; '${howToAccept(day)}' accepts it`,
+        ),
+      ];
+      const remark = remarks.filter((line) => line !== '').join('\n');
+      blocks.push(formatStatus({ job: job.name, cells, summary, remark }, columns, context.stdout));
+    }
+    output.end(all);
+    if (output.isText) writeText(context.stdout, `${blocks.join('\n\n')}\n`);
+    return EXIT_OK;
+  } finally {
+    await lake.close();
+  }
+}
+
+/** Tell each to a machine, or keep it for people; what they come to, and of each vessel the newest that was tried. */
+async function tellCells(output: Output<'status'>, cells: Iterable<Coverage>, shown: ShownCells) {
+  const sum = createCoverageSum();
+  const newest = new Map<string, Coverage>();
+  for (const cell of cells) {
+    sum.add(cell);
+    if (!UNTRIED.has(cell.state)) newest.set(cell.day.vessel, cell);
+    if (output.isText) shown.add(cell);
+    if (output.isText) continue;
+    output.add('days', toDay(cell));
+    const taken = output.taken();
+    if (taken !== undefined) await taken;
+  }
+  return { summary: sum.end(), newest };
+}
+
+function toDay({ day, ...cell }: Coverage): Item<'status', 'days'> {
+  const { job, vessel, date } = day;
+  return { job, vessel, date, ...cell };
+}
+
+type VesselsFrom = Item<'status', 'jobs'>['vesselsFrom'];
+
+/** Undefined `vessels`: those that the lake knows; undefined `troubles`: nobody was asked. */
+interface ShownVessels extends Partial<Pick<JobVessels, 'vessels' | 'troubles'>> {
+  readonly vesselsFrom: VesselsFrom;
+}
+
+async function vesselsToShow(
+  { client, store, log, clock }: OpenedLake & { readonly clock: Clock },
+  job: Job,
+  options: StatusOptions,
+  to: string,
+  signal: AbortSignal,
+): Promise<ShownVessels> {
+  if (options.vessel !== undefined) return { vessels: options.vessel, vesselsFrom: 'command' };
+  if (!('discover' in job.vessels)) return { vessels: job.vessels, vesselsFrom: 'job' };
+  if (client === undefined) return { vesselsFrom: 'lake' };
+  const found = await findVessels({ client, store, log, clock }, job, { vessels: [], to }, signal);
+  return { ...found, vesselsFrom: 'service' };
+}
+
+const UNTRIED: ReadonlySet<CoverageState> = new Set(['not-due', 'not-asked-for', 'missing', 'running']);
+
+/** Where the service is not asked: vessels that it did not list, or had no series of, when their newest day was tried, which is given. */
+function unlistedBy(newest: ReadonlyMap<string, Coverage>): VesselTrouble[] {
+  return [...newest].flatMap(([vessel, { day, unlisted, code, message = '' }]) => {
+    if (code === 'no-series') return [{ vessel, code: 'unlisted' as const, message }];
+    if (unlisted !== true) return [];
+    const known = `not among the vessels that were discovered when ${day.date} was published`;
+    return [{ vessel, code: 'unlisted' as const, message: known }];
+  });
+}
+
+const REMARKS: Readonly<Record<VesselsFrom, string>> = {
+  command: '',
+  job: '',
+  service: 'vessels: as the service lists them now',
+  lake: 'vessels: those that the lake knows on these dates; the service was not asked for others (--discover asks)',
+};

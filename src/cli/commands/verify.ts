@@ -1,0 +1,158 @@
+/** `verify`: receipts against objects, with `--deep` also against the service. Read-only, always. */
+import type { AppOverrides } from '../../app.ts';
+import type { Finding } from '../../audit/verify/findings.ts';
+import { FINDINGS } from '../../audit/verify/findings.ts';
+import type { JobExtent } from '../../audit/verify/lake-walk.ts';
+import { ALL_DATES, walkLedger } from '../../audit/verify/lake-walk.ts';
+import type { VerifyObserver } from '../../audit/verify/verify-lake.ts';
+import { verifyLake } from '../../audit/verify/verify-lake.ts';
+import { ConfigError } from '../../core/errors.ts';
+import { addDays, systemClock } from '../../core/model/index.ts';
+import { writeText } from '../terminal/screen.ts';
+import type { VerifyView } from '../terminal/verify-view.ts';
+import { createVerifyView, formatVerified } from '../terminal/verify-view.ts';
+import type { CommandContext } from './context.ts';
+import { EXIT_FAILED, EXIT_OK } from './context.ts';
+import type { Dates, RangeOptions } from './dates.ts';
+import { askedDates, formatDates } from './dates.ts';
+import type { OpenedLake } from './open.ts';
+import { openLake } from './open.ts';
+import type { Output, OutputOptions } from './output.ts';
+import { openOutput } from './output.ts';
+import type { Item } from './results.ts';
+
+export interface VerifyOptions extends RangeOptions, OutputOptions {
+  readonly deep?: boolean;
+}
+
+/** What tests put in the place of the real thing. */
+export type VerifyOverrides = Pick<AppOverrides, 'clientLimits' | 'wrapStore'>;
+
+/** Vessel-days at once with `--deep`: as many objects of S3 lie in the temp folder. */
+const MAX_DEEP_AT_ONCE = 4;
+/** Without it the store's latency is what takes time, and each vessel-day holds a range of 4 MiB. */
+const LEAST_AT_ONCE = 8;
+
+/** Verify some days of some jobs; the exit code: 0 without a finding. `overrides` are for tests. */
+export async function verifyCommand(
+  context: CommandContext,
+  jobNames: readonly string[],
+  options: VerifyOptions,
+  { wrapStore, ...overrides }: VerifyOverrides = {},
+): Promise<number> {
+  const asked = askedDates(options, systemClock.nowMs());
+  const isWhole = asked.from === undefined && asked.to === undefined;
+  const output = openOutput(context.stdout, 'verify', options);
+  const deep = options.deep === true;
+  const view = createVerifyView(context.stderr, systemClock);
+  const lake = await openLake(context, jobNames, deep, overrides, view.log);
+  const seen: Gathered = { unknownJobs: [], hints: [] };
+  let failure: unknown;
+  try {
+    await lake.layout?.checkSource(lake.jobs.map(({ name }) => name));
+    const { WORKER_CONCURRENCY, TEMP_DIR } = lake.config.settings;
+    const request = {
+      ...ALL_DATES,
+      ...asked,
+      jobs: lake.jobs,
+      vessels: options.vessel ?? [],
+      concurrency: deep
+        ? Math.min(WORKER_CONCURRENCY, MAX_DEEP_AT_ONCE)
+        : Math.max(WORKER_CONCURRENCY, LEAST_AT_ONCE),
+      ...(lake.client && { deep: { client: lake.client, tempDir: TEMP_DIR } }),
+    };
+    const store = wrapStore?.(lake.store) ?? lake.store;
+    const observer = observe(view, output, (dates) => {
+      seen.dates = { ...dates, ...asked, ...(isWhole && { meaning: 'the whole lake' }) };
+    });
+    await verifyLake({ store, log: lake.log }, request, observer, context.signal);
+    const isNothing = view.totals.planned === 0 && view.findings.length === 0;
+    if (isNothing || (isWhole && jobNames.length === 0))
+      await lookAround(lake, request.vessels, isNothing, seen);
+  } catch (error) {
+    failure = error;
+  } finally {
+    view.end();
+    await lake.close();
+  }
+  if (failure === undefined || view.totals.vesselDays + view.totals.notVerified > 0) {
+    const { planned, vesselDays, notVerified, sound, rows, bytes: sizeBytes } = view.totals;
+    const { from = asked.from ?? null, to = asked.to ?? null } = seen.dates ?? {};
+    const withFindings = vesselDays + notVerified - sound;
+    const counts = { planned, vesselDays, notVerified, withFindings, rows, sizeBytes };
+    output.end({ from, to, ...counts, unknownJobs: seen.unknownJobs });
+    if (output.isText) {
+      const dates = seen.dates?.meaning === undefined ? [] : [formatDates(seen.dates)];
+      const lines = [...dates, ...seen.hints].map((line) => `${line}\n`);
+      writeText(context.stdout, formatVerified(view, deep, context.stdout) + lines.join(''));
+    }
+  }
+  if (failure !== undefined) throw failure;
+  return view.findings.length === 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+/** What is known beside the findings. */
+interface Gathered {
+  dates?: Dates;
+  unknownJobs: string[];
+  /** Lines for people. */
+  hints: string[];
+}
+
+/** The view, and the output that is told of each finding. */
+function observe(
+  view: VerifyView,
+  output: Output<'verify'>,
+  onDates: (dates: Dates) => void,
+): VerifyObserver {
+  return {
+    onPlanned(vesselDays, dates) {
+      view.onPlanned(vesselDays);
+      if (dates !== undefined) onDates(dates);
+    },
+    onBytes: (bytes) => view.onBytes(bytes),
+    onDay(verified) {
+      view.onDay(verified);
+      for (const finding of verified.findings) output.add('findings', toFinding(finding));
+      for (const { name: code, day, text: message } of verified.remarks)
+        output.add('remarks', { ...day, code, message });
+    },
+  };
+}
+
+function toFinding({ name: code, day, where: key, ...rest }: Finding): Item<'verify', 'findings'> {
+  const { found, expected, next } = rest;
+  const message = FINDINGS[code].means;
+  return { ...day, code, message, key, found, expected, next };
+}
+
+/** What the lake has beside what was asked for. Throws ConfigError where jobs and vessels match nothing of it. */
+async function lookAround(
+  { store, jobs, config }: OpenedLake,
+  vessels: readonly string[],
+  isNothing: boolean,
+  seen: Gathered,
+): Promise<void> {
+  const extents = await walkLedger(store);
+  seen.unknownJobs = [...extents.keys()].filter((name) => !config.jobs.some((job) => job.name === name));
+  if (seen.unknownJobs.length > 0)
+    seen.hints.push(`not verified, since no job file is named so: ${seen.unknownJobs.join(', ')}`);
+  if (!isNothing) return;
+  if (extents.size === 0) return void seen.hints.push('the lake has no receipts');
+  const has = `the lake has ${[...extents].map(describeExtent).join('; ')}`;
+  const isThere = ({ name }: { name: string }) => {
+    const known = extents.get(name)?.vessels;
+    return known !== undefined && (vessels.length === 0 || vessels.some((vessel) => known.has(vessel)));
+  };
+  if (jobs.some(isThere)) return void seen.hints.push(has);
+  const what = [...jobs.map(({ name }) => `job ${name}`), ...vessels.map((id) => `vessel ${id}`)].join(', ');
+  throw new ConfigError(
+    'nothing-to-verify',
+    `nothing of ${what} is in the lake; ${has}. Name jobs and vessels of these, or none`,
+  );
+}
+
+function describeExtent([job, { vessels, first, last }]: [string, JobExtent]): string {
+  const dates = formatDates({ from: first, to: addDays(last, 1) });
+  return `${job}: ${vessels.size} ${vessels.size === 1 ? 'vessel' : 'vessels'}, ${dates}`;
+}

@@ -1,0 +1,62 @@
+/** `views`: SQL that makes views of this lake in a warehouse. */
+import { ConfigError } from '../../core/errors.ts';
+import { lakeFolder } from '../../query/sql/lake-files.ts';
+import { dbtFiles } from '../../query/views/dbt.ts';
+import type { ViewedLake } from '../../query/views/dialect.ts';
+import type { DialectName } from '../../query/views/dialects/index.ts';
+import { DIALECTS } from '../../query/views/dialects/index.ts';
+import { viewScript } from '../../query/views/views.ts';
+import { writeLines } from '../terminal/screen.ts';
+import type { CommandContext } from './context.ts';
+import { EXIT_OK } from './context.ts';
+import type { LakeSqlOptions } from './lake-sql.ts';
+import { openLakeSql } from './lake-sql.ts';
+
+interface ViewsOptions extends LakeSqlOptions {
+  readonly for?: string;
+  readonly location?: string;
+  readonly schema?: string;
+}
+
+const ENGINES: readonly string[] = [...Object.keys(DIALECTS), 'dbt'];
+
+/** Print the script; the exit code. */
+export async function viewsCommand(context: CommandContext, options: ViewsOptions): Promise<number> {
+  const { for: engine, schema, location } = options;
+  if (engine === undefined || !ENGINES.includes(engine))
+    throw new ConfigError(
+      'usage',
+      `--for: ${engine === undefined ? 'not given' : `got '${engine}'`}, expected one of ${ENGINES.join(', ')}`,
+    );
+  if (schema !== undefined && !/^[A-Za-z_]\w{0,62}$/.test(schema))
+    throw new ConfigError('usage', `--schema: got '${schema}', expected a name of letters, digits and _`);
+  // dbt's models are written for DuckDB.
+  const dialect = DIALECTS[(engine === 'dbt' ? 'duckdb' : engine) as DialectName];
+  const opened = await openLakeSql(context, options, {
+    ofJob: 'no view of it',
+    ofLake:
+      'these are the views of what the jobs will export; engines that look at the files when a view is made take them after the first run',
+  });
+  const { session, wide, close } = opened;
+  try {
+    const url = location?.replace(/\/+$/, '') ?? lakeFolder(session.lake.url) ?? session.lake.url;
+    const fault = dialect.urlFault(url);
+    if (fault !== undefined)
+      throw new ConfigError(
+        'usage',
+        `${dialect.title} does not read ${location === undefined ? 'the lake at' : '--location'} ${url}: expected ${fault}; say with --location where it finds the lake, or a copy of it`,
+      );
+    const lake: ViewedLake = { ...opened.lake, url, schema: schema ?? dialect.defaultSchema };
+    // Without objects nobody knows the series.
+    const has = (dataset: string) => session.lake.sources.some((source) => source.dataset === dataset);
+    const options_ =
+      has('measurements') && has('metadata') ? wide(await session.series(context.signal)) : undefined;
+    writeLines(
+      context.stdout,
+      engine === 'dbt' ? dbtFiles(lake, options_) : viewScript(dialect, lake, options_),
+    );
+    return EXIT_OK;
+  } finally {
+    await close();
+  }
+}

@@ -1,0 +1,78 @@
+/** `web`: serve the page from a lake alone, until interrupted. */
+
+import { endsWithin } from '../../core/concurrency.ts';
+import { ConfigError } from '../../core/errors.ts';
+import { systemClock } from '../../core/model/index.ts';
+import { maskUrl } from '../../core/model/web-address.ts';
+import { thisProcess } from '../../core/process/process-id.ts';
+import { readVersion } from '../../core/version.ts';
+import { readLakeFile } from '../../lake/lake-file.ts';
+import { startOperationsServer } from '../../runtime/monitoring/http-server.ts';
+import type { ObjectStore } from '../../store/store.ts';
+import { closedBecause } from '../../web/guard.ts';
+import { createLazyPage } from '../../web/lazy-page.ts';
+import { writeLines } from '../terminal/screen.ts';
+import type { CommandContext } from './context.ts';
+import { EXIT_OK } from './context.ts';
+import { openLake } from './open.ts';
+import { webAccess } from './page.ts';
+
+/** From the signal to the end of the process, whatever is being answered. */
+const STOP_MS = 4_000;
+
+interface WebOptions {
+  /** Instead of HTTP_HOST and HTTP_PORT. */
+  readonly host?: string;
+  readonly port?: number;
+}
+
+/**
+ * Print the page's address, its only output on stdout, once it listens. Ends on the first signal. Throws ConfigError where
+ * there is no lake (`no-lake`), the port is taken (`cannot-listen`), or nobody could look (`page-closed`).
+ */
+export async function webCommand(given: CommandContext, { host, port }: WebOptions): Promise<number> {
+  const listening = {
+    ...(host !== undefined && { HTTP_HOST: host }),
+    ...(port !== undefined && { HTTP_PORT: String(port) }),
+  };
+  const context = { ...given, env: { ...given.env, ...listening } };
+  const { config, jobs, log, store, close } = await openLake(context, [], false, {});
+  try {
+    const { settings } = config;
+    const access = webAccess(settings);
+    const closed = closedBecause(access);
+    if (closed !== undefined) throw new ConfigError('page-closed', closed);
+    await expectLake(store, settings.LAKE_URL);
+    const page = createLazyPage(() => ({ ...webAccess(config.current(log)), host: access.host }), log, {
+      ...{ store, jobs, clock: systemClock, log, self: thisProcess() },
+      ...{ apiVersion: settings.QUERY_API_VERSION, version: readVersion() },
+    });
+    const server = await startOperationsServer({
+      ...{ host: settings.HTTP_HOST, port: settings.HTTP_PORT, isPortFixed: true },
+      ...{ log, page: page.answer, unready: async () => undefined, isProxy: access.isProxy },
+    });
+    const { signal } = given;
+    writeLines(given.stdout, `${server.url}\n`);
+    await new Promise<void>((stopped) => {
+      if (signal.aborted) stopped();
+      signal.addEventListener('abort', () => stopped(), { once: true });
+    });
+    const closing = server.close().then(() => page.close());
+    if (!(await endsWithin(closing, STOP_MS, systemClock)))
+      log.warn({ afterMs: STOP_MS }, 'some answers did not end; the process ends without them');
+    return EXIT_OK;
+  } finally {
+    await close();
+  }
+}
+
+/** Throws ConfigError `no-lake` where nothing is: what was meant is somewhere else. */
+async function expectLake(store: ObjectStore, lakeUrl: string): Promise<void> {
+  if ((await readLakeFile(store)) !== undefined) return;
+  // Older lakes have no such file.
+  for await (const _ of store.list('')) return;
+  throw new ConfigError(
+    'no-lake',
+    `there is no lake at LAKE_URL '${maskUrl(lakeUrl, true)}': nothing is there yet; export something first, or set LAKE_URL`,
+  );
+}

@@ -1,0 +1,40 @@
+/** What a check found, as lines. */
+import { countOf } from '../../core/model/count-text.ts';
+import type { CheckResult, CheckState } from '../check/result.ts';
+import { CHECK_STATES, CHECK_SUBJECTS } from '../check/result.ts';
+import type { Screen, Style } from './screen.ts';
+import { paint } from './screen.ts';
+
+const SIGNS: Readonly<Record<CheckState, readonly [sign: string, style: Style]>> = {
+  ok: ['✓', 'green'],
+  warning: ['!', 'yellow'],
+  failed: ['✗', 'red'],
+  skipped: ['-', 'dim'],
+};
+
+/** A heading a subject, and below it a line a result. */
+export function formatChecks(results: readonly CheckResult[], colours: Pick<Screen, 'colour'>): string {
+  const width = Math.max(0, ...results.map(({ check }) => check.length));
+  return CHECK_SUBJECTS.flatMap((subject) => {
+    const ofSubject = results.filter((result) => result.subject === subject);
+    if (ofSubject.length === 0) return [];
+    const lines = ofSubject.map(({ check, state, message }) => {
+      const [sign, style] = SIGNS[state];
+      return `  ${paint(colours, style, sign)} ${check.padEnd(width)}  ${message}`;
+    });
+    return [paint(colours, 'bold', subject), ...lines];
+  }).join('\n');
+}
+
+/** `14 ok, 1 warning, 2 failed` */
+export function formatCheckTotals(totals: Readonly<Record<CheckState, number>>): string {
+  const words: Readonly<Record<CheckState, (count: number) => string>> = {
+    ok: (count) => `${count} ok`,
+    warning: (count) => countOf(count, 'warning'),
+    failed: (count) => `${count} failed`,
+    skipped: (count) => `${count} skipped`,
+  };
+  return CHECK_STATES.filter((state) => totals[state] > 0)
+    .map((state) => words[state](totals[state]))
+    .join(', ');
+}

@@ -1,0 +1,95 @@
+/** The progress of many vessel-days: a bar on a terminal, a line per vessel-day elsewhere. */
+import { formatCount } from '../../core/model/count-text.ts';
+import type { Clock } from '../../core/model/index.ts';
+import type { DayResult } from '../../export/run/perform-task.ts';
+import type { ExportObserver } from '../../export/run/run-jobs.ts';
+import { formatBytes, formatSeconds, formatShort } from './format.ts';
+import type { Screen } from './screen.ts';
+import { createBar, describeBar, paint } from './screen.ts';
+import type { Outlook } from './time-left.ts';
+import { TimeLeft } from './time-left.ts';
+
+export interface ProgressView extends ExportObserver {
+  /** Results so far, in order of completion. */
+  readonly results: readonly DayResult[];
+  /** Write a line of log without breaking the bar. */
+  log(line: string): void;
+  /** Remove the bar. */
+  end(): void;
+  /** What was written since the view was opened, and where; '' when that is nothing. */
+  closingLine(lakeUrl: string): string;
+}
+
+/** A view on `screen` (stderr: stdout is for the result). */
+export function createProgressView(screen: Screen, clock: Clock): ProgressView {
+  const bar = createBar(screen, clock);
+  const startedMs = clock.monotonicMs();
+  const timeLeft = new TimeLeft();
+  const results: DayResult[] = [];
+  const shown = new Set<string>();
+  let toDo = 0;
+  let finished = 0;
+
+  const draw = (force: boolean) => {
+    if (toDo === 0) return;
+    bar.draw((columns) => {
+      const outlook = timeLeft.look(clock.monotonicMs());
+      return describeBar(screen, outlook.share, describeProgress(outlook, toDo, finished), columns);
+    }, force);
+  };
+
+  return {
+    results,
+    log: bar.print,
+    onPlanned(days) {
+      timeLeft.plan(days);
+      toDo = days.length;
+      finished = 0;
+      draw(true);
+    },
+    onProgress(day, progress) {
+      timeLeft.progress(day, progress);
+      draw(false);
+    },
+    onResult(result) {
+      results.push(result);
+      if (['done', 'not-begun'].includes(result.status)) return;
+      // Planned as such; with a message it was begun, or would have been.
+      if (result.status === 'not-due' && result.message === undefined) return;
+      timeLeft.finish(result.day, result.rows);
+      finished++;
+      // What stops every vessel-day alike is said once.
+      if (result.message === undefined || shown.has(result.message)) return draw(true);
+      shown.add(result.message);
+      bar.print(`${paint(screen, 'red', `${result.status}:`)} ${result.message}`);
+      draw(true);
+    },
+    end() {
+      bar.end();
+      toDo = 0;
+    },
+    closingLine: (lakeUrl) => closingLine(results, (clock.monotonicMs() - startedMs) / 1_000, lakeUrl),
+  };
+}
+
+/** `3/6 vessel-days`, `1.23 M of about 1.90 M rows`, `350,000 rows/s`, `2 s left`; '' for what is not known. */
+export function describeProgress(outlook: Outlook, toDo: number, finished: number): string[] {
+  const { rows, expectedRows, counted, rowsPerSecond, secondsLeft, isLeast } = outlook;
+  const of = expectedRows === undefined ? '' : ` of ${counted ? '' : 'about '}${formatShort(expectedRows)}`;
+  return [
+    `${formatCount(finished)}/${formatCount(toDo)} vessel-days`,
+    `${formatShort(rows)}${of} rows`,
+    rowsPerSecond > 0 ? `${formatShort(rowsPerSecond)} rows/s` : '',
+    secondsLeft === undefined
+      ? ''
+      : `${isLeast ? 'over ' : ''}${formatSeconds(Math.max(1, secondsLeft))} left`,
+  ];
+}
+
+/** `wrote 1,234,567 rows (8.64 MB) in 42 s to file:///data/lake` */
+function closingLine(results: readonly DayResult[], seconds: number, lakeUrl: string): string {
+  const published = results.filter(({ status }) => status === 'published');
+  if (published.length === 0) return '';
+  const sum = (of: 'rows' | 'sizeBytes') => published.reduce((all, result) => all + (result[of] ?? 0), 0);
+  return `wrote ${formatCount(sum('rows'))} rows (${formatBytes(sum('sizeBytes'))}) in ${formatSeconds(seconds)} to ${lakeUrl}`;
+}

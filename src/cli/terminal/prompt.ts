@@ -1,0 +1,82 @@
+/** Questions to a person at a terminal. What is secret is not echoed. */
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { CancelledError } from '../../core/errors.ts';
+import { cleanLines } from '../../core/model/index.ts';
+import type { Screen } from './screen.ts';
+import { echoTo, writeText } from './screen.ts';
+
+export interface Prompt {
+  /** The next line; '' is the answer of whoever only presses Enter. Throws CancelledError on Ctrl-C and Ctrl-D. */
+  ask(question: string, options?: { readonly isSecret?: boolean }): Promise<string>;
+  /** True for `y` and `yes`; `fallback` where nothing was said. */
+  confirm(question: string, fallback: boolean): Promise<boolean>;
+  close(): void;
+}
+
+/** Lines are taken one after the other, those too that were typed ahead. */
+export function openPrompt(stdin: NodeJS.ReadStream, screen: Screen, signal: AbortSignal): Prompt {
+  let isMuted = false;
+  const echo = echoTo(screen);
+  const output = new Writable({
+    write(chunk, _encoding, done) {
+      if (!isMuted) echo(String(chunk));
+      done();
+    },
+  });
+  // The width of lines is the terminal's.
+  Object.assign(output, { columns: screen.columns });
+  const lines = createInterface({ input: stdin, output, terminal: true, historySize: 0, prompt: '' });
+  const typed: string[] = [];
+  let waiting: PromiseWithResolvers<string> | undefined;
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+    waiting?.reject(new CancelledError('nothing was written: the questions were not answered'));
+  };
+  lines.on('line', (line) => {
+    if (waiting === undefined) typed.push(line);
+    else waiting.resolve(line);
+    waiting = undefined;
+  });
+  lines.on('SIGINT', () => lines.close());
+  lines.on('close', end);
+  const onAbort = () => lines.close();
+  signal.addEventListener('abort', onAbort, { once: true });
+
+  async function next(): Promise<string> {
+    const known = typed.shift();
+    if (known !== undefined) return known;
+    waiting = Promise.withResolvers<string>();
+    if (isOver) end();
+    return await waiting.promise;
+  }
+
+  async function ask(question: string, { isSecret = false } = {}): Promise<string> {
+    // So that what is typed next is behind it, when a line is drawn again.
+    lines.setPrompt(cleanLines(question));
+    lines.prompt();
+    isMuted = isSecret;
+    try {
+      return (await next()).trim();
+    } finally {
+      if (isMuted) {
+        isMuted = false;
+        writeText(screen, '\n');
+      }
+    }
+  }
+
+  return {
+    ask,
+    async confirm(question, fallback) {
+      const answer = await ask(`${question} [${fallback ? 'Y/n' : 'y/N'}] `);
+      return answer === '' ? fallback : /^y(es)?$/i.test(answer);
+    },
+    close() {
+      signal.removeEventListener('abort', onAbort);
+      lines.off('close', end);
+      lines.close();
+    },
+  };
+}

@@ -1,0 +1,101 @@
+/** Rows of a query: as a table that fits a terminal, as CSV, as JSON. */
+import { formatCount } from '../../core/model/count-text.ts';
+import type { Cell, Rows } from '../../query/sql/rows.ts';
+import { csvLine } from './csv.ts';
+import { formatTable, widthOf } from './format.ts';
+import type { Screen } from './screen.ts';
+import { paint, roomOn, writeJson, writeLines } from './screen.ts';
+
+/** Rows that a person looks at, and that a pipe is given. */
+const TERMINAL_ROWS = 40;
+const PIPED_ROWS = 1_000;
+/** Widest cell where somebody looks. */
+const TERMINAL_CELL = 40;
+const GAP = 2;
+const MORE = '…';
+/** Rows put into one write. */
+const BATCH_ROWS = 500;
+
+/** The first rows, and as many columns as there is room for; what was left out is said below. */
+export async function writeRowTable(screen: Screen, { columns, rows }: Rows): Promise<void> {
+  const isSeen = screen.isTTY === true;
+  const most = isSeen ? TERMINAL_ROWS : PIPED_ROWS;
+  const shown: (readonly Cell[])[] = [];
+  let isCut = false;
+  for await (const row of rows) {
+    isCut = shown.length === most;
+    if (isCut) break;
+    shown.push(row);
+  }
+  const table = [columns, ...shown.map((row) => row.map((cell) => cellText(cell, isSeen)))];
+  const fitting = fittingColumns(table, roomOn(screen));
+  const left = columns.length - fitting;
+  const lines = table.map((row) => [...row.slice(0, fitting), ...(left > 0 ? [MORE] : [])]);
+  const numeric = columns.map((_, column) => shown.every((row) => typeof row[column] !== 'string'));
+  const padded = alignRight(lines, numeric);
+  const notes = [
+    ...(isCut
+      ? [`the first ${formatCount(most)} rows`]
+      : [`${formatCount(shown.length)} ${shown.length === 1 ? 'row' : 'rows'}`]),
+    ...(left > 0 ? [`${fitting} of ${columns.length} columns`] : []),
+  ];
+  const hint = isCut || left > 0 ? '; --csv, --json and --parquet give all' : '';
+  writeLines(screen, `${formatTable(padded)}\n${paint(screen, 'dim', `(${notes.join(', ')}${hint})`)}\n`);
+}
+
+function cellText(cell: Cell, isSeen: boolean): string {
+  const text = cell === null ? '' : String(cell);
+  return isSeen && widthOf(text) > TERMINAL_CELL ? `${text.slice(0, TERMINAL_CELL - 1)}${MORE}` : text;
+}
+
+/** How many of the first columns a line holds: one at least. */
+function fittingColumns(table: readonly (readonly string[])[], room: number): number {
+  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => widthOf(row[column]!))));
+  const all = widths.reduce((sum, width) => sum + width + GAP, -GAP);
+  if (all <= room) return widths.length;
+  let used = MORE.length;
+  const last = widths.findIndex((width) => {
+    used += width + GAP;
+    return used > room;
+  });
+  return Math.max(1, last);
+}
+
+/** Figures stand below each other. */
+function alignRight(lines: readonly (readonly string[])[], numeric: readonly boolean[]): string[][] {
+  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column]!))));
+  return lines.map((line, index) =>
+    line.map((text, column) =>
+      index > 0 && numeric[column] ? ' '.repeat(widths[column]! - widthOf(text)) + text : text,
+    ),
+  );
+}
+
+/** By RFC 4180: null is nothing, an empty text is "". */
+export async function writeCsvRows(screen: Screen, { columns, rows }: Rows): Promise<void> {
+  const write = batches((lines) => writeLines(screen, lines.join('')));
+  write.add(`${csvLine(columns)}\n`);
+  for await (const row of rows) write.add(`${csvLine(row)}\n`);
+  write.end();
+}
+
+/** An object a line, as NDJSON. */
+export async function writeJsonRows(screen: Screen, { columns, rows }: Rows): Promise<void> {
+  for await (const row of rows)
+    writeJson(screen, Object.fromEntries(row.map((cell, column) => [columns[column]!, cell])));
+}
+
+function batches(write: (lines: readonly string[]) => void) {
+  let waiting: string[] = [];
+  const end = () => {
+    if (waiting.length > 0) write(waiting);
+    waiting = [];
+  };
+  return {
+    add(line: string) {
+      waiting.push(line);
+      if (waiting.length === BATCH_ROWS) end();
+    },
+    end,
+  };
+}

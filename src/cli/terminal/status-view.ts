@@ -1,0 +1,161 @@
+/** Coverage as a person wants it: per job a vessel × date grid. */
+import type { CoverageState, CoverageSummary } from '../../audit/status/cells.ts';
+import { COVERAGE_STATES } from '../../audit/status/cells.ts';
+import { countOf, formatCount } from '../../core/model/count-text.ts';
+import type { VesselDay } from '../../core/model/index.ts';
+import { formatVesselDay } from '../../core/model/index.ts';
+import type { DayResult } from '../../export/run/perform-task.ts';
+import type { Grid } from './day-grid.ts';
+import { formatNarrow, formatWide, GAP, wideColumns } from './day-grid.ts';
+import { widthOf } from './format.ts';
+import type { Screen, Style } from './screen.ts';
+import { paint } from './screen.ts';
+import type { ShownCells } from './shown-cells.ts';
+
+/** What stands in the place of a day where there is room for one character. */
+const SYMBOLS: Readonly<Record<CoverageState, string>> = {
+  published: '█',
+  empty: 'o',
+  missing: '?',
+  stale: 's',
+  failed: 'F',
+  refused: 'R',
+  waiting: 'w',
+  running: '>',
+  'not-due': '·',
+  'not-asked-for': '-',
+};
+
+const STYLES: Readonly<Record<CoverageState, Style>> = {
+  published: 'green',
+  empty: 'dim',
+  missing: 'yellow',
+  stale: 'yellow',
+  failed: 'red',
+  refused: 'yellow',
+  waiting: 'yellow',
+  running: 'cyan',
+  'not-due': 'dim',
+  'not-asked-for': 'dim',
+};
+
+type Colours = Pick<Screen, 'colour'>;
+
+const LEAST_CELL_WIDTH = 10;
+/** Failures that are written out below a grid. */
+const SHOWN_REASONS = 5;
+
+/** One grid a job of what a run did: vessels down, dates across. */
+export function formatCoverage(results: readonly DayResult[]): string {
+  const byJob = Map.groupBy(results, ({ day }) => day.job);
+  return [...byJob]
+    .map(([job, ofJob]) => {
+      const texts = new Map(ofJob.map((result) => [placeOf(result.day), resultCell(result)]));
+      const grid: Grid = {
+        vessels: [...new Set(ofJob.map(({ day }) => day.vessel))].sort(),
+        dates: [...new Set(ofJob.map(({ day }) => day.date))].sort(),
+        textOf: (vessel, date) => texts.get(placeOf({ vessel, date })),
+      };
+      return formatWide(job, grid, widest(texts.values())).join('\n');
+    })
+    .join('\n\n');
+}
+
+const placeOf = ({ vessel, date }: Pick<VesselDay, 'vessel' | 'date'>) => `${vessel}/${date}`;
+
+function resultCell(result: DayResult): string {
+  if (result.status === 'unchanged') return 'unchanged';
+  if (result.rows !== undefined) return result.rows === 0 ? 'empty' : formatCount(result.rows);
+  return result.status === 'not-due' ? 'not due' : result.status.replace('-', ' ');
+}
+
+interface ShownCoverage {
+  readonly job: string;
+  readonly cells: ShownCells;
+  readonly summary: CoverageSummary;
+  /** Where the vessels come from, and what cannot be said. */
+  readonly remark: string;
+}
+
+/** Grid, totals, and why days failed; one character a day where `columns` do not hold the rows of each. */
+export function formatStatus(shown: ShownCoverage, columns: number, colours: Colours = {}): string {
+  const { job, cells, summary, remark } = shown;
+  const grid = summary.vesselDays === 0 ? [job, 'no vessel-days'] : formatGrid(shown, columns, colours);
+  const totals = ['', totalsLine(summary), ...marksLines(summary), ...(remark === '' ? [] : [remark])];
+  return [...grid, ...totals, ...reasonLines(cells, colours)].join('\n');
+}
+
+function formatGrid({ job, cells, summary }: ShownCoverage, columns: number, colours: Colours): string[] {
+  const [vessels, dates] = [cells.vessels(), cells.dates()];
+  const states = COVERAGE_STATES.filter((state) => summary.totals[state] > 0);
+  const width = widest(states.map((state) => wideCell(state, cells.mostRows)));
+  const wide = (vessel: string, date: string) => {
+    const state = cells.stateOf(vessel, date);
+    return state && paint(colours, STYLES[state], wideCell(state, cells.rowsOf(vessel, date)));
+  };
+  if (wideColumns(job, { vessels, dates }, width) <= columns)
+    return formatWide(job, { vessels, dates, textOf: wide }, width);
+  const symbols = new Map(states.map((state) => [state, paint(colours, STYLES[state], SYMBOLS[state])]));
+  const narrow = (vessel: string, date: string) => symbols.get(cells.stateOf(vessel, date)!);
+  const legend = states.map((state) => `${symbols.get(state)} ${stateWord(state)}`).join(GAP);
+  return [...formatNarrow(job, { vessels, dates, textOf: narrow }, columns), '', legend];
+}
+
+function wideCell(state: CoverageState, rows: number): string {
+  if (state === 'published') return formatCount(rows);
+  return state === 'not-asked-for' ? 'not asked' : stateWord(state);
+}
+
+function widest(texts: Iterable<string>): number {
+  let width = LEAST_CELL_WIDTH;
+  for (const text of texts) width = Math.max(width, widthOf(text));
+  return width;
+}
+
+function stateWord(state: CoverageState): string {
+  return state.replaceAll('-', ' ');
+}
+
+/** `90 vessel-days: 87 complete, 2 missing, 1 refused; 111,111,111 rows published` */
+function totalsLine({ vesselDays, totals, rows }: CoverageSummary): string {
+  const parts = COVERAGE_STATES.filter((state) => totals[state] > 0).map(
+    (state) => `${formatCount(totals[state])} ${stateWord(state)}`,
+  );
+  const days = countOf(vesselDays, 'vessel-day');
+  return `${days}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}; ${formatCount(rows)} rows published`;
+}
+
+function marksLines({ totals, oldestGap, lastPublished }: CoverageSummary): string[] {
+  const notAsked =
+    'not asked for: neither the job nor a backfill asks for these days by itself; name their dates (run --from D --to D) to export them';
+  return [
+    ...(totals['not-asked-for'] > 0 ? [notAsked] : []),
+    `oldest gap: ${oldestGap === null ? 'none' : formatVesselDay(oldestGap)}`,
+    `last success: ${lastPublished === null ? 'none' : `${formatVesselDay(lastPublished)} at ${lastPublished.finishedAt}`}`,
+  ];
+}
+
+/** Why days failed or were refused, each with its vessel-day; what several have in common is said once. */
+function reasonLines({ reasons, begun }: ShownCells, colours: Colours): string[] {
+  const bad = reasons.flatMap(({ day, state, code, message }) =>
+    message === undefined ? [] : [{ day, state, code, reason: withoutDay(message, day) }],
+  );
+  const byReason = Map.groupBy(bad, ({ state, reason }) => `${state} ${reason}`);
+  const byCode = () => Map.groupBy(bad, ({ state, code }) => `${state} ${code}`);
+  const groups = [...(byReason.size <= SHOWN_REASONS ? byReason : byCode()).values()];
+  const lines = groups.slice(0, SHOWN_REASONS).map(([first, ...others]) => {
+    const { state, day, reason } = first!;
+    const more = others.length === 0 ? '' : ` (and ${formatCount(others.length)} more of this kind)`;
+    return `${paint(colours, STYLES[state], `${state}:`)} ${day.vessel}/${day.date}: ${reason}${more}`;
+  });
+  if (begun > 0) lines.push(`${formatCount(begun)} broken off: the next run goes on where they stopped`);
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+/** Most messages begin with their vessel-day, which stands before them here. */
+function withoutDay(message: string, day: VesselDay): string {
+  const place = [formatVesselDay(day), `${day.vessel}/${day.date}`].find((text) =>
+    message.startsWith(`${text}: `),
+  );
+  return place === undefined ? message : message.slice(place.length + 2);
+}

@@ -1,0 +1,136 @@
+/** What an export of a job would take: the ledger says what is to do, a few requests how large it is. */
+import { messageOf } from '../../core/errors.ts';
+import type { Job, Receipt, VesselDay } from '../../core/model/index.ts';
+import { addDays, datesBetween, formatVesselDay, microsToDate } from '../../core/model/index.ts';
+import type { DayRange, DayState, ReceiptSettings } from '../../core/plan/due.ts';
+import { isToDo } from '../../core/plan/due.ts';
+import { settingsHash } from '../../core/plan/settings-hash.ts';
+import { EXPORT_TARGET_WINDOWS, planWindowSlices } from '../../core/plan/time-slices.ts';
+import { readPlannedDays } from '../../lake/planned-days.ts';
+import type { RequestStats } from '../../source/fetch/exchange.ts';
+import type { VesselTrouble } from '../job-vessels.ts';
+import { findVessels } from '../job-vessels.ts';
+import type { ExportPorts } from '../ports.ts';
+import type { CostEstimate, Experience, SampledDay } from './cost.ts';
+import { estimateCost } from './cost.ts';
+import type { TimedDay } from './sample.ts';
+import { sampleDays, timeFetch } from './sample.ts';
+
+/** Without vessels: the job's own. */
+interface EstimateRequest extends DayRange {
+  readonly concurrencyLimit: number;
+  readonly workers: number;
+  readonly perMinute: number;
+}
+
+export interface JobPlan {
+  readonly job: string;
+  readonly from: string;
+  readonly to: string;
+  readonly vessels: number;
+  readonly states: Readonly<Record<DayState, number>>;
+  readonly cost: CostEstimate;
+  readonly sampled: readonly SampledDay[];
+  /** Vessel-days whose receipts say how long they took and how large they are. */
+  readonly experience: Experience | null;
+  readonly timed: TimedDay | null;
+  /** Vessels that discovery did not settle. */
+  readonly troubles: readonly VesselTrouble[];
+}
+
+/** Receipts that cannot be read, which are said one by one. */
+const SAID_AT_MOST = 20;
+/** Receipts before today that may tell how long a day takes. */
+const EXPERIENCE_DAYS = 14;
+
+/** Writes nothing, neither to the lake nor to its index. Throws what the client and the store throw. */
+export async function estimateJob(
+  ports: ExportPorts,
+  job: Job,
+  request: EstimateRequest,
+  signal: AbortSignal,
+  stats: RequestStats,
+): Promise<JobPlan> {
+  const { from, to, concurrencyLimit, workers, perMinute } = request;
+  const { vessels, unlisted, troubles } = await findVessels(ports, job, request, signal, stats);
+  const { toDo, states, experience } = await readWorkload(ports, job, { vessels, from, to });
+  const sampling = { ports, job, signal, stats };
+  // Of a vessel that is not listed there may be nothing to sample.
+  const listed = toDo.filter(({ vessel }) => !unlisted.has(vessel));
+  const sample = await sampleDays(sampling, listed);
+  // Timed only where no receipt says how long days take.
+  const timed = experience === undefined ? await timeFetch(sampling, sample) : undefined;
+  const cost = estimateCost({
+    dataset: job.dataset,
+    toDo: toDo.length,
+    sampled: sample.days,
+    expressions: job.select.length,
+    counted: job.dataset !== 'metadata' && job.verify !== 'off',
+    slicesOf: ({ readings, series, date }) => {
+      if (job.dataset === 'metadata') return 0;
+      if (job.dataset === 'measurements') return Math.max(1, Math.ceil(readings / ports.sliceTargetRows));
+      return planWindowSlices(job, date, series, EXPORT_TARGET_WINDOWS).length;
+    },
+    experience,
+    timed,
+    latencyMs: sample.latencyMs,
+    concurrencyLimit,
+    workers,
+    perMinute,
+  });
+  return {
+    job: job.name,
+    from,
+    to,
+    vessels: vessels.length,
+    states,
+    cost,
+    sampled: sample.days,
+    experience: experience ?? null,
+    timed: timed ?? null,
+    troubles,
+  };
+}
+
+type KnownReceipt = ReceiptSettings &
+  Pick<Receipt, 'rows' | 'startedAt' | 'finishedAt'> & {
+    readonly sizeBytes: number;
+  };
+
+interface Workload {
+  readonly toDo: readonly VesselDay[];
+  readonly states: Readonly<Record<DayState, number>>;
+  readonly experience: Experience | undefined;
+}
+
+async function readWorkload(ports: ExportPorts, job: Job, range: DayRange): Promise<Workload> {
+  const today = microsToDate(ports.clock.nowMs() * 1_000);
+  const { days, receipts, damaged } = await readPlannedDays(ports, job, range, {
+    members: ['settingsHash', 'proof', 'rows', 'startedAt', 'finishedAt', 'objectBytes'],
+    project: ({ settingsHash, proof, rows, startedAt, finishedAt, objectBytes }): KnownReceipt => ({
+      ...{ settingsHash, proof, rows, startedAt, finishedAt },
+      sizeBytes: objectBytes,
+    }),
+    writeIndex: false,
+    moreDates: datesBetween(addDays(today, -EXPERIENCE_DAYS), today),
+  });
+  for (const { day, error } of damaged.slice(0, SAID_AT_MOST))
+    ports.log.warn({ vesselDay: formatVesselDay(day) }, messageOf(error));
+  const states = { missing: 0, stale: 0, done: 0, 'not-due': 0 };
+  for (const { state } of days) states[state]++;
+  const hash = settingsHash(job, ports.apiVersion);
+  const known = [...receipts.values()].filter(({ settingsHash }) => settingsHash === hash);
+  return { toDo: days.filter(isToDo).map(({ day }) => day), states, experience: experienceOf(known) };
+}
+
+function experienceOf(receipts: readonly KnownReceipt[]): Experience | undefined {
+  if (receipts.length === 0) return undefined;
+  const sum = (of: (receipt: KnownReceipt) => number) =>
+    receipts.reduce((total, receipt) => total + of(receipt), 0);
+  return {
+    vesselDays: receipts.length,
+    rows: sum(({ rows }) => rows),
+    sizeBytes: sum(({ sizeBytes }) => sizeBytes),
+    durationMs: sum(({ startedAt, finishedAt }) => Date.parse(finishedAt) - Date.parse(startedAt)),
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * Telling: what is new is written down as being sent, sent, and written down as told. So nothing is told twice, whoever
+ * leads; a process that dies between sending and writing has its message sent again, with the same id.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Clock, Log } from '../../core/model/index.ts';
+import type { ObjectStore } from '../../store/store.ts';
+import type { KnownCauses, ToldCause } from './causes.ts';
+import { compareCauses } from './causes.ts';
+import type { FoundNotices, Notices } from './notice-file.ts';
+import { readNotices, writeNotices } from './notice-file.ts';
+import type { Webhook } from './webhook.ts';
+
+interface NoticePorts {
+  readonly store: Pick<ObjectStore, 'get' | 'putIf'>;
+  readonly webhook: Webhook;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Teller {
+  /** What was told and is not over. Throws what the store throws. */
+  told(): Promise<readonly ToldCause[]>;
+  /**
+   * Tell what is new of the causes that are known now. Throws RetriableError `notice-not-delivered`, what the store throws,
+   * and the signal's reason.
+   */
+  tell(now: KnownCauses, signal: AbortSignal): Promise<void>;
+  /** Somebody else may write now: read again before the next step. */
+  forget(): void;
+}
+
+/** A message that another process has begun to send is left to it for so long since it was seen: its clock may be wrong. */
+const LEFT_TO_OTHERS_MS = 60_000;
+/** After a message that did not arrive. */
+const RETRY_MS = [30_000, 600_000] as const;
+
+export function createTeller({ store, webhook, clock, log }: NoticePorts): Teller {
+  const self = randomUUID();
+  let found: FoundNotices | undefined;
+  /** What another process is sending, and since when that is seen. */
+  let seen: { readonly sending: string; readonly sinceMs: number } | undefined;
+  /** It has arrived, whatever became of writing that down. */
+  let arrivedId: string | undefined;
+  let notBeforeMs = Number.NEGATIVE_INFINITY;
+  let delayMs: number = RETRY_MS[0];
+
+  async function read(): Promise<FoundNotices> {
+    found ??= await readNotices(store);
+    return found;
+  }
+
+  /** False: somebody else has written. */
+  async function write(notices: Notices): Promise<boolean> {
+    const { version } = await read();
+    // Whatever comes of it: what is known now may be wrong.
+    found = undefined;
+    found = await writeNotices(store, notices, version);
+    return found !== undefined;
+  }
+
+  async function deliver({ sending }: Notices, signal: AbortSignal): Promise<void> {
+    if (sending === undefined) return;
+    const { message, told } = sending;
+    try {
+      if (message.id !== arrivedId) await webhook.send(message, signal);
+    } catch (error) {
+      notBeforeMs = clock.monotonicMs() + delayMs;
+      delayMs = Math.min(delayMs * 2, RETRY_MS[1]);
+      throw error;
+    }
+    arrivedId = message.id;
+    delayMs = RETRY_MS[0];
+    log.info({ notice: message.id, changes: message.changes.length }, 'told');
+    await write({ noticesVersion: 1, told });
+  }
+
+  /** Is there nothing more on its way? */
+  async function finishSending(signal: AbortSignal): Promise<boolean> {
+    const { notices } = await read();
+    const { sending } = notices;
+    if (sending === undefined) return true;
+    if (sending.by !== self) {
+      const name = `${sending.message.id} ${sending.by} ${sending.sinceMs}`;
+      if (seen?.sending !== name) seen = { sending: name, sinceMs: clock.monotonicMs() };
+      if (clock.monotonicMs() - seen.sinceMs < LEFT_TO_OTHERS_MS) {
+        found = undefined;
+        return false;
+      }
+      if (!(await write({ ...notices, sending: { ...sending, by: self, sinceMs: clock.nowMs() } })))
+        return false;
+    }
+    await deliver(notices, signal);
+    return found !== undefined;
+  }
+
+  return {
+    told: async () => (await read()).notices.told,
+    async tell(now, signal) {
+      if (clock.monotonicMs() < notBeforeMs || !(await finishSending(signal))) return;
+      const { notices } = await read();
+      const nowMs = clock.nowMs();
+      const { changes, told } = compareCauses(notices.told, now, nowMs);
+      if (changes.length === 0) return;
+      const message = { id: randomUUID(), at: new Date(nowMs).toISOString(), changes };
+      const next: Notices = { ...notices, sending: { message, told, by: self, sinceMs: nowMs } };
+      if (await write(next)) await deliver(next, signal);
+    },
+    forget() {
+      found = undefined;
+    },
+  };
+}

@@ -1,0 +1,116 @@
+/** Sending a message to the address that NOTIFY_URL names. The address may be a secret itself: it is in no message. */
+import { RetriableError } from '../../core/errors.ts';
+import type { Clock } from '../../core/model/index.ts';
+import { CERTIFICATE_CODES } from '../../core/model/web-address.ts';
+import type { Message, MessageFormat } from './message.ts';
+import { bodyOf, signatureOf } from './message.ts';
+
+export interface WebhookSettings {
+  readonly url: string;
+  /** Absent: messages are not signed. */
+  readonly secret?: string | undefined;
+  readonly format: MessageFormat;
+  /** What the deployment is called in messages. */
+  readonly name: string;
+}
+
+export interface Webhook {
+  /** Send it, three times at most. Throws RetriableError `notice-not-delivered`, and the signal's reason. */
+  send(message: Message, signal: AbortSignal): Promise<void>;
+}
+
+const TIMEOUT_MS = 10_000;
+const RETRY_DELAYS_MS = [1_000, 5_000];
+
+export function createWebhook(settings: WebhookSettings | (() => WebhookSettings), clock: Clock): Webhook {
+  const settingsNow = () => (typeof settings === 'function' ? settings() : settings);
+
+  /** What was wrong, or undefined. */
+  async function post(message: Message, signal: AbortSignal): Promise<string | undefined> {
+    const { url, secret, format, name } = settingsNow();
+    const body = bodyOf(message, name, format);
+    const seconds = Math.floor(clock.nowMs() / 1_000);
+    const signed =
+      secret === undefined ? {} : { 'x-vessel-export-signature': `v1=${signatureOf(secret, seconds, body)}` };
+    try {
+      const { target, login } = splitLogin(url);
+      const answer = await fetch(target, {
+        method: 'POST',
+        body,
+        redirect: 'manual',
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+        headers: {
+          'content-type': 'application/json',
+          'x-vessel-export-id': message.id,
+          'x-vessel-export-timestamp': String(seconds),
+          ...login,
+          ...signed,
+        },
+      });
+      await answer.body?.cancel();
+      return answer.ok ? undefined : `it answered ${answer.status}`;
+    } catch (error) {
+      signal.throwIfAborted();
+      return causeOf(error);
+    }
+  }
+
+  return {
+    async send(message, signal) {
+      let fault = await post(message, signal);
+      for (const delayMs of RETRY_DELAYS_MS) {
+        if (fault === undefined) return;
+        await clock.sleep(delayMs, signal);
+        fault = await post(message, signal);
+      }
+      if (fault === undefined) return;
+      throw new RetriableError(
+        'notice-not-delivered',
+        `the message could not be delivered to ${new URL(settingsNow().url).host} (NOTIFY_URL): ${fault}, expected a status 2xx; check NOTIFY_URL, that its receiver runs, and what firewalls let through; a scheduler sends its messages again until they are`,
+      );
+    },
+  };
+}
+
+/** User and password in an address go as Basic credentials: a request to an address that holds them is refused. */
+function splitLogin(url: string): { readonly target: URL; readonly login: Readonly<Record<string, string>> } {
+  const target = new URL(url);
+  const { username, password } = target;
+  if (username === '' && password === '') return { target, login: {} };
+  [target.username, target.password] = ['', ''];
+  const pair = [username, password].map(percentDecoded).join(':');
+  return { target, login: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` } };
+}
+
+/** As it stands where a '%' means itself. */
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nobody listens there',
+  ENOTFOUND: 'the name of its host is unknown',
+  EAI_AGAIN: 'the name of its host cannot be resolved now',
+  ECONNRESET: 'it closed the connection',
+  UND_ERR_SOCKET: 'it closed the connection',
+  EHOSTUNREACH: 'there is no way to its host',
+  ENETUNREACH: 'there is no way to its network',
+};
+
+/** By the system's code alone: what a library says may repeat the address. */
+function causeOf(error: unknown): string {
+  const { name, cause } = error as Error;
+  if (name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1_000} s`;
+  const first = cause instanceof AggregateError ? cause.errors[0] : cause;
+  const { code, message } = (first ?? {}) as { readonly code?: unknown; readonly message?: string };
+  if (message === 'bad port') return 'nothing of http is sent to its port, which is of another protocol';
+  if (typeof code !== 'string') return 'the request failed';
+  const why = CERTIFICATE_CODES.test(code)
+    ? 'its certificate does not verify (NODE_EXTRA_CA_CERTS names an issuer)'
+    : CAUSES[code];
+  return why === undefined ? code : `${why} (${code})`;
+}

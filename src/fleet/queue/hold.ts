@@ -1,0 +1,102 @@
+/**
+ * The hold: a fault that every vessel-day would meet (a refused credential, a full disk) stops the queue instead
+ * of failing all of them. Beside the pause stands why and since when; it is placed once, and only who placed it
+ * says so as an error. Whoever finds that the fault has passed lifts it.
+ *
+ * The pause is what stops workers, so the pause decides: a paused queue is on hold, with its reason or without one, and
+ * a reason beside no pause counts for nothing. Both are fields of one key, so that no eviction takes the reason alone.
+ */
+import type { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { cleanMessage, shortName } from '../../core/model/index.ts';
+
+export interface Hold {
+  readonly code: string;
+  readonly message: string;
+  /** Of the process that placed it, and when; null: nobody knows. */
+  readonly host: string | null;
+  readonly sinceMs: number | null;
+}
+
+export interface QueueHold {
+  /** Pause the queue for all workers. True: nobody had done so before. */
+  place(hold: Hold): Promise<boolean>;
+  read(): Promise<Hold | undefined>;
+  /**
+   * Let the queue go on, if it was on hold; true then. `byHand`: somebody wants every process to try, whatever its
+   * probe says. Only so does a queue go on that was paused without a reason: no probe can know that it may.
+   */
+  lift(how?: { readonly byHand: boolean }): Promise<boolean>;
+  /** How often somebody has lifted one by hand. */
+  handLifts(): Promise<number>;
+}
+
+/** Why, and what is known of where it was found. */
+export function describeHold({ code, message, host }: Hold): string {
+  return `${host === null ? code : `${code} at ${host}`}: ${message}`;
+}
+
+/** The code of a hold without a reason. */
+export const PAUSED = 'paused';
+/** A field of BullMQ's `meta`, as its `paused` is. */
+const REASON = 'vessel-export:hold';
+
+/**
+ * Reason and pause change in one step: between two, somebody could place what is being lifted. So BullMQ's way to pause a
+ * queue (a field of its `meta`, and no `marker` for those who wait for work) is repeated here. KEYS: `meta`, `marker`, the
+ * count of those lifted by hand.
+ */
+const PLACE = `
+if redis.call('hexists', KEYS[1], 'paused') == 1 then return 0 end
+redis.call('hset', KEYS[1], 'paused', 1, '${REASON}', ARGV[1])
+redis.call('del', KEYS[2])
+return 1`;
+
+const LIFT = `
+local reasons = redis.call('hdel', KEYS[1], '${REASON}')
+if reasons == 0 and ARGV[1] == '0' then return 0 end
+if redis.call('hdel', KEYS[1], 'paused') == 0 then return 0 end
+redis.call('zadd', KEYS[2], 0, '0')
+if ARGV[1] == '1' then redis.call('incr', KEYS[3]) end
+return 1`;
+
+export function createQueueHold(redis: Redis, queue: Queue): QueueHold {
+  const keys = ['meta', 'marker', 'hold-lifts'].map((end) => queue.toKey(end));
+  return {
+    place: async (hold) => (await redis.eval(PLACE, keys.length, ...keys, JSON.stringify(hold))) === 1,
+    async read() {
+      const [paused, reason] = await redis.hmget(keys[0]!, 'paused', REASON);
+      if (typeof paused !== 'string') return undefined;
+      return typeof reason === 'string' ? parseHold(reason) : WITHOUT_REASON;
+    },
+    lift: async ({ byHand } = { byHand: false }) =>
+      (await redis.eval(LIFT, keys.length, ...keys, byHand ? '1' : '0')) === 1,
+    handLifts: async () => Number(await redis.get(keys[2]!)) || 0,
+  };
+}
+
+const HOLD = z.object({
+  code: z.string().regex(/^[a-z0-9-]{1,60}$/),
+  message: z.string().transform((text) => cleanMessage(text)),
+  host: z.string().transform(shortName),
+  sinceMs: z.number(),
+});
+
+const WITHOUT_REASON: Hold = {
+  code: PAUSED,
+  message:
+    "the queue is paused, and nothing says why: it was paused by hand, or the reason was lost; 'vessel-export hold lift' lets it go on",
+  ...{ host: null, sinceMs: null },
+};
+
+/** Whatever stands in its place stops the queue, and is lifted like any other. */
+const UNREADABLE: Hold = { code: 'unknown', message: 'its reason cannot be read', host: null, sinceMs: null };
+
+function parseHold(text: string): Hold {
+  try {
+    return HOLD.parse(JSON.parse(text));
+  } catch {
+    return UNREADABLE;
+  }
+}

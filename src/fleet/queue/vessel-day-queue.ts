@@ -1,0 +1,202 @@
+/**
+ * The queue of vessel-days in Redis. It holds no truth: what is done stands in the ledger, and a queue that was
+ * lost is filled again from there.
+ *
+ * A vessel-day is at most once in it: the job's id is made of job, vessel and day. One that failed stays in the
+ * failed set (dead letter) with its reason, and is not queued again before it is taken out of there.
+ */
+import { type JobType, Queue } from 'bullmq';
+import type { ChainableCommander, Redis } from 'ioredis';
+import type { Log, VesselDay } from '../../core/model/index.ts';
+import { cleanMessage, formatVesselDay, silentLog } from '../../core/model/index.ts';
+import type { QueueTracing } from '../../runtime/tracing/queue-tracing.ts';
+import { MAX_ATTEMPTS } from './consequence.ts';
+import type { QueuedDay, QueuedKind } from './queued-day.ts';
+import { createQueueReader } from './read-queue.ts';
+
+export type { QueuedDay, QueuedKind } from './queued-day.ts';
+
+/** A vessel-day in the failed set. */
+export interface DeadLetter {
+  readonly day: VesselDay;
+  /** As it was queued. */
+  readonly queued: QueuedDay;
+  readonly code: string;
+  readonly message: string;
+  readonly mayPass: boolean;
+}
+
+/** A vessel-day of the queue. */
+interface FoundDay {
+  readonly queued: QueuedDay;
+  /** `waiting`: its turn comes; `delayed`: it waits for a time; `failed`: in the failed set. */
+  readonly state: 'waiting' | 'delayed' | 'active' | 'failed';
+}
+
+const QUEUE_STATES = ['waiting', 'prioritized', 'active', 'delayed', 'failed'] as const;
+type QueueDepth = Readonly<Record<(typeof QUEUE_STATES)[number], number>>;
+
+/** Jobs without priority run before every one that has one. */
+export const PRIORITY: Readonly<Record<QueuedKind, number | undefined>> = {
+  nightly: undefined,
+  reconcile: 50,
+  backfill: 100,
+};
+
+/** What BullMQ calls them; others are of jobs that are about to leave. */
+const FOUND_STATES: Readonly<Record<string, FoundDay['state']>> = {
+  waiting: 'waiting',
+  prioritized: 'waiting',
+  delayed: 'delayed',
+  active: 'active',
+  failed: 'failed',
+};
+
+export const QUEUE_NAME = 'vessel-days';
+/** Commands in one round trip. */
+const CHUNK = 1_000;
+
+/** `queued`: waiting, delayed or being worked on; `failed`: in the failed set. */
+export interface QueueNames {
+  readonly queued: ReadonlySet<string>;
+  readonly failed: ReadonlySet<string>;
+}
+
+export interface VesselDayQueue {
+  /** For the queue's board. */
+  readonly bull: Queue;
+  /** Those of the days that are in the queue, in whatever state, as `formatVesselDay` writes them. */
+  known(days: readonly VesselDay[]): Promise<Set<string>>;
+  /** Those of the days that are in the failed set. */
+  failed(days: readonly VesselDay[]): Promise<Set<string>>;
+  /**
+   * What stands in the queue, as `formatVesselDay` writes it: of each state at most so many. Costs by the length of the
+   * queue, and `known` by the number of days that are asked for.
+   */
+  names(mostOfEach: number): Promise<QueueNames>;
+  /** The vessel-day as it stands in the queue; undefined where it is not there. */
+  find(day: VesselDay): Promise<FoundDay | undefined>;
+  /** Add vessel-days; one that is there already stays as it is. */
+  add(days: readonly QueuedDay[]): Promise<void>;
+  depth(): Promise<QueueDepth>;
+  deadLetters(): Promise<DeadLetter[]>;
+  /** Take a vessel-day out, unless it is being worked on; false then. */
+  remove(day: VesselDay): Promise<boolean>;
+  /** Take out those that wait and match; resolves to how many. */
+  withdraw(matches: (day: QueuedDay) => boolean): Promise<number>;
+  /** Workers that are connected. */
+  workers(): Promise<number>;
+  close(): Promise<void>;
+}
+
+interface QueueOptions {
+  readonly redis: Redis;
+  /** All keys begin with it. */
+  readonly prefix: string;
+  readonly log?: Log;
+  /** Absent: nothing is traced. */
+  readonly tracing?: QueueTracing | undefined;
+}
+
+/** `redis` stays the caller's to close. */
+export function openVesselDayQueue({
+  redis,
+  prefix,
+  log = silentLog,
+  tracing,
+}: QueueOptions): VesselDayQueue {
+  const bull = new Queue<QueuedDay, void, QueuedKind>(QUEUE_NAME, {
+    connection: redis,
+    prefix,
+    defaultJobOptions: { attempts: MAX_ATTEMPTS, backoff: { type: 'custom' }, removeOnComplete: true },
+  });
+  // Connection faults are the connection's to report; without a listener they would end the process.
+  bull.on('error', () => {});
+
+  /** The days for which a command answers something else than 0 or nothing. */
+  async function filter(
+    days: readonly VesselDay[],
+    ask: (pipeline: ChainableCommander, id: string) => unknown,
+  ): Promise<Set<string>> {
+    const matching = new Set<string>();
+    for (let at = 0; at < days.length; at += CHUNK) {
+      const ids = days.slice(at, at + CHUNK).map(formatVesselDay);
+      const pipeline = redis.pipeline();
+      for (const id of ids) ask(pipeline, id);
+      for (const [index, [error, answer]] of ((await pipeline.exec()) ?? []).entries()) {
+        if (error !== null) throw error;
+        if (answer !== 0 && answer !== null) matching.add(ids[index]!);
+      }
+    }
+    return matching;
+  }
+
+  const read = createQueueReader(redis, bull, log);
+
+  return {
+    bull,
+    known: (days) => filter(days, (pipeline, id) => pipeline.exists(bull.toKey(id))),
+    failed: (days) => filter(days, (pipeline, id) => pipeline.zscore(bull.toKey('failed'), id)),
+    async names(mostOfEach) {
+      const namesIn = async (states: JobType[]) => new Set(await bull.getRanges(states, 0, mostOfEach - 1));
+      const [queued, failed] = await Promise.all([
+        namesIn(['wait', 'prioritized', 'delayed', 'active']),
+        namesIn(['failed']),
+      ]);
+      return { queued, failed };
+    },
+    async find(day) {
+      const id = formatVesselDay(day);
+      const [job] = (await redis.exists(bull.toKey(id))) === 1 ? await read.ofIds([id]) : [];
+      const state = job && FOUND_STATES[await bull.getJobState(id)];
+      return job && state && { queued: job.day, state };
+    },
+    async add(days) {
+      for (let at = 0; at < days.length; at += CHUNK) {
+        const chunk = days.slice(at, at + CHUNK);
+        const send = async (carried: readonly string[]) => {
+          await bull.addBulk(chunk.map((day, index) => toJob(day, carried[index])));
+        };
+        await (tracing === undefined ? send([]) : tracing.handOn(chunk, send));
+      }
+    },
+    async depth() {
+      const counts = await bull.getJobCounts(...QUEUE_STATES);
+      return Object.fromEntries(QUEUE_STATES.map((state) => [state, counts[state] ?? 0])) as QueueDepth;
+    },
+    async deadLetters() {
+      const failed = await read.inStates(['failed']);
+      return failed.map(({ day: queued, failedReason }) => {
+        const { job, vessel, date, failure: ours, mayPass = ours === undefined } = queued;
+        // BullMQ fails a job by itself whose workers died too often: that says nothing of the vessel-day.
+        const failure = ours ?? { code: 'unknown', message: cleanMessage(failedReason) };
+        return { day: { job, vessel, date }, queued, ...failure, mayPass };
+      });
+    },
+    async remove(day) {
+      return (await bull.remove(formatVesselDay(day))) === 1;
+    },
+    async withdraw(matches) {
+      let withdrawn = 0;
+      for (const { day } of await read.inStates(['wait', 'prioritized', 'delayed']))
+        if (matches(day) && (await bull.remove(formatVesselDay(day))) === 1) withdrawn++;
+      return withdrawn;
+    },
+    workers: () => bull.getWorkersCount(),
+    close: () => bull.close(),
+  };
+}
+
+/** `trace`: what goes with it, for whoever takes it. */
+function toJob(data: QueuedDay, trace?: string) {
+  const priority = PRIORITY[data.kind];
+  return {
+    name: data.kind,
+    data,
+    opts: {
+      jobId: formatVesselDay(data),
+      ...(priority === undefined ? {} : { priority }),
+      ...(trace === undefined ? {} : { telemetry: { metadata: trace } }),
+    },
+  };
+}

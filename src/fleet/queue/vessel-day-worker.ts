@@ -1,0 +1,254 @@
+/**
+ * The queue's side of a worker: takes vessel-days from BullMQ, performs so many at once, and turns errors into
+ * what becomes of the job. BullMQ's defaults that would bite are set here:
+ *
+ *   maxStalledCount  out of the way: how often a job whose worker died is handed on is counted and said here
+ *   lockRenewalFailed  losing the lock does not stop BullMQ's processor: we abort it ourselves
+ *   limiter          without one a pause for a rate limit is ignored
+ *   removeOnComplete (in the queue) a job that remains would make every later one for its day a silent no-op
+ */
+import type { Job } from 'bullmq';
+import { DelayedError, WaitingError, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { AWAY_STOP_MS, endsWithin } from '../../core/concurrency.ts';
+import type { VesselExportError } from '../../core/errors.ts';
+import { CancelledError, DataError, messageOf } from '../../core/errors.ts';
+import type { Clock, Log, Random } from '../../core/model/index.ts';
+import { formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../../core/model/index.ts';
+import { withinVesselDay } from '../../core/model/log-context.ts';
+import type { QueueTracing } from '../../runtime/tracing/queue-tracing.ts';
+import type { Consequence } from './consequence.ts';
+import { backoffMs } from './consequence.ts';
+import { createLoneTurn } from './lone-turn.ts';
+import type { QueuedDay } from './queued-day.ts';
+import { readQueuedDay } from './queued-day.ts';
+import { NOT_A_DAY } from './read-queue.ts';
+import { createSettleJob, LockLostError, WORKERS_DIED } from './settle-job.ts';
+import { QUEUE_NAME } from './vessel-day-queue.ts';
+import { createWorkPlaces } from './work-places.ts';
+
+/** Times that tests shorten. */
+export interface WorkerTimings {
+  /** A job whose lock was not renewed for so long belongs to nobody any more. */
+  readonly lockMs: number;
+  /** Between looks for such jobs. */
+  readonly stalledCheckMs: number;
+  readonly countAgainDelaysMs: readonly number[];
+  readonly backoffMs: (attemptsMade: number, random: Random) => number;
+  /** Bounds every wait: for an owner elsewhere, a rate limit, series that are missing. */
+  readonly maxWaitMs: number;
+  /** How long `stop` waits for vessel-days to be handed back. */
+  readonly stopMs: number;
+}
+
+const WORKER_TIMINGS: WorkerTimings = {
+  lockMs: 30_000,
+  stalledCheckMs: 30_000,
+  countAgainDelaysMs: LOOK_AGAIN_DELAYS_MS,
+  backoffMs,
+  maxWaitMs: 7_200_000,
+  stopMs: 20_000,
+};
+
+/** BullMQ would fail a job by itself, with neither a code nor a note. */
+const MAX_STALLED_COUNT = 1_000_000;
+/**
+ * How often a vessel-day whose worker died is handed to the next one. What kills workers takes three of them so, and the
+ * last with nothing beside it.
+ */
+const MAX_HANDED_ON = 2;
+/** For who comes while a vessel-day has its lone turn. */
+const LONE_DELAY_MS = 10_000;
+
+export interface WorkerOptions {
+  readonly redis: Redis;
+  readonly prefix: string;
+  /** Vessel-days at work at once. */
+  readonly concurrency: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly timings?: Partial<WorkerTimings>;
+  /** Absent: nothing is traced. */
+  readonly tracing?: QueueTracing | undefined;
+  /**
+   * Export one vessel-day. `signal` aborts with a CancelledError. `giveUp`: too many workers have died of it; it is not
+   * to be tried, but noted, and thrown unless the day turns out to be done. `onWaiting`: to be told when nothing is left
+   * but to wait for what others do, so that the next one may begin.
+   */
+  readonly perform: (
+    day: QueuedDay,
+    signal: AbortSignal,
+    giveUp: VesselExportError | undefined,
+    onWaiting: () => void,
+  ) => Promise<void>;
+  /**
+   * Told of a fault that every vessel-day may meet, before the job goes back into the queue. True: the queue is on
+   * hold. False: the fault is the vessel-day's own, and the try counts.
+   */
+  readonly onFault: (error: VesselExportError) => Promise<boolean>;
+  /** Told how each try that failed ended. */
+  readonly onTrouble: (day: QueuedDay, error: unknown, consequence: Consequence['kind']) => void;
+}
+
+export interface VesselDayWorker {
+  /** Vessel-days under way. */
+  readonly active: number;
+  /** Age of the oldest of them; 0 where there is none. */
+  readonly oldestMs: number;
+  /** Take no more vessel-days, without waiting for those under way. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  /** Hand back what is under way and stop; within `stopMs`. */
+  stop(): Promise<void>;
+}
+
+/** Begin to work. `redis` stays the caller's to close; BullMQ opens one more like it to wait on. */
+export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
+  const { redis, prefix, concurrency, clock, log, perform, tracing } = options;
+  const timings = { ...WORKER_TIMINGS, ...options.timings };
+  /** By vessel-day, the oldest first. */
+  const running = new Map<string, { readonly control: AbortController; readonly startedMs: number }>();
+  const loneTurn = createLoneTurn();
+  const settle = createSettleJob({ clock, timings, onFault: options.onFault, onTrouble: options.onTrouble });
+  let isStopping = false;
+  /** Jobs that are no vessel-days. */
+  const dropped = new WeakSet<Job>();
+
+  async function process(job: Job<QueuedDay>, token?: string): Promise<void> {
+    const read = readQueuedDay(job.id, job.data);
+    if (read.fault !== undefined) {
+      log.error({ queueJob: job.id, fault: read.fault }, NOT_A_DAY);
+      dropped.add(job);
+      return;
+    }
+    // From here on nothing of it is used that was not read.
+    job.data = read.day;
+    // Who waits for work is given what was just handed back, once more, until its connection is closed.
+    if (isStopping) {
+      await job.moveToWait(token!);
+      throw new WaitingError();
+    }
+    if (loneTurn.isTaken) {
+      await job.moveToDelayed(clock.nowMs() + Math.min(LONE_DELAY_MS, timings.maxWaitMs), token);
+      throw new DelayedError();
+    }
+    const control = new AbortController();
+    running.set(job.id!, { control, startedMs: clock.monotonicMs() });
+    try {
+      await withinVesselDay(job.id!, async () => {
+        tracing?.onTaken(job.attemptsStarted === 1 ? job.timestamp : undefined);
+        try {
+          await places.within(control.signal, (leave) => performHandedOn(job, control.signal, leave));
+        } catch (error) {
+          await settle(job, token!, error, control.signal);
+        }
+      });
+    } finally {
+      running.delete(job.id!);
+      loneTurn.onEnd();
+    }
+  }
+
+  /** As often as a worker may die of it. */
+  async function performHandedOn(job: Job<QueuedDay>, signal: AbortSignal, leave: () => void): Promise<void> {
+    const died = job.stalledCounter;
+    if (died === MAX_HANDED_ON) await performAlone(job, signal);
+    else
+      await perform(job.data, signal, died < MAX_HANDED_ON ? undefined : workersDied(job.data, died), leave);
+  }
+
+  /** Others end first, and none begins meanwhile. */
+  async function performAlone(job: Job<QueuedDay>, signal: AbortSignal): Promise<void> {
+    log.info({ vesselDay: job.id }, 'two workers have died with it: performed alone');
+    const turn = loneTurn.take(() => running.size - 1, signal);
+    try {
+      await pauses.add('lone');
+      await turn;
+      await perform(job.data, signal, undefined, () => {});
+    } finally {
+      // Without a listener of its own when the pause fails.
+      turn.catch(() => {});
+      loneTurn.release();
+      await pauses.delete('lone');
+    }
+  }
+
+  const worker = new Worker<QueuedDay>(QUEUE_NAME, process, {
+    connection: redis,
+    prefix,
+    concurrency,
+    lockDuration: timings.lockMs,
+    stalledInterval: timings.stalledCheckMs,
+    maxStalledCount: MAX_STALLED_COUNT,
+    limiter: { max: 1_000_000, duration: 1_000 },
+    ...(tracing === undefined ? {} : { telemetry: tracing.telemetry }),
+    settings: { backoffStrategy: (attemptsMade) => timings.backoffMs(attemptsMade, options.random) },
+  });
+  const pauses = createPauses(worker);
+  const places = createWorkPlaces({
+    places: concurrency,
+    clock,
+    holdJobs: (jobs) => {
+      worker.concurrency = jobs;
+    },
+  });
+  worker.on('completed', (job) => {
+    // What it says of itself may keep it in Redis.
+    if (dropped.has(job)) job.remove().catch(() => {});
+  });
+  worker.on('lockRenewalFailed', (ids: string[]) => {
+    for (const id of ids) running.get(id)?.control.abort(new LockLostError());
+  });
+  worker.on('stalled', (id) => log.info({ vesselDay: id }, 'its worker has died: back in the queue'));
+  worker.on('error', (error) => log.debug({ error: messageOf(error) }, 'queue'));
+
+  return {
+    get active() {
+      return running.size;
+    },
+    get oldestMs() {
+      const [oldest] = running.values();
+      return oldest === undefined ? 0 : clock.monotonicMs() - oldest.startedMs;
+    },
+    pause: () => pauses.add('asked'),
+    resume: () => pauses.delete('asked'),
+    async stop() {
+      isStopping = true;
+      // Closing comes first, so that nothing new is taken while what runs is handed back.
+      const closed = worker.close();
+      for (const { control } of running.values()) control.abort(new CancelledError('the worker is stopping'));
+      // Nothing can be handed back while Redis is away.
+      const graceMs = redis.status === 'ready' ? timings.stopMs : Math.min(timings.stopMs, AWAY_STOP_MS);
+      if (await endsWithin(closed, graceMs, clock)) return;
+      if (running.size > 0) {
+        log.warn(
+          { vesselDays: [...running.keys()] },
+          'not handed back in time: they come back by themselves',
+        );
+      }
+      await worker.backend.close(true);
+    },
+  };
+}
+
+/** Why no vessel-days are taken; none are as long as there is a reason. */
+function createPauses(worker: Worker) {
+  const reasons = new Set<'asked' | 'lone'>();
+  return {
+    async add(reason: 'asked' | 'lone'): Promise<void> {
+      reasons.add(reason);
+      await worker.pause(true);
+    },
+    async delete(reason: 'asked' | 'lone'): Promise<void> {
+      if (reasons.delete(reason) && reasons.size === 0 && worker.closing === undefined) await worker.resume();
+    },
+  };
+}
+
+function workersDied(day: QueuedDay, times: number): DataError {
+  return new DataError(
+    WORKERS_DIED,
+    `${formatVesselDay(day)}: found that ${times} workers died, or fell silent, while they exported it, expected at most ${MAX_HANDED_ON}; it is not handed to another one. Look at what ended them (memory, kernel log, restarts of containers) and at what the service answers for that day; the next firing of its schedule tries it again, and 'backfill ${day.job} --failed' does so at once`,
+  );
+}

@@ -1,0 +1,74 @@
+/**
+ * How many vessel-days of a worker are at work at once, and how many jobs it holds for that. Who only waits for a commit
+ * that others join gives its place to the next one, which must be at hand: the queue gives out jobs when others end, and
+ * those end together. So a worker holds as many jobs more as lately waited at once, twice over; where none waits, none.
+ */
+import type { Clock } from '../../core/model/index.ts';
+import { createWaitingLine } from '../../core/model/waiting-line.ts';
+
+/** Jobs beyond the places: each is one that another worker does not have. */
+const MAX_MORE_JOBS = 96;
+/** How long ago `lately` is, at the least. */
+const WINDOW_MS = 2_000;
+
+interface WorkPlaces {
+  /** Perform `work` in a place of its own, once there is one. `leave`: it only waits from now on. */
+  within<T>(signal: AbortSignal, work: (leave: () => void) => Promise<T>): Promise<T>;
+}
+
+interface WorkPlacesOptions {
+  readonly places: number;
+  readonly clock: Clock;
+  /** Told how many jobs to hold. */
+  readonly holdJobs: (jobs: number) => void;
+}
+
+export function createWorkPlaces({ places, clock, holdJobs }: WorkPlacesOptions): WorkPlaces {
+  const line = createWaitingLine();
+  let [free, outside, jobs] = [places, 0, places];
+  /** Most that waited at once, in this window and the one before. */
+  let [most, mostBefore, windowMs] = [0, 0, clock.monotonicMs()];
+
+  function look(): void {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - windowMs > WINDOW_MS) {
+      [mostBefore, most] = [nowMs - windowMs > 2 * WINDOW_MS ? 0 : most, outside];
+      windowMs = nowMs;
+    }
+    most = Math.max(most, outside);
+    const wanted = places + Math.min(2 * Math.max(most, mostBefore), MAX_MORE_JOBS);
+    if (wanted !== jobs) holdJobs(wanted);
+    jobs = wanted;
+  }
+
+  function giveBack(): void {
+    if (!line.letOneGo()) free++;
+  }
+
+  async function enter(signal: AbortSignal): Promise<void> {
+    if (free === 0) return await line.join(signal);
+    free--;
+  }
+
+  return {
+    async within(signal, work) {
+      await enter(signal);
+      look();
+      let isOutside = false;
+      const leave = () => {
+        if (isOutside) return;
+        isOutside = true;
+        outside++;
+        look();
+        giveBack();
+      };
+      try {
+        return await work(leave);
+      } finally {
+        if (isOutside) outside--;
+        else giveBack();
+        look();
+      }
+    },
+  };
+}

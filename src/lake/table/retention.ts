@@ -1,0 +1,68 @@
+/** How long a table keeps what left it: as its own configuration says, in the words that Delta has for it. */
+import { shortName } from '../../core/errors.ts';
+import type { TableMetadata } from './actions.ts';
+
+/** How long files and entries are kept for readers of older versions, and how often a checkpoint is written. */
+export interface TableRetention {
+  /** A file that was removed from the table stays so long. */
+  readonly filesMs: number;
+  /** Entries stay so long, even where a checkpoint has what they say. */
+  readonly entriesMs: number;
+  /** Versions from one checkpoint to the next. */
+  readonly checkpointVersions: number;
+}
+
+const DAY_MS = 24 * 3_600_000;
+export const TABLE_RETENTION: TableRetention = {
+  filesMs: 7 * DAY_MS,
+  entriesMs: 30 * DAY_MS,
+  checkpointVersions: 100,
+};
+
+const UNITS_MS: Readonly<Record<string, number>> = {
+  ...{ week: 7 * DAY_MS, day: DAY_MS, hour: 3_600_000, minute: 60_000, second: 1_000 },
+  ...{ millisecond: 1, microsecond: 1e-3, nanosecond: 1e-6 },
+};
+const TERM = /^\s*'?(\d{1,12}(?:\.\d{1,9})?)'?\s*([a-z]+?)s?\s*(?=[\d']|$)/i;
+
+/**
+ * Milliseconds of an interval such as `interval 1 week 2 days`. Undefined for anything else, and for months and years, which
+ * have no one length.
+ */
+export function parseInterval(text: string): number | undefined {
+  let rest = text.trim().replace(/^interval\b/i, '');
+  let sumMs: number | undefined;
+  for (let term = TERM.exec(rest); term !== null; term = TERM.exec(rest)) {
+    const unitMs = UNITS_MS[term[2]!.toLowerCase()];
+    if (unitMs === undefined) return undefined;
+    sumMs = (sumMs ?? 0) + Number(term[1]) * unitMs;
+    rest = rest.slice(term[0].length);
+  }
+  return rest.trim() === '' ? sumMs : undefined;
+}
+
+/**
+ * What a table keeps. What its configuration says unreadably is kept for ever, and is in `faults`; where it has switched the
+ * clean-up of its log off, entries are too.
+ */
+export function retentionOf(
+  metadata: TableMetadata | undefined,
+  usual: TableRetention,
+): TableRetention & { readonly faults: readonly string[] } {
+  const configuration = metadata?.configuration ?? {};
+  const faults: string[] = [];
+  function interval(name: string, usualMs: number): number {
+    const text = configuration[name];
+    if (text === undefined) return usualMs;
+    const ms = parseInterval(text);
+    if (ms === undefined)
+      faults.push(
+        `${name} '${shortName(text)}' is no interval such as 'interval 7 days': nothing goes by it`,
+      );
+    return ms ?? Number.POSITIVE_INFINITY;
+  }
+  const filesMs = interval('delta.deletedFileRetentionDuration', usual.filesMs);
+  const entriesMs = interval('delta.logRetentionDuration', usual.entriesMs);
+  const isCleaned = configuration['delta.enableExpiredLogCleanup']?.toLowerCase() !== 'false';
+  return { ...usual, filesMs, entriesMs: isCleaned ? entriesMs : Number.POSITIVE_INFINITY, faults };
+}

@@ -1,0 +1,231 @@
+/**
+ * What the footer of a Parquet body says, checked before anything is decoded: columns and their types, rows, sizes, and
+ * where the column chunks lie.
+ */
+import { cleanForeignText, DataError } from '../../core/errors.ts';
+import { badParquet, PARQUET_ADVICE, parquetTooLarge } from './parquet-faults.ts';
+import type { ColumnQuestion, Leaf, ParquetColumn } from './parquet-schema.ts';
+import { columnOf, FOOTER, leavesOf, readSchema, TYPE_NAMES } from './parquet-schema.ts';
+import { ThriftReader } from './thrift-reader.ts';
+
+const MAGIC = 'PAR1';
+const MAGIC_BYTES = 4;
+const LENGTH_BYTES = 4;
+/** Leading magic, four bytes of footer length, trailing magic. */
+const LEAST_BYTES = 12;
+
+/** Rows of a body: four times what a time slice aims at. It bounds time, not memory. */
+export const MAX_PARQUET_ROWS = 4_194_304;
+const MAX_FOOTER_BYTES = 8 << 20;
+const MAX_ROW_GROUPS = 8_192;
+/** Bytes that the columns that are read come to when decompressed, in a row group and in a body. */
+export const MAX_UNCOMPRESSED_BYTES = 512 << 20;
+
+/** One column's part of a row group. */
+export interface ColumnChunk {
+  readonly codec: number;
+  /** Its pages are `body[start, end)`. */
+  readonly start: number;
+  readonly end: number;
+}
+
+interface ParquetRowGroup {
+  readonly rows: number;
+  /** In the order of the columns that were asked for. */
+  readonly chunks: readonly ColumnChunk[];
+}
+
+interface ParquetFooter {
+  readonly columns: readonly ParquetColumn[];
+  readonly groups: readonly ParquetRowGroup[];
+  readonly rows: number;
+}
+
+interface FooterLimits {
+  readonly maxRows: number;
+}
+
+/**
+ * Read the footer, which must have the columns asked for, and check it. Throws DataError `body-truncated`, `bad-parquet`,
+ * or `page-too-large` where more is claimed than is decoded at once.
+ */
+export function readParquetFooter(
+  body: Uint8Array,
+  questions: readonly ColumnQuestion[],
+  { maxRows }: FooterLimits,
+): ParquetFooter {
+  const { start, end } = footerSpan(body);
+  const reader = new ThriftReader(body, start, end, FOOTER);
+  let leaves: ReadonlyMap<string, Leaf> | undefined;
+  let leafCount = 0;
+  let columns: ParquetColumn[] = [];
+  let claimedRows = -1;
+  const groups: ParquetRowGroup[] = [];
+  const budget = { uncompressedBytes: 0, rows: 0, maxRows };
+  reader.struct((id, type) => {
+    if (id === 2) {
+      const schema = readSchema(reader, type);
+      ({ leaves, leafCount } = leavesOf(schema));
+      columns = questions.map((question) => columnOf(question, leaves!));
+    } else if (id === 3) {
+      claimedRows = reader.number(type);
+    } else if (id === 4) {
+      const wanted = questions.map(({ name }) => leaves?.get(name));
+      if (leaves === undefined) throw badParquet(FOOTER, 'row groups before the columns', 'columns first');
+      const count = reader.list(type, (index) => {
+        if (index >= MAX_ROW_GROUPS)
+          throw parquetTooLarge(FOOTER, index + 1, MAX_ROW_GROUPS, 'row groups or more');
+        groups.push(readRowGroup(reader, index, wanted as readonly Leaf[], leafCount, start, budget));
+      });
+      if (count !== groups.length) throw badParquet(FOOTER, 'two lists of row groups', 'one');
+    } else if (id === 8) {
+      throw badParquet(FOOTER, 'encrypted columns', 'plain ones');
+    } else return false;
+    return true;
+  });
+  if (leaves === undefined) throw badParquet(FOOTER, 'no columns', 'columns');
+  if (claimedRows !== budget.rows)
+    throw badParquet(FOOTER, `${claimedRows} rows, and ${budget.rows} in the row groups`, 'equal numbers');
+  assertApart(groups);
+  return { columns, groups, rows: budget.rows };
+}
+
+function footerSpan(body: Uint8Array): { start: number; end: number } {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const trailer = bytes.toString('latin1', Math.max(0, bytes.length - MAGIC_BYTES));
+  if (bytes.length < LEAST_BYTES || trailer !== MAGIC) {
+    const found = `${bytes.length} bytes that end in '${cleanForeignText(trailer)}'`;
+    throw new DataError(
+      'body-truncated',
+      `found ${found}, expected Parquet that ends in '${MAGIC}'; ${PARQUET_ADVICE}`,
+    );
+  }
+  const leader = bytes.toString('latin1', 0, MAGIC_BYTES);
+  if (leader !== MAGIC) throw badParquet('the beginning', `'${cleanForeignText(leader)}'`, `'${MAGIC}'`);
+  const end = bytes.length - MAGIC_BYTES - LENGTH_BYTES;
+  const length = bytes.readUInt32LE(end);
+  const room = end - MAGIC_BYTES;
+  if (length > room) throw badParquet(FOOTER, `a length of ${length} bytes`, `at most ${room}, as there are`);
+  if (length > MAX_FOOTER_BYTES) throw parquetTooLarge(FOOTER, length, MAX_FOOTER_BYTES, 'bytes');
+  return { start: end - length, end };
+}
+
+interface Budget {
+  uncompressedBytes: number;
+  rows: number;
+  readonly maxRows: number;
+}
+
+/** What one column chunk says of itself. */
+interface ChunkClaims {
+  type: number;
+  codec: number;
+  values: number;
+  uncompressedBytes: number;
+  compressedBytes: number;
+  dataAt: number;
+  dictionaryAt: number;
+  elsewhere: boolean;
+}
+
+function readRowGroup(
+  reader: ThriftReader,
+  index: number,
+  wanted: readonly Leaf[],
+  leafCount: number,
+  bodyEnd: number,
+  budget: Budget,
+): ParquetRowGroup {
+  const where = `row group ${index + 1}`;
+  const claims = new Array<ChunkClaims | undefined>(wanted.length);
+  let rows = -1;
+  let chunkCount = 0;
+  reader.struct((id, type) => {
+    if (id === 3) rows = reader.number(type);
+    else if (id === 1) {
+      chunkCount = reader.list(type, (leaf) => {
+        const place = wanted.findIndex((each) => each.index === leaf);
+        if (place < 0) reader.skip(12);
+        else claims[place] = readChunk(reader);
+      });
+    } else return false;
+    return true;
+  });
+  if (chunkCount !== leafCount)
+    throw badParquet(where, `${chunkCount} columns`, `${leafCount}, as in the schema`);
+  if (!(rows >= 0)) throw badParquet(where, `${rows} rows`, 'a number of rows');
+  budget.rows += rows;
+  if (budget.rows > budget.maxRows)
+    throw parquetTooLarge(`rows up to ${where}`, budget.rows, budget.maxRows, 'rows');
+  const chunks = claims.map((claim, place) =>
+    checkedChunk(claim, wanted[place]!, rows, bodyEnd, where, budget),
+  );
+  return { rows, chunks };
+}
+
+function readChunk(reader: ThriftReader): ChunkClaims {
+  const claims: ChunkClaims = {
+    ...{ type: -1, codec: -1, values: -1, uncompressedBytes: -1, compressedBytes: -1 },
+    ...{ dataAt: -1, dictionaryAt: 0, elsewhere: false },
+  };
+  reader.struct((id) => {
+    // A path to another file, or encrypted metadata.
+    if (id === 1 || id === 8) claims.elsewhere = true;
+    if (id !== 3) return false;
+    reader.struct((field, fieldType) => {
+      if (field === 1) claims.type = reader.number(fieldType);
+      else if (field === 4) claims.codec = reader.number(fieldType);
+      else if (field === 5) claims.values = reader.number(fieldType);
+      else if (field === 6) claims.uncompressedBytes = reader.number(fieldType);
+      else if (field === 7) claims.compressedBytes = reader.number(fieldType);
+      else if (field === 9) claims.dataAt = reader.number(fieldType);
+      else if (field === 11) claims.dictionaryAt = reader.number(fieldType);
+      else return false;
+      return true;
+    });
+    return true;
+  });
+  return claims;
+}
+
+function checkedChunk(
+  claims: ChunkClaims | undefined,
+  { element }: Leaf,
+  rows: number,
+  bodyEnd: number,
+  group: string,
+  budget: Budget,
+): ColumnChunk {
+  const where = `column '${element.name}' in ${group}`;
+  if (claims === undefined || claims.elsewhere)
+    throw badParquet(where, 'no metadata, or another file', 'both here');
+  const { type, codec, values, uncompressedBytes, compressedBytes, dataAt, dictionaryAt } = claims;
+  if (type !== element.type)
+    throw badParquet(where, `type ${TYPE_NAMES[type] ?? type}`, 'that of the schema');
+  if (values !== rows) throw badParquet(where, `${values} values`, `${rows}, one a row`);
+  if (!(uncompressedBytes >= 0)) throw badParquet(where, `${uncompressedBytes} bytes uncompressed`, 'a size');
+  budget.uncompressedBytes += uncompressedBytes;
+  if (budget.uncompressedBytes > MAX_UNCOMPRESSED_BYTES)
+    throw parquetTooLarge(
+      where,
+      budget.uncompressedBytes,
+      MAX_UNCOMPRESSED_BYTES,
+      'bytes uncompressed up to there',
+    );
+  const start = dictionaryAt > 0 ? Math.min(dictionaryAt, dataAt) : dataAt;
+  const end = start + compressedBytes;
+  if (!(start >= MAGIC_BYTES && compressedBytes >= 0 && end <= bodyEnd))
+    throw badParquet(where, `bytes ${start} to ${end}`, `a place between ${MAGIC_BYTES} and ${bodyEnd}`);
+  return { codec, start, end };
+}
+
+/** Chunks that share bytes would be decoded again and again. */
+function assertApart(groups: readonly ParquetRowGroup[]): void {
+  const chunks = groups.flatMap((group) => group.chunks).sort((a, b) => a.start - b.start);
+  let end = 0;
+  for (const chunk of chunks) {
+    if (chunk.start < end && chunk.end > chunk.start)
+      throw badParquet(FOOTER, `column chunks that overlap at byte ${chunk.start}`, 'each in its own place');
+    end = Math.max(end, chunk.end);
+  }
+}

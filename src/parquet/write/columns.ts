@@ -1,0 +1,127 @@
+import type { Aggregation, Dataset } from '../../core/model/index.ts';
+import { AGGREGATIONS, aggregationColumns } from '../../core/model/index.ts';
+
+/**
+ * The columns of the three datasets, and how each is encoded. A change here changes the bytes of every
+ * published day: raise `FORMAT_VERSION` with it.
+ *
+ * Statistics were chosen by measurement. Each row group spans all series, so the smallest and largest string
+ * of a whole column chunk prune hardly anything, but those of its pages do where the column is sorted, and cost
+ * no more: hence `page` for `time_series_id`, and for `timestamp`. The other columns need theirs for their null counts.
+ *
+ * Encodings likewise: DELTA_BINARY_PACKED halves timestamps; doubles that are measured are both smaller and faster PLAIN
+ * than by dictionary, those that repeat are smaller by one, and BYTE_STREAM_SPLIT makes readings with few decimals half as
+ * large again.
+ */
+
+/** Constant, without a version: the same data give the same bytes whoever wrote them. */
+export const CREATED_BY = 'vessel-export';
+
+export const TIMESTAMP = 'timestamp';
+
+export type ColumnType =
+  /** INT64 TIMESTAMP(MICROS, UTC). */
+  | 'timestamp'
+  | 'long'
+  | 'double'
+  /** UTF-8 text, each value its own. */
+  | 'text'
+  /** UTF-8 text that belongs to the row's series; every such column of a row group shares one index. */
+  | 'series';
+
+export interface Column {
+  readonly name: string;
+  /** Parquet's field id: the same for a name for ever, so that Iceberg and Delta can map columns by it. */
+  readonly fieldId: number;
+  readonly type: ColumnType;
+  readonly required: boolean;
+  readonly statistics: 'chunk' | 'page';
+  /** Whether a Parquet dictionary is tried. */
+  readonly dictionary: boolean;
+}
+
+type Unnumbered = Omit<Column, 'fieldId'>;
+
+function cells(name: string, type: 'timestamp' | 'long' | 'double', required = false): Unnumbered {
+  const isTime = type === 'timestamp';
+  return { name, type, required, statistics: isTime ? 'page' : 'chunk', dictionary: !isTime };
+}
+
+function text(name: string, dictionary: boolean): Unnumbered {
+  return { name, type: 'text', required: false, statistics: 'chunk', dictionary };
+}
+
+const SERIES_COLUMNS: readonly Unnumbered[] = [
+  { name: 'time_series_id', type: 'series', required: true, statistics: 'page', dictionary: true },
+  { name: 'id', type: 'series', required: false, statistics: 'chunk', dictionary: true },
+];
+
+const numbered = (columns: readonly Unnumbered[], from = 1): Column[] =>
+  columns.map((column, i) => ({ ...column, fieldId: from + i }));
+
+export const MEASUREMENT_COLUMNS: readonly Column[] = numbered([
+  cells(TIMESTAMP, 'timestamp', true),
+  ...SERIES_COLUMNS,
+  cells('long_value', 'long'),
+  cells('double_value', 'double'),
+  text('json_value', false),
+]);
+
+/** New ones go to the end: the numbers of the others stay. */
+export const METADATA_COLUMNS: readonly Column[] = numbered(
+  [
+    ...SERIES_COLUMNS,
+    text('source', true),
+    text('data_provider', true),
+    text('unit_of_measure', true),
+    cells('scale', 'double'),
+    text('vessel_name', true),
+    text('vessel_imo', true),
+    text('jsmea_id', true),
+    text('jsmea_naming_rule', true),
+    text('jsmea_category', true),
+    text('jsmea_subcategory', true),
+    text('jsmea_content', true),
+    text('jsmea_item', true),
+    text('flat_id', true),
+    text('flat_short_name', true),
+    text('maker_id', true),
+    text('maker_name', true),
+    text('maker_description', true),
+    cells('maker_range_high', 'double'),
+    cells('maker_range_low', 'double'),
+    text('domains_json', false),
+  ],
+  2,
+);
+
+/** All columns that a job of statistics may have; its own are those of its aggregations, with the same numbers. */
+const STATISTICS_COLUMNS: readonly Column[] = numbered([
+  cells(TIMESTAMP, 'timestamp', true),
+  ...SERIES_COLUMNS,
+  ...AGGREGATIONS.flatMap(aggregationColumns).map(({ name, type }) =>
+    type === 'text' ? text(name, false) : cells(name, type),
+  ),
+]);
+const STATISTICS_BY_NAME = new Map(STATISTICS_COLUMNS.map((column) => [column.name, column]));
+
+/** The statistics dataset's columns, aggregations in the job's order. */
+export function statisticsColumns(aggregations: readonly Aggregation[]): readonly Column[] {
+  const own = aggregations.flatMap(aggregationColumns).map(({ name }) => name);
+  return [TIMESTAMP, ...SERIES_COLUMNS.map(({ name }) => name), ...own].map(
+    (name) => STATISTICS_BY_NAME.get(name)!,
+  );
+}
+
+/** The columns of what a job exports, in the order of its files. */
+export function datasetColumns({
+  dataset,
+  aggregations,
+}: {
+  readonly dataset: Dataset;
+  /** Statistics only. */
+  readonly aggregations?: readonly Aggregation[] | undefined;
+}): readonly Column[] {
+  if (dataset === 'measurements') return MEASUREMENT_COLUMNS;
+  return dataset === 'statistics' ? statisticsColumns(aggregations ?? []) : METADATA_COLUMNS;
+}

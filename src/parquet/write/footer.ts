@@ -1,0 +1,152 @@
+import type { ColumnChunk, FileMetaData, RowGroup } from 'hyparquet';
+import { FatalError } from '../../core/errors.ts';
+import type { Dataset, SplicedRowGroup } from '../../core/model/index.ts';
+import { FORMAT_VERSION } from '../../core/model/index.ts';
+import type { ByteSink } from './byte-sink.ts';
+import { createByteSink, putBytes } from './byte-sink.ts';
+import { CREATED_BY, datasetColumns } from './columns.ts';
+import { putFileMetadata } from './footer-thrift.ts';
+import { putShiftedOffsetIndex } from './page-thrift.ts';
+import { MAGIC_BYTES, PARQUET_MAGIC, readMetadata } from './parquet-tail.ts';
+import { rootElement, schemaElement } from './schema.ts';
+
+/**
+ * What follows the last body of a file: the page indexes and the footer of all row groups.
+ *
+ * Every absolute offset is shifted to where the row group's body now is. Those in the footers are not all:
+ * each offset index lists its pages by absolute offset too, so page indexes are left out of the bodies and
+ * written here, behind the last one, as other writers do.
+ */
+
+/** What each dataset's row groups are sorted by, first to last. */
+const SORTED_BY: Readonly<Record<Dataset, readonly string[]>> = {
+  measurements: ['time_series_id', 'timestamp'],
+  statistics: ['time_series_id', 'timestamp'],
+  metadata: ['time_series_id'],
+};
+
+/** A row group with its place in the file. */
+interface PlacedGroup {
+  readonly group: RowGroup;
+  readonly tail: Uint8Array;
+  /** Where the tail began in the one-group file. */
+  readonly tailAt: number;
+  /** Bytes between where the body was in the one-group file and where it is now. */
+  readonly shiftBytes: bigint;
+}
+
+/** Shift the offsets of a row group's column chunks. */
+function shiftChunks({ group, shiftBytes }: PlacedGroup): void {
+  if (group.file_offset !== undefined) group.file_offset += shiftBytes;
+  for (const chunk of group.columns) {
+    // 0 says that no metadata is written beside the chunk: it is no offset, and stays.
+    if (chunk.file_offset !== 0n) chunk.file_offset += shiftBytes;
+    const { meta_data: meta } = chunk;
+    if (meta === undefined) continue;
+    meta.data_page_offset += shiftBytes;
+    if (meta.dictionary_page_offset !== undefined) meta.dictionary_page_offset += shiftBytes;
+    if (meta.index_page_offset !== undefined) meta.index_page_offset += shiftBytes;
+    if (meta.bloom_filter_offset !== undefined) meta.bloom_filter_offset += shiftBytes;
+  }
+}
+
+/** Bytes of a page index in a tail. */
+function indexBytes(placed: PlacedGroup, offset: bigint, length: number | undefined): Uint8Array {
+  const at = Number(offset) - placed.tailAt;
+  return placed.tail.subarray(at, at + (length ?? 0));
+}
+
+/** Append a column index, which holds no offsets, and note where it is. */
+function appendColumnIndex(sink: ByteSink, bodiesEnd: number, chunk: ColumnChunk, placed: PlacedGroup): void {
+  if (chunk.column_index_offset === undefined) return;
+  const bytes = indexBytes(placed, chunk.column_index_offset, chunk.column_index_length);
+  chunk.column_index_offset = BigInt(bodiesEnd + sink.at);
+  putBytes(sink, bytes);
+}
+
+/** Append an offset index with its pages' offsets shifted, and note where it is. */
+function appendOffsetIndex(sink: ByteSink, bodiesEnd: number, chunk: ColumnChunk, placed: PlacedGroup): void {
+  if (chunk.offset_index_offset === undefined) return;
+  const bytes = indexBytes(placed, chunk.offset_index_offset, chunk.offset_index_length);
+  const { at } = sink;
+  putShiftedOffsetIndex(sink, bytes, Number(placed.shiftBytes));
+  chunk.offset_index_offset = BigInt(bodiesEnd + at);
+  chunk.offset_index_length = sink.at - at;
+}
+
+/** Read the tails, and check that all have the same columns. */
+function readTails(groups: readonly SplicedRowGroup[]): {
+  first: FileMetaData;
+  placed: PlacedGroup[];
+  bodiesEnd: number;
+} {
+  let first: FileMetaData | undefined;
+  let bodiesEnd = MAGIC_BYTES;
+  const placed: PlacedGroup[] = [];
+  for (const [index, { bodyBytes, tail }] of groups.entries()) {
+    const metadata = readMetadata(tail);
+    first ??= metadata;
+    if (JSON.stringify(metadata.schema) !== JSON.stringify(first.schema))
+      throw new FatalError(
+        'footer-schema-mismatch',
+        `Row group ${index} has other columns than row group 0; start this vessel-day clean`,
+      );
+    const tailAt = MAGIC_BYTES + bodyBytes;
+    const shiftBytes = BigInt(bodiesEnd - MAGIC_BYTES);
+    for (const group of metadata.row_groups) placed.push({ group, tail, tailAt, shiftBytes });
+    bodiesEnd += bodyBytes;
+  }
+  if (first === undefined) throw new RangeError('got no row group, expected at least one');
+  return { first, placed, bodiesEnd };
+}
+
+/**
+ * The end of a file that begins with `PARQUET_MAGIC` and continues with the bodies of `groups`, one after the
+ * other: page indexes, footer, its length and the closing magic.
+ * Throws FatalError `footer-schema-mismatch` when groups of different columns are mixed, RangeError without
+ * any group (`emptyParquetFooter` is for that).
+ */
+export function parquetFooter(dataset: Dataset, groups: readonly SplicedRowGroup[]): Uint8Array {
+  const { first, placed, bodiesEnd } = readTails(groups);
+  const indexes = createByteSink();
+  for (const rowGroup of placed) shiftChunks(rowGroup);
+  for (const append of [appendColumnIndex, appendOffsetIndex])
+    for (const rowGroup of placed)
+      for (const chunk of rowGroup.group.columns) append(indexes, bodiesEnd, chunk, rowGroup);
+
+  const names = first.schema.slice(1).map((element) => element.name);
+  const sortingColumns = SORTED_BY[dataset].map((name) => ({
+    column_idx: names.indexOf(name),
+    descending: false,
+    nulls_first: false,
+  }));
+  const rowGroups = placed.map(({ group }) => ({ ...group, sorting_columns: sortingColumns }));
+  return finishFooter(indexes, first, rowGroups);
+}
+
+/** The end of a file without rows: columns as any other day's, and no row group. Follows `PARQUET_MAGIC`. */
+export function emptyParquetFooter(of: Parameters<typeof datasetColumns>[0]): Uint8Array {
+  const columns = datasetColumns(of);
+  const schema = [rootElement(columns), ...columns.map(schemaElement)];
+  return finishFooter(createByteSink(), { version: 1, schema }, []);
+}
+
+/** Metadata and the magic, behind what is in `sink`. */
+function finishFooter(
+  sink: ByteSink,
+  { version, schema }: Pick<FileMetaData, 'version' | 'schema'>,
+  rowGroups: RowGroup[],
+): Uint8Array {
+  const metadata: FileMetaData = {
+    version,
+    schema,
+    num_rows: rowGroups.reduce((sum, group) => sum + group.num_rows, 0n),
+    row_groups: rowGroups,
+    key_value_metadata: [{ key: 'vessel_export.format_version', value: String(FORMAT_VERSION) }],
+    created_by: CREATED_BY,
+    metadata_length: 0,
+  };
+  putFileMetadata(sink, metadata);
+  putBytes(sink, PARQUET_MAGIC);
+  return sink.bytes.subarray(0, sink.at);
+}

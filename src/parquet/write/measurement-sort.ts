@@ -1,0 +1,191 @@
+import type { ColumnBatch } from '../../core/model/index.ts';
+import { JSON_TEXT, jsonTextAt } from '../../core/model/index.ts';
+import type { KindRuns } from './kind-runs.ts';
+import { createKindRuns, startRun } from './kind-runs.ts';
+
+/**
+ * Readings in order of arrival → in order of (time_series_id, timestamp, value).
+ *
+ * Rows arrive in time order, so a stable counting sort by series leaves only runs of equal (series, timestamp)
+ * to be put in order. Value order: longs, then doubles, then JSON texts; longs as numbers, doubles by their
+ * IEEE 754 bits read as a signed 64-bit integer, texts by bytes. Equal readings are kept and are alike, so the
+ * result depends on the multiset of readings alone.
+ *
+ * Loops over rows are leaf functions called for some thousand of them: loops over all were optimized and given up again
+ * and again while the process is young.
+ */
+export interface SortedReadings {
+  readonly rows: number;
+  readonly micros: Float64Array;
+  /** Two little-endian words a row; the entry in the batch's heap in the first where the row is JSON. */
+  readonly cells: Int32Array;
+  /** The first row of each rank and, in the end, the number of rows. */
+  readonly first: Int32Array;
+  /** Rows of one kind of value that follow each other, whatever their series. */
+  readonly kinds: KindRuns;
+}
+
+/** Memory for the rows of one row group, used again for the next. It only grows, to the largest seen. */
+export interface SortScratch {
+  micros: Float64Array;
+  cells: Int32Array;
+  longs: BigInt64Array;
+}
+
+export function createSortScratch(): SortScratch {
+  return { micros: new Float64Array(0), cells: new Int32Array(0), longs: new BigInt64Array(0) };
+}
+
+const SLICE_ROWS = 4_096;
+
+/** Sort the first `batch.rows` rows. What comes back is good until the scratch is used again. */
+export function sortMeasurements(
+  batch: ColumnBatch,
+  rankOfCode: Int32Array,
+  scratch: SortScratch,
+): SortedReadings {
+  const { rows } = batch;
+  if (scratch.micros.length < rows) {
+    scratch.micros = new Float64Array(rows);
+    scratch.cells = new Int32Array(2 * rows);
+    scratch.longs = new BigInt64Array(scratch.cells.buffer);
+  }
+  const first = new Int32Array(rankOfCode.length + 1);
+  const kindsOfRank = new Uint8Array(rankOfCode.length);
+  inSlices(rows, (from, to) => countRanks(batch, rankOfCode, from, to, first, kindsOfRank));
+  for (let rank = 0; rank < rankOfCode.length; rank++) first[rank + 1]! += first[rank]!;
+  const next = first.slice();
+  let mayBeEqual = false;
+  inSlices(rows, (from, to) => {
+    if (scatter(batch, rankOfCode, from, to, next, scratch)) mayBeEqual = true;
+  });
+  const kindOfRow = kindsOfRank.some(isMixed) ? kindsInOrder(batch, rankOfCode, first) : undefined;
+  const sorting = { batch, scratch, first, kindsOfRank, kindOfRow };
+  if (mayBeEqual)
+    for (let rank = 0; rank < rankOfCode.length; rank++)
+      sortEqualTimes(sorting, first[rank]!, first[rank + 1]!, rank);
+  return {
+    rows,
+    micros: scratch.micros,
+    cells: scratch.cells.subarray(0, 2 * rows),
+    first,
+    kinds: kindRuns(sorting, rows),
+  };
+}
+
+function inSlices(rows: number, call: (from: number, to: number) => void): void {
+  for (let from = 0; from < rows; from += SLICE_ROWS) call(from, Math.min(rows, from + SLICE_ROWS));
+}
+
+/** Is there more than one bit? */
+const isMixed = (kinds: number): boolean => (kinds & (kinds - 1)) !== 0;
+
+/** The kind of a set of just one. */
+const onlyKind = (kinds: number): number => 31 - Math.clz32(kinds);
+
+function countRanks(
+  { seriesCodes, kinds }: ColumnBatch,
+  rankOfCode: Int32Array,
+  from: number,
+  to: number,
+  first: Int32Array,
+  kindsOfRank: Uint8Array,
+): void {
+  for (let row = from; row < to; row++) {
+    const rank = rankOfCode[seriesCodes[row]!]!;
+    first[rank + 1]!++;
+    kindsOfRank[rank]! |= 1 << kinds[row]!;
+  }
+}
+
+/** True where a row may have series and time of the one before it. BigInts are copied as bits, once this is compiled. */
+function scatter(
+  { timestampMicros, seriesCodes, longs }: ColumnBatch,
+  rankOfCode: Int32Array,
+  from: number,
+  to: number,
+  next: Int32Array,
+  { micros: toMicros, longs: toLongs }: SortScratch,
+): boolean {
+  let mayBeEqual = false;
+  for (let row = from; row < to; row++) {
+    const at = next[rankOfCode[seriesCodes[row]!]!]!++;
+    const micros = timestampMicros[row]!;
+    if (at > 0 && toMicros[at - 1] === micros) mayBeEqual = true;
+    toMicros[at] = micros;
+    toLongs[at] = longs[row]!;
+  }
+  return mayBeEqual;
+}
+
+/** The kind of each row, where some series has several. */
+function kindsInOrder({ rows, seriesCodes, kinds }: ColumnBatch, rankOfCode: Int32Array, first: Int32Array) {
+  const next = first.slice();
+  const kindOfRow = new Uint8Array(rows);
+  inSlices(rows, (from, to) => scatterKinds(seriesCodes, kinds, rankOfCode, from, to, next, kindOfRow));
+  return kindOfRow;
+}
+
+function scatterKinds(
+  seriesCodes: Int32Array,
+  kinds: Uint8Array,
+  rankOfCode: Int32Array,
+  from: number,
+  to: number,
+  next: Int32Array,
+  kindOfRow: Uint8Array,
+): void {
+  for (let row = from; row < to; row++) kindOfRow[next[rankOfCode[seriesCodes[row]!]!]!++] = kinds[row]!;
+}
+
+interface Sorting {
+  readonly batch: ColumnBatch;
+  readonly scratch: SortScratch;
+  readonly first: Int32Array;
+  readonly kindsOfRank: Uint8Array;
+  readonly kindOfRow: Uint8Array | undefined;
+}
+
+interface Reading {
+  readonly kind: number;
+  readonly bits: bigint;
+}
+
+/** Put each run of equal times among rows `[from, to)` of a series in order of value. */
+function sortEqualTimes(sorting: Sorting, from: number, to: number, rank: number): void {
+  const { micros, longs } = sorting.scratch;
+  const { kindOfRow } = sorting;
+  for (let start = from, at = from + 1; at <= to; at++) {
+    if (at < to && micros[at] === micros[start]) continue;
+    if (at - start > 1) {
+      const kindAt = (row: number) => kindOfRow?.[row] ?? onlyKind(sorting.kindsOfRank[rank]!);
+      const run: Reading[] = [];
+      for (let row = start; row < at; row++) run.push({ kind: kindAt(row), bits: longs[row]! });
+      run.sort((a, b) => compareReadings(sorting.batch, a, b));
+      for (const [offset, { kind, bits }] of run.entries()) {
+        longs[start + offset] = bits;
+        if (kindOfRow !== undefined) kindOfRow[start + offset] = kind;
+      }
+    }
+    start = at;
+  }
+}
+
+function compareReadings({ jsonText }: ColumnBatch, a: Reading, b: Reading): number {
+  if (a.kind !== b.kind) return a.kind - b.kind;
+  if (a.kind === JSON_TEXT)
+    return Buffer.compare(jsonTextAt(jsonText, Number(a.bits)), jsonTextAt(jsonText, Number(b.bits)));
+  return a.bits < b.bits ? -1 : a.bits > b.bits ? 1 : 0;
+}
+
+function kindRuns({ first, kindsOfRank, kindOfRow }: Sorting, rows: number): KindRuns {
+  const runs = createKindRuns();
+  for (const [rank, kinds] of kindsOfRank.entries()) {
+    const [from, to] = [first[rank]!, first[rank + 1]!];
+    if (from === to) continue;
+    if (kindOfRow === undefined || !isMixed(kinds)) startRun(runs, from, onlyKind(kinds));
+    else for (let row = from; row < to; row++) startRun(runs, row, kindOfRow[row]!);
+  }
+  runs.rows = rows;
+  return runs;
+}

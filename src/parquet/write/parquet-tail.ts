@@ -1,0 +1,65 @@
+import type { FileMetaData } from 'hyparquet';
+import { parquetMetadata } from 'hyparquet/src/metadata.js';
+import { FatalError, messageOf } from '../../core/errors.ts';
+
+/**
+ * A Parquet file of one row group in two: the *body* (its column chunks, between the leading magic and what
+ * follows them) and the *tail* (page indexes, footer, footer length, closing magic), kept until the footer of the whole
+ * file is written. Offsets in a tail count from the start of the one-group file, so a tail begins at 4 + the bytes of
+ * its body.
+ */
+
+/** The first and the last four bytes of a Parquet file. */
+export const PARQUET_MAGIC: Uint8Array = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
+export const MAGIC_BYTES = 4;
+const LENGTH_BYTES = 4;
+
+function isMagic(bytes: Uint8Array): boolean {
+  return Buffer.compare(bytes, PARQUET_MAGIC) === 0;
+}
+
+/**
+ * Metadata at the end of a file or tail. Statistics stay exact: timestamps as microseconds in a bigint (a Date
+ * would lose three digits), strings as bytes.
+ */
+export function readMetadata(bytes: Uint8Array): FileMetaData {
+  return parquetMetadata(bytes, {
+    geoparquet: false,
+    parsers: { stringFromBytes: (text) => text, timestampFromMicroseconds: (micros) => micros },
+  });
+}
+
+/** First byte after the column chunks: that of the first page index, or of the footer where there is none. */
+function bodyEnd(metadata: FileMetaData, fileBytes: number): number {
+  const indexes = metadata.row_groups
+    .flatMap((group) => group.columns)
+    .flatMap((chunk) => [chunk.column_index_offset, chunk.offset_index_offset])
+    .filter((offset) => offset !== undefined);
+  const footerAt = fileBytes - MAGIC_BYTES - LENGTH_BYTES - metadata.metadata_length;
+  return Math.min(footerAt, ...indexes.map(Number));
+}
+
+/** Split a one-group file; `metadata` is the tail's. Throws FatalError `encode-check-failed` if it is no whole Parquet file. */
+export function splitParquetFile(file: Uint8Array): {
+  body: Uint8Array;
+  tail: Uint8Array;
+  metadata: FileMetaData;
+} {
+  const isFramed =
+    file.length > 2 * MAGIC_BYTES + LENGTH_BYTES &&
+    isMagic(file.subarray(0, MAGIC_BYTES)) &&
+    isMagic(file.subarray(-MAGIC_BYTES));
+  try {
+    if (!isFramed) throw new Error('it does not begin and end with PAR1');
+    const metadata = readMetadata(file);
+    const end = bodyEnd(metadata, file.length);
+    // A copy, so that the tail can be kept when the body is uploaded and forgotten.
+    return { body: file.subarray(MAGIC_BYTES, end), tail: file.slice(end), metadata };
+  } catch (error) {
+    throw new FatalError(
+      'encode-check-failed',
+      `The encoded row group, ${file.length} bytes, is no whole Parquet file: ${messageOf(error)}; nothing was uploaded from it. This is a defect of vessel-export: report it`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,81 @@
+/** Which jobs of a lake are asked, and what their relations are called. */
+
+import { ConfigError } from '../../core/errors.ts';
+import type { Dataset, Job } from '../../core/model/index.ts';
+import { keyPrefix, objectPrefix } from '../../lake/keys.ts';
+import { MEASUREMENT_COLUMNS, METADATA_COLUMNS, statisticsColumns } from '../../parquet/write/columns.ts';
+import type { ObjectStore } from '../../store/store.ts';
+import { columnName, columnNames } from '../views/column-names.ts';
+import type { Source } from '../views/dialect.ts';
+import { VIEWS } from '../views/views.ts';
+import { OBJECTS_TABLE } from './object-plan.ts';
+
+const DATASETS: readonly Dataset[] = ['metadata', 'measurements', 'statistics'];
+
+interface LakeSources {
+  /** Jobs with objects. */
+  readonly sources: readonly Source[];
+  /** Jobs that were never published. */
+  readonly emptySources: readonly Source[];
+  readonly receiptJobs: readonly string[];
+}
+
+/**
+ * One job per dataset: the one that is named, the only one, or the one that is called like its dataset. `named` is part
+ * of `jobs`. Throws ConfigError `usage` where that does not decide.
+ */
+export async function findSources(
+  store: Pick<ObjectStore, 'list'>,
+  jobs: readonly Job[],
+  named: readonly Job[],
+): Promise<LakeSources> {
+  const chosen = DATASETS.flatMap((dataset) => choose(dataset, jobs, named));
+  const found = await Promise.all(chosen.map(({ name }) => hasAny(store, objectPrefix(name), '.parquet')));
+  const receipts = await Promise.all(
+    jobs.map(({ name }) => hasAny(store, keyPrefix('receipt', name), '.json')),
+  );
+  const relations = relationNames(chosen.map(({ name }) => name));
+  const sources = chosen.map((job) => sourceOf(job, relations.get(job.name)!));
+  return {
+    sources: sources.filter((_, index) => found[index]),
+    emptySources: sources.filter((_, index) => !found[index]),
+    receiptJobs: jobs.filter((_, index) => receipts[index]).map(({ name }) => name),
+  };
+}
+
+function choose(dataset: Dataset, jobs: readonly Job[], named: readonly Job[]): Job[] {
+  const own = named.filter((job) => job.dataset === dataset);
+  const candidates = own.length > 0 ? own : jobs.filter((job) => job.dataset === dataset);
+  if (candidates.length < 2) return candidates;
+  const namesake = candidates.find(({ name }) => name === dataset);
+  if (own.length === 0 && namesake !== undefined) return [namesake];
+  const names = candidates.map(({ name }) => name).join(', ');
+  throw new ConfigError(
+    'usage',
+    `--job: several jobs are of dataset ${dataset}: ${names}; name the one to ask: --job ${candidates[0]!.name}`,
+  );
+}
+
+/** A job may be called like a view, or nearly like another one. */
+function relationNames(jobs: readonly string[]): ReadonlyMap<string, string> {
+  const isView = (name: string) => Object.hasOwn(VIEWS, name);
+  const wanted = (job: string) => (isView(columnName(job)) ? `${columnName(job)}_job` : columnName(job));
+  return columnNames(jobs, [...Object.keys(VIEWS), 'receipt_files', OBJECTS_TABLE], {
+    wanted,
+    maxChars: 100,
+  });
+}
+
+function sourceOf(job: Job, relation: string): Source {
+  const columns = {
+    measurements: () => MEASUREMENT_COLUMNS,
+    metadata: () => METADATA_COLUMNS,
+    statistics: () => statisticsColumns(job.aggregations ?? []),
+  }[job.dataset]();
+  return { job: job.name, dataset: job.dataset, relation, columns };
+}
+
+async function hasAny(store: Pick<ObjectStore, 'list'>, prefix: string, ending: string): Promise<boolean> {
+  for await (const { key } of store.list(prefix)) if (key.endsWith(ending)) return true;
+  return false;
+}

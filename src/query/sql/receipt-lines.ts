@@ -1,0 +1,62 @@
+/** Receipts of a lake as a file for DuckDB: what the ledger's index has of them, and nothing that has to be fetched one by one. */
+import { writeFile } from 'node:fs/promises';
+import { messageOf } from '../../core/errors.ts';
+import { formatVesselDay } from '../../core/model/index.ts';
+import type { IndexedPart } from '../../lake/indexed-receipt.ts';
+import { jsonBytes } from '../../lake/json.ts';
+import { listReceipts } from '../../lake/ledger.ts';
+import { readLedger } from '../../lake/ledger-index.ts';
+import type { ListedLake } from './lake-files.ts';
+
+/** What RECEIPT_COLUMNS name. */
+const MEMBERS = [
+  ...(['dataset', 'rows', 'series', 'selectedSeries', 'proof', 'source'] as const),
+  ...(['firstTimestamp', 'lastTimestamp', 'objectBytes', 'remark', 'finishedAt'] as const),
+] as const;
+
+/** The same of one that was fetched as of one that the index has. */
+function toLine(receipt: IndexedPart<(typeof MEMBERS)[number]>): Uint8Array {
+  const { job, vessel, date, dataset, rows, series, selectedSeries, proof } = receipt;
+  const { source, firstTimestamp, lastTimestamp, objectBytes, remark, finishedAt } = receipt;
+  return jsonBytes({
+    ...{ job, vessel, date, dataset, rows, series, selectedSeries, proof },
+    ...{ firstTimestamp, lastTimestamp, finishedAt },
+    source: source && { rows: source.rows },
+    object: objectBytes === 0 ? null : { sizeBytes: objectBytes },
+    remark: remark && { kind: remark.kind },
+  });
+}
+
+/** Receipts that cannot be read, which are said one by one. */
+const SAID_AT_MOST = 20;
+
+/** Receipts of jobs, one a line, in the file `path`; the path. One that cannot be read is left out, and said. */
+export async function writeReceiptLines(
+  path: string,
+  { store, log }: Pick<ListedLake, 'store' | 'log'>,
+  jobs: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
+  const lines: Uint8Array[] = [];
+  for (const job of jobs) {
+    const dates = new Set<string>();
+    for await (const { day } of listReceipts(store, job)) {
+      signal.throwIfAborted();
+      dates.add(day.date);
+    }
+    const question = { store, job, dates: [...dates].sort(), members: MEMBERS, log };
+    // Whoever asks writes nothing into the lake: the index is kept by those who export, and by `status`.
+    const { receipts, damaged } = await readLedger({
+      ...question,
+      writeIndex: false,
+      project: toLine,
+    });
+    for (const { day, error } of damaged.slice(0, SAID_AT_MOST))
+      log.warn({ vesselDay: formatVesselDay(day) }, `left out: ${messageOf(error)}`);
+    const more = damaged.length - SAID_AT_MOST;
+    if (more > 0) log.warn({ job, more }, 'more receipts are left out, as they cannot be read');
+    lines.push(...receipts.values());
+  }
+  await writeFile(path, Buffer.concat(lines));
+  return path;
+}

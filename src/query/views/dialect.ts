@@ -1,0 +1,131 @@
+/**
+ * What differs between the engines that read a lake, as data and small functions; what is alike stands in the files of
+ * the views. Nothing here reads a lake: a view is a text.
+ */
+import type { Spelling, Sql } from '../../core/duckdb/sql-text.ts';
+import { joinSql, sql } from '../../core/duckdb/sql-text.ts';
+import type { Dataset, Layout } from '../../core/model/index.ts';
+import type { Column } from '../../parquet/write/columns.ts';
+
+/** The relation that holds the rows of a job: `vessel`, `date` and the columns of its dataset. */
+export interface Source {
+  readonly job: string;
+  readonly dataset: Dataset;
+  /** What the relation is called. */
+  readonly relation: string;
+  /** Without `vessel` and `date`. */
+  readonly columns: readonly Column[];
+}
+
+/** A lake as an engine sees it. */
+export interface ViewedLake {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly layout: Layout;
+  /** Jobs with objects, one per dataset at most. */
+  readonly sources: readonly Source[];
+  /** Jobs with receipts. */
+  readonly receiptJobs: readonly string[];
+  /** Naming domains that series of the lake have names in. */
+  readonly domains: readonly string[];
+  /** Schema (dataset, database) that the relations belong to; undefined: the session's own. */
+  readonly schema: string | undefined;
+}
+
+export interface View {
+  readonly name: string;
+  readonly body: Sql;
+  /** What its columns mean, by name, in the words of the source. */
+  readonly comments: ReadonlyMap<string, string>;
+}
+
+type ColumnKind = Column['type'] | 'date';
+
+export interface Dialect extends Spelling {
+  /** What people call it. */
+  readonly title: string;
+  /** Said first: what has to be there before the statements run, and whether they were ever run. */
+  readonly notes: (lake: ViewedLake) => readonly Sql[];
+  /** What an address has to be, where the engine does not reach this one; a folder is a path. */
+  readonly urlFault: (url: string) => string | undefined;
+  /** How a relation is called, where that is not its quoted name. */
+  readonly relation?: (name: string) => Sql;
+  readonly types: Readonly<Record<ColumnKind, Sql>>;
+  /** A whole number that is wider than 32 bits. */
+  readonly long: (value: number) => Sql;
+  /** Place of a literal in a text, from 1; 0: it is not there. */
+  readonly position: (text: Sql, literal: Sql) => Sql;
+  /** The text from a place on; its first characters. */
+  readonly from: (text: Sql, place: Sql) => Sql;
+  readonly first: (text: Sql, length: Sql) => Sql;
+  /** A member of a JSON text as text; null or '' where there is none. */
+  readonly json: (text: Sql, path: readonly string[]) => Sql;
+  /** Microseconds since 1970 of an instant, and back. */
+  readonly micros: (instant: Sql) => Sql;
+  readonly instant: (micros: Sql) => Sql;
+  readonly remainder: (dividend: Sql, divisor: Sql) => Sql;
+  /** Days from one date to another. */
+  readonly days: (from: Sql, to: Sql) => Sql;
+  /** What follows a query that joins, so that what is missing is null. */
+  readonly afterJoin: Sql;
+  /** Statements that make a job's relation. */
+  readonly source: (lake: ViewedLake, source: Source) => readonly Sql[];
+  /** Statements that make the view `receipts`. */
+  readonly receipts: (lake: ViewedLake) => readonly Sql[];
+  readonly createView: Sql;
+  /** Where relations have to name one. */
+  readonly defaultSchema?: string;
+  /** Statements that say what a column means; undefined: the comment beside it has to do. */
+  readonly commentOn?: (view: Sql, column: string, text: string) => Sql;
+}
+
+/** A relation's name in the lake's schema. */
+export function relation(d: Dialect, { schema }: Pick<ViewedLake, 'schema'>, name: string): Sql {
+  if (d.relation !== undefined) return d.relation(name);
+  return schema === undefined ? d.quote(name) : sql`${d.quote(schema)}.${d.quote(name)}`;
+}
+
+/** Text before a literal, or all of it where there is none. */
+export function before(d: Dialect, text: Sql, marker: string): Sql {
+  const place = d.position(text, d.literal(marker));
+  return sql`CASE WHEN ${place} > 0 THEN ${d.first(text, sql`${place} - 1`)} ELSE ${text} END`;
+}
+
+/** Text after a literal, or null where there is none. */
+export function after(d: Dialect, text: Sql, marker: string): Sql {
+  const place = d.position(text, d.literal(marker));
+  return sql`CASE WHEN ${place} > 0 THEN ${d.from(text, sql`${place} + ${marker.length}`)} END`;
+}
+
+/** A name without the vessel that it begins with. */
+export function withoutVessel(d: Dialect, name: Sql): Sql {
+  const stripped = d.from(name, sql`${d.position(name, d.literal('/'))} + 1`);
+  return sql`CASE WHEN ${name} LIKE ${d.literal('IMO%/%')} THEN ${stripped} ELSE ${name} END`;
+}
+
+export type SelectItem = readonly [expression: Sql, name: string];
+
+/** `x AS "x"`, one a line. */
+export function selectList(d: Dialect, items: readonly SelectItem[]): Sql {
+  return lines(
+    items.map(([expression, name]) => {
+      const quoted = d.quote(name);
+      return expression === quoted ? sql`  ${quoted}` : sql`  ${expression} AS ${quoted}`;
+    }),
+  );
+}
+
+/** Entries of a list, one a line. */
+export function lines(entries: readonly Sql[]): Sql {
+  return joinSql(entries, sql`,\n`);
+}
+
+/** Null where a text is empty. */
+export function orNull(expression: Sql): Sql {
+  return sql`nullif(${expression}, '')`;
+}
+
+/** The path of a member in the usual notation: `$."vis-3-8a".id`. */
+export function jsonPath(path: readonly string[]): string {
+  return `$${path.map((name) => (/^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `."${name}"`)).join('')}`;
+}

@@ -1,0 +1,189 @@
+/** Environment and job files → one frozen Config, or one ConfigError that lists every fault. */
+import { ConfigError } from '../../core/errors.ts';
+import type { Job, Log } from '../../core/model/index.ts';
+import { cleanMessage } from '../../core/model/index.ts';
+import { followSecrets } from '../../core/process/secret-file.ts';
+import { didYouMean } from './did-you-mean.ts';
+import type { EnvFile, Environment, Origin } from './environment.ts';
+import { formerVariables, jointFaults, misspelledVariables, readEnvironment, show } from './environment.ts';
+import type { JobDefinition, ReadJobs } from './jobs.ts';
+import { defineJobs, readJobs } from './jobs.ts';
+import type { Variable } from './variable.ts';
+import type { Settings, VariableName } from './variables.ts';
+import { VARIABLES } from './variables.ts';
+
+export interface Config {
+  readonly settings: Settings;
+  readonly origins: Readonly<Partial<Record<VariableName, Origin>>>;
+  readonly jobs: readonly Job[];
+  /** The settings as their `…_FILE` have them now; what cannot be read stays as it was, and the log says so. */
+  readonly current: (log: Log) => Settings;
+}
+
+/** Settings without which nothing can be asked of the service. */
+const SERVICE_SETTINGS = [
+  'QUERY_BASE_URL',
+  'QUERY_AUTH_URL',
+  'QUERY_CLIENT_ID',
+  'QUERY_CLIENT_SECRET',
+] as const satisfies VariableName[];
+
+/** A Config for looking at the lake: what is needed to ask the service may be missing. */
+export interface LakeConfig extends Pick<Config, 'jobs'> {
+  readonly settings: Omit<Settings, (typeof SERVICE_SETTINGS)[number]> &
+    Partial<Pick<Settings, 'QUERY_BASE_URL'>>;
+  readonly current: (log: Log) => LakeConfig['settings'];
+}
+
+/** Jobs by name, in the place of the files in JOBS_DIR. */
+export type JobDefinitions = Readonly<Record<string, JobDefinition>>;
+
+/** The effective configuration. Throws ConfigError `configuration` that names every fault at once. */
+export function loadConfig(env: Environment, definitions?: JobDefinitions, envFile?: EnvFile): Config {
+  return load(env, new Set(), definitions, envFile);
+}
+
+/** The same, for those who ask nothing of the service. */
+export function loadLakeConfig(
+  env: Environment,
+  definitions?: JobDefinitions,
+  envFile?: EnvFile,
+): LakeConfig {
+  return load(env, new Set(SERVICE_SETTINGS), definitions, envFile);
+}
+
+/** A Config for asking the service what it has: there may be no lake yet, and no job that is right. */
+interface ServiceConfig {
+  readonly settings: Omit<Settings, 'LAKE_URL'>;
+  readonly current: (log: Log) => ServiceConfig['settings'];
+  readonly jobs: readonly Job[];
+  readonly jobFaults: readonly string[];
+}
+
+/** The same, for those who ask the service alone. Throws ConfigError for faults of settings. */
+export function loadServiceConfig(env: Environment, envFile?: EnvFile): ServiceConfig {
+  const { JOBS_DIR } = readEnvironment(env, new Set(), envFile).settings;
+  const { settings, current } = load({ ...env, LAKE_URL: undefined }, new Set(['LAKE_URL']), {}, envFile);
+  const { jobs, faults: jobFaults } = jobsIn(JOBS_DIR);
+  return { settings, current, jobs, jobFaults: cleanFaults(jobFaults) };
+}
+
+function load(
+  env: Environment,
+  mayBeMissing: ReadonlySet<VariableName>,
+  definitions: JobDefinitions | undefined,
+  envFile: EnvFile | undefined,
+): Config {
+  const { settings, origins, faults } = readEnvironment(env, mayBeMissing, envFile);
+  const jobs = definitions === undefined ? jobsIn(settings.JOBS_DIR) : defineJobs(definitions);
+  const all = cleanFaults([...faults, ...jobs.faults]);
+  if (all.length > 0) {
+    const count = all.length === 1 ? 'one fault' : `${all.length} faults`;
+    throw new ConfigError(
+      'configuration',
+      `${count} in the settings:\n${all.map((fault) => `  - ${fault}`).join('\n')}\n'vessel-export config' shows every setting and what it means.`,
+    );
+  }
+  const current = followSecrets(FILE_SETTINGS, env, settings as Settings, (last, now) => {
+    const read = readEnvironment(now, ALL_SETTINGS, envFile, last);
+    const gone = FILE_SETTINGS.filter(
+      (name) =>
+        now[`${name}_FILE`] && last[name] !== undefined && !(name in { ...read.settings, ...read.wrong }),
+    );
+    const empty = gone.map((name) => `${name}_FILE: '${now[`${name}_FILE`]}' is empty`);
+    const value = fittingSettings(last, read.settings, now);
+    return { value, faults: cleanFaults([...read.faults, ...empty]) };
+  });
+  return Object.freeze({ settings: settings as Settings, origins, jobs: jobs.jobs, current });
+}
+
+/** `last` with what is new, but for what would be wrong together with what stays. */
+function fittingSettings(last: Settings, read: Partial<Settings>, env: Environment): Settings {
+  const faultsOf = (settings: Settings) => jointFaults(settings, env).length;
+  let fitting = { ...last, ...read };
+  for (const name of FILE_SETTINGS) {
+    const without = { ...fitting, [name]: last[name] };
+    if (faultsOf(without) < faultsOf(fitting)) fitting = without;
+  }
+  return faultsOf(fitting) <= faultsOf(last) ? fitting : last;
+}
+
+const ALL_SETTINGS: ReadonlySet<VariableName> = new Set(VARIABLES.map(({ name }) => name));
+const FILE_SETTINGS = VARIABLES.flatMap((variable) => ('fromFile' in variable ? [variable.name] : []));
+
+/** One line each: they hold what files and variables say. */
+function cleanFaults(faults: readonly string[]): string[] {
+  return faults.map((fault) => cleanMessage(fault));
+}
+
+function jobsIn(folder: string | undefined): ReadJobs {
+  return folder === undefined ? { jobs: [], faults: [] } : readJobs(folder);
+}
+
+/** The jobs with these names, all when none is named. Throws ConfigError for a name that does not exist. */
+export function pickJobs(config: LakeConfig, names: readonly string[]): Job[] {
+  const known = config.jobs.map(({ name }) => name);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    throw new ConfigError(
+      'unknown-job',
+      `no job '${unknown.join("', '")}' in ${config.settings.JOBS_DIR}; there are: ${known.join(', ')}${unknown.map((name) => didYouMean(name, known)).join('')}`,
+    );
+  }
+  return config.jobs.filter((job) => names.length === 0 || names.includes(job.name));
+}
+
+/** One effective setting for people to see. */
+interface ShownSetting {
+  readonly name: string;
+  /** Null when it is not set, or cannot be read. */
+  readonly value: string | null;
+  readonly valid: boolean;
+  readonly origin: string;
+  readonly meaning: string;
+}
+
+/** Settings and jobs as far as they can be read, with every fault, for those who go on in spite of it. */
+export interface SurveyedConfig {
+  readonly settings: Partial<Settings>;
+  readonly jobs: readonly Job[];
+  readonly faults: readonly string[];
+  /** What is probably misspelt, and what is wrong with the file of settings. */
+  readonly warnings: readonly string[];
+}
+
+/** What can be read of an environment and of the job files; throws nothing. */
+export function surveyConfig(env: Environment, envFile?: EnvFile): SurveyedConfig {
+  const { settings, faults } = readEnvironment(env, new Set(), envFile);
+  const jobs = jobsIn(settings.JOBS_DIR);
+  const misspelt = misspelledVariables(env).map(
+    ([found, meant]) => `${found} is set and no setting; did you mean ${meant}?`,
+  );
+  return {
+    settings,
+    jobs: jobs.jobs,
+    faults: cleanFaults([...faults, ...jobs.faults]),
+    warnings: cleanFaults([...formerVariables(env), ...misspelt, ...(envFile?.warnings ?? [])]),
+  };
+}
+
+/** The same, with every variable as it may be shown: its effective value, secrets masked, and where it came from. */
+export function showSettings(
+  env: Environment,
+  envFile?: EnvFile,
+): Omit<SurveyedConfig, 'settings'> & { readonly settings: readonly ShownSetting[] } {
+  const { settings, origins, wrong } = readEnvironment(env, new Set(), envFile);
+  const shown = (VARIABLES as readonly (Variable & { name: VariableName })[]).map((variable) => {
+    const bad = wrong[variable.name];
+    const value = settings[variable.name];
+    const shown = bad?.shown ?? (value === undefined ? null : show(variable, String(value)));
+    return {
+      name: variable.name,
+      value: shown?.replace(/^'|'$/g, '') ?? null,
+      valid: bad === undefined,
+      origin: bad?.origin ?? origins[variable.name] ?? 'not set',
+      meaning: variable.meaning,
+    };
+  });
+  return { ...surveyConfig(env, envFile), settings: shown };
+}

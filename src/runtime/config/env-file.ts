@@ -1,0 +1,85 @@
+/**
+ * `.env`: settings in a file, for whoever does not set them in the environment. What is set there, be it empty, is never
+ * overridden; nor is a setting that the environment has in its other form (`NAME`, `NAME_FILE`).
+ */
+import { parseEnv } from 'node:util';
+import { ConfigError } from '../../core/errors.ts';
+import { cleanForeignText } from '../../core/model/index.ts';
+import { readSmallText } from '../../core/process/small-file.ts';
+import type { EnvFile, Environment } from './environment.ts';
+import { holdsSecret } from './environment.ts';
+
+/** Read where no other file is named. */
+export const ENV_FILE = '.env';
+const MAX_FILE_BYTES = 256 << 10;
+const NAME = /^[A-Za-z_][\w.-]*$/;
+
+/**
+ * An environment with what a file adds to it. `path` undefined: `.env` in the working folder if there is one; false: none
+ * at all. Throws ConfigError `env-file` for a file that is named and is not there, and for one that cannot be understood.
+ */
+export function withEnvFile(
+  env: Environment,
+  path: string | false | undefined,
+): { readonly env: Record<string, string | undefined>; readonly envFile?: EnvFile } {
+  if (path === false) return { env: { ...env } };
+  const name = path ?? ENV_FILE;
+  const read = readSmallText(name, MAX_FILE_BYTES, 'settings, a line NAME=value each');
+  if (read.fault !== undefined) {
+    // Folders of that name are common too.
+    if (path === undefined && ['ENOENT', 'EISDIR', 'ENOTDIR'].includes(read.code ?? ''))
+      return { env: { ...env } };
+    throw new ConfigError('env-file', `the settings in '${name}': ${read.fault}`);
+  }
+  const values = parse(read.text, name);
+  const taken = Object.entries(values).filter(([variable, value]) => value !== '' && !isSet(env, variable));
+  const warnings = [...sharedSecrets(name, read.mode, values), ...uselessVariables(name, values)];
+  return {
+    env: { ...env, ...Object.fromEntries(taken) },
+    envFile: { path: name, names: new Set(taken.map(([variable]) => variable)), warnings },
+  };
+}
+
+/** Node's parser passes over what it does not understand: here nothing is passed over in silence. */
+function parse(text: string, path: string): Readonly<Record<string, string>> {
+  const plain = text.replace(/^\uFEFF/, '');
+  const values = parseEnv(plain) as Record<string, string>;
+  const faults = Object.keys(values)
+    .filter((name) => !NAME.test(name))
+    .map((name) => `'${cleanForeignText(name, [], 60)}' is no name of a variable`);
+  const severalLines = Object.values(values).filter((value) => value.includes('\n'));
+  for (const [index, line] of plain.split(/\r?\n/).entries()) {
+    const isPart = severalLines.some((value) => value.split('\n').some((part) => line.startsWith(part)));
+    // What stands there may be a secret, so it is not shown.
+    if (line.trim() !== '' && !/^\s*#/.test(line) && !line.includes('=') && !isPart)
+      faults.push(`line ${index + 1} has no '='`);
+  }
+  if (faults.length === 0) return values;
+  const listed = faults.slice(0, 5).join('; ');
+  throw new ConfigError('env-file', `the settings in '${path}': ${listed}; expected lines NAME=value`);
+}
+
+function isSet(env: Environment, name: string): boolean {
+  const twin = name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : `${name}_FILE`;
+  return env[name] !== undefined || Boolean(env[twin]);
+}
+
+function sharedSecrets(path: string, mode: number, values: Readonly<Record<string, string>>): string[] {
+  if (process.platform === 'win32' || (mode & 0o044) === 0) return [];
+  const secrets = Object.entries(values).flatMap(([name, value]) => (holdsSecret(name, value) ? [name] : []));
+  if (secrets.length === 0) return [];
+  const shown = (mode & 0o777).toString(8);
+  return [
+    `'${path}' holds ${secrets.join(' and ')}, and others may read it (mode ${shown}): chmod 600 ${path}`,
+  ];
+}
+
+/** Node itself reads these when it starts, which is before any file of ours. */
+const TOO_LATE = ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS'];
+
+function uselessVariables(path: string, values: Readonly<Record<string, string>>): string[] {
+  return TOO_LATE.filter((name) => values[name]).map(
+    (name) =>
+      `${name} in '${path}' has no effect: Node.js reads it when it starts; set it in the environment`,
+  );
+}

@@ -1,0 +1,178 @@
+/** Environment → settings; every fault is gathered, none thrown. */
+import { maskUrl } from '../../core/model/web-address.ts';
+import type { Environment } from '../../core/process/secret-file.ts';
+import { findSecret } from '../../core/process/secret-file.ts';
+import { nearestName } from './did-you-mean.ts';
+import { inClearFaults } from './in-clear.ts';
+import type { Variable } from './variable.ts';
+import type { Settings, VariableName } from './variables.ts';
+import { FORMER_VARIABLES, VARIABLES } from './variables.ts';
+import { webFaults } from './web-variables.ts';
+
+export type { Environment };
+
+/** What was taken from a file of settings. */
+export interface EnvFile {
+  readonly path: string;
+  /** The variables that came from there. */
+  readonly names: ReadonlySet<string>;
+  /** What is worth a word, and stops nothing. */
+  readonly warnings: readonly string[];
+}
+
+/** Where an effective setting came from. */
+export type Origin = 'environment' | 'default' | 'demo' | `file ${string}`;
+
+interface ReadEnvironment {
+  readonly settings: Partial<Settings>;
+  readonly origins: Readonly<Partial<Record<VariableName, Origin>>>;
+  readonly faults: readonly string[];
+  /** What is set but cannot be used, as it may be shown; absent where it cannot be read. */
+  readonly wrong: Readonly<
+    Partial<Record<VariableName, { readonly origin: Origin; readonly shown?: string }>>
+  >;
+}
+
+const ALL: readonly (Variable & { name: VariableName })[] = VARIABLES;
+const KNOWN_NAMES = new Set(
+  ALL.flatMap(({ name, fromFile }) => (fromFile ? [name, `${name}_FILE`] : [name])),
+);
+
+/**
+ * Read every variable of the table. An empty value counts as not set; those in `mayBeMissing` are then left out. `others`
+ * are held against what is read where there is no other.
+ */
+export function readEnvironment(
+  env: Environment,
+  mayBeMissing: ReadonlySet<VariableName> = new Set(),
+  envFile?: EnvFile,
+  others: Partial<Settings> = {},
+): ReadEnvironment {
+  const settings: Record<string, unknown> = {};
+  const origins: Partial<Record<VariableName, Origin>> = {};
+  const wrong: { -readonly [Name in VariableName]?: NonNullable<ReadEnvironment['wrong'][Name]> } = {};
+  const faults: string[] = [];
+  for (const variable of ALL) {
+    if (mayBeMissing.has(variable.name) && !isSet(variable, env)) continue;
+    const found = findText(variable, env, envFile);
+    if (found === undefined) continue;
+    if ('fault' in found) {
+      faults.push(found.fault);
+      if (found.origin !== undefined) wrong[variable.name] = { origin: found.origin };
+      continue;
+    }
+    // Whatever the file is, what is in it may be a secret.
+    const shown =
+      found.origin === 'environment' || envFile?.names.has(variable.name)
+        ? show(variable, found.text)
+        : `${found.text.length} characters`;
+    const parsed = variable.schema.safeParse(found.text);
+    if (!parsed.success) {
+      const advice = variable.advice?.(found.text);
+      faults.push(
+        `${variable.name} (${found.origin}): got ${shown}, expected ${variable.rule}${advice === undefined ? '' : `; ${advice}`}`,
+      );
+      wrong[variable.name] = { origin: found.origin, shown };
+      continue;
+    }
+    settings[variable.name] = parsed.data;
+    origins[variable.name] = found.origin;
+  }
+  const typed = settings as Partial<Settings>;
+  for (const { setting, fault } of jointFaults({ ...others, ...typed }, env)) {
+    faults.push(fault);
+    const variable = ALL.find(({ name }) => name === setting)!;
+    wrong[setting] ??= {
+      origin: origins[setting] ?? 'environment',
+      shown: show(variable, String(settings[setting] ?? others[setting])),
+    };
+    // Nobody who goes on in spite of it uses it.
+    delete settings[setting];
+  }
+  return { settings: typed, origins, faults, wrong };
+}
+
+/** What is wrong with settings together, and the one of them that cannot be used. */
+export function jointFaults(
+  settings: Partial<Settings>,
+  env: Environment,
+): { readonly setting: VariableName; readonly fault: string }[] {
+  const faults = [...redisFaults(settings), ...webFaults(settings)].map(
+    ([setting, fault]) => ({ setting, fault: `${setting}: ${fault}` }) as const,
+  );
+  return [...faults, ...inClearFaults(settings, env)];
+}
+
+/** Variables that are set and are none of ours, but nearly, with the one that was meant. */
+export function misspelledVariables(env: Environment): [found: string, meant: string][] {
+  return Object.keys(env).flatMap((name) => {
+    const meant = env[name] && !KNOWN_NAMES.has(name) ? nearestName(name, KNOWN_NAMES, 1) : undefined;
+    return meant === undefined ? [] : [[name, meant] as [string, string]];
+  });
+}
+
+/** What is set and no setting any more, with what took its place. */
+export function formerVariables(env: Environment): string[] {
+  return Object.entries(FORMER_VARIABLES).flatMap(([name, instead]) =>
+    [name, `${name}_FILE`]
+      .filter((found) => env[found])
+      .map((found) => `${found} is set and no setting any more: ${instead}`),
+  );
+}
+
+function isSet({ name }: Variable, env: Environment): boolean {
+  return Boolean(env[name] || env[`${name}_FILE`]);
+}
+
+type Found = { text: string; origin: Origin } | { fault: string; origin?: Origin };
+
+function findText(variable: Variable, env: Environment, envFile: EnvFile | undefined): Found | undefined {
+  const { name } = variable;
+  const origin = envFile?.names.has(name) ? (`file ${envFile.path}` as const) : 'environment';
+  if (variable.fromFile === true) {
+    const found = findSecret(name, env);
+    if (found !== undefined && ('fault' in found || found.text !== ''))
+      return found.origin === 'environment' ? { ...found, origin } : found;
+    // An empty file counts as not set, as an empty variable does.
+    if (found !== undefined && variable.optional !== true) {
+      const fault = `${name} (${found.origin}): it is empty, expected ${variable.rule}`;
+      return { fault, origin: found.origin };
+    }
+  } else if (env[name]) {
+    return { text: env[name], origin };
+  }
+  const fallback = variable.fallback?.();
+  if (fallback !== undefined) return { text: fallback, origin: 'default' };
+  if (variable.optional === true) return undefined;
+  const places = variable.fromFile === true ? `${name} or ${name}_FILE` : name;
+  const near = misspelledVariables(env).filter(([, meant]) => meant === name || meant === `${name}_FILE`);
+  const hint = near.map(([found]) => `; ${found} is set: is that what was meant?`).join('');
+  return {
+    fault: `${name}: not set, expected ${variable.rule}; set ${places} in the environment or in .env (${variable.meaning})${hint}`,
+  };
+}
+
+/** A value as it may be shown: secrets masked, passwords in URLs too. */
+export function show(variable: Pick<Variable, 'secret'>, text: string): string {
+  if (variable.secret === true) return '***';
+  return `'${maskUrl(text).slice(0, 200)}'`;
+}
+
+type JointFault = [name: VariableName, fault: string];
+
+function redisFaults({ REDIS_PASSWORD, REDIS_URL }: Partial<Settings>): JointFault[] {
+  if (REDIS_PASSWORD === undefined || !REDIS_URL || new URL(REDIS_URL).password === '') return [];
+  return [['REDIS_PASSWORD', 'set, and REDIS_URL holds a password too, expected one of them']];
+}
+
+/** Secrets that are no settings of ours. */
+const OTHER_SECRETS: readonly string[] = [
+  ...['AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
+  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+];
+
+/** Is the value of a variable one, or does it have one in it? */
+export function holdsSecret(name: string, value: string): boolean {
+  const isOurs = ALL.some((variable) => variable.name === name && variable.secret === true);
+  return value !== '' && (isOurs || OTHER_SECRETS.includes(name) || maskUrl(value) !== value);
+}

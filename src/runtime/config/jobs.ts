@@ -1,0 +1,142 @@
+/** `jobs/*.yaml` → jobs; every fault is gathered with file, field, what was found and what was expected. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { z } from 'zod';
+import { messageOf } from '../../core/errors.ts';
+import type { Aggregation, Job } from '../../core/model/index.ts';
+import { JOB_NAME } from '../../core/model/index.ts';
+import { didYouMean } from './did-you-mean.ts';
+import type { JobFile } from './job-file.ts';
+import { JOB_FILE, JOB_FILE_KEYS, parseDurationMs, UNIT_MS, windowMicros } from './job-file.ts';
+import { ruleFaults } from './job-rules.ts';
+import { readJobText, readYaml } from './job-text.ts';
+
+export interface ReadJobs {
+  readonly jobs: readonly Job[];
+  readonly faults: readonly string[];
+}
+
+/** Every job of a folder, by name. */
+export function readJobs(folder: string): ReadJobs {
+  let names: string[];
+  try {
+    names = readdirSync(folder)
+      .filter((name) => /\.ya?ml$/.test(name))
+      .sort();
+  } catch (error) {
+    return { jobs: [], faults: [`JOBS_DIR: cannot read '${folder}': ${messageOf(error)}`] };
+  }
+  const jobs: Job[] = [];
+  const faults: string[] = [];
+  if (names.length === 0)
+    faults.push(`JOBS_DIR: no job in '${folder}', expected files such as measurements.yaml`);
+  for (const name of names) {
+    const path = join(folder, name);
+    const read = readJob(path, name.replace(/\.ya?ml$/, ''));
+    if (read.job !== undefined) jobs.push(read.job);
+    faults.push(...firstFew(read.faults, path));
+  }
+  return { jobs, faults };
+}
+
+function readJob(path: string, name: string): { job?: Job; faults: string[] } {
+  const read = readJobText(path);
+  return read.fault === undefined ? parseJob(path, name, read.text) : { faults: [`${path}: ${read.fault}`] };
+}
+
+/** Of one file no more than so many faults are listed: those of the others must be seen too. */
+const SHOWN_FAULTS = 20;
+
+function firstFew(faults: readonly string[], path: string): string[] {
+  const more = faults.length - SHOWN_FAULTS;
+  return more > 0 ? [...faults.slice(0, SHOWN_FAULTS), `${path}: and ${more} more faults`] : [...faults];
+}
+
+/** What a job file says, as an object. */
+export type JobDefinition = z.input<typeof JOB_FILE>;
+
+/** Jobs by name, each as its file would define it. */
+export function defineJobs(definitions: Readonly<Record<string, JobDefinition>>): ReadJobs {
+  const read = Object.entries(definitions).map(([name, definition]) =>
+    // JSON is YAML.
+    parseJob(`jobs.${name}`, name, `${JSON.stringify(definition)}`),
+  );
+  return { jobs: read.flatMap(({ job }) => job ?? []), faults: read.flatMap(({ faults }) => faults) };
+}
+
+/** One job file. `path` is for messages. */
+export function parseJob(path: string, name: string, text: string): { job?: Job; faults: string[] } {
+  if (!JOB_NAME.test(name)) {
+    return {
+      faults: [`${path}: the name '${name}' becomes a folder; expected small letters, digits, '-' and '_'`],
+    };
+  }
+  const read = readYaml(text);
+  if (read.faults !== undefined) return { faults: read.faults.map((fault) => `${path}: ${fault}`) };
+  const { content } = read;
+  const parsed = JOB_FILE.safeParse(content, { reportInput: true });
+  const issues = parsed.success ? [] : parsed.error.issues.map((issue) => describeIssue(path, issue));
+  const faults = [...issues, ...ruleFaults(path, content)];
+  return parsed.success && faults.length === 0 ? { job: toJob(path, name, parsed.data), faults } : { faults };
+}
+
+function describeIssue(path: string, issue: z.core.$ZodIssue): string {
+  const field = issue.path.map(String).join('.') || '(the whole file)';
+  // Of a whole file, which may be any that a link names, or a list, the message says enough.
+  const isWhole = issue.path.length === 0 || typeof issue.input === 'object';
+  const shown = isWhole ? undefined : JSON.stringify(issue.input);
+  const got = shown === undefined ? '' : `got ${shown.slice(0, 100)}, `;
+  const message =
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => unknownKey(key, issue.path)).join('; ')
+      : issue.message;
+  return `${path}: ${field}: ${got}${message}`;
+}
+
+function unknownKey(key: string, [parent]: readonly PropertyKey[]): string {
+  const known = JOB_FILE_KEYS[parent as keyof typeof JOB_FILE_KEYS] ?? Object.keys(JOB_FILE.shape);
+  return `unknown key '${key}', expected one of ${known.join(', ')}${didYouMean(key, known)}`;
+}
+
+function toJob(path: string, name: string, file: JobFile): Job {
+  const { schedule, reconcile, window } = file;
+  const select = file.select.map((one) =>
+    typeof one === 'string' ? { expression: one, optional: false } : one,
+  );
+  const optional = select.flatMap((one) => (one.optional ? [one.expression] : []));
+  return {
+    name,
+    path,
+    dataset: file.dataset,
+    vessels: file.vessels,
+    select: select.map((one) => one.expression),
+    ...(optional.length > 0 && { optional }),
+    transport: file.transport ?? 'ndjson',
+    verify: file.verify,
+    ...(file.since !== undefined && { since: file.since }),
+    ...(schedule && {
+      schedule: {
+        cron: schedule.cron,
+        timezone: schedule.timezone,
+        settleMs: parseDurationMs(schedule.settle)!,
+      },
+    }),
+    ...(reconcile && {
+      reconcile: {
+        cron: reconcile.cron,
+        timezone: reconcile.timezone,
+        lookbackDays: parseDurationMs(reconcile.lookback)! / UNIT_MS.d,
+      },
+    }),
+    ...(window !== undefined && { window, windowMicros: windowMicros(window)! }),
+    ...(file.dataset === 'statistics' && {
+      aggregations: withCount(file.aggregations ?? ['mean', 'min', 'max']),
+    }),
+  };
+}
+
+/** `count` decides whether a row exists, so it is always asked. */
+function withCount(aggregations: readonly Aggregation[]): readonly Aggregation[] {
+  const unique = [...new Set(aggregations)];
+  return unique.includes('count') ? unique : [...unique, 'count'];
+}

@@ -1,0 +1,176 @@
+/** Health, readiness, metrics and the page: what operators look at. */
+import type { IncomingMessage, RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import fastify from 'fastify';
+import { endsWithin } from '../../core/concurrency.ts';
+import type { ConnectionLimits } from '../../core/connections.ts';
+import { CONNECTION_LIMITS, Connections } from '../../core/connections.ts';
+import { ConfigError, codeOf, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/model/index.ts';
+import { systemClock } from '../../core/model/index.ts';
+import { NO_SCHEMAS } from '../../core/no-schemas.ts';
+import type { Metrics } from './metrics.ts';
+
+export interface OperationsOptions {
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  readonly log: Log;
+  /** Absent: there are none to be read. */
+  readonly metrics?: Pick<Metrics, 'read'>;
+  /** Why this process cannot work now; undefined when it can. */
+  readonly unready: () => Promise<string | undefined>;
+  /** Code of the fault that the queue is on hold for, if any: told where it does not keep this process from working. */
+  readonly onHold?: () => Promise<string | undefined>;
+  /** Answers every address that is not health, readiness or metrics. */
+  readonly page?: RequestListener | undefined;
+  /** Take the port that was asked for, or none. */
+  readonly isPortFixed?: boolean;
+  /** For tests. */
+  readonly limits?: Partial<ConnectionLimits>;
+  /** Is it the address of a proxy, behind which many clients stand? */
+  readonly isProxy?: ((remoteAddress: string | undefined) => boolean) | undefined;
+}
+
+export interface OperationsServer {
+  /** `http://127.0.0.1:9464` */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** By it a process of ours is told from another program that has the port. */
+const HEALTH = { status: 'ok', service: 'vessel-export' };
+
+/** Addresses that are answered whatever becomes of the page, and however many connections strangers open. */
+const OWN_PATHS: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics']);
+const isOwn = ({ url = '' }: IncomingMessage) => OWN_PATHS.has(url.split('?', 1)[0]!);
+
+/** Some browsers and scrapers; whoever would be an attacker has a few addresses at hand. */
+const LIMITS: ConnectionLimits = {
+  ...CONNECTION_LIMITS,
+  maxConnections: 500,
+  maxConnectionsPerAddress: 200,
+  // The page asks for one thing after the other.
+  maxPipelined: 10,
+};
+/** Connections that wait to be accepted: who finds no room there, a probe too, tries again after a second, then three. */
+const BACKLOG = 1_024;
+/** Without a byte in either direction: an answer about a large lake may take a while. */
+const SILENCE_MS = 180_000;
+/** Who asks whether this process can work waits no longer: what does not answer by then does not work. */
+const READY_PATIENCE_MS = 5_000;
+
+/**
+ * Listen; on a free port when the one that was asked for is taken by a process of ours, unless it `isPortFixed`. Throws
+ * ConfigError `cannot-listen` when another program has it.
+ */
+export async function startOperationsServer(options: OperationsOptions): Promise<OperationsServer> {
+  const { metrics, page, isProxy } = options;
+  const connections = new Connections({
+    ...{ limits: { ...LIMITS, ...options.limits }, clock: systemClock, isSpared: isOwn },
+    refusal: (message) => ({ body: `${message}\n`, headers: 'content-type: text/plain; charset=utf-8\r\n' }),
+    ...(isProxy && { isProxy }),
+  });
+  const server = fastify({
+    forceCloseConnections: true,
+    schemaController: NO_SCHEMAS,
+    serverFactory: (answerOwn) => {
+      const answer: RequestListener = (request, response) =>
+        isOwn(request) || page === undefined ? answerOwn(request, response) : page(request, response);
+      return connections.listener(answer).setTimeout(SILENCE_MS);
+    },
+  });
+  server.addHook('onClose', async () => connections.close());
+  // Answered by the event loop of the process that works: no answer means that it hangs.
+  server.get('/health', async () => HEALTH);
+  const readiness = shared(async () => await readReadiness(options));
+  server.get('/ready', async (_request, reply) => {
+    const found = await readiness();
+    return reply.code(found.status === 'ready' ? 200 : 503).send(found);
+  });
+  if (metrics !== undefined) {
+    const exposition = shared(metrics.read);
+    server.get('/metrics', async (_request, reply) => {
+      const { text, contentType } = await exposition();
+      return reply.header('content-type', contentType).send(text);
+    });
+  }
+  try {
+    const port = await listen(server, options);
+    return { url: urlOf(options.host, port), close: () => server.close() };
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+/** One look at a time, for all who ask meanwhile. */
+function shared<T>(look: () => Promise<T>): () => Promise<T> {
+  let looking: Promise<T> | undefined;
+  return () => {
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  };
+}
+
+interface Readiness {
+  readonly status: 'ready' | 'not ready';
+  readonly reason?: string;
+  readonly onHold?: string;
+}
+
+/** In bounded time. Codes and words of ours only: anybody may ask, and what else there is to say is in the log. */
+async function readReadiness({ unready, onHold, log }: OperationsOptions): Promise<Readiness> {
+  const look = async (): Promise<Readiness> => {
+    const reason = await unready();
+    const held = await onHold?.();
+    if (reason !== undefined) return { status: 'not ready', reason };
+    return { status: 'ready', ...(held !== undefined && { onHold: held }) };
+  };
+  const looking = look().catch((error: unknown): Readiness => {
+    log.debug({ code: codeOf(error), error: messageOf(error) }, 'whether this process can work is not known');
+    return { status: 'not ready', reason: codeOf(error) };
+  });
+  const isKnown = await endsWithin(looking, READY_PATIENCE_MS, systemClock);
+  return isKnown ? await looking : { status: 'not ready', reason: 'no-answer-in-time' };
+}
+
+/** The port it listens on. */
+async function listen(server: FastifyInstance, options: OperationsOptions): Promise<number> {
+  const { host, port, log, isPortFixed = false } = options;
+  const chosenPort = () => (server.server.address() as AddressInfo).port;
+  try {
+    await server.listen({ host, port, backlog: BACKLOG });
+  } catch (error) {
+    if (isPortFixed || !(await isOurs(error, urlOf(host, port)))) {
+      const text = `cannot listen on ${host}:${port}: ${messageOf(error)}`;
+      const advice = `set HTTP_HOST and HTTP_PORT${isPortFixed ? ', or --host and --port' : ''} (0 takes a free port)`;
+      throw new ConfigError('cannot-listen', `${text}; ${advice}`, { cause: error });
+    }
+    await server.listen({ host, port: 0, backlog: BACKLOG });
+    const fields = { wantedPort: port, port: chosenPort() };
+    log.info(
+      fields,
+      'another process of vessel-export has the HTTP_PORT: health, metrics and the page are on a free one',
+    );
+  }
+  return chosenPort();
+}
+
+/** Is the port taken, and by a process that answers as ours do? */
+async function isOurs(error: unknown, url: string): Promise<boolean> {
+  if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return false;
+  try {
+    const answer = await fetch(`${url}/health`, { redirect: 'error', signal: AbortSignal.timeout(2_000) });
+    return ((await answer.json()) as Partial<typeof HEALTH>).service === HEALTH.service;
+  } catch {
+    return false;
+  }
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

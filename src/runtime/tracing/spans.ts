@@ -1,0 +1,78 @@
+/** Spans of ours: the implementation of the tracing port, and of the ports that it is put around. */
+import type { Span as OtelSpan, Tracer } from '@opentelemetry/api';
+import { context, SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  CancelledError,
+  codeOf,
+  FencedError,
+  messageOf,
+  NotDueError,
+  NotYetError,
+} from '../../core/errors.ts';
+import { addLogFields } from '../../core/model/log-context.ts';
+import type { SpanAttributes, SpanName, Tracing } from '../../core/model/tracing.ts';
+import type { Encoder } from '../../parquet/write/index.ts';
+import type { ObjectStore } from '../../store/store.ts';
+
+/** These say when or by whom the work is done instead: nothing has failed. */
+const NO_FAILURES = [CancelledError, FencedError, NotDueError, NotYetError];
+
+export function createSpans(tracer: Tracer): Tracing {
+  return {
+    span: (name, attributes, work) =>
+      tracer.startActiveSpan(name, { attributes }, async (span) => {
+        addLogFields({ traceId: span.spanContext().traceId });
+        try {
+          return await work({ set: (more) => void span.setAttributes(more) });
+        } catch (error) {
+          noteError(span, error);
+          throw error;
+        } finally {
+          span.end();
+        }
+      }),
+  };
+}
+
+/** Messages of errors are cleaned and hold no secret; their stacks stay out of it. */
+export function noteError(span: OtelSpan, error: unknown): void {
+  span.setAttribute('vessel_export.code', codeOf(error));
+  if (NO_FAILURES.some((kind) => error instanceof kind)) return;
+  span.setAttribute('error.type', codeOf(error));
+  span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(error) });
+}
+
+/** The same encoder, a span for each row group. */
+export function traceEncoder(encoder: Encoder, tracing: Tracing): Encoder {
+  return {
+    ...encoder,
+    encode: (job) =>
+      tracing.span('encode', { 'vessel_export.rows': job.gathered.rows }, () => encoder.encode(job)),
+  };
+}
+
+/** The same store, a span for each write that is part of something under way. */
+export function traceStore(store: ObjectStore, tracing: Tracing): ObjectStore {
+  const within = <T>(name: SpanName, attributes: SpanAttributes, write: () => Promise<T>): Promise<T> =>
+    trace.getSpan(context.active()) === undefined ? write() : tracing.span(name, attributes, write);
+  const put = <T>(key: string, bytes: Uint8Array, write: () => Promise<T>): Promise<T> =>
+    within('put', { 'vessel_export.key': key, 'vessel_export.bytes': bytes.length }, write);
+  return {
+    ...store,
+    put: (key, bytes) => put(key, bytes, () => store.put(key, bytes)),
+    putIf: (key, bytes, expected) => put(key, bytes, () => store.putIf(key, bytes, expected)),
+    putIfAbsent: (key, bytes) => put(key, bytes, () => store.putIfAbsent(key, bytes)),
+    uploadPart(upload, partNumber, bytes) {
+      const facts = { 'vessel_export.key': upload.key, 'vessel_export.bytes': bytes.length };
+      return within('upload part', { ...facts, 'vessel_export.part': partNumber }, () =>
+        store.uploadPart(upload, partNumber, bytes),
+      );
+    },
+    completeUpload: (upload, parts, expected) =>
+      within(
+        'complete upload',
+        { 'vessel_export.key': upload.key, 'vessel_export.parts': parts.length },
+        () => store.completeUpload(upload, parts, expected),
+      ),
+  };
+}

@@ -1,0 +1,218 @@
+import type { SeriesMetadata, WireShape } from '../../core/model/index.ts';
+import { imoDigits, OTHER_FIELDS } from '../../core/model/index.ts';
+import { ID_RULE, isSeriesId } from '../../core/model/series-id.ts';
+import { BodyScanner, type RecordParser } from './body-scanner.ts';
+import { type BodyWindow, INCOMPLETE } from './body-window.ts';
+import { colonEnd, keyEnd, stringValue, valueEnd } from './json-tokens.ts';
+import { ObjectFields } from './object-fields.ts';
+
+const QUOTE = 0x22;
+const OPEN_BRACE = 0x7b;
+const NO_DOMAINS = '{}';
+
+/** What has a column, or is kept in one. */
+const ELEMENT_FIELDS: ReadonlySet<string> = new Set([
+  ...['id', 'timeSeriesId', 'source', 'dataProvider', 'unitOfMeasure', 'scale', 'vessel', 'domains'],
+]);
+const VESSEL_FIELDS: ReadonlySet<string> = new Set(['name', 'imo']);
+/** The same of versions before 2026-09-10. */
+const KEYED_FIELDS: ReadonlySet<string> = new Set([
+  ...['name', 'description', 'source', 'scale', 'uom', 'mapsTo', 'rangeHigh', 'rangeLow'],
+  ...['timeSeriesId', 'vesselImo', 'vesselName'],
+]);
+
+/** Longest element: a thousand times what a series takes. */
+const MAX_ELEMENT_BYTES = 1024 * 1024;
+
+interface MetadataDecoder {
+  /** Take the next bytes, cut anywhere. */
+  push(chunk: Uint8Array): void;
+  /** The body is whole. Throws DataError `body-truncated` when it is not. */
+  end(): void;
+}
+
+/** One series of an answer, of which only what is asked for is read; valid until the callback returns. */
+export interface MetadataElement {
+  /** Bytes that it takes in the body. */
+  readonly bytes: number;
+  id(): string;
+  timeSeriesId(): string;
+  /** As `vesselImo` of SeriesMetadata. */
+  vesselImo(): string | null;
+  series(): SeriesMetadata;
+}
+
+/**
+ * A decoder of a metadata answer as JSON: one element a series, in the body's order. In the keyed shape, series that
+ * share an id are repeated keys, and all of them are kept. Fields that are absent or null become null; `domainsJson` is
+ * the service's text, with the fields that have no other place. Memory: the longest element, at most 1 MiB.
+ *
+ * Throws DataError: `malformed-json`, `body-truncated`, `missing-field` (`timeSeriesId` or `id`), `bad-id`, `bad-field`
+ * (of another type), `duplicate-key`, `invalid-utf8`, `record-too-long`; RetriableError: `error-in-body`. Faults of fields
+ * are found by reading them.
+ */
+export function createMetadataDecoder(
+  shape: WireShape,
+  onElement: (element: MetadataElement) => void,
+): MetadataDecoder {
+  const scanner =
+    shape === 'array'
+      ? new BodyScanner('json', elementParser(onElement), undefined, MAX_ELEMENT_BYTES)
+      : new BodyScanner('members', memberParser(onElement), undefined, MAX_ELEMENT_BYTES);
+  return { push: (chunk) => scanner.push(chunk), end: () => scanner.end() };
+}
+
+function elementParser(onElement: (element: MetadataElement) => void): RecordParser {
+  const fields = new ObjectFields();
+  const element = {
+    bytes: 0,
+    id: () => fields.requiredText('id'),
+    timeSeriesId: () => timeSeriesId(fields),
+    vesselImo: () => imoNumber(fields.object('vessel'), 'imo'),
+    series: () => elementMetadata(fields),
+  };
+  return {
+    parseRecord(window, start) {
+      const end = fields.read(window, start);
+      if (end === INCOMPLETE) return INCOMPLETE;
+      element.bytes = end - start;
+      onElement(element);
+      return end;
+    },
+  };
+}
+
+function memberParser(onElement: (element: MetadataElement) => void): RecordParser {
+  const fields = new ObjectFields();
+  let id = () => '';
+  const element = {
+    bytes: 0,
+    id: () => id(),
+    timeSeriesId: () => timeSeriesId(fields),
+    vesselImo: () => imoNumber(fields, 'vesselImo'),
+    series: () => keyedMetadata(id(), fields),
+  };
+  return {
+    parseRecord(window, start) {
+      const afterKey = keyEnd(window, start);
+      const valueStart = afterKey === INCOMPLETE ? INCOMPLETE : colonEnd(window, afterKey);
+      if (valueStart === INCOMPLETE || valueStart >= window.end) return INCOMPLETE;
+      if (window.bytes[valueStart] !== OPEN_BRACE) return readNoSeries(window, start, afterKey, valueStart);
+      const end = fields.read(window, valueStart);
+      if (end === INCOMPLETE) return INCOMPLETE;
+      id = () => stringValue(window, start, afterKey);
+      element.bytes = end - start;
+      onElement(element);
+      return end;
+    },
+  };
+}
+
+/** Throws for a member that is no series: the service's `"error": …` is a RetriableError, wherever it stands. */
+function readNoSeries(window: BodyWindow, start: number, afterKey: number, valueStart: number): number {
+  const end = valueEnd(window, valueStart);
+  if (end === INCOMPLETE) return INCOMPLETE;
+  if (window.bytes[valueStart] === QUOTE && stringValue(window, start, afterKey) === 'error')
+    throw window.errorInBody(start, stringValue(window, valueStart, end));
+  throw window.fault('bad-field', valueStart, 'an object that describes a series');
+}
+
+function timeSeriesId(fields: ObjectFields): string {
+  const id = fields.requiredText('timeSeriesId');
+  if (isSeriesId(id)) return id;
+  throw fields.fault('timeSeriesId', ID_RULE, 'bad-id');
+}
+
+function elementMetadata(fields: ObjectFields): SeriesMetadata {
+  const vessel = fields.object('vessel');
+  const domains = fields.object('domains');
+  const jsmea = domains.object('jsmea');
+  const flat = domains.object('flat');
+  return {
+    id: fields.requiredText('id'),
+    timeSeriesId: timeSeriesId(fields),
+    source: fields.text('source'),
+    dataProvider: fields.text('dataProvider'),
+    unitOfMeasure: fields.text('unitOfMeasure'),
+    scale: fields.number('scale'),
+    vesselName: vessel.text('name'),
+    vesselImo: imoNumber(vessel, 'imo'),
+    jsmea: {
+      id: jsmea.text('id'),
+      namingRule: jsmea.text('namingRule'),
+      category: jsmea.text('category'),
+      subcategory: jsmea.text('subcategory'),
+      content: jsmea.text('content'),
+      item: jsmea.text('item'),
+    },
+    flat: { id: flat.text('id'), shortName: flat.text('shortName') },
+    maker: makerMetadata(domains.object('maker')),
+    domainsJson: domainsJson(fields, 'domains', elementOthers(fields, vessel)),
+  };
+}
+
+function makerMetadata(maker: ObjectFields): SeriesMetadata['maker'] {
+  return {
+    id: maker.text('id'),
+    name: maker.text('name'),
+    description: maker.text('description'),
+    rangeHigh: maker.number('rangeHigh'),
+    rangeLow: maker.number('rangeLow'),
+  };
+}
+
+function elementOthers(fields: ObjectFields, vessel: ObjectFields): string[] {
+  const ofVessel = vessel.others(VESSEL_FIELDS);
+  const others = fields.others(ELEMENT_FIELDS);
+  return ofVessel.length === 0 ? others : [...others, `"vessel":{${ofVessel.join(',')}}`];
+}
+
+function domainsJson(fields: ObjectFields, name: string, others: readonly string[]): string {
+  const text = fields.json(name);
+  const json = text === undefined || text === 'null' ? NO_DOMAINS : text;
+  if (others.length === 0) return json;
+  const domains = json.slice(0, -1).trimEnd();
+  return `${domains}${domains === '{' ? '' : ','}"${OTHER_FIELDS}":{${others.join(',')}}}`;
+}
+
+/** Null when there is none. What is no IMO number is given as it is: it concerns its vessel, and not the whole answer. */
+function imoNumber(fields: ObjectFields, name: string): string | null {
+  const json = fields.json(name);
+  const text = json?.startsWith('"') === false && json !== 'null' ? json : fields.text(name);
+  return text === null || text === '' ? null : imoDigits(text);
+}
+
+function keyedMetadata(id: string, fields: ObjectFields): SeriesMetadata {
+  const domains = fields.object('mapsTo');
+  const jsmeaId = domains.text('jsmea');
+  const flatId = domains.text('flat');
+  // IMO<number>/<naming rule>/<category>/<sub-category>/<content>/<position>/<item>/<modifier>
+  const levels = jsmeaId === null ? [] : jsmeaId.split('/');
+  return {
+    id,
+    timeSeriesId: timeSeriesId(fields),
+    source: fields.text('source'),
+    dataProvider: null,
+    unitOfMeasure: fields.text('uom'),
+    scale: fields.number('scale'),
+    vesselName: fields.text('vesselName'),
+    vesselImo: imoNumber(fields, 'vesselImo'),
+    jsmea: {
+      id: jsmeaId,
+      namingRule: levels[1] ?? null,
+      category: levels[2] ?? null,
+      subcategory: levels[3] ?? null,
+      content: levels[4] ?? null,
+      item: levels[6] ?? null,
+    },
+    flat: { id: flatId, shortName: /^IMO\d+\/(.*)$/is.exec(flatId ?? '')?.[1] ?? null },
+    maker: {
+      id: domains.text('maker'),
+      name: fields.text('name'),
+      description: fields.text('description'),
+      rangeHigh: fields.number('rangeHigh'),
+      rangeLow: fields.number('rangeLow'),
+    },
+    domainsJson: domainsJson(fields, 'mapsTo', fields.others(KEYED_FIELDS)),
+  };
+}

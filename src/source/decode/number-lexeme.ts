@@ -1,0 +1,152 @@
+/**
+ * Numbers from their lexemes, exactly. The lexeme decides the kind: digits alone are LONG, a fraction or an
+ * exponent makes DOUBLE. What neither can hold keeps its lexeme as JSON_TEXT.
+ */
+import { cleanForeignText, DataError } from '../../core/errors.ts';
+import { type ColumnBatch, DOUBLE, LONG } from '../../core/model/index.ts';
+
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const LOWER_E = 0x65;
+
+const TWO_32 = 4_294_967_296;
+/** 10^0 to 10^22: the powers of ten that a double holds exactly. */
+const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, power) => Number(`1e${power}`));
+/** 32-bit integers hold nine digits, doubles fifteen. */
+const INT32_DIGITS = 9;
+const EXACT_DIGITS = 15;
+const INT64_DIGITS = 19;
+
+/** The lexeme is not one that `readNumber` settles; 0 is never the end of a number. */
+export const UNSETTLED = 0;
+
+/**
+ * Read the number at `start` into cell and kind of `row`; the position behind it. UNSETTLED when there is no
+ * number, or one that needs more than exact arithmetic on doubles: exponents, more than fifteen digits with a
+ * fraction, integers beyond int64. `bytes` must hold something that is no digit behind the number.
+ */
+export function readNumber(bytes: Uint8Array, start: number, batch: ColumnBatch, row: number): number {
+  const negative = bytes[start] === MINUS;
+  const first = negative ? start + 1 : start;
+  let p = first;
+  let digit = bytes[p]! - ZERO;
+  if (digit >>> 0 > 9) return UNSETTLED;
+  let mantissa = digit;
+  digit = bytes[++p]! - ZERO;
+  if (mantissa === 0 && digit >>> 0 <= 9) return UNSETTLED;
+  let digits = 1;
+  while (digit >>> 0 <= 9) {
+    if (digits < INT32_DIGITS) mantissa = (mantissa * 10 + digit) | 0;
+    digits++;
+    digit = bytes[++p]! - ZERO;
+  }
+  const after = bytes[p]!;
+  if (after === DOT) return readFraction(bytes, first, p, mantissa, digits, negative, batch, row);
+  if ((after | 0x20) === LOWER_E) return UNSETTLED;
+  if (digits > INT32_DIGITS) return readWideInteger(bytes, first, p, negative, batch, row);
+  if (mantissa === 0 && negative) storeDouble(batch, row, -0);
+  else storeLong(batch, row, negative ? -mantissa : mantissa);
+  return p;
+}
+
+/** `first` is the first digit, `dot` the point, `whole` the integer of the `digits` digits between them. */
+function readFraction(
+  bytes: Uint8Array,
+  first: number,
+  dot: number,
+  whole: number,
+  digits: number,
+  negative: boolean,
+  batch: ColumnBatch,
+  row: number,
+): number {
+  let mantissa = digits > INT32_DIGITS ? digitsAsDouble(bytes, first, dot) : whole;
+  let p = dot + 1;
+  let digit = bytes[p]! - ZERO;
+  while (digit >>> 0 <= 9) {
+    mantissa = mantissa * 10 + digit;
+    digit = bytes[++p]! - ZERO;
+  }
+  const places = p - dot - 1;
+  // Leading zeros count as digits here, which only sends a few more numbers the longer way.
+  if (places === 0 || digits + places > EXACT_DIGITS || (bytes[p]! | 0x20) === LOWER_E) return UNSETTLED;
+  // Both are exact, so the quotient is rounded once, as the lexeme's nearest double must be.
+  mantissa /= POWERS_OF_TEN[places]!;
+  storeDouble(batch, row, negative ? -mantissa : mantissa);
+  return p;
+}
+
+function digitsAsDouble(bytes: Uint8Array, start: number, end: number): number {
+  let value = 0;
+  for (let p = start; p < end; p++) value = value * 10 + bytes[p]! - ZERO;
+  return value;
+}
+
+/** Integers of 10 to 19 digits, in 64-bit arithmetic made of doubles that stay exact. */
+function readWideInteger(
+  bytes: Uint8Array,
+  first: number,
+  end: number,
+  negative: boolean,
+  batch: ColumnBatch,
+  row: number,
+): number {
+  if (end - first > INT64_DIGITS) return UNSETTLED;
+  const split = end - 9;
+  // value = top × 10^9 + bottom, and top × 10^9 = high × 2^32 + low with high and low summed from 16-bit parts
+  const top = digitsAsDouble(bytes, first, split);
+  const bottom = digitsAsDouble(bytes, split, end);
+  const topHigh = Math.floor(top / 65_536);
+  const shifted = topHigh * 1e9;
+  const shiftedHigh = Math.floor(shifted / 65_536);
+  const low = (shifted - shiftedHigh * 65_536) * 65_536 + (top - topHigh * 65_536) * 1e9 + bottom;
+  const carry = Math.floor(low / TWO_32);
+  let highWord = shiftedHigh + carry;
+  let lowWord = low - carry * TWO_32;
+  if (highWord >= 0x80000000 && !(negative && highWord === 0x80000000 && lowWord === 0)) return UNSETTLED;
+  if (negative) {
+    highWord = lowWord === 0 ? -highWord : -highWord - 1;
+    lowWord = -lowWord;
+  }
+  batch.kinds[row] = LONG;
+  batch.words[row * 2] = lowWord;
+  batch.words[row * 2 + 1] = highWord;
+  return end;
+}
+
+function storeLong(batch: ColumnBatch, row: number, value: number): void {
+  batch.kinds[row] = LONG;
+  batch.words[row * 2] = value;
+  batch.words[row * 2 + 1] = value >> 31;
+}
+
+function storeDouble(batch: ColumnBatch, row: number, value: number): void {
+  batch.kinds[row] = DOUBLE;
+  batch.doubles[row] = value;
+}
+
+/**
+ * Store a well-formed number that `readNumber` did not settle. False when neither column can hold it: an
+ * integer beyond int64, or more than a double can be.
+ */
+export function storeLexeme(lexeme: string, batch: ColumnBatch, row: number): boolean {
+  if (!/[.eE]/.test(lexeme)) return false;
+  const value = Number(lexeme);
+  if (!Number.isFinite(value)) return false;
+  storeDouble(batch, row, value);
+  return true;
+}
+
+/**
+ * The integer that a JSON number spells, `12` or `12.0`, such as a count. Throws DataError `bad-integer` unless it
+ * is whole and within ±2^53, where a number is exact.
+ */
+export function parseInt64Text(text: string): number {
+  const value = /^-?\d+(?:\.0+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(value)) return value;
+  throw new DataError(
+    'bad-integer',
+    `found '${cleanForeignText(text, [], 60)}', expected an integer within ±2^53; report it to the operator of the service`,
+  );
+}

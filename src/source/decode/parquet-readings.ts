@@ -1,0 +1,271 @@
+/**
+ * The service's Parquet body → column batches. The footer is checked first; then the columns are read page by page, a
+ * few rows of all of them at a time, so that what is in memory follows from neither the rows of a row group nor what a
+ * header claims.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { cleanForeignText, DataError, VesselExportError } from '../../core/errors.ts';
+import {
+  appendJsonText,
+  type ColumnBatch,
+  createColumnBatch,
+  DOUBLE,
+  isWithinYears,
+  JSON_TEXT,
+  jsonTextBytes,
+  LONG,
+  microsToIso,
+  type SeriesDictionary,
+} from '../../core/model/index.ts';
+import { ID_RULE } from '../../core/model/series-id.ts';
+import { ColumnReader, createPageBudget } from '../../parquet/read/column-reader.ts';
+import { PARQUET_ADVICE, parquetTooLarge } from '../../parquet/read/parquet-faults.ts';
+import {
+  MAX_PARQUET_ROWS,
+  MAX_UNCOMPRESSED_BYTES,
+  readParquetFooter,
+} from '../../parquet/read/parquet-footer.ts';
+import type { ColumnQuestion, TimeUnit } from '../../parquet/read/parquet-schema.ts';
+import { IdCodes, JsonTexts, TextTroubleError } from '../../parquet/read/parquet-texts.ts';
+import { DEFAULT_BATCH_ROWS, JSON_TEXT_LIMIT_BYTES } from './reading-record.ts';
+
+/** The columns of the contract's Parquet row. */
+const COLUMNS = [
+  { name: 'timestamp', kind: 'timestamp' },
+  { name: 'id', kind: 'text' },
+  { name: 'long_value', kind: 'long' },
+  { name: 'double_value', kind: 'double' },
+  { name: 'json_value', kind: 'text' },
+] as const satisfies readonly ColumnQuestion[];
+
+/** Rows that are read of all columns at a time. */
+const STEP_ROWS = 4_096;
+/** Others have a turn after so many batches: a quarter of a million rows. */
+const BATCHES_PER_TURN = 16;
+const WORD = 0x1_0000_0000;
+/**
+ * Rows, and JSON text, of one timestamp: a row group never ends within a timestamp, so they would be gathered without
+ * end. A vessel has some thousands of series.
+ */
+const MAX_INSTANT_ROWS = 131_072;
+const MAX_INSTANT_TEXT_BYTES = 32 << 20;
+
+interface ParquetReadingsOptions {
+  readonly batchRows?: number;
+  /** More rows than this are a fault; never more than MAX_PARQUET_ROWS. */
+  readonly maxRows?: number;
+}
+
+/**
+ * Decode a whole Parquet body of readings. `onBatch` may be asynchronous and is awaited; the batch's arrays are used
+ * again after it. Before an error leaves, it has had every row before the faulty one. Memory, beside the body: 32 MiB of
+ * decompressed pages at most, and one batch.
+ *
+ * Throws DataError: `body-truncated`, `body-damaged` (a page does not fit its checksum), `bad-parquet` (damaged otherwise, or
+ * other columns than the contract's), `page-too-large` (more rows, pages or bytes than are decoded at once),
+ * `missing-field`, `not-one-value`, `bad-id`, `bad-timestamp`, `timestamp-too-fine`, `out-of-order`, `malformed-json`,
+ * `invalid-utf8`.
+ */
+export async function decodeParquetReadings(
+  bytes: Uint8Array,
+  dictionary: SeriesDictionary,
+  onBatch: (batch: ColumnBatch) => void | Promise<void>,
+  options: ParquetReadingsOptions = {},
+): Promise<void> {
+  const { batchRows = DEFAULT_BATCH_ROWS, maxRows = MAX_PARQUET_ROWS } = options;
+  const footer = readParquetFooter(bytes, COLUMNS, { maxRows: Math.min(maxRows, MAX_PARQUET_ROWS) });
+  const budget = createPageBudget();
+  const readers = footer.columns.map((column) => new ColumnReader(bytes, column, STEP_ROWS, budget));
+  const rows = new ParquetRows(readers as unknown as FiveColumns, dictionary, batchRows);
+  let batches = 0;
+  const emit = async () => {
+    try {
+      if (rows.batch.rows > 0) await onBatch(rows.batch);
+    } finally {
+      rows.clear();
+    }
+    if (++batches % BATCHES_PER_TURN === 0) await nextTurn();
+  };
+  let rowsBefore = 0;
+  for (const [number, group] of footer.groups.entries()) {
+    for (const [index, reader] of readers.entries())
+      reader.openChunk(group.chunks[index]!, group.rows, number);
+    for (let left = group.rows; left > 0; ) {
+      try {
+        for (const reader of readers) reader.openPage();
+        const step = Math.min(left, STEP_ROWS, ...readers.map(({ rowsLeft }) => rowsLeft));
+        for (const reader of readers) reader.take(step);
+        rows.begin(rowsBefore);
+        while (rows.append(step) < step) await emit();
+        rowsBefore += step;
+        left -= step;
+      } catch (error) {
+        await emit();
+        throw error;
+      }
+    }
+  }
+  await emit();
+}
+
+type FiveColumns = readonly [ColumnReader, ColumnReader, ColumnReader, ColumnReader, ColumnReader];
+
+/** Fills a batch from the columns. */
+class ParquetRows {
+  readonly batch: ColumnBatch;
+  readonly #batchRows: number;
+  readonly #columns: FiveColumns;
+  readonly #unit: TimeUnit;
+  readonly #ids: IdCodes;
+  readonly #json = new JsonTexts();
+  /** Of each column, the value that the next row with one takes. */
+  readonly #next = new Int32Array(COLUMNS.length);
+  #row = 0;
+  #rowsBefore = 0;
+  #lastMicros = -1;
+  /** JSON text of all rows: a dictionary may repeat a long one in every row. */
+  #jsonBytes = 0;
+  /** The same of the last timestamp, and its rows. */
+  #instantJsonBytes = 0;
+  #instantRows = 0;
+
+  constructor(columns: FiveColumns, dictionary: SeriesDictionary, batchRows: number) {
+    this.batch = createColumnBatch(batchRows);
+    this.#batchRows = batchRows;
+    this.#columns = columns;
+    this.#unit = columns[0].column.unit;
+    this.#ids = new IdCodes(dictionary);
+  }
+
+  get #isFull(): boolean {
+    const { rows, jsonText } = this.batch;
+    return rows === this.#batchRows || jsonTextBytes(jsonText) > JSON_TEXT_LIMIT_BYTES;
+  }
+
+  clear(): void {
+    this.batch.rows = 0;
+    this.batch.jsonText.count = 0;
+  }
+
+  /** New rows have been taken of the columns; `rowsBefore` of the body stand before them. */
+  begin(rowsBefore: number): void {
+    this.#next.fill(0);
+    this.#row = 0;
+    this.#rowsBefore = rowsBefore;
+  }
+
+  /** Append of the rows taken, up to the `end`-th, what there is room for; resolves to the first that is not appended. */
+  append(end: number): number {
+    try {
+      for (; this.#row < end && !this.#isFull; this.#row++) this.#appendRow(this.#row);
+    } catch (error) {
+      const fault = error instanceof TextTroubleError ? rowFaultOf(error) : error;
+      throw fault instanceof RowFault ? fault.atRow(this.#rowsBefore + this.#row) : fault;
+    }
+    return this.#row;
+  }
+
+  #appendRow(row: number): void {
+    const { batch } = this;
+    const [times, ids, longs, doubles, texts] = this.#columns;
+    const next = this.#next;
+    if (times.present[row] === 0 || ids.present[row] === 0)
+      throw new RowFault('missing-field', 'null as timestamp or id', 'both');
+    const time = 2 * next[0]!++;
+    const micros = this.#checkedMicros(times.words[time]!, times.words[time + 1]!);
+    const set = longs.present[row]! + doubles.present[row]! + texts.present[row]!;
+    if (set !== 1) throw new RowFault('not-one-value', `${set} value columns set`, 'exactly one');
+    this.#countInstant(micros);
+    const at = batch.rows;
+    if (texts.present[row] === 1) this.#storeJson(at, texts, next[4]!++);
+    else {
+      const isLong = longs.present[row] === 1;
+      const from = 2 * (isLong ? next[2]!++ : next[3]!++);
+      const { words } = isLong ? longs : doubles;
+      batch.kinds[at] = isLong ? LONG : DOUBLE;
+      batch.words[2 * at] = words[from]!;
+      batch.words[2 * at + 1] = words[from + 1]!;
+    }
+    batch.timestampMicros[at] = micros;
+    batch.seriesCodes[at] = this.#ids.codeOf(ids, next[1]!++);
+    this.#lastMicros = micros;
+    batch.rows++;
+  }
+
+  #checkedMicros(low: number, high: number): number {
+    const micros = microsOf(low, high, this.#unit);
+    if (Number.isNaN(micros))
+      throw new RowFault('timestamp-too-fine', 'nanoseconds', 'a timestamp of whole microseconds');
+    if (!isWithinYears(micros))
+      throw new RowFault('bad-timestamp', `${micros} µs since the epoch`, 'a time between 1970 and 2199');
+    if (micros < this.#lastMicros) {
+      const found = `timestamp ${microsToIso(micros)} after ${microsToIso(this.#lastMicros)}`;
+      throw new RowFault('out-of-order', found, 'timestamps in ascending order');
+    }
+    return micros;
+  }
+
+  #countInstant(micros: number): void {
+    if (micros !== this.#lastMicros) this.#instantRows = this.#instantJsonBytes = 0;
+    if (++this.#instantRows > MAX_INSTANT_ROWS)
+      throw parquetTooLarge(
+        ...([microsToIso(micros), this.#instantRows, MAX_INSTANT_ROWS] as const),
+        'rows of that timestamp',
+      );
+  }
+
+  #storeJson(at: number, texts: ColumnReader, value: number): void {
+    const { batch } = this;
+    const { bytes, start, end } = this.#json.placeOf(texts, value);
+    this.#jsonBytes += end - start;
+    this.#instantJsonBytes += end - start;
+    if (this.#instantJsonBytes > MAX_INSTANT_TEXT_BYTES)
+      throw parquetTooLarge(
+        ...(["column 'json_value'", this.#instantJsonBytes, MAX_INSTANT_TEXT_BYTES] as const),
+        'bytes of text of one timestamp',
+      );
+    if (this.#jsonBytes > MAX_UNCOMPRESSED_BYTES)
+      throw parquetTooLarge("column 'json_value'", this.#jsonBytes, MAX_UNCOMPRESSED_BYTES, 'bytes of text');
+    batch.kinds[at] = JSON_TEXT;
+    batch.longs[at] = BigInt(batch.jsonText.count);
+    appendJsonText(batch.jsonText, bytes, start, end);
+  }
+}
+
+/** Micros of a 64-bit number of units; NaN when it has digits finer than that. */
+function microsOf(low: number, high: number, unit: TimeUnit): number {
+  if (unit === 'nanos') {
+    const nanos = BigInt(high) * BigInt(WORD) + BigInt(low >>> 0);
+    return nanos % 1000n === 0n ? Number(nanos / 1000n) : Number.NaN;
+  }
+  return (high * WORD + (low >>> 0)) * (unit === 'millis' ? 1_000 : 1);
+}
+
+/** A fault of one row, before its place is known. */
+class RowFault extends VesselExportError {
+  readonly #found: string;
+  readonly #expected: string;
+  constructor(code: string, found: string, expected: string) {
+    super(code, found);
+    this.#found = found;
+    this.#expected = expected;
+  }
+  atRow(row: number): DataError {
+    const where = `row ${row + 1} of the Parquet body`;
+    return new DataError(
+      this.code,
+      `${where}: found ${this.#found}, expected ${this.#expected}; ${PARQUET_ADVICE}`,
+    );
+  }
+}
+
+function rowFaultOf({ trouble, place }: TextTroubleError): RowFault {
+  const { bytes, start, end } = place;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, Math.min(240, end - start)).toString(
+    'utf8',
+  );
+  const shown = cleanForeignText(text, [], 60);
+  if (trouble === 'bad-id') return new RowFault(trouble, `'${shown}'`, ID_RULE);
+  if (trouble === 'invalid-utf8') return new RowFault(trouble, `'${shown}'`, 'valid UTF-8');
+  return new RowFault(trouble, `json_value '${shown}'`, 'JSON');
+}

@@ -1,0 +1,75 @@
+import type { ColumnBatch, SeriesDictionary } from '../../core/model/index.ts';
+import { type BodyFormat, BodyScanner } from './body-scanner.ts';
+import { DEFAULT_BATCH_ROWS, ReadingParser } from './reading-record.ts';
+
+export interface ReadingDecoderOptions {
+  readonly format: BodyFormat;
+  /** Where ids get their codes; shared by all requests of a vessel-day. */
+  readonly dictionary: SeriesDictionary;
+  /** Takes the rows; the batch's arrays are used again when it returns. */
+  readonly onBatch: (batch: ColumnBatch) => void;
+  readonly batchRows?: number;
+  /** For tests: how many bytes are gathered before they are parsed. */
+  readonly slabBytes?: number;
+}
+
+/**
+ * Decodes one body of readings. Whatever ends it, the rows before that place have been handed over: before a
+ * DataError or RetriableError leaves any of its functions, `onBatch` has had every record before the faulty one.
+ * After an error the decoder is dead: `push` and `end` throw the same error again.
+ */
+interface ReadingDecoder {
+  /** Take the next bytes, cut anywhere; they may be changed afterwards. */
+  push(chunk: Uint8Array): void;
+  /**
+   * The body broke off: hand over what is decoded so far. A last record that is not whole is dropped. Does nothing
+   * after an error.
+   */
+  flush(): void;
+  /** The body is whole: hand over the rest, the last call. Throws DataError `body-truncated` when it is not. */
+  end(): void;
+}
+
+/**
+ * A decoder of data points in NDJSON or in a JSON array. Memory: one batch, its JSON text (8 MiB and one record),
+ * and the longest record (at most 64 MiB).
+ *
+ * Throws DataError: `malformed-json`, `missing-field`, `duplicate-key`, `bad-id`, `bad-timestamp`,
+ * `timestamp-too-fine`, `out-of-order`, `invalid-utf8`, `record-too-long`, `body-truncated`; RetriableError:
+ * `error-in-body`.
+ */
+export function createReadingDecoder(options: ReadingDecoderOptions): ReadingDecoder {
+  const { format, dictionary, onBatch, batchRows = DEFAULT_BATCH_ROWS, slabBytes } = options;
+  const parser = new ReadingParser(dictionary, batchRows, onBatch);
+  const scanner = new BodyScanner(format, parser, slabBytes);
+  let failure: { readonly error: unknown } | undefined;
+  let isEnded = false;
+
+  const attempt = (step: () => void): void => {
+    if (failure !== undefined) throw failure.error;
+    // What it decoded with is somebody else's by now.
+    if (isEnded) throw new RangeError('the body has ended');
+    try {
+      step();
+    } catch (error) {
+      failure = { error };
+      parser.emit();
+      throw error;
+    }
+  };
+  const finish = (step: () => void): void => {
+    attempt(step);
+    attempt(() => parser.emit());
+  };
+  return {
+    push: (chunk) => attempt(() => scanner.push(chunk)),
+    flush: () => {
+      if (failure === undefined && !isEnded) finish(() => scanner.scan());
+    },
+    end: () => {
+      finish(() => scanner.end());
+      isEnded = true;
+      parser.release();
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import { cleanForeignText, DataError } from '../../core/errors.ts';
+import type {
+  CountedRow,
+  Micros,
+  SeriesDictionary,
+  StatisticsRow,
+  WireShape,
+} from '../../core/model/index.ts';
+import { AGGREGATIONS, createSeriesDictionary, timestampMicros } from '../../core/model/index.ts';
+import { ID_RULE, isSeriesId } from '../../core/model/series-id.ts';
+import { type BodyFormat, BodyScanner } from './body-scanner.ts';
+import { INCOMPLETE } from './body-window.ts';
+import { CountedRowReader, OTHER_ROW } from './counted-row.ts';
+import { ObjectFields } from './object-fields.ts';
+
+export interface StatisticsDecoderOptions {
+  readonly shape: WireShape;
+  readonly format: BodyFormat;
+  /** Takes each row as it is decoded; rows may be kept. */
+  readonly onRow: (row: StatisticsRow) => void;
+  /**
+   * Takes rows of count, first and last time instead, as far as they are spelled as the contract spells them: whoever
+   * gives it takes the others by `onRow` all the same. Its row is used again.
+   */
+  readonly onCounted?: ((row: CountedRow) => void) | undefined;
+  /** Learns the ids of counted rows. */
+  readonly dictionary?: SeriesDictionary;
+  /** For tests: how many bytes are gathered before they are parsed. */
+  readonly slabBytes?: number;
+}
+
+interface StatisticsDecoder {
+  /** Take the next bytes, cut anywhere; they may be changed afterwards. */
+  push(chunk: Uint8Array): void;
+  /** The body is whole. Throws DataError `body-truncated` when it is not. */
+  end(): void;
+}
+
+const AGGREGATION_NAMES: ReadonlySet<string> = new Set(AGGREGATIONS);
+
+/**
+ * A decoder of statistics, row by row in the body's order. In the keyed shape each object gives one row with one
+ * value, and rows that belong together are for the caller to merge; in the array shape a row has all its values.
+ * Memory: the longest record.
+ *
+ * Throws DataError: `malformed-json`, `missing-field`, `bad-field`, `bad-id`, `bad-statistics` (a key
+ * that names no aggregation, or not exactly one), `duplicate-key`, `bad-timestamp`, `timestamp-too-fine`, `invalid-utf8`,
+ * `record-too-long`, `body-truncated`; RetriableError: `error-in-body`.
+ */
+export function createStatisticsDecoder(options: StatisticsDecoderOptions): StatisticsDecoder {
+  const { shape, format, onRow, onCounted, slabBytes, dictionary = createSeriesDictionary() } = options;
+  const readRow = shape === 'keyed' ? keyedRow : arrayRow;
+  const fields = new ObjectFields();
+  const counted = shape === 'array' && onCounted ? new CountedRowReader(dictionary) : undefined;
+  const scanner = new BodyScanner(
+    format,
+    {
+      parseRecord(window, start) {
+        const countedEnd = counted?.read(window, start) ?? OTHER_ROW;
+        if (countedEnd !== OTHER_ROW) {
+          onCounted!(counted!.row);
+          return countedEnd;
+        }
+        const end = fields.read(window, start);
+        if (end !== INCOMPLETE) onRow(readRow(fields));
+        return end;
+      },
+    },
+    slabBytes,
+  );
+  return {
+    push: (chunk) => scanner.push(chunk),
+    end: () => {
+      scanner.end();
+      counted?.release();
+    },
+  };
+}
+
+function keyedRow(fields: ObjectFields): StatisticsRow {
+  const timestampMicros = windowStart(fields);
+  const keys = [...fields.names()].filter((name) => name !== 'timestamp');
+  const key = keys[0];
+  if (key === undefined || keys.length > 1)
+    throw fields.objectFault('bad-statistics', `one property beside 'timestamp', not ${keys.length}`);
+  const split = Math.max(key.lastIndexOf(':'), key.lastIndexOf('/'));
+  const aggregation = key.slice(split + 1).toLowerCase();
+  if (split < 0 || !AGGREGATION_NAMES.has(aggregation))
+    throw fields.objectFault('bad-statistics', "a key '<id>:<aggregation>' or '<id>/<Aggregation>'");
+  return {
+    timestampMicros,
+    id: checkedId(fields, key.slice(0, split)),
+    values: new Map([[aggregation, fields.requiredJson(key)]]),
+  };
+}
+
+function arrayRow(fields: ObjectFields): StatisticsRow {
+  const timestampMicros = windowStart(fields);
+  const id = checkedId(fields, fields.requiredText('id'));
+  if (!fields.has('aggregations')) throw fields.objectFault('missing-field', "an object with 'aggregations'");
+  const aggregations = fields.object('aggregations');
+  const values = new Map<string, string>();
+  for (const name of aggregations.names()) {
+    const aggregation = name.toLowerCase();
+    if (values.has(aggregation)) throw aggregations.objectFault('duplicate-key', `one '${aggregation}'`);
+    values.set(aggregation, aggregations.requiredJson(name));
+  }
+  return { timestampMicros, id, values };
+}
+
+function checkedId(fields: ObjectFields, id: string): string {
+  if (isSeriesId(id)) return id;
+  throw fields.objectFault('bad-id', ID_RULE);
+}
+
+/**
+ * Micros of a time-valued aggregation, a JSON string. Throws DataError `bad-timestamp` or `timestamp-too-fine`, as
+ * `timestampMicros` tells them apart.
+ */
+export function parseTimestampText(jsonText: string): Micros {
+  const isString = jsonText.length > 1 && jsonText.startsWith('"') && jsonText.endsWith('"');
+  const text = isString ? jsonText.slice(1, -1) : jsonText;
+  const micros = timestampMicros(text);
+  if (typeof micros === 'number') return micros;
+  throw new DataError(
+    micros.code,
+    `found '${cleanForeignText(text, [], 60)}', expected ${micros.expected}; report it to the operator of the service`,
+  );
+}
+
+function windowStart(fields: ObjectFields): number {
+  const micros = timestampMicros(fields.requiredText('timestamp'));
+  if (typeof micros === 'number') return micros;
+  throw fields.fault('timestamp', micros.expected, micros.code);
+}

@@ -1,0 +1,274 @@
+/**
+ * The client of the query service: bytes in, bytes out. Layers, outermost → innermost:
+ *
+ *   version    x-api-version asked and checked
+ *   retry      the table in retry.ts, over the request and the reading of its body
+ *   concurrency limit        requests in flight, over all who share the credential
+ *   rate limit       requests per minute, over all who share an address
+ *   token      a bearer token on every request, taken when nothing is left to wait for; renewed early, and after a 401
+ *   clock      what time it is at the service
+ *   meter      counts and times
+ *   inflate    gzip, and the largest body we take
+ *   deadline   headers and idle bodies
+ *   transport  undici
+ */
+import { randomUUID } from 'node:crypto';
+import { CancelledError, VesselExportError } from '../../core/errors.ts';
+import {
+  type Clock,
+  type ConcurrencyLimit,
+  type Log,
+  type Random,
+  type RateLimit,
+  silentLog,
+} from '../../core/model/ports.ts';
+import type { ApiVersion, QueryRequest, QueryResponse } from '../../core/model/query.ts';
+import type { TraceContext } from '../../core/model/trace-context.ts';
+import { addressOf, describeRequest } from './address.ts';
+import { withConcurrencyLimit } from './concurrency-limit.ts';
+import { type DeadlineLimits, withDeadline } from './deadline.ts';
+import {
+  contentTypeOf,
+  createRequestStats,
+  type Exchange,
+  linkSignals,
+  type Outgoing,
+  type RequestStats,
+} from './exchange.ts';
+import { withInflate } from './inflate.ts';
+import { type InFlight, type RequestReport, withMeter } from './meter.ts';
+import { withRateLimit } from './rate-limit.ts';
+import { RETRY_LIMITS, type RetryLimits, type RetryScope } from './retry.ts';
+import { withRetry } from './retry-loop.ts';
+import { createServerClock, withServerClock } from './server-clock.ts';
+import { doubted, readAnswerError } from './status.ts';
+import { withToken, withTokenAtHand } from './token.ts';
+import { createTokenSource } from './token-source.ts';
+import { idHeaders, nameRequest } from './trace.ts';
+import { createTransport } from './transport.ts';
+import { versionOf, withVersion } from './version.ts';
+
+interface ClientLimits extends DeadlineLimits {
+  /** Most bytes of an error body that are read. */
+  readonly maxErrorBytes: number;
+  /** Most decompressed bytes of a body in `exchange`. */
+  readonly maxPageBytes: number;
+  readonly retry: RetryLimits;
+}
+
+export const CLIENT_LIMITS: ClientLimits = {
+  headersTimeoutMs: 120_000,
+  idleTimeoutMs: 60_000,
+  slowBodyGraceMs: 300_000,
+  leastBytesPerSecond: 1_024,
+  maxBodyMs: 7_200_000,
+  maxErrorBodyMs: 10_000,
+  maxErrorBytes: 16 * 1024,
+  maxPageBytes: 4 * 1024 * 1024 * 1024,
+  retry: RETRY_LIMITS,
+};
+
+export interface ClientOptions {
+  /** With its tenant segment. */
+  readonly baseUrl: string;
+  readonly authUrl: string;
+  readonly clientId: string;
+  /** A function where it may change. */
+  readonly clientSecret: string | (() => string);
+  readonly apiVersion: ApiVersion;
+  readonly concurrencyLimit: ConcurrencyLimit;
+  readonly rateLimit: RateLimit;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log?: Log;
+  readonly limits?: Partial<Omit<ClientLimits, 'retry'>> & { readonly retry?: Partial<RetryLimits> };
+  /** Told of every request to the query service once it is over. */
+  readonly onRequest?: (report: RequestReport) => void;
+  /**
+   * Give up within seconds on a host that cannot be reached and never was, by FatalError `service-unreachable`, as
+   * people want it who have just typed its address. Without it, as on every other failure, by the retry table.
+   */
+  readonly failFast?: boolean;
+  /**
+   * A trace that somebody began: every request names itself as a span of it. Undefined too where spans are gathered: then
+   * whoever gathers them names them.
+   */
+  readonly trace?: TraceContext | undefined;
+}
+
+export interface ExchangeOptions extends RetryScope {
+  readonly signal?: AbortSignal | undefined;
+  /** Counters to add to, besides the client's own. */
+  readonly stats?: RequestStats | undefined;
+  /** Did the last attempt get further? Asked after a failure; true gives the next one full patience again. */
+  readonly progressed?: () => boolean;
+  /** Statuses that are asked about again, a few times, and then are RetriableError `nothing-found`. */
+  readonly isDoubted?: (status: number) => boolean;
+  /** Instead of `maxPageBytes`, where the answer is not held. */
+  readonly maxBodyBytes?: number;
+}
+
+export interface QueryClient {
+  /**
+   * Ask, and read the answer inside `consume`. Both are done again when the retry table says so: `makeRequest`
+   * gets the number of the attempt (1, 2, …; every HTTP request counts) and may ask for less than before.
+   * Throws RetriableError (codes in faults.ts), RateLimitedError, HttpStatusError, FatalError, DataError
+   * (`page-too-large`), CancelledError, and whatever `consume` throws. Until its body has ended a call holds a
+   * slot of the concurrency limit, so `consume` must not start another call before it has read the body.
+   */
+  exchange<T>(
+    makeRequest: (attempt: number) => QueryRequest,
+    consume: (response: QueryResponse) => Promise<T>,
+    options?: ExchangeOptions,
+  ): Promise<T>;
+  /** Counters over all calls. */
+  readonly stats: Readonly<RequestStats>;
+  /** Age of the oldest request under way, those for tokens included; 0 where there is none. */
+  oldestRequestMs(): number;
+  /** Milliseconds since the epoch by the service's own clock; undefined where no answer of the last hour said so. */
+  serverNowMs(): number | undefined;
+  /** Length of the base URL, for `splitExpressions`. */
+  readonly baseUrlBytes: number;
+  /** Cancel what is under way and close all sockets. */
+  close(): Promise<void>;
+}
+
+/** A client; nothing is sent before the first call. */
+export function createQueryClient(options: ClientOptions): QueryClient {
+  const {
+    clock,
+    random,
+    concurrencyLimit,
+    rateLimit,
+    apiVersion,
+    log = silentLog,
+    onRequest = () => {},
+  } = options;
+  const limits: ClientLimits = {
+    ...CLIENT_LIMITS,
+    ...options.limits,
+    retry: { ...RETRY_LIMITS, ...options.limits?.retry },
+  };
+  const base = new URL(options.baseUrl);
+  const basePath = base.pathname.replace(/\/+$/, '');
+  const baseUrlBytes = base.origin.length + basePath.length;
+  const stats = createRequestStats();
+  const closing = new AbortController();
+  const transport = createTransport();
+  const retryOptions = { limits: limits.retry, clock, random, log, failFast: options.failFast ?? false };
+  const inFlight = new Set<InFlight>();
+  const overWire = (report: (info: RequestReport) => void) => {
+    const onEnd = (info: RequestReport) => {
+      const { asked, ...fields } = info;
+      log.debug(fields, `${asked}: request ended`);
+      report(info);
+    };
+    return withMeter(clock, onEnd, inFlight, withInflate(withDeadline(limits, clock, transport.send)));
+  };
+
+  const tokens = createTokenSource({
+    ...options,
+    log,
+    exchange: withRetry(
+      retryOptions,
+      withRateLimit(
+        rateLimit,
+        overWire(() => {}),
+      ),
+    ),
+    closing: closing.signal,
+  });
+  const serverClock = createServerClock(clock, log);
+  const authorized = withToken(tokens, clock, log, withServerClock(serverClock, overWire(onRequest)));
+  const limited = withConcurrencyLimit(concurrencyLimit, clock, withRateLimit(rateLimit, authorized));
+  const exchange: Exchange = withVersion(
+    apiVersion,
+    withTokenAtHand(tokens, withRetry(retryOptions, limited)),
+  );
+
+  const outgoingOf = (request: QueryRequest, attempt: number): Outgoing => {
+    const { method, path, query, accept, body } = addressOf(request, baseUrlBytes);
+    const requestId = randomUUID();
+    const asked = describeRequest(request);
+    return {
+      method,
+      origin: base.origin,
+      setting: 'QUERY_BASE_URL',
+      target: `${basePath}${path}${query === '' ? '' : `?${query}`}`,
+      headers: {
+        accept,
+        ...idHeaders(requestId, options.trace),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      body,
+      requestId,
+      asked,
+      what: nameRequest(asked, requestId),
+      attempt,
+    };
+  };
+
+  const ask = async <T>(
+    makeRequest: (attempt: number) => QueryRequest,
+    consume: (response: QueryResponse) => Promise<T>,
+    callOptions: ExchangeOptions = {},
+  ): Promise<T> => {
+    const { controller, unlink } = linkSignals([callOptions.signal, closing.signal], asCancelled);
+    const sinks = callOptions.stats === undefined ? [stats] : [stats, callOptions.stats];
+    let attempts = 0;
+    let [what, requestId] = ['', ''];
+    try {
+      controller.signal.throwIfAborted();
+      return await exchange({
+        outgoing: async () => {
+          attempts += 1;
+          if (attempts > 1) for (const sink of sinks) sink.retries += 1;
+          const outgoing = outgoingOf(makeRequest(attempts), attempts);
+          ({ what, requestId } = outgoing);
+          return outgoing;
+        },
+        consume: async (answer) => {
+          if (answer.status !== 200) {
+            const error = await readAnswerError(answer, what, limits.maxErrorBytes, tokens.secrets());
+            throw callOptions.isDoubted?.(answer.status) ? doubted(error, clock.nowMs()) : error;
+          }
+          // The version layer has let no other answer through.
+          const response = {
+            apiVersion: versionOf(answer)!,
+            contentType: contentTypeOf(answer),
+            requestId,
+            body: answer.body,
+          };
+          return consume(response);
+        },
+        progressed: callOptions.progressed ?? (() => false),
+        streak: callOptions.streak,
+        isDivisible: callOptions.isDivisible,
+        signal: controller.signal,
+        maxBodyBytes: callOptions.maxBodyBytes ?? limits.maxPageBytes,
+        sinks,
+      });
+    } finally {
+      unlink();
+    }
+  };
+
+  return {
+    exchange: ask,
+    stats,
+    oldestRequestMs: () => {
+      const [oldest] = inFlight;
+      return oldest === undefined ? 0 : clock.monotonicMs() - oldest.startedMs;
+    },
+    serverNowMs: serverClock.nowMs,
+    baseUrlBytes,
+    close: async () => {
+      closing.abort(new CancelledError('the client was closed'));
+      await transport.close();
+    },
+  };
+}
+
+function asCancelled(reason: unknown): VesselExportError {
+  return reason instanceof VesselExportError ? reason : new CancelledError('cancelled', { cause: reason });
+}

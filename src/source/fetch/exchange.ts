@@ -1,0 +1,117 @@
+/**
+ * The shape that all layers of the client share. A layer takes the next one and gives the same shape back:
+ *
+ *   Exchange   one question to the service, however many requests it takes      (version, retry)
+ *   Send       one HTTP request and its answer                                  (concurrency limit, rate limit, token, meter, inflate, deadline, transport)
+ *
+ * The answer's body is read inside `consume`, so that every layer sees when it ends or breaks off.
+ */
+import type { Body } from '../../core/model/query.ts';
+import type { RetryScope } from './retry.ts';
+
+/** One HTTP request, ready to be sent. */
+export interface Outgoing {
+  readonly method: 'GET' | 'POST';
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** The setting that the address comes from, for messages. */
+  readonly setting: 'QUERY_BASE_URL' | 'QUERY_AUTH_URL';
+  /** Path and query, percent-encoded. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  /** Sent as `x-request-id`; each try has its own. */
+  readonly requestId: string;
+  /** What is asked, in a few words. */
+  readonly asked: string;
+  /** The same with the request's id, for the messages of errors. */
+  readonly what: string;
+  /** 1 for the first request of a call. */
+  readonly attempt: number;
+}
+
+/** An answer of any status whose headers have arrived. */
+export interface Answer {
+  readonly status: number;
+  /** Lower-case names; repeated headers are joined with `, `. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Body;
+  /** When its request was sent, on the monotonic clock; the meter writes it. */
+  readonly sentMs?: number;
+}
+
+/** Counters of one or many calls; the client adds, the owner reads. */
+export interface RequestStats {
+  /** HTTP requests sent to the query service. */
+  requests: number;
+  /** Those of them that repeated an earlier one. */
+  retries: number;
+  /** Answers with status 429. */
+  rateLimited: number;
+  /** Decompressed bytes of answers. */
+  bytes: number;
+}
+
+export function createRequestStats(): RequestStats {
+  return { requests: 0, retries: 0, rateLimited: 0, bytes: 0 };
+}
+
+export interface Call<T> extends RetryScope {
+  /** Make the next HTTP request; asked anew for each one. What it throws ends the call. */
+  outgoing(): Promise<Outgoing>;
+  /** Read the answer. Called once for each answer, of whatever status. */
+  consume(answer: Answer): Promise<T>;
+  /** Did the last attempt get further than the one before? Then patience starts anew. */
+  progressed(): boolean;
+  /** Aborted with one of our errors as reason. */
+  readonly signal: AbortSignal;
+  /** Most decompressed bytes of one body. */
+  readonly maxBodyBytes: number;
+  /** Counters to add to. */
+  readonly sinks: readonly RequestStats[];
+}
+
+export interface Attempt<T> extends Omit<Call<T>, 'outgoing' | 'progressed'> {
+  readonly outgoing: Outgoing;
+  /** Time on the wire of this attempt, written by the meter: waiting for concurrency limit and rate limit is nobody's fault. */
+  readonly wire: { elapsedMs: number };
+}
+
+export type Exchange = <T>(call: Call<T>) => Promise<T>;
+export type Send = <T>(attempt: Attempt<T>) => Promise<T>;
+
+/** Media type of an answer, lower case, without parameters; empty when there is none. */
+export function contentTypeOf(answer: Answer): string {
+  return (answer.headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
+}
+
+/** An AbortController that follows other signals until `unlink` is called. */
+export function linkSignals(
+  signals: readonly (AbortSignal | undefined)[],
+  reasonOf: (reason: unknown) => unknown = (reason) => reason,
+): { readonly controller: AbortController; unlink(): void } {
+  const controller = new AbortController();
+  const links = signals
+    .filter((signal) => signal !== undefined)
+    .map((signal) => ({ signal, onAbort: () => controller.abort(reasonOf(signal.reason)) }));
+  for (const { signal, onAbort } of links) {
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  }
+  return {
+    controller,
+    unlink: () => {
+      for (const { signal, onAbort } of links) signal.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
+/** Wait for a promise; an abort ends the wait, with the signal's reason, and not what is waited for. */
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

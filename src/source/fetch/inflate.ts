@@ -1,0 +1,106 @@
+import { createGunzip, type Gunzip } from 'node:zlib';
+import { DataError, FatalError, RetriableError, VesselExportError } from '../../core/errors.ts';
+import type { Body } from '../../core/model/query.ts';
+import { untilWritable } from '../../core/streams.ts';
+import { bodyOf, readStream, watchedBody } from './body.ts';
+import type { Answer, Send } from './exchange.ts';
+import { faultOf } from './faults.ts';
+
+/** Fewer, larger chunks: each one crosses threads and the decoder. */
+const GUNZIP_CHUNK_BYTES = 256 * 1024;
+/** What may be on its way through the decoder, and more. */
+const MAX_UNINFLATED_BYTES = 1024 * 1024;
+/** What cannot be compressed grows by less than this share. */
+const GZIP_OVERHEAD = 0.01;
+
+/**
+ * Layer: accept gzip, decode it, and stop a body that grows past the call's `maxBodyBytes` (DataError
+ * `page-too-large`). A body whose end cannot be told from a break is refused (FatalError `body-without-end`).
+ */
+export function withInflate(next: Send): Send {
+  return (attempt) => {
+    const { what, headers } = attempt.outgoing;
+    return next({
+      ...attempt,
+      outgoing: { ...attempt.outgoing, headers: { ...headers, 'accept-encoding': 'gzip' } },
+      consume: (answer) =>
+        attempt.consume({ ...answer, body: bounded(decoded(answer, what), attempt.maxBodyBytes, what) }),
+    });
+  };
+}
+
+function decoded(answer: Answer, what: string): Body {
+  const encoding = (answer.headers['content-encoding'] ?? '').trim().toLowerCase();
+  if (encoding === 'gzip' || encoding === 'x-gzip') return gunzipped(answer.body, what);
+  if (encoding !== '' && encoding !== 'identity') {
+    // Whatever an error body says, its status is what counts.
+    if (answer.status !== 200) return nothing;
+    throw new FatalError(
+      'wrong-encoding',
+      `${what}: got the content encoding '${encoding.replace(/[^a-z0-9, -]/g, '?').slice(0, 40)}', asked for gzip or none`,
+    );
+  }
+  // Neither a length nor chunks: the body ends when the connection does, so a cut one looks whole.
+  if (
+    answer.status === 200 &&
+    !('content-length' in answer.headers) &&
+    !('transfer-encoding' in answer.headers)
+  )
+    throw new FatalError(
+      'body-without-end',
+      `${what}: the answer has neither Content-Length nor chunks, so a body that breaks off cannot be told from a whole one; have the service or the proxy before it speak HTTP/1.1`,
+    );
+  return answer.body;
+}
+
+const nothing = bodyOf(async () => {});
+
+function gunzipped(body: Body, what: string): Body {
+  return bodyOf(async (take) => {
+    const gunzip = createGunzip({ chunkSize: GUNZIP_CHUNK_BYTES });
+    let inflatedBytes = 0;
+    const reasonOf = (error: unknown) =>
+      error instanceof VesselExportError ? error : faultOf(error, 'body', what);
+    fill(gunzip, body, () => inflatedBytes, what).then(
+      () => gunzip.end(),
+      (error) => gunzip.destroy(error),
+    );
+    const takeInflated = (chunk: Uint8Array) => {
+      inflatedBytes += chunk.length;
+      return take(chunk);
+    };
+    try {
+      await readStream(gunzip, takeInflated, reasonOf);
+    } finally {
+      gunzip.destroy();
+    }
+  });
+}
+
+/** Pass a body on to the decoder, until clearly more has come than it decodes to: empty blocks may come for ever. */
+async function fill(gunzip: Gunzip, body: Body, inflatedBytes: () => number, what: string): Promise<void> {
+  let received = 0;
+  await body.read((chunk) => {
+    // Who reads what is decoded has had enough.
+    if (gunzip.destroyed) throw new Error('the decoder was closed');
+    received += chunk.length;
+    if (received > MAX_UNINFLATED_BYTES + inflatedBytes() * (1 + GZIP_OVERHEAD))
+      throw new RetriableError(
+        'body-broken',
+        `${what}: the body is gzip of next to nothing: ${received} bytes decode to ${inflatedBytes()}`,
+      );
+    if (!gunzip.write(chunk)) return untilWritable(gunzip);
+  });
+}
+
+function bounded(body: Body, maxBytes: number, what: string): Body {
+  let bytes = 0;
+  return watchedBody(body, (chunk) => {
+    bytes += chunk.length;
+    if (bytes > maxBytes)
+      throw new DataError(
+        'page-too-large',
+        `${what}: the answer is larger than ${maxBytes} bytes; ask for less at once`,
+      );
+  });
+}

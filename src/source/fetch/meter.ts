@@ -1,0 +1,60 @@
+import type { Clock } from '../../core/model/ports.ts';
+import type { Body } from '../../core/model/query.ts';
+import { watchedBody } from './body.ts';
+import type { Answer, RequestStats, Send } from './exchange.ts';
+
+export interface RequestReport {
+  /** Absent when no headers arrived. */
+  readonly status?: number;
+  /** From sending the request until its body ended or broke off, consuming it included. */
+  readonly ms: number;
+  /** 0 for the first request of a call. */
+  readonly retry: number;
+  readonly requestId: string;
+  /** What was asked, in a few words. */
+  readonly asked: string;
+}
+
+/** A request under way, since when on the monotonic clock. */
+export interface InFlight {
+  readonly startedMs: number;
+}
+
+/** Layer: count requests and bytes, and measure the time on the wire. `inFlight` has the oldest first. */
+export function withMeter(
+  clock: Clock,
+  onRequest: (report: RequestReport) => void,
+  inFlight: Set<InFlight>,
+  next: Send,
+): Send {
+  return async (attempt) => {
+    const startedMs = clock.monotonicMs();
+    const underWay: InFlight = { startedMs };
+    inFlight.add(underWay);
+    let status: number | undefined;
+    for (const sink of attempt.sinks) sink.requests += 1;
+    try {
+      return await next({
+        ...attempt,
+        consume: (answer) => {
+          status = answer.status;
+          if (status === 429) for (const sink of attempt.sinks) sink.rateLimited += 1;
+          return attempt.consume({ ...answer, sentMs: startedMs, body: counted(answer, attempt.sinks) });
+        },
+      });
+    } finally {
+      inFlight.delete(underWay);
+      const ms = clock.monotonicMs() - startedMs;
+      attempt.wire.elapsedMs = ms;
+      const { requestId, asked } = attempt.outgoing;
+      const retry = attempt.outgoing.attempt - 1;
+      onRequest({ ...(status !== undefined && { status }), ms, retry, requestId, asked });
+    }
+  };
+}
+
+function counted({ body }: Answer, sinks: readonly RequestStats[]): Body {
+  return watchedBody(body, (chunk) => {
+    for (const sink of sinks) sink.bytes += chunk.length;
+  });
+}

@@ -1,0 +1,113 @@
+import type { Clock, RateLimit } from '../../core/model/ports.ts';
+import { RATE_LIMIT_RULES } from '../../core/model/ports.ts';
+import { createWaitingLine } from '../../core/model/waiting-line.ts';
+import type { Send } from './exchange.ts';
+
+/** The times are those of `RATE_LIMIT_RULES` unless they are given. */
+interface RateLimitOptions {
+  readonly clock: Clock;
+  /** Requests per minute; undefined for no limit of our own. */
+  readonly perMinute?: number | undefined;
+  readonly coolDownMs?: number;
+  readonly recoverMs?: number;
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * The rate limit of one process. Our own, and not rate-limiter-flexible: that one counts in fixed windows (a burst at
+ * either side of a window's edge is twice the rate), its rate cannot change while callers wait, they cannot
+ * leave, and it runs on the machine's timers, not on a Clock that tests own.
+ */
+export function createRateLimit(options: RateLimitOptions): RateLimit {
+  const {
+    clock,
+    perMinute: configured,
+    coolDownMs,
+    recoverMs,
+    ...rules
+  } = { ...RATE_LIMIT_RULES, ...options };
+  const slowest = Math.min(rules.slowestPerMinute, configured ?? Infinity);
+  const startedMs = clock.monotonicMs();
+  const recent: number[] = [];
+  let rate = configured ?? Infinity;
+  let forgetAt = Infinity;
+  let lastTurnMs = -Infinity;
+  let changedMs = -Infinity;
+  let loweredMs = -Infinity;
+  let sleeping: AbortController | undefined;
+  const line = createWaitingLine(() => {
+    if (line.length === 0) sleeping?.abort();
+  });
+
+  const observedPerMinute = (nowMs: number): number => {
+    while (recent.length > 0 && recent[0]! <= nowMs - MINUTE_MS) recent.shift();
+    const spanMs = Math.min(MINUTE_MS, Math.max(rules.leastObservedMs, nowMs - startedMs));
+    return Math.max(rules.leastObservedPerMinute, (recent.length * MINUTE_MS) / spanMs);
+  };
+
+  const recover = (nowMs: number): void => {
+    while (rate < (configured ?? Infinity) && nowMs - changedMs >= recoverMs) {
+      changedMs += recoverMs;
+      rate = Math.min(rate * rules.growFactor, configured ?? Infinity);
+      if (configured === undefined && rate >= forgetAt) rate = Infinity;
+    }
+  };
+
+  const takeTurn = (nowMs: number): void => {
+    lastTurnMs = nowMs;
+    if (rate === Infinity) {
+      observedPerMinute(nowMs);
+      recent.push(nowMs);
+    }
+    line.letOneGo();
+  };
+
+  const pump = async (): Promise<void> => {
+    if (sleeping) return;
+    while (line.length > 0) {
+      const nowMs = clock.monotonicMs();
+      recover(nowMs);
+      const waitMs = rate === Infinity ? 0 : lastTurnMs + Math.ceil(MINUTE_MS / rate) - nowMs;
+      if (waitMs <= 0) {
+        takeTurn(nowMs);
+        continue;
+      }
+      sleeping = new AbortController();
+      // Rejects when everyone has left the line.
+      await clock.sleep(waitMs, sleeping.signal).catch(() => {});
+      sleeping = undefined;
+    }
+  };
+
+  return {
+    take: (signal) => {
+      const turn = line.join(signal);
+      void pump();
+      return turn;
+    },
+    slowDown: () => {
+      const nowMs = clock.monotonicMs();
+      if (nowMs - loweredMs < coolDownMs) return;
+      recover(nowMs);
+      const from = rate === Infinity ? observedPerMinute(nowMs) : rate;
+      rate = Math.max(slowest, from / 2);
+      if (configured === undefined && forgetAt === Infinity) forgetAt = rate * rules.forgetFactor;
+      loweredMs = nowMs;
+      changedMs = nowMs;
+    },
+    get perMinute() {
+      recover(clock.monotonicMs());
+      return rate === Infinity ? undefined : rate;
+    },
+  };
+}
+
+/** Layer: wait for one's turn. */
+export function withRateLimit(rateLimit: RateLimit, next: Send): Send {
+  return async (attempt) => {
+    await rateLimit.take(attempt.signal);
+    attempt.signal.throwIfAborted();
+    return next(attempt);
+  };
+}

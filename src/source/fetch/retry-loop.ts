@@ -1,0 +1,190 @@
+import {
+  codeOf,
+  DataError,
+  FatalError,
+  RateLimitedError,
+  RetriableError,
+  type VesselExportError,
+} from '../../core/errors.ts';
+import { withLogFields } from '../../core/model/log-context.ts';
+import type { Clock, Log, Random } from '../../core/model/ports.ts';
+import type { Attempt, Call, Exchange, Outgoing, Send } from './exchange.ts';
+import { unreachableCode } from './faults.ts';
+import {
+  createFailureStreak,
+  decideRetry,
+  type Failure,
+  type FailureStreak,
+  isLimited,
+  MAX_STREAK_STEP_MS,
+  MAX_TOKEN_REFUSALS,
+  MAX_UNREACHED_ATTEMPTS,
+  NO_TROUBLE,
+  type RetryLimits,
+  type RetryScope,
+  type Trouble,
+} from './retry.ts';
+import { AnswerError, publicError, RefusedTokenError } from './status.ts';
+
+interface RetryOptions {
+  readonly limits: RetryLimits;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** As the client's option says. */
+  readonly failFast?: boolean;
+}
+
+/** What a call has been through. */
+interface Course {
+  trouble: Trouble;
+  delayMs: number;
+  tokenRefusals: number;
+}
+
+/**
+ * Layer: send again what the retry table says is worth it, the reading of the body included. Throws what is
+ * not: HttpStatusError, RetriableError or RateLimitedError once patience is used up, and every other error of
+ * `consume` as it is.
+ */
+export function withRetry(options: RetryOptions, next: Send): Exchange {
+  const { limits, clock, random, log, failFast = false } = options;
+  const reached = new Set<string>();
+  const maxUnreached = Math.min(limits.maxAttempts, MAX_UNREACHED_ATTEMPTS);
+
+  /** Note the failure of an attempt and wait for the next one. Throws where none is worth it. */
+  async function recover<T>(
+    error: unknown,
+    call: Call<T>,
+    attempt: Attempt<T>,
+    course: Course,
+    allMs: number,
+  ) {
+    call.signal.throwIfAborted();
+    course.tokenRefusals = error instanceof RefusedTokenError ? course.tokenRefusals + 1 : 0;
+    if (course.tokenRefusals > 0 && course.tokenRefusals < MAX_TOKEN_REFUSALS) return;
+    const failure = failureOf(error);
+    if (failure === undefined) throw error;
+    const { outgoing, wire } = attempt;
+    // A trickle is no progress: with it a call could go on for ever.
+    if (call.progressed() && codeOf(error) !== 'too-slow') {
+      course.trouble = NO_TROUBLE;
+      endStreak(call);
+    }
+    const limited = isLimited(failure);
+    course.trouble = add(course.trouble, limited, course.delayMs, wire.elapsedMs, allMs);
+    if (!limited) addToStreak(call, course.delayMs + wire.elapsedMs);
+    const isUnreachable = unreachableCode(error) !== undefined;
+    const isUnreached = failFast && isUnreachable && !reached.has(outgoing.origin);
+    const limitsHere = isUnreached ? { ...limits, maxAttempts: maxUnreached } : limits;
+    // Nobody was there to find it too long.
+    const scope = isUnreachable ? { streak: call.streak } : call;
+    const decision = decideRetry(failure, course.trouble, clock.nowMs(), random, limitsHere, scope);
+    if ('giveUp' in decision) {
+      if (isUnreached) throw neverReached(error, outgoing);
+      const word = lastWord(error, decision.reason, course.trouble, clock.nowMs(), call.streak);
+      if (call.streak !== undefined)
+        Object.assign(call.streak, { isOver: decision.reason === 'streak', gaveUpOn: word });
+      throw word;
+    }
+    course.delayMs = decision.delayMs;
+    log.warn(
+      {
+        requestId: outgoing.requestId,
+        ...describeFailure(failure, outgoing),
+        delayMs: Math.round(course.delayMs),
+      },
+      `${outgoing.asked}: trying again`,
+    );
+    await clock.sleep(course.delayMs, call.signal);
+  }
+
+  return async <T>(call: Call<T>): Promise<T> => {
+    const course: Course = { trouble: NO_TROUBLE, delayMs: 0, tokenRefusals: 0 };
+    for (;;) {
+      const outgoing = await call.outgoing();
+      const consume: Call<T>['consume'] = (answer) => {
+        reached.add(outgoing.origin);
+        return call.consume(answer);
+      };
+      const attempt: Attempt<T> = { ...call, outgoing, consume, wire: { elapsedMs: 0 } };
+      const startedMs = clock.monotonicMs();
+      try {
+        const answer = await withLogFields({ requestId: outgoing.requestId }, () => next(attempt));
+        endStreak(call);
+        return answer;
+      } catch (error) {
+        await recover(error, call, attempt, course, clock.monotonicMs() - startedMs);
+      }
+    }
+  };
+}
+
+function endStreak({ streak }: RetryScope): void {
+  if (streak !== undefined) Object.assign(streak, createFailureStreak());
+}
+
+function addToStreak({ streak }: RetryScope, spentMs: number): void {
+  if (streak === undefined) return;
+  streak.failures += 1;
+  streak.spentMs += Math.min(spentMs, MAX_STREAK_STEP_MS);
+}
+
+function failureOf(error: unknown): Failure | undefined {
+  if (error instanceof AnswerError) return { status: error.status, headers: error.headers };
+  if (error instanceof RetriableError) return { code: error.code };
+  return undefined;
+}
+
+/** The first failure's own time does not count: an answer that breaks off after an hour is still worth a retry. */
+function add(before: Trouble, limited: boolean, delayMs: number, wireMs: number, allMs: number): Trouble {
+  const first = before === NO_TROUBLE;
+  return limited
+    ? {
+        ...before,
+        limited: before.limited + 1,
+        // A refusal holds everyone at the concurrency limit, so here the wait there counts.
+        limitedMs: before.limitedMs + (first ? 0 : delayMs + allMs),
+      }
+    : {
+        ...before,
+        attempts: before.attempts + 1,
+        spentMs: before.spentMs + (first ? 0 : delayMs + wireMs),
+      };
+}
+
+function lastWord(
+  error: unknown,
+  reason: string,
+  trouble: Trouble,
+  nowMs: number,
+  streak: FailureStreak | undefined,
+): VesselExportError {
+  const shown = error instanceof AnswerError ? publicError(error, nowMs) : (error as VesselExportError);
+  if (reason === 'no-retry-helps' || shown instanceof FatalError || shown instanceof DataError) return shown;
+  const spentMs = reason === 'streak' ? streak!.spentMs : trouble.spentMs + trouble.limitedMs;
+  const failures = reason === 'streak' ? streak!.failures : trouble.attempts + trouble.limited;
+  const seconds = Math.round(spentMs / 1000);
+  const message = `${shown.message}; gave up after ${failures} failures in a row (${seconds} s)`;
+  return shown instanceof RateLimitedError
+    ? new RateLimitedError(shown.code, message, shown.retryAfterMs, { cause: shown.cause })
+    : new RetriableError(shown.code, message, { cause: shown.cause });
+}
+
+/** No other request will fare better, so nothing is said of this one. */
+function neverReached(error: unknown, { origin, setting }: Outgoing): FatalError {
+  const found = `the query service cannot be reached at ${origin} (${unreachableCode(error)})`;
+  return new FatalError(
+    'service-unreachable',
+    `${found}; check ${setting}, and that the service is running`,
+    {
+      cause: (error as Error).cause,
+    },
+  );
+}
+
+/** A fault on the wire may come from a wrong address, so it is named. */
+function describeFailure(failure: Failure, { origin, setting }: Outgoing): object {
+  if ('status' in failure) return { status: failure.status };
+  return { code: failure.code, host: new URL(origin).host, setting };
+}

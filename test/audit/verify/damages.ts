@@ -1,0 +1,843 @@
+/**
+ * A damage for every finding of verify, and what its advice says to do: the one list that shows that each finding is made,
+ * found by its name and by nothing else, and put right. A new finding without a case does not compile.
+ */
+import { hash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { parquetMetadata } from 'hyparquet';
+import type { FindingName } from '../../../src/audit/verify/findings.ts';
+import { adviceFor } from '../../../src/audit/verify/findings.ts';
+import type { Dataset, Layout, Receipt, VesselDay } from '../../../src/core/model/index.ts';
+import { dateToMicros, parseTimestamp, silentLog, systemClock } from '../../../src/core/model/index.ts';
+import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
+import type { Detail } from '../../../src/lake/ledger.ts';
+import { openTable } from '../../../src/lake/table/table.ts';
+import { createLocalStore } from '../../../src/store/local.ts';
+import { duckRows } from '../../helpers/lake.ts';
+import type { TestService } from '../../helpers/run.ts';
+import { edit, editDetail, editReceipt } from './audit-lake.ts';
+
+/** A published vessel-day to be damaged: nobody else touches it, but its job's log, to which entries are added. */
+export interface Victim {
+  readonly dir: string;
+  readonly day: VesselDay;
+  readonly receipt: Receipt;
+  readonly layout: Layout;
+  readonly service: TestService;
+}
+
+/**
+ * What an advice says to do. `run`, `force`: run the day again, with `--allow-shrink` too where that is refused and the
+ * advice says so. `restore`: put the files back as they were. `reconcile`: let it repair what it finds. `again`: verify
+ * again, when what was in the way is gone. `rebuild`: `rebuild-log --yes` of the job. `by hand`: what a person does, after
+ * which nothing is run again.
+ */
+export type Advice =
+  | ('run' | 'force' | 'restore' | 'reconcile' | 'rebuild' | 'again')
+  | ('by hand' | 'by hand, then run' | 'by hand, then rebuild');
+
+interface DamageCase {
+  readonly what: string;
+  readonly act: (victim: Victim) => Promise<unknown>;
+  /** Default: measurements. */
+  readonly datasets?: readonly Dataset[];
+  /** Default: both. */
+  readonly layouts?: readonly Layout[];
+  /** Of a day on which the vessel was silent. */
+  readonly isEmptyDay?: boolean;
+  /** Found by a deep verify only. */
+  readonly isDeep?: boolean;
+  /** A job of its own: its log is damaged. */
+  readonly isOfLog?: boolean;
+  /** Reading this key fails for as long as the damage lasts. */
+  readonly unreadable?: (victim: Victim) => string;
+}
+
+interface FindingCases {
+  readonly advice: readonly Advice[];
+  /** For `by hand`. */
+  readonly byHand?: (victim: Victim) => Promise<unknown>;
+  readonly cases: readonly DamageCase[];
+}
+
+const ALL: readonly Dataset[] = ['measurements', 'statistics', 'metadata'];
+const TIMED: readonly Dataset[] = ['measurements', 'statistics'];
+
+export const put = async (dir: string, key: string, bytes: string | Uint8Array) => {
+  await mkdir(dirname(join(dir, key)), { recursive: true });
+  await writeFile(join(dir, key), bytes);
+};
+const keyOf = ({ day, receipt }: Victim) => receipt.object?.key ?? objectKey(day);
+const inReceipt = (change: (receipt: Receipt, victim: Victim) => object) => (victim: Victim) =>
+  editReceipt(victim.dir, victim.day, (receipt) => change(receipt, victim));
+const inObject = (change: (bytes: Buffer, victim: Victim) => Uint8Array) => (victim: Victim) =>
+  edit(victim.dir, keyOf(victim), (bytes) => change(bytes, victim));
+const removeFile = (of: (victim: Victim) => string) => (victim: Victim) => rm(join(victim.dir, of(victim)));
+const receiptOf = ({ day }: Victim) => receiptKey(day);
+const detailOf = ({ day }: Victim) => detailKey(day);
+
+const flip = (at: (length: number) => number) =>
+  inObject((bytes) => {
+    bytes[at(bytes.length)]! ^= 0x10;
+    return bytes;
+  });
+
+/** Other bytes of the same length, which the receipt names as if they had been published. */
+const forge = (change: (bytes: Buffer, victim: Victim) => void) => async (victim: Victim) => {
+  await inObject((bytes) => {
+    const before = hash('sha256', bytes);
+    change(bytes, victim);
+    if (hash('sha256', bytes) === before) throw new Error('nothing was forged');
+    return bytes;
+  })(victim);
+  await adjustReceipt(victim);
+};
+
+/** The receipt names the object as it lies there. */
+async function adjustReceipt(victim: Victim): Promise<void> {
+  const bytes = await readFile(join(victim.dir, keyOf(victim)));
+  const parts = [{ sizeBytes: bytes.length, sha256: hash('sha256', bytes) }];
+  await inReceipt(({ object }) => ({ object: { ...object, sizeBytes: bytes.length, parts } }))(victim);
+}
+
+/** The detail says another thing, and the receipt names that detail. */
+const inNamedDetail =
+  (change: (detail: Detail) => Detail) =>
+  ({ dir, day }: Victim) =>
+    editDetail(dir, day, change, true);
+
+/** In footer and statistics alike. */
+function replaceMicros(bytes: Buffer, from: string, to: number): void {
+  const micros = Buffer.alloc(8);
+  micros.writeBigInt64LE(BigInt(parseTimestamp(from)!));
+  for (let at = bytes.indexOf(micros); at >= 0; at = bytes.indexOf(micros, at + 8))
+    bytes.writeBigInt64LE(BigInt(to), at);
+}
+
+const versionName = (version: number) => String(version).padStart(20, '0');
+const logDir = ({ dir, day }: Victim) => join(dir, day.job, '_delta_log');
+
+export async function newestEntry(
+  victim: Victim,
+): Promise<{ readonly path: string; readonly version: number }> {
+  const names = (await readdir(logDir(victim))).filter((name) => name.endsWith('.json'));
+  const newest = names.sort().at(-1)!;
+  return { path: join(logDir(victim), newest), version: Number(newest.slice(0, -'.json'.length)) };
+}
+
+/** Somebody else commits to the table. */
+async function commitBehind(victim: Victim, actions: readonly object[]): Promise<void> {
+  const { version } = await newestEntry(victim);
+  const name = `${versionName(version + 1)}.json`;
+  const text = actions.map((action) => `${JSON.stringify(action)}\n`).join('');
+  await writeFile(join(logDir(victim), name), text);
+}
+
+const pathIn = ({ day, receipt }: Victim) => receipt.object!.key.slice(`${day.job}/`.length);
+const removal = (victim: Victim) => ({
+  remove: { path: pathIn(victim), deletionTimestamp: 1, dataChange: true },
+});
+const addition = ({ day }: Victim, path: string, size: number, stats?: string) => ({
+  add: {
+    ...{ path, size, modificationTime: 1, dataChange: true },
+    partitionValues: { vessel: day.vessel, date: day.date },
+    ...(stats !== undefined && { stats }),
+  },
+});
+/** What the log says of the rows of the day's file. */
+async function statisticsOf(victim: Victim): Promise<string> {
+  for (const name of await readdir(logDir(victim)))
+    for (const line of (await readFile(join(logDir(victim), name), 'utf8')).split('\n'))
+      if (line.includes(pathIn(victim)) && line.startsWith('{"add"')) return JSON.parse(line).add.stats;
+  throw new Error(`the log does not add ${pathIn(victim)}`);
+}
+/** What the newest entry that says what the table is says of it. */
+async function metadataOf(victim: Victim): Promise<{ schemaString: string; format: { provider: string } }> {
+  for (const name of (await readdir(logDir(victim))).sort().reverse())
+    for (const line of (await readFile(join(logDir(victim), name), 'utf8')).split('\n'))
+      if (line.startsWith('{"metaData"')) return JSON.parse(line).metaData;
+  throw new Error('no entry says what the table is');
+}
+interface Schema {
+  readonly fields: { name: string; type: string; nullable: boolean }[];
+}
+/** Somebody else says that the table has other columns. */
+const inSchema = (change: (schema: Schema) => unknown) => async (victim: Victim) => {
+  const metaData = await metadataOf(victim);
+  const schema = JSON.parse(metaData.schemaString) as Schema;
+  change(schema);
+  const schemaString = JSON.stringify(schema);
+  if (schemaString === metaData.schemaString) throw new Error('the schema is as it was');
+  await commitBehind(victim, [{ metaData: { ...metaData, schemaString } }]);
+};
+const fieldOf = ({ fields }: Schema, name: string) => fields.find((field) => field.name === name)!;
+
+/** Write a checkpoint of the table; the path of its file. */
+async function checkpointOf(victim: Victim): Promise<string> {
+  const { dir, day } = victim;
+  const ports = { store: createLocalStore(dir), clock: systemClock, log: silentLog };
+  const table = await openTable({ ...ports, prefix: `${day.job}/` });
+  await table.checkpoint();
+  return join(logDir(victim), `${versionName(table.version)}.checkpoint.parquet`);
+}
+const inCheckpoint = (change: (bytes: Buffer) => Uint8Array) => async (victim: Victim) => {
+  const path = await checkpointOf(victim);
+  await writeFile(path, change(await readFile(path)));
+};
+/** Statistics of the rows of files, in a checkpoint: they are read by those who ask for them alone. */
+function breakStatistics(bytes: Buffer): Buffer {
+  const { row_groups: groups } = parquetMetadata(Uint8Array.from(bytes).buffer);
+  const columns = groups.at(-1)!.columns.map(({ meta_data: meta }) => meta!);
+  const { data_page_offset: at } = columns.find(
+    ({ path_in_schema: path }) => path.join('.') === 'add.stats',
+  )!;
+  return bytes.fill(0xff, Number(at), Number(at) + 40);
+}
+
+const NEWER_PROTOCOL = { protocol: { minReaderVersion: 3, minWriterVersion: 7 } };
+const otherPath = (victim: Victim) => pathIn(victim).replace(/[^/]+$/, '0000000000000000.parquet');
+
+async function readDetail({ dir, day }: Victim): Promise<Detail> {
+  return JSON.parse(gunzipSync(await readFile(join(dir, detailKey(day)))).toString());
+}
+
+/** A series of the day with the time of its first reading, as the source said it: windows have only their own. */
+async function seriesOf(victim: Victim): Promise<{ readonly id: string; readonly micros: number }> {
+  const { source } = await readDetail(victim);
+  const [id, hours] = Object.entries(source!).find(([, rows]) => rows.length > 0)!;
+  return { id, micros: dateToMicros(victim.day.date) + hours[0]![2] };
+}
+
+const NOBODYS = 'PAR1PAR1';
+const PLAIN: readonly Layout[] = ['plain'];
+const DELTA: readonly Layout[] = ['delta'];
+const OF_LOG = { layouts: DELTA, isOfLog: true };
+const removeLog = (victim: Victim) => rm(logDir(victim), { recursive: true });
+
+export const DAMAGES: Readonly<Record<FindingName, FindingCases>> = {
+  'receipt-damaged': {
+    advice: ['by hand, then run', 'restore'],
+    byHand: removeFile(receiptOf),
+    cases: [
+      {
+        what: 'a receipt that is cut',
+        datasets: ALL,
+        act: (victim) => edit(victim.dir, receiptOf(victim), (bytes) => bytes.subarray(0, -9)),
+      },
+      { what: 'an empty receipt', act: (victim) => put(victim.dir, receiptOf(victim), '') },
+      { what: 'a receipt of an empty day', isEmptyDay: true, act: inReceipt(() => ({ source: null })) },
+      { what: 'a receipt without a member', act: inReceipt(() => ({ startedAt: undefined })) },
+      { what: 'a receipt of no version', act: inReceipt(() => ({ receiptVersion: 'x' })) },
+      {
+        what: 'a receipt without parts',
+        act: inReceipt(({ object }) => ({ object: { ...object, parts: [] } })),
+      },
+      { what: 'a receipt of another vessel', act: inReceipt(() => ({ vessel: 'IMO9999999' })) },
+      {
+        what: 'a receipt with another object',
+        act: inReceipt(({ object }) => ({ object: { ...object, key: 'elsewhere' } })),
+      },
+      {
+        what: 'a receipt with the file of another day',
+        act: inReceipt(({ object, date }) => ({
+          object: { ...object, key: object!.key.replace(date, '2026-02-02') },
+        })),
+      },
+      {
+        what: 'a receipt with another size',
+        act: inReceipt(({ object }) => ({ object: { ...object, sizeBytes: 1 } })),
+      },
+      {
+        what: 'a receipt whose times lie outside its day',
+        act: inReceipt(() => ({ lastTimestamp: '2026-01-06T00:00:00.000000Z' })),
+      },
+      { what: 'a receipt that says the day is empty', act: inReceipt(() => ({ rows: 0 })) },
+      { what: 'a receipt that claims more than was asked', act: inReceipt(() => ({ source: null })) },
+    ],
+  },
+  'receipt-newer': {
+    advice: ['by hand'],
+    // It stands for the newer vessel-export, which can read it.
+    byHand: inReceipt(() => ({ receiptVersion: 1 })),
+    cases: [
+      { what: 'a receipt of a newer version', datasets: ALL, act: inReceipt(() => ({ receiptVersion: 2 })) },
+    ],
+  },
+  'receipt-missing': {
+    advice: ['run'],
+    cases: [
+      { what: 'a missing receipt', datasets: ALL, act: removeFile(receiptOf) },
+      {
+        what: 'a missing receipt of an empty day',
+        datasets: TIMED,
+        isEmptyDay: true,
+        act: removeFile(receiptOf),
+      },
+      {
+        what: 'an object of nobody in the place of a silent day',
+        isEmptyDay: true,
+        layouts: PLAIN,
+        act: async (victim) => {
+          for (const of of [receiptOf, detailOf]) await removeFile(of)(victim);
+          await put(victim.dir, keyOf(victim), NOBODYS);
+        },
+      },
+    ],
+  },
+  'object-missing': {
+    advice: ['force'],
+    cases: [{ what: 'a missing object', datasets: ALL, act: removeFile(keyOf) }],
+  },
+  'object-unexpected': {
+    advice: ['by hand', 'force'],
+    byHand: removeFile(keyOf),
+    cases: [
+      {
+        what: 'an object in the place of an empty day',
+        datasets: TIMED,
+        layouts: PLAIN,
+        isEmptyDay: true,
+        act: (victim) => put(victim.dir, keyOf(victim), NOBODYS),
+      },
+    ],
+  },
+  'object-stray': {
+    advice: ['by hand'],
+    byHand: async (victim) => rename(join(victim.dir, copyOf(victim)), join(victim.dir, '_moved-away')),
+    cases: [
+      {
+        what: "a copy beside the day's object, which readers would count twice",
+        datasets: ALL,
+        layouts: PLAIN,
+        act: async (victim) =>
+          put(victim.dir, copyOf(victim), await readFile(join(victim.dir, keyOf(victim)))),
+      },
+    ],
+  },
+  'not-in-table': {
+    advice: ['force'],
+    cases: [
+      {
+        what: 'the table lost a day',
+        datasets: ALL,
+        layouts: DELTA,
+        act: (victim) => commitBehind(victim, [removal(victim)]),
+      },
+    ],
+  },
+  'table-file-missing': {
+    advice: ['force'],
+    cases: [
+      {
+        what: 'the table has another file, which is not there',
+        datasets: ALL,
+        layouts: DELTA,
+        act: (victim) => commitBehind(victim, [removal(victim), addition(victim, otherPath(victim), 3)]),
+      },
+      {
+        what: 'the table has another file too, which is not there',
+        layouts: DELTA,
+        act: (victim) => commitBehind(victim, [addition(victim, otherPath(victim), 3)]),
+      },
+    ],
+  },
+  'table-differs': {
+    advice: ['force'],
+    cases: [
+      {
+        what: 'the table has a day twice',
+        datasets: ALL,
+        layouts: DELTA,
+        act: async (victim) => {
+          await put(victim.dir, `${victim.day.job}/${otherPath(victim)}`, 'abc');
+          await commitBehind(victim, [addition(victim, otherPath(victim), 3)]);
+        },
+      },
+      {
+        what: 'the table says another size',
+        datasets: ALL,
+        layouts: DELTA,
+        act: (victim) => commitBehind(victim, [addition(victim, pathIn(victim), 3)]),
+      },
+      {
+        what: 'the table has a day that its receipt calls empty',
+        layouts: DELTA,
+        act: inReceipt(({ source }) => ({
+          ...{ rows: 0, series: 0, object: null, detail: null, firstTimestamp: null, lastTimestamp: null },
+          source: { ...source!, rows: 0 },
+        })),
+      },
+    ],
+  },
+  'table-statistics-differ': {
+    advice: ['force'],
+    cases: [
+      {
+        what: 'the table counts other rows',
+        datasets: ALL,
+        layouts: DELTA,
+        act: (victim) =>
+          commitBehind(victim, [
+            addition(victim, pathIn(victim), victim.receipt.object!.sizeBytes, '{"numRecords":1}'),
+          ]),
+      },
+      {
+        what: 'a bound of the table is too narrow',
+        layouts: DELTA,
+        act: async (victim) => {
+          const stats = await statisticsOf(victim);
+          const narrow = stats.replace(/("maxValues".*?"timestamp":"[^.]*)\.\d+Z/, '$1.000Z');
+          if (narrow === stats) throw new Error(`no bound in ${stats}`);
+          const { sizeBytes } = victim.receipt.object!;
+          await commitBehind(victim, [addition(victim, pathIn(victim), sizeBytes, narrow)]);
+        },
+      },
+      {
+        what: 'the table has no statistics of a file',
+        layouts: DELTA,
+        act: (victim) =>
+          commitBehind(victim, [addition(victim, pathIn(victim), victim.receipt.object!.sizeBytes)]),
+      },
+    ],
+  },
+  'log-damaged': {
+    advice: ['restore', 'rebuild'],
+    cases: [
+      { what: 'a log that is lost', ...OF_LOG, act: removeLog },
+      {
+        what: 'the newest entry is lost',
+        ...OF_LOG,
+        datasets: ALL,
+        act: async (victim) => rm((await newestEntry(victim)).path),
+      },
+      {
+        what: 'an entry is cut short',
+        ...OF_LOG,
+        act: async (victim) => {
+          const { path } = await newestEntry(victim);
+          await writeFile(path, (await readFile(path)).subarray(0, -9));
+        },
+      },
+      {
+        what: 'an entry is missing',
+        ...OF_LOG,
+        act: (victim) => rm(join(logDir(victim), `${versionName(0)}.json`)),
+      },
+      {
+        what: 'a schema that is no JSON',
+        ...OF_LOG,
+        act: async (victim) => {
+          const { schemaString } = await metadataOf(victim);
+          const path = join(logDir(victim), `${versionName(0)}.json`);
+          const text = await readFile(path, 'utf8');
+          await writeFile(path, text.replace(JSON.stringify(schemaString), '"{"'));
+        },
+      },
+    ],
+  },
+  'checkpoint-damaged': {
+    advice: ['rebuild'],
+    cases: [
+      {
+        what: 'a checkpoint that is lost',
+        ...OF_LOG,
+        datasets: ALL,
+        act: async (victim) => rm(await checkpointOf(victim)),
+      },
+      {
+        what: 'a checkpoint that is cut',
+        ...OF_LOG,
+        act: inCheckpoint((bytes) => bytes.subarray(0, -50)),
+      },
+      { what: 'a checkpoint whose statistics are broken', ...OF_LOG, act: inCheckpoint(breakStatistics) },
+      {
+        what: 'a name of the newest checkpoint that is no JSON',
+        ...OF_LOG,
+        act: (victim) => writeFile(join(logDir(victim), '_last_checkpoint'), '{'),
+      },
+    ],
+  },
+  'table-schema-differs': {
+    advice: ['rebuild'],
+    cases: [
+      {
+        what: 'a column of the table is renamed',
+        ...OF_LOG,
+        datasets: ALL,
+        act: inSchema((schema) => {
+          fieldOf(schema, 'time_series_id').name = 'series';
+        }),
+      },
+      {
+        what: 'a column of the table has another type',
+        ...OF_LOG,
+        act: inSchema((schema) => {
+          fieldOf(schema, 'long_value').type = 'double';
+        }),
+      },
+      {
+        what: 'the table lacks a column',
+        ...OF_LOG,
+        act: inSchema(({ fields }) => fields.splice(1, 1)),
+      },
+      {
+        what: 'a column of the table may not be null',
+        ...OF_LOG,
+        act: inSchema((schema) => {
+          fieldOf(schema, 'json_value').nullable = false;
+        }),
+      },
+      {
+        what: 'a folder has another type',
+        ...OF_LOG,
+        act: inSchema((schema) => {
+          fieldOf(schema, 'date').type = 'string';
+        }),
+      },
+    ],
+  },
+  'table-unsupported': {
+    advice: ['by hand, then rebuild'],
+    byHand: removeLog,
+    cases: [
+      {
+        what: 'another writer has raised the protocol',
+        ...OF_LOG,
+        datasets: ALL,
+        act: (victim) => commitBehind(victim, [NEWER_PROTOCOL]),
+      },
+      {
+        what: 'another writer has marked rows as deleted',
+        ...OF_LOG,
+        act: (victim) => {
+          const { add } = addition(victim, pathIn(victim), victim.receipt.object!.sizeBytes);
+          const protocol = { ...NEWER_PROTOCOL.protocol, readerFeatures: ['deletionVectors'] };
+          return commitBehind(victim, [
+            { protocol },
+            { add: { ...add, deletionVector: { storageType: 'u' } } },
+          ]);
+        },
+      },
+      {
+        what: 'another writer has named another format',
+        ...OF_LOG,
+        act: async (victim) => {
+          const metaData = await metadataOf(victim);
+          const format = { ...metaData.format, provider: 'orc' };
+          await commitBehind(victim, [{ metaData: { ...metaData, format } }]);
+        },
+      },
+    ],
+  },
+  'size-differs': {
+    advice: ['force'],
+    cases: [
+      { what: 'a truncated object', datasets: ALL, act: inObject((bytes) => bytes.subarray(0, -1)) },
+      {
+        what: 'an object with something behind its end',
+        act: inObject((bytes) => Buffer.concat([bytes, Buffer.from('x')])),
+      },
+      { what: 'an object of nothing', act: inObject(() => Buffer.alloc(0)) },
+    ],
+  },
+  'checksum-differs': {
+    advice: ['force'],
+    cases: [
+      { what: 'a flipped bit in the data', datasets: ALL, act: flip(() => 40) },
+      { what: 'a flipped bit in a middle part', act: flip((length) => length >> 1) },
+      { what: 'a flipped bit in the footer', act: flip((length) => length - 60) },
+      { what: 'a flipped bit in the closing magic', act: flip((length) => length - 1) },
+      {
+        what: 'an object of another writer, of the same size',
+        act: inObject((bytes) => {
+          bytes.write('somebody-else', bytes.lastIndexOf('vessel-export'));
+          return bytes;
+        }),
+      },
+      {
+        what: 'a receipt of other digests',
+        act: inReceipt(({ object }) => ({ object: { ...object, parts: object!.parts.toReversed() } })),
+      },
+    ],
+  },
+  'footer-unreadable': {
+    advice: ['force'],
+    cases: [
+      { what: 'an object that is no Parquet', datasets: ALL, act: forge((bytes) => bytes.fill(0x41)) },
+      {
+        what: 'a footer whose length is a lie',
+        act: forge((bytes) => bytes.writeUInt32LE(bytes.length * 2, bytes.length - 8)),
+      },
+    ],
+  },
+  'schema-differs': {
+    advice: ['force'],
+    cases: [
+      {
+        what: 'a column of another name',
+        datasets: ALL,
+        act: forge((bytes) => bytes.write('time_series_xx', bytes.indexOf('time_series_id'))),
+      },
+      {
+        what: 'an object rewritten by another tool',
+        layouts: PLAIN,
+        act: async (victim) => {
+          const path = join(victim.dir, keyOf(victim));
+          await duckRows(`COPY (SELECT * FROM '${path}') TO '${path}.tmp' (FORMAT parquet)`);
+          await rename(`${path}.tmp`, path);
+          await adjustReceipt(victim);
+        },
+      },
+    ],
+  },
+  'rows-differ': {
+    advice: ['force'],
+    cases: [
+      {
+        what: 'a receipt of fewer rows',
+        datasets: TIMED,
+        act: inReceipt(({ rows }) => ({ rows: rows - 1 })),
+      },
+      { what: 'a receipt of more rows', datasets: TIMED, act: inReceipt(({ rows }) => ({ rows: rows + 1 })) },
+      {
+        what: 'a snapshot of more rows',
+        datasets: ['metadata'],
+        act: inReceipt(({ rows, source }) => ({
+          ...{ rows: rows + 1, series: rows + 1, source: { ...source, rows: rows + 1 } },
+        })),
+      },
+      { what: 'a receipt of other series', act: inReceipt(({ series }) => ({ series: series - 1 })) },
+      {
+        what: 'a detail with another series in it',
+        act: inNamedDetail((detail) => ({
+          ...detail,
+          ours: { ...detail.ours, more: [[3, 1, 3 * 3_600e6, 3 * 3_600e6]] },
+        })),
+      },
+    ],
+  },
+  'times-differ': {
+    advice: ['force'],
+    cases: [
+      {
+        what: 'a receipt of other times',
+        datasets: TIMED,
+        act: inReceipt(({ date }) => ({ lastTimestamp: `${date}T23:59:59.999999Z` })),
+      },
+    ],
+  },
+  'outside-day': {
+    advice: ['force'],
+    cases: [
+      {
+        what: 'an object that says it has a row of the day before',
+        datasets: TIMED,
+        act: forge((bytes, { receipt, day }) =>
+          replaceMicros(bytes, receipt.firstTimestamp!, dateToMicros(day.date) - 1),
+        ),
+      },
+    ],
+  },
+  'detail-missing': {
+    advice: ['force'],
+    cases: [
+      { what: 'a missing detail', datasets: TIMED, act: removeFile(detailOf) },
+      {
+        what: 'a missing detail of an empty day',
+        datasets: TIMED,
+        isEmptyDay: true,
+        act: removeFile(detailOf),
+      },
+    ],
+  },
+  'detail-differs': {
+    advice: ['force'],
+    cases: [
+      {
+        what: 'a detail that is no gzip',
+        datasets: TIMED,
+        act: (victim) => put(victim.dir, detailOf(victim), '{}'),
+      },
+      {
+        what: 'a detail that is no JSON, by its receipt',
+        act: async (victim) => {
+          const text = Buffer.from('no detail');
+          await put(victim.dir, detailOf(victim), gzipSync(text));
+          const sha256 = hash('sha256', text);
+          await inReceipt(({ detail }) => ({ detail: { ...detail, sha256 } }))(victim);
+        },
+      },
+      {
+        what: 'an edited detail',
+        act: ({ dir, day }) =>
+          editDetail(dir, day, ({ ours, source }) => ({ ours: source ?? ours, source: {} })),
+      },
+    ],
+  },
+  'proof-differs': {
+    advice: ['force'],
+    cases: [
+      {
+        what: 'a detail without what the source counted, whose receipt was adjusted',
+        datasets: TIMED,
+        act: inNamedDetail(({ ours }) => ({ ours, source: {} })),
+      },
+      {
+        what: 'a detail without the counts that prove it, whose receipt was adjusted',
+        act: inNamedDetail(({ ours }) => ({ ours, source: null })),
+      },
+      {
+        what: 'a receipt of another count of the source',
+        datasets: TIMED,
+        act: inReceipt(({ source }) => ({ source: { ...source, rows: source!.rows + 1 } })),
+      },
+      {
+        what: 'a receipt of other totals of the source',
+        act: inReceipt(({ source }) => ({ source: { ...source, totalsSha256: '0'.repeat(64) } })),
+      },
+    ],
+  },
+  'rows-unreadable': {
+    advice: ['force'],
+    cases: [
+      {
+        what: 'pages that cannot be decompressed',
+        datasets: ALL,
+        isDeep: true,
+        act: forge((bytes) => bytes.fill(0xff, 30, 120)),
+      },
+    ],
+  },
+  'count-differs': {
+    advice: ['force'],
+    cases: [
+      {
+        what: 'a detail with a reading in another hour, whose receipt was adjusted',
+        datasets: TIMED,
+        isDeep: true,
+        act: inNamedDetail((detail) => {
+          // Not the first and not the last of its series: those stand in the totals.
+          const move = (counts: Detail['ours']): Detail['ours'] => {
+            const isFree = (rows: Detail['ours'][string]) =>
+              rows[2] !== undefined && rows[1]![0] + 1 < rows[2][0];
+            const [id, [first, [hour, count, from, to] = [], ...rest]] = Object.entries(counts).find(
+              ([, rows]) => isFree(rows),
+            )!;
+            const hourMicros = 3_600_000_000;
+            const moved = [hour! + 1, count!, from! + hourMicros, to! + hourMicros] as const;
+            return { ...counts, [id]: [first!, moved, ...rest] };
+          };
+          return { ...detail, ours: move(detail.ours), source: move(detail.source!) };
+        }),
+      },
+    ],
+  },
+  'values-differ': {
+    advice: ['force'],
+    cases: [
+      {
+        what: 'a reading that the source has corrected since',
+        datasets: TIMED,
+        isDeep: true,
+        act: async (victim) => {
+          const { id, micros } = await seriesOf(victim);
+          victim.service.overlay.removeReadings(id, { fromMicros: micros, toMicros: micros + 1 });
+          victim.service.overlay.addReadings(id, [{ timestampMicros: micros, valueText: '123456.5' }]);
+        },
+      },
+    ],
+  },
+  'source-changed': {
+    advice: ['force', 'reconcile'],
+    cases: [
+      {
+        what: 'a reading that came late',
+        datasets: TIMED,
+        isDeep: true,
+        act: async (victim) => {
+          const { id, micros } = await seriesOf(victim);
+          victim.service.overlay.addReadings(id, [{ timestampMicros: micros + 1, valueText: '1.5' }]);
+        },
+      },
+      {
+        what: 'a reading that the source has no more',
+        datasets: TIMED,
+        isDeep: true,
+        act: async (victim) => {
+          const { id, micros } = await seriesOf(victim);
+          victim.service.overlay.removeReadings(id, { fromMicros: micros, toMicros: micros + 1 });
+        },
+      },
+      {
+        what: 'a reading on a day that was empty',
+        datasets: TIMED,
+        isDeep: true,
+        isEmptyDay: true,
+        act: async (victim) => {
+          const { series = {} } = await readDetail(victim);
+          const timestampMicros = dateToMicros(victim.day.date) + 1;
+          victim.service.overlay.addReadings(Object.keys(series)[0]!, [
+            { timestampMicros, valueText: '1.5' },
+          ]);
+        },
+      },
+    ],
+  },
+  'not-verified': {
+    advice: ['again'],
+    cases: [
+      {
+        what: 'an object that cannot be read just now',
+        datasets: ALL,
+        act: async () => {},
+        unreadable: keyOf,
+      },
+    ],
+  },
+};
+
+function copyOf(victim: Victim): string {
+  return keyOf(victim).replace('/data.', '/copy.');
+}
+
+/** Snapshots of days that are over are restored; where the log is wrong, which is not theirs alone, it is rebuilt. */
+function advicesOf(
+  finding: FindingName,
+  advice: readonly Advice[],
+  dataset: Dataset,
+  layout: Layout,
+): readonly Advice[] {
+  if (dataset !== 'metadata') return advice;
+  const said = adviceFor(finding, dataset);
+  const more: Advice[] = [
+    ...(/restore its files/.test(said) ? (['restore'] as const) : []),
+    ...(layout === 'delta' && /for an earlier one .*rebuild-log/.test(said) ? (['rebuild'] as const) : []),
+  ];
+  return [...new Set([...advice, ...more])];
+}
+
+/** One damage of one vessel-day, and one advice. */
+export interface Trial extends DamageCase {
+  readonly finding: FindingName;
+  readonly advice: Advice;
+  readonly byHand: FindingCases['byHand'];
+  readonly dataset: Dataset;
+  readonly layout: Layout;
+}
+
+/** Every finding × advice × damage × dataset × layout. */
+export const TRIALS: readonly Trial[] = Object.entries(DAMAGES).flatMap(
+  ([finding, { advice, byHand, cases }]) =>
+    cases.flatMap((one) =>
+      (one.layouts ?? (['plain', 'delta'] as const)).flatMap((layout) =>
+        (one.datasets ?? (['measurements'] as const)).flatMap((dataset) =>
+          advicesOf(finding as FindingName, advice, dataset, layout).map((each) => ({
+            ...one,
+            ...{ finding: finding as FindingName, advice: each, byHand, dataset, layout },
+          })),
+        ),
+      ),
+    ),
+);

@@ -1,0 +1,20 @@
+/** `sql` on a lake, in this process. */
+import { Readable } from 'node:stream';
+import type { SqlOptions } from '../../../src/cli/commands/sql.ts';
+import { sqlCommand } from '../../../src/cli/commands/sql.ts';
+import type { CommandPlace, CommandRun } from '../../cli/commands/command-run.ts';
+import { commandRun } from '../../cli/commands/command-run.ts';
+import { DEFAULTS, JOBS } from '../views/view-lake.ts';
+
+/** `sql` undefined: from `input`. */
+export function runSql(
+  place: Partial<CommandPlace> & Pick<CommandPlace, 'lakeUrl'>,
+  sql: string | undefined,
+  options: Partial<SqlOptions> = {},
+  input = '',
+): Promise<CommandRun> {
+  const stdin = Readable.from([input]) as unknown as NodeJS.ReadStream;
+  return commandRun({ jobs: JOBS, ...place }, (context) =>
+    sqlCommand(context, sql, { ...DEFAULTS, ...options }, stdin),
+  );
+}
