@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { codeSpans, sectionOf, tableRows } from '../docs/tools/markdown.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const sources = filesBelow('src').filter((path) => path.endsWith('.ts'));
@@ -196,6 +197,21 @@ test('what a row allows is imported', () => {
       .map((other) => `${place} → ${other}`),
   );
   expect(unused).toEqual([]);
+});
+
+test('docs/architecture.md has every room on its floor, and names files that are there', () => {
+  const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+  const floors = tableRows(sectionOf(page, 'Rooms')).map(([floor, room]) => [
+    codeSpans(room!)[0],
+    Number(floor),
+  ]);
+  const rooms = Object.entries(ROOMS).map(([room, [floor]]) => [room, floor]);
+  expect(floors.sort()).toEqual(rooms.filter(([room]) => !String(room).includes('.')).sort());
+  const paths = codeSpans(page).filter((span) => /^[\w-]+(?:\/[\w.-]+)+$|^[\w-]+\.(?:ts|js)$/.test(span));
+  expect(paths.filter((path) => ![`src/${path}`, path].some((one) => existsSync(join(root, one))))).toEqual(
+    [],
+  );
+  expect(paths.length).toBeGreaterThan(80);
 });
 
 test('only cli/ imports the query service, which imports nothing of the exporter', () => {
