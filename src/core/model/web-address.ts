@@ -43,16 +43,16 @@ export function isLoopbackHost(hostname: string): boolean {
 
 /**
  * Is an address among these? Of addresses and networks separated by commas (`10.0.0.0/8, fd00::1`); undefined for any other
- * text, and for a network that is everything.
+ * text, and for a network wider than any private one: two halves of everything are everything too.
  */
 export function readNetworks(text: string): ((address: string | undefined) => boolean) | undefined {
   const list = new BlockList();
   for (const one of text.split(',')) {
     const [address = '', bits, ...more] = one.trim().split('/');
-    const [family, most] = isIPv6(address) ? (['ipv6', 128] as const) : (['ipv4', 32] as const);
+    const [family, widest, most] = isIPv6(address) ? (['ipv6', 7, 128] as const) : (['ipv4', 8, 32] as const);
     if (isIP(address) === 0 || more.length > 0) return undefined;
     if (bits === undefined) list.addAddress(address, family);
-    else if (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= most)
+    else if (/^\d{1,3}$/.test(bits) && Number(bits) >= widest && Number(bits) <= most)
       list.addSubnet(address, Number(bits), family);
     else return undefined;
   }

@@ -27,7 +27,7 @@ export const WEB_VARIABLES = [
   {
     name: 'TRUSTED_PROXY',
     meaning: 'proxies in front of HTTP_PORT: their X-Forwarded-For and WEB_USER_HEADER are believed',
-    rule: 'addresses and networks separated by commas, such as 10.0.0.0/8, or not set: nobody is believed',
+    rule: 'addresses and networks (at most /8, or /7 of IPv6) separated by commas, such as 10.0.0.0/8, or not set: nobody is believed',
     schema: z.string().refine((text) => readNetworks(text) !== undefined),
     optional: true,
   },

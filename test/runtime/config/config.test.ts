@@ -223,6 +223,8 @@ test.for([
   [{ WEB_ACT_GROUPS: 'office' }, /^WEB_ACT_GROUPS: set, and nobody names people/],
   [{ WEB_READ_GROUPS: ' , ' }, /^WEB_READ_GROUPS .*names separated by commas/],
   [{ TRUSTED_PROXY: '0.0.0.0/0' }, /^TRUSTED_PROXY .*addresses and networks/],
+  [{ TRUSTED_PROXY: '0.0.0.0/1,128.0.0.0/1' }, /^TRUSTED_PROXY .*at most \/8/],
+  [{ TRUSTED_PROXY: '::/1' }, /^TRUSTED_PROXY .*at most \/8/],
   [{ TRUSTED_PROXY: '::/0' }, /^TRUSTED_PROXY /],
   [{ TRUSTED_PROXY: '10.0.0.1, proxy.example' }, /^TRUSTED_PROXY /],
   [{ TRUSTED_PROXY: '10.0.0.0/33' }, /^TRUSTED_PROXY /],
