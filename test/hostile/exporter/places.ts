@@ -75,11 +75,14 @@ export const IN_CLEAR: Category<ExporterFace> = {
   inputs: Object.keys(SENT).flatMap((what) => HOSTS.map((host) => inClear(what, host))),
 };
 
-/** What makes Redis refuse writes, and the code by which `check` says that. */
+/** The codes by which /ready and `check` say that Redis refuses writes, and what makes it do so. */
 const REFUSING = {
-  'is full': ['memory-full', 'CONFIG', 'SET', 'maxmemory', '1'],
-  'is a replica': ['redis-read-only', 'REPLICAOF', '127.0.0.1', '1'],
-  'misses its replicas': ['redis-too-few-replicas', 'CONFIG', 'SET', 'min-replicas-to-write', '1'],
+  'is full': ['redis-full', 'memory-full', 'CONFIG', 'SET', 'maxmemory', '1'],
+  'is a replica': ['redis-read-only', 'redis-read-only', 'REPLICAOF', '127.0.0.1', '1'],
+  'misses its replicas': [
+    ...(['redis-too-few-replicas', 'redis-too-few-replicas'] as const),
+    ...(['CONFIG', 'SET', 'min-replicas-to-write', '1'] as const),
+  ],
 } as const;
 const BIN = resolve(import.meta.dirname, '../../../src/bin.js');
 
@@ -88,7 +91,7 @@ function refusing(what: keyof typeof REFUSING): HostileInput<ExporterFace> {
     name: what,
     async send(face) {
       if (!canStartOwnRedis()) return undefined;
-      const [code, command, ...args] = REFUSING[what];
+      const [readyCode, code, command, ...args] = REFUSING[what];
       await using redis = await startOwnRedis();
       await using sandbox = await face.sandbox();
       const own = { REDIS_URL: redis.url, HTTP_PORT: '0' };
@@ -123,7 +126,7 @@ function refusing(what: keyof typeof REFUSING): HostileInput<ExporterFace> {
         await untilReady(200);
         await redis.command(command, ...args);
         let reason = '';
-        while (!reason.includes('takes no writes')) reason = await untilReady(503);
+        while (!reason.includes(`"${readyCode}"`)) reason = await untilReady(503);
         const lift = await face.run(sandbox, ['hold', 'lift'], own);
         const check = await face.run(sandbox, ['check', '--json'], own);
         // A full one may remove a key.
