@@ -19,7 +19,7 @@ import type { VesselTrouble } from './export/job-vessels.ts';
 import type { DayResult } from './export/run/perform-task.ts';
 import { exportJobs } from './export/run/run-jobs.ts';
 import { unlessDamaged } from './lake/json.ts';
-import { readReceipt } from './lake/ledger.ts';
+import { readReceipt } from './lake/ledger/ledger.ts';
 import type { JobDefinitions, LakeConfig } from './runtime/config/config.ts';
 import { loadConfig, loadLakeConfig, pickJobs } from './runtime/config/config.ts';
 import type { Environment } from './runtime/config/environment.ts';

@@ -84,7 +84,7 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   fzstd: ['web'],
   ioredis: ['redis', 'fleet/queue'],
   jose: ['service'],
-  'openid-client': ['web/openid.ts'],
+  'openid-client': ['web/sign-in/openid.ts'],
   pino: ['runtime/log.ts'],
   'prom-client': ['runtime/monitoring'],
   undici: ['source/fetch'],
@@ -312,10 +312,10 @@ const GUARDED_WAYS: Readonly<Record<string, GuardedWay>> = {
     owners: [
       ...[
         'lake/json.ts',
-        'lake/index-columns.ts',
-        'lake/index-forms.ts',
-        'lake/index-forms.ts',
-        'lake/index-lines.ts',
+        'lake/ledger/index-columns.ts',
+        'lake/ledger/index-forms.ts',
+        'lake/ledger/index-forms.ts',
+        'lake/ledger/index-lines.ts',
       ],
       'query/sql/read-only.ts',
       ...['fleet/queue/queued-day.ts', 'fleet/queue/hold.ts', 'runtime/tracing/queue-telemetry.ts'],
@@ -325,7 +325,7 @@ const GUARDED_WAYS: Readonly<Record<string, GuardedWay>> = {
   },
   'files of a lake are parsed with their shape': {
     way: /\bparseJson[<(]/,
-    owners: ['lake/json.ts', 'lake/shapes.ts', 'lake/ledger.ts', 'lake/lake-file.ts'],
+    owners: ['lake/json.ts', 'lake/shapes.ts', 'lake/ledger/ledger.ts', 'lake/lake-file.ts'],
   },
   'jobs are read by fleet/queue/read-queue.ts and the worker, which check': {
     way: /\bgetJobs?\(|\bgetFailed\(|\bjob\.data\b/,

@@ -27,7 +27,7 @@ import { MEASUREMENT_COLUMNS, METADATA_COLUMNS, statisticsColumns } from '../src
 import { parseJob, readJobs } from '../src/runtime/config/jobs.ts';
 import type { Variable } from '../src/runtime/config/variable.ts';
 import { VARIABLES } from '../src/runtime/config/variables.ts';
-import { s3Error } from '../src/store/s3-errors.ts';
+import { s3Error } from '../src/store/s3/errors.ts';
 import { composeText } from './helpers/compose-file.ts';
 import { duckRows, receiptOf } from './helpers/lake.ts';
 import type { TestLake, TestService } from './helpers/run.ts';
@@ -321,7 +321,10 @@ function typeOf({ type }: Column): string {
 test('the permissions for S3 are those that its calls need', () => {
   const rows = tableRows(sectionOf(page('docs/operating.md'), 'Permissions'));
   const folder = join(ROOT, 'src/store');
-  const source = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  );
+  const source = names.map((name) => readFileSync(join(folder, name), 'utf8'));
   const called = source.join('\n').matchAll(/new (\w+)Command\(/g);
   const described = rows.flatMap(([, , calls]) => codeSpans(calls!)).filter((name) => !name.includes(':'));
   expect([...new Set(described)].sort()).toEqual([...new Set([...called].map((call) => call[1]!))].sort());

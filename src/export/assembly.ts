@@ -6,7 +6,7 @@
  */
 import type { DayCounts, EncodedRowGroup, Micros } from '../core/model/index.ts';
 import type { SeriesValues } from '../core/proof/series-values.ts';
-import type { PartUpload } from '../lake/parts.ts';
+import type { PartUpload } from '../lake/publish/parts.ts';
 import type { RowGroupBuilder } from '../parquet/write/index.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 

@@ -7,7 +7,7 @@ import {
   planWindowSlices,
   slicesFrom,
 } from '../core/plan/time-slices.ts';
-import type { Claim } from '../lake/claim.ts';
+import type { Claim } from '../lake/claims/claim.ts';
 import { confirmEmpty } from '../source/counts.ts';
 import type { AskedSource } from './asked-source.ts';
 import { askAboutDay } from './asked-source.ts';

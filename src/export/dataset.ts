@@ -2,7 +2,7 @@
 import type { DayCounts, FormatSizes, Micros, TimeRange } from '../core/model/index.ts';
 import { createSeriesDictionary, STATISTICS_ROW_GROUP_ROWS, windowMicrosOf } from '../core/model/index.ts';
 import type { SeriesValues } from '../core/proof/series-values.ts';
-import type { PartUpload } from '../lake/parts.ts';
+import type { PartUpload } from '../lake/publish/parts.ts';
 import type { Encoder, RowGroupBuilder } from '../parquet/write/index.ts';
 import { createMeasurementRowGroups, createStatisticsRowGroups } from '../parquet/write/index.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';

@@ -2,9 +2,9 @@
 import type { Clock, Receipt, SeriesRemark, SeriesWarning, Tally } from '../core/model/index.ts';
 import { DayCounts, dayRange } from '../core/model/index.ts';
 import { SeriesValues } from '../core/proof/series-values.ts';
-import type { Claim } from '../lake/claim.ts';
-import type { PartUpload } from '../lake/parts.ts';
-import { createPartUpload } from '../lake/parts.ts';
+import type { Claim } from '../lake/claims/claim.ts';
+import type { PartUpload } from '../lake/publish/parts.ts';
+import { createPartUpload } from '../lake/publish/parts.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import type { AskedSource } from './asked-source.ts';
 import type { FetchTally } from './assembly.ts';

@@ -6,9 +6,9 @@ import { publishedReadings, seriesTotals, totalReadings, totalsOf } from '../cor
 import type { SelectChange } from '../core/proof/shrink-guard.ts';
 import { guardAgainstShrinking } from '../core/proof/shrink-guard.ts';
 import { isSelectAccepted } from '../lake/accept-select.ts';
-import type { Claim } from '../lake/claim.ts';
+import type { Claim } from '../lake/claims/claim.ts';
 import { objectKey } from '../lake/keys.ts';
-import { readUnnamedDetail } from '../lake/ledger.ts';
+import { readUnnamedDetail } from '../lake/ledger/ledger.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import type { SelectedBefore } from '../source/select-meaning.ts';
 import { notMeantNow } from '../source/select-meaning.ts';

@@ -1,6 +1,6 @@
 /**
  * The sentence: claim, count, plan, fetch, decode, seal, upload, verify, publish, receipt.
- * What a crash after each step leads to stands in lake/publish.ts.
+ * What a crash after each step leads to stands in lake/publish/publish.ts.
  */
 
 import {
@@ -22,13 +22,13 @@ import { formatVesselDay, isOvertaken } from '../core/model/index.ts';
 import { addLogFields } from '../core/model/log-context.ts';
 import { isAsAsked, isProven } from '../core/plan/due.ts';
 import { CountsDisagreeError } from '../core/proof/compare-counts.ts';
-import type { Claim } from '../lake/claim.ts';
+import type { Claim } from '../lake/claims/claim.ts';
+import type { Inheritance } from '../lake/claims/take-claim.ts';
+import { takeClaim } from '../lake/claims/take-claim.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { noteKey } from '../lake/keys.ts';
-import { readNote, writeNote } from '../lake/ledger.ts';
-import { acknowledgePublished, publishSealed } from '../lake/publish.ts';
-import type { Inheritance } from '../lake/take-claim.ts';
-import { takeClaim } from '../lake/take-claim.ts';
+import { readNote, writeNote } from '../lake/ledger/ledger.ts';
+import { acknowledgePublished, publishSealed } from '../lake/publish/publish.ts';
 import { datasetColumns } from '../parquet/write/index.ts';
 import { UnknownSeriesError } from '../source/answer-faults.ts';
 import type { EarlyQuestion } from './asked-source.ts';

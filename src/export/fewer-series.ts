@@ -7,7 +7,7 @@ import type { ComparedSeries, Receipt, SeriesRemark, Waiting } from '../core/mod
 import { addDays, formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../core/model/index.ts';
 import { selectHash } from '../core/plan/settings-hash.ts';
 import { unlessDamaged } from '../lake/json.ts';
-import { readNote, readReceipt } from '../lake/ledger.ts';
+import { readNote, readReceipt } from '../lake/ledger/ledger.ts';
 import { describeRemark, howToAccept, isAccepted, readAcceptance } from '../lake/remarks.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { notMeantNow } from '../source/select-meaning.ts';

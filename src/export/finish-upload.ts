@@ -1,7 +1,7 @@
 /** The last part of a day's upload, and what publishing it will change in the job's table. */
 import type { Receipt, SealedDay } from '../core/model/index.ts';
-import type { Claim } from '../lake/claim.ts';
-import type { PartUpload } from '../lake/parts.ts';
+import type { Claim } from '../lake/claims/claim.ts';
+import type { PartUpload } from '../lake/publish/parts.ts';
 import { holdsParts } from '../store/uploaded-parts.ts';
 import type { ExportPorts } from './ports.ts';
 

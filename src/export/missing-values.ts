@@ -17,7 +17,7 @@ export interface MissingValue {
 const OF_ANY: ReadonlySet<string> = new Set(['count', 'first_time', 'last_time', 'first_val', 'last_val']);
 
 /** Readings from which on an aggregation of numbers is defined, where that is more than one. */
-const LEAST_READINGS: Readonly<Partial<Record<Aggregation, number>>> = {
+const MIN_READINGS: Readonly<Partial<Record<Aggregation, number>>> = {
   avg: 2,
   integral: 2,
   stddev: 2,
@@ -72,7 +72,7 @@ function hasJson({ values }: StatisticsRow): boolean {
 }
 
 function isDefined({ values }: StatisticsRow, aggregation: Aggregation, count: number | undefined): boolean {
-  if (count === undefined || count < (LEAST_READINGS[aggregation] ?? 1)) return false;
+  if (count === undefined || count < (MIN_READINGS[aggregation] ?? 1)) return false;
   if (!OF_SPREAD.has(aggregation)) return true;
   return (
     ['var', 'stddev'].some((name) => Number(values.get(name) ?? 0) > 0) ||

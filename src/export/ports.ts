@@ -12,10 +12,10 @@ import type {
 } from '../core/model/index.ts';
 import type { Tracing } from '../core/model/tracing.ts';
 import type { SliceLengths } from '../core/plan/slice-length.ts';
-import type { LakeTables } from '../lake/lake-tables.ts';
-import type { LastPublished } from '../lake/last-published.ts';
 import type { LakeLayout } from '../lake/layout.ts';
-import type { OnStep } from '../lake/publish.ts';
+import type { LastPublished } from '../lake/ledger/last-published.ts';
+import type { LakeTables } from '../lake/publish/lake-tables.ts';
+import type { OnStep } from '../lake/publish/publish.ts';
 import type { Encoder } from '../parquet/write/encoder.ts';
 import type { QueryClient } from '../source/fetch/client.ts';
 import type { ObjectStore } from '../store/store.ts';

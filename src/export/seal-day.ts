@@ -1,5 +1,5 @@
 import type { Proof, SealedDay } from '../core/model/index.ts';
-import { packDetail } from '../lake/ledger.ts';
+import { packDetail } from '../lake/ledger/ledger.ts';
 import { emptyParquetFooter, parquetFooter } from '../parquet/write/index.ts';
 import type { DayAttempt } from './day-attempt.ts';
 import { tallyOf } from './day-attempt.ts';

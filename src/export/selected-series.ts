@@ -1,8 +1,8 @@
 /** Which series a published day had, by what the lake holds of it. */
 import type { Receipt } from '../core/model/index.ts';
 import { unlessDamaged } from '../lake/json.ts';
-import type { Detail } from '../lake/ledger.ts';
-import { readDetail } from '../lake/ledger.ts';
+import type { Detail } from '../lake/ledger/ledger.ts';
+import { readDetail } from '../lake/ledger/ledger.ts';
 import type { SelectedBefore } from '../source/select-meaning.ts';
 import type { ObjectStore } from '../store/store.ts';
 

@@ -2,7 +2,7 @@
 
 /** Vessel-days end in bursts: a shorter time says little, a longer one is about what is over. */
 const WINDOW_MS = 3_600_000;
-const LEAST_MS = 60_000;
+const MIN_MS = 60_000;
 /** Between samples that are kept. */
 const SAMPLE_MS = 20_000;
 /** Who looks no more for so long was paused, or led no more: what is done meanwhile is no rate of now. */
@@ -34,7 +34,7 @@ export function createBackfillRate(): BackfillRate {
     },
     get perHour() {
       const [first] = samples;
-      if (first === undefined || last === undefined || last.atMs - first.atMs < LEAST_MS) return undefined;
+      if (first === undefined || last === undefined || last.atMs - first.atMs < MIN_MS) return undefined;
       return ((last.done - first.done) * 3_600_000) / (last.atMs - first.atMs);
     },
   };

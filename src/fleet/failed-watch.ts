@@ -4,7 +4,7 @@
  */
 import { isRefusal } from '../core/errors.ts';
 import type { Clock, Job } from '../core/model/index.ts';
-import { DayMap } from '../lake/day-map.ts';
+import { DayMap } from '../lake/ledger/day-map.ts';
 import type { KnownNotes } from '../lake/notes.ts';
 import { readNotes } from '../lake/notes.ts';
 import type { ObjectStore } from '../store/store.ts';

@@ -3,7 +3,7 @@ import type { App, AppOverrides } from '../app.ts';
 import { openApp } from '../app.ts';
 import { ConfigError } from '../core/errors.ts';
 import type { Log } from '../core/model/index.ts';
-import { createLedgerView } from '../lake/ledger-view.ts';
+import { createLedgerView } from '../lake/ledger/ledger-view.ts';
 import type { RedisConnection } from '../redis/connection.ts';
 import type { Config } from '../runtime/config/config.ts';
 import type { QueueTracing } from '../runtime/tracing/queue-tracing.ts';

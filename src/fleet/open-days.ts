@@ -8,9 +8,9 @@ import type { Job, VesselDay } from '../core/model/index.ts';
 import { addDays, datesBetween } from '../core/model/index.ts';
 import type { DayRange } from '../core/plan/due.ts';
 import { isDue, isToDo } from '../core/plan/due.ts';
-import type { KnownOfDate, LedgerView } from '../lake/ledger-view.ts';
-import type { PlanPorts } from '../lake/planned-days.ts';
-import { plannedDays } from '../lake/planned-days.ts';
+import type { KnownOfDate, LedgerView } from '../lake/ledger/ledger-view.ts';
+import type { PlanPorts } from '../lake/ledger/planned-days.ts';
+import { plannedDays } from '../lake/ledger/planned-days.ts';
 
 /** Lists at once. */
 const LIST_CONCURRENCY = 8;

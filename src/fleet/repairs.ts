@@ -7,7 +7,7 @@ import { isAsAsked } from '../core/plan/due.ts';
 import type { ExportTask } from '../export/ports.ts';
 import { isSelectAccepted } from '../lake/accept-select.ts';
 import { orDamaged } from '../lake/json.ts';
-import { readReceipt } from '../lake/ledger.ts';
+import { readReceipt } from '../lake/ledger/ledger.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { DeadLetter, QueuedDay, VesselDayQueue } from './queue/vessel-day-queue.ts';
 import { roomFor } from './top-up.ts';

@@ -8,13 +8,13 @@ import type { QueuedDay, QueuedKind, VesselDayQueue } from './queue/vessel-day-q
  * Vessel-days that may wait in the queue before no more of a kind enter. What is more urgent may wait in greater
  * number: a queue that is full of a backfill still takes what a look-back found, and nightly vessel-days.
  */
-export const MOST_WAITING = { nightly: 4_000, reconcile: 3_000, backfill: 2_000 } as const;
+export const MAX_WAITING = { nightly: 4_000, reconcile: 3_000, backfill: 2_000 } as const;
 
 /** How many more of a kind may enter. */
 export async function roomFor(queue: VesselDayQueue, kind: QueuedKind): Promise<number> {
   const { waiting, prioritized, delayed } = await queue.depth();
   const taken = (kind === 'nightly' ? waiting : prioritized) + delayed;
-  return Math.max(0, MOST_WAITING[kind] - taken);
+  return Math.max(0, MAX_WAITING[kind] - taken);
 }
 
 export interface TopUp {
@@ -42,7 +42,7 @@ export async function topUp(
   const queued: VesselDay[] = [];
   let added = 0;
   // Without room it only matters which are in the queue already, and no more than these can be.
-  let most = room > 0 ? open.length : Math.min(open.length, MOST_WAITING.nightly + CHUNK);
+  let most = room > 0 ? open.length : Math.min(open.length, MAX_WAITING.nightly + CHUNK);
   for (const chunk of chunksOf(open)) {
     if (most <= 0) break;
     most -= chunk.length;

@@ -3,8 +3,8 @@ import type { Clock, ComparedSeries, Log } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { unlessDamaged } from './json.ts';
 import { keyPrefix, parseNoteKey } from './keys.ts';
-import { readNote, receiptDates } from './ledger.ts';
-import { readLedger } from './ledger-index.ts';
+import { readNote, receiptDates } from './ledger/ledger.ts';
+import { readLedger } from './ledger/ledger-index.ts';
 import {
   createRemarks,
   describeRemark,

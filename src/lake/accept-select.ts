@@ -7,8 +7,8 @@ import { selectHash, settingsHash } from '../core/plan/settings-hash.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { jsonBytes, unlessDamaged } from './json.ts';
 import { acceptedSelectKey } from './keys.ts';
-import { listReceipts } from './ledger.ts';
-import { scanLedger } from './ledger-index.ts';
+import { listReceipts } from './ledger/ledger.ts';
+import { scanLedger } from './ledger/ledger-index.ts';
 import { parseFile, SELECT_ACCEPTANCE_FILE } from './shapes.ts';
 
 interface SelectAcceptance {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { DataError } from '../core/errors.ts';
 import type { VesselDay } from '../core/model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
-import { removeFinishedClaims } from './claims.ts';
+import { removeFinishedClaims } from './claims/claims.ts';
 import { jsonBytes } from './json.ts';
 import { BACKFILL_PREFIX, backfillKey, parseBackfillKey } from './keys.ts';
 import { BACKFILL_FILE, parseFile, shown } from './shapes.ts';

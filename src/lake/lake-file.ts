@@ -2,10 +2,10 @@
 import { ConfigError, FencedError, messageOf } from '../core/errors.ts';
 import type { Layout } from '../core/model/index.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
-import { readClaim } from './claims.ts';
+import { readClaim } from './claims/claims.ts';
 import { parseJson, unlessDamaged } from './json.ts';
 import { keyPrefix, LAKE_KEY, logKeyPrefix, parseClaimKey, parseReceiptKey } from './keys.ts';
-import { readReceipt } from './ledger.ts';
+import { readReceipt } from './ledger/ledger.ts';
 import { checkedFile, isObject, LAKE_FILE, shown } from './shapes.ts';
 
 export interface LakeFile {

@@ -3,11 +3,11 @@ import { forEachAtOnce } from '../core/concurrency.ts';
 import { DataError } from '../core/errors.ts';
 import type { Note, VesselDay } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { DayMap } from './day-map.ts';
 import { unlessDamaged } from './json.ts';
 import { keyPrefix, noteKey, parseNoteKey, receiptKey } from './keys.ts';
-import type { ReceiptVersion } from './ledger.ts';
-import { isSameReceipt, noteBytes, readNote } from './ledger.ts';
+import { DayMap } from './ledger/day-map.ts';
+import type { ReceiptVersion } from './ledger/ledger.ts';
+import { isSameReceipt, noteBytes, readNote } from './ledger/ledger.ts';
 
 /** What is kept of a note. */
 export type KnownNote = Pick<Note, 'job' | 'vessel' | 'date' | 'state' | 'code' | 'message' | 'at'>;

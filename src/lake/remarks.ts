@@ -140,7 +140,7 @@ function inOrder(a: RemarkedReceipt, b: RemarkedReceipt): number {
 }
 
 /** More names than a remark has. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /**
  * `8 of the 10 series of 2026-01-04 are missing since 2026-01-05: Draught; Speed; Wind; and 5 more`. They come from a
@@ -170,7 +170,7 @@ export function describeRemarks(warnings: readonly Warning[]): string {
 }
 
 function withNames(what: string, count: number, all: readonly string[]): string {
-  const named = all.slice(0, MOST_NAMED).map(shortName);
+  const named = all.slice(0, MAX_NAMED).map(shortName);
   const more = count > named.length && named.length > 0 ? [`and ${count - named.length} more`] : [];
   const listed = [...named, ...more].join('; ');
   return listed === '' ? what : `${what}: ${listed}`;

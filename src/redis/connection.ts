@@ -49,7 +49,7 @@ interface RedisConnectionOptions {
   readonly steadyMs?: number;
 }
 
-const LEAST_VERSION = [6, 2] as const;
+const MIN_VERSION = [6, 2] as const;
 const CONNECT_TIMEOUT_MS = 5_000;
 const DISCONNECT_TIMEOUT_MS = 500;
 const LONGEST_RETRY_MS = 500;
@@ -311,10 +311,10 @@ async function checkServer(client: Redis, { shown, why }: Address, log: Log): Pr
     throw unreachable(shown, error instanceof ReplyError ? why(error) : 'no answer');
   });
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  if (major < LEAST_VERSION[0] || (major === LEAST_VERSION[0] && minor < LEAST_VERSION[1])) {
+  if (major < MIN_VERSION[0] || (major === MIN_VERSION[0] && minor < MIN_VERSION[1])) {
     throw new ConfigError(
       'redis-version',
-      `REDIS_URL: Redis at ${shown} is version ${cleanForeignText(version)}, expected ${LEAST_VERSION.join('.')} or later`,
+      `REDIS_URL: Redis at ${shown} is version ${cleanForeignText(version)}, expected ${MIN_VERSION.join('.')} or later`,
     );
   }
   if (policy !== undefined && policy !== SAFE_EVICTION_POLICY) {

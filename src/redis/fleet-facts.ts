@@ -29,9 +29,9 @@ export const ALIVE_MS = 45_000;
 const KEEP_MS = 3_600_000;
 /** Findings of a look-back outlast a scheduler that is away for its weekly one. */
 const KEEP_FACTS_MS = 30 * 86_400_000;
-const MOST_PROCESSES = 200;
-const MOST_REPORT_BYTES = 64 << 10;
-const MOST_FACTS = 5_000;
+const MAX_PROCESSES = 200;
+const MAX_REPORT_BYTES = 64 << 10;
+const MAX_FACTS = 5_000;
 
 /** A fact of the fleet: of a job, or of a backfill. */
 export interface FactName {
@@ -76,7 +76,7 @@ export function createFleetReporter({
     keepMs: KEEP_MS,
     keepFactsMs: KEEP_FACTS_MS,
     mostProcesses: 1_000,
-    mostFacts: MOST_FACTS,
+    mostFacts: MAX_FACTS,
     sliceMs: REQUEST_SLICE_MS,
     slices: REQUEST_SLICES,
   };
@@ -135,11 +135,11 @@ export async function lookAtFleet(
   names: readonly FactName[],
 ): Promise<FleetSeen> {
   const { connection, prefix, redisNow = REDIS_NOW, limits } = options;
-  const wanted = names.slice(0, MOST_FACTS);
+  const wanted = names.slice(0, MAX_FACTS);
   const want = {
     aliveMs: ALIVE_MS,
-    mostProcesses: MOST_PROCESSES,
-    mostBytes: MOST_REPORT_BYTES,
+    mostProcesses: MAX_PROCESSES,
+    mostBytes: MAX_REPORT_BYTES,
     names: REQUEST_COUNTS,
     sliceMs: REQUEST_SLICE_MS,
     slices: REQUEST_SLICES,

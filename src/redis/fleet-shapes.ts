@@ -13,7 +13,7 @@ const DAY_STEPS = [
 ] as const;
 export type DayStep = (typeof DAY_STEPS)[number];
 
-const MOST_RUNNING = 200;
+const MAX_RUNNING = 200;
 const word = z.string().regex(/^[a-z0-9-]{1,40}$/);
 const count = z.int().min(0);
 const job = z.string().regex(JOB_NAME);
@@ -46,7 +46,7 @@ const PROCESS = z.object({
   atOnce: count.nullable(),
   /** Does this scheduler plan? Null for all others, and where it cannot know. */
   leads: z.boolean().nullable(),
-  running: z.array(RUNNING).max(MOST_RUNNING),
+  running: z.array(RUNNING).max(MAX_RUNNING),
 });
 
 const PLANNED = z.object({
@@ -83,7 +83,7 @@ export type FactKind = keyof typeof FACTS;
 export type Fact<K extends FactKind> = z.infer<(typeof FACTS)[K]>;
 
 /** As many vessel-days as stand in one report. */
-export const REPORTED_AT_MOST: number = MOST_RUNNING;
+export const REPORTED_AT_MOST: number = MAX_RUNNING;
 
 /** Undefined for what is no report of a process. */
 export function readProcessFacts(text: string): ProcessFacts | undefined {

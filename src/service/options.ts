@@ -1,9 +1,9 @@
 import type { ConnectionLimits } from '../core/connections.ts';
 import type { Clock, Log } from '../core/model/index.ts';
-import type { ServiceClient } from './credentials.ts';
 import type { LakeFile } from './data/lake-files.ts';
 import type { ServiceHooks } from './hooks.ts';
-import type { BodyLimits } from './request-body.ts';
+import type { ServiceClient } from './http/credentials.ts';
+import type { BodyLimits } from './http/request-body.ts';
 
 /** How a query service is started. */
 export interface ServiceOptions {

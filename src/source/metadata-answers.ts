@@ -3,7 +3,7 @@
  * mostly says the same to the last byte. What differs in any is decoded.
  */
 import { hash } from 'node:crypto';
-import { MOST_SPARES, Spares } from './decode/index.ts';
+import { MAX_SPARES, Spares } from './decode/index.ts';
 
 /** Longer answers are decoded as they come: some 300 series. */
 const MAX_GATHERED_BYTES = 256 * 1024;
@@ -11,7 +11,7 @@ const MAX_GATHERED_BYTES = 256 * 1024;
 /** Questions: vessels whose days take turns. */
 const ASKED_LATELY = 64;
 
-const spareBodies = new Spares(MOST_SPARES, () => Buffer.allocUnsafeSlow(MAX_GATHERED_BYTES));
+const spareBodies = new Spares(MAX_SPARES, () => Buffer.allocUnsafeSlow(MAX_GATHERED_BYTES));
 
 /** The bytes of one answer, up to a length. */
 export class GatheredBody {

@@ -5,8 +5,8 @@ import type { Log } from '../core/model/ports.ts';
 import { silentLog } from '../core/model/ports.ts';
 import { maskUrl } from '../core/model/web-address.ts';
 import { faultOfKey } from './key.ts';
-import { createLocalStore } from './local.ts';
-import { s3SettingsFromEnv } from './s3-settings.ts';
+import { createLocalStore } from './local/local.ts';
+import { s3SettingsFromEnv } from './s3/settings.ts';
 import type { ObjectStore } from './store.ts';
 
 /** Where a lake is: a folder, or a bucket with a prefix ('' for none). */
@@ -31,7 +31,7 @@ export async function openStore(
   const location = parseLakeUrl(lakeUrl);
   if (location.kind === 'local') return createLocalStore(location.rootDir);
   const settings = s3SettingsFromEnv(env, log);
-  const { createS3Store } = await import('./s3.ts');
+  const { createS3Store } = await import('./s3/s3.ts');
   return createS3Store({ ...settings, bucket: location.bucket, prefix: location.prefix });
 }
 

@@ -7,7 +7,7 @@ import type { Act } from './answers.ts';
 import { WebError } from './web-error.ts';
 
 /** Of one backfill; the queue plans them one by one. */
-const MOST_VESSELS = 2_000;
+const MAX_VESSELS = 2_000;
 const MAX_ID_CHARS = 100;
 
 const job = z.string().regex(JOB_NAME, 'expected the name of a job');
@@ -28,7 +28,7 @@ const ACT = z.discriminatedUnion('act', [
     to: date,
     vessels: z
       .array(vessel)
-      .max(MOST_VESSELS)
+      .max(MAX_VESSELS)
       .refine((vessels) => new Set(vessels).size === vessels.length, 'expected each vessel once'),
     allowShrink: z.boolean(),
   }),

@@ -11,8 +11,8 @@ import { tryAgain, tryFailedAgain } from '../fleet/try-again.ts';
 import { acceptRemark, describeAccepting } from '../lake/accept-remark.ts';
 import type { Act } from './answers.ts';
 import { askRedis } from './ask-redis.ts';
-import type { EndedSessions } from './ended-sessions.ts';
 import type { WebPorts } from './ports.ts';
+import type { EndedSessions } from './sign-in/ended-sessions.ts';
 import { WebError } from './web-error.ts';
 
 type ActOf<Name extends Act['act']> = Extract<Act, { readonly act: Name }>;
@@ -150,7 +150,7 @@ function jobOf({ jobs }: WebPorts, { job: name }: { readonly job: string }): Job
 type FleetAct = Exclude<Act, { readonly act: 'accept-remark' | 'end-all-sessions' }>;
 
 /** Vessels in a command that somebody is to type. */
-const MOST_TYPED = 20;
+const MAX_TYPED = 20;
 
 /** Says what to type instead, where something is to be typed. */
 function noFleet(act: FleetAct): WebError {
@@ -168,7 +168,7 @@ function commandFor(act: FleetAct): string {
     case 'try-failed-again':
       return `backfill ${act.job} --failed`;
     case 'start-backfill': {
-      const named = act.vessels.length > MOST_TYPED ? '…' : act.vessels.join(' ');
+      const named = act.vessels.length > MAX_TYPED ? '…' : act.vessels.join(' ');
       const vessels = named === '' ? '' : ` --vessel ${named}`;
       return `backfill ${act.job} --from ${act.from} --to ${act.to}${vessels}${act.allowShrink ? ' --allow-shrink' : ''}`;
     }

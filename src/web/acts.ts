@@ -9,9 +9,9 @@ import type { Clock, Log } from '../core/model/index.ts';
 import { perform } from './act.ts';
 import { namesOf, readAct } from './act-body.ts';
 import type { ActAnswer } from './answers.ts';
-import type { Actor } from './guard.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
-import type { SignIn } from './sign-in.ts';
+import type { Actor } from './sign-in/guard.ts';
+import type { SignIn } from './sign-in/sign-in.ts';
 import { WebError } from './web-error.ts';
 
 /** Longer than anything takes where Redis and lake answer: a list of a large ledger, or thousands of failed vessel-days. */

@@ -8,7 +8,7 @@ const deflate = promisify(gzip);
 const squeeze = promisify<Buffer, { params: Record<number, number> }, Buffer>(brotliCompress);
 
 /** Less is not worth the time. */
-export const LEAST_COMPRESSED_BYTES = 1_000;
+export const MIN_COMPRESSED_BYTES = 1_000;
 
 /** What an `Accept-Encoding` header takes, by our preference. */
 export function encodingFor(accepted: string | undefined): Encoding {

@@ -15,18 +15,18 @@ import type { WebPorts } from './ports.ts';
 import { WebError } from './web-error.ts';
 
 /** An answer counts for at least so long, and at most; in between as long as keeps reading below a tenth of the time. */
-const LEAST_KEPT_MS = 10_000;
-const MOST_KEPT_MS = 300_000;
+const MIN_KEPT_MS = 10_000;
+const MAX_KEPT_MS = 300_000;
 const KEPT_TIMES = 10;
 /** Answers that are kept: some 400 kB each. */
-const MOST_KEPT = 8;
+const MAX_KEPT = 8;
 /** Different questions that wait for their turn; nobody looks at more maps at once. */
-const MOST_WAITING = 16;
+const MAX_WAITING = 16;
 /** What was read of a job is kept up to so many vessel-days, at some 30 bytes each, and while somebody looks. */
-const MOST_REMEMBERED = 1_500_000;
+const MAX_REMEMBERED = 1_500_000;
 const FORGOTTEN_AFTER_MS = 600_000;
 /** Of each state. Planning fills the queue with some thousands. */
-const MOST_NAMES = 200_000;
+const MAX_NAMES = 200_000;
 
 type Range = Pick<CoverageQuestion, 'from' | 'to' | 'firstDate'>;
 
@@ -65,7 +65,7 @@ export function createCoverageAnswers(ports: WebPorts): CoverageAnswers {
     memories.set(job.name, memory);
     const [range, queue] = await Promise.all([findRange(), askQueue()]);
     const answer = await readCoverage(ports, { job, ...range, queue, memory });
-    if (memory.receipts.size > MOST_REMEMBERED) memories.delete(job.name);
+    if (memory.receipts.size > MAX_REMEMBERED) memories.delete(job.name);
     return Buffer.from(JSON.stringify(answer));
   }
 
@@ -89,18 +89,18 @@ export function createCoverageAnswers(ports: WebPorts): CoverageAnswers {
       const sinceMs = clock.monotonicMs();
       const body = await read(job, findRange);
       const tookMs = clock.monotonicMs() - sinceMs;
-      const keptMs = Math.min(Math.max(LEAST_KEPT_MS, KEPT_TIMES * tookMs), MOST_KEPT_MS);
+      const keptMs = Math.min(Math.max(MIN_KEPT_MS, KEPT_TIMES * tookMs), MAX_KEPT_MS);
       one.untilMs = clock.monotonicMs() + keptMs;
       return body;
     };
-    if (waiting >= MOST_WAITING)
+    if (waiting >= MAX_WAITING)
       throw new WebError(503, 'busy', `${waiting} maps are being made for others; ask again in a while`);
     waiting++;
     const answer = lastReading.then(readInTurn).finally(() => waiting--);
     const one = { answer, untilMs: Number.POSITIVE_INFINITY };
     kept.delete(name);
     kept.set(name, one);
-    for (const oldest of kept.keys()) if (kept.size > MOST_KEPT) kept.delete(oldest);
+    for (const oldest of kept.keys()) if (kept.size > MAX_KEPT) kept.delete(oldest);
     lastReading = answer.catch(() => {
       if (kept.get(name) === one) kept.delete(name);
     });
@@ -131,7 +131,7 @@ function createQueueQuestion({
   let asking: Promise<QueueNames> | undefined;
   return async () => {
     if (fleet === undefined) return undefined;
-    asking ??= fleet.queue.names(MOST_NAMES).finally(() => {
+    asking ??= fleet.queue.names(MAX_NAMES).finally(() => {
       asking = undefined;
     });
     const names = asking;

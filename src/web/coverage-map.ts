@@ -13,8 +13,8 @@ import { CELL_LETTERS } from './answers.ts';
 import type { WebPorts } from './ports.ts';
 
 /** 4,000 vessels and a year are 1.5 million. */
-const MOST_VESSEL_DAYS = 2_000_000;
-const MOST_TROUBLES = 5_000;
+const MAX_VESSEL_DAYS = 2_000_000;
+const MAX_TROUBLES = 5_000;
 /** The vessel-day's own page has the whole text. */
 const LONGEST_MESSAGE_CHARS = 300;
 /** Cells that are looked at without asking whether others wait. */
@@ -38,7 +38,7 @@ export async function readCoverage(ports: WebPorts, question: CoverageQuestion):
   const readAtMs = ports.clock.nowMs();
   // As `status` shows them: who discovers is not asked here.
   const vessels = 'discover' in job.vessels ? undefined : [...new Set(job.vessels)].sort();
-  const request = { from, to, vessels, mostVesselDays: MOST_VESSEL_DAYS };
+  const request = { from, to, vessels, mostVesselDays: MAX_VESSEL_DAYS };
   const status = await readJobStatus(ports, job, request, memory);
   const map = createMap(status.vessels, datesBetween(from, to).length);
   const sum = createCoverageSum();
@@ -104,7 +104,7 @@ function createTroubles() {
   let troubleCount = 0;
   return {
     add(trouble: CoverageTrouble): void {
-      if (troubleCount++ < MOST_TROUBLES) troubles.push(trouble);
+      if (troubleCount++ < MAX_TROUBLES) troubles.push(trouble);
     },
     end: () => ({ troubles, troubleCount }),
   };

@@ -3,14 +3,14 @@ import type { FastifyInstance } from 'fastify';
 import { ConfigError, shortName } from '../core/errors.ts';
 import type { Job } from '../core/model/index.ts';
 import { addDays, datesBetween, isDate, lookbackDaysOf, microsToDate } from '../core/model/index.ts';
-import { firstReceiptDate } from '../lake/ledger.ts';
+import { firstReceiptDate } from '../lake/ledger/ledger.ts';
 import { createCoverageAnswers } from './coverage-answers.ts';
 import type { WebPorts } from './ports.ts';
 import { WebError } from './web-error.ts';
 
 const DEFAULT_DAYS = 365;
 /** Eleven years. */
-const MOST_DAYS = 4_018;
+const MAX_DAYS = 4_018;
 
 /** UTC dates, `to` exclusive. */
 interface AskedRange {
@@ -63,9 +63,9 @@ function rangeOf(
   const from = asked.from ?? defaultFrom(to, firstDate, lookbackDaysOf(job));
   if (from >= to)
     throw new ConfigError('usage', `from and to: got ${from} to ${to}, expected a later date to stop before`);
-  if (addDays(from, MOST_DAYS) < to) {
+  if (addDays(from, MAX_DAYS) < to) {
     const days = datesBetween(from, to).length;
-    throw new ConfigError('usage', `from and to: got ${days} days, expected at most ${MOST_DAYS}`);
+    throw new ConfigError('usage', `from and to: got ${days} days, expected at most ${MAX_DAYS}`);
   }
   return { from, to };
 }

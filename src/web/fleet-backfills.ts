@@ -14,7 +14,7 @@ export interface BackfillsRead {
 
 /** Shown at the most: a page of more says nothing. */
 const MOST = 200;
-const MOST_NOTES = 5;
+const MAX_NOTES = 5;
 const SHARED_MS = 1_000;
 const PATIENCE_MS = 400;
 
@@ -29,10 +29,10 @@ export function createBackfillReader(store: ObjectStore, clock: Clock): () => Pr
     try {
       const all = await listBackfills(store, (_, error) => damaged.push(messageOf(error)));
       const notes = damaged
-        .slice(0, MOST_NOTES)
+        .slice(0, MAX_NOTES)
         .map((text) => `A backfill cannot be read, and so does not go on: ${text}`);
-      if (damaged.length > MOST_NOTES)
-        notes.push(`${damaged.length - MOST_NOTES} more backfills cannot be read.`);
+      if (damaged.length > MAX_NOTES)
+        notes.push(`${damaged.length - MAX_NOTES} more backfills cannot be read.`);
       if (all.length > MOST) notes.push(`The oldest ${MOST} of ${all.length} backfills are shown.`);
       last = { backfills: all.slice(0, MOST), notes };
       readMs = clock.monotonicMs();

@@ -2,11 +2,11 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { messageOf } from '../core/errors.ts';
 import type { Log } from '../core/model/index.ts';
-import type { EndedSessions } from './ended-sessions.ts';
-import { closedBecause } from './guard.ts';
 import type { OpenedPage } from './open-page.ts';
 import { setPageHeaders } from './page-headers.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
+import type { EndedSessions } from './sign-in/ended-sessions.ts';
+import { closedBecause } from './sign-in/guard.ts';
 
 /** Opened at the first request, and again at the next when that failed, or a secret has changed. */
 export function createLazyPage(accessNow: () => WebAccess, log: Log, ports: WebPorts): OpenedPage {

@@ -2,11 +2,11 @@
 import type { RequestListener } from 'node:http';
 import fastify from 'fastify';
 import { NO_SCHEMAS } from '../core/no-schemas.ts';
-import type { EndedSessions } from './ended-sessions.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
-import { registerWeb } from './register.ts';
+import type { EndedSessions } from './sign-in/ended-sessions.ts';
+import { registerWeb } from './sign-in/register.ts';
 
-export { createEndedSessions } from './ended-sessions.ts';
+export { createEndedSessions } from './sign-in/ended-sessions.ts';
 
 /** No request of the page is longer. */
 const MAX_BODY_BYTES = 64 * 1024;

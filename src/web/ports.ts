@@ -2,7 +2,7 @@
 import type { ApiVersion, Clock, Job, Log, ProcessId } from '../core/model/index.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { ObjectStore } from '../store/store.ts';
-import type { ProviderSettings } from './openid.ts';
+import type { ProviderSettings } from './sign-in/openid.ts';
 
 export interface WebPorts {
   readonly store: ObjectStore;

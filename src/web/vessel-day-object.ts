@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Receipt, VesselDay } from '../core/model/index.ts';
 import { formatVesselDay } from '../core/model/index.ts';
-import { readReceipt } from '../lake/ledger.ts';
+import { readReceipt } from '../lake/ledger/ledger.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { createShares } from './shares.ts';
 import { fileOfVersion, isFileOf } from './vessel-day-versions.ts';

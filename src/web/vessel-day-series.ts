@@ -9,8 +9,8 @@ import {
   microsToIso,
 } from '../core/model/index.ts';
 import { parseDetailKey } from '../lake/keys.ts';
-import type { Detail } from '../lake/ledger.ts';
-import { findDetail, lastReceiptDates } from '../lake/ledger.ts';
+import type { Detail } from '../lake/ledger/ledger.ts';
+import { findDetail, lastReceiptDates } from '../lake/ledger/ledger.ts';
 import { readSeriesOf } from '../query/catalogue/from-lake.ts';
 import type { DaySeries, VesselDayAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';

@@ -12,7 +12,7 @@ import { addDays, silentLog, systemClock } from '../../src/core/model/index.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
 import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
 import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
-import { createLedgerView } from '../../src/lake/ledger-view.ts';
+import { createLedgerView } from '../../src/lake/ledger/ledger-view.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import { newTempFolder } from '../helpers/temp.ts';

@@ -2,9 +2,9 @@
 import { addDays, datesBetween, silentLog } from '../../src/core/model/index.ts';
 import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import { totalsDigest } from '../../src/core/proof/day-totals.ts';
-import { withIndexJournal } from '../../src/lake/index-journal.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { indexPrefix, receiptKey } from '../../src/lake/keys.ts';
+import { withIndexJournal } from '../../src/lake/ledger/index-journal.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { makeReceipt, vesselIds, writeReceipts } from '../helpers/ledger.ts';
 import { MADE_UP_JOB } from '../helpers/made-up-ledger.ts';

@@ -3,7 +3,7 @@
  * the range, in a process of its own, whose memory is nobody's.
  */
 import { silentLog } from '../../src/core/model/index.ts';
-import { readLedger } from '../../src/lake/ledger-index.ts';
+import { readLedger } from '../../src/lake/ledger/ledger-index.ts';
 import type { InstantRange } from './instant-lake.ts';
 import { PublishedDays } from './instant-lake.ts';
 

@@ -11,7 +11,7 @@ import { datesBetween, isDate } from '../../src/core/model/index.ts';
 import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { keyPrefix, parseReceiptKey, receiptKey } from '../../src/lake/keys.ts';
-import { createLocalStore } from '../../src/store/local.ts';
+import { createLocalStore } from '../../src/store/local/local.ts';
 import type { ListedObject, ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, vesselIds } from '../helpers/ledger.ts';
 

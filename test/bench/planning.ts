@@ -20,7 +20,7 @@ import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { startVesselDayWorker } from '../../src/fleet/queue/vessel-day-worker.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
-import { createLedgerView } from '../../src/lake/ledger-view.ts';
+import { createLedgerView } from '../../src/lake/ledger/ledger-view.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { openStore } from '../../src/store/open-store.ts';

@@ -21,7 +21,7 @@ export interface MapLook {
 const CLI = new URL('../../src/bin.js', import.meta.url).pathname;
 const LOOKS = 3;
 /** An answer counts for so long, or for ten times as long as it took. */
-const LEAST_KEPT_MS = 10_000;
+const MIN_KEPT_MS = 10_000;
 const KEPT_TIMES = 10;
 const PAUSE_MS = 20;
 /** The kernel counts processor time in hundredths of a second; less counts as one. */
@@ -49,7 +49,7 @@ export async function lookAtMap(
       const look = await lookOnce(address, child.pid!, `from=${from}&to=${to}`);
       looks.push(look);
       if (looks.length === LOOKS) return looks;
-      await sleep(Math.max(LEAST_KEPT_MS, KEPT_TIMES * look.wallMs) + 100, undefined, { signal });
+      await sleep(Math.max(MIN_KEPT_MS, KEPT_TIMES * look.wallMs) + 100, undefined, { signal });
     }
   } finally {
     child.kill();

@@ -7,7 +7,7 @@ import { formatCount } from '../../src/core/model/count-text.ts';
 import { addDays, datesBetween, silentLog, systemClock } from '../../src/core/model/index.ts';
 import type { Action } from '../../src/lake/table/actions.ts';
 import { openTable } from '../../src/lake/table/table.ts';
-import { createLocalStore } from '../../src/store/local.ts';
+import { createLocalStore } from '../../src/store/local/local.ts';
 import { type BenchServer, measureScript, startMadeUpServer } from './child.ts';
 import { queryEnv } from './contenders.ts';
 import { formatTable, type Voice } from './figures.ts';

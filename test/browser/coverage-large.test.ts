@@ -1,7 +1,7 @@
 /** The map at its full size: 1,000 vessels × 365 days from a ledger, 4,000 × 365 and eleven years besides. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLocalStore } from '../../src/store/local.ts';
+import { createLocalStore } from '../../src/store/local/local.ts';
 import { browserForTests } from '../helpers/browser.ts';
 import type { MadeUpLedger } from '../helpers/made-up-ledger.ts';
 import { MADE_UP_JOB, writeMadeUpFolder } from '../helpers/made-up-ledger.ts';
@@ -14,7 +14,7 @@ import { announced, answerOf, openCoverage, openMadeUp, whereIs } from './covera
 
 const browser = await browserForTests();
 /** Of a processor's time, ten times what it takes here: to open the page, and for a frame of scrolling. */
-const [MOST_OPENING_MS, MOST_FRAME_MS] = [2_000, 40];
+const [MAX_OPENING_MS, MAX_FRAME_MS] = [2_000, 40];
 /** What is measured is said; what is asserted is what others who share the machine hardly change. */
 const report = (text: string) => process.stderr.write(`coverage map: ${text}\n`);
 
@@ -64,7 +64,7 @@ describe.skipIf(browser === undefined)('the coverage map at its full size', () =
     report(`${workedMs} ms of a processor from the reload on`);
     // How long it waits for a processor is up to others.
     expect(workedMs).toBeGreaterThan(0);
-    expect(workedMs).toBeLessThan(MOST_OPENING_MS);
+    expect(workedMs).toBeLessThan(MAX_OPENING_MS);
     expect(times.bytes).toBeLessThan(400_000);
     // It is the ledger, and it answers to keys.
     await page.locator('.cov-scroller').focus();
@@ -147,7 +147,7 @@ async function expectSmooth(page: Page, name: string): Promise<void> {
   );
   expect(frames).toBeGreaterThan(0);
   expect(frameMs).toBeGreaterThan(0);
-  expect(frameMs).toBeLessThan(MOST_FRAME_MS);
+  expect(frameMs).toBeLessThan(MAX_FRAME_MS);
 }
 
 const SCROLLED_SECONDS = 2;

@@ -8,7 +8,7 @@ import type { VesselDay } from '../../src/core/model/index.ts';
 import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { detailKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
-import { readDetail, readReceipt, writeNote } from '../../src/lake/ledger.ts';
+import { readDetail, readReceipt, writeNote } from '../../src/lake/ledger/ledger.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { VesselDayAnswer } from '../../src/web/answers.ts';
@@ -35,7 +35,7 @@ const SHAFT_POWER = `${VESSEL}/Shaft Power`;
 /** A day as the demo makes it. */
 const READINGS = 250_000;
 /** What the curve of one series may cost of an object. */
-const MOST_SHARE = 0.15;
+const MAX_SHARE = 0.15;
 
 declare global {
   interface Window {
@@ -150,7 +150,7 @@ describe.skipIf(browser === undefined)('a vessel-day', () => {
     process.stdout.write(
       `one series of ${read.length}: median ${percent(shares[shares.length >> 1]!)}, most ${percent(shares.at(-1)!)} of ${object.sizeBytes} bytes, at most ${Math.max(...read.map(({ requests }) => requests))} requests\n`,
     );
-    expect(shares.at(-1)).toBeLessThanOrEqual(MOST_SHARE);
+    expect(shares.at(-1)).toBeLessThanOrEqual(MAX_SHARE);
     expect(Math.max(...read.map(({ requests }) => requests))).toBeLessThanOrEqual(10);
     expect(faults).toEqual([]);
   });

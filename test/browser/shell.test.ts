@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Job } from '../../src/core/model/index.ts';
-import { createLocalStore } from '../../src/store/local.ts';
+import { createLocalStore } from '../../src/store/local/local.ts';
 import type { WebAccess } from '../../src/web/ports.ts';
 import { browserForTests } from '../helpers/browser.ts';
 import { startProvider } from '../helpers/openid-provider.ts';

@@ -18,7 +18,7 @@ import type { ExportPorts } from '../../src/export/ports.ts';
 import { acceptSelect } from '../../src/lake/accept-select.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { detailKey, receiptKey } from '../../src/lake/keys.ts';
-import { readDetail, readReceipt } from '../../src/lake/ledger.ts';
+import { readDetail, readReceipt } from '../../src/lake/ledger/ledger.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { API, startProcess } from '../helpers/export-process.ts';
 import type { MadeUpSeries, MadeUpSource } from '../helpers/made-up-source.ts';

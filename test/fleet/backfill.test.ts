@@ -7,11 +7,11 @@ import { createBackfillDriver, withdrawBackfill } from '../../src/fleet/backfill
 import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import { QUEUE_NAME } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
-import { MOST_WAITING } from '../../src/fleet/top-up.ts';
+import { MAX_WAITING } from '../../src/fleet/top-up.ts';
 import type { Backfill } from '../../src/lake/backfills.ts';
 import { backfillId, listBackfills } from '../../src/lake/backfills.ts';
-import { readNote, writeNote } from '../../src/lake/ledger.ts';
-import type { LedgerView } from '../../src/lake/ledger-view.ts';
+import { readNote, writeNote } from '../../src/lake/ledger/ledger.ts';
+import type { LedgerView } from '../../src/lake/ledger/ledger-view.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { defineBackfill } from '../helpers/backfills.ts';
@@ -108,10 +108,10 @@ describe.skipIf(server === undefined)('a backfill', () => {
   test('the queue is topped up, never flooded, and nights still have room', async () => {
     const vessels = Array.from({ length: 700 }, (_, n) => `IMO${9_100_000 + n}`);
     const driver = createBackfillDriver(bench.planning, BACKFILL, { ...JOB, vessels });
-    expect(await driver.step(never)).toMatchObject({ due: 2_100, queued: MOST_WAITING.backfill, left: 100 });
-    expect(await driver.step(never)).toMatchObject({ queued: MOST_WAITING.backfill, left: 100 });
+    expect(await driver.step(never)).toMatchObject({ due: 2_100, queued: MAX_WAITING.backfill, left: 100 });
+    expect(await driver.step(never)).toMatchObject({ queued: MAX_WAITING.backfill, left: 100 });
     for (const vessel of vessels.slice(0, 50)) await bench.workOn(dayOf(vessel, '2025-03-01'));
-    expect(await driver.step(never)).toMatchObject({ done: 50, queued: MOST_WAITING.backfill, left: 50 });
+    expect(await driver.step(never)).toMatchObject({ done: 50, queued: MAX_WAITING.backfill, left: 50 });
   });
 
   test('the scheduler goes on with one whose Redis was flushed', async () => {

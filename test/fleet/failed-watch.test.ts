@@ -4,8 +4,8 @@ import type { Job } from '../../src/core/model/index.ts';
 import { createFailedWatch } from '../../src/fleet/failed-watch.ts';
 import type { DeadLetter } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { noteKey } from '../../src/lake/keys.ts';
-import { writeNote } from '../../src/lake/ledger.ts';
-import { createLocalStore } from '../../src/store/local.ts';
+import { writeNote } from '../../src/lake/ledger/ledger.ts';
+import { createLocalStore } from '../../src/store/local/local.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { newLake } from '../helpers/run.ts';
 

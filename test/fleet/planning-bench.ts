@@ -10,7 +10,7 @@ import type { ExportPorts } from '../../src/export/ports.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
 import type { VesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
-import { createLedgerView } from '../../src/lake/ledger-view.ts';
+import { createLedgerView } from '../../src/lake/ledger/ledger-view.ts';
 import type { ScheduleState } from '../../src/redis/schedule-state.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';

@@ -10,7 +10,7 @@ import type { ExportTask } from '../../src/export/ports.ts';
 import { QUEUE_NAME } from '../../src/fleet/queue/vessel-day-queue.ts';
 import type { QueuedRepair } from '../../src/fleet/repairs.ts';
 import { queueRepairs } from '../../src/fleet/repairs.ts';
-import { MOST_WAITING } from '../../src/fleet/top-up.ts';
+import { MAX_WAITING } from '../../src/fleet/top-up.ts';
 import { acceptSelect } from '../../src/lake/accept-select.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
 import { openRedis } from '../../src/redis/connection.ts';
@@ -59,25 +59,25 @@ describe.skipIf(server === undefined)('repairs', () => {
     queued.filter((one) => one.status === status).length;
 
   test('as many as there is room for are queued, and more as they are done', async () => {
-    const tasks = Array.from({ length: MOST_WAITING.reconcile + 200 }, (_, n) => taskOf(n));
+    const tasks = Array.from({ length: MAX_WAITING.reconcile + 200 }, (_, n) => taskOf(n));
     const first = await queue(tasks);
-    expect([countOf(first, 'enqueued'), countOf(first, 'no-room')]).toEqual([MOST_WAITING.reconcile, 200]);
-    expect(await bench.queue.depth()).toMatchObject({ prioritized: MOST_WAITING.reconcile });
+    expect([countOf(first, 'enqueued'), countOf(first, 'no-room')]).toEqual([MAX_WAITING.reconcile, 200]);
+    expect(await bench.queue.depth()).toMatchObject({ prioritized: MAX_WAITING.reconcile });
     const again = await queue(tasks);
-    expect([countOf(again, 'in-queue'), countOf(again, 'no-room')]).toEqual([MOST_WAITING.reconcile, 200]);
+    expect([countOf(again, 'in-queue'), countOf(again, 'no-room')]).toEqual([MAX_WAITING.reconcile, 200]);
     for (let n = 0; n < 100; n++) await bench.workOn(dayOf(n));
     const later = await queue(tasks);
     expect([countOf(later, 'done'), countOf(later, 'enqueued'), countOf(later, 'no-room')]).toEqual([
       100, 100, 100,
     ]);
-    expect(await bench.queue.depth()).toMatchObject({ prioritized: MOST_WAITING.reconcile });
+    expect(await bench.queue.depth()).toMatchObject({ prioritized: MAX_WAITING.reconcile });
   });
 
   test('nights have room beside them, and they beside backfills', async () => {
     const fill = (kind: 'nightly' | 'backfill', count: number) =>
       bench.queue.add(Array.from({ length: count }, (_, n) => ({ ...dayOf(n), job: `a-${kind}`, kind })));
-    await fill('nightly', MOST_WAITING.nightly);
-    await fill('backfill', MOST_WAITING.backfill);
+    await fill('nightly', MAX_WAITING.nightly);
+    await fill('backfill', MAX_WAITING.backfill);
     expect(countOf(await queue([taskOf(1)]), 'enqueued')).toBe(1);
   });
 

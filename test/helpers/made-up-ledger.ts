@@ -9,9 +9,6 @@ import type { Job, Note, ProcessId, Receipt, SeriesRemark, VesselDay } from '../
 import { addDays, datesBetween } from '../../src/core/model/index.ts';
 import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import { thisProcess } from '../../src/core/process/process-id.ts';
-import { packIndex } from '../../src/lake/index-columns.ts';
-import type { IndexRow } from '../../src/lake/indexed-receipt.ts';
-import { toIndexRow } from '../../src/lake/indexed-receipt.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import {
   acceptedKey,
@@ -22,7 +19,10 @@ import {
   noteKey,
   receiptKey,
 } from '../../src/lake/keys.ts';
-import { versionOf } from '../../src/store/local-walk.ts';
+import { packIndex } from '../../src/lake/ledger/index-columns.ts';
+import type { IndexRow } from '../../src/lake/ledger/indexed-receipt.ts';
+import { toIndexRow } from '../../src/lake/ledger/indexed-receipt.ts';
+import { versionOf } from '../../src/store/local/walk.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { CellState } from '../../src/web/answers.ts';
 import { makeReceipt, vesselIds } from './ledger.ts';

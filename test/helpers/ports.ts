@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /** Below those that systems give to connections, and to who asks for any port: nobody takes one of these by chance. */
-const [LEAST_PORT, BELOW_PORT] = [12_000, 32_000];
+const [MIN_PORT, BELOW_PORT] = [12_000, 32_000];
 
 /** A port that refuses connections: nothing listens there, nor will before somebody is told to. */
 export async function refusingPort(): Promise<number> {
   for (;;) {
-    const port = randomInt(LEAST_PORT, BELOW_PORT);
+    const port = randomInt(MIN_PORT, BELOW_PORT);
     if (await isFree(port)) return port;
   }
 }

@@ -1,6 +1,6 @@
 /** A store of each kind, new and empty, for tests that hold on both. */
-import { createLocalStore } from '../../src/store/local.ts';
-import { createS3Store } from '../../src/store/s3.ts';
+import { createLocalStore } from '../../src/store/local/local.ts';
+import { createS3Store } from '../../src/store/s3/s3.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { TestS3 } from './s3.ts';
 import { newTempFolder } from './temp.ts';

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { dayRange, MICROS_PER_HOUR, microsToIso } from '../../src/core/model/index.ts';
 import { detailKey } from '../../src/lake/keys.ts';
-import type { Detail } from '../../src/lake/ledger.ts';
+import type { Detail } from '../../src/lake/ledger/ledger.ts';
 import { editDetail, editReceipt, runVerify } from '../audit/verify/audit-lake.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { lakeReadings, readObject, receiptOf, serviceNames } from '../helpers/lake.ts';

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/model/index.ts';
-import { createLocalStore } from '../../src/store/local.ts';
+import { createLocalStore } from '../../src/store/local/local.ts';
 import { serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';

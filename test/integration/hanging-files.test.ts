@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
-import { createLocalStore } from '../../src/store/local.ts';
+import { createLocalStore } from '../../src/store/local/local.ts';
 import { canStartOwnRedis, startOwnRedis } from '../helpers/redis.ts';
 import type { RunExportOptions, TestService } from '../helpers/run.ts';
 import {

@@ -18,7 +18,7 @@ import { arrowBody } from '../source/decode/arrow-body.ts';
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const JOBS = { measurements: { ...FEW_SERIES, transport: 'parquet' } };
 /** What a time slice of a day is halved to at most, down to a second, with each attempt at one of them. */
-const MOST_REQUESTS = 40;
+const MAX_REQUESTS = 40;
 
 let service: TestService;
 
@@ -49,7 +49,7 @@ test.each([
   const ran = await runExport({ service, lakeUrl: lake.url, jobs: JOBS, args });
   expect(ran).toMatchObject({ code: 1, results: [{ code, message: expect.stringMatching(message) }] });
   expect(ran.results[0]!.message).toContain('measurements');
-  expect(service.requests.length - before).toBeLessThan(MOST_REQUESTS);
+  expect(service.requests.length - before).toBeLessThan(MAX_REQUESTS);
   expect(await noteOf(lake.dir, DAY)).toMatchObject({ state: 'failed', code });
   expect(await unfinishedFiles(lake.dir)).toEqual([]);
   expect(await receiptOf(lake.dir, DAY)).toEqual(receipt);
@@ -86,7 +86,7 @@ test('answers whose pages never fit their checksums end the day with what was fo
     code: 1,
     results: [{ code: 'body-damaged', message: expect.stringMatching(message) }],
   });
-  expect(service.requests.length - before).toBeLessThan(MOST_REQUESTS);
+  expect(service.requests.length - before).toBeLessThan(MAX_REQUESTS);
   expect(await noteOf(lake.dir, DAY)).toMatchObject({ state: 'failed', code: 'body-damaged' });
   expect(await readObject(lake.dir, DAY)).toEqual(published);
 });

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Layout, VesselDay } from '../../src/core/model/index.ts';
-import { readReceipt } from '../../src/lake/ledger.ts';
+import { readReceipt } from '../../src/lake/ledger/ledger.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { runVerify } from '../audit/verify/audit-lake.ts';

@@ -7,7 +7,7 @@ import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { readReceipt } from '../../src/lake/ledger.ts';
+import { readReceipt } from '../../src/lake/ledger/ledger.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { lakeFiles } from '../helpers/lake.ts';
 import { canStartOwnRedis, redisForTests, startOwnRedis } from '../helpers/redis.ts';

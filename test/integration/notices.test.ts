@@ -12,7 +12,7 @@ import { dayRange, systemClock } from '../../src/core/model/index.ts';
 import { removeBackfill } from '../../src/lake/backfills.ts';
 import { readCaptures } from '../../src/lake/captures.ts';
 import { captureKey, receiptKey } from '../../src/lake/keys.ts';
-import { readReceipt } from '../../src/lake/ledger.ts';
+import { readReceipt } from '../../src/lake/ledger/ledger.ts';
 import { defineBackfill } from '../helpers/backfills.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addDays, datesBetween, systemClock } from '../../src/core/model/index.ts';
 import { thisProcess } from '../../src/core/process/process-id.ts';
-import { findGarbage } from '../../src/lake/garbage.ts';
+import { findGarbage } from '../../src/lake/upkeep/garbage.ts';
 import { runVerify } from '../audit/verify/audit-lake.ts';
 import { watched } from '../chaos/watched.ts';
 import type { CrashBench, CrashLake, RunningExport } from '../crash/crash-lake.ts';

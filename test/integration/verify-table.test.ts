@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rebuildLogCommand } from '../../src/cli/commands/rebuild-log.ts';
 import { silentLog, systemClock } from '../../src/core/model/index.ts';
 import { openTable } from '../../src/lake/table/table.ts';
-import { createLocalStore } from '../../src/store/local.ts';
+import { createLocalStore } from '../../src/store/local/local.ts';
 import {
   copyLake,
   edit,

@@ -6,9 +6,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { CountsJson } from '../../src/core/model/index.ts';
 import { DayCounts } from '../../src/core/model/index.ts';
-import { countsText } from '../../src/lake/counts-text.ts';
 import { gzipPieces } from '../../src/lake/gzip-pieces.ts';
-import { packDetail, unpackDetail } from '../../src/lake/ledger.ts';
+import { countsText } from '../../src/lake/ledger/counts-text.ts';
+import { packDetail, unpackDetail } from '../../src/lake/ledger/ledger.ts';
 
 const DAY_MICROS = Date.parse('2026-01-05T00:00:00Z') * 1_000;
 

@@ -7,7 +7,7 @@ import { readLakeFile } from '../../src/lake/lake-file.ts';
 import type { LakeSource } from '../../src/lake/lake-source.ts';
 import { acceptSource } from '../../src/lake/lake-source.ts';
 import { createLakeLayout, LOOK_MS } from '../../src/lake/layout.ts';
-import { createLocalStore } from '../../src/store/local.ts';
+import { createLocalStore } from '../../src/store/local/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';

@@ -6,7 +6,7 @@ import { silentLog } from '../../src/core/model/index.ts';
 import { claimKey, LAKE_KEY, receiptKey } from '../../src/lake/keys.ts';
 import { readLayout } from '../../src/lake/lake-file.ts';
 import { createLakeLayout, LOOK_MS } from '../../src/lake/layout.ts';
-import { createLocalStore } from '../../src/store/local.ts';
+import { createLocalStore } from '../../src/store/local/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';

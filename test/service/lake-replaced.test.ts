@@ -12,7 +12,7 @@ import { dayRange, silentLog } from '../../src/core/model/index.ts';
 import type { Engine } from '../../src/service/data/engine.ts';
 import { createEngine } from '../../src/service/data/engine.ts';
 import { openLakeSource } from '../../src/service/data/lake.ts';
-import { createLocalStore } from '../../src/store/local.ts';
+import { createLocalStore } from '../../src/store/local/local.ts';
 import { openService } from './running-service.ts';
 import { neverDue } from './work.ts';
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { TimeRange } from '../../src/core/model/index.ts';
 import { MICROS_PER_DAY, MICROS_PER_HOUR, systemClock } from '../../src/core/model/index.ts';
+import { MeasurementTextWriter } from '../../src/service/bodies/measurement-text.ts';
 import { DriverLine, MarkStore } from '../../src/service/data/made-up/driver-line.ts';
 import type { FleetSeries } from '../../src/service/data/made-up/fleet.ts';
 import { fleetSeries, fleetVessels } from '../../src/service/data/made-up/fleet.ts';
@@ -12,8 +13,7 @@ import { TimeSorter } from '../../src/service/data/made-up/time-sorter.ts';
 import type { Driver } from '../../src/service/data/made-up/voyage.ts';
 import { Voyage } from '../../src/service/data/made-up/voyage.ts';
 import type { SeriesRecord } from '../../src/service/data/source.ts';
-import { floatText } from '../../src/service/formats.ts';
-import { MeasurementTextWriter } from '../../src/service/measurement-text.ts';
+import { floatText } from '../../src/service/query/formats.ts';
 import { Turns } from '../../src/service/turns.ts';
 import { NOW_MS } from './running-service.ts';
 

@@ -8,11 +8,11 @@ import {
   VESSEL_ID,
   vesselOf,
 } from '../../src/core/model/index.ts';
+import { MeasurementTextWriter } from '../../src/service/bodies/measurement-text.ts';
 import { fleetVessels, imoNumber } from '../../src/service/data/made-up/fleet.ts';
 import type { MadeUpSource } from '../../src/service/data/made-up/made-up-source.ts';
 import { createMadeUpSource } from '../../src/service/data/made-up/made-up-source.ts';
 import type { SeriesRecord } from '../../src/service/data/source.ts';
-import { MeasurementTextWriter } from '../../src/service/measurement-text.ts';
 import { Turns } from '../../src/service/turns.ts';
 import { NOW_MS, VESSEL } from './running-service.ts';
 

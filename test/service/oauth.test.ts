@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLog } from '../../src/core/model/index.ts';
-import { TokenAuthority } from '../../src/service/credentials.ts';
+import { TokenAuthority } from '../../src/service/http/credentials.ts';
 import type { TestService } from './running-service.ts';
 import { basic, CLIENT, openService, testClock, VESSEL } from './running-service.ts';
 

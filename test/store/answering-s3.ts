@@ -4,8 +4,8 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { createS3Store } from '../../src/store/s3.ts';
-import type { S3StoreOptions } from '../../src/store/s3-client.ts';
+import type { S3StoreOptions } from '../../src/store/s3/client.ts';
+import { createS3Store } from '../../src/store/s3/s3.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 
 interface AskedRequest {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/core/errors.ts';
 import { openStore, parseLakeUrl } from '../../src/store/open-store.ts';
-import { s3SettingsFromEnv } from '../../src/store/s3-settings.ts';
+import { s3SettingsFromEnv } from '../../src/store/s3/settings.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import { expectFault } from './store-suite.ts';
 

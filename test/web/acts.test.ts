@@ -4,7 +4,7 @@ import type { VesselDay } from '../../src/core/model/index.ts';
 import { dayRange, formatVesselDay, systemClock } from '../../src/core/model/index.ts';
 import { listBackfills } from '../../src/lake/backfills.ts';
 import { noteKey } from '../../src/lake/keys.ts';
-import { writeNote } from '../../src/lake/ledger.ts';
+import { writeNote } from '../../src/lake/ledger/ledger.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';

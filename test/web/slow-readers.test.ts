@@ -12,7 +12,7 @@ import type { VesselDay } from '../../src/core/model/index.ts';
 import { silentLog, systemClock } from '../../src/core/model/index.ts';
 import { thisProcess } from '../../src/core/process/process-id.ts';
 import { objectKey } from '../../src/lake/keys.ts';
-import { createLocalStore } from '../../src/store/local.ts';
+import { createLocalStore } from '../../src/store/local/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { createLazyPage } from '../../src/web/lazy-page.ts';
 import { makeJob } from '../helpers/day-server.ts';

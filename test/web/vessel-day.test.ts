@@ -7,7 +7,7 @@ import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
-import { writeNote } from '../../src/lake/ledger.ts';
+import { writeNote } from '../../src/lake/ledger/ledger.ts';
 import { writeAcceptance } from '../../src/lake/remarks.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { openStore } from '../../src/store/open-store.ts';

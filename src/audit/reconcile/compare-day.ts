@@ -13,7 +13,7 @@ import {
 } from '../../core/proof/day-totals.ts';
 import { lossesAmong } from '../../core/proof/shrink-guard.ts';
 import type { ExportPorts } from '../../export/ports.ts';
-import { readDetail, readNote } from '../../lake/ledger.ts';
+import { readDetail, readNote } from '../../lake/ledger/ledger.ts';
 import type { ResolvedSeries, SourceContext } from '../../source/context.ts';
 import { seriesName } from '../../source/context.ts';
 import { askDayCounts } from '../../source/counts.ts';

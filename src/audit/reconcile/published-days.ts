@@ -3,9 +3,9 @@
  * its place in a map, for a large fleet has hundreds of thousands of them. As objects they take a kilobyte.
  */
 import type { Receipt, VesselDay } from '../../core/model/index.ts';
-import { DayMap } from '../../lake/day-map.ts';
-import type { IndexedPart } from '../../lake/indexed-receipt.ts';
 import { detailKey } from '../../lake/keys.ts';
+import { DayMap } from '../../lake/ledger/day-map.ts';
+import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
 import { isSha256 } from '../../lake/shapes.ts';
 
 /** The part of a receipt that is kept. */

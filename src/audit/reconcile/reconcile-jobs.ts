@@ -10,9 +10,9 @@ import { datesBetween, dateToMicros, MICROS_PER_DAY } from '../../core/model/ind
 import type { DayRange } from '../../core/plan/due.ts';
 import { findVessels } from '../../export/job-vessels.ts';
 import type { ExportPorts } from '../../export/ports.ts';
-import { DayMap } from '../../lake/day-map.ts';
-import { scanLedger } from '../../lake/ledger-index.ts';
-import { plannedDays } from '../../lake/planned-days.ts';
+import { DayMap } from '../../lake/ledger/day-map.ts';
+import { scanLedger } from '../../lake/ledger/ledger-index.ts';
+import { plannedDays } from '../../lake/ledger/planned-days.ts';
 import type { SourceContext } from '../../source/context.ts';
 import { createSourceContext } from '../../source/context.ts';
 import type { LookbackTotals, LookbackVessel } from '../../source/day-collector.ts';

@@ -5,8 +5,8 @@
 import { hash } from 'node:crypto';
 import type { Moment, Receipt, VesselDay } from '../../core/model/index.ts';
 import { momentText } from '../../core/model/index.ts';
-import type { IndexedPart } from '../../lake/indexed-receipt.ts';
-import type { ListedVessel } from '../../lake/ledger.ts';
+import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
+import type { ListedVessel } from '../../lake/ledger/ledger.ts';
 import type { CoveredReceipt } from './cells.ts';
 
 /** What is asked of a receipt, and kept. */

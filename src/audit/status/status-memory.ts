@@ -1,8 +1,8 @@
 /** What one look at a job leaves for the next: receipts and notes that are as they were are not read again. */
-import { DayMap } from '../../lake/day-map.ts';
-import type { FolderLook } from '../../lake/folder-seals.ts';
-import { isSameFolder } from '../../lake/folder-seals.ts';
-import type { LedgerReading, ShownDates } from '../../lake/ledger-question.ts';
+import { DayMap } from '../../lake/ledger/day-map.ts';
+import type { FolderLook } from '../../lake/ledger/folder-seals.ts';
+import { isSameFolder } from '../../lake/ledger/folder-seals.ts';
+import type { LedgerReading, ShownDates } from '../../lake/ledger/ledger-question.ts';
 import type { KnownNotes } from '../../lake/notes.ts';
 import { CoveredReceipts, fingerprintOf } from './covered-receipts.ts';
 

@@ -4,9 +4,9 @@ import { DayCounts, dayRange, microsToIso, shortName } from '../../core/model/in
 import type { Disagreement, Precision } from '../../core/proof/compare-counts.ts';
 import { compareCounts, describeSpan } from '../../core/proof/compare-counts.ts';
 import { countsDigest } from '../../core/proof/day-totals.ts';
-import { readCountsText } from '../../lake/counts-reader.ts';
-import type { Detail } from '../../lake/ledger.ts';
-import { unpackDetail } from '../../lake/ledger.ts';
+import { readCountsText } from '../../lake/ledger/counts-reader.ts';
+import type { Detail } from '../../lake/ledger/ledger.ts';
+import { unpackDetail } from '../../lake/ledger/ledger.ts';
 import type { Difference } from './findings.ts';
 import { firstFew } from './findings.ts';
 import type { ReadableStore } from './object-check.ts';

@@ -4,7 +4,7 @@ import { parquetMetadata } from 'hyparquet';
 import { messageOf } from '../../core/errors.ts';
 import type { Aggregation, Receipt } from '../../core/model/index.ts';
 import { dayRange, microsToIso } from '../../core/model/index.ts';
-import { footerLength } from '../../lake/footer-length.ts';
+import { footerLength } from '../../lake/publish/footer-length.ts';
 import { describeColumn, schemaDifference } from './dataset-schema.ts';
 import type { Difference } from './findings.ts';
 import type { ReadableStore } from './object-check.ts';

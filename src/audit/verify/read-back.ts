@@ -30,7 +30,7 @@ const MEMORY_LIMIT = '512MB';
  */
 const THREADS = { small: '1', large: '2' } as const;
 type Size = keyof typeof THREADS;
-const MOST_SMALL_ROWS = 2_000_000;
+const MAX_SMALL_ROWS = 2_000_000;
 
 /**
  * Throws, per call: RowsUnreadable, RetriableError (memory, disk), CancelledError. Counts that are found to be
@@ -70,7 +70,7 @@ export function createReadBack(options: ReadBackOptions): ReadBack {
   const opened = new Map<Size, Promise<LockedDuckDb>>();
 
   function instanceFor({ rows }: ReadObject): Promise<LockedDuckDb> {
-    const size = rows > MOST_SMALL_ROWS ? 'large' : 'small';
+    const size = rows > MAX_SMALL_ROWS ? 'large' : 'small';
     const instance = opened.get(size) ?? openInstance(options, size);
     opened.set(size, instance);
     return instance;

@@ -2,7 +2,7 @@
 import type { Layout, Receipt, VesselDay } from '../../core/model/index.ts';
 import { dayRange, parseTimestamp } from '../../core/model/index.ts';
 import { detailKey, objectKey, parseDayFileKey, receiptKey } from '../../lake/keys.ts';
-import { isNewerReceipt } from '../../lake/ledger.ts';
+import { isNewerReceipt } from '../../lake/ledger/ledger.ts';
 import { isObject, RECEIPT, RECEIPT_ADDED, shapeFaults, shown } from '../../lake/shapes.ts';
 import type { Difference, Sides } from './findings.ts';
 import { firstFewOf } from './findings.ts';

@@ -4,7 +4,7 @@ import { DataError } from '../../core/errors.ts';
 import type { Log, Receipt, VesselDay } from '../../core/model/index.ts';
 import { systemClock } from '../../core/model/index.ts';
 import { logKeyPrefix, objectPrefix, receiptKey } from '../../lake/keys.ts';
-import { expectLog } from '../../lake/lost-log.ts';
+import { expectLog } from '../../lake/publish/lost-log.ts';
 import { columnsOf } from '../../lake/table/file-columns.ts';
 import { faultText, isTableFault } from '../../lake/table/parse-actions.ts';
 import type { DatasetColumn } from '../../lake/table/schema.ts';

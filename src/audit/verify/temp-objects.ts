@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, FatalError, messageOf } from '../../core/errors.ts';
 import { openTempFolder } from '../../core/process/temp-folder.ts';
-import { writeFully } from '../../store/local-files.ts';
+import { writeFully } from '../../store/local/files.ts';
 
 export interface TempObjects {
   readonly tempDir: string;

@@ -1,10 +1,10 @@
 /** Attempts and uploads that are under way or were left: no damage, and to be told apart from it. */
 import type { VesselDay } from '../../core/model/index.ts';
-import type { FoundClaim } from '../../lake/claims.ts';
-import { claimedDays, findClaims, isEnded } from '../../lake/claims.ts';
+import type { FoundClaim } from '../../lake/claims/claims.ts';
+import { claimedDays, findClaims, isEnded } from '../../lake/claims/claims.ts';
 import { unlessDamaged } from '../../lake/json.ts';
 import { dayPrefix, parseDayFileKey } from '../../lake/keys.ts';
-import { readReceipt } from '../../lake/ledger.ts';
+import { readReceipt } from '../../lake/ledger/ledger.ts';
 import type { WalkRange } from './lake-walk.ts';
 import { isWanted, objectPrefixes } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';

@@ -143,7 +143,7 @@ async function expectBytes(store: ObjectStore, key: string, bytes: Buffer): Prom
 }
 
 /** Less than this is no room for an export. */
-const LEAST_FREE_BYTES = 1 << 30;
+const MIN_FREE_BYTES = 1 << 30;
 
 /** Of a folder, how much its disk has left. */
 async function checkRoom(lakeUrl: string): Promise<CheckResult | undefined> {
@@ -151,7 +151,7 @@ async function checkRoom(lakeUrl: string): Promise<CheckResult | undefined> {
   if (place.kind !== 'local') return undefined;
   const { bavail, bsize } = await statfs(place.rootDir).catch(() => statfs(dirname(place.rootDir)));
   const gigabytes = ((bavail * bsize) / 1e9).toFixed(1);
-  if (bavail * bsize >= LEAST_FREE_BYTES)
+  if (bavail * bsize >= MIN_FREE_BYTES)
     return ok('put', `a file can be written and read back; the disk has ${gigabytes} GB left`);
   return warning(
     'put',

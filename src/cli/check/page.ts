@@ -12,7 +12,7 @@ export async function* checkPage(settings: Partial<Settings>, clock: Clock): Asy
   const provider = providerSettings(settings);
   if (provider === undefined) return;
   try {
-    const { openProvider } = await import('../../web/openid.ts');
+    const { openProvider } = await import('../../web/sign-in/openid.ts');
     await inTime(clock, provider.issuer, () => openProvider(provider));
     yield ok(
       'provider',

@@ -17,7 +17,7 @@ import { openFleetNews, tellFleet } from '../../fleet/open-fleet-news.ts';
 import { tellingRequests } from '../../fleet/telling-requests.ts';
 import type { Backfill, BackfillRequest } from '../../lake/backfills.ts';
 import { belongsTo, listBackfills } from '../../lake/backfills.ts';
-import { vesselsOnDates } from '../../lake/ledger.ts';
+import { vesselsOnDates } from '../../lake/ledger/ledger.ts';
 import type { Config } from '../../runtime/config/config.ts';
 import { pickJobs } from '../../runtime/config/config.ts';
 import { createBackfillView } from '../terminal/backfill-view.ts';

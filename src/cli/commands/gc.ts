@@ -2,9 +2,9 @@
 import type { Clock } from '../../core/model/index.ts';
 import { systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';
-import type { GarbageItem } from '../../lake/garbage.ts';
-import { findGarbage } from '../../lake/garbage.ts';
-import { findDeadTemps } from '../../store/local-temps.ts';
+import type { GarbageItem } from '../../lake/upkeep/garbage.ts';
+import { findGarbage } from '../../lake/upkeep/garbage.ts';
+import { findDeadTemps } from '../../store/local/temps.ts';
 import { openStore, parseLakeUrl } from '../../store/open-store.ts';
 import { formatTable } from '../terminal/format.ts';
 import { writeText } from '../terminal/screen.ts';

@@ -31,7 +31,7 @@ export type VerifyOverrides = Pick<AppOverrides, 'clientLimits' | 'wrapStore'>;
 /** Vessel-days at once with `--deep`: as many objects of S3 lie in the temp folder. */
 const MAX_DEEP_AT_ONCE = 4;
 /** Without it the store's latency is what takes time, and each vessel-day holds a range of 4 MiB. */
-const LEAST_AT_ONCE = 8;
+const MIN_AT_ONCE = 8;
 
 /** Verify some days of some jobs; the exit code: 0 without a finding. `overrides` are for tests. */
 export async function verifyCommand(
@@ -58,7 +58,7 @@ export async function verifyCommand(
       vessels: options.vessel ?? [],
       concurrency: deep
         ? Math.min(WORKER_CONCURRENCY, MAX_DEEP_AT_ONCE)
-        : Math.max(WORKER_CONCURRENCY, LEAST_AT_ONCE),
+        : Math.max(WORKER_CONCURRENCY, MIN_AT_ONCE),
       ...(lake.client && { deep: { client: lake.client, tempDir: TEMP_DIR } }),
     };
     const store = wrapStore?.(lake.store) ?? lake.store;

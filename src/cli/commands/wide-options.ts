@@ -2,7 +2,7 @@
 import { ConfigError } from '../../core/errors.ts';
 import { VESSEL_ID } from '../../core/model/index.ts';
 import type { WideAggregate, WideOptions } from '../../query/views/wide.ts';
-import { MOST_HELD_WINDOWS, WIDE_AGGREGATES } from '../../query/views/wide.ts';
+import { MAX_HELD_WINDOWS, WIDE_AGGREGATES } from '../../query/views/wide.ts';
 import type { NamedSeries } from '../../query/views/wide-columns.ts';
 import { chooseColumns } from '../../query/views/wide-columns.ts';
 import { parseDurationMs, windowMicros } from '../../runtime/config/job-file.ts';
@@ -33,9 +33,9 @@ export function wideFromOptions(
       .filter((vessel) => !VESSEL_ID.test(vessel))
       .map((vessel) => `--vessel: got '${vessel}', expected IMO and seven digits, such as IMO9321483`),
   ].filter((fault) => typeof fault === 'string');
-  if (windowed !== undefined && held && Math.ceil((held * 1_000) / windowed) > MOST_HELD_WINDOWS)
+  if (windowed !== undefined && held && Math.ceil((held * 1_000) / windowed) > MAX_HELD_WINDOWS)
     faults.push(
-      `--hold: got '${options.hold}', expected at most ${MOST_HELD_WINDOWS} windows of ${options.window}`,
+      `--hold: got '${options.hold}', expected at most ${MAX_HELD_WINDOWS} windows of ${options.window}`,
     );
   if (faults.length > 0) throw new ConfigError('usage', faults.join('\n'));
   return (series) => {

@@ -40,7 +40,7 @@ const GAP = '  ';
 /** More than any of our own cells has. */
 const MAX_CELL_CHARS = 10_000;
 /** A last column narrower than this is hard to read: it goes on lines of its own. */
-const LEAST_LAST_COLUMN = 24;
+const MIN_LAST_COLUMN = 24;
 
 /**
  * Columns padded to the widest cell; numbers to the right. The first row is the heading. Where `columns` do not hold
@@ -64,8 +64,8 @@ export function formatTable(rows: readonly (readonly (string | number)[])[], col
       const line = cells.join(GAP).trimEnd();
       if (widthOf(line) <= columns) return line;
       const head = cells.slice(0, -1).join(GAP);
-      const last = wrapLine(row.at(-1) ?? '', room < LEAST_LAST_COLUMN ? columns - 4 : room);
-      if (room < LEAST_LAST_COLUMN) return [head.trimEnd(), ...last.map((part) => `    ${part}`)].join('\n');
+      const last = wrapLine(row.at(-1) ?? '', room < MIN_LAST_COLUMN ? columns - 4 : room);
+      if (room < MIN_LAST_COLUMN) return [head.trimEnd(), ...last.map((part) => `    ${part}`)].join('\n');
       return last.map((part, at) => (at === 0 ? head + GAP : ' '.repeat(before)) + part).join('\n');
     })
     .join('\n');

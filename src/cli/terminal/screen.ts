@@ -176,7 +176,7 @@ export function createBar(screen: Screen, clock: Clock): Bar {
 }
 
 const BAR_CELLS = 24;
-const LEAST_BAR_CELLS = 8;
+const MIN_BAR_CELLS = 8;
 
 /**
  * A share of one and words about it ('' for none), in one line of at most `columns`: the bar gives way first, then
@@ -190,7 +190,7 @@ export function describeBar(
 ): string {
   const said = [...words];
   const width = () => said.reduce((sum, word) => sum + (word === '' ? 0 : 2 + word.length), 0);
-  while (said.length > 2 && LEAST_BAR_CELLS + width() > columns) said.splice(-2, 1);
+  while (said.length > 2 && MIN_BAR_CELLS + width() > columns) said.splice(-2, 1);
   const text = said.filter((word) => word !== '').join('  ');
   const cells = Math.min(BAR_CELLS, columns - width());
   if (cells <= 0) return text.slice(0, columns);

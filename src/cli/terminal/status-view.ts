@@ -41,7 +41,7 @@ const STYLES: Readonly<Record<CoverageState, Style>> = {
 
 type Colours = Pick<Screen, 'colour'>;
 
-const LEAST_CELL_WIDTH = 10;
+const MIN_CELL_WIDTH = 10;
 /** Failures that are written out below a grid. */
 const SHOWN_REASONS = 5;
 
@@ -107,7 +107,7 @@ function wideCell(state: CoverageState, rows: number): string {
 }
 
 function widest(texts: Iterable<string>): number {
-  let width = LEAST_CELL_WIDTH;
+  let width = MIN_CELL_WIDTH;
   for (const text of texts) width = Math.max(width, widthOf(text));
   return width;
 }

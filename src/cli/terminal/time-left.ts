@@ -7,8 +7,8 @@ import type { Progress } from '../../export/ports.ts';
 const TAIL = 0.1;
 /** The rate of a job is that of its last seconds, and nothing is said of one that began a moment ago. */
 const WINDOW_MS = 30_000;
-const LEAST_MS = 1_000;
-const LEAST_WORK = 0.001;
+const MIN_MS = 1_000;
+const MIN_WORK = 0.001;
 
 export interface Outlook {
   readonly rows: number;
@@ -121,10 +121,10 @@ function rateOf(
   while (samples.length > 2 && now.atMs - samples[1]!.atMs > WINDOW_MS) samples.splice(1, 1);
   const first = samples[0]!;
   const recent = samples.length > 2 ? samples[1]! : first;
-  const isStill = now.done - recent.done < LEAST_WORK || now.atMs - recent.atMs < LEAST_MS;
+  const isStill = now.done - recent.done < MIN_WORK || now.atMs - recent.atMs < MIN_MS;
   // What comes before the rows of a day is known to be in its time once one day is finished.
   const from = hasFinished && (isStill || now.atMs - first.atMs <= WINDOW_MS) ? first : recent;
   const seconds = (now.atMs - from.atMs) / 1_000;
-  if (now.done - from.done < LEAST_WORK || seconds * 1_000 < LEAST_MS) return undefined;
+  if (now.done - from.done < MIN_WORK || seconds * 1_000 < MIN_MS) return undefined;
   return { work: (now.done - from.done) / seconds, rows: Math.max(0, now.rows - from.rows) / seconds };
 }

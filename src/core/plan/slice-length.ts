@@ -21,8 +21,8 @@ export interface SliceLengths {
 export type SlicedFamily = 'measurements' | 'statistics';
 
 /** Slices that must get through before twice the length is tried: at first, and at most as it fails again and again. */
-const LEAST_PASSES = 4;
-const MOST_PASSES = 64;
+const MIN_PASSES = 4;
+const MAX_PASSES = 64;
 /**
  * Shorter slices are about a vessel's data at that time, and not about the service: a job does not remember them, and
  * a vessel-day soon tries longer ones. Of longer ones a day has so few that nothing need be tried.
@@ -40,14 +40,14 @@ export function createSliceLength(
   let hasFailed = false;
   let passes = 0;
   let hasPassed = false;
-  let passesNeeded = LEAST_PASSES;
+  let passesNeeded = MIN_PASSES;
   return {
     get maxMicros() {
       return maxMicros;
     },
     failed(halfMicros) {
       // What got through here before says that the length is no matter of luck.
-      if (hasPassed) passesNeeded = Math.min(MOST_PASSES, passesNeeded * 2);
+      if (hasPassed) passesNeeded = Math.min(MAX_PASSES, passesNeeded * 2);
       maxMicros = Math.min(maxMicros, halfMicros);
       hasFailed = true;
       hasPassed = false;

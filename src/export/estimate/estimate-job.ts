@@ -6,7 +6,7 @@ import type { DayRange, DayState, ReceiptSettings } from '../../core/plan/due.ts
 import { isToDo } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { EXPORT_TARGET_WINDOWS, planWindowSlices } from '../../core/plan/time-slices.ts';
-import { readPlannedDays } from '../../lake/planned-days.ts';
+import { readPlannedDays } from '../../lake/ledger/planned-days.ts';
 import type { RequestStats } from '../../source/fetch/exchange.ts';
 import type { VesselTrouble } from '../job-vessels.ts';
 import { findVessels } from '../job-vessels.ts';

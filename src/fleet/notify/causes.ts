@@ -19,9 +19,9 @@ export interface Cause extends CauseName {
 
 /** What was told of a cause, until it is over. */
 export interface ToldCause extends CauseName {
-  /** Every member that was told, up to MOST_MEMBERS. */
+  /** Every member that was told, up to MAX_MEMBERS. */
   readonly members: readonly string[];
-  /** How many there were at most: beyond MOST_MEMBERS only more of them is news. */
+  /** How many there were at most: beyond MAX_MEMBERS only more of them is news. */
   readonly count: number;
   readonly sinceMs: number;
 }
@@ -33,7 +33,7 @@ export interface Change extends CauseName {
   readonly members: readonly string[];
 }
 
-export const MOST_MEMBERS = 2_000;
+export const MAX_MEMBERS = 2_000;
 
 export function causeKey({ kind, job }: CauseName): string {
   return job === undefined ? kind : `${kind}/${job}`;
@@ -76,7 +76,7 @@ export function compareCauses(
 function freshMembers(known: ToldCause | undefined, { members }: Cause): readonly string[] {
   if (known === undefined) return members;
   // Not all that was told is remembered.
-  if (known.count > MOST_MEMBERS) return members.length > known.count ? members.slice(known.count) : [];
+  if (known.count > MAX_MEMBERS) return members.length > known.count ? members.slice(known.count) : [];
   const old = new Set(known.members);
   return members.filter((member) => !old.has(member));
 }
@@ -91,7 +91,7 @@ function remember(
   const before = known?.members ?? [];
   return {
     ...nameOf(cause),
-    members: [...before, ...fresh].slice(0, MOST_MEMBERS),
+    members: [...before, ...fresh].slice(0, MAX_MEMBERS),
     count: Math.max(known?.count ?? 0, before.length + fresh.length, cause.members.length),
     sinceMs: known?.sinceMs ?? nowMs,
   };

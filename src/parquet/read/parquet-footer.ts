@@ -12,7 +12,7 @@ const MAGIC = 'PAR1';
 const MAGIC_BYTES = 4;
 const LENGTH_BYTES = 4;
 /** Leading magic, four bytes of footer length, trailing magic. */
-const LEAST_BYTES = 12;
+const MIN_BYTES = 12;
 
 /** Rows of a body: four times what a time slice aims at. It bounds time, not memory. */
 export const MAX_PARQUET_ROWS = 4_194_304;
@@ -93,7 +93,7 @@ export function readParquetFooter(
 function footerSpan(body: Uint8Array): { start: number; end: number } {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const trailer = bytes.toString('latin1', Math.max(0, bytes.length - MAGIC_BYTES));
-  if (bytes.length < LEAST_BYTES || trailer !== MAGIC) {
+  if (bytes.length < MIN_BYTES || trailer !== MAGIC) {
     const found = `${bytes.length} bytes that end in '${cleanForeignText(trailer)}'`;
     throw new DataError(
       'body-truncated',

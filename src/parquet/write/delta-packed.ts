@@ -14,7 +14,7 @@ const MINIBLOCK_ROWS = 32;
 const MINIBLOCKS = BLOCK_ROWS / MINIBLOCK_ROWS;
 const TWO_32 = 2 ** 32;
 /** A value takes at most eight bytes, a block's head ten and its widths four. */
-const MOST_BYTES_A_ROW = 9;
+const MAX_BYTES_A_ROW = 9;
 const HEAD_BYTES = 64;
 
 /** May `putDeltas` have whole numbers of this range? Then differences, and twice these, are exact as doubles. */
@@ -71,7 +71,7 @@ function packMiniblock(
 
 /** Append `values[from, to)`: whole numbers of which `hasExactDeltas` holds. */
 export function putDeltas(sink: ByteSink, values: Float64Array, from: number, to: number): void {
-  reserve(sink, (to - from) * MOST_BYTES_A_ROW + HEAD_BYTES + MINIBLOCKS * MINIBLOCK_ROWS * 8);
+  reserve(sink, (to - from) * MAX_BYTES_A_ROW + HEAD_BYTES + MINIBLOCKS * MINIBLOCK_ROWS * 8);
   putVarint(sink, BLOCK_ROWS);
   putVarint(sink, MINIBLOCKS);
   putVarint(sink, to - from);

@@ -54,7 +54,7 @@ const sizeOf = (all: readonly Uint8Array[]): number => all.reduce((sum, { length
 /** Pages of less than such a part of the probe's bytes a row hold other differences than it. */
 const TIGHT_SHARE = 0.75;
 /** Of all pages together. */
-const LEAST_SAVED = 0.005;
+const MIN_SAVED = 0.005;
 
 /**
  * Differences that are random leave nothing to zstd, and mostly fill the largest page; those of series that are read at
@@ -65,7 +65,7 @@ function tightPacker(pages: readonly Page[], probe: Page, pack: Packer): Packer 
   const mostPerRow = (TIGHT_SHARE * probe.bytes.length) / probe.rows;
   const tight = pages.filter(({ bytes, rows }) => bytes.length < mostPerRow * rows).map(({ bytes }) => bytes);
   const saved = sizeOf(tight) - sizeOf(tight.map(pack)) - (pages.length - tight.length) * FRAME_BYTES;
-  if (saved <= LEAST_SAVED * sizeOf(pages.map(({ bytes }) => bytes))) return asItIs;
+  if (saved <= MIN_SAVED * sizeOf(pages.map(({ bytes }) => bytes))) return asItIs;
   const isTight = new Set(tight);
   return (bytes) => (isTight.has(bytes) ? pack(bytes) : framed(bytes));
 }

@@ -26,7 +26,7 @@ export function pagesOf(rows: number, runs?: KindRuns, kind = 0): PageRows[] {
 }
 
 /** A page has so many values at least, if it ends where a series does. */
-const LEAST_PAGE_VALUES = 1_000;
+const MIN_PAGE_VALUES = 1_000;
 
 /** In row groups of no more rows than these, what pages of their own spare is less than they take. */
 const FEW_TIMES = 5_000;
@@ -52,7 +52,7 @@ export function pagesBySeries(first: Int32Array, runs?: KindRuns, kind = 0): Pag
       valuesFrom = valuesBefore(from + PAGE_ROWS);
     }
     const valuesEnd = valuesBefore(end);
-    if (valuesEnd - valuesFrom < LEAST_PAGE_VALUES && rank + 1 < first.length) continue;
+    if (valuesEnd - valuesFrom < MIN_PAGE_VALUES && rank + 1 < first.length) continue;
     if (end > from) ends.push(end);
     from = end;
     valuesFrom = valuesEnd;

@@ -29,7 +29,7 @@ const MAX_NEW_SAMPLE_SHARE = 0.75;
 const FIRST_TEXTS = 4_096;
 /** Rows at a time. */
 const SLICE_ROWS = 4_096;
-const MOST_SLOTS = 4 * MAX_ENTRIES;
+const MAX_SLOTS = 4 * MAX_ENTRIES;
 
 /** Memory that is used again for the next dictionary. */
 export interface DictionaryScratch {
@@ -41,7 +41,7 @@ export interface DictionaryScratch {
 
 export function createDictionaryScratch(): DictionaryScratch {
   return {
-    slots: new Int32Array(MOST_SLOTS),
+    slots: new Int32Array(MAX_SLOTS),
     codes: new Uint16Array(0),
     entries: new Int32Array(2 * MAX_ENTRIES),
   };
@@ -76,7 +76,7 @@ function ofCells(
   count: number,
   scratch: DictionaryScratch,
 ): ValueDictionary | undefined {
-  const slots = scratch.slots.subarray(0, Math.min(MOST_SLOTS, 2 ** Math.ceil(Math.log2(4 * count))));
+  const slots = scratch.slots.subarray(0, Math.min(MAX_SLOTS, 2 ** Math.ceil(Math.log2(4 * count))));
   const empty: Filling = { cells, scratch, slots, entries: 0, at: 0 };
   if (count > 2 * SAMPLE_ROWS && newShareOf(pages, { ...empty }) > MAX_NEW_SAMPLE_SHARE) return undefined;
   const filling = { ...empty };

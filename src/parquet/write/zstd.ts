@@ -14,19 +14,19 @@ const VALUES = {
 /** Of codes in two bytes each, two of them are a match. */
 const CODES = { ...VALUES, [constants.ZSTD_c_minMatch]: 4 };
 /** A page's output comes in one piece, which is given back at once: no larger than it may have to be. */
-const MOST_CHUNK_BYTES = 1 << 17;
+const MAX_CHUNK_BYTES = 1 << 17;
 /** What a page that cannot be made smaller grows by, and more. */
 const boundOf = (bytes: number) => bytes + (bytes >> 8) + 128;
 /** Below this a frame of one raw block is written: a call of zstd takes some 20 µs, and most pages are all null. */
-const LEAST_BYTES = 256;
+const MIN_BYTES = 256;
 const MAGIC = [0x28, 0xb5, 0x2f, 0xfd];
 /** A block has no more. */
-const MOST_RAW_BYTES = 1 << 17;
+const MAX_RAW_BYTES = 1 << 17;
 
 /** A zstd frame of the bytes: codes of a dictionary in two bytes each, or anything else. */
 export function compressed(bytes: Uint8Array, kind: 'wide codes' | 'values'): Uint8Array {
-  if (bytes.length < LEAST_BYTES) return framed(bytes);
-  const chunkSize = Math.min(MOST_CHUNK_BYTES, boundOf(bytes.length));
+  if (bytes.length < MIN_BYTES) return framed(bytes);
+  const chunkSize = Math.min(MAX_CHUNK_BYTES, boundOf(bytes.length));
   return zstdCompressSync(bytes, { params: kind === 'wide codes' ? CODES : VALUES, chunkSize });
 }
 
@@ -39,10 +39,10 @@ export function discard({ buffer }: Uint8Array): void {
     buffer.transfer(0);
 }
 
-/** A zstd frame of one raw block: bytes as they are, at most `MOST_RAW_BYTES` of them. */
+/** A zstd frame of one raw block: bytes as they are, at most `MAX_RAW_BYTES` of them. */
 export function framed(bytes: Uint8Array): Uint8Array {
   const size = bytes.length;
-  if (size > MOST_RAW_BYTES) throw new RangeError(`got ${size} bytes, expected at most ${MOST_RAW_BYTES}`);
+  if (size > MAX_RAW_BYTES) throw new RangeError(`got ${size} bytes, expected at most ${MAX_RAW_BYTES}`);
   // RFC 8878: a descriptor (one segment, its size in one byte or in four) and the size; a block's head is its size, its
   // type (0: raw) and whether it is the last.
   const head = size < 256 ? [0x20, size] : [0xa0, size & 255, (size >> 8) & 255, size >> 16, 0];
@@ -57,8 +57,8 @@ export function framed(bytes: Uint8Array): Uint8Array {
 export const FRAME_BYTES = 12;
 
 /** Must save so much of a page to be worth a reader's time. */
-const LEAST_GAIN = 0.05;
+const MIN_GAIN = 0.05;
 
 export function isWorthwhile(packedBytes: number, bytes: number): boolean {
-  return bytes > LEAST_BYTES && packedBytes < (1 - LEAST_GAIN) * bytes;
+  return bytes > MIN_BYTES && packedBytes < (1 - MIN_GAIN) * bytes;
 }

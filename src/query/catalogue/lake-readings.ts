@@ -3,7 +3,7 @@ import { forEachAtOnce } from '../../core/concurrency.ts';
 import { DataError, messageOf } from '../../core/errors.ts';
 import type { Job, Log, VesselDay } from '../../core/model/index.ts';
 import { DayCounts, dateToMicros } from '../../core/model/index.ts';
-import { readDetail, readReceipt } from '../../lake/ledger.ts';
+import { readDetail, readReceipt } from '../../lake/ledger/ledger.ts';
 import type { ObjectStore } from '../../store/store.ts';
 
 /** Of one series on the newest day that a job selected it; null: none that day. */

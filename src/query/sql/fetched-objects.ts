@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { ConfigError, FatalError, messageOf, RetriableError } from '../../core/errors.ts';
 import type { VesselDay } from '../../core/model/index.ts';
-import { writeFully } from '../../store/local-files.ts';
+import { writeFully } from '../../store/local/files.ts';
 import type { ObjectStore } from '../../store/store.ts';
 
 /** The object of a vessel-day. */

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { asPattern } from '../../core/duckdb/locked.ts';
 import type { Layout, Log } from '../../core/model/index.ts';
 import { objectPrefix, parseObjectKey } from '../../lake/keys.ts';
-import { readTableFiles } from '../../lake/table-files.ts';
+import { readTableFiles } from '../../lake/publish/table-files.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import type { LakeObject } from './fetched-objects.ts';
 

@@ -2,10 +2,10 @@
 import { writeFile } from 'node:fs/promises';
 import { messageOf } from '../../core/errors.ts';
 import { formatVesselDay } from '../../core/model/index.ts';
-import type { IndexedPart } from '../../lake/indexed-receipt.ts';
 import { jsonBytes } from '../../lake/json.ts';
-import { listReceipts } from '../../lake/ledger.ts';
-import { readLedger } from '../../lake/ledger-index.ts';
+import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
+import { listReceipts } from '../../lake/ledger/ledger.ts';
+import { readLedger } from '../../lake/ledger/ledger-index.ts';
 import type { ListedLake } from './lake-files.ts';
 
 /** What RECEIPT_COLUMNS name. */

@@ -32,7 +32,7 @@ interface WideChoice {
 }
 
 /** More are no table any more: Athena, Snowflake and Fabric end near a thousand. */
-const MOST_COLUMNS = 1_000;
+const MAX_COLUMNS = 1_000;
 const FIXED = ['vessel', 'date', 'timestamp'] as const;
 /** Engines take scripts of some hundred thousand characters, in which a name stands twice. */
 const MAX_TAG_CHARS = 1_000;
@@ -51,11 +51,11 @@ export function chooseColumns(series: readonly NamedSeries[], asked: AskedColumn
   }
   const tags = tagsOf(byTag, new Set(series.map(({ vessel }) => vessel)).size, asked);
   const slots = tags.flatMap((tag) => slotsOf(tag, byTag.get(tag)!, warnings));
-  if (slots.length === 0 || slots.length > MOST_COLUMNS) {
+  if (slots.length === 0 || slots.length > MAX_COLUMNS) {
     const found = slots.length === 0 ? 'no series that every vessel has' : `${slots.length} columns`;
     throw new ConfigError(
       'usage',
-      `--columns: found ${found}, expected 1 to ${MOST_COLUMNS}; name the series: --columns 'Shaft Power' 'Speed Over Ground', or the vessels of one type: --vessel IMO9321483`,
+      `--columns: found ${found}, expected 1 to ${MAX_COLUMNS}; name the series: --columns 'Shaft Power' 'Speed Over Ground', or the vessels of one type: --vessel IMO9321483`,
     );
   }
   // Ids may begin alike: those made in one minute do.

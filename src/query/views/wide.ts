@@ -18,7 +18,7 @@ export interface WideOptions {
 }
 
 /** Windows that one reading can reach into, at most: the steps are a table of digits. */
-export const MOST_HELD_WINDOWS = 999;
+export const MAX_HELD_WINDOWS = 999;
 
 const KEYS = ['vessel', 'date', 'time_series_id', 'tag'] as const;
 

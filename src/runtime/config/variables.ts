@@ -3,7 +3,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { z } from 'zod';
 import { API_VERSIONS, isRedisUrl, LAYOUTS, REDIS_URL_RULE } from '../../core/model/index.ts';
 import { LAKE_URL_RULE, readLakeUrl } from '../../store/open-store.ts';
-import { S3_SSE_NAMES } from '../../store/s3-settings.ts';
+import { S3_SSE_NAMES } from '../../store/s3/settings.ts';
 import { NOTICE_VARIABLES } from './notice-variables.ts';
 import { TRACING_VARIABLES } from './tracing-variables.ts';
 import { hostList, redisName, serviceUrl, wholeNumber } from './value-kinds.ts';

@@ -17,12 +17,12 @@ import { areSmallPages, lettersOf } from './small-pages.ts';
 import type { SeriesRecord } from './source.ts';
 
 /** Files of one day, of several vessels or jobs. */
-const MOST_FILES = 4;
-const MOST_FILE_BYTES = 512 * 1024;
+const MAX_FILES = 4;
+const MAX_FILE_BYTES = 512 * 1024;
 /** Of all columns of a file, uncompressed. */
-const MOST_COLUMN_BYTES = 8 * 1024 * 1024;
+const MAX_COLUMN_BYTES = 8 * 1024 * 1024;
 /** Of all files: a turn's work. A power of two, by which rows are told apart in what they are sorted by. */
-const MOST_ROWS = 8_192;
+const MAX_ROWS = 8_192;
 /** No link that leads elsewhere, and no pipe that waits for somebody. */
 const READ_AT_ONCE = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
 
@@ -55,14 +55,14 @@ export async function readSmallDay(
   files: readonly LakeFile[],
   withValues: boolean,
 ): Promise<SmallDay | undefined> {
-  if (files.length > MOST_FILES) return undefined;
+  if (files.length > MAX_FILES) return undefined;
   const read: SmallFile[] = [];
   let rows = 0;
   for (const file of files) {
     // What cannot be read here is left to DuckDB, which reads more and says better what is wrong.
     const small = await readFile(file, withValues).catch(() => undefined);
     rows += small?.rows ?? 0;
-    if (small === undefined || rows > MOST_ROWS) return undefined;
+    if (small === undefined || rows > MAX_ROWS) return undefined;
     read.push(small);
   }
   return read;
@@ -74,8 +74,8 @@ async function readFile({ vessel, path }: LakeFile, withValues: boolean): Promis
   const metadata = parquetMetadata(bytes, { geoparquet: false });
   const rows = Number(metadata.num_rows);
   const groupBytes = metadata.row_groups.reduce((sum, group) => sum + Number(group.total_byte_size), 0);
-  if (rows > MOST_ROWS || groupBytes > MOST_COLUMN_BYTES) return undefined;
-  if (!areSmallPages(bytes, metadata, { rows: MOST_ROWS, bytes: MOST_COLUMN_BYTES })) return undefined;
+  if (rows > MAX_ROWS || groupBytes > MAX_COLUMN_BYTES) return undefined;
+  if (!areSmallPages(bytes, metadata, { rows: MAX_ROWS, bytes: MAX_COLUMN_BYTES })) return undefined;
   const types = new Map(
     metadata.schema.map(({ name, type, converted_type }) => [name, { type, converted_type }]),
   );
@@ -92,7 +92,7 @@ async function readFile({ vessel, path }: LakeFile, withValues: boolean): Promis
     ],
     useOffsetIndex: false,
     compressors: {
-      ZSTD: (input) => zstdDecompressSync(input, { maxOutputLength: MOST_COLUMN_BYTES }),
+      ZSTD: (input) => zstdDecompressSync(input, { maxOutputLength: MAX_COLUMN_BYTES }),
     },
     parsers: { timestampFromMicroseconds: (micros) => Number(micros) },
   });
@@ -110,7 +110,7 @@ async function readFile({ vessel, path }: LakeFile, withValues: boolean): Promis
       }
     : undefined;
   // One text of a dictionary may be that of every row.
-  if (values !== undefined && lettersOf(values.texts) > MOST_COLUMN_BYTES) return undefined;
+  if (values !== undefined && lettersOf(values.texts) > MAX_COLUMN_BYTES) return undefined;
   return { vessel, rows, micros, ids, values };
 }
 
@@ -120,7 +120,7 @@ async function readBytes(path: string): Promise<ArrayBuffer | undefined> {
   try {
     const info = await file.stat();
     const { size } = info;
-    if (!info.isFile() || size > MOST_FILE_BYTES) return undefined;
+    if (!info.isFile() || size > MAX_FILE_BYTES) return undefined;
     const bytes = new Uint8Array(size);
     const { bytesRead } = await file.read(bytes, 0, size, 0);
     return bytesRead === size ? bytes.buffer : undefined;
@@ -193,9 +193,9 @@ function idsOfEarlierJobs(day: SmallDay, file: SmallFile): ReadonlySet<unknown> 
 /** By time; then those of one instant, which are few, by series and value. */
 function sortReadings(found: Found[], fromMicros: Micros): void {
   // An instant of a day and a row's number together fit a double: numbers are sorted without calling back.
-  const keys = Float64Array.from(found, ({ micros }, at) => (micros - fromMicros) * MOST_ROWS + at);
+  const keys = Float64Array.from(found, ({ micros }, at) => (micros - fromMicros) * MAX_ROWS + at);
   keys.sort();
-  const sorted = Array.from(keys, (key) => found[key % MOST_ROWS]!);
+  const sorted = Array.from(keys, (key) => found[key % MAX_ROWS]!);
   for (let at = 0; at < sorted.length; ) {
     let end = at + 1;
     while (end < sorted.length && sorted[end]!.micros === sorted[at]!.micros) end++;

@@ -1,5 +1,5 @@
 import { cleanForeignText, DataError, RetriableError } from '../../core/errors.ts';
-import { MOST_SPARES, Spares } from './spares.ts';
+import { MAX_SPARES, Spares } from './spares.ts';
 
 /** What a scan returns when the bytes end before the thing does; real positions are never negative. */
 export const INCOMPLETE = -1;
@@ -125,7 +125,7 @@ export function streamWindow(capacity: number, lineFeedIsSpace: boolean): BodyWi
   return new BodyWindow(bytes, lineFeedIsSpace);
 }
 
-const spareSlabs = new Spares(MOST_SPARES, () => allocatePadded(SLAB_BYTES));
+const spareSlabs = new Spares(MAX_SPARES, () => allocatePadded(SLAB_BYTES));
 const NOTHING = allocatePadded(0);
 
 function allocatePadded(capacity: number): Buffer {

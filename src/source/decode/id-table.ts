@@ -2,7 +2,7 @@ import type { SeriesDictionary } from '../../core/model/index.ts';
 import { isSeriesId, MAX_ID_BYTES } from '../../core/model/series-id.ts';
 import { SpellingTable } from '../../parquet/read/spelling-table.ts';
 import type { BodyWindow } from './body-window.ts';
-import { MOST_SPARES, Spares } from './spares.ts';
+import { MAX_SPARES, Spares } from './spares.ts';
 import { UUID_BYTES, UuidTable } from './uuid-table.ts';
 
 const QUOTE = 0x22;
@@ -101,7 +101,7 @@ export class IdTable {
 
 /** A table that has become larger is not kept: many ids, or long ones. */
 const MAX_SPARE_BYTES = 128 * 1024;
-const spareTables = new Spares(MOST_SPARES, () => ({
+const spareTables = new Spares(MAX_SPARES, () => ({
   uuids: new UuidTable(),
   spellings: new SpellingTable(),
 }));

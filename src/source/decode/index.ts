@@ -7,7 +7,7 @@ export {
   createReadingDecoder,
   type ReadingDecoderOptions,
 } from './reading-decoder.ts';
-export { MOST_SPARES, Spares } from './spares.ts';
+export { MAX_SPARES, Spares } from './spares.ts';
 export {
   createStatisticsDecoder,
   parseTimestampText,

@@ -17,7 +17,7 @@ import { IdTable, UNUSUAL } from './id-table.ts';
 import { beginsNumber, isSpelled, stringValue, valueEnd } from './json-tokens.ts';
 import { readNumber, storeLexeme, UNSETTLED } from './number-lexeme.ts';
 import { MemberSpans, readMembers } from './object-members.ts';
-import { MOST_SPARES, Spares } from './spares.ts';
+import { MAX_SPARES, Spares } from './spares.ts';
 
 /** A batch with more JSON text than this is handed over early: it bounds memory where values are huge. */
 export const JSON_TEXT_LIMIT_BYTES = 8 * 1024 * 1024;
@@ -33,7 +33,7 @@ const FIRST_BATCH_ROWS = 256;
 
 /** A batch that has held more JSON text is not kept: few need as much. */
 const SPARE_TEXT_BYTES = 256 * 1024;
-const spareBatches = new Spares(MOST_SPARES, () => createColumnBatch(DEFAULT_BATCH_ROWS));
+const spareBatches = new Spares(MAX_SPARES, () => createColumnBatch(DEFAULT_BATCH_ROWS));
 
 const SPACE = 0x20;
 const QUOTE = 0x22;

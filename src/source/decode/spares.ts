@@ -25,4 +25,4 @@ export class Spares<T> {
 }
 
 /** Vessel-days at work at once, and an answer more. */
-export const MOST_SPARES = 5;
+export const MAX_SPARES = 5;

@@ -4,7 +4,7 @@ import type { PublishedDay } from '../../../src/audit/reconcile/published-days.t
 import { createPublishedDays } from '../../../src/audit/reconcile/published-days.ts';
 import type { Receipt } from '../../../src/core/model/index.ts';
 import { addDays } from '../../../src/core/model/index.ts';
-import { DayMap } from '../../../src/lake/day-map.ts';
+import { DayMap } from '../../../src/lake/ledger/day-map.ts';
 import { makeReceipt, vesselIds } from '../../helpers/ledger.ts';
 
 const JOB = 'measurements';

@@ -16,7 +16,7 @@ import { addDays, dayRange, formatVesselDay, systemClock } from '../../../src/co
 import { thisProcess } from '../../../src/core/process/process-id.ts';
 import type { DayResult } from '../../../src/export/run/perform-task.ts';
 import { performTasks } from '../../../src/export/run/run-jobs.ts';
-import { rebuildLog } from '../../../src/lake/rebuild-log.ts';
+import { rebuildLog } from '../../../src/lake/upkeep/rebuild-log.ts';
 import type { JobDefinition } from '../../../src/runtime/config/jobs.ts';
 import { fleetVessels } from '../../../src/service/data/made-up/fleet.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';

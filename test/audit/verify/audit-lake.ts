@@ -11,7 +11,7 @@ import { verifyCommand } from '../../../src/cli/commands/verify.ts';
 import type { Receipt, VesselDay } from '../../../src/core/model/index.ts';
 import { addDays, dateToMicros, dayRange, systemClock } from '../../../src/core/model/index.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
-import type { Detail } from '../../../src/lake/ledger.ts';
+import type { Detail } from '../../../src/lake/ledger/ledger.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import type { JobFile, RunExportOptions, TestService } from '../../helpers/run.ts';
 import {

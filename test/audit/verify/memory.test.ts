@@ -18,7 +18,7 @@ import {
   silentLog,
 } from '../../../src/core/model/index.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
-import { packDetail } from '../../../src/lake/ledger.ts';
+import { packDetail } from '../../../src/lake/ledger/ledger.ts';
 import {
   createEncoder,
   createMeasurementRowGroups,

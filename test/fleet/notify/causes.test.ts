@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Cause, KnownCauses, ToldCause } from '../../../src/fleet/notify/causes.ts';
-import { causeKey, compareCauses, MOST_MEMBERS } from '../../../src/fleet/notify/causes.ts';
+import { causeKey, compareCauses, MAX_MEMBERS } from '../../../src/fleet/notify/causes.ts';
 
 const failed = (...members: string[]): Cause => ({
   kind: 'failed',
@@ -65,11 +65,11 @@ test('what comes again after it was over is told again', () => {
 test('of more members than are remembered only a higher number is new', () => {
   const many = (count: number) => known(failed(...Array.from({ length: count }, (_, at) => `${at}`)));
   const said = saidOf(
-    many(MOST_MEMBERS + 5),
-    many(MOST_MEMBERS + 5),
+    many(MAX_MEMBERS + 5),
+    many(MAX_MEMBERS + 5),
     many(3),
-    many(MOST_MEMBERS + 4),
-    many(MOST_MEMBERS + 6),
+    many(MAX_MEMBERS + 4),
+    many(MAX_MEMBERS + 6),
   );
   expect(said.map((changes) => changes.map((change) => change.split(' ')[0]))).toEqual([
     ['begun'],

@@ -5,7 +5,7 @@ import { withOtherPlace } from '../../../src/fleet/notify/notice-store.ts';
 import { NOTICES_KEY as KEY } from '../../../src/lake/keys.ts';
 import { openRedis } from '../../../src/redis/connection.ts';
 import { createSharedText } from '../../../src/redis/shared-text.ts';
-import { createLocalStore } from '../../../src/store/local.ts';
+import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { redisForTests } from '../../helpers/redis.ts';
 import type { TestLake } from '../../helpers/run.ts';

@@ -9,7 +9,7 @@ import { createTeller } from '../../../src/fleet/notify/notices.ts';
 import type { WebhookSettings } from '../../../src/fleet/notify/webhook.ts';
 import { createWebhook } from '../../../src/fleet/notify/webhook.ts';
 import { NOTICES_KEY } from '../../../src/lake/keys.ts';
-import { createLocalStore } from '../../../src/store/local.ts';
+import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import type { ManualClock } from '../../helpers/manual-clock.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';

@@ -1,7 +1,7 @@
 /** The real query service with faults, an overlay on its data, and a journal of its requests. */
 import type { DataSource } from '../../../src/service/data/source.ts';
 import type { Body, Exchange, ServedRequest } from '../../../src/service/hooks.ts';
-import { HttpError } from '../../../src/service/http-error.ts';
+import { HttpError } from '../../../src/service/http/http-error.ts';
 import type { RunningService, ServiceOptions } from '../../../src/service/options.ts';
 import { startService } from '../../../src/service/service.ts';
 import { clientGone, faultyBody, wholeBody } from './body-faults.ts';

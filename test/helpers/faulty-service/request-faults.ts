@@ -2,7 +2,7 @@
 import type { Family, TimeRange } from '../../../src/core/model/index.ts';
 import { MICROS_PER_SECOND } from '../../../src/core/model/index.ts';
 import type { DataSource } from '../../../src/service/data/source.ts';
-import { HttpError } from '../../../src/service/http-error.ts';
+import { HttpError } from '../../../src/service/http/http-error.ts';
 import type { Fault } from './faults.ts';
 import { Overlay, withOverlay } from './overlay.ts';
 

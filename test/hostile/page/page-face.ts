@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { objectKey } from '../../../src/lake/keys.ts';
-import { createLocalStore } from '../../../src/store/local.ts';
+import { createLocalStore } from '../../../src/store/local/local.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
 import { ACT_HEADERS, signIn as webSignIn } from '../../helpers/web.ts';
 import type { Opened, Target } from '../input.ts';

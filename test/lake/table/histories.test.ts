@@ -11,7 +11,7 @@ import {
 } from '../../../src/core/errors.ts';
 import type { TableChange, VesselDay } from '../../../src/core/model/index.ts';
 import { silentLog } from '../../../src/core/model/index.ts';
-import { JobTable } from '../../../src/lake/job-table.ts';
+import { JobTable } from '../../../src/lake/publish/job-table.ts';
 import { parseActions } from '../../../src/lake/table/parse-actions.ts';
 import { TABLE_RETENTION } from '../../../src/lake/table/retention.ts';
 import { openTable } from '../../../src/lake/table/table.ts';

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FatalError } from '../../../src/core/errors.ts';
 import type { Table } from '../../../src/lake/table/table.ts';
 import { openTable } from '../../../src/lake/table/table.ts';
-import { createLocalStore } from '../../../src/store/local.ts';
+import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import type { TempFolder } from '../../helpers/temp.ts';
 import { newTempFolder } from '../../helpers/temp.ts';

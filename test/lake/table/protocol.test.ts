@@ -5,13 +5,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Clock } from '../../../src/core/model/index.ts';
 import { dayRange, silentLog, systemClock } from '../../../src/core/model/index.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
-import { convertLake } from '../../../src/lake/convert.ts';
-import { findGarbage } from '../../../src/lake/garbage.ts';
-import { rebuildLog } from '../../../src/lake/rebuild-log.ts';
 import { TABLE_RETENTION } from '../../../src/lake/table/retention.ts';
 import type { Table } from '../../../src/lake/table/table.ts';
 import { openTable } from '../../../src/lake/table/table.ts';
-import { createLocalStore } from '../../../src/store/local.ts';
+import { convertLake } from '../../../src/lake/upkeep/convert.ts';
+import { findGarbage } from '../../../src/lake/upkeep/garbage.ts';
+import { rebuildLog } from '../../../src/lake/upkeep/rebuild-log.ts';
+import { createLocalStore } from '../../../src/store/local/local.ts';
 import {
   addOddReadings,
   copyLake,

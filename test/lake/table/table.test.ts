@@ -7,7 +7,7 @@ import { formatActions } from '../../../src/lake/table/actions.ts';
 import { PROTOCOL } from '../../../src/lake/table/schema.ts';
 import type { Table } from '../../../src/lake/table/table.ts';
 import { openTable } from '../../../src/lake/table/table.ts';
-import { createLocalStore } from '../../../src/store/local.ts';
+import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import type { TempFolder } from '../../helpers/temp.ts';
 import { newTempFolder } from '../../helpers/temp.ts';

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { datesBetween, silentLog } from '../../../src/core/model/index.ts';
 import { receiptKey } from '../../../src/lake/keys.ts';
-import { readLedger } from '../../../src/lake/ledger-index.ts';
+import { readLedger } from '../../../src/lake/ledger/ledger-index.ts';
 import { writeReceiptLines } from '../../../src/query/sql/receipt-lines.ts';
-import { createLocalStore } from '../../../src/store/local.ts';
+import { createLocalStore } from '../../../src/store/local/local.ts';
 import { makeReceipt, vesselIds, writeReceipt, writeReceipts } from '../../helpers/ledger.ts';
 import { newTempFolder } from '../../helpers/temp.ts';
 

@@ -1,5 +1,5 @@
 /** The made-up fleet: vessels, their series, and when and what each series reads. */
-import { floatText } from '../../formats.ts';
+import { floatText } from '../../query/formats.ts';
 import type { SeriesRecord } from '../source.ts';
 import { hashText, mix2, uuidFrom } from './random.ts';
 import type { Cadence, SeriesTemplate } from './template.ts';

@@ -1,6 +1,6 @@
 import type { JsonTextHeap } from '../../../core/model/index.ts';
 import { appendJsonText, DOUBLE, JSON_TEXT, LONG, MICROS_PER_HOUR } from '../../../core/model/index.ts';
-import { NumberWriter, textMemory, writeAscii } from '../../text-bytes.ts';
+import { NumberWriter, textMemory, writeAscii } from '../../bodies/text-bytes.ts';
 import type { DriverLine } from './driver-line.ts';
 import type { FleetSeries } from './fleet.ts';
 import { mix, mix2, unit } from './random.ts';

@@ -1,6 +1,6 @@
 /** A line that describes a series, an object of metadata as version 2026-09-10 answers it, as a record. */
 import { VESSEL_ID, vesselOf } from '../../../core/model/index.ts';
-import { floatText } from '../../formats.ts';
+import { floatText } from '../../query/formats.ts';
 import { namesInDomains } from '../lake-series.ts';
 import { uuidFrom } from '../made-up/random.ts';
 import type { SeriesRecord } from '../source.ts';

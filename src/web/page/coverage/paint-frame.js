@@ -14,7 +14,7 @@ const NAME_FONT = '12px system-ui, "DejaVu Sans", sans-serif';
 const SMALL_FONT = '10.5px system-ui, "DejaVu Sans", sans-serif';
 const NAME_LINE_PX = 15;
 const NAME_PADDING_PX = 10;
-const MOST_NAME_CHARS = 40;
+const MAX_NAME_CHARS = 40;
 
 /**
  * Width of the names' column in CSS pixels, and names cut so that they fit it.
@@ -24,7 +24,7 @@ export function measureNames(context, vessels, mostPx) {
   context.save();
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.font = NAME_FONT;
-  const names = vessels.map((vessel) => shown(vessel, MOST_NAME_CHARS));
+  const names = vessels.map((vessel) => shown(vessel, MAX_NAME_CHARS));
   const widths = names.map((name) => context.measureText(name).width);
   const widest = widths.reduce((most, width) => Math.max(most, width), 56);
   const room = Math.min(mostPx - 2 * NAME_PADDING_PX, widest);

@@ -22,7 +22,7 @@ import { BY_STATE } from '../parts/states.js';
 
 export const SMALLEST_DAY_PX = 1;
 export const LARGEST_DAY_PX = 48;
-const MOST_TEXT_CHARS = 200;
+const MAX_TEXT_CHARS = 200;
 
 /** @param {URLSearchParams} query @returns {Settings} */
 export function settingsOf(query) {
@@ -40,7 +40,7 @@ export function settingsOf(query) {
           : 'year',
     states: (query.get('state') ?? '').split(',').filter((state) => BY_STATE.has(state)),
     others: query.get('others') === 'dim' ? 'dim' : 'hide',
-    text: (query.get('q') ?? '').slice(0, MOST_TEXT_CHARS),
+    text: (query.get('q') ?? '').slice(0, MAX_TEXT_CHARS),
     troubleOnly: query.get('trouble') === '1',
     sort: sort === 'trouble' || sort === 'gap' ? sort : 'name',
     as: query.get('as') === 'table' ? 'table' : 'map',

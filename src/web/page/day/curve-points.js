@@ -10,11 +10,11 @@
 /** No reading for so many times the usual distance is a gap. */
 const GAP_FACTOR = 5;
 /** Distances that are looked at to know the usual one. */
-const MOST_SAMPLES = 4_001;
+const MAX_SAMPLES = 4_001;
 
 /** Microseconds without a reading from which on a line is broken. @param {Readings} readings */
 export function gapMicros({ times }) {
-  const step = Math.max(1, Math.floor(times.length / MOST_SAMPLES));
+  const step = Math.max(1, Math.floor(times.length / MAX_SAMPLES));
   const distances = [];
   for (let i = 1; i < times.length; i += step) {
     const distance = at(times, i) - at(times, i - 1);

@@ -22,7 +22,7 @@ import {
 const ID = 'time_series_id';
 const TIME = 'timestamp';
 /** What a day's first request takes: the footer and the indexes of our own files are less than a two-hundredth. */
-const [LEAST_TAIL_BYTES, MOST_TAIL_BYTES, TAIL_SHARE] = [4_096, 131_072, 1 / 200];
+const [MIN_TAIL_BYTES, MAX_TAIL_BYTES, TAIL_SHARE] = [4_096, 131_072, 1 / 200];
 /** A page of ours is 8 MB at most: whoever wrote the file, no more memory is taken for one. */
 const MAX_PAGE_BYTES = 256 << 20;
 /** Readings of one curve: a hundred a second, all day. */
@@ -43,7 +43,7 @@ const OPTIONS = /** @type {any} */ ({ compressors: COMPRESSORS, parsers: PARSERS
 /** @param {RangedFile} file @returns {Promise<DayParquet>} Throws Error for what is no Parquet of a day. */
 export async function openDayParquet(file) {
   const share = Math.ceil(file.byteLength * TAIL_SHARE);
-  const initialFetchSize = Math.min(MOST_TAIL_BYTES, Math.max(LEAST_TAIL_BYTES, share));
+  const initialFetchSize = Math.min(MAX_TAIL_BYTES, Math.max(MIN_TAIL_BYTES, share));
   const metadata = await parquetMetadataAsync(file, { initialFetchSize });
   const leaves = metadata.schema.slice(1);
   const names = leaves.map(({ name }) => name);

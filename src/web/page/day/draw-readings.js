@@ -2,7 +2,7 @@
 /** What is shown of the readings of a day, drawn: curves, what they come to, and a table. */
 import { fill, h } from '../parts/dom.js';
 import { placesIn, readingsTable, summaryTable, summaryText } from './curves.js';
-import { MOST_CURVES, spanOf } from './settings.js';
+import { MAX_CURVES, spanOf } from './settings.js';
 import { plural, timeText } from './texts.js';
 
 /**
@@ -76,7 +76,7 @@ function hintText({ curves, series }, drawn) {
   if (curves.length === 0)
     return series.length === 0
       ? 'There are no series to be shown.'
-      : `Pick a series to see its curve, up to ${MOST_CURVES} at once.`;
+      : `Pick a series to see its curve, up to ${MAX_CURVES} at once.`;
   if (drawn.length === 0) return 'These values are no numbers: they stand in the table.';
   return 'Times are UTC. Drag to zoom, double-click for the whole day; with the keyboard: arrows, + and −, Escape. Where no reading came for five times the usual distance, the line is broken.';
 }

@@ -7,7 +7,7 @@ import {
   counted,
   dayAddress,
   durationText,
-  MOST_MESSAGE_CHARS,
+  MAX_MESSAGE_CHARS,
   momentText,
   plural,
   shown,
@@ -44,7 +44,7 @@ export function stateLine({ state }) {
 export function remarkFacts({ remark }, acts) {
   if (remark === null) return null;
   const word = remark.accepted ? 'Accepted: ' : 'Remark: ';
-  return h('div', { class: 'remark' }, h('p', {}, word, shown(remark.message, MOST_MESSAGE_CHARS)), acts);
+  return h('div', { class: 'remark' }, h('p', {}, word, shown(remark.message, MAX_MESSAGE_CHARS)), acts);
 }
 
 /** Names and what they are; null is left out. @param {readonly (readonly [string, Node | string | null])[]} rows */
@@ -135,7 +135,7 @@ export function noteFacts({ note, receipt }) {
       'p',
       { class: 'message' },
       h('code', {}, shownName(note.code)),
-      ` ${shown(note.message, MOST_MESSAGE_CHARS)}`,
+      ` ${shown(note.message, MAX_MESSAGE_CHARS)}`,
     ),
     isKnownTime ? h('p', { class: 'hint' }, momentText(note.at)) : null,
     note.waiting === undefined
@@ -151,7 +151,7 @@ export function noteFacts({ note, receipt }) {
 
 /** Commands in quotes, as such. @param {string} text @returns {(Node | string)[]} */
 function withCommands(text) {
-  return shown(text, MOST_MESSAGE_CHARS)
+  return shown(text, MAX_MESSAGE_CHARS)
     .split(/'(vessel-export [^']+)'/)
     .map((part, i) => (i % 2 === 1 ? h('code', {}, part) : part));
 }

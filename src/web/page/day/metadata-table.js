@@ -6,9 +6,9 @@ import { openRangedFile, ReplacedError } from './ranged-file.js';
 import { plural, shown } from './texts.js';
 
 /** More are not drawn: who looks for one types a part of it. */
-const MOST_ROWS = 200;
+const MAX_ROWS = 200;
 /** A snapshot of 50,000 series is some 10 MB. */
-const MOST_BYTES = 32 << 20;
+const MAX_BYTES = 32 << 20;
 
 /**
  * @param {HTMLElement} root
@@ -16,7 +16,7 @@ const MOST_BYTES = 32 << 20;
  */
 export async function mountMetadata(root, { object, signal, onReplaced }) {
   try {
-    if (object.sizeBytes > MOST_BYTES)
+    if (object.sizeBytes > MAX_BYTES)
       throw new Error(`${object.sizeBytes} bytes are too many to be shown here`);
     const day = await openDayParquet(openRangedFile(object, signal));
     const rows = await readAllRows(day);
@@ -55,12 +55,12 @@ function draw(root, names, rows) {
   const list = () => {
     const text = search.value.trim().toLowerCase();
     const found = rows.filter((row) => row.some((cell) => cell.toLowerCase().includes(text)));
-    const more = found.length > MOST_ROWS ? `; the first ${MOST_ROWS} are shown` : '';
+    const more = found.length > MAX_ROWS ? `; the first ${MAX_ROWS} are shown` : '';
     fill(count, `${plural(found.length, 'series', 'series')}${more}`);
     fill(
       body,
       ...found
-        .slice(0, MOST_ROWS)
+        .slice(0, MAX_ROWS)
         .map((row) => h('tr', {}, ...places.map((i) => h('td', {}, shown(row[i] ?? '', 200))))),
     );
   };

@@ -10,7 +10,7 @@ import { draw, spanShown } from './draw-readings.js';
 import { openRangedFile } from './ranged-file.js';
 import { createTried } from './reading-trouble.js';
 import { createSeriesList } from './series-list.js';
-import { MOST_CURVES } from './settings.js';
+import { MAX_CURVES } from './settings.js';
 import { bytesText, plural, shownName } from './texts.js';
 import { pointAt, setZoom, walk, zoomBy } from './walk-readings.js';
 
@@ -140,9 +140,9 @@ async function show(readings) {
 function toggle(readings, id) {
   const { chosen } = readings;
   if (chosen.includes(id)) readings.chosen = chosen.filter((one) => one !== id);
-  else if (chosen.length < MOST_CURVES) readings.chosen = [...chosen, id];
+  else if (chosen.length < MAX_CURVES) readings.chosen = [...chosen, id];
   else {
-    readings.announce(`${MOST_CURVES} series are shown; take one away first.`);
+    readings.announce(`${MAX_CURVES} series are shown; take one away first.`);
     readings.chosen = [...chosen.slice(1), id];
   }
   readings.write({ series: readings.chosen });

@@ -9,7 +9,7 @@ import { counted, plural, shown, shownName, withoutVessel } from './texts.js';
  */
 
 /** More are not drawn: who looks for one types a part of its name. */
-const MOST_SHOWN = 300;
+const MAX_SHOWN = 300;
 const ORDERS = /** @type {const} */ ({
   rows: ['most readings', (/** @type {DaySeries} */ a, /** @type {DaySeries} */ b) => b.rows - a.rows],
   name: ['name', byName],
@@ -62,8 +62,8 @@ export function createSeriesList(series, vessel, onPick) {
       .filter(({ id, name, unit }) => [id, name, unit].some((part) => part?.toLowerCase().includes(text)))
       .sort((a, b) => placeOf(a) - placeOf(b) || compare(a, b));
     const focused = document.activeElement?.getAttribute('data-series');
-    fill(list, ...found.slice(0, MOST_SHOWN).map(item));
-    const more = found.length > MOST_SHOWN ? `; the first ${MOST_SHOWN} are shown` : '';
+    fill(list, ...found.slice(0, MAX_SHOWN).map(item));
+    const more = found.length > MAX_SHOWN ? `; the first ${MAX_SHOWN} are shown` : '';
     fill(
       count,
       `${plural(found.length, 'series', 'series')}${text === '' ? '' : ` of ${counted(series.length)}`}${more}`,

@@ -6,7 +6,7 @@
  *   column: string | null, version: number | null }} DaySettings
  */
 
-export const MOST_CURVES = 4;
+export const MAX_CURVES = 4;
 const DAY_SECONDS = 86_400;
 
 /** @param {URLSearchParams} query @returns {DaySettings} */
@@ -17,7 +17,7 @@ export function settingsOf(query) {
   const isZoom = from !== undefined && to !== undefined && from >= 0 && to > from && to <= DAY_SECONDS;
   const version = query.get('version');
   return {
-    series: [...new Set(query.getAll('s'))].slice(0, MOST_CURVES),
+    series: [...new Set(query.getAll('s'))].slice(0, MAX_CURVES),
     zoom: isZoom ? [from, to] : null,
     column: query.get('column'),
     version: version !== null && /^\d{1,15}$/.test(version) ? Number(version) : null,
@@ -39,7 +39,7 @@ export function queryOf({ series, zoom, column, version }) {
 }
 
 /** A narrower one would show nothing: the times of readings have microseconds. */
-const LEAST_SECONDS = 20 / 1e6;
+const MIN_SECONDS = 20 / 1e6;
 
 /** What is in sight. @param {DaySettings['zoom']} zoom @param {number} dayMicros when the day begins @returns {import('./curve-chart.js').Span} */
 export function spanOf(zoom, dayMicros) {
@@ -49,7 +49,7 @@ export function spanOf(zoom, dayMicros) {
 
 /** The same as a setting, within the day; null: all of it. @param {import('./curve-chart.js').Span} span @param {number} dayMicros @returns {DaySettings['zoom']} */
 export function zoomOf({ fromMicros, toMicros }, dayMicros) {
-  const from = Math.min(Math.max(0, (fromMicros - dayMicros) / 1e6), DAY_SECONDS - LEAST_SECONDS);
-  const to = Math.min(DAY_SECONDS, Math.max(from + LEAST_SECONDS, (toMicros - dayMicros) / 1e6));
+  const from = Math.min(Math.max(0, (fromMicros - dayMicros) / 1e6), DAY_SECONDS - MIN_SECONDS);
+  const to = Math.min(DAY_SECONDS, Math.max(from + MIN_SECONDS, (toMicros - dayMicros) / 1e6));
   return to - from >= DAY_SECONDS - 0.001 ? null : [from, to];
 }

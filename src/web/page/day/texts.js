@@ -6,7 +6,7 @@ import { counted, plural, shownName } from '../parts/texts.js';
 export { counted, dayAddress, plural, shown, shownName } from '../parts/texts.js';
 
 /** Of a message: what the server tells is at most as long. */
-export const MOST_MESSAGE_CHARS = 2_000;
+export const MAX_MESSAGE_CHARS = 2_000;
 
 /** Without the vessel that the page is about. @param {string} name @param {string} vessel @returns {string} */
 export function withoutVessel(name, vessel) {

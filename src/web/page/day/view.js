@@ -27,7 +27,7 @@ import { addDays, bytesText, dayAddress, shown, shownName } from './texts.js';
  */
 
 /** A day that is published again and again is shown as it was the last of these times. */
-const MOST_STARTS = 4;
+const MAX_STARTS = 4;
 /** A day that is under way or in the queue is looked at again after this, as long as somebody sees it. */
 const LOOK_MS = 5_000;
 
@@ -101,8 +101,7 @@ function showDay(root, context, { address, about, answer, settings, starts, noti
 
   async function startOver() {
     ending.abort();
-    if (starts >= MOST_STARTS)
-      return fault('The day is published again and again: load the page anew later.');
+    if (starts >= MAX_STARTS) return fault('The day is published again and again: load the page anew later.');
     await showAnew(starts + 1, 'The day was published again meanwhile: this is how it is now.');
   }
 

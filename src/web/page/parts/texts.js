@@ -1,20 +1,20 @@
 // @ts-check
 /** Names, counts and addresses as every view shows them; nothing foreign reaches the page but through `shown`. */
 
-const MOST_NAME_CHARS = 80;
-const MOST_MESSAGE_CHARS = 600;
+const MAX_NAME_CHARS = 80;
+const MAX_MESSAGE_CHARS = 600;
 /** What steers a text or cannot be seen: controls, marks of direction, separators, zero widths, halves. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]|\p{Default_Ignorable_Code_Point}/gu;
 
 /** @param {string} text @param {number} [mostChars] @returns {string} without what steers or hides, and not endless */
-export function shown(text, mostChars = MOST_MESSAGE_CHARS) {
+export function shown(text, mostChars = MAX_MESSAGE_CHARS) {
   const cut = text.length > mostChars ? `${text.slice(0, mostChars)}…` : text;
   return cut.replace(UNSEEN, '\ufffd');
 }
 
 /** @param {string} name @returns {string} */
 export function shownName(name) {
-  return shown(name, MOST_NAME_CHARS);
+  return shown(name, MAX_NAME_CHARS);
 }
 
 /** @param {number} count @returns {string} `1,234` */

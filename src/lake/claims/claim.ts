@@ -1,0 +1,324 @@
+/**
+ * Claims are leases: at most one attempt works on a vessel-day, and one that was overtaken writes nothing more.
+ *
+ * A claim is the file `_checkpoints/…/<epoch>.json`, made by put-if-absent, so that of two racers for an epoch
+ * one wins. Only its owner writes it again, each time in the version that it wrote last, until a successor fences
+ * it: that one writes its own epoch into it, in the version that it read. From then on the owner can write neither a
+ * checkpoint nor a sealed draft, and without that it can publish nothing. I5: no write needs a look before it,
+ * because each is itself conditional; whoever finds another version than the one it expects looks (`checkFence`) and
+ * writes again only if its own claim still stands.
+ */
+
+import { FencedError, mayPass, messageOf } from '../../core/errors.ts';
+import type {
+  ClaimFile,
+  Clock,
+  Log,
+  OpenCheckpoint,
+  ProcessId,
+  Receipt,
+  SealedDay,
+  TableChange,
+  VesselDay,
+} from '../../core/model/index.ts';
+import { formatVesselDay, NO_LONGER } from '../../core/model/index.ts';
+import type { ObjectStore, Version } from '../../store/store.ts';
+import { jsonBytes, unlessDamaged } from '../json.ts';
+import { claimKey, detailKey, noteKey, objectKey, receiptKey } from '../keys.ts';
+import type { Detail } from '../ledger/ledger.ts';
+import { findDetail, findReceipt, readReceipt } from '../ledger/ledger.ts';
+import type { JobTable } from '../publish/job-table.ts';
+import { abortUploads } from '../publish/parts.ts';
+import { CLAIM_FILE, parseFile } from '../shapes.ts';
+import type { OwnClaimFile } from './claim-text.ts';
+import { createClaimText } from './claim-text.ts';
+import type { ListedClaim } from './claims.ts';
+import { isEnded } from './claims.ts';
+
+const HEARTBEAT_MS = 15_000;
+
+export interface ClaimPorts {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  readonly self: ProcessId;
+  readonly log: Log;
+  /** The job's table, in a delta lake. */
+  readonly table?: JobTable | undefined;
+}
+
+/** Ownership of one vessel-day, from `takeClaim` (take-claim.ts) until `finish`, `handBack` or `abandon`. */
+export class Claim {
+  readonly day: VesselDay;
+  /** Aborted with a FencedError when the heartbeat finds that someone else owns the vessel-day. */
+  readonly signal: AbortSignal;
+  /** What this attempt may replace, as it was when it was read under this claim; null: there was none. */
+  #replaces: {
+    object: Version | null | undefined;
+    files: TableChange['remove'];
+    receipt: Version | null;
+    detail?: Version | null | undefined;
+  } = {
+    object: null,
+    files: [],
+    receipt: null,
+  };
+  #file: OwnClaimFile;
+  #textOf = createClaimText();
+  #version: Version;
+  /** Claims of predecessors, fenced or ended, that are still there. */
+  #older: readonly ListedClaim[];
+  #ports: ClaimPorts;
+  #lost = new AbortController();
+  #stopped = new AbortController();
+  #writes: Promise<void> = Promise.resolve();
+
+  constructor(
+    ports: ClaimPorts,
+    day: VesselDay,
+    own: { readonly file: OwnClaimFile; readonly version: Version; readonly older: readonly ListedClaim[] },
+  ) {
+    this.day = day;
+    this.#ports = ports;
+    this.#file = own.file;
+    this.#version = own.version;
+    this.#older = own.older;
+    this.signal = this.#lost.signal;
+  }
+
+  get epoch(): number {
+    return this.#file.epoch;
+  }
+
+  /** Say every 15 s that we live, until the claim ends. */
+  startHeartbeat(): void {
+    void this.#beat();
+  }
+
+  async #beat(): Promise<void> {
+    const { clock, log } = this.#ports;
+    for (;;) {
+      try {
+        await clock.sleep(HEARTBEAT_MS, this.#stopped.signal);
+        await this.#update({});
+      } catch (error) {
+        if (this.#stopped.signal.aborted) return;
+        if (error instanceof FencedError) return this.#lost.abort(error);
+        // The store is out of reach: others may take over after a while, and the fence then stops us.
+        log.warn({ vesselDay: formatVesselDay(this.day), error: messageOf(error) }, 'heartbeat failed');
+      }
+    }
+  }
+
+  /**
+   * Look at what the day is now, and remember its versions: nothing that comes later is replaced. The receipt, which
+   * the never-shrink guard compares with. Throws FencedError when another attempt has finished the day.
+   */
+  async lookAgain(): Promise<Receipt | undefined> {
+    const { store, table } = this.#ports;
+    if (table !== undefined) return this.#lookAtTable(table);
+    // The receipt last: whoever publishes in between has changed the object that we may replace.
+    const object = await store.head(objectKey(this.day));
+    const found = await findReceipt(store, this.day);
+    if (isEnded(this, found?.receipt)) throw this.#fenced(`attempt ${found?.receipt.epoch} has published`);
+    this.#replaces = { object: object?.version ?? null, files: [], receipt: found?.version ?? null };
+    return found?.receipt;
+  }
+
+  /** The table says what may be replaced; the receipt first, for it names what the table must have by then. */
+  async #lookAtTable(table: JobTable): Promise<Receipt | undefined> {
+    const found = await findReceipt(this.#ports.store, this.day);
+    if (isEnded(this, found?.receipt)) throw this.#fenced(`attempt ${found?.receipt.epoch} has published`);
+    const files = await table.filesOf(this.day, found?.receipt);
+    this.#replaces = { object: undefined, files, receipt: found?.version ?? null };
+    return found?.receipt;
+  }
+
+  /** The same for a day that had no receipt before our claim and has no other claim: then it needs no look at the object. */
+  async lookAtNew(): Promise<Receipt | undefined> {
+    const { store, table } = this.#ports;
+    if (table !== undefined) return this.#lookAtTable(table);
+    if ((await findReceipt(store, this.day)) !== undefined) return this.lookAgain();
+    // Where completing cannot be conditional the never-shrink guard looks.
+    const { conditionalComplete } = await store.capabilities();
+    this.#replaces = { object: conditionalComplete ? null : undefined, files: [], receipt: null };
+    return undefined;
+  }
+
+  /** The detail that the receipt names, which this attempt may then replace. */
+  async readDetail(receipt: Receipt): Promise<Detail | undefined> {
+    const { detail, version } = await findDetail(this.#ports.store, receipt);
+    this.#replaces = { ...this.#replaces, detail: version };
+    return detail;
+  }
+
+  /** The object that this attempt may replace; null: there is none; undefined: whatever is there. */
+  get objectVersion(): Version | null | undefined {
+    return this.#replaces.object;
+  }
+
+  /** The job's table, in a delta lake. */
+  get table(): JobTable | undefined {
+    return this.#ports.table;
+  }
+
+  /** The files that this attempt may replace in the table. */
+  get replacedFiles(): TableChange['remove'] {
+    return this.#replaces.files;
+  }
+
+  /** Write the detail in place of the one that was read. Throws FencedError. */
+  async putDetail(gzip: Uint8Array): Promise<void> {
+    const { receipt, detail = receipt === null ? null : undefined } = this.#replaces;
+    this.#replaces = { ...this.#replaces, detail: await this.#putOwned(detailKey(this.day), gzip, detail) };
+  }
+
+  /** Write the receipt in place of the one that was read. Throws FencedError. */
+  async putReceipt(receipt: Receipt): Promise<void> {
+    const key = receiptKey(this.day);
+    const version = await this.#putOwned(key, jsonBytes(receipt), this.#replaces.receipt);
+    this.#replaces = { ...this.#replaces, receipt: version };
+  }
+
+  /** Replace `expected`, or, where that is unknown or not there any more, what a predecessor has left. */
+  async #putOwned(key: string, bytes: Uint8Array, expected: Version | null | undefined): Promise<Version> {
+    const { store } = this.#ports;
+    for (let before = expected; ; ) {
+      const written = before === undefined ? undefined : await store.putIf(key, bytes, before);
+      if (written !== undefined) return written;
+      // In this order: had a successor written what we see here, it would have fenced us before.
+      before = (await store.head(key))?.version ?? null;
+      await this.checkFence();
+    }
+  }
+
+  /**
+   * Throws FencedError unless our claim stands in the lake: nobody has taken over, and nobody has published since. One
+   * request, where it does.
+   */
+  async checkStanding(): Promise<void> {
+    const file = await this.#readOwn();
+    if (file?.fencedBy !== undefined || file?.attempt !== this.#file.attempt) await this.checkFence();
+  }
+
+  async #readOwn(): Promise<ClaimFile | undefined> {
+    const key = claimKey(this.day, this.epoch);
+    const object = await this.#ports.store.get(key);
+    return object && parseFile<ClaimFile>(object.bytes, key, CLAIM_FILE);
+  }
+
+  /** Throws FencedError when another attempt owns the vessel-day, or has finished it. */
+  async checkFence(): Promise<void> {
+    const file = await this.#readOwn();
+    if (file?.fencedBy !== undefined) throw this.#fenced(`attempt ${file.fencedBy} has taken over`);
+    // After the claim: a receipt is written before the claim that it ends goes.
+    const receipt = await readReceipt(this.#ports.store, this.day);
+    if (isEnded(this, receipt)) throw this.#fenced(`attempt ${receipt?.epoch} has published`);
+    // An epoch comes again where no later attempt left anything behind: then the file at our key is another's.
+    if (file?.attempt !== this.#file.attempt) throw this.#fenced('the claim is gone');
+  }
+
+  #fenced(reason: string): FencedError {
+    return new FencedError('fenced', `${formatVesselDay(this.day)}: attempt ${this.epoch} stops: ${reason}`);
+  }
+
+  /** Make a predecessor's progress ours, then drop its claim. */
+  async inherit(progress: { checkpoint: OpenCheckpoint | null; sealed: SealedDay | null }): Promise<void> {
+    await this.#update(progress);
+    await this.#removeOlder();
+  }
+
+  /** Begin without progress: our own goes, predecessors' uploads (I6) and claims too. */
+  async startClean(): Promise<void> {
+    const upload = this.#file.sealed?.upload ?? this.#file.checkpoint?.upload;
+    if (this.hasProgress) await this.#update({ checkpoint: null, sealed: null });
+    if (upload) await this.#ports.store.abortUpload(upload);
+    if (this.#older.length === 0) return;
+    await abortUploads(this.#ports.store, this.day);
+    await this.#removeOlder();
+  }
+
+  async #removeOlder(): Promise<void> {
+    await this.#ports.store.removeAll(this.#older.map(({ key }) => key));
+    this.#older = [];
+  }
+
+  async writeCheckpoint(checkpoint: OpenCheckpoint): Promise<void> {
+    await this.#update({ checkpoint });
+  }
+
+  /** I2: the sealed draft is durable before the day is published. Nobody goes on from a checkpoint before it. */
+  async writeSealed(sealed: SealedDay): Promise<void> {
+    await this.#update({ checkpoint: null, sealed });
+  }
+
+  /** One write at a time, each in the version that was written last, so that no older state covers a newer one. */
+  #update(change: Partial<OwnClaimFile>): Promise<void> {
+    const write = this.#writes.then(async () => {
+      const file = { ...this.#file, heartbeatMs: this.#ports.clock.nowMs(), ...change };
+      const key = claimKey(this.day, this.epoch);
+      const version = await this.#ports.store.putIf(key, this.#textOf(file), this.#version);
+      if (version === undefined) {
+        await this.checkFence();
+        throw this.#fenced('another process has written its claim');
+      }
+      [this.#file, this.#version] = [file, version];
+    });
+    this.#writes = write.catch(() => {});
+    return write;
+  }
+
+  /**
+   * The day is published: claims and note go. I3: only after the receipt. A store in trouble makes no failure of it: what
+   * stays is over, for the receipt is durable and names its epoch, and goes with `removeFinishedClaims`.
+   */
+  async endPublished(): Promise<void> {
+    await this.#stop();
+    const { store, log } = this.#ports;
+    const own = claimKey(this.day, this.epoch);
+    try {
+      await store.removeAll([noteKey(this.day), ...this.#older.map(({ key }) => key)], [own]);
+    } catch (error) {
+      if (!mayPass(error)) throw error;
+      log.warn({ vesselDay: formatVesselDay(this.day), error: messageOf(error) }, 'its claim stays for now');
+    }
+  }
+
+  /**
+   * For an attempt that leaves nothing worth keeping; false where another has taken over. With the receipt of a day that
+   * is done the note goes too, where the claim that the receipt has ended is still there.
+   */
+  async finish(receipt?: Receipt): Promise<boolean> {
+    await this.#stop();
+    const { store } = this.#ports;
+    const note = this.#older.some((claim) => isEnded(claim, receipt)) ? [noteKey(this.day)] : [];
+    await store.removeAll([...note, ...this.#older.map(({ key }) => key)]);
+    // Without a receipt an epoch may come again: then what is there is another's.
+    if (await store.removeIf(claimKey(this.day, this.epoch), this.#version)) return true;
+    // It may have gone, and the answer been lost.
+    return (
+      (await this.#readOwn()) === undefined &&
+      !isEnded(this, await unlessDamaged(readReceipt(store, this.day)))
+    );
+  }
+
+  /** Stop, but keep the checkpoint: the next attempt, wherever it runs, goes on at once. */
+  async handBack(): Promise<void> {
+    await this.#stop();
+    await this.#update({ heartbeatMs: 0 });
+  }
+
+  /** Stop without touching the store: we were fenced, and nothing there is ours any more. */
+  async abandon(): Promise<void> {
+    await this.#stop();
+  }
+
+  /** True when the claim's file holds anything that a later attempt could use. */
+  get hasProgress(): boolean {
+    return this.#file.checkpoint !== null || this.#file.sealed !== null;
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopped.abort(NO_LONGER);
+    await this.#writes;
+  }
+}

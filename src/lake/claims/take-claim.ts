@@ -1,0 +1,167 @@
+/** Becoming the owner of a vessel-day, and what its new owner inherits. */
+
+import { randomUUID } from 'node:crypto';
+import { FencedError } from '../../core/errors.ts';
+import type { ClaimFile, Receipt, VesselDay } from '../../core/model/index.ts';
+import { formatVesselDay } from '../../core/model/index.ts';
+import { jsonBytes } from '../json.ts';
+import { claimKey } from '../keys.ts';
+import { readReceipt } from '../ledger/ledger.ts';
+import type { ClaimPorts } from './claim.ts';
+import { Claim } from './claim.ts';
+import type { OwnClaimFile } from './claim-text.ts';
+import type { FoundClaim } from './claims.ts';
+import { findClaims, isEnded, isLive, readClaim } from './claims.ts';
+
+interface ClaimOptions {
+  /**
+   * Told once our claim is put and is seen to be the only one, with the receipt that there was before, which is not the
+   * one that counts. A predecessor may have sealed the day, or live: then nothing is to be begun early.
+   */
+  readonly onAlone?: ((before: Receipt | undefined) => void) | undefined;
+  /** Told once our claim is there to be seen, before anything builds on it; what it throws withdraws the claim. */
+  readonly onClaimed?: (() => Promise<void>) | undefined;
+  readonly settingsHash: string;
+  /** Take a vessel-day even from an owner that seems to live. */
+  readonly takeover: boolean;
+}
+
+/** What a new owner found. */
+export interface Inheritance {
+  /** The receipt of the last published day, if any. */
+  readonly receipt: Receipt | undefined;
+  /** The furthest predecessor's file, if it got anywhere and was made with the same settings. */
+  readonly predecessor: ClaimFile | undefined;
+  /** The furthest predecessor's file that is sealed, whatever its settings: it may have published. */
+  readonly sealedBefore?: ClaimFile;
+}
+
+/**
+ * Become the owner of a vessel-day. Throws FencedError `running-elsewhere` when a live process owns it. The
+ * predecessors' files stay, fenced, until `Claim.inherit` or `Claim.startClean` has made their progress ours.
+ *
+ * Of two attempts at least one sees the other, because each puts its own claim and lists the others afterwards. The
+ * first epoch that may be free is tried at once: no live attempt has a lower one, so that nobody is fenced by it.
+ */
+export async function takeClaim(
+  ports: ClaimPorts,
+  day: VesselDay,
+  options: ClaimOptions,
+): Promise<{ claim: Claim; inheritance: Inheritance }> {
+  const { store } = ports;
+  let highest = 0;
+  for (let round = 0; round < 10; round++) {
+    const before = await readReceipt(store, day);
+    const file = newClaimFile(ports, options, 1 + Math.max(before?.epoch ?? 0, highest));
+    const key = claimKey(day, file.epoch);
+    const version = await store.putIf(key, jsonBytes(file), null);
+    const withdraw = async () => {
+      if (version !== undefined) await store.removeIf(key, version);
+    };
+    try {
+      const others = await findClaims(store, day, version === undefined ? undefined : key);
+      highest = Math.max(highest, ...others.map(({ epoch }) => epoch));
+      checkOwner(ports, day, options, others, before);
+      if (version === undefined || highest > file.epoch) {
+        await withdraw();
+        continue;
+      }
+      if (others.length === 0) options.onAlone?.(before);
+      await options.onClaimed?.();
+      const open = others.filter((claim) => !isEnded(claim, before));
+      const fenced = await fenceAll(ports, day, options, open, file.epoch);
+      const claim = new Claim(ports, day, { file, version, older: others });
+      const isNew = before === undefined && others.length === 0;
+      const receipt = isNew ? await claim.lookAtNew() : await claim.lookAgain();
+      return { claim, inheritance: inheritanceOf(receipt, fenced, options) };
+    } catch (error) {
+      await withdraw();
+      // Someone finished the day between our look and our put: we look again.
+      if (!(error instanceof FencedError) || error.code !== 'fenced') throw error;
+    }
+  }
+  throw new FencedError(
+    'running-elsewhere',
+    `${formatVesselDay(day)}: other processes keep claiming it; let them finish, or stop them and run again`,
+  );
+}
+
+function newClaimFile(
+  { self, clock }: ClaimPorts,
+  { settingsHash }: ClaimOptions,
+  epoch: number,
+): OwnClaimFile {
+  return {
+    claimVersion: 1,
+    epoch,
+    attempt: randomUUID(),
+    owner: self,
+    settingsHash,
+    heartbeatMs: clock.nowMs(),
+    checkpoint: null,
+    sealed: null,
+  };
+}
+
+/** Throws FencedError `running-elsewhere` when one of the claims has a live owner, DataError when one is damaged. */
+function checkOwner(
+  ports: ClaimPorts,
+  day: VesselDay,
+  { takeover }: ClaimOptions,
+  claims: readonly FoundClaim[],
+  receipt: Receipt | undefined,
+): void {
+  for (const claim of claims) {
+    if (claim.file === undefined) throw claim.damage;
+    if (!takeover && !isEnded(claim, receipt) && isLive(claim.file, ports))
+      throw runningElsewhere(day, claim.file, ports.clock.nowMs());
+  }
+}
+
+/**
+ * End what the owners of these claims may still do, and read what they had done by then, the highest epoch first. One
+ * that is seen to write after all is alive.
+ */
+async function fenceAll(
+  ports: ClaimPorts,
+  day: VesselDay,
+  options: ClaimOptions,
+  claims: readonly FoundClaim[],
+  epoch: number,
+): Promise<ClaimFile[]> {
+  const fenced: ClaimFile[] = [];
+  for (const found of claims) {
+    for (let claim: FoundClaim | undefined = found; claim !== undefined; ) {
+      checkOwner(ports, day, options, [claim], undefined);
+      const file: ClaimFile = { ...claim.file!, fencedBy: epoch };
+      if ((await ports.store.putIf(claim.key, jsonBytes(file), claim.version)) !== undefined) {
+        fenced.push(file);
+        break;
+      }
+      claim = await readClaim(ports.store, claim);
+    }
+  }
+  return fenced;
+}
+
+function inheritanceOf(
+  receipt: Receipt | undefined,
+  fenced: readonly ClaimFile[],
+  { settingsHash }: ClaimOptions,
+): Inheritance {
+  // A claim no later than the receipt is over: to publish it once more would bring back what it once read.
+  const open = fenced.filter((file) => !isEnded(file, receipt));
+  const hasProgress = (file: ClaimFile) => file.checkpoint !== null || file.sealed !== null;
+  const predecessor = open.find((file) => file.settingsHash === settingsHash && hasProgress(file));
+  const sealedBefore = open.find((file) => file.sealed !== null);
+  return { receipt, predecessor, ...(sealedBefore && { sealedBefore }) };
+}
+
+function runningElsewhere(day: VesselDay, claim: ClaimFile, nowMs: number): FencedError {
+  const age = Math.max(0, Math.round((nowMs - claim.heartbeatMs) / 1000));
+  const host = claim.owner.host.split('/')[0];
+  return new FencedError(
+    'running-elsewhere',
+    `${formatVesselDay(day)}: running elsewhere (host ${host}, pid ${claim.owner.pid}, heartbeat ${age} s ago); wait for it, or stop it and run again, or use --takeover`,
+  );
+}

@@ -1,0 +1,79 @@
+/**
+ * Who publishes has read its receipts already: what a process writes of them is left for the index of their month in
+ * pieces, so that the first reader after a backfill fetches none of them. Nothing is owed to it: a piece that is lost,
+ * or of receipts that were replaced since, costs that reader time.
+ */
+import { randomUUID } from 'node:crypto';
+import { endsWithin } from '../../core/concurrency.ts';
+import { messageOf } from '../../core/errors.ts';
+import type { Clock, Log } from '../../core/model/index.ts';
+import { systemClock } from '../../core/model/index.ts';
+import type { ObjectStore, Version } from '../../store/store.ts';
+import { indexPieceKey, parseReceiptKey } from '../keys.ts';
+import { packIndex } from './index-columns.ts';
+import type { IndexRow } from './indexed-receipt.ts';
+import { toIndexRow } from './indexed-receipt.ts';
+import { parseReceipt } from './ledger.ts';
+import { INDEX_WORTH_RECEIPTS } from './ledger-month.ts';
+
+/** So many receipts make a piece: one more request for as many vessel-days. */
+const PIECE_RECEIPTS = 512;
+/** A store that hangs would keep a process that has ended for longer than a reader needs to read the receipts. */
+const CLOSE_MS = 10_000;
+
+/**
+ * The store, with an eye on the receipts that are written to it; what is left is written when it is closed, as far as
+ * that is soon done.
+ */
+export function withIndexJournal(store: ObjectStore, log: Log, clock: Clock = systemClock): ObjectStore {
+  const rowsOf = new Map<string, IndexRow[]>();
+  const writing = new Set<Promise<void>>();
+
+  function note(key: string, bytes: Uint8Array, tag: Version): void {
+    const day = parseReceiptKey(key);
+    // Without a tag nobody could tell later whether it was replaced.
+    if (day === undefined || tag === '') return;
+    const month = `${day.job}/${day.date.slice(0, 7)}`;
+    const rows = rowsOf.get(month) ?? [];
+    rowsOf.set(month, rows);
+    rows.push(toIndexRow(parseReceipt(bytes, key), { sizeBytes: bytes.length, tag }));
+    if (rows.length < PIECE_RECEIPTS) return;
+    rowsOf.delete(month);
+    const write = writePiece(rows).finally(() => writing.delete(write));
+    writing.add(write);
+  }
+
+  async function writePiece(rows: readonly IndexRow[]): Promise<void> {
+    const { job, date } = rows[0]!;
+    const newest = new Map(rows.map((row) => [`${row.vessel}/${row.date}`, row]));
+    const name = `${new Date().toISOString().replaceAll(/[^0-9]/g, '')}-${randomUUID()}`;
+    const key = indexPieceKey(job, date.slice(0, 7), name);
+    try {
+      await store.put(key, await packIndex(job, [...newest.values()]));
+    } catch (error) {
+      log.debug({ key, error: messageOf(error) }, 'a piece of the index could not be written');
+    }
+  }
+
+  return {
+    ...store,
+    async putIf(key, bytes, expected) {
+      const version = await store.putIf(key, bytes, expected);
+      try {
+        if (version !== undefined) note(key, bytes, version);
+      } catch (error) {
+        // What is written is written: the receipt counts, and the index does not.
+        log.debug({ key, error: messageOf(error) }, 'a receipt is left out of the index');
+      }
+      return version;
+    },
+    async close() {
+      const writeRest = async () => {
+        for (const rows of rowsOf.values()) if (rows.length >= INDEX_WORTH_RECEIPTS) await writePiece(rows);
+        await Promise.all(writing);
+      };
+      await endsWithin(writeRest(), CLOSE_MS, clock);
+      await store.close();
+    },
+  };
+}

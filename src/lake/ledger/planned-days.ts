@@ -1,0 +1,67 @@
+/** What the ledger says of a job's vessel-days: which are done, and which are to be exported. */
+import type { ApiVersion, Clock, Job, Log, VesselDay } from '../../core/model/index.ts';
+import { datesBetween } from '../../core/model/index.ts';
+import type { DayRange, PlannedDay, ReceiptSettings } from '../../core/plan/due.ts';
+import { planVesselDays } from '../../core/plan/due.ts';
+import { settingsHash } from '../../core/plan/settings-hash.ts';
+import type { ObjectStore } from '../../store/store.ts';
+import type { IndexedMember, IndexedPart } from './indexed-receipt.ts';
+import type { LedgerAnswer } from './ledger-index.ts';
+import { readLedger } from './ledger-index.ts';
+
+/** What a vessel-day's state depends on besides the ledger: the clock, and the settings' API version. */
+export interface PlanPorts {
+  readonly clock: Clock;
+  readonly apiVersion: ApiVersion;
+  /** Knows the service's clock once it has been asked. */
+  readonly client?: { serverNowMs(): number | undefined };
+}
+
+/** Every vessel-day of a range with its state, by date and then vessel. */
+export function plannedDays<T extends ReceiptSettings>(
+  { clock, apiVersion, client }: PlanPorts,
+  job: Job,
+  { from, to, vessels }: DayRange,
+  receipts: { get(day: VesselDay): T | undefined },
+): Generator<PlannedDay<T>> {
+  return planVesselDays({
+    job,
+    from,
+    to,
+    vessels,
+    nowMs: clock.nowMs(),
+    serverNowMs: client?.serverNowMs(),
+    settingsHash: settingsHash(job, apiVersion),
+    receiptOf: (day) => receipts.get(day),
+  });
+}
+
+interface PlannedDaysOptions<M extends IndexedMember, T> {
+  /** What is asked of each receipt, and what is kept of it. */
+  readonly members: readonly M[];
+  readonly project: (receipt: IndexedPart<M>) => T;
+  /** False for callers that promise to write nothing. */
+  readonly writeIndex: boolean;
+  /** Dates whose receipts are read besides. */
+  readonly moreDates?: readonly string[];
+}
+
+/** The vessel-days of a range, by the ledger as it is now. Throws what the store throws. */
+export async function readPlannedDays<M extends IndexedMember, T extends ReceiptSettings>(
+  ports: PlanPorts & { readonly store: ObjectStore; readonly log: Log },
+  job: Job,
+  range: DayRange,
+  { members, project, writeIndex, moreDates = [] }: PlannedDaysOptions<M, T>,
+): Promise<{ readonly days: PlannedDay<T>[] } & Pick<LedgerAnswer<T>, 'receipts' | 'damaged'>> {
+  const { receipts, damaged } = await readLedger({
+    store: ports.store,
+    job: job.name,
+    dates: [...new Set([...datesBetween(range.from, range.to), ...moreDates])].sort(),
+    vessels: new Set(range.vessels),
+    members,
+    project,
+    writeIndex,
+    log: ports.log,
+  });
+  return { days: [...plannedDays(ports, job, range, receipts)], receipts, damaged };
+}

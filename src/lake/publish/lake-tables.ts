@@ -1,0 +1,65 @@
+/** The tables of a delta lake: one for each job, opened when its first vessel-day begins. */
+import type { Clock, Log, Receipt } from '../../core/model/index.ts';
+import type { ObjectStore } from '../../store/store.ts';
+import { objectPrefix } from '../keys.ts';
+import type { TableContent } from '../table/schema.ts';
+import type { JobTable } from './job-table.ts';
+
+export interface LakeTables {
+  /**
+   * A job's table, made or given more columns where that is needed. Throws RefusedError `table-schema` where it cannot
+   * take what the job exports now, DataError `damaged-log` where it is lost, and what the store throws.
+   */
+  open(content: TableContent): Promise<JobTable>;
+  /** Throws DataError `damaged-log` where the log of an open table has lost the version that a receipt names. */
+  expect(receipt: Receipt): Promise<void>;
+  /** Whatever was begun has ended. */
+  close(): Promise<void>;
+}
+
+interface LakeTablesPorts {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const loadJobTable = () => import('./job-table.ts');
+const loadLostLog = () => import('./lost-log.ts');
+const loadTable = () => import('../table/table.ts');
+
+export function createLakeTables(ports: LakeTablesPorts): LakeTables {
+  const opened = new Map<string, Promise<JobTable>>();
+
+  async function open(content: TableContent): Promise<JobTable> {
+    // A plain lake has none of this.
+    const [{ JobTable }, { expectLog }, { openTable }] = await Promise.all([
+      loadJobTable(),
+      loadLostLog(),
+      loadTable(),
+    ]);
+    const prefix = objectPrefix(content.job);
+    const found = await openTable({ ...ports, prefix });
+    await expectLog(ports.store, content.job, found);
+    const table = new JobTable({ ...ports, prefix, table: found });
+    await table.prepare(content);
+    return table;
+  }
+
+  return {
+    async open(content) {
+      let table = opened.get(content.job);
+      if (table === undefined) {
+        table = open(content);
+        opened.set(content.job, table);
+        table.catch(() => opened.delete(content.job));
+      }
+      return await table;
+    },
+    async expect(receipt) {
+      await (await opened.get(receipt.job))?.expect(receipt);
+    },
+    async close() {
+      for (const table of opened.values()) await (await table.catch(() => undefined))?.close();
+    },
+  };
+}

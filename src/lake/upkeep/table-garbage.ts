@@ -1,0 +1,151 @@
+/**
+ * Files of a delta lake that no reader wants any more: those that left the table longer ago than its retention, and those
+ * of attempts that uploaded and never committed.
+ *
+ * A file goes only if no attempt can yet commit it. An attempt looks at its claim between seeing a version and putting the
+ * next one (job-table.ts). So, for all files of a job at once: their vessel-days have no claim; then the next version is
+ * filled; then the table still does not have them. Whoever looks at his claim after that finds it gone, and whoever looked
+ * before has lost his version. No name is used twice, so no later attempt brings them back. The entry that fills the version
+ * tells what time it is by the store, too: by a clock of this machine that is ahead nothing goes.
+ */
+import type { Clock, VesselDay } from '../../core/model/index.ts';
+import { silentLog } from '../../core/model/index.ts';
+import type { ListedObject, ObjectStore } from '../../store/store.ts';
+import { findClaims } from '../claims/claims.ts';
+import { orDamaged } from '../json.ts';
+import { logKeyPrefix, objectPrefix, parseDayFileKey } from '../keys.ts';
+import { readReceipt } from '../ledger/ledger.ts';
+import { faultText, isTableFault } from '../table/parse-actions.ts';
+import type { Table } from '../table/table.ts';
+import { openTable } from '../table/table.ts';
+import { logTimeMs } from '../table/table-log.ts';
+
+interface TableGarbagePorts {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+}
+
+/** A file that no version within the retention names, or one of a table that cannot be read. */
+interface TableGarbage {
+  readonly key: string;
+  readonly why: string;
+  readonly keep: boolean;
+  readonly remove: () => Promise<boolean>;
+}
+
+/** Names of jobs begin with these; what the lake keeps beside them does not, and is not listed. */
+const FIRST_OF_JOB_NAMES = 'abcdefghijklmnopqrstuvwxyz0123456789';
+
+/** Of every job with a table. `leastAgeMs`: younger files are left alone, whatever they are. */
+export async function* findTableGarbage(
+  ports: TableGarbagePorts,
+  leastAgeMs: number,
+): AsyncGenerator<TableGarbage> {
+  let files: DayFile[] = [];
+  for await (const file of dayFiles(ports, leastAgeMs)) {
+    if (files[0] !== undefined && files[0].day.job !== file.day.job) {
+      yield* garbageOf(ports, files[0].day.job, files);
+      files = [];
+    }
+    files.push(file);
+  }
+  if (files[0] !== undefined) yield* garbageOf(ports, files[0].day.job, files);
+}
+
+interface DayFile {
+  readonly key: string;
+  readonly day: VesselDay;
+  readonly ageMs: number;
+}
+
+/** Job after job: keys are listed in their order. */
+async function* dayFiles({ store, clock }: TableGarbagePorts, leastAgeMs: number): AsyncGenerator<DayFile> {
+  for (const first of FIRST_OF_JOB_NAMES)
+    for await (const { key, modifiedMs } of store.list(first) as AsyncIterable<ListedObject>) {
+      const day = parseDayFileKey(key);
+      const ageMs = clock.nowMs() - modifiedMs;
+      if (day !== undefined && ageMs >= leastAgeMs) yield { key, day, ageMs };
+    }
+}
+
+async function* garbageOf(
+  ports: TableGarbagePorts,
+  job: string,
+  files: readonly DayFile[],
+): AsyncGenerator<TableGarbage> {
+  const opened = await openIfSound(ports, job);
+  if (typeof opened === 'string') {
+    yield { key: logKeyPrefix(job), why: opened, keep: true, remove: async () => false };
+    return;
+  }
+  const { filesMs, faults } = opened.retentionNow();
+  for (const fault of faults)
+    yield { key: logKeyPrefix(job), why: fault, keep: true, remove: async () => false };
+  const nowMs = ports.clock.nowMs();
+  const unnamed: DayFile[] = [];
+  for (const file of files)
+    if (!isNamed(opened, file, nowMs) && !(await isOfReceipt(ports.store, file))) unnamed.push(file);
+  let removable: Promise<ReadonlySet<string>> | undefined;
+  for (const { key, day, ageMs } of unnamed) {
+    const isClaimed = (await findClaims(ports.store, day)).length > 0;
+    const age = `${Math.floor(ageMs / 86_400_000)} days old`;
+    yield {
+      key,
+      why: isClaimed
+        ? 'an attempt may go on with it'
+        : `${age}, and no version${Number.isFinite(filesMs) ? ` of the last ${Math.ceil(filesMs / 86_400_000)} days` : ''} has it`,
+      keep: isClaimed,
+      async remove() {
+        removable ??= findRemovable(ports, opened, unnamed);
+        if (!(await removable).has(key)) return false;
+        await ports.store.remove(key);
+        return true;
+      },
+    };
+  }
+}
+
+/** The table; or why none of its files is touched. */
+async function openIfSound({ store, clock }: TableGarbagePorts, job: string): Promise<Table | string> {
+  try {
+    const table = await openTable({ store, clock, log: silentLog, prefix: objectPrefix(job) });
+    return table.version >= 0
+      ? table
+      : 'there is no log, and so nothing tells which files are wanted: verify';
+  } catch (error) {
+    if (!isTableFault(error)) throw error;
+    return `nothing tells which files are wanted: verify (${faultText(error)})`;
+  }
+}
+
+/** Does the table have a file, or did it within the retention? */
+function isNamed(table: Table, { key, day }: DayFile, nowMs: number): boolean {
+  const path = key.slice(objectPrefix(day.job).length);
+  if (table.filesOf(day.vessel, day.date).some((file) => file.path === path)) return true;
+  const goneMs = table.tombstoneOf(path)?.deletedMs;
+  return goneMs !== undefined && goneMs >= nowMs - table.retentionNow().filesMs;
+}
+
+/** A receipt's object that its table does not have is damage, which verify finds, and no garbage. One that cannot be read may name any. */
+async function isOfReceipt(store: ObjectStore, { key, day }: DayFile): Promise<boolean> {
+  const receipt = await orDamaged(readReceipt(store, day));
+  return receipt === 'damaged' || receipt?.object?.key === key;
+}
+
+/** Those that nobody can commit any more. */
+async function findRemovable(
+  ports: TableGarbagePorts,
+  table: Table,
+  files: readonly DayFile[],
+): Promise<ReadonlySet<string>> {
+  const unclaimed: DayFile[] = [];
+  for (const file of files) if ((await findClaims(ports.store, file.day)).length === 0) unclaimed.push(file);
+  do await table.refresh();
+  while (!(await table.commit(table.version, 'FENCE', [])));
+  const prefix = objectPrefix(files[0]!.day.job);
+  const nowMs = await logTimeMs({ ...ports, prefix }, table.version);
+  const removable = new Set<string>();
+  for (const file of unclaimed)
+    if (!isNamed(table, file, nowMs) && !(await isOfReceipt(ports.store, file))) removable.add(file.key);
+  return removable;
+}

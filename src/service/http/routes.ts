@@ -1,0 +1,159 @@
+/** The routes: from an HTTP request to an answer on its way. */
+import { Readable } from 'node:stream';
+import { createGzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { messageOf } from '../../core/errors.ts';
+import { clientAddress } from '../../core/logins.ts';
+import type { Clock, Family, Log } from '../../core/model/index.ts';
+import type { AnswerContext, Query } from '../bodies/answers.ts';
+import { prepareAnswer } from '../bodies/answers.ts';
+import { freshMemory, SentMemory } from '../bodies/piece-memory.ts';
+import type { ServedRequest, ServiceHooks } from '../hooks.ts';
+import { beginRequest, interceptedBody } from '../hooks.ts';
+import { findDomain } from '../query/domains.ts';
+import type { FindDomain, Selector } from '../query/expressions.ts';
+import { parsePath, parseQueryExpression } from '../query/expressions.ts';
+import { CONTENT_TYPES } from '../query/formats.ts';
+import { FAMILIES, readParameters } from '../query/parameters.ts';
+import { indexSeries } from '../query/series-index.ts';
+import type { Turns, Work } from '../turns.ts';
+import type { AccessLog } from './access-log.ts';
+import type { TokenAuthority } from './credentials.ts';
+import { HttpError } from './http-error.ts';
+import type { ConcurrencyLimit, RateLimit } from './limits.ts';
+import { MAX_BODY_BYTES, readExpressions } from './query-body.ts';
+import type { BodyReader } from './request-body.ts';
+import { sendBody } from './sending.ts';
+import { chooseVersion } from './versions.ts';
+
+export interface RouteContext {
+  readonly tenant: string;
+  readonly authority: TokenAuthority;
+  readonly rateLimit: RateLimit;
+  readonly concurrencyLimit: ConcurrencyLimit;
+  readonly turns: Turns;
+  readonly latencyMs: number;
+  readonly bodies: BodyReader;
+  readonly accessLog: AccessLog;
+  readonly hooks: ServiceHooks;
+  readonly clock: Clock;
+  readonly gzip: boolean;
+  readonly log: Log;
+  readonly answers: Omit<AnswerContext, 'nowMs' | 'work'>;
+}
+
+/** Register `GET /{tenant}/{family}/{domain}/…` and `POST /{tenant}/{family}/query`. */
+export function registerRoutes(app: FastifyInstance, context: RouteContext): void {
+  for (const family of FAMILIES) {
+    const prefix = `/${context.tenant}/${family}`;
+    app.get(`${prefix}/*`, (request, reply) =>
+      serve(context, family, request, reply, async (_, find) => {
+        const rawPath = request.raw.url!.split('?', 1)[0]!;
+        return [parsePath(family, rawPath.slice(prefix.length + 1), find)];
+      }),
+    );
+    app.post(`${prefix}/query`, (request, reply) =>
+      serve(context, family, request, reply, async (seen, find) => {
+        const read = () => context.bodies.read(request, reply, MAX_BODY_BYTES);
+        const expressions = await readExpressions(request, read);
+        seen.expressions = expressions;
+        return expressions.map((text) => parseQueryExpression(text, find));
+      }),
+    );
+  }
+}
+
+async function serve(
+  context: RouteContext,
+  family: Family,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  selectors: (seen: ServedRequest, find: FindDomain) => Promise<readonly Selector[]>,
+): Promise<FastifyReply> {
+  const url = new URL(request.raw.url!, 'http://service');
+  const seen = beginRequest(context.hooks, family, url, reply);
+  const nowMs = context.clock.nowMs();
+  context.rateLimit.take(clientAddress(request.socket.remoteAddress), nowMs);
+  const bearer = await context.authority.check(request.headers.authorization);
+  seen.clientId = bearer.clientId;
+  context.accessLog.identify(request.raw, bearer.clientId);
+  const leave = context.concurrencyLimit.enter(bearer.clientId);
+  const work = context.turns.begin();
+  // The client may have gone while its token was checked.
+  if (reply.raw.closed) work.close();
+  else reply.raw.once('close', () => work.close());
+  // A place is taken for as long as there is work, whoever still listens.
+  void work.ended.then(leave);
+  if (context.latencyMs > 0) await context.clock.sleep(context.latencyMs);
+
+  const version = chooseVersion(headerText(request, 'x-api-version'), nowMs);
+  reply.header('api-version', version.name);
+  const { otherDomains } = indexSeries(context.answers.source.series);
+  const find = (name: string) => findDomain(name) ?? otherDomains.find(name, bearer.mayRead);
+  const query: Query = {
+    family,
+    version,
+    selectors: await selectors(seen, find),
+    parameters: readParameters(family, url.searchParams),
+    accept: request.headers.accept,
+    mayRead: bearer.mayRead,
+    findDomain: find,
+  };
+  const answer = await prepareAnswer(query, { ...context.answers, nowMs, work }).catch((error: unknown) => {
+    if (!work.signal.aborted) throw error;
+  });
+  // Nobody is there to be told.
+  if (answer === undefined) return reply.hijack();
+  seen.range = answer.range;
+
+  reply.header('content-type', CONTENT_TYPES[answer.format]);
+  const { source } = context.answers;
+  const isZipped = wantsGzip(context, request);
+  // A hook may do with a piece what it likes, and a compressor keeps it: only what goes straight out comes back.
+  const memory = isZipped || context.hooks.intercept !== undefined ? undefined : new SentMemory();
+  const body = await interceptedBody(context.hooks, {
+    request: seen,
+    reply,
+    body: (change) => answer.body(change?.(source) ?? source, memory ?? freshMemory),
+  });
+  if (typeof body === 'string') return reply.send(body);
+  const pieces = work.making(logged(context, request, work, body));
+  return isZipped ? sendZipped(reply, pieces) : sendBody(reply, pieces, memory);
+}
+
+/** Whether the answer is compressed, in the request's words. */
+function wantsGzip({ gzip }: RouteContext, request: FastifyRequest): boolean {
+  const encodings = request.headers['accept-encoding'];
+  return gzip && typeof encodings === 'string' && /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(encodings);
+}
+
+/** Send a body compressed, piece by piece: the next is made when the client has taken the one before. */
+function sendZipped(reply: FastifyReply, body: AsyncIterable<Uint8Array | string>): FastifyReply {
+  const stream = Readable.from(body, { objectMode: true, highWaterMark: 1 });
+  reply.header('content-encoding', 'gzip').header('vary', 'accept-encoding');
+  const zipped = createGzip({ level: 1, chunkSize: 64 * 1024 });
+  stream.once('error', (error) => zipped.destroy(error));
+  zipped.once('close', () => stream.destroy());
+  return reply.send(stream.pipe(zipped));
+}
+
+/** The body; what breaks it off after its headers were sent can only be told to the operator. */
+async function* logged(
+  { log }: RouteContext,
+  request: FastifyRequest,
+  { signal }: Work,
+  body: AsyncIterable<Uint8Array | string>,
+): AsyncGenerator<Uint8Array | string> {
+  try {
+    yield* body;
+  } catch (error) {
+    if (!signal.aborted) log.error({ requestId: request.id, error: messageOf(error) }, 'an answer broke off');
+    throw error;
+  }
+}
+
+function headerText(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  if (Array.isArray(value)) throw new HttpError(400, `header ${name} is given ${value.length} times`);
+  return value;
+}

@@ -1,0 +1,44 @@
+/** Which version answers, and when a version is gone. */
+import type { ApiVersion, WireShape } from '../../core/model/index.ts';
+import {
+  API_VERSION_ENDS,
+  API_VERSIONS,
+  addDays,
+  dateToMicros,
+  MICROS_PER_MILLI,
+  wireShape,
+} from '../../core/model/index.ts';
+import { HttpError } from './http-error.ts';
+
+const OLD_VERSION: ApiVersion = '2025-10-31';
+const CURRENT_VERSION: ApiVersion = '2026-09-10';
+/** Gone from the day after. */
+const OLD_VERSION_ENDS = API_VERSION_ENDS[OLD_VERSION]!;
+const OLD_VERSION_GONE_MS = dateToMicros(addDays(OLD_VERSION_ENDS, 1)) / MICROS_PER_MILLI;
+
+interface ChosenVersion {
+  /** As asked for; echoed in `api-version`. */
+  readonly name: ApiVersion;
+  readonly shape: WireShape;
+}
+
+/** Version for the header `x-api-version` at an instant. Throws 400 for one that is unknown or gone. */
+export function chooseVersion(header: string | undefined, nowMs: number): ChosenVersion {
+  const oldIsGone = nowMs >= OLD_VERSION_GONE_MS;
+  const wanted = header?.trim();
+  if (wanted === undefined || wanted === '') {
+    const name = oldIsGone ? CURRENT_VERSION : OLD_VERSION;
+    return { name, shape: wireShape(name) };
+  }
+  const served = API_VERSIONS.filter((version) => !(oldIsGone && version === OLD_VERSION));
+  const name = served.find((version) => version === wanted);
+  if (name === undefined) {
+    const known = API_VERSIONS.some((version) => version === wanted);
+    const why = known ? `was deactivated after ${OLD_VERSION_ENDS}` : 'is not known';
+    throw new HttpError(
+      400,
+      `version '${wanted.slice(0, 40)}' ${why}; x-api-version may be ${served.join(', ')}`,
+    );
+  }
+  return { name, shape: wireShape(name) };
+}

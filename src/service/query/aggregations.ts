@@ -1,0 +1,245 @@
+/**
+ * The sixteen aggregations, each with its definition. Readings come in the service's order (timestamp, then
+ * value), so every sum is made in one defined order and does not depend on threads or time slices.
+ *
+ * With readings (t₁,x₁) … (tₙ,xₙ) of a window, t in seconds:
+ *   count                n
+ *   first_time/last_time t₁, tₙ            first_val/last_val  x₁, xₙ          delta  xₙ − x₁
+ *   min, max, sum        as the words say; sum from first to last
+ *   mean                 sum / n
+ *   integral             Σ (xᵢ + xᵢ₊₁)/2 · (tᵢ₊₁ − tᵢ): straight lines between readings, unit × seconds; 0 on one point
+ *   avg                  integral / (tₙ − t₁): the time-weighted average; undefined when no time passes
+ *   var                  Σ (xᵢ − mean)² / (n − 1), undefined for n < 2;  stddev = √var
+ *   skewness             n·√(n−1)/(n−2) · m₃ / m₂^1.5  with mₖ = Σ (xᵢ − mean)ᵏ; undefined for n < 3 or m₂ = 0
+ *   kurtosis             excess: (n−1)/((n−2)(n−3)) · ((n+1)·n·m₄/m₂² − 3(n−1)); undefined for n < 4 or m₂ = 0
+ * Whole numbers stay exact: first_val, last_val, min, max, delta and sum of long readings are integers.
+ * A window that holds a JSON reading has only count, first_val, last_val, first_time and last_time.
+ * What is undefined is left out of the answer.
+ */
+import type { Aggregation, ColumnBatch } from '../../core/model/index.ts';
+import { DOUBLE, JSON_TEXT, jsonTextAt, LONG, MICROS_PER_SECOND } from '../../core/model/index.ts';
+import { floatText } from './formats.ts';
+import { WindowTimes } from './window-times.ts';
+
+const decoder = new TextDecoder();
+const MOMENTS: ReadonlySet<Aggregation> = new Set(['var', 'stddev', 'skewness', 'kurtosis']);
+/** Aggregations of how long each value lasts. */
+const INTEGRALS: ReadonlySet<Aggregation> = new Set(['integral', 'avg']);
+
+/** The same window with its values, gathered one by one. */
+export class WindowAccumulator extends WindowTimes {
+  readonly #moments: boolean;
+  readonly #integrals: boolean;
+  #firstText = '';
+  #lastText = '';
+  #hasJson = false;
+  #hasDouble = false;
+  #firstIsLong = false;
+  #lastIsLong = false;
+  #firstLong = 0n;
+  #lastLong = 0n;
+  #minLong = 0n;
+  #maxLong = 0n;
+  #sumLong = 0n;
+  #first = 0;
+  #last = 0;
+  #min = Number.POSITIVE_INFINITY;
+  #max = Number.NEGATIVE_INFINITY;
+  #sum = 0;
+  #integral = 0;
+  /** The first reading of a window of longs, else 0. */
+  #shift = 0;
+  #mean = 0;
+  #m2 = 0;
+  #m3 = 0;
+  #m4 = 0;
+
+  constructor(aggregations: readonly Aggregation[]) {
+    super();
+    this.#moments = aggregations.some((aggregation) => MOMENTS.has(aggregation));
+    this.#integrals = aggregations.some((aggregation) => INTEGRALS.has(aggregation));
+  }
+
+  /** Rows `[from, to)` of a batch; rows must come in order, and there is at least one. */
+  add(batch: ColumnBatch, from: number, to: number): void {
+    const { kinds, timestampMicros } = batch;
+    for (let row = from; row < to; ) {
+      const kind = kinds[row]!;
+      let end = row + 1;
+      if (kind === DOUBLE && !this.#hasJson) {
+        while (end < to && kinds[end] === DOUBLE) end++;
+        this.#addDoubles(batch, row, end);
+      } else if (kind === JSON_TEXT || this.#hasJson) this.#addText(batch, row, end === to);
+      else this.#addLong(timestampMicros[row]!, batch.longs[row]!);
+      this.addTimes(batch, row, end);
+      row = end;
+    }
+  }
+
+  override value(aggregation: Aggregation): string | undefined {
+    if (this.count === 0) return undefined;
+    switch (aggregation) {
+      case 'count':
+      case 'first_time':
+      case 'last_time':
+        return super.value(aggregation);
+      case 'first_val':
+        return this.#firstValue();
+      case 'last_val':
+        return this.#lastValue();
+    }
+    if (this.#hasJson) return undefined;
+    switch (aggregation) {
+      case 'min':
+        return this.#exact(this.#minLong, this.#min);
+      case 'max':
+        return this.#exact(this.#maxLong, this.#max);
+      case 'sum':
+        return this.#exact(this.#sumLong, this.#sum);
+      case 'delta':
+        return this.#exact(this.#lastLong - this.#firstLong, this.#last - this.#first);
+      default:
+        return finiteText(this.#real(aggregation));
+    }
+  }
+
+  /** As it was read, whatever came later. */
+  #firstValue(): string | undefined {
+    if (this.#hasJson) return this.#firstText;
+    return this.#firstIsLong ? this.#firstLong.toString() : finiteText(this.#first);
+  }
+
+  #lastValue(): string | undefined {
+    if (this.#hasJson) return this.#lastText;
+    return this.#lastIsLong ? this.#lastLong.toString() : finiteText(this.#last);
+  }
+
+  #real(aggregation: Aggregation): number {
+    const n = this.count;
+    const [m2, m3, m4] = [this.#m2, this.#m3, this.#m4];
+    switch (aggregation) {
+      case 'mean':
+        return this.#sum / n;
+      case 'integral':
+        return this.#integral;
+      case 'avg':
+        return this.#integral / ((this.lastMicros - this.firstMicros) / MICROS_PER_SECOND);
+      case 'var':
+        return m2 / (n - 1);
+      case 'stddev':
+        return Math.sqrt(m2 / (n - 1));
+      case 'skewness':
+        return n < 3 ? Number.NaN : ((n * Math.sqrt(n - 1)) / (n - 2)) * (m3 / m2 ** 1.5);
+      case 'kurtosis':
+        if (n < 4) return Number.NaN;
+        return ((n - 1) / ((n - 2) * (n - 3))) * (((n + 1) * n * m4) / (m2 * m2) - 3 * (n - 1));
+      default:
+        return Number.NaN;
+    }
+  }
+
+  /** Integers while every reading is one. */
+  #exact(long: bigint, double: number): string | undefined {
+    return this.#hasDouble ? finiteText(double) : long.toString();
+  }
+
+  #addDoubles(batch: ColumnBatch, from: number, to: number): void {
+    this.#hasDouble = true;
+    this.#lastIsLong = false;
+    const { doubles, timestampMicros } = batch;
+    let row = from;
+    if (this.count === 0) {
+      const value = doubles[row]!;
+      this.#addNumber(timestampMicros[row++]!, value, value - this.#shift);
+    }
+    if (this.#moments)
+      for (let n = row; n < to; n++) this.#addMoments(doubles[n]! - this.#shift, this.count + n - from);
+    if (this.#integrals) this.#addIntegral(batch, row, to, from);
+    let [min, max, sum] = [this.#min, this.#max, this.#sum];
+    for (let n = row; n < to; n++) {
+      const value = doubles[n]!;
+      if (value < min) min = value;
+      if (value > max) max = value;
+      sum += value;
+    }
+    this.#min = min;
+    this.#max = max;
+    this.#sum = sum;
+    this.#last = doubles[to - 1]!;
+  }
+
+  /** Lines from the reading before to rows `[from, to)` of doubles; `first` is the first that is not counted yet. */
+  #addIntegral({ doubles, timestampMicros }: ColumnBatch, from: number, to: number, first: number): void {
+    let integral = this.#integral;
+    let last = from > first ? doubles[from - 1]! : this.#last;
+    let lastMicros = from > first ? timestampMicros[from - 1]! : this.lastMicros;
+    for (let row = from; row < to; row++) {
+      const value = doubles[row]!;
+      const micros = timestampMicros[row]!;
+      integral += ((last + value) / 2) * ((micros - lastMicros) / MICROS_PER_SECOND);
+      last = value;
+      lastMicros = micros;
+    }
+    this.#integral = integral;
+  }
+
+  #addLong(micros: number, long: bigint): void {
+    this.#lastIsLong = true;
+    if (this.count === 0) {
+      this.#firstIsLong = true;
+      this.#firstLong = long;
+      this.#minLong = long;
+      this.#maxLong = long;
+      this.#shift = Number(long);
+    }
+    if (long < this.#minLong) this.#minLong = long;
+    if (long > this.#maxLong) this.#maxLong = long;
+    this.#sumLong += long;
+    this.#lastLong = long;
+    // The difference is exact where the numbers themselves, beyond 2^53, are not.
+    const offset = this.#hasDouble ? Number(long) - this.#shift : Number(long - this.#firstLong);
+    this.#addNumber(micros, Number(long), offset);
+  }
+
+  /** `offset` is the value less the shift: what the central moments are made of. */
+  #addNumber(micros: number, value: number, offset: number): void {
+    if (this.count === 0) this.#first = value;
+    else this.#integral += ((this.#last + value) / 2) * ((micros - this.lastMicros) / MICROS_PER_SECOND);
+    this.#last = value;
+    if (value < this.#min) this.#min = value;
+    if (value > this.#max) this.#max = value;
+    this.#sum += value;
+    if (this.#moments) this.#addMoments(offset, this.count);
+  }
+
+  /**
+   * Sums of powers about the running mean (Terriberry's update): steady where plain sums of powers are not. There are
+   * `before` readings before.
+   */
+  #addMoments(value: number, before: number): void {
+    const n = before + 1;
+    const delta = value - this.#mean;
+    const deltaN = delta / n;
+    const deltaN2 = deltaN * deltaN;
+    const term = delta * deltaN * (n - 1);
+    this.#mean += deltaN;
+    this.#m4 += term * deltaN2 * (n * n - 3 * n + 3) + 6 * deltaN2 * this.#m2 - 4 * deltaN * this.#m3;
+    this.#m3 += term * deltaN * (n - 2) - 3 * deltaN * this.#m2;
+    this.#m2 += term;
+  }
+
+  /** A reading of a window that holds JSON: its text matters where it is the first, or may be the last. */
+  #addText({ kinds, longs, doubles, words, jsonText }: ColumnBatch, row: number, mayBeLast: boolean): void {
+    if (!this.#hasJson && this.count > 0) this.#firstText = this.#firstValue() ?? 'null';
+    this.#hasJson = true;
+    if (this.count > 0 && !mayBeLast) return;
+    const kind = kinds[row]!;
+    if (kind === JSON_TEXT) this.#lastText = decoder.decode(jsonTextAt(jsonText, words[2 * row]!));
+    else this.#lastText = kind === LONG ? longs[row]!.toString() : floatText(doubles[row]!);
+    if (this.count === 0) this.#firstText = this.#lastText;
+  }
+}
+
+function finiteText(value: number): string | undefined {
+  return Number.isFinite(value) ? floatText(value) : undefined;
+}

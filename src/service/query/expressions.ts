@@ -1,0 +1,100 @@
+/**
+ * Expressions: `<domain>/<expression>` of a POST body, or the path of a GET, as what they select. `*` stands for
+ * any characters within one level, so that a level `*` matches exactly one whole level; it never reaches across a
+ * slash that separates levels.
+ */
+import type { Family } from '../../core/model/index.ts';
+import { HttpError } from '../http/http-error.ts';
+import type { Domain } from './domains.ts';
+import { DOMAIN_NAMES, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
+import type { SeriesTest } from './series-matcher.ts';
+import { compileVisParts } from './vis-parts.ts';
+
+/** Domain of a name; undefined for one that does not exist, or of which the client may read nothing. */
+export type FindDomain = (name: string) => Domain | undefined;
+
+/** What one expression selects: ids, levels (with `*`, and the braces of `parameters`), or what passes a test. */
+export type Selector = { readonly domain: Domain } & (
+  | { readonly ids: readonly string[] }
+  | { readonly levels: readonly string[] }
+  | { readonly test: SeriesTest }
+);
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Selector of one string of a POST body. Throws 400, or 404 for a domain that does not exist. */
+export function parseQueryExpression(text: string, find: FindDomain = findDomain): Selector {
+  const slash = text.indexOf('/');
+  if (slash <= 0)
+    throw new HttpError(
+      400,
+      `got '${text.slice(0, 200)}', expected <domain>/<expression>, as flat/IMO9321483/*`,
+    );
+  const domain = requireDomain(text.slice(0, slash), find);
+  const expression = text.slice(slash + 1);
+  if (domain.name === ID_DOMAIN) return selectIds(domain, expression);
+  return selectLevels(domain, plainLevels(domain, foldLevels(domain, expression.split('/'))));
+}
+
+/**
+ * Selector of the path of a GET after `/<family>/`, still percent-encoded: levels are told apart before they
+ * are decoded, so `%2F` stays inside its level. Throws 400 or 404.
+ */
+export function parsePath(family: Family, rawPath: string, find: FindDomain = findDomain): Selector {
+  const [name = '', ...levels] = rawPath.split('/').map(decodeLevel);
+  const domain = requireDomain(name, find);
+  if (levels.some((level) => level === ''))
+    throw new HttpError(
+      400,
+      `a path cannot hold an empty level; ask for such ids with POST /${family}/query and a body like ["${domain.name}/<expression>"]`,
+    );
+  if (domain.name === ID_DOMAIN) return selectIds(domain, levels.join('/'));
+  if (family === 'statistics') {
+    if (domain.name === 'vis-3-8a') return { domain, test: compileVisParts(levels) };
+    return selectLevels(
+      { ...domain, openEnd: domain.openEnd || domain.name === 'flat' },
+      foldLevels(domain, levels),
+    );
+  }
+  return selectLevels(domain, plainLevels(domain, foldLevels(domain, levels)));
+}
+
+function requireDomain(name: string, find: FindDomain): Domain {
+  const domain = find(name);
+  if (domain === undefined)
+    throw new HttpError(404, `no domain '${name.slice(0, 80)}'; there are ${DOMAIN_NAMES.join(', ')}`);
+  return domain;
+}
+
+function decodeLevel(raw: string): string {
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    throw new HttpError(400, `'${raw.slice(0, 80)}' in the path is not valid percent-encoding of UTF-8`);
+  }
+}
+
+/** Without the human-readable names that a verbose id holds. */
+function plainLevels(domain: Domain, levels: string[]): string[] {
+  return domain.verbose ? levels.filter((level) => !level.startsWith('~')) : levels;
+}
+
+function selectIds(domain: Domain, text: string): Selector {
+  const ids = text.split(',').map((part) => {
+    const id = part.trim();
+    if (!UUID.test(id))
+      throw new HttpError(400, `got id '${id.slice(0, 80)}', expected one or more UUIDs separated by commas`);
+    return id.toLowerCase();
+  });
+  return { domain, ids };
+}
+
+function selectLevels(domain: Domain, levels: readonly string[]): Selector {
+  const wanted = domain.levels;
+  if (wanted !== 'any' && (levels.length > wanted || (levels.length < wanted && !domain.openEnd)))
+    throw new HttpError(
+      400,
+      `'${domain.name}/${levels.join('/').slice(0, 200)}' has ${levels.length} levels, expected ${domain.openEnd ? 'at most ' : ''}${wanted}`,
+    );
+  return { domain, levels };
+}

@@ -1,0 +1,83 @@
+/** Formats: who may answer in what, how the client chooses, and their content types. */
+import type { Family, WireShape } from '../../core/model/index.ts';
+import { HttpError } from '../http/http-error.ts';
+
+const FORMATS = ['json', 'ndjson', 'parquet', 'csv', 'html'] as const;
+export type Format = (typeof FORMATS)[number];
+
+export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
+  json: 'application/json; charset=utf-8',
+  ndjson: 'application/x-ndjson; charset=utf-8',
+  parquet: 'application/vnd.apache.parquet',
+  csv: 'text/csv; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+};
+
+/** What the Accept header can choose; csv and html are chosen by `format` alone. */
+const ACCEPTED: ReadonlyMap<string, Format> = new Map([
+  ['application/json', 'json'],
+  ['application/x-ndjson', 'ndjson'],
+  ['application/vnd.apache.parquet', 'parquet'],
+  ['application/*', 'json'],
+  ['*/*', 'json'],
+]);
+
+/** Formats in which a family answers; metadata has ndjson from version 2026-09-10 on. */
+export function formatsOf(family: Family, shape: WireShape): readonly Format[] {
+  if (family === 'measurements') return ['json', 'ndjson', 'parquet'];
+  if (family === 'statistics') return ['json', 'ndjson', 'csv', 'html'];
+  return shape === 'array' ? ['json', 'ndjson'] : ['json'];
+}
+
+/** Format of the answer: the parameter `format`, else the Accept header, else json. Throws 406. */
+export function chooseFormat(
+  family: Family,
+  shape: WireShape,
+  parameter: string | undefined,
+  accept: string | undefined,
+): Format {
+  const offered = formatsOf(family, shape);
+  if (parameter !== undefined) {
+    const format = offered.find((known) => known === parameter);
+    if (format === undefined) throw notAcceptable(family, `format=${parameter}`, offered);
+    return format;
+  }
+  if (accept === undefined || accept.trim() === '') return 'json';
+  for (const type of byPreference(accept)) {
+    const format = ACCEPTED.get(type);
+    if (format !== undefined && offered.includes(format)) return format;
+  }
+  throw notAcceptable(family, `Accept: ${accept}`, offered);
+}
+
+function notAcceptable(family: Family, asked: string, offered: readonly Format[]): HttpError {
+  return new HttpError(
+    406,
+    `${family} cannot be answered as ${asked.slice(0, 200)}; this version offers ${offered.join(', ')}`,
+  );
+}
+
+/** Media types of an Accept header, best first; those with q=0 are left out. */
+function byPreference(accept: string): string[] {
+  const types = accept.split(',').map((part, index) => {
+    const [type = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
+    const q = parameters.find((parameter) => parameter.startsWith('q='));
+    const quality = q === undefined ? 1 : Number(q.slice(2));
+    return { type, index, quality: Number.isFinite(quality) ? quality : 0 };
+  });
+  return types
+    .filter(({ quality }) => quality > 0)
+    .sort((a, b) => b.quality - a.quality || a.index - b.index)
+    .map(({ type }) => type);
+}
+
+/**
+ * A JSON number that reads as floating point: `600` → `600.0`, `1e21` → `1e+21`. NaN and infinities, for which JSON has no
+ * number, are `null`: an answer with anything else could not be read at all.
+ */
+export function floatText(value: number): string {
+  if (Object.is(value, -0)) return '-0.0';
+  if (!Number.isFinite(value)) return 'null';
+  const text = String(value);
+  return /[.eE]/.test(text) ? text : `${text}.0`;
+}

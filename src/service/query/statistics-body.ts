@@ -1,0 +1,115 @@
+/** Statistics in the shapes of the versions and in the experimental formats csv and html. */
+import type { Aggregation, WireShape } from '../../core/model/index.ts';
+import { microsToIso } from '../../core/model/index.ts';
+import { ID_DOMAIN } from './domains.ts';
+import type { Format } from './formats.ts';
+import type { StatisticsResult } from './statistics.ts';
+import { StatisticsTextWriter } from './statistics-text.ts';
+
+interface StatisticsLayout {
+  readonly shape: WireShape;
+  readonly format: Format;
+  readonly aggregations: readonly Aggregation[];
+}
+
+/** Body of a statistics answer, in pieces. */
+export async function* statisticsBody(
+  batches: AsyncIterable<StatisticsResult[]>,
+  layout: StatisticsLayout,
+): AsyncGenerator<Uint8Array | string> {
+  const { shape, format, aggregations } = layout;
+  if (format === 'csv' || format === 'html') return yield* tableBody(batches, layout);
+  const lines = format === 'ndjson';
+  if (!lines) yield '[';
+  if (shape === 'keyed') yield* keyedBody(batches, layout, lines);
+  else {
+    const writer = new StatisticsTextWriter(aggregations, lines ? 'newline' : 'comma');
+    for await (const batch of batches) yield writer.write(batch);
+  }
+  if (!lines) yield ']';
+}
+
+async function* keyedBody(
+  batches: AsyncIterable<StatisticsResult[]>,
+  { aggregations }: StatisticsLayout,
+  lines: boolean,
+): AsyncGenerator<string> {
+  let first = true;
+  for await (const batch of batches) {
+    const objects = batch.flatMap((result) => keyedObjects(result, aggregations));
+    if (objects.length === 0) continue;
+    if (lines) yield `${objects.join('\n')}\n`;
+    else yield (first ? '' : ',') + objects.join(',');
+    first = false;
+  }
+}
+
+/** Versions before: one object per aggregation, `<id>:avg` in the domain `id`, `<id>/Avg` elsewhere. */
+function keyedObjects(
+  { start, series: { id, domain }, values }: StatisticsResult,
+  aggregations: readonly Aggregation[],
+): string[] {
+  return aggregations.flatMap((aggregation) => {
+    const value = values.value(aggregation);
+    if (value === undefined) return [];
+    const key =
+      domain === ID_DOMAIN
+        ? `${id}:${aggregation}`
+        : `${id}/${aggregation.charAt(0).toUpperCase()}${aggregation.slice(1)}`;
+    return [`{"timestamp":"${microsToIso(start)}",${JSON.stringify(key)}:${value}}`];
+  });
+}
+
+/** A table with the columns timestamp, id and one per aggregation, whatever the version. */
+async function* tableBody(
+  batches: AsyncIterable<StatisticsResult[]>,
+  { format, aggregations }: StatisticsLayout,
+): AsyncGenerator<string> {
+  const csv = format === 'csv';
+  const row = (cells: readonly string[], tag: 'td' | 'th') =>
+    csv
+      ? `${cells.map(csvCell).join(',')}\r\n`
+      : `<tr>${cells.map((cell) => `<${tag}>${htmlText(cell)}</${tag}>`).join('')}</tr>\n`;
+  const header = row(['timestamp', 'id', ...aggregations], 'th');
+  yield csv
+    ? header
+    : `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Statistics</title></head><body>\n<table>\n<thead>${header}</thead>\n<tbody>\n`;
+  for await (const batch of batches) {
+    yield batch
+      .map(({ start, series: { id }, values }) => {
+        const cells = aggregations.map((aggregation) => plainText(values.value(aggregation), csv));
+        return row([microsToIso(start), csv ? noFormula(id) : id, ...cells], 'td');
+      })
+      .join('');
+  }
+  if (!csv) yield '</tbody>\n</table>\n</body></html>\n';
+}
+
+/** JSON strings lose their quotes in a table; everything else is shown as it is. */
+function plainText(json: string | undefined, csv: boolean): string {
+  if (json === undefined) return '';
+  if (!json.startsWith('"')) return json;
+  const text = JSON.parse(json) as string;
+  return csv ? noFormula(text) : text;
+}
+
+/** A text that a spreadsheet would take for a formula, with an apostrophe before it. Numbers are no texts. */
+function noFormula(text: string): string {
+  return /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
+}
+
+function csvCell(text: string): string {
+  return /[",\r\n\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+const HTML_ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function htmlText(text: string): string {
+  return text.replace(/[&<>"']/g, (letter) => HTML_ENTITIES[letter]!);
+}

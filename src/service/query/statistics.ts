@@ -1,0 +1,134 @@
+/**
+ * Statistics: readings in, one row per window and id out, in order of window and then of id. Memory is bounded
+ * by one slice of readings and the windows open in it.
+ */
+import type { Aggregation, ColumnBatch, Micros, TimeRange } from '../../core/model/index.ts';
+import type { DataSource } from '../data/source.ts';
+import type { Work } from '../turns.ts';
+import { STEPS_PER_LOOK } from '../turns.ts';
+import { WindowAccumulator } from './aggregations.ts';
+import type { SelectedSeries } from './selection.ts';
+import { needTimesOnly, WindowTimes } from './window-times.ts';
+import type { Window } from './windows.ts';
+import { windowAt } from './windows.ts';
+
+/** Up to fifteen values each, which become text one by one. */
+const RESULTS_PER_PIECE = 256;
+
+/** One window of what is answered under one id. */
+export interface StatisticsResult {
+  /** Window `[start, end)`. */
+  readonly start: Micros;
+  readonly end: Micros;
+  /** Names it: the first of those that share the id. */
+  readonly series: SelectedSeries;
+  /** Position of `series` among all that are answered. */
+  readonly group: number;
+  readonly values: WindowTimes;
+}
+
+interface StatisticsQuery {
+  readonly series: readonly SelectedSeries[];
+  /** After `windowedRange`. */
+  readonly range: TimeRange;
+  readonly window: Window;
+  readonly aggregations: readonly Aggregation[];
+  /** True: series that share an id give one result. */
+  readonly mergeSharedIds: boolean;
+}
+
+/** Results by window, and then by the position of their series. */
+export async function* computeStatistics(
+  source: DataSource,
+  query: StatisticsQuery,
+  work: Work,
+): AsyncGenerator<StatisticsResult[], void, void> {
+  const grouping = await groupSeries(query, work);
+  const { named, shared } = grouping;
+  const timesOnly = needTimesOnly(query.aggregations);
+  const open: (StatisticsResult | undefined)[] = new Array(named.length).fill(undefined);
+  const records = query.series.map(({ record }) => record);
+  // Merged series must come in one order; otherwise each series' own order is enough.
+  const need = { values: !timesOnly, interleaved: shared };
+  for await (const { batch, toMicros } of source.read(records, query.range, need, work)) {
+    const closed: StatisticsResult[] = [];
+    for (let from = 0; from < batch.rows; from += STEPS_PER_LOOK) {
+      if (work.isDue()) await work.pause();
+      const to = Math.min(batch.rows, from + STEPS_PER_LOOK);
+      gather(batch, from, to, { ...grouping, query, timesOnly, open, closed });
+    }
+    for (let group = 0; group < open.length; group++) {
+      const current = open[group];
+      if (current === undefined || current.end > toMicros) continue;
+      closed.push(current);
+      open[group] = undefined;
+    }
+    yield* inOrder(closed, work);
+  }
+  const rest = open.filter((window) => window !== undefined);
+  yield* inOrder(rest, work);
+}
+
+interface Gathering {
+  readonly query: StatisticsQuery;
+  readonly named: readonly SelectedSeries[];
+  /** Group by position in the query's series. */
+  readonly groupOf: readonly number[];
+  readonly timesOnly: boolean;
+  /** By group. */
+  readonly open: (StatisticsResult | undefined)[];
+  /** Those that the next reading of their group has left. */
+  readonly closed: StatisticsResult[];
+}
+
+/** Add rows `[from, to)` to the windows. */
+function gather(batch: ColumnBatch, from: number, to: number, gathering: Gathering): void {
+  const { query, named, groupOf, timesOnly, open, closed } = gathering;
+  const { timestampMicros, seriesCodes } = batch;
+  for (let row = from; row < to; ) {
+    const micros = timestampMicros[row]!;
+    const code = seriesCodes[row]!;
+    const group = groupOf[code]!;
+    let current = open[group];
+    if (current === undefined || micros >= current.end) {
+      if (current !== undefined) closed.push(current);
+      const { start, end } = windowAt(micros, query.window, query.range);
+      const values = timesOnly ? new WindowTimes() : new WindowAccumulator(query.aggregations);
+      current = { start, end, series: named[group]!, group, values };
+      open[group] = current;
+    }
+    // Readings of one series mostly follow each other.
+    let end = row + 1;
+    while (end < to && seriesCodes[end] === code && timestampMicros[end]! < current.end) end++;
+    if (timesOnly) current.values.addTimes(batch, row, end);
+    else (current.values as WindowAccumulator).add(batch, row, end);
+    row = end;
+  }
+}
+
+/** Results in their order, some at a time. */
+async function* inOrder(
+  windows: StatisticsResult[],
+  work: Work,
+): AsyncGenerator<StatisticsResult[], void, void> {
+  windows.sort((a, b) => a.start - b.start || a.group - b.group);
+  for (let at = 0; at < windows.length; at += RESULTS_PER_PIECE) {
+    if (work.isDue()) await work.pause();
+    yield windows.slice(at, at + RESULTS_PER_PIECE);
+  }
+}
+
+/** Which series are answered as one: the first of each group gives its name. */
+async function groupSeries({ series, mergeSharedIds }: StatisticsQuery, work: Work) {
+  if (!mergeSharedIds) return { named: series, groupOf: series.map((_, index) => index), shared: false };
+  const groups = new Map<string, number>();
+  const named: SelectedSeries[] = [];
+  const groupOf: number[] = [];
+  for (const selected of series) {
+    if (groupOf.length % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
+    const known = groups.get(selected.id);
+    if (known === undefined) groups.set(selected.id, named.length);
+    groupOf.push(known ?? named.push(selected) - 1);
+  }
+  return { named, groupOf, shared: named.length < series.length };
+}

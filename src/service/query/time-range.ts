@@ -1,0 +1,150 @@
+/** The time range of a request: every form the contract lists, the defaults, and what may not be combined. */
+import type { Micros, TimeRange } from '../../core/model/index.ts';
+import {
+  instantMicros,
+  MICROS_PER_HOUR,
+  MICROS_PER_MILLI,
+  MICROS_PER_SECOND,
+} from '../../core/model/index.ts';
+import { badParameter, HttpError } from '../http/http-error.ts';
+import type { Duration, Unit } from './durations.ts';
+import { addDuration, windowEnd, windowStart } from './durations.ts';
+
+/** The parameters as text, undefined where absent. */
+interface TimeParameters {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly from_epoch?: string | undefined;
+  readonly to_epoch?: string | undefined;
+  readonly since?: string | undefined;
+  readonly last?: string | undefined;
+  readonly year?: string | undefined;
+  readonly month?: string | undefined;
+  readonly day?: string | undefined;
+}
+type TimeName = keyof TimeParameters;
+
+/** Parameters of one form belong together; two forms in one request conflict. */
+const FORMS: readonly (readonly TimeName[])[] = [
+  ['from', 'to'],
+  ['from_epoch', 'to_epoch'],
+  ['since'],
+  ['last'],
+  ['year', 'month', 'day'],
+];
+const EARLIEST: Micros = Date.UTC(1970, 0, 1) * MICROS_PER_MILLI;
+/** First instant that no range reaches beyond. */
+export const LATEST: Micros = Date.UTC(2200, 0, 1) * MICROS_PER_MILLI;
+const RELATIVE = /^(\d{1,6})\s*(minute|hour|day|month)s?$/i;
+
+/**
+ * Range of a request, or undefined when it names none. `to` without `from` begins an hour before; `from`
+ * without `to` ends now. Throws 400.
+ */
+export function parseTimeRange(parameters: TimeParameters, nowMicros: Micros): TimeRange | undefined {
+  const forms = FORMS.map((names) => names.filter((name) => parameters[name] !== undefined));
+  const used = forms.filter((names) => names.length > 0);
+  if (used.length === 0) return undefined;
+  if (used.length > 1)
+    throw new HttpError(
+      400,
+      `conflicting time parameters: ${used.map((names) => names.join(' and ')).join(', ')}; use one form`,
+    );
+  const range = rangeOf(parameters, nowMicros);
+  // Written so that NaN, from a duration beyond all dates, is refused too.
+  if (!(range.fromMicros >= EARLIEST && range.toMicros <= LATEST))
+    throw new HttpError(400, 'the time range leaves the years 1970 to 2199');
+  if (range.fromMicros > range.toMicros)
+    throw new HttpError(400, 'the time range ends before it begins; check the order of its two ends');
+  return range;
+}
+
+/** Measurements without a time range use the last hour up to now. */
+export function lastHour(nowMicros: Micros): TimeRange {
+  return { fromMicros: nowMicros - MICROS_PER_HOUR, toMicros: nowMicros };
+}
+
+/** The last full window before now: what statistics answer without a time range (`none`: the last hour). */
+export function lastFullWindow(window: Duration | 'none', nowMicros: Micros): TimeRange {
+  if (window === 'none') return lastHour(nowMicros);
+  const toMicros = windowStart(nowMicros, window);
+  return { fromMicros: windowStart(toMicros - 1, window), toMicros };
+}
+
+function rangeOf(parameters: TimeParameters, nowMicros: Micros): TimeRange {
+  const { from, to, from_epoch, to_epoch, since, last } = parameters;
+  if (from !== undefined || to !== undefined)
+    return openEnded(
+      from === undefined ? undefined : parseDateTime('from', from),
+      to === undefined ? undefined : parseDateTime('to', to),
+      nowMicros,
+    );
+  if (from_epoch !== undefined || to_epoch !== undefined)
+    return openEnded(
+      from_epoch === undefined ? undefined : parseEpoch('from_epoch', from_epoch),
+      to_epoch === undefined ? undefined : parseEpoch('to_epoch', to_epoch),
+      nowMicros,
+    );
+  if (since !== undefined) {
+    const duration = parseRelative('since', since);
+    return { fromMicros: addDuration(nowMicros, duration, -1), toMicros: nowMicros };
+  }
+  if (last !== undefined) {
+    const duration = parseRelative('last', last);
+    const toMicros = windowStart(nowMicros, { count: 1, unit: duration.unit });
+    return { fromMicros: addDuration(toMicros, duration, -1), toMicros };
+  }
+  return calendarRange(parameters);
+}
+
+function openEnded(from: Micros | undefined, to: Micros | undefined, nowMicros: Micros): TimeRange {
+  const toMicros = to ?? nowMicros;
+  return { fromMicros: from ?? toMicros - MICROS_PER_HOUR, toMicros };
+}
+
+function calendarRange({ year, month, day }: TimeParameters): TimeRange {
+  if (year === undefined) throw new HttpError(400, `'month' and 'day' need 'year' beside them`);
+  if (day !== undefined && month === undefined) throw new HttpError(400, `'day' needs 'month' beside it`);
+  const yearNumber = parseInteger('year', year, 1970, 2199);
+  const monthNumber = month === undefined ? 1 : parseInteger('month', month, 1, 12);
+  const lastDay = new Date(Date.UTC(yearNumber, monthNumber, 0)).getUTCDate();
+  const dayNumber = day === undefined ? 1 : parseInteger('day', day, 1, lastDay);
+  const unit: Unit = day !== undefined ? 'day' : month !== undefined ? 'month' : 'year';
+  const fromMicros = Date.UTC(yearNumber, monthNumber - 1, dayNumber) * MICROS_PER_MILLI;
+  return { fromMicros, toMicros: windowEnd(fromMicros, { count: 1, unit }) };
+}
+
+function parseInteger(name: string, text: string, low: number, high: number): number {
+  const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= low && value <= high))
+    throw badParameter(name, text, `a whole number from ${low} to ${high}`);
+  return value;
+}
+
+function parseEpoch(name: string, text: string): Micros {
+  if (!/^\d{1,11}$/.test(text)) throw badParameter(name, text, 'whole seconds since 1970-01-01T00:00Z');
+  return Number(text) * MICROS_PER_SECOND;
+}
+
+function parseRelative(name: string, text: string): Duration {
+  const match = RELATIVE.exec(text.trim());
+  if (!match || Number(match[1]) === 0)
+    throw badParameter(
+      name,
+      text,
+      "a number and a unit of minute(s), hour(s), day(s), month(s), as '6hours'",
+    );
+  return { count: Number(match[1]), unit: match[2]!.toLowerCase() as Unit };
+}
+
+/**
+ * ISO 8601: a date, or a date and time to the minute, second or microsecond, with `Z`, an offset, or none (UTC).
+ * A space counts as `+` before an offset: that is what an unescaped plus becomes in a query string.
+ */
+function parseDateTime(name: string, text: string): Micros {
+  const timed = text.trim().replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00');
+  const plus = timed.replace(/(:[\d.,]+) (?=\d\d:?\d\d$)/, '$1+');
+  const micros = instantMicros(/[Tt ].*([Zz]|[-+][\d:]+)$/.test(plus) ? plus : `${plus}Z`);
+  if (typeof micros === 'number') return micros;
+  throw badParameter(name, text, 'an ISO 8601 date-time such as 2026-01-05T00:00:00.000000Z');
+}

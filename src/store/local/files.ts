@@ -1,0 +1,123 @@
+/** Durable file operations under a folder that other processes write to and prune at the same time. */
+import type { Stats } from 'node:fs';
+import { constants } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Descriptor } from './calls.ts';
+import { closeFile, createFolder, openPath, readInto, statFile, syncFile, writeFrom } from './calls.ts';
+import { codeOf, notAFile, unlessMissing } from './errors.ts';
+
+/** Attempts to win a race against pruning or sweeping; each lost one means that somebody else made progress. */
+export const RACE_ATTEMPTS = 100;
+
+/** Write all of `bytes` at `position`: one write call may take fewer than it was given. */
+export async function writeAll(file: Descriptor, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) done += await writeFrom(file, bytes, done, position + done);
+}
+
+/** The same of a file that somebody else has opened. */
+export async function writeFully(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  let done = 0;
+  while (done < bytes.length) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done);
+    done += bytesWritten;
+  }
+}
+
+/** Opening a pipe would wait for somebody at its other end, for ever and in one of the few threads that there are. */
+const WITHOUT_WAITING = constants.O_NONBLOCK ?? 0;
+/** Our files are no links: one that is leads out of the lake, or to nothing. */
+const WITHOUT_FOLLOWING = constants.O_NOFOLLOW ?? 0;
+
+/**
+ * Open a file of the lake, or undefined where there is none. Throws FatalError `key-conflict` for what is no regular
+ * file, such as a pipe or a link.
+ */
+export async function openFile(
+  path: string,
+  access = constants.O_RDONLY,
+): Promise<{ readonly file: Descriptor; readonly info: Stats } | undefined> {
+  const file = await unlessMissing(openPath(path, access | WITHOUT_WAITING | WITHOUT_FOLLOWING));
+  if (file === undefined) return undefined;
+  try {
+    const info = await statFile(file);
+    if (info.isFile()) return { file, info };
+  } catch (error) {
+    await closeFile(file);
+    throw error;
+  }
+  await closeFile(file);
+  throw notAFile(path);
+}
+
+/** Bytes `[fromByte, toByte)` of a file, as far as it reaches, or undefined when there is none. */
+export async function readRange(
+  path: string,
+  fromByte: number,
+  toByte: number,
+): Promise<Uint8Array | undefined> {
+  const opened = await openFile(path);
+  if (opened === undefined) return undefined;
+  try {
+    const size = Math.min(toByte, opened.info.size) - fromByte;
+    return await readAll(opened.file, Math.max(0, size), fromByte);
+  } finally {
+    await closeFile(opened.file);
+  }
+}
+
+/** So many bytes of a file from a place on, as far as it reaches. */
+export async function readAll(file: Descriptor, sizeBytes: number, position: number): Promise<Uint8Array> {
+  const bytes = Buffer.alloc(sizeBytes);
+  for (let done = 0; done < sizeBytes; ) {
+    const read = await readInto(file, bytes, done, position + done);
+    if (read === 0) return bytes.subarray(0, done);
+    done += read;
+  }
+  return bytes;
+}
+
+/** Create a file that must not exist, with the folders above it. */
+export async function createFile(path: string): Promise<Descriptor> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await openPath(path, 'wx');
+    } catch (error) {
+      // No folder yet, or somebody pruned it between mkdir and open.
+      if (codeOf(error) !== 'ENOENT' || attempt === RACE_ATTEMPTS) throw error;
+      await makeFolder(dirname(path));
+    }
+  }
+}
+
+/**
+ * Make a folder and those above it; the entries of new ones are synced. One that is pruned meanwhile may be
+ * missing afterwards. Step by step, because mkdir's `recursive` calls a folder that somebody prunes at the
+ * wrong moment ENOTDIR, as if a file stood in its place.
+ */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await createFolder(folder).catch(async (error: unknown) => {
+      if (codeOf(error) !== 'ENOENT') throw error;
+      await makeFolder(dirname(folder));
+      await createFolder(folder);
+    });
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST' || codeOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  await unlessMissing(syncFolder(dirname(folder)));
+}
+
+/** Make renames and removals in a folder survive a power cut. */
+export async function syncFolder(folder: string): Promise<void> {
+  const opened = await openPath(folder, constants.O_RDONLY | WITHOUT_WAITING);
+  try {
+    await syncFile(opened);
+  } catch (error) {
+    // Some network file systems cannot sync a folder: they do it by themselves.
+    if (codeOf(error) !== 'EINVAL' && codeOf(error) !== 'ENOTSUP') throw error;
+  } finally {
+    await closeFile(opened);
+  }
+}

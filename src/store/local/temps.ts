@@ -1,0 +1,150 @@
+/**
+ * Whole files are written to a hidden temp file beside their place and moved there in one act. A temp file of
+ * a writer that died is swept by whoever works in the folder next. A sweep can err (another container's process
+ * may look dead from here); that is harmless, because a writer whose temp file was taken starts again.
+ */
+import { hash } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { hostname } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { isAlive } from '../../core/process/process-id.ts';
+import type { Descriptor } from './calls.ts';
+import { closeFile, namesIn, removeFile, renameSmall, statFile, statPath, syncFile } from './calls.ts';
+import { codeOf, localError, unlessMissing } from './errors.ts';
+import { createFile, RACE_ATTEMPTS, writeAll } from './files.ts';
+import { walkFiles } from './walk.ts';
+
+/** The last number begins with the time: among the writers of a file it tells who came first. */
+const TEMP_NAME = /^\.(?<of>.+)\.(?<host>[0-9a-f]{8})-(?<pid>\d+)-(?<turn>[0-9a-f]{16})\.put$/;
+const TEMP_MAX_AGE_MS = 3_600_000;
+const ownTemps = new Set<string>();
+
+/**
+ * Write a complete, synced temp file in `path`'s folder, then let `place` move or link it; `info` is of the whole file.
+ * The temp file is gone afterwards, whatever happened.
+ */
+export async function placeFile<T>(
+  path: string,
+  bytes: Uint8Array,
+  place: (tempPath: string, info: Stats) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    const temp = await createTemp(path);
+    try {
+      const info = await writeAndSync(temp.file, bytes);
+      return await place(temp.path, info);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || attempt === RACE_ATTEMPTS) throw error;
+    } finally {
+      await dropTemp(temp.path);
+    }
+  }
+}
+
+/** Create an empty hidden temp file beside `path`; `dropTemp` ends its life. */
+export async function createTemp(path: string): Promise<{ path: string; file: Descriptor }> {
+  const turn = Date.now().toString(16).padStart(11, '0') + fiveDigits();
+  const name = `.${basename(path)}.${hostTag()}-${process.pid}-${turn}.put`;
+  const tempPath = join(dirname(path), name);
+  ownTemps.add(tempPath);
+  try {
+    return { path: tempPath, file: await createFile(tempPath) };
+  } catch (error) {
+    ownTemps.delete(tempPath);
+    throw error;
+  }
+}
+
+/** Tells writers of the same millisecond apart; nobody has to be unable to guess them. */
+function fiveDigits(): string {
+  return Math.floor(Math.random() * 16 ** 5)
+    .toString(16)
+    .padStart(5, '0');
+}
+
+/** Let a temp file have its place, over what is there. Throws ENOENT where somebody has taken it. */
+export async function moveTemp(tempPath: string, path: string): Promise<void> {
+  await renameSmall(tempPath, path);
+  ownTemps.delete(tempPath);
+}
+
+/** Remove a temp file, unless it was moved. */
+export async function dropTemp(tempPath: string): Promise<void> {
+  if (!ownTemps.has(tempPath)) return;
+  await unlessMissing(removeFile(tempPath));
+  ownTemps.delete(tempPath);
+}
+
+async function writeAndSync(file: Descriptor, bytes: Uint8Array): Promise<Stats> {
+  try {
+    await writeAll(file, bytes, 0);
+    await syncFile(file);
+    return await statFile(file);
+  } finally {
+    await closeFile(file);
+  }
+}
+
+/** The temp files of one file's writers, of all hosts and processes, in the order of their turns. */
+export async function tempsOf(path: string): Promise<string[]> {
+  const folder = dirname(path);
+  const found: { turn: string; temp: string }[] = [];
+  for (const name of (await unlessMissing(namesIn(folder))) ?? []) {
+    const { of, turn } = TEMP_NAME.exec(name)?.groups ?? {};
+    if (of === basename(path)) found.push({ turn: turn!, temp: join(folder, name) });
+  }
+  return found.sort((a, b) => (a.turn < b.turn ? -1 : 1)).map(({ temp }) => temp);
+}
+
+/** Remove the temp files that dead writers left in a folder. */
+export async function sweepTemps(folder: string): Promise<void> {
+  for (const name of (await unlessMissing(namesIn(folder))) ?? []) {
+    const path = join(folder, name);
+    if (await isDeadTemp(path)) await unlessMissing(removeFile(path));
+  }
+}
+
+/** A temp file that a dead writer left; whoever works in its folder next would sweep it too. */
+interface DeadTemp {
+  /** Relative to the root, with `/`. */
+  readonly fileKey: string;
+  /** False when it is gone, or not dead any more. */
+  remove(): Promise<boolean>;
+}
+
+/** All of them below a lake's folder. Throws FatalError and RetriableError as the store does. */
+export async function* findDeadTemps(rootDir: string): AsyncGenerator<DeadTemp> {
+  try {
+    for await (const { fileKey, path } of walkFiles(rootDir, '', (key) => TEMP_NAME.test(basename(key)))) {
+      if (!(await isDeadTemp(path))) continue;
+      yield {
+        fileKey,
+        async remove() {
+          if (!(await isDeadTemp(path))) return false;
+          await unlessMissing(removeFile(path));
+          return true;
+        },
+      };
+    }
+  } catch (error) {
+    throw localError(error, 'list', rootDir);
+  }
+}
+
+/** Is this the temp file of a writer that is dead, as far as can be told from here? */
+export async function isDeadTemp(path: string): Promise<boolean> {
+  const match = TEMP_NAME.exec(basename(path));
+  if (match === null) return false;
+  const pid = Number(match.groups!.pid);
+  if (match.groups!.host === hostTag()) return pid === process.pid ? !ownTemps.has(path) : !isAlive(pid);
+  const info = await unlessMissing(statPath(path));
+  return info !== undefined && Date.now() - info.mtimeMs > TEMP_MAX_AGE_MS;
+}
+
+let ownHostTag: string | undefined;
+
+/** A file name's worth of this machine's name. */
+function hostTag(): string {
+  ownHostTag ??= hash('sha256', hostname()).slice(0, 8);
+  return ownHostTag;
+}

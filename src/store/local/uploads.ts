@@ -1,0 +1,247 @@
+import { hash } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { constants, ftruncate } from 'node:fs';
+import { chmod, copyFile, rename, truncate } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { CommitFailedError, CommitUnknownError, FatalError, messageOf } from '../../core/errors.ts';
+import { checkNonce } from '../key.ts';
+import type { PartRef, UploadRef, Version } from '../store.ts';
+import type { PartContent } from '../uploaded-parts.ts';
+import { holdsParts, sizeOf } from '../uploaded-parts.ts';
+import type { Descriptor } from './calls.ts';
+import { closeFile, removeFile, renameSmall, statPath, syncFile } from './calls.ts';
+import { codeOf, unlessMissing } from './errors.ts';
+import { createFile, openFile, readRange, syncFolder, writeAll } from './files.ts';
+import { removeAndPrune } from './removals.ts';
+import { createTemp, dropTemp, moveTemp, sweepTemps } from './temps.ts';
+import { versionOf } from './walk.ts';
+
+/**
+ * Multipart uploads on a disk: one hidden file `.<name>.<nonce>.upload` beside the object, the parts one after
+ * the other. No descriptor outlives a call, every call finds the file by its name, and a name is never used
+ * again: a writer whose upload was adopted finds nothing and fails. The successor works on a copy, so what a
+ * stopped writer still had in flight goes into a file that nobody can see.
+ *
+ * Of an upload that this store created or adopted it remembers the parts, until the upload ends.
+ */
+const UPLOAD_NAME = /^\.(.+)\.([A-Za-z0-9-]{1,64})\.upload$/;
+
+/** The upload that a file (`a/b/.name.nonce.upload`) holds, or undefined when it is another kind of file. */
+export function uploadOfFile(fileKey: string): UploadRef | undefined {
+  const slash = fileKey.lastIndexOf('/') + 1;
+  const match = UPLOAD_NAME.exec(fileKey.slice(slash));
+  if (match === null) return undefined;
+  return { key: fileKey.slice(0, slash) + match[1]!, uploadId: match[2]!, nonce: match[2]! };
+}
+
+/** The uploads below `rootDir`. */
+export class LocalUploads {
+  readonly #rootDir: string;
+  /** Parts by upload id, in order; of uploads that this store may send parts to. */
+  readonly #partsOf = new Map<string, PartContent[]>();
+
+  constructor(rootDir: string) {
+    this.#rootDir = rootDir;
+  }
+
+  #pathOf({ key, uploadId }: Pick<UploadRef, 'key' | 'uploadId'>): string {
+    checkNonce(uploadId);
+    const path = join(this.#rootDir, key);
+    return join(dirname(path), `.${basename(path)}.${uploadId}.upload`);
+  }
+
+  async #open(upload: UploadRef, path: string): Promise<{ file: Descriptor; info: Stats }> {
+    const opened = await openFile(path, constants.O_RDWR);
+    if (opened !== undefined) return opened;
+    this.#partsOf.delete(upload.uploadId);
+    throw uploadGone(upload);
+  }
+
+  async create(key: string, nonce: string): Promise<UploadRef> {
+    const upload = { key, uploadId: nonce, nonce };
+    const path = this.#pathOf(upload);
+    await sweepTemps(dirname(path));
+    try {
+      await closeFile(await createFile(path));
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+      throw new FatalError(
+        'nonce-reused',
+        `there is an upload ${nonce} of ${key} already; every upload needs a nonce of its own.`,
+      );
+    }
+    this.#partsOf.set(nonce, []);
+    return upload;
+  }
+
+  async writePart(upload: UploadRef, partNumber: number, bytes: Uint8Array): Promise<PartRef> {
+    const path = this.#pathOf(upload);
+    const known = this.#partsOf.get(upload.uploadId);
+    if (known === undefined) throw await unknownUpload(upload, path);
+    if (!Number.isInteger(partNumber) || partNumber < 1 || partNumber > known.length + 1) {
+      throw new FatalError(
+        'part-order',
+        `part ${partNumber} of ${upload.key} was sent after part ${known.length}; parts are sent in order.`,
+      );
+    }
+    const sha256 = hash('sha256', bytes);
+    const offset = sizeOf(known.slice(0, partNumber - 1));
+    const replaced = known[partNumber - 1];
+    if (replaced !== undefined && replaced.sizeBytes !== bytes.length) known.length = partNumber;
+    known[partNumber - 1] = { sizeBytes: bytes.length, sha256 };
+    const end = sizeOf(known);
+
+    const { file } = await this.#open(upload, path);
+    try {
+      await writeAll(file, bytes, offset);
+      if (replaced !== undefined) await cutAt(file, end);
+    } catch (error) {
+      known.length = partNumber - 1;
+      await cutAt(file, offset).catch(() => {}); // Best effort: gives the disk its space back.
+      throw error;
+    } finally {
+      await closeFile(file);
+    }
+    return { partNumber, sizeBytes: bytes.length, sha256, tag: sha256.slice(0, 16) };
+  }
+
+  async adopt(upload: UploadRef, parts: readonly PartRef[], nonce: string): Promise<UploadRef | undefined> {
+    const adopted = { key: upload.key, uploadId: nonce, nonce };
+    const oldPath = this.#pathOf(upload);
+    const newPath = this.#pathOf(adopted);
+    if (oldPath === newPath)
+      throw new FatalError('bad-key', `an upload is adopted with a new nonce, got ${nonce} again.`);
+    // Nor is there one in what is no file, which could not even be opened without waiting.
+    if (!(await unlessMissing(statPath(oldPath)))?.isFile()) return undefined;
+    const temp = await createTemp(newPath);
+    try {
+      await closeFile(temp.file);
+      const { mode } = await statPath(temp.path);
+      await copyFile(oldPath, temp.path, constants.COPYFILE_FICLONE);
+      // A copy has the rights of the original: ours are those that this process gives.
+      await chmod(temp.path, mode);
+      const sizeBytes = sizeOf(parts);
+      if ((await statPath(temp.path)).size < sizeBytes) return undefined;
+      await truncate(temp.path, sizeBytes);
+      if (!(await fileHoldsParts(temp.path, parts))) return undefined;
+      // In this order there are never two uploads. A crash between the two acts costs the progress, no more.
+      await removeFile(oldPath);
+      await moveTemp(temp.path, newPath);
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined; // The predecessor published, or another one adopted.
+      throw error;
+    } finally {
+      await dropTemp(temp.path);
+    }
+    this.#partsOf.delete(upload.uploadId);
+    this.#partsOf.set(
+      nonce,
+      parts.map(({ sizeBytes, sha256 }) => ({ sizeBytes, sha256 })),
+    );
+    return adopted;
+  }
+
+  /**
+   * Its file is the upload's only weapon: who took it over or dropped it has taken that too, so the rename of a writer
+   * that was stopped before it fails.
+   */
+  async complete(upload: UploadRef, parts: readonly PartRef[], expected?: Version | null): Promise<void> {
+    const path = this.#pathOf(upload);
+    const target = join(this.#rootDir, upload.key);
+    const opened = await this.#open(upload, path);
+    try {
+      await this.#checkParts(upload, parts, opened, path);
+      await syncFile(opened.file);
+    } finally {
+      await closeFile(opened.file);
+    }
+    if (expected !== undefined) {
+      const found = await unlessMissing(statPath(target));
+      if ((found === undefined ? null : versionOf(found)) !== expected)
+        throw new CommitFailedError(
+          'object-changed',
+          `${upload.key} is not what was to be replaced: another object has been written there since. Look again before you write.`,
+        );
+    }
+    try {
+      // What it replaces may be large, and is freed then.
+      await (expected === null ? renameSmall(path, target) : rename(path, target));
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') throw uploadGone(upload);
+      throw error;
+    }
+    this.#partsOf.delete(upload.uploadId);
+    await syncFolder(dirname(target)).catch((error: unknown) => {
+      throw new CommitUnknownError(
+        'sync-failed',
+        `${target} was replaced, but the folder could not be synced: ${messageOf(error)}`,
+        { cause: error },
+      );
+    });
+  }
+
+  /** The file holds exactly `parts`, after a longer tail (a part that no checkpoint knows) was cut off. */
+  async #checkParts(
+    upload: UploadRef,
+    parts: readonly PartRef[],
+    { file, info }: { readonly file: Descriptor; readonly info: Stats },
+    path: string,
+  ): Promise<void> {
+    const expectedBytes = sizeOf(parts);
+    const foundBytes = info.size;
+    const known = this.#partsOf.get(upload.uploadId);
+    const inOrder = parts.every((part, i) => part.partNumber === i + 1);
+    if (
+      !inOrder ||
+      foundBytes < expectedBytes ||
+      !(known === undefined ? await fileHoldsParts(path, parts) : sameParts(known, parts))
+    ) {
+      throw new CommitFailedError(
+        'part-mismatch',
+        `the upload of ${upload.key} does not hold the parts it is to be completed with (${parts.length} parts, ${expectedBytes} bytes; found ${foundBytes} bytes). Start the upload again.`,
+      );
+    }
+    if (foundBytes > expectedBytes) await cutAt(file, expectedBytes);
+  }
+
+  async isPublished(upload: UploadRef, parts: readonly PartRef[]): Promise<boolean> {
+    // While its file is there, the upload is not completed, whatever the object looks like.
+    if ((await unlessMissing(statPath(this.#pathOf(upload)))) !== undefined) return false;
+    const target = join(this.#rootDir, upload.key);
+    const info = await unlessMissing(statPath(target));
+    if (info === undefined || info.size !== sizeOf(parts)) return false;
+    return await fileHoldsParts(target, parts);
+  }
+
+  async abort(upload: UploadRef): Promise<void> {
+    this.#partsOf.delete(upload.uploadId);
+    await removeAndPrune(this.#rootDir, this.#pathOf(upload));
+  }
+}
+
+const cutAt = promisify(ftruncate);
+
+function uploadGone(upload: UploadRef): CommitFailedError {
+  return new CommitFailedError(
+    'upload-gone',
+    `the upload ${upload.uploadId} of ${upload.key} does not exist any more: it was completed, aborted or taken over.`,
+  );
+}
+
+/** A part for an upload of which this store knows no parts. */
+async function unknownUpload(upload: UploadRef, path: string): Promise<Error> {
+  if ((await unlessMissing(statPath(path))) === undefined) return uploadGone(upload);
+  return new FatalError(
+    'upload-not-adopted',
+    `the upload ${upload.uploadId} of ${upload.key} was begun by another process; adopt it before sending parts.`,
+  );
+}
+
+function sameParts(known: readonly PartContent[], parts: readonly PartContent[]): boolean {
+  return parts.every((part, i) => known[i]?.sha256 === part.sha256 && known[i]?.sizeBytes === part.sizeBytes);
+}
+
+function fileHoldsParts(path: string, parts: readonly PartContent[]): Promise<boolean> {
+  return holdsParts(parts, (fromByte, toByte) => readRange(path, fromByte, toByte));
+}

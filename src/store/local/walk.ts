@@ -1,0 +1,115 @@
+import type { Dirent, Stats } from 'node:fs';
+import { join } from 'node:path';
+import { entriesIn, statPaths } from './calls.ts';
+import { codeOf } from './errors.ts';
+
+interface FoundFile {
+  /** Relative to the root, with `/`. */
+  readonly fileKey: string;
+  readonly path: string;
+}
+
+/** Files that are looked at as one call, before anything else has its turn. */
+const STAT_BATCH = 32;
+
+/**
+ * Files below the folders that `prefix` can mean and that are `wanted`, in key order (bytes of UTF-8, as S3
+ * lists). Hidden folders and links are passed over. Holds the names of one folder per level at a time.
+ */
+export async function* walkFiles(
+  rootDir: string,
+  prefix: string,
+  wanted: (fileKey: string) => boolean,
+): AsyncIterable<FoundFile> {
+  for await (const page of walkPages(rootDir, prefix, wanted)) yield* page;
+}
+
+/** The same, as many at once as follow each other in a folder. */
+export async function* walkPages(
+  rootDir: string,
+  prefix: string,
+  wanted: (fileKey: string) => boolean,
+): AsyncIterable<FoundFile[]> {
+  const folderEnd = prefix.lastIndexOf('/') + 1;
+  yield* walkFolder(rootDir, prefix.slice(0, folderEnd), prefix.slice(folderEnd), wanted);
+}
+
+async function* walkFolder(
+  rootDir: string,
+  folderKey: string,
+  namePrefix: string,
+  wanted: (fileKey: string) => boolean,
+): AsyncIterable<FoundFile[]> {
+  const folder = join(rootDir, folderKey, '.');
+  let files: FoundFile[] = [];
+  for (const entry of inKeyOrder(await readFolder(folder))) {
+    if (entry.isDirectory()) {
+      if (entry.name.startsWith('.') || !entry.name.startsWith(namePrefix)) continue;
+      if (files.length > 0) yield files;
+      files = [];
+      yield* walkFolder(rootDir, `${folderKey}${entry.name}/`, '', wanted);
+    } else if (entry.isFile()) {
+      const fileKey = folderKey + entry.name;
+      if (wanted(fileKey)) files.push({ fileKey, path: `${folder}/${entry.name}` });
+    }
+  }
+  if (files.length > 0) yield files;
+}
+
+/** The folder's entries, none when it is not there (any more) or is no folder. */
+async function readFolder(path: string): Promise<Dirent[]> {
+  try {
+    return await entriesIn(path);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return [];
+    throw error;
+  }
+}
+
+/** From here on the order of UTF-16 is not that of UTF-8. */
+const BEYOND_PLAIN = /[\ud800-\uffff]/;
+
+/** A folder sorts as its name with the slash that follows it in every key below. */
+function inKeyOrder(entries: readonly Dirent[]): Dirent[] {
+  const named = entries.map((entry) => ({
+    entry,
+    name: entry.isDirectory() ? `${entry.name}/` : entry.name,
+  }));
+  if (named.some(({ name }) => BEYOND_PLAIN.test(name)))
+    named.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  else named.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return named.map(({ entry }) => entry);
+}
+
+export type FoundFileStat = FoundFile & {
+  readonly sizeBytes: number;
+  readonly modifiedMs: number;
+  readonly createdMs: number;
+  readonly tag: string;
+};
+
+/** Names this writing of a file: every write makes a new one, whose inode or time (to the microsecond) is another. */
+export function versionOf({ ino, mtimeMs }: Pick<Stats, 'ino' | 'mtimeMs'>): string {
+  return `${ino}-${mtimeMs}`;
+}
+
+/** Add size and times; files that vanished meanwhile are left out. */
+export async function* withStats(pages: AsyncIterable<readonly FoundFile[]>): AsyncIterable<FoundFileStat[]> {
+  for await (const page of pages) {
+    const found: FoundFileStat[] = [];
+    for (let at = 0; at < page.length; at += STAT_BATCH) {
+      const batch = page.slice(at, at + STAT_BATCH);
+      const stats = await statPaths(batch.map(({ path }) => path));
+      for (const [index, info] of stats.entries())
+        if (info !== undefined) found.push(withStat(batch[index]!, info));
+    }
+    yield found;
+  }
+}
+
+function withStat(file: FoundFile, info: Stats): FoundFileStat {
+  // Where the file system keeps no time of birth, Node reports 0 or a later time.
+  const createdMs = info.birthtimeMs > 0 ? Math.min(info.birthtimeMs, info.mtimeMs) : info.mtimeMs;
+  const { fileKey, path } = file;
+  return { fileKey, path, sizeBytes: info.size, modifiedMs: info.mtimeMs, createdMs, tag: versionOf(info) };
+}

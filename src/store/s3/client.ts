@@ -1,0 +1,255 @@
+import { IncomingMessage } from 'node:http';
+import type { PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3';
+import { S3Client } from '@aws-sdk/client-s3';
+import { cleanForeignText, VesselExportError } from '../../core/errors.ts';
+import { checkKey } from '../key.ts';
+import type { NewObjects } from './encryption.ts';
+import { newObjectsOf } from './encryption.ts';
+import { isDamagedOnItsWay, s3Error } from './errors.ts';
+import type { S3Settings } from './settings.ts';
+import { createShortWay } from './short-way.ts';
+import type { SmallLists } from './small-lists.ts';
+import { createSmallLists } from './small-lists.ts';
+import type { SmallReads } from './small-reads.ts';
+import { createSmallReads } from './small-reads.ts';
+import type { SmallWrites } from './small-writes.ts';
+import { createSmallWrites } from './small-writes.ts';
+
+export interface S3StoreOptions extends S3Settings {
+  readonly bucket: string;
+  /** Comes before every key, with a slash; '' for none. */
+  readonly prefix: string;
+  /** Sockets in use at once (default 32); further calls wait for one. */
+  readonly maxSockets?: number;
+  /** Time to connect (default 5 s), without a byte on the socket (60 s), and from call to answer (5 min). */
+  readonly connectTimeoutMs?: number;
+  readonly idleTimeoutMs?: number;
+  readonly answerTimeoutMs?: number;
+  /**
+   * The body of an answer may keep us waiting for so long (default 1 min), and for as long again as what has come of it
+   * would take at 10 KiB a second.
+   */
+  readonly slowBodyGraceMs?: number;
+  /** Entries asked for in one list request (default 1000); for tests. */
+  readonly pageSize?: number;
+}
+
+/** A bucket and prefix with the clients to reach it. */
+export interface S3Bucket {
+  readonly bucket: string;
+  readonly url: string;
+  /** What every name of ours in the bucket begins with: '' or `prefix/`. */
+  readonly folder: string;
+  readonly pageSize: number;
+  /** Tries a call several times. */
+  readonly client: S3Client;
+  /**
+   * Tries a call once: after a second try of a completing call, "no such upload" may mean that the first
+   * one, whose answer was lost, has worked.
+   */
+  readonly onceClient: S3Client;
+  /** Reads of whole objects that are small, in the short way. */
+  readonly smallReads: SmallReads;
+  /** Lists in it. */
+  readonly smallLists: SmallLists;
+  /** Writes of small objects and parts in it. */
+  readonly smallWrites: SmallWrites;
+  /** How those are encrypted that we make. */
+  readonly newObjects: NewObjects;
+  /** The bucket's name of a key. Throws FatalError (`bad-key`). */
+  nameOf(key: string): string;
+  /** The key of a name in the bucket that begins with our prefix. */
+  keyOf(name: string): string;
+  /** Text from the store, fit to be shown. */
+  clean(text: string): string;
+  /** What an SDK call threw, as one of our kinds. */
+  error(error: unknown, doing: string, key: string): VesselExportError;
+  /** Run an SDK call; what it throws leaves as one of our kinds. */
+  call<T>(doing: string, key: string, work: () => Promise<T>): Promise<T>;
+}
+
+/** The SDK's delays begin at 50 ms and double, so eight tries bear with a store that is gone for some seconds. */
+const DEFAULT_MAX_ATTEMPTS = 8;
+/** What the body of an answer has to bring on the whole. */
+const MIN_BYTES_PER_SECOND = 10 * 1024;
+/** Of an answer that is no object: a list of 1,000 names, each letter of them escaped, has less. */
+const MAX_ANSWER_BYTES = 16 << 20;
+/** Of the last three times. */
+const MAX_KNOWN_SECRETS = 9;
+const SHA256_HEADER = 'x-amz-content-sha256';
+
+export function openBucket(options: S3StoreOptions): S3Bucket {
+  const { bucket, endpoint, region, credentials } = options;
+  const folder = options.prefix === '' ? '' : `${options.prefix}/`;
+  const url = `s3://${bucket}${options.prefix === '' ? '' : `/${options.prefix}`}`;
+  const via = endpoint === undefined ? '' : ` at ${new URL(endpoint).origin}`;
+  const credentialsNow = () => (typeof credentials === 'function' ? credentials() : credentials);
+  // Those before may still be in messages about calls under way.
+  const known = new Set<string>();
+  const secrets = () => {
+    for (const secret of Object.values(credentialsNow() ?? {})) known.add(secret);
+    for (const secret of known) if (known.size > MAX_KNOWN_SECRETS) known.delete(secret);
+    return [...known];
+  };
+  const sockets = { keepAlive: true, maxSockets: options.maxSockets ?? 32 };
+  const settings = {
+    ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
+    ...(region !== undefined && { region }),
+    ...(credentials !== undefined && {
+      // What has expired the SDK asks for again, at every call.
+      credentials:
+        typeof credentials === 'function'
+          ? async () => {
+              secrets();
+              return { ...credentials(), expiration: new Date() };
+            }
+          : credentials,
+    }),
+    // Bodies are checked by the SHA-256 that every request signs. The SDK's newer checksums are not understood
+    // by every store, and sending them as trailers is answered 411 by Ceph 16.
+    requestChecksumCalculation: 'WHEN_REQUIRED' as const,
+    // With this header the SDK opens a connection for every larger body, past the bound on sockets.
+    expectContinueHeader: false,
+    maxAttempts: options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS,
+  };
+  const client = new S3Client({
+    ...settings,
+    requestHandler: {
+      connectionTimeout: options.connectTimeoutMs ?? 5_000,
+      socketTimeout: options.idleTimeoutMs ?? 60_000,
+      requestTimeout: options.answerTimeoutMs ?? 300_000,
+      throwOnRequestTimeout: true,
+      httpAgent: sockets,
+      httpsAgent: sockets,
+    },
+  });
+  retryDamagedBodies(client);
+  watchBodies(client, options.slowBodyGraceMs ?? 60_000);
+  const onceClient = new S3Client({
+    ...settings,
+    maxAttempts: 1,
+    requestHandler: client.config.requestHandler,
+  });
+  shareClock(client, onceClient);
+
+  const newObjects = newObjectsOf(options.encryption);
+  const way = createShortWay(client, bucket, settings.maxAttempts > 1);
+  const errorOf = (error: unknown, doing: string, key: string): VesselExportError =>
+    error instanceof VesselExportError
+      ? error
+      : s3Error(error, doing, `s3://${bucket}/${folder}${key}${via}`, secrets());
+
+  return {
+    bucket,
+    url,
+    folder,
+    pageSize: options.pageSize ?? 1000,
+    client,
+    onceClient,
+    smallReads: createSmallReads(way),
+    smallLists: createSmallLists(way),
+    smallWrites: createSmallWrites(way, newObjects),
+    newObjects,
+    nameOf(key) {
+      checkKey(key);
+      return folder + key;
+    },
+    keyOf: (name) => name.slice(folder.length),
+    clean: (text) => cleanForeignText(text, secrets(), 300),
+    error: errorOf,
+    async call(doing, key, work) {
+      try {
+        return await work();
+      } catch (error) {
+        throw errorOf(error, doing, key);
+      }
+    },
+  };
+}
+
+/** What one has learned of the store's clock holds for both: a call that is sent once cannot be sent again for it. */
+function shareClock({ config: learned }: S3Client, { config }: S3Client): void {
+  Object.defineProperty(config, 'systemClockOffset', {
+    get: () => learned.systemClockOffset,
+    set: (offsetMs: number) => {
+      learned.systemClockOffset = offsetMs;
+    },
+  });
+}
+
+/** The SDK's time-outs end where the body begins, but for a socket on which nothing comes at all. */
+function watchBodies({ config }: S3Client, graceMs: number): void {
+  const handler = config.requestHandler;
+  const handle = handler.handle.bind(handler);
+  handler.handle = async (...call) => {
+    const answer = await handle(...call);
+    const { statusCode, body } = answer.response;
+    if (body instanceof IncomingMessage) {
+      const isObject = statusCode < 300 && call[0].query?.['x-id'] === 'GetObject';
+      // How large an object may be is for those to say who read it.
+      if (!isObject) boundBody(body);
+      watchBody(body, graceMs);
+    }
+    return answer;
+  };
+}
+
+/** The SDK takes the whole of it and then makes objects of its XML, and chunks may come for ever. */
+function boundBody(body: IncomingMessage): void {
+  let sizeBytes = body.readableLength;
+  const push = body.push.bind(body);
+  body.push = (chunk: Buffer | null, encoding) => {
+    sizeBytes += chunk?.length ?? 0;
+    if (sizeBytes <= MAX_ANSWER_BYTES) return push(chunk, encoding);
+    const what = `the answer has more than ${MAX_ANSWER_BYTES} bytes`;
+    body.destroy(new Error(`${what}: look at what is between here and the store`));
+    return false;
+  };
+}
+
+/** Ends a body that comes too slowly. The time in which nobody reads what has come does not count. */
+function watchBody(body: IncomingMessage, graceMs: number): void {
+  const { socket } = body;
+  const before = socket.bytesRead;
+  const checkMs = Math.min(1_000, graceMs / 4);
+  let waitedMs = 0;
+  const timer = setInterval(() => {
+    if (body.readableLength > 0) return;
+    waitedMs += checkMs;
+    const bytes = socket.bytesRead - before;
+    if (waitedMs <= graceMs + (bytes / MIN_BYTES_PER_SECOND) * 1_000) return;
+    const found = `${bytes} bytes in ${Math.round(waitedMs / 1_000)} s`;
+    // The SDK tries again what has this name.
+    body.destroy(
+      Object.assign(new Error(`the answer comes too slowly (${found})`), { name: 'TimeoutError' }),
+    );
+  }, checkMs).unref();
+  body.once('close', () => clearInterval(timer));
+}
+
+/** Mark what the SDK takes for a final refusal but a damaged transmission has caused. */
+function retryDamagedBodies(client: S3Client): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      try {
+        return await next(args);
+      } catch (error) {
+        if (isDamagedOnItsWay(error)) Object.assign(error as object, { $retryable: { throttling: false } });
+        throw error;
+      }
+    },
+    { step: 'finalizeRequest', priority: 'low', name: 'retryDamagedBodies' },
+  );
+}
+
+/** Give a command the SHA-256 (hex) of its body, so that the SDK does not compute it again for the signature. */
+export function withBodyHash<C extends PutObjectCommand | UploadPartCommand>(command: C, sha256: string): C {
+  (command as PutObjectCommand).middlewareStack.add(
+    (next) => (args) => {
+      (args.request as { headers: Record<string, string> }).headers[SHA256_HEADER] = sha256;
+      return next(args);
+    },
+    { step: 'build', name: 'bodyHash' },
+  );
+  return command;
+}

@@ -1,0 +1,158 @@
+import { ConfigError, messageOf } from '../../core/errors.ts';
+import type { Log } from '../../core/model/ports.ts';
+import { silentLog } from '../../core/model/ports.ts';
+import { isInClear, maskUrl, readWebAddress } from '../../core/model/web-address.ts';
+import type { Environment } from '../../core/process/secret-file.ts';
+import { findSecret, followSecrets } from '../../core/process/secret-file.ts';
+
+interface S3Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+/** How to reach a bucket. What is left out is looked up where the AWS SDK looks for it, or has a default. */
+export interface S3Settings {
+  /** `http(s)://host:port` of a store other than Amazon's; buckets are then addressed by path. */
+  readonly endpoint?: string;
+  readonly region?: string;
+  /** A function where they may change. */
+  readonly credentials?: S3Credentials | (() => S3Credentials);
+  /**
+   * Tries of one call, the first included (default 8). A completing call is always tried once, and a read of a whole
+   * object once more, unless this is 1.
+   */
+  readonly maxAttempts?: number;
+  /** How the store encrypts what is written; absent: as the bucket says. */
+  readonly encryption?: S3Encryption;
+}
+
+export interface S3Encryption {
+  readonly sse: (typeof S3_SSE_NAMES)[number];
+  /** Key of the key management service (id, ARN or alias); absent: the bucket's, or Amazon's own. */
+  readonly kmsKeyId?: string;
+}
+
+/** As S3 names them in `x-amz-server-side-encryption`. */
+export const S3_SSE_NAMES = ['AES256', 'aws:kms', 'aws:kms:dsse'] as const;
+
+/**
+ * The AWS settings in an environment: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`,
+ * `AWS_DEFAULT_REGION`, `AWS_ACCESS_KEY_ID` with its companions (each also from the file that `…_FILE`
+ * names, which is then followed), `AWS_MAX_ATTEMPTS`; and `S3_SSE` with `S3_SSE_KMS_KEY_ID`. Throws ConfigError naming
+ * the variable.
+ */
+export function s3SettingsFromEnv(env: Environment, log: Log = silentLog): S3Settings {
+  const endpoint = endpointFromEnv(env);
+  // A store behind an endpoint of its own rarely has regions, but every signature names one.
+  const region =
+    env.AWS_REGION || env.AWS_DEFAULT_REGION || (endpoint === undefined ? undefined : 'us-east-1');
+  const credentials = credentialsFromEnv(env, log);
+  const maxAttempts = maxAttemptsFromEnv(env);
+  const encryption = encryptionFromEnv(env);
+  return {
+    ...(endpoint !== undefined && { endpoint }),
+    ...(region !== undefined && { region }),
+    ...(credentials !== undefined && { credentials }),
+    ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(encryption !== undefined && { encryption }),
+  };
+}
+
+/** The variable that holds the endpoint, and its text. */
+export function s3Endpoint(env: Environment): { readonly name: string; readonly value: string } | undefined {
+  if (env.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS === 'true') return undefined;
+  const name = env.AWS_ENDPOINT_URL_S3 ? 'AWS_ENDPOINT_URL_S3' : 'AWS_ENDPOINT_URL';
+  const value = env[name];
+  return value ? { name, value } : undefined;
+}
+
+function endpointFromEnv(env: Environment): string | undefined {
+  const { name, value } = s3Endpoint(env) ?? {};
+  if (value === undefined) return undefined;
+  const url = readWebAddress(value);
+  if (url === undefined || url.username !== '' || url.password !== '') {
+    const shown = JSON.stringify(maskUrl(value, true));
+    throw new ConfigError(
+      'aws-endpoint',
+      `${name} is ${shown}: expected http(s)://host[:port] without credentials.`,
+    );
+  }
+  return value;
+}
+
+/** In the order of S3Credentials. They belong together: one that is new with others that are not opens nothing. */
+const CREDENTIALS = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const;
+
+/** Undefined where the SDK's own search (profile, single sign-on, role of the instance) decides. */
+function credentialsFromEnv(env: Environment, log: Log): S3Settings['credentials'] {
+  const first = env.AWS_PROFILE ? undefined : readCredentials(env);
+  if (first === undefined || !CREDENTIALS.some((name) => env[`${name}_FILE`])) return first;
+  const current = followSecrets(CREDENTIALS, env, first, (last, now) => {
+    // A pipe among them is not read again.
+    if (CREDENTIALS.some((name) => env[`${name}_FILE`] !== now[`${name}_FILE`]))
+      return { value: last, faults: [] };
+    try {
+      const read = readCredentials(now);
+      const isWhole =
+        read !== undefined &&
+        !(read.accessKeyId === last.accessKeyId && last.sessionToken && !read.sessionToken);
+      // The settings were looked at before there was one; the secret key only signs.
+      if (read?.sessionToken && !last.sessionToken && isEndpointInClear(env)) {
+        const fault = 'AWS_SESSION_TOKEN_FILE: a session token would go over the network in clear';
+        return { value: last, faults: [`${fault}; expected an https endpoint, or a start with the token`] };
+      }
+      const fault = `${CREDENTIALS.map((name) => `${name}_FILE`).join(', ')}: one of them is empty`;
+      return isWhole ? { value: read, faults: [] } : { value: last, faults: [fault] };
+    } catch (error) {
+      return { value: last, faults: [messageOf(error)] };
+    }
+  });
+  return () => current(log);
+}
+
+function isEndpointInClear(env: Environment): boolean {
+  const url = readWebAddress(s3Endpoint(env)?.value ?? 'https://s3.amazonaws.com');
+  return url !== undefined && isInClear(url, env.NODE_TLS_REJECT_UNAUTHORIZED !== '0');
+}
+
+function readCredentials(env: Environment): S3Credentials | undefined {
+  const [accessKeyId, secretAccessKey, sessionToken] = CREDENTIALS.map((name) => secretFromEnv(name, env));
+  if (!accessKeyId || !secretAccessKey) return undefined;
+  return { accessKeyId, secretAccessKey, ...(sessionToken && { sessionToken }) };
+}
+
+function secretFromEnv(name: string, env: Environment): string | undefined {
+  const found = findSecret(name, env);
+  if (found !== undefined && 'fault' in found) throw new ConfigError('aws-credentials', `${found.fault}.`);
+  return found?.text;
+}
+
+function maxAttemptsFromEnv(env: Environment): number | undefined {
+  const value = env.AWS_MAX_ATTEMPTS;
+  if (!value) return undefined;
+  if (!/^[1-9]\d?$/.test(value)) {
+    throw new ConfigError(
+      'aws-max-attempts',
+      `AWS_MAX_ATTEMPTS is ${JSON.stringify(value)}: expected 1 to 99.`,
+    );
+  }
+  return Number(value);
+}
+
+function encryptionFromEnv(env: Environment): S3Encryption | undefined {
+  const { S3_SSE: text, S3_SSE_KMS_KEY_ID: kmsKeyId } = env;
+  const sse = S3_SSE_NAMES.find((name) => name === text);
+  if (text && sse === undefined) {
+    const expected = `one of ${S3_SSE_NAMES.join(', ')}`;
+    throw new ConfigError('s3-sse', `S3_SSE is ${JSON.stringify(text)}: expected ${expected}.`);
+  }
+  if (kmsKeyId && (sse === undefined || sse === 'AES256')) {
+    const found = sse === undefined ? 'is not set' : `is ${sse}`;
+    throw new ConfigError(
+      's3-sse',
+      `S3_SSE_KMS_KEY_ID names a key, and S3_SSE ${found}: set S3_SSE=aws:kms, or leave out the key.`,
+    );
+  }
+  return sse && { sse, ...(kmsKeyId && { kmsKeyId }) };
+}

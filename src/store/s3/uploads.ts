@@ -1,0 +1,270 @@
+import { createHash, hash } from 'node:crypto';
+import type { Part } from '@aws-sdk/client-s3';
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  ListPartsCommand,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import { CommitFailedError, CommitUnknownError } from '../../core/errors.ts';
+import { checkNonce } from '../key.ts';
+import type { PartRef, UploadRef, Version } from '../store.ts';
+import type { ReadRange } from '../uploaded-parts.ts';
+import { holdsParts, sizeOf } from '../uploaded-parts.ts';
+import type { S3Abilities } from './abilities.ts';
+import type { S3Bucket } from './client.ts';
+import { withBodyHash } from './client.ts';
+import { faultOf, uploadGone, wasRefused } from './errors.ts';
+import type { NamedHead } from './reads.ts';
+import { askHead } from './reads.ts';
+
+/**
+ * Multipart uploads on S3. The upload's nonce becomes metadata of the object, which is how an object whose
+ * completing call was never answered is known again.
+ */
+const NONCE_METADATA = 'vessel-export-upload';
+const MIN_PART_BYTES = 5 << 20;
+
+export async function createUpload(s3: S3Bucket, key: string, nonce: string): Promise<UploadRef> {
+  checkNonce(nonce);
+  const target = { Bucket: s3.bucket, Key: s3.nameOf(key) };
+  return await s3.call('begin an upload of', key, async () => {
+    const Metadata = { [NONCE_METADATA]: nonce };
+    const created = await s3.smallWrites.createUpload(target.Key, Metadata);
+    if (created !== undefined) return { key, uploadId: created, nonce };
+    const input = { ...target, ...s3.newObjects.input, Metadata };
+    const { UploadId, ServerSideEncryption } = await s3.client.send(new CreateMultipartUploadCommand(input));
+    s3.newObjects.expectAsAsked(ServerSideEncryption);
+    // A part of it would be an object, and be seen.
+    if (!UploadId) throw new Error('the answer names no upload: look at what is between here and the store');
+    return { key, uploadId: UploadId, nonce };
+  });
+}
+
+export async function uploadPart(
+  s3: S3Bucket,
+  upload: UploadRef,
+  partNumber: number,
+  bytes: Uint8Array,
+): Promise<PartRef> {
+  const sha256 = hash('sha256', bytes);
+  const target = targetOf(s3, upload);
+  return await s3.call(`send part ${partNumber} of`, upload.key, async () => {
+    const written = await s3.smallWrites.putPart(target.Key, { ...upload, partNumber }, { bytes, sha256 });
+    if (written !== undefined) return { partNumber, sizeBytes: bytes.length, sha256, tag: unquoted(written) };
+    const command = new UploadPartCommand({ ...target, PartNumber: partNumber, Body: bytes });
+    try {
+      const { ETag } = await s3.client.send(withBodyHash(command, sha256));
+      // Nothing can be completed with it.
+      if (!ETag)
+        throw new Error(
+          'the answer names no version (ETag) of the part: look at what is between here and the store',
+        );
+      return { partNumber, sizeBytes: bytes.length, sha256, tag: unquoted(ETag) };
+    } catch (error) {
+      throw uploadGone(error, upload.key) ?? error;
+    }
+  });
+}
+
+/** The same upload when it still holds every one of `parts`; undefined when not. */
+export async function adoptUpload(
+  s3: S3Bucket,
+  upload: UploadRef,
+  parts: readonly PartRef[],
+): Promise<UploadRef | undefined> {
+  return await s3.call('take over the upload of', upload.key, async () => {
+    const missing = new Map(parts.map((part) => [part.partNumber, part]));
+    try {
+      for await (const { PartNumber, Size, ETag } of listParts(s3, upload)) {
+        const part = missing.get(PartNumber!);
+        if (part !== undefined && (Size !== part.sizeBytes || unquoted(ETag) !== part.tag)) return undefined;
+        missing.delete(PartNumber!);
+      }
+    } catch (error) {
+      if (uploadGone(error, upload.key) !== undefined) return undefined;
+      throw error;
+    }
+    return missing.size === 0 ? upload : undefined;
+  });
+}
+
+/** The SDK's paginator would not end: Ceph names a next marker on the last page too. */
+async function* listParts(s3: S3Bucket, upload: UploadRef): AsyncIterable<Part> {
+  const input = { ...targetOf(s3, upload), MaxParts: s3.pageSize };
+  let marker: string | undefined;
+  for (;;) {
+    const page = await s3.client.send(new ListPartsCommand({ ...input, PartNumberMarker: marker }));
+    yield* page.Parts ?? [];
+    if (!page.IsTruncated || page.NextPartNumberMarker === marker) return;
+    marker = page.NextPartNumberMarker;
+  }
+}
+
+/**
+ * See the port. Asks S3 once: a lost answer is for the caller to look into. `abilities`: needed where a version, or
+ * none, is expected.
+ */
+export async function completeUpload(
+  s3: S3Bucket,
+  upload: UploadRef,
+  parts: readonly PartRef[],
+  abilities?: S3Abilities,
+  expected?: Version | null,
+): Promise<void> {
+  const target = targetOf(s3, upload);
+  await s3.call('publish', upload.key, async () => {
+    const Parts = parts.map((part) => ({ PartNumber: part.partNumber, ETag: part.tag }));
+    const condition = await conditionOf(s3, upload, parts, abilities, expected);
+    if (condition === 'published') return;
+    const command = new CompleteMultipartUploadCommand({
+      ...target,
+      ...condition,
+      MultipartUpload: { Parts },
+    });
+    let etag: string | undefined;
+    try {
+      etag = (await s3.onceClient.send(command)).ETag;
+    } catch (error) {
+      if (condition !== undefined && faultOf(error).status === 412) throw objectChanged(upload);
+      throw completeError(error, upload, parts) ?? (await lookAfter(s3, error, upload, parts));
+    }
+    // Ceph 16 answers without an ETag. S3 may also answer 200 and then an error that the SDK did not recognise.
+    if (!etag) await confirmPublished(s3, upload, parts);
+  });
+}
+
+/** The condition to send, or, where the store knows none, what a look before says. */
+async function conditionOf(
+  s3: S3Bucket,
+  upload: UploadRef,
+  parts: readonly PartRef[],
+  abilities: S3Abilities | undefined,
+  expected: Version | null | undefined,
+): Promise<{ IfNoneMatch: '*' } | { IfMatch: string } | 'published' | undefined> {
+  if (expected === undefined || abilities === undefined) return undefined;
+  if (abilities.completes)
+    return expected === null ? { IfNoneMatch: '*' } : { IfMatch: abilities.matchForm!(expected) };
+  const head = await askHead(s3, upload.key);
+  if ((head?.ETag ?? null) === expected) return undefined;
+  if (isOurs(head, upload, parts)) return 'published';
+  throw objectChanged(upload);
+}
+
+function objectChanged(upload: UploadRef): CommitFailedError {
+  return new CommitFailedError(
+    'object-changed',
+    `${upload.key} is not what was to be replaced: another object has been written there since. Look again before you write.`,
+  );
+}
+
+async function confirmPublished(s3: S3Bucket, upload: UploadRef, parts: readonly PartRef[]): Promise<void> {
+  const head = await askHead(s3, upload.key).catch((error: unknown) => {
+    const { name, text } = faultOf(error);
+    const found = s3.clean(`${name} ${text}`.trim());
+    throw commitUnknown(upload, `the answer holds no ETag, and asking for the object failed: ${found}`);
+  });
+  if (!isOurs(head, upload, parts)) {
+    throw commitUnknown(upload, 'the answer holds no ETag, and the object that is there is another one');
+  }
+}
+
+/** Is the visible object the one that this upload with these parts makes? */
+export async function publishedBy(
+  s3: S3Bucket,
+  upload: UploadRef,
+  parts: readonly PartRef[],
+  readRange: ReadRange,
+): Promise<boolean> {
+  const head = await s3.call('read', upload.key, () => askHead(s3, upload.key));
+  if (!isOurs(head, upload, parts)) return false;
+  // Where part tags are MD5s (not with KMS encryption), the object's ETag follows from them.
+  if (unquoted(head?.ETag) === multipartEtag(parts)) return true;
+  return await holdsParts(parts, readRange);
+}
+
+export async function abortUpload(s3: S3Bucket, upload: UploadRef): Promise<void> {
+  const target = targetOf(s3, upload);
+  await s3.call('drop the upload of', upload.key, async () => {
+    try {
+      await s3.client.send(new AbortMultipartUploadCommand(target));
+    } catch (error) {
+      if (uploadGone(error, upload.key) === undefined) throw error;
+    }
+  });
+}
+
+function targetOf(s3: S3Bucket, upload: UploadRef): { Bucket: string; Key: string; UploadId: string } {
+  return { Bucket: s3.bucket, Key: s3.nameOf(upload.key), UploadId: upload.uploadId };
+}
+
+/** Why a completing call certainly did nothing; undefined when it may have worked. */
+function completeError(error: unknown, upload: UploadRef, parts: readonly PartRef[]): unknown {
+  const { name } = faultOf(error);
+  // A part that another attempt sent again can be too small now; if ours are, that is for s3Error to tell.
+  const resent =
+    name === 'EntityTooSmall' && parts.slice(0, -1).every((part) => part.sizeBytes >= MIN_PART_BYTES);
+  if (name === 'InvalidPart' || name === 'InvalidPartOrder' || resent) {
+    return new CommitFailedError(
+      'part-mismatch',
+      `the upload of ${upload.key} does not hold just the parts it is to be completed with (${name}): another attempt sent some. Start the upload again.`,
+    );
+  }
+  return wasRefused(error) ? (uploadGone(error, upload.key) ?? error) : undefined;
+}
+
+/**
+ * Ceph 16 answers 500 ("already in progress") when the upload is gone, so after an answered failure we look.
+ * An unanswered call may still be going on: that stays unknown.
+ */
+async function lookAfter(
+  s3: S3Bucket,
+  error: unknown,
+  upload: UploadRef,
+  parts: readonly PartRef[],
+): Promise<unknown> {
+  const { name, status, text } = faultOf(error);
+  const unknown = commitUnknown(upload, s3.clean(`${status ?? 'no answer'} ${name} ${text}`));
+  if (status === undefined) return unknown;
+  try {
+    const gone = await goneError(s3, upload);
+    return gone !== undefined && !isOurs(await askHead(s3, upload.key), upload, parts) ? gone : unknown;
+  } catch {
+    return unknown;
+  }
+}
+
+/** `upload-gone` when it is, undefined when it is there. */
+async function goneError(s3: S3Bucket, upload: UploadRef): Promise<CommitFailedError | undefined> {
+  try {
+    await s3.client.send(new ListPartsCommand({ ...targetOf(s3, upload), MaxParts: 1 }));
+    return undefined;
+  } catch (error) {
+    const gone = uploadGone(error, upload.key);
+    if (gone === undefined) throw error;
+    return gone;
+  }
+}
+
+function commitUnknown(upload: UploadRef, what: string): CommitUnknownError {
+  return new CommitUnknownError(
+    'complete-unknown',
+    `whether ${upload.key} was published is not known: ${what}. Look at the object before you write again.`,
+  );
+}
+
+function isOurs(head: NamedHead | undefined, upload: UploadRef, parts: readonly PartRef[]): boolean {
+  if (head === undefined || upload.nonce === '') return false;
+  return head.Metadata?.[NONCE_METADATA] === upload.nonce && head.ContentLength === sizeOf(parts);
+}
+
+function multipartEtag(parts: readonly PartRef[]): string {
+  const digest = createHash('md5');
+  for (const part of parts) digest.update(part.tag, 'hex');
+  return `${digest.digest('hex')}-${parts.length}`;
+}
+
+function unquoted(etag: string | undefined): string {
+  return (etag ?? '').replaceAll('"', '');
+}

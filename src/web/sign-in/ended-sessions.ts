@@ -1,0 +1,142 @@
+/**
+ * Sessions that were ended before they expired. A fleet shares them through Redis, where every process looks every two
+ * seconds while somebody asks; without one, and while Redis is away, each process knows its own.
+ */
+
+import { messageOf } from '../../core/errors.ts';
+import type { Clock } from '../../core/model/index.ts';
+import { askRedis } from '../ask-redis.ts';
+import type { WebPorts } from '../ports.ts';
+import type { Session } from './sessions.ts';
+import { SESSION_SECONDS } from './sessions.ts';
+
+export interface EndedSessions {
+  isEnded(session: Session): Promise<boolean>;
+  /** Here at once; the others are told as soon as that can be. */
+  end(session: Session): Promise<void>;
+  /** Throws WebError 503 where the others cannot be told now: it is done here, and they are told later all the same. */
+  endAll(): Promise<void>;
+  /** A session that begins now begins after the last time that all were ended, in seconds since the epoch. */
+  notBeforeS(): Promise<number>;
+}
+
+const LOOK_MS = 2_000;
+/** Of a Redis that did not answer. */
+const LOOK_AGAIN_MS = 10_000;
+/** Clocks of machines agree so far. */
+const SKEW_SECONDS = 30;
+/** Beyond it all sessions are ended: whoever ends so many began them too. */
+const MAX_ENDED = 10_000;
+/** In the place of an id: the last of those that are ended. */
+const ALL = 'all';
+
+/** Id → when it would have expired, in seconds since the epoch. */
+type Ended = Map<string, number>;
+
+export function createEndedSessions({
+  clock,
+  log,
+  fleet,
+}: Pick<WebPorts, 'clock' | 'log' | 'fleet'>): EndedSessions {
+  const ended: Ended = new Map();
+  const untold = new Set<string>();
+  const shared = fleet && sharedThrough(fleet, clock);
+  const nowS = () => Math.floor(clock.nowMs() / 1_000);
+  let lookAtMs = 0;
+  let looking: Promise<void> | undefined;
+
+  async function look(): Promise<void> {
+    if (shared === undefined || clock.monotonicMs() < lookAtMs) return;
+    looking ??= tellAll()
+      .then(() => shared.read(nowS()))
+      .then(
+        (found) => {
+          for (const [id, untilS] of found) remember(id, untilS);
+          lookAtMs = clock.monotonicMs() + LOOK_MS;
+        },
+        (error: unknown) => {
+          lookAtMs = clock.monotonicMs() + LOOK_AGAIN_MS;
+          log.debug({ error: messageOf(error) }, 'which sessions were ended elsewhere is not known now');
+        },
+      )
+      .finally(() => {
+        looking = undefined;
+      });
+    await looking;
+  }
+
+  function remember(id: string, untilS: number): void {
+    ended.set(id, Math.max(untilS, ended.get(id) ?? 0));
+  }
+
+  async function add(id: string, untilS: number): Promise<void> {
+    remember(id, untilS);
+    untold.add(id);
+    await tellAll();
+  }
+
+  async function tellAll(): Promise<void> {
+    for (const id of untold) {
+      if (shared !== undefined && ended.has(id)) await shared.add(id, ended.get(id)!);
+      untold.delete(id);
+    }
+  }
+
+  async function end({ id, expiresAtS = 0 }: Session): Promise<void> {
+    if (id === undefined) return;
+    for (const [known, untilS] of ended) if (untilS <= nowS()) ended.delete(known);
+    const telling = ended.size < MAX_ENDED ? add(id, expiresAtS) : endAll();
+    await telling.catch((error: unknown) => {
+      log.warn({ error: messageOf(error) }, 'a session was ended in this process, and elsewhere later');
+    });
+  }
+
+  async function endAll(): Promise<void> {
+    for (const id of ended.keys()) if (id !== ALL) ended.delete(id);
+    await add(ALL, nowS() + SKEW_SECONDS + SESSION_SECONDS);
+  }
+
+  return {
+    async isEnded({ id, expiresAtS = 0 }) {
+      if (id === undefined) return false;
+      await look();
+      return ended.has(id) || expiresAtS <= (ended.get(ALL) ?? 0);
+    },
+    end,
+    endAll,
+    async notBeforeS() {
+      await look();
+      return (ended.get(ALL) ?? 0) - SESSION_SECONDS + 1;
+    },
+  };
+}
+
+interface SharedEnded {
+  read(nowS: number): Promise<Ended>;
+  add(id: string, untilS: number): Promise<void>;
+}
+
+/** A sorted set of Redis: ids by when they would have expired. */
+function sharedThrough({ connection, prefix }: NonNullable<WebPorts['fleet']>, clock: Clock): SharedEnded {
+  const key = `${prefix}:web:ended-sessions`;
+  const redis = connection.client;
+  return {
+    async read(nowS) {
+      const asked = redis.zrange(key, nowS, '+inf', 'BYSCORE', 'LIMIT', 0, MAX_ENDED + 1, 'WITHSCORES');
+      const found = await askRedis({ redis, clock, asked, without: 'sessions of before count on' });
+      return new Map(
+        Array.from({ length: found.length / 2 }, (_, i) => [found[2 * i]!, Number(found[2 * i + 1])]),
+      );
+    },
+    async add(id, untilS) {
+      const asked = redis
+        .multi()
+        .zremrangebyscore(key, 0, Math.floor(clock.nowMs() / 1_000))
+        .zadd(key, 'GT', untilS, id)
+        .expire(key, SESSION_SECONDS + 60)
+        .exec();
+      const without = 'it is done in this process, and by the others once it is back';
+      await askRedis({ redis, clock, asked, without });
+    },
+  };
+}

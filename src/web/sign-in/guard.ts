@@ -1,0 +1,200 @@
+/**
+ * Who may see the page, and who may act.
+ *
+ *   the page          where the process listens on this machine alone, or who looks is asked who they are
+ *   reading           who has signed in, or is named by a proxy; everyone where nobody is asked, under a name of this
+ *                     machine only: a name of elsewhere that resolves to it (DNS rebinding) is refused
+ *   acting            who has signed in with WEB_ACT_PASSWORD or is in one of WEB_ACT_GROUPS, by a request that only a
+ *                     script of this page can make; whoever tries and may not leaves a line in the log
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { cleanForeignText, codeOf, messageOf } from '../../core/errors.ts';
+import { createLineBound } from '../../core/logins.ts';
+import { isLoopbackHost } from '../../core/model/web-address.ts';
+import { namesOf } from '../act-body.ts';
+import type { NamedPeople, Right, WebAccess, WebPorts } from '../ports.ts';
+import { WebError } from '../web-error.ts';
+import { addressOf } from './client-address.ts';
+import type { EndedSessions } from './ended-sessions.ts';
+import type { Session, Sessions } from './sessions.ts';
+
+/** Who acts, for the log. */
+export interface Actor {
+  readonly name: string;
+  readonly namedBy: Session['namedBy'];
+  readonly address: string;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set where who asks may act: always in routes of other methods than GET and HEAD. */
+    actor: Actor | undefined;
+    /** Whoever has signed in, or is named by a proxy. */
+    session: Session | undefined;
+    /** Why somebody whom we know may not act: thrown when what they tried has been read, for the log. */
+    refusal: unknown;
+  }
+  interface FastifyContextConfig {
+    /** Answered to those too who have not signed in. */
+    readonly isOpen?: boolean;
+    /** Browsers come here from another site: what they bring is checked by the route. */
+    readonly isFromElsewhere?: boolean;
+  }
+}
+
+/** A header that no form can send, and no script of another site without asking first, which we do not answer. */
+const ACT_HEADER = 'x-vessel-export';
+export const MAX_NAME_CHARS = 64;
+
+/** Is nobody asked who they are? */
+function isUnasked({ readPassword, named }: WebAccess): boolean {
+  return readPassword === undefined && named === undefined;
+}
+
+/** Why the page is not served here at all; undefined where it is. */
+export function closedBecause(access: WebAccess): string | undefined {
+  if (!isUnasked(access) || isLoopbackHost(access.host)) return undefined;
+  return `The page is not served: HTTP_HOST is '${access.host}', where others can reach it, and nobody is asked who they are. Set WEB_READ_PASSWORD (at least 12 characters), WEB_OIDC_ISSUER or WEB_USER_HEADER, or HTTP_HOST=127.0.0.1.`;
+}
+
+/** Refuse names of elsewhere where reading is open. For every request, also of files. */
+export function guardHost(server: FastifyInstance, access: WebAccess): void {
+  if (!isUnasked(access)) return;
+  server.addHook('onRequest', async (request) => {
+    const { host = '' } = request.headers;
+    const url = URL.parse(`http://${host}/`);
+    if (url !== null && url.host !== '' && !/[@/?#\\]/.test(host) && isLoopbackHost(url.hostname)) return;
+    const found = `the address names the host '${host}'`;
+    throw new WebError(
+      403,
+      'host-refused',
+      `${found}, expected localhost, 127.0.0.1 or [::1]; set WEB_READ_PASSWORD to reach the page under other names`,
+    );
+  });
+}
+
+/** Guards of everything below /api. */
+export function guardApi(
+  api: FastifyInstance,
+  { clock, log }: Pick<WebPorts, 'clock' | 'log'>,
+  access: WebAccess,
+  { sessions, ended }: { readonly sessions: Sessions; readonly ended: EndedSessions },
+): void {
+  const bound = createLineBound(clock);
+  api.decorateRequest('actor', undefined);
+  api.decorateRequest('session', undefined);
+  api.decorateRequest('refusal', undefined);
+
+  async function sessionOf(request: FastifyRequest): Promise<Session | undefined> {
+    const named = namedByProxy(request, access);
+    if (named !== undefined) return named;
+    const session = sessions.read(request.headers.cookie);
+    return session === undefined || (await ended.isEnded(session)) ? undefined : session;
+  }
+
+  function refuse(request: FastifyRequest, isReading: boolean): void {
+    const { routeOptions, session } = request;
+    if (routeOptions.config.isFromElsewhere !== true) refuseOtherSites(request, isReading);
+    if (routeOptions.config.isOpen === true) return;
+    if (isReading ? mayRead(access, session) : session?.right === 'act') return;
+    if (!isReading && !canAct(access))
+      throw new WebError(
+        403,
+        'acting-is-off',
+        'nobody acts by this page: WEB_ACT_PASSWORD and WEB_ACT_GROUPS are not set',
+      );
+    if (session === undefined) throw new WebError(401, 'sign-in-needed', 'sign in first');
+    const needed =
+      session.namedBy === 'nobody' ? 'the password for acting: sign in with it' : 'a group of WEB_ACT_GROUPS';
+    throw new WebError(403, 'may-not-act', `this needs ${needed}`);
+  }
+
+  api.addHook('onRequest', async (request) => {
+    const isReading = request.method === 'GET' || request.method === 'HEAD';
+    const session = await sessionOf(request);
+    request.session = session;
+    const address = addressOf(request);
+    if (session?.right === 'act') request.actor = { name: session.name, namedBy: session.namedBy, address };
+    try {
+      refuse(request, isReading);
+    } catch (error) {
+      if (isReading || request.routeOptions.config.isOpen === true) throw error;
+      if (codeOf(error) !== 'may-not-act') throw refused(request, error);
+      request.refusal = error;
+    }
+  });
+  api.addHook('preHandler', async (request) => {
+    if (request.refusal !== undefined) throw refused(request, request.refusal);
+  });
+
+  /** A line of the log, of which there is a bounded number a minute. */
+  function refused(request: FastifyRequest, error: unknown): unknown {
+    const { session, body } = request;
+    const line = bound();
+    if (line === undefined) return error;
+    const who = {
+      by: session?.name ?? null,
+      namedBy: session?.namedBy ?? null,
+      address: addressOf(request),
+    };
+    const why = { outcome: 'refused', code: codeOf(error), reason: messageOf(error) };
+    log.warn({ ...who, ...namesOf(body), ...why, ...line }, 'act');
+    return error;
+  }
+}
+
+export function mayRead(access: WebAccess, session: Session | undefined): boolean {
+  return session !== undefined || isUnasked(access);
+}
+
+/** Is there anybody who may act? */
+export function canAct({ actPassword, named }: WebAccess): boolean {
+  return actPassword !== undefined || (named?.actGroups.length ?? 0) > 0;
+}
+
+/** What somebody may whom a provider or a proxy names; undefined: nothing. */
+export function rightOf(
+  { readGroups, actGroups }: NamedPeople,
+  groups: readonly string[],
+): Right | undefined {
+  if (groups.some((group) => actGroups.includes(group))) return 'act';
+  const mayLook = readGroups === undefined || groups.some((group) => readGroups.includes(group));
+  return mayLook ? 'read' : undefined;
+}
+
+/** Only of a connection from a proxy that is believed; where a header comes twice, one of them is somebody else's. */
+function namedByProxy({ raw }: FastifyRequest, { named, isProxy }: WebAccess): Session | undefined {
+  if (named?.headers === undefined || isProxy?.(raw.socket.remoteAddress) !== true) return undefined;
+  const only = (header: string | undefined) => {
+    const [value, ...more] = (header && raw.headersDistinct[header]) || [];
+    // Node.js reads the bytes of a header as Latin-1, and proxies write UTF-8.
+    return more.length > 0 ? undefined : Buffer.from(value ?? '', 'latin1').toString('utf8');
+  };
+  const [user, groups] = [only(named.headers.user), only(named.headers.groups)];
+  const name = cleanForeignText(user ?? '', [], MAX_NAME_CHARS).trim();
+  if (name === '' || groups === undefined) return undefined;
+  const right = rightOf(
+    named,
+    groups.split(',').map((group) => group.trim()),
+  );
+  return right && { name, right, namedBy: 'proxy' };
+}
+
+/** What another site's page has a browser send: by what the browser says of it, and by what no form can send. */
+function refuseOtherSites({ headers }: FastifyRequest, isReading: boolean): void {
+  const site = headers['sec-fetch-site'];
+  const isOurs = site === undefined || site === 'same-origin' || (isReading && site === 'none');
+  const { origin } = headers;
+  const isSame = origin === undefined || (headers.host ?? '') === URL.parse(origin)?.host;
+  if (!isOurs || !isSame)
+    throw new WebError(
+      403,
+      'other-site',
+      "the request comes from another site's page; behind a proxy, have it pass the header Host",
+    );
+  if (isReading) return;
+  if (headers[ACT_HEADER] !== 'act')
+    throw new WebError(403, 'no-act-header', `expected the header '${ACT_HEADER}: act'`);
+  if (!/^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? ''))
+    throw new WebError(415, 'not-json', "expected a body of content-type 'application/json'");
+}

@@ -1,0 +1,193 @@
+/**
+ * People's own names from an OpenID provider: authorization code with PKCE, state and nonce, and an ID token whose
+ * signature is checked. Import it where a provider is set, and not before: it loads the library.
+ */
+import * as client from 'openid-client';
+import {
+  cleanForeignText,
+  FatalError,
+  messageOf,
+  RetriableError,
+  VesselExportError,
+} from '../../core/errors.ts';
+import { isInClear, isLoopbackHost } from '../../core/model/web-address.ts';
+
+export interface ProviderSettings {
+  /** As the provider calls itself. */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Separated by spaces. */
+  readonly scope: string;
+  readonly nameClaim: string;
+  readonly groupsClaim: string;
+  readonly redirectUri: string;
+}
+
+/** What a browser keeps between the way to the provider and back. */
+export interface SignInFlow {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+/** Whom the provider names, in its own words. */
+interface Person {
+  readonly name: string;
+  /** The provider's id of them, which stays. */
+  readonly subject: string;
+  readonly groups: readonly string[];
+}
+
+export interface Provider {
+  /** Where to send the browser. */
+  begin(): Promise<{ readonly address: string; readonly flow: SignInFlow }>;
+  /**
+   * `query` is what it came back with. Throws FatalError `sign-in-refused` (by the provider, or by who was asked),
+   * `sign-in-invalid` and `provider-wrong`, and RetriableError `provider-unreachable`.
+   */
+  finish(query: string, flow: SignInFlow): Promise<Person>;
+}
+
+/** For each answer of the provider, whole. */
+const PATIENCE_S = 10;
+const MAX_ANSWER_BYTES = 1 << 20;
+const MAX_GROUPS = 1_000;
+
+/** Asks the provider what it can. Throws RetriableError `provider-unreachable` and FatalError `provider-wrong`. */
+export async function openProvider(settings: ProviderSettings): Promise<Provider> {
+  const { issuer, clientId, clientSecret, scope, redirectUri } = settings;
+  const asked = async <T>(work: Promise<T>, kind: FaultKind): Promise<T> =>
+    await work.catch((error: unknown) => {
+      throw faultOf(error, settings, kind);
+    });
+  const server = new URL(issuer);
+  // Only to this machine: the settings refuse any other.
+  const insecure = isLoopbackHost(server.hostname) && server.protocol === 'http:';
+  const execute = [client.enableNonRepudiationChecks, ...(insecure ? [client.allowInsecureRequests] : [])];
+  const options = { execute, timeout: PATIENCE_S, [client.customFetch]: fetchBounded };
+  // How it authenticates its clients is what is asked here: what it says by default is of the standard.
+  const authenticate: client.ClientAuth = (as, ...more) => {
+    const isByPost = as.token_endpoint_auth_methods_supported?.includes('client_secret_post') === true;
+    const method = isByPost ? client.ClientSecretPost : client.ClientSecretBasic;
+    return method(clientSecret)(as, ...more);
+  };
+  const config = await asked(client.discovery(server, clientId, {}, authenticate, options), 'provider-wrong');
+  expectHttps(config.serverMetadata(), settings);
+
+  return {
+    async begin() {
+      const flow = {
+        state: client.randomState(),
+        nonce: client.randomNonce(),
+        verifier: client.randomPKCECodeVerifier(),
+      };
+      const address = client.buildAuthorizationUrl(config, {
+        ...{ redirect_uri: redirectUri, scope, state: flow.state, nonce: flow.nonce },
+        code_challenge: await client.calculatePKCECodeChallenge(flow.verifier),
+        code_challenge_method: 'S256',
+      });
+      return { address: address.href, flow };
+    },
+    async finish(query, { state, nonce, verifier }) {
+      const returned = new URL(redirectUri);
+      returned.search = query;
+      const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
+      const granted = await asked(
+        client.authorizationCodeGrant(config, returned, { ...checks, idTokenExpected: true }),
+        'sign-in-invalid',
+      );
+      const claims: Claims & { readonly sub: string } = granted.claims()!;
+      const isWhole = [settings.nameClaim, settings.groupsClaim].every((name) => claims[name] !== undefined);
+      if (isWhole || config.serverMetadata().userinfo_endpoint === undefined)
+        return personOf(claims, settings);
+      // Some say no more in the ID token than who it is.
+      const more = await asked(
+        client.fetchUserInfo(config, granted.access_token, claims.sub),
+        'sign-in-invalid',
+      );
+      return personOf({ ...more, ...claims }, settings);
+    },
+  };
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+function personOf(
+  claims: Claims & { readonly sub: string },
+  { nameClaim, groupsClaim }: ProviderSettings,
+): Person {
+  const texts = (name: string): string[] => {
+    const value = claims[name];
+    // Whoever may write any address into their profile is not the one who has it.
+    if (name === 'email' && claims.email_verified !== true) return [];
+    return (Array.isArray(value) ? value : [value]).filter((one) => typeof one === 'string' && one !== '');
+  };
+  const [name = claims.sub] = texts(nameClaim);
+  return { name, subject: claims.sub, groups: texts(groupsClaim).slice(0, MAX_GROUPS) };
+}
+
+/** Where it sends us and what we send it is as secret as the way to it. */
+function expectHttps(metadata: client.ServerMetadata, { issuer }: ProviderSettings): void {
+  for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri', 'userinfo_endpoint'] as const) {
+    const url = URL.parse(metadata[name] ?? '');
+    if (name !== 'userinfo_endpoint' && url === null)
+      throw new FatalError('provider-wrong', `${issuer}: it names no ${name}, expected an OpenID provider`);
+    if (url !== null && isInClear(url))
+      throw new FatalError('provider-wrong', `${issuer}: its ${name} is plain http, expected https`);
+  }
+}
+
+type FaultKind = 'provider-wrong' | 'sign-in-invalid';
+
+/** `kind`: what it is where the provider has answered. */
+function faultOf(
+  error: unknown,
+  { issuer, clientSecret }: ProviderSettings,
+  kind: FaultKind,
+): VesselExportError {
+  const causes: unknown[] = [];
+  for (let one = error; one instanceof Error; one = one.cause) causes.push(one);
+  const ours = causes.find((one) => one instanceof VesselExportError);
+  if (ours !== undefined) return ours;
+  const because = (text: string) => cleanForeignText(text, [clientSecret]);
+  if (error instanceof client.AuthorizationResponseError)
+    return new FatalError(
+      'sign-in-refused',
+      `${issuer} refused: ${because(error.error_description ?? error.error)}`,
+    );
+  const { cause, code } = error as { readonly cause?: unknown; readonly code?: string };
+  const status =
+    error instanceof client.ResponseBodyError
+      ? error.status
+      : cause instanceof Response
+        ? cause.status
+        : undefined;
+  const isLate = code === 'OAUTH_TIMEOUT' || code === 'OAUTH_ABORT';
+  if (isLate || error instanceof TypeError || (status !== undefined && status >= 500)) {
+    const why = because([...new Set(causes.map(messageOf))].join(': '));
+    const found = `${issuer} does not answer (${status === undefined ? why : `status ${status}`})`;
+    return new RetriableError('provider-unreachable', `${found}; check WEB_OIDC_ISSUER and the network`);
+  }
+  if (error instanceof client.ResponseBodyError) {
+    const found = because(`${issuer} refused: ${error.error} ${error.error_description ?? ''}`);
+    // What was brought back is old or made up; else we are the one who is refused.
+    return new FatalError(error.error === 'invalid_grant' ? 'sign-in-invalid' : 'provider-wrong', found);
+  }
+  const found = status === undefined ? [...new Set(causes.map(messageOf))].join(': ') : `status ${status}`;
+  return new FatalError(kind, because(`${issuer}: ${found}`));
+}
+
+/** The library reads answers whole. */
+const fetchBounded: client.CustomFetch = async (url, options) => {
+  const { body, status, headers } = await fetch(url, options as RequestInit);
+  const pieces: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const piece of body ?? []) {
+    sizeBytes += piece.byteLength;
+    if (sizeBytes > MAX_ANSWER_BYTES)
+      throw new FatalError('provider-wrong', `${url}: the answer has more than ${MAX_ANSWER_BYTES} bytes`);
+    pieces.push(piece);
+  }
+  return new Response(pieces.length === 0 ? null : Buffer.concat(pieces), { status, headers });
+};

@@ -1,0 +1,130 @@
+/** Indexes of a month as one: each receipt once, as the newest source has it, in memory that a scheduler has. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Receipt } from '../../../src/core/model/index.ts';
+import { detailKey, indexKey } from '../../../src/lake/keys.ts';
+import { packIndex, unpackIndex } from '../../../src/lake/ledger/index-columns.ts';
+import { mergeIndexes } from '../../../src/lake/ledger/index-merge.ts';
+import type { IndexedMember } from '../../../src/lake/ledger/indexed-receipt.ts';
+import { COLUMNS_OF, toIndexRow } from '../../../src/lake/ledger/indexed-receipt.ts';
+import { makeReceipt, vesselIds } from '../../helpers/ledger.ts';
+import { newTempFolder } from '../../helpers/temp.ts';
+
+const JOB = 'measurements';
+const VESSELS = vesselIds(5);
+const MEMBERS = Object.keys(COLUMNS_OF) as IndexedMember[];
+
+const remark: Receipt['remark'] = {
+  ...{ kind: 'fewer-series', missing: 1, names: ['é'], since: '2026-01-05' },
+  comparedWith: { date: '2026-01-04', finishedAt: '2026-01-04T23:00:00.000Z', series: 3 },
+};
+const warnings: Receipt['warnings'] = [
+  { kind: 'other-vessel', series: 1, names: ['é (IMO9322853)'], digest: 'd', since: '2026-01-05' },
+];
+const more: fc.Arbitrary<Partial<Receipt>> = fc.constantFrom<Partial<Receipt>>(
+  {},
+  { rows: 0, source: null, detail: null },
+  { remark, warnings, selectedSeries: 2, unlisted: true },
+  { warnings },
+  { startedAt: '2026-01-05T23:00:00Z', finishedAt: '2026-01-05T23:00:00.123456Z' },
+  { detail: { key: 'elsewhere', sha256: 'a'.repeat(64) }, proof: 'at-least' },
+);
+const receipt = fc
+  .record({
+    vessel: fc.constantFrom(...VESSELS),
+    day: fc.integer({ min: 1, max: 4 }),
+    epoch: fc.nat(9),
+    more,
+  })
+  .map((one) =>
+    makeReceipt(
+      { job: JOB, vessel: one.vessel, date: `2026-01-0${one.day}` },
+      { epoch: one.epoch, ...one.more },
+    ),
+  );
+const source = fc.record({
+  receipts: fc.uniqueArray(receipt, { selector: ({ vessel, date }) => `${date} ${vessel}`, maxLength: 12 }),
+  /** Of every so many rows the last is not taken. */
+  leftOut: fc.integer({ min: 1, max: 5 }),
+});
+
+/** The index as versions write it that know no such column. */
+function without(bytes: Uint8Array, column: string): Uint8Array {
+  const headEnd = bytes.indexOf(0x0a);
+  const head = JSON.parse(Buffer.from(bytes.subarray(0, headEnd)).toString());
+  const kept: Uint8Array[] = [];
+  let at = headEnd + 1;
+  for (const [name, length] of head.columns as [string, number][]) {
+    if (name !== column) kept.push(bytes.subarray(at, at + length));
+    at += length;
+  }
+  const columns = head.columns.filter(([name]: [string]) => name !== column);
+  return Buffer.concat([Buffer.from(`${JSON.stringify({ ...head, columns })}\n`), ...kept]);
+}
+
+test('an index from before there were warnings has none', async () => {
+  const row = toIndexRow(makeReceipt({ job: JOB, vessel: VESSELS[0]!, date: '2026-01-05' }, { remark }), {
+    ...{ sizeBytes: 1, tag: 'a' },
+  });
+  const old = without(await packIndex(JOB, [row]), 'warnings');
+  const index = await unpackIndex(JOB, old, ['remark', 'warnings']);
+  expect(index.row(0)).toMatchObject({ remark });
+  expect(index.row(0)).not.toHaveProperty('warnings');
+});
+
+test('of each vessel-day there is what the last source has that has it', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(source, { maxLength: 4 }), async (sources) => {
+      const expected = new Map<string, object>();
+      const packed = [];
+      for (const [number, { receipts, leftOut }] of sources.entries()) {
+        const rows = receipts.map((one) => toIndexRow(one, { sizeBytes: number, tag: `${number} é` }));
+        const isTaken = (at: number) => leftOut === 1 || at % leftOut < leftOut - 1;
+        packed.push({ bytes: await packIndex(JOB, rows), isTaken });
+        const sorted = rows.toSorted((a, b) => (`${a.date}${a.vessel}` < `${b.date}${b.vessel}` ? -1 : 1));
+        for (const [at, row] of sorted.entries())
+          if (isTaken(at)) expected.set(`${row.date} ${row.vessel}`, row);
+      }
+      const seal = { state: 'a', lookedAtMs: 5, others: [] };
+      const index = await unpackIndex(
+        JOB,
+        await mergeIndexes(JOB, packed, new Map([['2026-01-01', seal]])),
+        MEMBERS,
+      );
+      const rows = Array.from({ length: index.receipts }, (_, at) => index.row(at));
+      const names = [...expected.keys()].sort();
+      expect(rows.map(({ date, vessel }) => `${date} ${vessel}`)).toEqual(names);
+      for (const [at, name] of names.entries()) {
+        const { listed, ...row } = expected.get(name) as ReturnType<typeof toIndexRow>;
+        expect(rows[at]).toEqual(row);
+        expect(index.isSame(at, listed)).toBe(true);
+      }
+      const onFirst = names.filter((name) => name.startsWith('2026-01-01')).length;
+      expect(index.seals.get('2026-01-01')).toEqual({ ...seal, rows: onFirst });
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a month of 310,000 receipts takes no object of each', async () => {
+  await using folder = await newTempFolder();
+  // With all of them at once it has more than 500 MB.
+  const child = new URL('index-merge-child.ts', import.meta.url).pathname;
+  const args = ['--max-old-space-size=128', child, folder.path];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  const vessels = 10_000;
+  const days = Array.from({ length: 31 }, (_, day) => day);
+  const rows = days.reduce((sum, day) => sum + vessels * day * 100_000 + (vessels * (vessels - 1)) / 2, 0);
+  const date = '2026-01-31';
+  const vessel = `IMO${9_000_000 + vessels - 1}`;
+  const { detail } = makeReceipt({ job: JOB, vessel, date });
+  expect(detail!.key).toBe(detailKey({ job: JOB, vessel, date }));
+  expect(JSON.parse(stdout)).toEqual({
+    looks: [0, 1].map(() => ({ fetched: 0, fromIndex: 310_000, rows })),
+    files: [indexKey(JOB, '2026-01')],
+    receipts: 310_000,
+    last: { job: JOB, vessel, date, rows: 3_000_000 + vessels - 1, detail },
+  });
+});

@@ -1,0 +1,318 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { DataError } from '../../../src/core/errors.ts';
+import type { Log, Receipt, VesselDay } from '../../../src/core/model/index.ts';
+import { addDays, datesBetween, silentLog } from '../../../src/core/model/index.ts';
+import { jsonBytes } from '../../../src/lake/json.ts';
+import {
+  indexKey,
+  indexLinesKey,
+  indexPrefix,
+  keyPrefix,
+  parseReceiptKey,
+  receiptKey,
+} from '../../../src/lake/keys.ts';
+import { unpackIndex } from '../../../src/lake/ledger/index-columns.ts';
+import { withIndexJournal } from '../../../src/lake/ledger/index-journal.ts';
+import { readReceipt } from '../../../src/lake/ledger/ledger.ts';
+import { readLedger } from '../../../src/lake/ledger/ledger-index.ts';
+import type { ObjectStore } from '../../../src/store/store.ts';
+import { makeReceipt, vesselIds, writeReceipt, writeReceipts } from '../../helpers/ledger.ts';
+import { createManualClock } from '../../helpers/manual-clock.ts';
+import { s3ForTests } from '../../helpers/s3.ts';
+import type { StorePlace } from '../../helpers/store-places.ts';
+import { storePlaces } from '../../helpers/store-places.ts';
+import { inParallel } from '../../store/store-suite.ts';
+
+const JOB = 'measurements';
+const FROM = '2026-01-30';
+const VESSELS = vesselIds(40);
+const s3 = await s3ForTests();
+
+describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
+  let place: StorePlace;
+  const places: StorePlace[] = [];
+  beforeEach(async () => {
+    place = await makePlace();
+    places.push(place);
+  });
+  afterAll(async () => {
+    for (const { store, drop } of places) {
+      await store.close();
+      await drop();
+    }
+  });
+
+  /** 40 vessels on four days in two months: 80 receipts a month. */
+  async function writeLedger(): Promise<void> {
+    const dates = datesBetween(FROM, addDays(FROM, 4));
+    const days = dates.flatMap((date) => VESSELS.map((vessel) => ({ job: JOB, vessel, date })));
+    await writeReceipts(
+      place.store,
+      days.map((day) => makeReceipt(day)),
+    );
+  }
+
+  interface Asked {
+    readonly from?: string;
+    readonly days?: number;
+    readonly vessels?: ReadonlySet<string>;
+    readonly writeIndex?: boolean;
+    readonly log?: Log;
+  }
+
+  /** Ask through the index, compare with the receipts themselves; how many came from where. */
+  async function ask(asked: Asked = {}): Promise<{ fromIndex: number; fetched: number }> {
+    const { from = FROM, days = 4, vessels, writeIndex = true, log = silentLog } = asked;
+    const dates = datesBetween(from, addDays(from, days));
+    const { store } = place;
+    const only = vessels === undefined ? {} : { vessels };
+    const answer = await readLedger({
+      store,
+      job: JOB,
+      dates,
+      ...only,
+      writeIndex,
+      log,
+      members: ['rows', 'epoch', 'finishedAt'],
+      project: ({ vessel, date, ...kept }) => [receiptKey({ job: JOB, vessel, date }), kept] as const,
+    });
+    const listed: VesselDay[] = [];
+    for (const date of dates)
+      for await (const { key } of store.list(keyPrefix('receipt', JOB, date)))
+        listed.push(parseReceiptKey(key)!);
+    const wanted = listed.filter(({ vessel }) => vessels?.has(vessel) !== false);
+    const expected: [key: string, kept: object][] = [];
+    await inParallel(wanted, 16, async (one) => {
+      const { rows, epoch, finishedAt } = (await readReceipt(store, one))!;
+      expected.push([receiptKey(one), { rows, epoch, finishedAt }]);
+    });
+    expect(Object.fromEntries(answer.receipts.values())).toMatchObject(Object.fromEntries(expected));
+    expect(answer.receipts.size).toBe(expected.length);
+    expect(answer.damaged).toEqual([]);
+    return { fromIndex: answer.fromIndex, fetched: answer.fetched };
+  }
+
+  const january = indexKey(JOB, '2026-01');
+  const day = (vessel: number, date = FROM): VesselDay => ({ job: JOB, vessel: VESSELS[vessel]!, date });
+  const rewrite = (receipt: Receipt) => writeReceipt(place.store, receipt);
+
+  test('the second reader fetches nothing', async () => {
+    await writeLedger();
+    expect(await ask()).toEqual({ fromIndex: 0, fetched: 160 });
+    expect(await ask()).toEqual({ fromIndex: 160, fetched: 0 });
+  });
+
+  test('a reader that must not write leaves no index', async () => {
+    await writeLedger();
+    await ask({ writeIndex: false });
+    expect(await ask({ writeIndex: false })).toEqual({ fromIndex: 0, fetched: 160 });
+    expect(await place.store.head(january)).toBeUndefined();
+  });
+
+  test('receipts that are newer than the index are fetched, those that are gone are not made up', async () => {
+    await writeLedger();
+    await ask();
+    await rewrite(makeReceipt(day(3), { epoch: 2, rows: 7_654_321 }));
+    // The same size, the same second: only the tag tells it from the one before.
+    await rewrite(makeReceipt(day(4), { rows: 7_654_321 }));
+    await place.store.remove(receiptKey(day(5)));
+    await rewrite(makeReceipt({ ...day(0), vessel: 'IMO8888888' }));
+    expect(await ask()).toEqual({ fromIndex: 157, fetched: 3 });
+  });
+
+  test('a stale index is written anew once enough has changed', async () => {
+    await writeLedger();
+    await ask();
+    await writeReceipts(
+      place.store,
+      [FROM, addDays(FROM, 1)].flatMap((date) =>
+        VESSELS.slice(0, 35).map((vessel) => makeReceipt({ job: JOB, vessel, date }, { epoch: 3 })),
+      ),
+    );
+    expect(await ask()).toEqual({ fromIndex: 90, fetched: 70 });
+    expect(await ask()).toEqual({ fromIndex: 160, fetched: 0 });
+    expect((await unpackIndex(JOB, (await place.store.get(january))!.bytes, [])).receipts).toBe(80);
+  });
+
+  test('a part of a month keeps what is known of the rest', async () => {
+    await writeLedger();
+    await writeReceipts(
+      place.store,
+      vesselIds(70).map((vessel) => makeReceipt({ job: JOB, vessel, date: '2026-01-02' })),
+    );
+    await ask({ days: 2 });
+    expect(await ask({ from: '2026-01-02', days: 1 })).toEqual({ fromIndex: 0, fetched: 70 });
+    expect(await ask({ from: '2026-01-01', days: 31 })).toEqual({ fromIndex: 150, fetched: 0 });
+  });
+
+  test('some vessels only', async () => {
+    await writeLedger();
+    await ask();
+    expect(await ask({ vessels: new Set(VESSELS.slice(0, 33)) })).toEqual({ fromIndex: 132, fetched: 0 });
+  });
+
+  const headed = (bytes: Buffer, from: string, to: string) => {
+    const headEnd = bytes.indexOf('\n');
+    const head = bytes.toString('utf8', 0, headEnd).replace(from, to);
+    return Buffer.concat([Buffer.from(head), bytes.subarray(headEnd)]);
+  };
+  const damages: [string, (bytes: Buffer) => Uint8Array][] = [
+    ...[100, 700].map((at): [string, (bytes: Buffer) => Uint8Array] => [
+      `a flipped byte at ${at}`,
+      (bytes) => bytes.fill(bytes[at]! ^ 0x10, at, at + 1),
+    ]),
+    ['cut off', (bytes) => bytes.subarray(0, bytes.length - 300)],
+    ['something behind it', (bytes) => Buffer.concat([bytes, Buffer.from('x')])],
+    ['no head', () => Buffer.from('{"rows":1}')],
+    ['nothing in it', () => Buffer.alloc(0)],
+    ["another job's", (bytes) => headed(bytes, `"${JOB}"`, '"other"')],
+    ['of the version before', (bytes) => headed(bytes, '"indexVersion":4', '"indexVersion":3')],
+    ['of a version to come', (bytes) => headed(bytes, '"indexVersion":4', '"indexVersion":5')],
+    ['of fewer receipts', (bytes) => headed(bytes, '"receipts":80', '"receipts":79')],
+  ];
+  // What is read is the same bytes on S3: one of them is enough there.
+  test.each(placeName === 'on S3' ? damages.slice(0, 1) : damages)(
+    'a damaged index gives no wrong answer: %s',
+    async (_name, damage) => {
+      await writeLedger();
+      await ask();
+      const whole = Buffer.from((await place.store.get(january))!.bytes);
+      await place.store.put(january, damage(Buffer.from(whole)));
+      expect(await ask()).toEqual({ fromIndex: 80, fetched: 80 });
+      expect(await ask()).toEqual({ fromIndex: 160, fetched: 0 });
+    },
+  );
+
+  /** The index of January as version 0.1.0 wrote it. */
+  async function writeLines(): Promise<void> {
+    const lines: string[] = [];
+    for (const date of [FROM, addDays(FROM, 1)])
+      for await (const { key, sizeBytes, tag } of place.store.list(keyPrefix('receipt', JOB, date))) {
+        const receipt = (await readReceipt(place.store, parseReceiptKey(key)!))!;
+        lines.push(`${JSON.stringify({ ...receipt, listed: { sizeBytes, tag } })}\n`);
+      }
+    await place.store.put(indexLinesKey(JOB, '2026-01'), gzipSync(lines.reverse().join('')));
+  }
+
+  test('the index of an older version is read, and replaced by one of this', async () => {
+    await writeLedger();
+    await writeLines();
+    await rewrite(makeReceipt(day(3), { epoch: 2, rows: 7_654_321 }));
+    expect(await ask({ writeIndex: false })).toEqual({ fromIndex: 79, fetched: 81 });
+    expect(await ask()).toEqual({ fromIndex: 79, fetched: 81 });
+    expect(await place.store.head(indexLinesKey(JOB, '2026-01'))).toBeUndefined();
+    expect(await ask()).toEqual({ fromIndex: 160, fetched: 0 });
+    // A process of the older version goes on beside us.
+    await writeLines();
+    expect(await ask()).toEqual({ fromIndex: 160, fetched: 0 });
+  });
+
+  const filesOf = async (month: string) => {
+    const keys: string[] = [];
+    for await (const { key } of place.store.list(indexPrefix(JOB, month))) keys.push(key);
+    return keys;
+  };
+  const publish = (store: ObjectStore, receipts: readonly Receipt[]) =>
+    inParallel(receipts, 16, async (receipt) => {
+      await store.putIf(receiptKey(receipt), jsonBytes(receipt), null);
+    });
+
+  test('what was published is read without fetching it, and put into the index once', async () => {
+    const { store } = place;
+    const journal = withIndexJournal({ ...store, close: async () => {} }, silentLog);
+    const dates = [FROM, addDays(FROM, 1)];
+    const receipts = dates.flatMap((date) =>
+      VESSELS.map((vessel) => makeReceipt({ job: JOB, vessel, date })),
+    );
+    await publish(journal, receipts);
+    expect(await filesOf('2026-01')).toEqual([]);
+    await journal.close();
+    const [piece] = await filesOf('2026-01');
+    expect(piece).toMatch(/^_index\/measurements\/2026-01\/.+[.]columns$/);
+    // Replaced by somebody else since.
+    await rewrite(makeReceipt(day(3), { epoch: 2, rows: 7_654_321 }));
+    expect(await ask({ writeIndex: false })).toEqual({ fromIndex: 79, fetched: 1 });
+    expect(await filesOf('2026-01')).toEqual([piece]);
+    expect(await ask()).toEqual({ fromIndex: 79, fetched: 1 });
+    expect(await filesOf('2026-01')).toEqual([january]);
+    expect(await ask()).toEqual({ fromIndex: 80, fetched: 0 });
+  });
+
+  test('few receipts are no piece of an index, and one that cannot be written is no failure', async () => {
+    const { store } = place;
+    const quiet = { ...store, close: async () => {} };
+    const journal = withIndexJournal(quiet, silentLog);
+    await publish(
+      journal,
+      VESSELS.map((vessel) => makeReceipt({ job: JOB, vessel, date: FROM })),
+    );
+    await journal.close();
+    expect(await filesOf('2026-01')).toEqual([]);
+    const fails = { ...quiet, put: () => Promise.reject(new DataError('no', 'read only')) };
+    const failing = withIndexJournal(fails, silentLog);
+    const dates = datesBetween('2026-01-01', '2026-01-15');
+    await publish(
+      failing,
+      dates.flatMap((date) => VESSELS.map((vessel) => makeReceipt({ job: JOB, vessel, date }))),
+    );
+    await failing.close();
+    expect(await filesOf('2026-01')).toEqual([]);
+    expect(await ask({ days: 1 })).toEqual({ fromIndex: 0, fetched: 40 });
+  });
+
+  test('a store that hangs keeps nobody for a piece of an index', async () => {
+    const clock = createManualClock();
+    let isClosed = false;
+    const hangs: ObjectStore = {
+      ...place.store,
+      put: () => new Promise<never>(() => {}),
+      close: async () => {
+        isClosed = true;
+      },
+    };
+    const journal = withIndexJournal(hangs, silentLog, clock);
+    const dates = [FROM, addDays(FROM, 1)];
+    await publish(
+      journal,
+      dates.flatMap((date) => VESSELS.map((vessel) => makeReceipt({ job: JOB, vessel, date }))),
+    );
+    const closed = journal.close();
+    await clock.advance(9_999);
+    expect(isClosed).toBe(false);
+    await clock.advance(1);
+    await closed;
+    expect(isClosed).toBe(true);
+  });
+
+  test('an index that cannot be written is no failure', async () => {
+    await writeLedger();
+    const { store } = place;
+    const fails = { ...store, put: () => Promise.reject(new DataError('no', 'read only')) };
+    place = { store: fails, drop: async () => {} };
+    expect(await ask()).toEqual({ fromIndex: 0, fetched: 160 });
+  });
+
+  test('a receipt that cannot be read is named, the others are read', async () => {
+    await writeLedger();
+    const { startedAt: _, ...lacking } = makeReceipt(day(6));
+    await place.store.put(receiptKey(day(6)), jsonBytes(lacking));
+    await place.store.put(receiptKey(day(7)), Buffer.from('{"receiptVersion":1,'));
+    await place.store.put(receiptKey(day(8)), Buffer.from('{"receiptVersion":9}'));
+    const answer = await readLedger({
+      store: place.store,
+      job: JOB,
+      dates: datesBetween(FROM, addDays(FROM, 4)),
+      writeIndex: true,
+      log: silentLog,
+      members: [],
+      project: () => true,
+    });
+    expect(answer.receipts.size).toBe(157);
+    expect(answer.damaged.map(({ day, error }) => [day.vessel, error.code]).sort()).toEqual([
+      [VESSELS[6], 'damaged-receipt'],
+      [VESSELS[7], 'damaged-receipt'],
+      [VESSELS[8], 'unknown-receipt-version'],
+    ]);
+  });
+});

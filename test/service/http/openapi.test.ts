@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { z } from 'zod';
+import { RESPONSE_SCHEMAS } from '../../../src/service/http/response-schemas.ts';
+import type { TestService } from '../running-service.ts';
+import { openService, VESSEL } from '../running-service.ts';
+
+interface Operation {
+  readonly operationId: string;
+  readonly parameters?: { name: string; in: string; required: boolean }[];
+  readonly responses: Record<string, unknown>;
+}
+interface Document {
+  readonly openapi: string;
+  readonly paths: Record<string, Record<'get' | 'post', Operation | undefined>>;
+  readonly components: { schemas: Record<string, unknown> };
+}
+
+describe('the OpenAPI document', () => {
+  let s: TestService;
+  let document: Document;
+  beforeAll(async () => {
+    s = await openService();
+    const response = await fetch(new URL('/openapi.json', s.service.baseUrl));
+    expect(response.status).toBe(200);
+    document = (await response.json()) as Document;
+  });
+  afterAll(() => s[Symbol.asyncDispose]());
+
+  const operations = () =>
+    Object.entries(document.paths).flatMap(([path, methods]) =>
+      (['get', 'post'] as const).flatMap((method) => {
+        const operation = methods[method];
+        return operation === undefined ? [] : [{ path, method, operation }];
+      }),
+    );
+
+  test('is 3.1 and names each operation once', () => {
+    expect(document.openapi).toBe('3.1.0');
+    const ids = operations().map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.length).toBe(3 * 5 + 1 + 1);
+  });
+
+  test('declares every level of every path, and nothing else in paths', () => {
+    for (const { path, operation } of operations()) {
+      const inPath = [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1]);
+      const declared = (operation.parameters ?? []).filter((one) => one.in === 'path');
+      expect(declared.map(({ name }) => name)).toEqual(inPath);
+      expect(declared.every(({ required }) => required)).toBe(true);
+    }
+  });
+
+  test('refers only to what it holds', () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)];
+    expect(references.length).toBeGreaterThan(10);
+    for (const [, name] of references) expect(Object.keys(document.components.schemas)).toContain(name);
+  });
+
+  test('every GET it lists is served', async () => {
+    for (const { path, method, operation } of operations()) {
+      if (method !== 'get') continue;
+      const filled = path
+        .replace('{ids}', '00000000-0000-4000-8000-000000000000')
+        .replace('{domain}/{expression}', 'flat/IMO1234567/x')
+        .replaceAll(/\{[^}]+\}/g, 'x');
+      const response = await s.get(filled);
+      expect([operation.operationId, response.status]).toEqual([operation.operationId, 404]);
+      expect(await response.json()).toEqual({ error: expect.stringContaining('no time series matches') });
+    }
+  });
+
+  test.each<[keyof typeof RESPONSE_SCHEMAS, string, string]>([
+    ['measurements', `/measurements/flat/${VESSEL}/*?from=2026-01-05&to=2026-01-06`, '2026-09-10'],
+    ['metadata', `/metadata/flat/${VESSEL}/*`, '2026-09-10'],
+    ['metadata', `/metadata/flat/${VESSEL}/*`, '2025-10-31'],
+    [
+      'statistics',
+      `/statistics/flat/${VESSEL}/*?last=1day&window=6h&aggregations=count,avg,first_val`,
+      '2026-09-10',
+    ],
+    [
+      'statistics',
+      `/statistics/flat/${VESSEL}/*?last=1day&window=6h&aggregations=count,avg,first_val`,
+      '2025-10-31',
+    ],
+  ])('%s fit their schema: %s in %s', async (name, path, version) => {
+    const schema: z.ZodType = RESPONSE_SCHEMAS[name];
+    const result = schema.safeParse(await s.json(path, { 'x-api-version': version }));
+    expect(result.error?.issues ?? []).toEqual([]);
+  });
+});

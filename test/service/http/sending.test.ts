@@ -1,0 +1,212 @@
+/** Bodies on their way: every byte is the one that was made, however slowly a client takes it. */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:http';
+import { connect } from 'node:net';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createGunzip } from 'node:zlib';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../../src/core/model/index.ts';
+import { SentMemory } from '../../../src/service/bodies/piece-memory.ts';
+import type { ServiceHooks } from '../../../src/service/hooks.ts';
+import type { RunningService } from '../../../src/service/options.ts';
+import { startService } from '../../../src/service/service.ts';
+import { basic, CLIENT, NOW_MS, VESSEL } from '../running-service.ts';
+
+const LARGE = `/measurements/flat/${VESSEL}/*?from=2026-01-05&to=2026-01-06&output_domain=id`;
+
+function start(hooks?: ServiceHooks, gzip = false): Promise<RunningService> {
+  return startService({
+    host: '127.0.0.1',
+    port: 0,
+    tenant: 'test',
+    data: { seed: 7, vessels: 1, readingsPerDay: 150_000 },
+    clients: [CLIENT],
+    tokenTtlSeconds: 3600,
+    clock: { ...systemClock, nowMs: () => NOW_MS },
+    ...(hooks && { hooks }),
+    gzip,
+  });
+}
+
+async function headersFor(service: RunningService): Promise<Record<string, string>> {
+  const granted = await fetch(`${service.authUrl}/oauth2/token`, {
+    method: 'POST',
+    headers: { authorization: basic(CLIENT.clientId, CLIENT.clientSecret) },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  });
+  const { access_token } = (await granted.json()) as { access_token: string };
+  return { authorization: `Bearer ${access_token}`, 'x-api-version': '2026-09-10' };
+}
+
+/** The answer to a GET, of which nothing has been read. */
+async function ask(service: RunningService, path: string, more = {}): Promise<IncomingMessage> {
+  const headers = { ...(await headersFor(service)), ...more };
+  const [response] = await once(get(service.baseUrl + path, { headers, agent: false }), 'response');
+  return response as IncomingMessage;
+}
+
+/** What the bodies come to of requests that are sent at once on one connection, read slowly. */
+async function pipelined(service: RunningService, methods: readonly string[], path: string) {
+  const { hostname, port, pathname } = new URL(service.baseUrl + path.split('?')[0]!);
+  const own = Object.entries({ host: 'x', ...(await headersFor(service)) }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
+  const socket = connect({ host: hostname, port: Number(port) });
+  for (const [n, method] of methods.entries()) {
+    const last = n === methods.length - 1 ? ['connection: close'] : [];
+    socket.write(
+      [`${method} ${pathname}?${path.split('?')[1]} HTTP/1.1`, ...own, ...last, '', ''].join('\r\n'),
+    );
+  }
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) {
+    chunks.push(chunk as Buffer);
+    if (chunks.length % 20 === 0) await sleep(5);
+  }
+  const all = Buffer.concat(chunks);
+  let at = 0;
+  return methods.map((method) => {
+    const digest = createHash('sha256');
+    let bytes = 0;
+    at = all.indexOf('\r\n\r\n', at) + 4;
+    for (let size = method === 'HEAD' ? 0 : 1; size > 0; ) {
+      const lineEnd = all.indexOf('\r\n', at);
+      size = Number.parseInt(all.toString('latin1', at, lineEnd), 16);
+      digest.update(all.subarray(lineEnd + 2, lineEnd + 2 + size));
+      bytes += size;
+      at = lineEnd + 2 + size + 2;
+    }
+    return { bytes, digest: digest.digest('hex') };
+  });
+}
+
+/** From now on a piece that is given back is useless at once: who sends it still sends that. How many were. */
+function spoilPieces(): () => number {
+  const { giveBack } = SentMemory.prototype;
+  const spy = vi.spyOn(SentMemory.prototype, 'giveBack').mockImplementation(function (
+    this: SentMemory,
+    piece,
+  ) {
+    new Uint8Array(piece.buffer).fill(0x23);
+    giveBack.call(this, piece);
+  });
+  return () => spy.mock.calls.length;
+}
+afterEach(() => void vi.restoreAllMocks());
+
+/** Take so many bytes of an answer, and go. */
+async function leaveAfter(response: IncomingMessage, most: number): Promise<void> {
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes >= most) break;
+    await sleep(1);
+  }
+  response.destroy();
+}
+
+async function digestOf(response: Readable, pauseMs: number): Promise<{ bytes: number; digest: string }> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  let untilPause = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    bytes += chunk.length;
+    untilPause -= chunk.length;
+    if (pauseMs === 0 || untilPause > 0) continue;
+    // More than the system keeps for a connection lies between two of them.
+    untilPause = 1_500_000;
+    await sleep(pauseMs);
+  }
+  return { bytes, digest: hash.digest('hex') };
+}
+
+describe('a large answer', () => {
+  test.each(['ndjson', 'json'])(
+    'as %s is the same in memory used again as in fresh memory',
+    async (format) => {
+      const path = `${LARGE}&format=${format}`;
+      const plain = await start({ intercept: (exchange) => exchange.body() });
+      const expected = await digestOf(await ask(plain, path), 0);
+      await plain.close();
+      expect(expected.bytes).toBeGreaterThan(12_000_000);
+      const service = await start();
+      const given = spoilPieces();
+      const leaving = [1, 100_000, 4_000_000].map(async (most) => leaveAfter(await ask(service, path), most));
+      const all = await Promise.all(
+        [0, 0, 20, 35].map(async (pauseMs) => digestOf(await ask(service, path), pauseMs)),
+      );
+      await Promise.all(leaving);
+      await service.close();
+      expect(given()).toBeGreaterThan((4 * 12_000_000) / 300_000);
+      expect(all).toEqual([expected, expected, expected, expected]);
+    },
+  );
+
+  test('to HEAD, to requests that do not wait for each other, and compressed is the same', async () => {
+    const service = await start();
+    const path = `${LARGE}&format=ndjson`;
+    const expected = await digestOf(await ask(service, path), 0);
+    spoilPieces();
+    const nothing = { bytes: 0, digest: createHash('sha256').digest('hex') };
+    expect(await pipelined(service, ['GET', 'HEAD', 'GET'], path)).toEqual([expected, nothing, expected]);
+    await service.close();
+    const zipping = await start(undefined, true);
+    const zipped = await ask(zipping, path, { 'accept-encoding': 'gzip' });
+    expect(zipped.headers['content-encoding']).toBe('gzip');
+    expect(await digestOf(zipped.pipe(createGunzip()), 20)).toEqual(expected);
+    await zipping.close();
+  });
+
+  test('that its client leaves is not made any further, and others are', async () => {
+    const service = await start();
+    const left = await ask(service, LARGE);
+    await once(left, 'readable');
+    left.destroy();
+    const { bytes } = await digestOf(await ask(service, `${LARGE}&format=ndjson`), 0);
+    expect(bytes).toBeGreaterThan(12_000_000);
+    // Resolves when all work has ended.
+    await service.close();
+  });
+});
+
+describe('a body that fails', () => {
+  async function* failing(pieces: readonly string[]): AsyncGenerator<string> {
+    yield* pieces;
+    throw new Error('what only the operator is told');
+  }
+  const failingAfter = (pieces: readonly string[]): ServiceHooks => ({
+    intercept: (exchange) => (exchange.request.family === 'token' ? exchange.body() : failing(pieces)),
+  });
+
+  test('before its first piece is refused as any request', async () => {
+    const service = await start(failingAfter([]));
+    const response = await ask(service, `/metadata/flat/${VESSEL}/*`);
+    expect(response.statusCode).toBe(500);
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+    let text = '';
+    for await (const chunk of response) text += chunk;
+    expect(JSON.parse(text)).toEqual({ error: expect.stringContaining('failed to answer') });
+    await service.close();
+  });
+
+  test('later is cut off, not ended', async () => {
+    const service = await start(failingAfter(['[{}', ',{}']));
+    // Nothing may have been read of it: then there is no answer at all.
+    const reading = async () => digestOf(await ask(service, `/metadata/flat/${VESSEL}/*`), 0);
+    await expect(reading()).rejects.toThrow();
+    await service.close();
+  });
+
+  test('or has nothing in it is an answer all the same', async () => {
+    const service = await start();
+    const response = await ask(service, `${LARGE.replaceAll('2026-01', '2027-01')}&format=ndjson`);
+    expect(response.statusCode).toBe(200);
+    expect(response.headers['content-type']).toBe('application/x-ndjson; charset=utf-8');
+    expect((await digestOf(response, 0)).bytes).toBe(0);
+    await service.close();
+  });
+});

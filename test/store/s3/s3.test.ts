@@ -1,0 +1,29 @@
+import { describe } from 'vitest';
+import { createS3Store } from '../../../src/store/s3/s3.ts';
+import type { S3Encryption } from '../../../src/store/s3/settings.ts';
+import { s3ForTests } from '../../helpers/s3.ts';
+import { describeStore } from '../conformance.ts';
+
+const s3 = await s3ForTests();
+
+function describeS3(name: string, encryption?: S3Encryption): void {
+  describeStore(name, async () => {
+    const { endpoint, region, accessKeyId, secretAccessKey } = s3!;
+    const { bucket, drop } = await s3!.newBucket();
+    const credentials = { accessKeyId, secretAccessKey };
+    const options = { bucket, endpoint, region, credentials, ...(encryption && { encryption }) };
+    return {
+      open: () => createS3Store({ ...options, prefix: 'lake/ö=1' }),
+      minPartBytes: 5 << 20,
+      strict: false,
+      drop,
+    };
+  });
+}
+
+describe.skipIf(s3 === undefined)('S3', () => describeS3('S3'));
+
+const kmsKeyId = s3?.kmsKeyId;
+describe.skipIf(kmsKeyId === undefined)('S3 with keys of a key management service', () => {
+  describeS3('S3 with aws:kms', { sse: 'aws:kms', kmsKeyId: kmsKeyId! });
+});
