@@ -11,7 +11,7 @@ import { detailKey, objectKey, receiptKey } from '../../lake/keys.ts';
 import type { DetailCounts } from './detail-check.ts';
 import { checkDetail } from './detail-check.ts';
 import type { Difference, Finding } from './findings.ts';
-import { findingAt } from './findings.ts';
+import { difference, findingAt } from './findings.ts';
 import { checkFooter } from './footer-check.ts';
 import type { CheckedObject, ObjectReading, ReadableStore } from './object-check.ts';
 import { checkObject } from './object-check.ts';
@@ -144,15 +144,8 @@ async function orphans({ store, table, layout }: DayCheckOptions, day: VesselDay
   const objects = layout === 'plain' ? [objectKey(day)] : [];
   for (const where of [...objects, detailKey(day)]) {
     const head = await store.head(where);
-    if (head !== undefined)
-      return [
-        {
-          name: 'receipt-missing',
-          where,
-          found: `${head.sizeBytes} bytes and no receipt`,
-          expected: receiptKey(day),
-        },
-      ];
+    const found = `${head?.sizeBytes} bytes and no receipt`;
+    if (head !== undefined) return [difference('receipt-missing', where, found, receiptKey(day))];
   }
   return [];
 }
@@ -193,11 +186,6 @@ async function expectNoObject(
   const where = objectKey(receipt);
   const head = await store.head(where);
   if (head === undefined) return {};
-  const difference: Difference = {
-    name: 'object-unexpected',
-    where,
-    found: `${head.sizeBytes} bytes`,
-    expected: 'no object: 0 rows',
-  };
-  return { difference };
+  const found = `${head.sizeBytes} bytes`;
+  return { difference: difference('object-unexpected', where, found, 'no object: 0 rows') };
 }

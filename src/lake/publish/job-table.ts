@@ -15,7 +15,7 @@ import { unlessDamaged } from '../json.ts';
 import type { Action } from '../table/actions.ts';
 import { prepareTable } from '../table/prepare.ts';
 import type { TableContent } from '../table/schema.ts';
-import { readStatisticsDigests, statisticsDigest } from '../table/statistics-digests.ts';
+import { readStatisticsDigests, statisticsDigest } from '../table/statistics.ts';
 import type { Table } from '../table/table.ts';
 import { expectVersion } from './lost-log.ts';
 

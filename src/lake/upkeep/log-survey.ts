@@ -15,7 +15,7 @@ import type { TableMetadata } from '../table/actions.ts';
 import { faultText } from '../table/parse-actions.ts';
 import type { DatasetColumn, TableContent } from '../table/schema.ts';
 import { schemaFaults } from '../table/schema.ts';
-import { readStatisticsDigests, statisticsDigest } from '../table/statistics-digests.ts';
+import { readStatisticsDigests, statisticsDigest } from '../table/statistics.ts';
 import type { Table } from '../table/table.ts';
 import { openTable } from '../table/table.ts';
 
