@@ -133,6 +133,7 @@ export const FINDINGS = {
   },
 } as const satisfies Readonly<Record<string, { readonly means: string; readonly next: string }>>;
 
+/** A name of `FINDINGS`. */
 export type FindingName = keyof typeof FINDINGS;
 
 /** What the log says wrongly of a file that is there. */

@@ -54,6 +54,7 @@ export interface VerifyObserver {
   onDay(verified: VerifiedDay): void;
 }
 
+/** What `verify` found of one vessel-day, or beside all of them. */
 export interface VerifiedDay {
   readonly day: Place;
   /** False where only something beside the day was found: stray files, an attempt under way. */
