@@ -4,8 +4,9 @@
  */
 import type { Aggregation, Dataset, Layout, Receipt, SealedDay, VesselDay } from '../../core/model/index.ts';
 import type { Precision } from '../../core/proof/compare-counts.ts';
+import { isEnded } from '../../lake/claims/claim.ts';
 import type { FoundClaim } from '../../lake/claims/claims.ts';
-import { findClaims, isEnded } from '../../lake/claims/claims.ts';
+import { findClaims } from '../../lake/claims/claims.ts';
 import { jsonBytes } from '../../lake/json.ts';
 import { detailKey, objectKey, receiptKey } from '../../lake/keys.ts';
 import type { DetailCounts } from './detail-check.ts';

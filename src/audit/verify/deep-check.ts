@@ -2,7 +2,7 @@
  * `verify --deep` of one vessel-day: every row read back, against the receipt's detail, and then against what the service's
  * statistics say now.
  */
-import type { DayCounts, Receipt } from '../../core/model/index.ts';
+import type { DayCounts } from '../../core/model/index.ts';
 import {
   compareCounts,
   leastPrecision,
@@ -11,28 +11,21 @@ import {
 } from '../../core/proof/compare-counts.ts';
 import type { SourceSeries } from '../../core/proof/compare-values.ts';
 import { compareSeries } from '../../core/proof/compare-values.ts';
-import type { ResolvedSeries, SourceContext } from '../../source/context.ts';
+import type { ResolvedSeries } from '../../source/context.ts';
 import { seriesName } from '../../source/context.ts';
 import { askValues } from '../../source/day-values.ts';
 import type { DetailCounts } from './detail-check.ts';
 import { describeSide } from './detail-check.ts';
 import type { Difference, Sides } from './findings.ts';
 import { difference, differenceOf } from './findings.ts';
-import type { ReadBack, ReadObject } from './read-back.ts';
 import { RowsUnreadable } from './read-back.ts';
 import type { DayRows } from './read-back-rows.ts';
+import type { ReadableDay } from './window-check.ts';
 import { compareWindows } from './window-check.ts';
 
-/** A vessel-day whose object is at hand as a file, and what it is held against. */
-export interface DeepDay {
-  readonly context: SourceContext;
-  readonly receipt: Receipt;
+/** A vessel-day, and what it is held against. */
+interface DeepDay extends ReadableDay {
   readonly counts: DetailCounts | undefined;
-  /** Key of the object. */
-  readonly where: string;
-  /** The object as a file. */
-  readonly object: ReadObject;
-  readonly readBack: ReadBack;
   /** False where the receipt has other settings than the job now. */
   readonly sameSettings: boolean;
   /** The series that the job selects now, or exactly the named ones. Throws RetriableError `no-series`. */

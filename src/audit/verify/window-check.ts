@@ -1,6 +1,6 @@
 /** Rows of a statistics object against the service's answer for the same windows, asked anew, a time slice at a time. */
 
-import type { TimeRange } from '../../core/model/index.ts';
+import type { Receipt, TimeRange } from '../../core/model/index.ts';
 import { formatVesselDay, isWithin, microsToIso } from '../../core/model/index.ts';
 import { planWindowSlices } from '../../core/plan/time-slices.ts';
 import { isWindowValue } from '../../core/proof/compare-values.ts';
@@ -9,19 +9,30 @@ import type { ResolvedSeries, SourceContext } from '../../source/context.ts';
 import { seriesName } from '../../source/context.ts';
 import { parseInt64Text, parseTimestampText } from '../../source/decode/index.ts';
 import { collectStatistics, exportedWindows } from '../../source/statistics.ts';
-import type { DeepDay } from './deep-check.ts';
 import type { Difference, Sides } from './findings.ts';
 import { differenceOf } from './findings.ts';
+import type { ReadBack, ReadObject } from './read-back.ts';
 import type { WindowRow } from './read-back-rows.ts';
 
 /** Windows × series compared at once: what bounds the memory. */
 const COMPARED_WINDOWS = 20_000;
 
+/** A vessel-day whose object is at hand as a file. */
+export interface ReadableDay {
+  readonly context: SourceContext;
+  readonly receipt: Receipt;
+  /** Key of the object. */
+  readonly where: string;
+  /** The object as a file. */
+  readonly object: ReadObject;
+  readonly readBack: ReadBack;
+}
+
 /** Texts by aggregation. */
 type WindowAnswer = ReadonlyMap<string, string>;
 
 /** Compare every window of the day: those that count other readings now, and those of equal counts with other values. */
-export async function compareWindows(deep: DeepDay, series: ResolvedSeries): Promise<Difference[]> {
+export async function compareWindows(deep: ReadableDay, series: ResolvedSeries): Promise<Difference[]> {
   const { context, receipt, where } = deep;
   const [changed, differing]: [Sides[], Sides[]] = [[], []];
   const placeOf = (micros: number, id: string) =>
