@@ -9,8 +9,7 @@ import { parseTimestampText } from '../../source/decode/index.ts';
 import { readSnapshot } from '../../source/decode/parquet.ts';
 import { expressionFor } from '../../source/series.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import type { SeriesEntry, VesselEntry } from './entries.ts';
-import { entryOf, sortEntries, tooManyEntries } from './entries.ts';
+import { entryOf, type SeriesEntry, sortEntries, tooManyEntries, type VesselEntry } from './entries.ts';
 import { lastLakeReadings } from './lake-readings.ts';
 
 export interface LakePorts {

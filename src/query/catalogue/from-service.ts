@@ -11,8 +11,7 @@ import {
 } from '../../core/model/index.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
-import type { LastReading } from '../../source/last-readings.ts';
-import { askLastReadings, askNewest } from '../../source/last-readings.ts';
+import { askLastReadings, askNewest, type LastReading } from '../../source/last-readings.ts';
 import { askMetadata } from '../../source/metadata.ts';
 import { expressionFor } from '../../source/series.ts';
 import { discoverVessels } from '../../source/vessels.ts';

@@ -1,8 +1,7 @@
 /** When each series was last read, as the lake knows it: by the counts of the newest exported day of each vessel. */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { DataError, messageOf } from '../../core/errors.ts';
-import type { Job, Log, VesselDay } from '../../core/model/index.ts';
-import { DayCounts, dateToMicros } from '../../core/model/index.ts';
+import { DayCounts, dateToMicros, type Job, type Log, type VesselDay } from '../../core/model/index.ts';
 import { readDetail, readReceipt } from '../../lake/ledger/ledger.ts';
 import type { ObjectStore } from '../../store/store.ts';
 

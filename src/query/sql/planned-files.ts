@@ -6,15 +6,12 @@ import { link, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SqlConnection } from '../../core/duckdb/connection.ts';
 import { asPattern } from '../../core/duckdb/locked.ts';
-import type { Sql } from '../../core/duckdb/sql-text.ts';
-import { joinSql, sql } from '../../core/duckdb/sql-text.ts';
+import { joinSql, type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import type { Source } from '../views/dialect.ts';
 import { duckdb, duckdbObjects } from '../views/dialects/duckdb.ts';
 import { createEmptyFiles } from './empty-files.ts';
-import type { LakeObject } from './fetched-objects.ts';
-import { createFetchedObjects } from './fetched-objects.ts';
-import type { ListedLake } from './lake-files.ts';
-import { listLakeObjects } from './lake-files.ts';
+import { createFetchedObjects, type LakeObject } from './fetched-objects.ts';
+import { type ListedLake, listLakeObjects } from './lake-files.ts';
 import { OBJECTS_TABLE, planObjects } from './object-plan.ts';
 
 /**
