@@ -10,7 +10,7 @@ import { viewedDomains } from '../views/series.ts';
 import { viewStatements, viewsOf } from '../views/views.ts';
 import { type WideOptions, wideView } from '../views/wide.ts';
 import type { NamedSeries } from '../views/wide-columns.ts';
-import { type ListedLake, lakeFolder, objectPattern } from './lake-files.ts';
+import { type ListedLake, lakeFolder, objectPattern } from './lake-sources.ts';
 import { noRows, openPlannedFiles, type PlannedFiles } from './planned-files.ts';
 import { type ReadStatement, readStatement } from './read-only.ts';
 import { writeReceiptLines } from './receipt-lines.ts';
