@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { ConfigError, shortName } from '../core/errors.ts';
 import type { Job } from '../core/model/index.ts';
 import { addDays, datesBetween, isDate, lookbackDaysOf, microsToDate } from '../core/model/index.ts';
-import { firstReceiptDate } from '../lake/ledger/ledger.ts';
+import { firstReceiptDate } from '../lake/ledger/newest-days.ts';
 import { createCoverageAnswers } from './coverage-answers.ts';
 import type { WebPorts } from './ports.ts';
 import { WebError } from './web-error.ts';
