@@ -22,8 +22,8 @@ const KEPT_TIMES = 10;
 const MAX_KEPT = 8;
 /** Different questions that wait for their turn; nobody looks at more maps at once. */
 const MAX_WAITING = 16;
-/** What was read of a job is kept up to so many vessel-days, at some 30 bytes each, and while somebody looks. */
-const MAX_REMEMBERED = 1_500_000;
+/** What was read of a job is kept up to so many vessel-days, at some 230 bytes each, and while somebody looks. */
+const MAX_REMEMBERED = 800_000;
 const FORGOTTEN_AFTER_MS = 600_000;
 /** Of each state. Planning fills the queue with some thousands. */
 const MAX_NAMES = 200_000;

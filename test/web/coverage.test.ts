@@ -311,8 +311,12 @@ describe('many who look', () => {
 
 describe('what is refused', () => {
   test.for([
-    ['an unknown job', '/jobs/other/coverage', 404, /^job: got other, expected one of: measurements$/],
-    ['a job of markup', '/jobs/%3Cb%3E%1b[2J/coverage', 404, /^job: got [^\u001b]*, expected/],
+    [
+      'an unknown job',
+      '/jobs/%3Cb%3E%1b[2J/coverage',
+      400,
+      /^no job '[^\u001b]*' here; there are: measurements$/,
+    ],
     ['no date', '?from=yesterday', 400, /^from: got yesterday, expected a UTC date YYYY-MM-DD$/],
     ['a date that does not exist', '?to=2026-02-30', 400, /^to: got 2026-02-30, expected a UTC date/],
     ['a date twice', '?from=2026-01-01&from=2026-01-02', 400, /^from: got it more than once/],

@@ -147,7 +147,7 @@ test('addresses that name no vessel-day are told what was expected', async () =>
   const wrong: [string, string, RegExp][] = [
     [
       `nights/days/${VESSEL}/${DATE}`,
-      'no-such-job',
+      'unknown-job',
       /no job 'nights' here; there are: measurements, metadata/,
     ],
     [`measurements/days/9321483/${DATE}`, 'no-such-vessel', /expected IMO and seven digits/],
@@ -310,7 +310,8 @@ describe('what is damaged or gone is told, and the rest is answered', () => {
     await store.put(detailKey(DAY), Buffer.concat([detail.subarray(0, 40), Buffer.from('xx')]));
     const damaged = await server.answer(PATH);
     expect(damaged.receipt).not.toBeNull();
-    expect([damaged.hours, damaged.series, damaged.note, damaged.claim]).toEqual([null, [], null, null]);
+    expect(damaged).toMatchObject({ state: 'failed', note: { code: 'damaged-file' } });
+    expect([damaged.hours, damaged.series, damaged.claim]).toEqual([null, [], null]);
     for (const key of [noteKey(DAY), claimKey(DAY, 7), detailKey(DAY)])
       expect(damaged.problems, key).toContainEqual(expect.stringContaining(key));
     expect(damaged.logIds.epochs).toEqual([1, 7]);

@@ -23,7 +23,7 @@ import type { ScheduleState } from '../../../src/redis/schedule-state.ts';
 import { CELL_LETTERS } from '../../../src/web/answers.ts';
 import { readCoverage } from '../../../src/web/coverage-map.ts';
 import type { WebPorts } from '../../../src/web/ports.ts';
-import { answerVesselDay } from '../../../src/web/vessel-day-answer.ts';
+import { answerVesselDay } from '../../../src/web/vessel-day.ts';
 import { createKnownSeries } from '../../../src/web/vessel-day-series.ts';
 import { defineBackfill } from '../../helpers/backfills.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
