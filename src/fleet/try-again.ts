@@ -4,12 +4,17 @@
  */
 import { forEachAtOnce } from '../core/concurrency.ts';
 import { isRefusal } from '../core/errors.ts';
-import type { Job, Note, Receipt, VesselDay } from '../core/model/index.ts';
-import { addDays, isOvertaken } from '../core/model/index.ts';
+import {
+  addDays,
+  isOvertaken,
+  type Job,
+  type Note,
+  type Receipt,
+  type VesselDay,
+} from '../core/model/index.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { readNote, readReceipt } from '../lake/ledger/ledger.ts';
-import type { PlanPorts } from '../lake/ledger/planned-days.ts';
-import { plannedDays } from '../lake/ledger/planned-days.ts';
+import { type PlanPorts, plannedDays } from '../lake/ledger/planned-days.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { QueuedDay, VesselDayQueue } from './queue/vessel-day-queue.ts';
 import { roomFor } from './top-up.ts';

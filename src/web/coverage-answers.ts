@@ -9,8 +9,7 @@ import type { Job } from '../core/model/index.ts';
 import { collectEarly } from '../core/process/heap.ts';
 import type { QueueNames } from '../fleet/queue/vessel-day-queue.ts';
 import { askRedis } from './ask-redis.ts';
-import type { CoverageQuestion } from './coverage-map.ts';
-import { readCoverage } from './coverage-map.ts';
+import { type CoverageQuestion, readCoverage } from './coverage-map.ts';
 import type { WebPorts } from './ports.ts';
 import { WebError } from './web-error.ts';
 

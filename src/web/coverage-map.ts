@@ -1,15 +1,19 @@
 /** Coverage of a job as a map: a letter for each vessel and date, by the rules of `status`. */
-import type { CellState, Coverage, OtherFacts } from '../audit/status/cells.ts';
-import { createCoverageSum, isGap, stateOf } from '../audit/status/cells.ts';
+import {
+  type CellState,
+  type Coverage,
+  createCoverageSum,
+  isGap,
+  type OtherFacts,
+  stateOf,
+} from '../audit/status/cells.ts';
 import { readJobStatus } from '../audit/status/job-status.ts';
 import type { StatusMemory } from '../audit/status/status-memory.ts';
 import { createTurns } from '../core/concurrency.ts';
-import type { Job } from '../core/model/index.ts';
-import { cleanMessage, datesBetween, formatVesselDay } from '../core/model/index.ts';
+import { cleanMessage, datesBetween, formatVesselDay, type Job } from '../core/model/index.ts';
 import type { QueueNames } from '../fleet/queue/vessel-day-queue.ts';
 import { describeRemarks } from '../lake/remarks.ts';
-import type { CoverageAnswer, CoverageTrouble } from './answers.ts';
-import { CELL_LETTERS } from './answers.ts';
+import { CELL_LETTERS, type CoverageAnswer, type CoverageTrouble } from './answers.ts';
 import type { WebPorts } from './ports.ts';
 
 /** 4,000 vessels and a year are 1.5 million. */

@@ -1,8 +1,14 @@
 /** `GET /api/jobs/:job/coverage`: the map of a job's vessel-days. */
 import type { FastifyInstance } from 'fastify';
 import { ConfigError, shortName } from '../core/errors.ts';
-import type { Job } from '../core/model/index.ts';
-import { addDays, datesBetween, isDate, lookbackDaysOf, microsToDate } from '../core/model/index.ts';
+import {
+  addDays,
+  datesBetween,
+  isDate,
+  type Job,
+  lookbackDaysOf,
+  microsToDate,
+} from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
 import { firstReceiptDate } from '../lake/ledger/ledger.ts';
 import { createCoverageAnswers } from './coverage-answers.ts';

@@ -7,12 +7,20 @@ import { stateOf } from '../audit/status/cells.ts';
 import { readDayStatus } from '../audit/status/job-status.ts';
 import { nextStep } from '../audit/status/next-steps.ts';
 import { ConfigError, DataError, messageOf, shortName } from '../core/errors.ts';
-import type { Job, Receipt, VesselDay } from '../core/model/index.ts';
-import { addDays, cleanMessage, formatVesselDay, isDate, VESSEL_ID } from '../core/model/index.ts';
+import {
+  addDays,
+  cleanMessage,
+  formatVesselDay,
+  isDate,
+  type Job,
+  type Receipt,
+  VESSEL_ID,
+  type VesselDay,
+} from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
 import { readQueuedFacts } from '../fleet/queue/read-queue.ts';
-import type { FoundClaim } from '../lake/claims/claims.ts';
-import { heartbeatOf, isEnded, isLive } from '../lake/claims/claims.ts';
+import { isEnded } from '../lake/claims/claim.ts';
+import { type FoundClaim, heartbeatOf, isLive } from '../lake/claims/claims.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { readLayout } from '../lake/lake-file.ts';
 import { readReceipt } from '../lake/ledger/ledger.ts';

@@ -5,8 +5,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, describe, expect, test } from 'vitest';
 import { readJobStatus } from '../../src/audit/status/job-status.ts';
 import { codeOf, messageOf } from '../../src/core/errors.ts';
-import type { Job } from '../../src/core/model/index.ts';
-import { addDays, datesBetween, silentLog } from '../../src/core/model/index.ts';
+import { addDays, datesBetween, type Job, silentLog } from '../../src/core/model/index.ts';
 import { thisProcess } from '../../src/core/process/process-id.ts';
 import { openVesselDayQueue, QUEUE_NAME } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { indexKey, receiptKey } from '../../src/lake/keys.ts';
@@ -14,15 +13,15 @@ import { openRedis } from '../../src/redis/connection.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
 import { createS3Store } from '../../src/store/s3/s3.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
-import type { CellState, CoverageAnswer } from '../../src/web/answers.ts';
-import { CELL_LETTERS } from '../../src/web/answers.ts';
+import { CELL_LETTERS, type CellState, type CoverageAnswer } from '../../src/web/answers.ts';
 import { registerCoverage } from '../../src/web/coverage.ts';
 import type { WebPorts } from '../../src/web/ports.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
-import type { MadeUpLedger, MadeUpOptions } from '../helpers/made-up-ledger.ts';
 import {
   MADE_UP_JOB,
   MADE_UP_JOB_FILE,
+  type MadeUpLedger,
+  type MadeUpOptions,
   writeMadeUpFolder,
   writeMadeUpLake,
 } from '../helpers/made-up-ledger.ts';

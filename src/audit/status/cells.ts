@@ -2,8 +2,7 @@
  * The one owner of a vessel-day's state: `status`, the page and notices say what these rules say. Pure: what lake and queue
  * have of the day is passed in.
  */
-import type { Note, Receipt, VesselDay } from '../../core/model/index.ts';
-import { isOvertaken } from '../../core/model/index.ts';
+import { isOvertaken, type Note, type Receipt, type VesselDay } from '../../core/model/index.ts';
 import type { AskedState } from '../../core/plan/due.ts';
 
 /**
@@ -24,6 +23,7 @@ export const COVERAGE_STATES = [
   'not-due',
   'not-asked-for',
 ] as const;
+/** What the lake has of a vessel-day, or why it has nothing. */
 export type CoverageState = (typeof COVERAGE_STATES)[number];
 
 /**

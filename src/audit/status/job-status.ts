@@ -2,26 +2,30 @@
 
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { ConfigError, DataError } from '../../core/errors.ts';
-import type { Job, Log, Note, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
-import { addDays, datesBetween, formatVesselDay, momentText } from '../../core/model/index.ts';
+import {
+  addDays,
+  datesBetween,
+  formatVesselDay,
+  type Job,
+  type Log,
+  momentText,
+  type Note,
+  type ProcessId,
+  type Receipt,
+  type VesselDay,
+} from '../../core/model/index.ts';
 import type { DayRange } from '../../core/plan/due.ts';
 import { readAskedDays } from '../../lake/asked-days.ts';
-import type { FoundClaim } from '../../lake/claims/claims.ts';
-import { claimedDays, findClaims, isLive } from '../../lake/claims/claims.ts';
+import { claimedDays, type FoundClaim, findClaims, isLive } from '../../lake/claims/claims.ts';
 import { DayMap } from '../../lake/ledger/day-map.ts';
 import { readNote, readReceipt } from '../../lake/ledger/ledger.ts';
 import { scanLedger } from '../../lake/ledger/ledger-index.ts';
-import type { PlanPorts } from '../../lake/ledger/planned-days.ts';
-import { plannedDays } from '../../lake/ledger/planned-days.ts';
-import type { KnownNote, KnownNotes } from '../../lake/notes.ts';
-import { damagedNote, readNotes } from '../../lake/notes.ts';
-import type { OpenRemark } from '../../lake/remarks.ts';
-import { createRemarks } from '../../lake/remarks.ts';
+import { type PlanPorts, plannedDays } from '../../lake/ledger/planned-days.ts';
+import { damagedNote, type KnownNote, type KnownNotes, readNotes } from '../../lake/notes.ts';
+import { createRemarks, type OpenRemark } from '../../lake/remarks.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import type { Coverage, CoveredReceipt, LakeFacts } from './cells.ts';
-import { coverageOf } from './cells.ts';
-import type { KeptReceipt, StatusMemory } from './status-memory.ts';
-import { createStatusMemory, KEPT_MEMBERS } from './status-memory.ts';
+import { type Coverage, type CoveredReceipt, coverageOf, type LakeFacts } from './cells.ts';
+import { createStatusMemory, KEPT_MEMBERS, type KeptReceipt, type StatusMemory } from './status-memory.ts';
 
 interface StatusPorts extends PlanPorts {
   readonly store: ObjectStore;

@@ -1,8 +1,7 @@
 /** What one look at a job leaves for the next: receipts and notes that are as they were are not read again. */
 import { hash } from 'node:crypto';
 import { DayMap } from '../../lake/ledger/day-map.ts';
-import type { FolderLook } from '../../lake/ledger/folder-seals.ts';
-import { isSameFolder } from '../../lake/ledger/folder-seals.ts';
+import { type FolderLook, isSameFolder } from '../../lake/ledger/folder-seals.ts';
 import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
 import type { ListedVessel } from '../../lake/ledger/ledger.ts';
 import type { LedgerReading, ShownDates } from '../../lake/ledger/ledger-question.ts';

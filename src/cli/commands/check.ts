@@ -1,23 +1,18 @@
 /** `check`: does everything that an export needs work, and what to do about what does not. */
-import type { Clock, Job } from '../../core/model/index.ts';
-import { systemClock } from '../../core/model/index.ts';
+import { type Clock, type Job, systemClock } from '../../core/model/index.ts';
 import { pickJobs } from '../../core/names.ts';
 import { surveyConfig } from '../../runtime/config/config.ts';
 import { checkAll } from '../check/check.ts';
-import type { CheckResult, CheckState } from '../check/result.ts';
+import type { CheckResult } from '../check/result.ts';
 import { formatChecks, formatCheckTotals } from '../terminal/check-view.ts';
-import { writeText } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_FAILED, EXIT_OK } from './context.ts';
-import type { OutputOptions } from './output.ts';
-import { openOutput } from './output.ts';
+import { type CommandContext, EXIT_FAILED, EXIT_OK, type JsonOption, openOutput } from './command.ts';
 
 /** Print what was found; exit code 1 where anything has failed. `overrides` are for tests. */
 export async function checkCommand(
   context: CommandContext,
   jobNames: readonly string[],
-  options: Pick<OutputOptions, 'json'>,
-  overrides: { readonly clock?: Clock } = {},
+  options: JsonOption,
+  { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Promise<number> {
   const output = openOutput(context.stdout, 'check', options);
   const { env, envFile } = context;
@@ -25,21 +20,14 @@ export async function checkCommand(
   // The names of jobs that have faults are not known: those are told anyway.
   const isNamed = ({ name }: Job) => jobNames.length === 0 || jobNames.includes(name);
   const jobs = config.faults.length === 0 ? pickJobs(config.jobs, jobNames) : config.jobs.filter(isNamed);
-  const clock = overrides.clock ?? systemClock;
   const results: CheckResult[] = [];
   for await (const result of checkAll({ config, jobs, env, clock, signal: context.signal })) {
     output.add('checks', result);
     results.push(result);
   }
-  const totals = countStates(results);
-  output.end({ totals });
-  if (output.isText)
-    writeText(context.stdout, `${formatChecks(results, context.stdout)}\n\n${formatCheckTotals(totals)}\n`);
-  return totals.failed === 0 ? EXIT_OK : EXIT_FAILED;
-}
-
-function countStates(results: readonly CheckResult[]): Record<CheckState, number> {
   const totals = { ok: 0, warning: 0, failed: 0, skipped: 0 };
   for (const { state } of results) totals[state]++;
-  return totals;
+  const text = () => `${formatChecks(results, context.stdout)}\n\n${formatCheckTotals(totals)}\n`;
+  output.end({ totals }, text);
+  return totals.failed === 0 ? EXIT_OK : EXIT_FAILED;
 }

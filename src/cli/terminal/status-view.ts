@@ -1,15 +1,16 @@
 /** Coverage as a person wants it: per job a vessel × date grid. */
-import type { Coverage, CoverageState, CoverageSummary } from '../../audit/status/cells.ts';
-import { COVERAGE_STATES } from '../../audit/status/cells.ts';
+import {
+  COVERAGE_STATES,
+  type Coverage,
+  type CoverageState,
+  type CoverageSummary,
+} from '../../audit/status/cells.ts';
 import { countOf, formatCount } from '../../core/model/count-text.ts';
-import type { VesselDay } from '../../core/model/index.ts';
-import { formatVesselDay } from '../../core/model/index.ts';
+import { formatVesselDay, type VesselDay } from '../../core/model/index.ts';
 import type { DayResult } from '../../export/run/perform-task.ts';
-import type { Grid } from './day-grid.ts';
-import { formatNarrow, formatWide, GAP, wideColumns } from './day-grid.ts';
+import { formatNarrow, formatWide, GAP, type Grid, wideColumns } from './day-grid.ts';
 import { widthOf } from './format.ts';
-import type { Screen, Style } from './screen.ts';
-import { paint } from './screen.ts';
+import { paint, type Screen, type Style } from './screen.ts';
 
 /** What stands in the place of a day where there is room for one character. */
 const SYMBOLS: Readonly<Record<CoverageState, string>> = {
