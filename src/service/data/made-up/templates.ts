@@ -33,7 +33,7 @@ type JsonRule =
 type ValueRule = NumberRule | CounterRule | JsonRule;
 
 /** Cadences relative to each other; `rare` is every few hours whatever `readingsPerDay` is. */
-export const CADENCES = ['fast', 'normal', 'slow', 'rare'] as const;
+const CADENCES = ['fast', 'normal', 'slow', 'rare'] as const;
 export type Cadence = (typeof CADENCES)[number];
 
 /** What is undefined, the series does not have. */
