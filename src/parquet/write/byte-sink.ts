@@ -10,8 +10,8 @@ const FIRST_BYTES = 64 * 1024;
 /** Below this a byte loop beats a call of `set`. */
 const LOOP_BYTES = 32;
 
-export function createByteSink(): ByteSink {
-  const bytes = new Uint8Array(FIRST_BYTES);
+export function createByteSink(firstBytes = FIRST_BYTES): ByteSink {
+  const bytes = new Uint8Array(firstBytes);
   return { bytes, view: new DataView(bytes.buffer), at: 0 };
 }
 
