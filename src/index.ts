@@ -34,10 +34,10 @@ export { FINDINGS } from './audit/verify/findings.ts';
 export type { VerifiedDay } from './audit/verify/verify-lake.ts';
 export { CancelledError, ConfigError, FatalError, RetriableError, VesselExportError } from './core/errors.ts';
 export type { Job, Note, Proof, Receipt, VesselDay } from './core/model/index.ts';
+export type { Environment } from './core/process/secret-file.ts';
 export type { VesselTrouble } from './export/job-vessels.ts';
 export type { DayResult } from './export/run/perform-task.ts';
 export type { JobDefinitions } from './runtime/config/config.ts';
-export type { Environment } from './runtime/config/environment.ts';
 export type { JobDefinition } from './runtime/config/jobs.ts';
 export type { Settings } from './runtime/config/variables.ts';
 
@@ -59,6 +59,7 @@ export interface VesselDayOptions {
   readonly onLog?: (line: string) => void;
 }
 
+/** What `run` can be told besides. */
 export interface ExportOptions extends VesselDayOptions {
   /** Export days again that are done. */
   readonly force?: boolean;
@@ -77,6 +78,7 @@ export interface ExportedDay extends DayResult {
   readonly receipt?: Receipt;
 }
 
+/** What `verify` can be told besides. */
 export interface VerifyOptions extends VesselDayOptions {
   /** Read every row back, and compare with the service's statistics. */
   readonly deep?: boolean;

@@ -95,7 +95,7 @@ async function putFile(key: string, text: string): Promise<void> {
 const isText = (item: unknown) => typeof item === 'string';
 
 describe('the files', () => {
-  test("are up to date: 'npm run schemas' writes them", () => {
+  test("are up to date: 'npm run generate' writes them", () => {
     const files = schemaFiles();
     expect(readdirSync(SCHEMAS_DIR).sort()).toEqual([...files.keys()].sort());
     for (const [name, text] of files) expect(readFileSync(join(SCHEMAS_DIR, name), 'utf8'), name).toBe(text);

@@ -1,4 +1,4 @@
-/** The JSON Schemas in `schemas/`, made of what commands and job files are typed by. `npm run schemas` writes them. */
+/** The JSON Schemas in `schemas/`, made of what commands and job files are typed by. `npm run generate` writes them. */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
