@@ -70,7 +70,6 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@smithy/node-http-handler': ['store'],
   '@duckdb/node-api': ['core/duckdb'],
   hyparquet: ['parquet/write', 'lake/table', 'audit/verify', 'service', 'web'],
-  'hyparquet-writer': ['parquet/write', 'lake/table', 'service'],
   '@opentelemetry/api': ['runtime/tracing'],
   '@opentelemetry/exporter-trace-otlp-proto': ['runtime/tracing'],
   '@opentelemetry/instrumentation-undici': ['runtime/tracing'],

@@ -36,14 +36,15 @@ export class LeafColumn {
   #rows = 0;
   #values = 0;
   /** Of each entry. */
-  #definitions = createByteSink(1_024);
-  #repetitions = createByteSink(1_024);
+  readonly #definitions = createByteSink(1_024);
+  readonly #repetitions = createByteSink(1_024);
   /** Values as PLAIN has them; of a dictionary its entries. */
   #plain = createByteSink(1_024);
   readonly #hasDictionary: boolean;
   #codes: number[] = [];
   readonly #codeOf = new Map<string, number>();
   #pageEnds: PageEnd[] = [];
+  #pageFrom = NOTHING;
   /** Of whole numbers; NaN where one cannot be compared. */
   #min = Number.POSITIVE_INFINITY;
   #max = Number.NEGATIVE_INFINITY;
@@ -154,10 +155,11 @@ export class LeafColumn {
   }
 
   #beginRow(): void {
-    const { entries, bytes } = this.#pageEnds.at(-1) ?? NOTHING;
-    const [moreEntries, moreBytes] = [this.#definitions.at - entries, this.#plain.at - bytes];
-    if (moreEntries >= PAGE_ENTRIES || (!this.#hasDictionary && moreBytes >= PAGE_BYTES))
-      this.#pageEnds.push(this.#here());
+    const moreBytes = this.#hasDictionary ? 0 : this.#plain.at - this.#pageFrom.bytes;
+    if (this.#definitions.at - this.#pageFrom.entries >= PAGE_ENTRIES || moreBytes >= PAGE_BYTES) {
+      this.#pageFrom = this.#here();
+      this.#pageEnds.push(this.#pageFrom);
+    }
     this.#rows++;
   }
 
@@ -202,12 +204,12 @@ export class LeafColumn {
   /** Few chunks are as large as the largest, so its memory goes with it. */
   #clear(): void {
     this.#rows = this.#values = 0;
-    this.#definitions = createByteSink(1_024);
-    this.#repetitions = createByteSink(1_024);
-    this.#plain = createByteSink(1_024);
+    this.#definitions.at = this.#repetitions.at = this.#plain.at = 0;
+    if (this.#plain.bytes.length > PAGE_BYTES) this.#plain = createByteSink(1_024);
     this.#codes = [];
     this.#codeOf.clear();
     this.#pageEnds = [];
+    this.#pageFrom = NOTHING;
     [this.#min, this.#max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   }
 }
@@ -220,7 +222,7 @@ function putLevels(sink: ByteSink, levels: Uint8Array, most: number): void {
   const lengthAt = sink.at;
   reserve(sink, 16);
   sink.at += 4;
-  if (levels.every((level) => level === levels[0])) {
+  if (isAll(levels, levels[0]!)) {
     putVarint(sink, levels.length * 2);
     sink.bytes[sink.at++] = levels[0]!;
   } else putPacked(sink, levels, widthOf(most));
@@ -228,6 +230,11 @@ function putLevels(sink: ByteSink, levels: Uint8Array, most: number): void {
   sink.at = lengthAt;
   putUint32(sink, end - lengthAt - 4);
   sink.at = end;
+}
+
+function isAll(levels: Uint8Array, level: number): boolean {
+  for (let i = 0; i < levels.length; i++) if (levels[i] !== level) return false;
+  return true;
 }
 
 /** One run of the hybrid of RLE and bit-packing: bit-packed. */

@@ -13,38 +13,48 @@ export function rowAdder(
   schema: readonly SchemaElement[],
 ): (row: Readonly<Record<string, unknown>>) => void {
   let leaf = 0;
-  const adders = schemaTree(schema).children.map((child) => adderOf(child, () => file.columns[leaf++]!));
-  const names = schemaTree(schema).children.map(({ element }) => element.name);
+  const members = schemaTree(schema).children.map((child) => ({
+    name: child.element.name,
+    ...adderOf(child, () => file.columns[leaf++]!),
+  }));
   return (row) => {
-    for (const [i, add] of adders.entries()) add(row[names[i]!], 0, 0);
+    for (const { name, add } of members) add(row[name], 0, 0);
   };
 }
 
 /** Adds a value whose parents are defined up to `definition`. */
 type Add = (value: unknown, repetition: number, definition: number) => void;
 
-function adderOf(node: SchemaNode, nextColumn: () => LeafColumn): Add {
+interface Adder {
+  readonly add: Add;
+  /** The columns in it, for where it is null. */
+  readonly columns: readonly LeafColumn[];
+}
+
+function adderOf(node: SchemaNode, nextColumn: () => LeafColumn): Adder {
   const { element, definition, children } = node;
+  const { repetition_type: kind } = element;
   const column = element.type === undefined ? undefined : nextColumn();
-  const members = children.map((child) => [child.element.name, adderOf(child, nextColumn)] as const);
+  const members = children.map((child) => ({ name: child.element.name, ...adderOf(child, nextColumn) }));
+  const columns = column === undefined ? members.flatMap((member) => member.columns) : [column];
   const addThere: Add = (value, repetition) => {
     if (column !== undefined) return addValue(column, value, repetition);
     const object = memberOf(element, value);
-    for (const [name, add] of members) add(object[name], repetition, definition);
+    for (const { name, add } of members) add(object[name], repetition, definition);
   };
   const addNull: Add = (_, repetition, at) => {
-    if (column !== undefined) column.addNull(at, repetition);
-    else for (const [, add] of members) add(undefined, repetition, at);
-  };
-  return (value, repetition, at) => {
-    const items =
-      element.repetition_type === 'REPEATED' ? (value as readonly unknown[] | undefined) : [value];
-    const isNull = items === undefined || items.length === 0 || items[0] === undefined || items[0] === null;
-    if (isNull && element.repetition_type === 'REQUIRED' && at === definition && column !== undefined)
+    if (kind === 'REQUIRED')
       throw new RangeError(`got no ${element.name}, expected one in each row that has its group`);
-    if (isNull) return addNull(value, repetition, at);
+    for (const each of columns) each.addNull(at, repetition);
+  };
+  const add: Add = (value, repetition, at) => {
+    if (value === undefined || value === null) return addNull(value, repetition, at);
+    if (kind !== 'REPEATED') return addThere(value, repetition, at);
+    const items = value as readonly unknown[];
+    if (items.length === 0) return addNull(value, repetition, at);
     for (const [i, item] of items.entries()) addThere(item, i === 0 ? repetition : node.repetition, at);
   };
+  return { add, columns };
 }
 
 /** Maps and lists have a group of one member between them and their items. */

@@ -124,7 +124,7 @@ export function putShiftedOffsetIndex(sink: ByteSink, bytes: Uint8Array, shiftBy
 }
 
 /** What a footer is written from. */
-export interface Footer extends Omit<FileMetaData, 'row_groups' | 'metadata_length'> {
+interface Footer extends Omit<FileMetaData, 'row_groups' | 'metadata_length'> {
   /** Whole, or as `rowGroupBytes` has written them. */
   readonly row_groups: readonly (RowGroup | Uint8Array)[];
 }
