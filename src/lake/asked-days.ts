@@ -10,8 +10,7 @@
  * range where a hole may reach beyond it.
  */
 import { createTurns } from '../core/concurrency.ts';
-import type { Clock, Job, VesselDay } from '../core/model/index.ts';
-import { addDays, datesBetween, dateToMicros, MICROS_PER_DAY, microsToDate } from '../core/model/index.ts';
+import { type Clock, type Job, type VesselDay, addDays, datesBetween, dateToMicros, MICROS_PER_DAY, microsToDate } from '../core/model/index.ts';
 import { askedFrom } from '../core/plan/asked.ts';
 import type { AskedState, DayRange, DayState } from '../core/plan/due.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';

@@ -3,16 +3,7 @@
  * any input: texts are bounded, names are such as stand in keys, instants are instants.
  */
 import { DataError } from '../core/errors.ts';
-import type { Note, VesselDay } from '../core/model/index.ts';
-import {
-  API_VERSIONS,
-  isDate,
-  JOB_NAME,
-  LAYOUTS,
-  parseTimestamp,
-  shortName,
-  VESSEL_ID,
-} from '../core/model/index.ts';
+import { type Note, type VesselDay, API_VERSIONS, isDate, JOB_NAME, LAYOUTS, parseTimestamp, shortName, VESSEL_ID } from '../core/model/index.ts';
 import { MAX_ADDRESS_CHARS } from '../core/model/web-address.ts';
 import { parseJson } from './json.ts';
 

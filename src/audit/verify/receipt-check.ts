@@ -1,11 +1,9 @@
 /** Is a receipt whole, and does it say one thing? Only the receipt itself is looked at. */
-import type { Layout, Receipt, VesselDay } from '../../core/model/index.ts';
-import { dayRange, parseTimestamp } from '../../core/model/index.ts';
+import { type Layout, type Receipt, type VesselDay, dayRange, parseTimestamp } from '../../core/model/index.ts';
 import { detailKey, objectKey, parseDayFileKey, receiptKey } from '../../lake/keys.ts';
 import { isNewerReceipt } from '../../lake/ledger/ledger.ts';
 import { isObject, RECEIPT, RECEIPT_ADDED, shapeFaults, shown } from '../../lake/shapes.ts';
-import type { Difference, Sides } from './findings.ts';
-import { difference, differenceOf } from './findings.ts';
+import { type Difference, type Sides, difference, differenceOf } from './findings.ts';
 
 type CheckedReceipt =
   | { readonly receipt: Receipt }

@@ -10,24 +10,11 @@
  */
 
 import { FencedError, mayPass, messageOf } from '../../core/errors.ts';
-import type {
-  Checkpoint,
-  ClaimFile,
-  Clock,
-  Log,
-  OpenCheckpoint,
-  ProcessId,
-  Receipt,
-  SealedDay,
-  TableChange,
-  VesselDay,
-} from '../../core/model/index.ts';
-import { formatVesselDay, NO_LONGER } from '../../core/model/index.ts';
+import { type Checkpoint, type ClaimFile, type Clock, type Log, type OpenCheckpoint, type ProcessId, type Receipt, type SealedDay, type TableChange, type VesselDay, formatVesselDay, NO_LONGER } from '../../core/model/index.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { jsonBytes, unlessDamaged } from '../json.ts';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from '../keys.ts';
-import type { Detail } from '../ledger/ledger.ts';
-import { findDetail, findReceipt, readReceipt } from '../ledger/ledger.ts';
+import { type Detail, findDetail, findReceipt, readReceipt } from '../ledger/ledger.ts';
 import type { JobTable } from '../publish/job-table.ts';
 import { abortUploads } from '../publish/parts.ts';
 import { CLAIM_FILE, parseFile } from '../shapes.ts';
