@@ -9,7 +9,14 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reconcileJob } from '../../src/audit/reconcile/reconcile-jobs.ts';
 import { readJobStatus } from '../../src/audit/status/job-status.ts';
-import { type Clock, type Receipt, type VesselDay, addDays, silentLog, systemClock } from '../../src/core/model/index.ts';
+import {
+  type Clock,
+  type Receipt,
+  type VesselDay,
+  addDays,
+  silentLog,
+  systemClock,
+} from '../../src/core/model/index.ts';
 import { estimateJob } from '../../src/export/estimate/estimate-job.ts';
 import { findVessels } from '../../src/export/job-vessels.ts';
 import { createBacklog } from '../../src/fleet/open-days.ts';

@@ -2,7 +2,17 @@
 
 import type { ComparedDay, Receipt, VesselDay } from '../../core/model/index.ts';
 import { CountsDisagreeError } from '../../core/proof/compare-counts.ts';
-import { type DayTotals, type PublishedTotals, type SeriesChange, describeChanges, findChanges, publishedReadings, seriesTotals, totalReadings, totalsOf } from '../../core/proof/day-totals.ts';
+import {
+  type DayTotals,
+  type PublishedTotals,
+  type SeriesChange,
+  describeChanges,
+  findChanges,
+  publishedReadings,
+  seriesTotals,
+  totalReadings,
+  totalsOf,
+} from '../../core/proof/day-totals.ts';
 import { lossesAmong } from '../../core/proof/shrink-guard.ts';
 import type { ExportPorts } from '../../export/ports.ts';
 import { readDetail, readNote } from '../../lake/ledger/ledger.ts';

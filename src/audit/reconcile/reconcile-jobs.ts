@@ -5,7 +5,13 @@
  */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { DataError, HttpStatusError, messageOf, RetriableError } from '../../core/errors.ts';
-import { type Job, type VesselDay, datesBetween, dateToMicros, MICROS_PER_DAY } from '../../core/model/index.ts';
+import {
+  type Job,
+  type VesselDay,
+  datesBetween,
+  dateToMicros,
+  MICROS_PER_DAY,
+} from '../../core/model/index.ts';
 import type { DayRange } from '../../core/plan/due.ts';
 import { findVessels } from '../../export/job-vessels.ts';
 import type { ExportPorts } from '../../export/ports.ts';
@@ -18,7 +24,13 @@ import { type RequestStats, createRequestStats } from '../../source/fetch/exchan
 import type { FailureStreak } from '../../source/fetch/retry.ts';
 import { resolveSeries } from '../../source/series.ts';
 import { askLookback, groupVessels } from '../../source/totals-by-day.ts';
-import { type PublishedDay, type ReconcileFinding, findDifference, isUnchanged, PUBLISHED_MEMBERS } from './compare-day.ts';
+import {
+  type PublishedDay,
+  type ReconcileFinding,
+  findDifference,
+  isUnchanged,
+  PUBLISHED_MEMBERS,
+} from './compare-day.ts';
 
 /** Without vessels: the job's own. */
 interface ReconcileRequest extends DayRange {

@@ -1,6 +1,11 @@
 /** The detail against the receipt that names it: the same text, counts that add up, a proof that holds. */
 import { type Receipt, DayCounts, dayRange, microsToIso, shortName } from '../../core/model/index.ts';
-import { type Disagreement, type Precision, compareCounts, describeSpan } from '../../core/proof/compare-counts.ts';
+import {
+  type Disagreement,
+  type Precision,
+  compareCounts,
+  describeSpan,
+} from '../../core/proof/compare-counts.ts';
 import { countsDigest } from '../../core/proof/day-totals.ts';
 import { type Detail, unpackDetail } from '../../lake/ledger/ledger.ts';
 import { type Difference, type FindingName, difference, firstFew } from './findings.ts';

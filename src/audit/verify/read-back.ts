@@ -5,11 +5,28 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBValue } from '../../core/duckdb/connection.ts';
-import { type LockedDuckDb, interruptOnAbort, openLockedDuckDb, parquetRows } from '../../core/duckdb/locked.ts';
+import {
+  type LockedDuckDb,
+  interruptOnAbort,
+  openLockedDuckDb,
+  parquetRows,
+} from '../../core/duckdb/locked.ts';
 import { type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import { CancelledError, messageOf, RetriableError } from '../../core/errors.ts';
 import type { DayCounts, TimeRange, VesselDay } from '../../core/model/index.ts';
-import { type DayRows, type EdgeValues, type WindowRow, edgesSql, measurementsSql, toCounts, toDayRows, toEdges, toWindows, windowCountsSql, windowsSql } from './read-back-rows.ts';
+import {
+  type DayRows,
+  type EdgeValues,
+  type WindowRow,
+  edgesSql,
+  measurementsSql,
+  toCounts,
+  toDayRows,
+  toEdges,
+  toWindows,
+  windowCountsSql,
+  windowsSql,
+} from './read-back-rows.ts';
 
 const MEMORY_LIMIT = '512MB';
 /**

@@ -1,5 +1,11 @@
 /** Is a receipt whole, and does it say one thing? Only the receipt itself is looked at. */
-import { type Layout, type Receipt, type VesselDay, dayRange, parseTimestamp } from '../../core/model/index.ts';
+import {
+  type Layout,
+  type Receipt,
+  type VesselDay,
+  dayRange,
+  parseTimestamp,
+} from '../../core/model/index.ts';
 import { detailKey, objectKey, parseDayFileKey, receiptKey } from '../../lake/keys.ts';
 import { isNewerReceipt } from '../../lake/ledger/ledger.ts';
 import { isObject, RECEIPT, RECEIPT_ADDED, shapeFaults, shown } from '../../lake/shapes.ts';

@@ -4,7 +4,15 @@
  */
 import { runInline } from '../../core/concurrency.ts';
 import { CancelledError, messageOf } from '../../core/errors.ts';
-import { type Job, type Layout, type Log, type Receipt, type VesselDay, type Warning, addDays } from '../../core/model/index.ts';
+import {
+  type Job,
+  type Layout,
+  type Log,
+  type Receipt,
+  type VesselDay,
+  type Warning,
+  addDays,
+} from '../../core/model/index.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { leastPrecision, precisionOf } from '../../core/proof/compare-counts.ts';
 import { OBJECT_NAME, objectKey, receiptKey } from '../../lake/keys.ts';
@@ -16,7 +24,15 @@ import { type SeriesCache, createSeriesCache, resolveSeriesOfIds } from '../../s
 import { type SettingsOf, checkDay } from './day-check.ts';
 import { checkDeep } from './deep-check.ts';
 import type { DetailCounts } from './detail-check.ts';
-import { type Difference, type Finding, type Place, type Remark, difference, findingAt, firstFew } from './findings.ts';
+import {
+  type Difference,
+  type Finding,
+  type Place,
+  type Remark,
+  difference,
+  findingAt,
+  firstFew,
+} from './findings.ts';
 import { type StrayFiles, walkDays } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
 import { type ReadBack, createReadBack } from './read-back.ts';

@@ -2,13 +2,13 @@
  * The files of a delta lake that are its vessel-days now, for those who read files and no log; and whether a log is lost, or part
  * of it: receipts tell, for each was written after its entry.
  */
-import { type Log, type Receipt, type VesselDay, silentLog, systemClock } from '../../core/model/index.ts';
+import { type Log, type Receipt, silentLog, systemClock, type VesselDay } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { orDamaged } from '../json.ts';
 import { logKeyPrefix, objectPrefix, parseDayFileKey, receiptKey } from '../keys.ts';
 import { listReceipts, readReceipt } from '../ledger/ledger.ts';
 import { damagedLog } from '../table/parse-actions.ts';
-import { type TableView, openTableView } from '../table/table-view.ts';
+import { openTableView, type TableView } from '../table/table-view.ts';
 
 interface TableFile {
   readonly day: VesselDay;

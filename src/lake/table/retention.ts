@@ -2,7 +2,7 @@
 import { shortName } from '../../core/errors.ts';
 import type { TableMetadata } from './actions.ts';
 import { checkpointKey, checkpointPartKey } from './log-keys.ts';
-import { type FoundCheckpoint, type TableLogPorts, listLog, readLastCheckpoint } from './table-log.ts';
+import { type FoundCheckpoint, listLog, readLastCheckpoint, type TableLogPorts } from './table-log.ts';
 
 /** How long files and entries are kept for readers of older versions, and how often a checkpoint is written. */
 export interface TableRetention {

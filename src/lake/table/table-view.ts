@@ -5,8 +5,20 @@ import type { Action, AddFile, TableMetadata } from './actions.ts';
 import { lastCheckpointKey, logPrefix } from './log-keys.ts';
 import { damagedLog, unsupportedTable } from './parse-actions.ts';
 import { checkTable } from './schema.ts';
-import { type FoundCheckpoint, type LogEntry, type TableReadPorts, entriesAfter, expectEntry, findLastCheckpoint, isBelowCheckpoint, listLog, missingEntry, NO_VERSION, readLastCheckpoint } from './table-log.ts';
-import { type TableFile, type Tombstone, TableState } from './table-state.ts';
+import {
+  entriesAfter,
+  expectEntry,
+  type FoundCheckpoint,
+  findLastCheckpoint,
+  isBelowCheckpoint,
+  type LogEntry,
+  listLog,
+  missingEntry,
+  NO_VERSION,
+  readLastCheckpoint,
+  type TableReadPorts,
+} from './table-log.ts';
+import { type TableFile, TableState, type Tombstone } from './table-state.ts';
 
 interface TableViewPorts extends TableReadPorts {
   readonly clock: Clock;

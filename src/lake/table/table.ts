@@ -6,9 +6,9 @@
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/model/index.ts';
 import type { Action } from './actions.ts';
-import { type TableRetention, cleanLog, retentionOf, TABLE_RETENTION } from './retention.ts';
-import { type TableContent, checkTable, extendedMetadata, newTableMetadata, PROTOCOL } from './schema.ts';
-import { type TableLogPorts, commitEntry, logTimeMs, NO_VERSION, readLastCheckpoint } from './table-log.ts';
+import { cleanLog, retentionOf, TABLE_RETENTION, type TableRetention } from './retention.ts';
+import { checkTable, extendedMetadata, newTableMetadata, PROTOCOL, type TableContent } from './schema.ts';
+import { commitEntry, logTimeMs, NO_VERSION, readLastCheckpoint, type TableLogPorts } from './table-log.ts';
 import { applyEntry, currentFiles, TableView } from './table-view.ts';
 
 /** Loaded when a table needs them: a plain lake never does, and they write Parquet of their own. */

@@ -8,11 +8,18 @@
  * Everything is looked at again right before it is removed.
  */
 
-import { type Clock, type Note, type ProcessId, type Receipt, type VesselDay, isOvertaken } from '../../core/model/index.ts';
+import {
+  type Clock,
+  isOvertaken,
+  type Note,
+  type ProcessId,
+  type Receipt,
+  type VesselDay,
+} from '../../core/model/index.ts';
 import { PROBE_PREFIX } from '../../store/key.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { isEnded } from '../claims/claim.ts';
-import { type FoundClaim, claimedDays, findClaims, heartbeatOf, isLive } from '../claims/claims.ts';
+import { claimedDays, type FoundClaim, findClaims, heartbeatOf, isLive } from '../claims/claims.ts';
 import { unlessDamaged } from '../json.ts';
 import { dayPrefix, isCheckpointKey, keyPrefix, noteKey, parseDayFileKey, parseNoteKey } from '../keys.ts';
 import { readLayout } from '../lake-file.ts';

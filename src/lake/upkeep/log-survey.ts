@@ -1,6 +1,6 @@
 /** What is wrong with the log of a job's table, held against the receipts, and what is left of one that is damaged. */
 import { ConfigError, DataError } from '../../core/errors.ts';
-import { type Receipt, type VesselDay, formatVesselDay } from '../../core/model/index.ts';
+import { formatVesselDay, type Receipt, type VesselDay } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { claimedDays } from '../claims/claims.ts';
 import { keyPrefix, logKeyPrefix, objectPrefix, parseDayFileKey } from '../keys.ts';
@@ -12,10 +12,10 @@ import { expectLog, expectVersion } from '../publish/table-files.ts';
 import type { Action, AddFile, TableMetadata } from '../table/actions.ts';
 import { readCheckpoint } from '../table/checkpoint-read.ts';
 import { faultText, isTableFault } from '../table/parse-actions.ts';
-import { type DatasetColumn, type TableContent, schemaFaults } from '../table/schema.ts';
+import { type DatasetColumn, schemaFaults, type TableContent } from '../table/schema.ts';
 import { readStatisticsDigests, statisticsDigest } from '../table/statistics.ts';
-import { type Table, openTable } from '../table/table.ts';
-import { type TableLogPorts, listLog, readEntry } from '../table/table-log.ts';
+import { openTable, type Table } from '../table/table.ts';
+import { listLog, readEntry, type TableLogPorts } from '../table/table-log.ts';
 import { TableState } from '../table/table-state.ts';
 import type { UpkeepPorts } from './convert.ts';
 

@@ -14,21 +14,38 @@
  * Killed anywhere and run again it ends the same. Nothing is removed: older entries go with the clean-up of the log.
  */
 import { forEachAtOnce } from '../../core/concurrency.ts';
-import { type Receipt, type VesselDay, formatVesselDay } from '../../core/model/index.ts';
+import { formatVesselDay, type Receipt, type VesselDay } from '../../core/model/index.ts';
 import { isEnded } from '../claims/claim.ts';
 import { claimedDays, findClaims, isLive } from '../claims/claims.ts';
 import { unlessDamaged } from '../json.ts';
 import { objectPrefix } from '../keys.ts';
 import { readReceipt } from '../ledger/ledger.ts';
-import { type LeftOut, BATCH, describeFile, publishedFiles, READS_AT_ONCE, tablePath } from '../publish/published-files.ts';
+import {
+  BATCH,
+  describeFile,
+  type LeftOut,
+  publishedFiles,
+  READS_AT_ONCE,
+  tablePath,
+} from '../publish/published-files.ts';
 import type { Action, AddFile } from '../table/actions.ts';
 import { writeCheckpoint } from '../table/checkpoint.ts';
 import { checkTable, PROTOCOL, tableMetadata } from '../table/schema.ts';
-import { type Table, openTable } from '../table/table.ts';
-import { type TableLogPorts, commitEntry, listLog, readLastCheckpoint } from '../table/table-log.ts';
+import { openTable, type Table } from '../table/table.ts';
+import { commitEntry, listLog, readLastCheckpoint, type TableLogPorts } from '../table/table-log.ts';
 import { TableState } from '../table/table-state.ts';
 import { type UpkeepPorts, WAIT_MS } from './convert.ts';
-import { type LogSurvey, type Remains, columnFaults, contentOf, differs, misfitOf, readRemains, receiptDays, surveyLog } from './log-survey.ts';
+import {
+  columnFaults,
+  contentOf,
+  differs,
+  type LogSurvey,
+  misfitOf,
+  type Remains,
+  readRemains,
+  receiptDays,
+  surveyLog,
+} from './log-survey.ts';
 
 const OPERATION = 'REBUILD LOG';
 

@@ -8,14 +8,14 @@
  * before has lost his version. No name is used twice, so no later attempt brings them back. The entry that fills the version
  * tells what time it is by the store, too: by a clock of this machine that is ahead nothing goes.
  */
-import { type Clock, type VesselDay, silentLog } from '../../core/model/index.ts';
+import { type Clock, silentLog, type VesselDay } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { findClaims } from '../claims/claims.ts';
 import { orDamaged } from '../json.ts';
 import { logKeyPrefix, objectPrefix, parseDayFileKey } from '../keys.ts';
 import { readReceipt } from '../ledger/ledger.ts';
 import { faultText, isTableFault } from '../table/parse-actions.ts';
-import { type Table, openTable } from '../table/table.ts';
+import { openTable, type Table } from '../table/table.ts';
 import { logTimeMs } from '../table/table-log.ts';
 
 const DAY_MS = 86_400_000;

@@ -10,7 +10,16 @@ import { reconcileJob } from '../../../src/audit/reconcile/reconcile-jobs.ts';
 import { repairTasks } from '../../../src/audit/reconcile/repair.ts';
 import { type Finding, adviceFor, FINDINGS } from '../../../src/audit/verify/findings.ts';
 import type { ReadableStore } from '../../../src/audit/verify/object-check.ts';
-import { type Clock, type Dataset, type Layout, type VesselDay, addDays, dayRange, formatVesselDay, systemClock } from '../../../src/core/model/index.ts';
+import {
+  type Clock,
+  type Dataset,
+  type Layout,
+  type VesselDay,
+  addDays,
+  dayRange,
+  formatVesselDay,
+  systemClock,
+} from '../../../src/core/model/index.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
 import type { DayResult } from '../../../src/export/run/perform-task.ts';
 import { performTasks } from '../../../src/export/run/run-jobs.ts';

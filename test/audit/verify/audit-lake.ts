@@ -7,11 +7,29 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { type VerifyOptions, type VerifyOverrides, verifyCommand } from '../../../src/cli/commands/verify.ts';
-import { type Receipt, type VesselDay, addDays, dateToMicros, dayRange, systemClock } from '../../../src/core/model/index.ts';
+import {
+  type Receipt,
+  type VesselDay,
+  addDays,
+  dateToMicros,
+  dayRange,
+  systemClock,
+} from '../../../src/core/model/index.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
 import type { Detail } from '../../../src/lake/ledger/ledger.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import { type JobFile, type RunExportOptions, type TestService, DATE, exportEnv, mustExport, QUICK_LIMITS, startTestService, VESSEL, writeJobs } from '../../helpers/run.ts';
+import {
+  type JobFile,
+  type RunExportOptions,
+  type TestService,
+  DATE,
+  exportEnv,
+  mustExport,
+  QUICK_LIMITS,
+  startTestService,
+  VESSEL,
+  writeJobs,
+} from '../../helpers/run.ts';
 
 export const EMPTY_DATE = addDays(DATE, 1);
 export const TO = addDays(DATE, 2);

@@ -8,7 +8,16 @@ import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { parquetMetadata } from 'hyparquet';
 import { type FindingName, adviceFor } from '../../../src/audit/verify/findings.ts';
-import { type Dataset, type Layout, type Receipt, type VesselDay, dateToMicros, parseTimestamp, silentLog, systemClock } from '../../../src/core/model/index.ts';
+import {
+  type Dataset,
+  type Layout,
+  type Receipt,
+  type VesselDay,
+  dateToMicros,
+  parseTimestamp,
+  silentLog,
+  systemClock,
+} from '../../../src/core/model/index.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
 import type { Detail } from '../../../src/lake/ledger/ledger.ts';
 import { openTable } from '../../../src/lake/table/table.ts';

@@ -6,7 +6,13 @@ import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type FormatSizes, type Layout, type Receipt, type VesselDay, FORMAT_SIZES } from '../../../src/core/model/index.ts';
+import {
+  type FormatSizes,
+  type Layout,
+  type Receipt,
+  type VesselDay,
+  FORMAT_SIZES,
+} from '../../../src/core/model/index.ts';
 import { claimKey, claimPrefix, detailKey, receiptKey } from '../../../src/lake/keys.ts';
 import type { JobDefinition } from '../../../src/runtime/config/jobs.ts';
 import { receiptOf } from '../../helpers/lake.ts';

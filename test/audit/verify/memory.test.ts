@@ -7,7 +7,15 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import type { ReadableStore } from '../../../src/audit/verify/object-check.ts';
 import { type VerifiedDay, verifyLake } from '../../../src/audit/verify/verify-lake.ts';
-import { type Receipt, addDays, createSeriesDictionary, DayCounts, dateToMicros, microsToIso, silentLog } from '../../../src/core/model/index.ts';
+import {
+  type Receipt,
+  addDays,
+  createSeriesDictionary,
+  DayCounts,
+  dateToMicros,
+  microsToIso,
+  silentLog,
+} from '../../../src/core/model/index.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
 import { packDetail } from '../../../src/lake/ledger/ledger.ts';
 import {

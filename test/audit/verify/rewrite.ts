@@ -1,7 +1,13 @@
 /** Forgery: a published day with other rows in it, whose receipt names the new bytes. Only a deep verify can tell. */
 
 import { join } from 'node:path';
-import { type Aggregation, type StatisticsRow, type VesselDay, createSeriesDictionary, microsToIso } from '../../../src/core/model/index.ts';
+import {
+  type Aggregation,
+  type StatisticsRow,
+  type VesselDay,
+  createSeriesDictionary,
+  microsToIso,
+} from '../../../src/core/model/index.ts';
 import { objectKey } from '../../../src/lake/keys.ts';
 import {
   createEncoder,

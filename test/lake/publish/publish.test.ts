@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CommitFailedError, CommitUnknownError, FencedError } from '../../../src/core/errors.ts';
-import { type SealedDay, type VesselDay, DayCounts, silentLog, systemClock } from '../../../src/core/model/index.ts';
+import {
+  type SealedDay,
+  type VesselDay,
+  DayCounts,
+  silentLog,
+  systemClock,
+} from '../../../src/core/model/index.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
 import type { Claim } from '../../../src/lake/claims/claim.ts';
 import { readClaims, takeClaim } from '../../../src/lake/claims/claims.ts';

@@ -9,7 +9,16 @@ import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { type TempFolder, newTempFolder } from '../../helpers/temp.ts';
 import { collect, expectFault, keysOf } from '../../store/store-suite.ts';
-import { type TablePlace, addOf, append, LOG_FOLDER, MEASUREMENTS, newTable, placeOf, removeOf } from './fixtures.ts';
+import {
+  type TablePlace,
+  addOf,
+  append,
+  LOG_FOLDER,
+  MEASUREMENTS,
+  newTable,
+  placeOf,
+  removeOf,
+} from './fixtures.ts';
 
 const DATE = '2026-01-05';
 let folder: TempFolder;

@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 import { FatalError, RefusedError } from '../../../src/core/errors.ts';
 import type { TableMetadata } from '../../../src/lake/table/actions.ts';
-import { type TableContent, checkTable, extendedMetadata, newTableMetadata, PROTOCOL, parseSchema } from '../../../src/lake/table/schema.ts';
+import {
+  type TableContent,
+  checkTable,
+  extendedMetadata,
+  newTableMetadata,
+  PROTOCOL,
+  parseSchema,
+} from '../../../src/lake/table/schema.ts';
 import { MEASUREMENTS } from './fixtures.ts';
 
 const STATISTICS: TableContent = {
