@@ -10,12 +10,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reconcileJob } from '../../src/audit/reconcile/reconcile-jobs.ts';
 import { readJobStatus } from '../../src/audit/status/job-status.ts';
 import {
+  addDays,
   type Clock,
   type Receipt,
-  type VesselDay,
-  addDays,
   silentLog,
   systemClock,
+  type VesselDay,
 } from '../../src/core/model/index.ts';
 import { estimateJob } from '../../src/export/estimate/estimate-job.ts';
 import { findVessels } from '../../src/export/job-vessels.ts';
@@ -40,8 +40,8 @@ import { createLocalStore } from '../../src/store/local/local.ts';
 import { MAX_WHOLE_BYTES } from '../../src/store/store.ts';
 import { noteOf, receiptOf } from '../helpers/lake.ts';
 import { type LakeApp, openLakeApp } from '../helpers/lake-app.ts';
-import { type TestService, DATE, startTestService } from '../helpers/run.ts';
-import { type TempFolder, newMemoryFolder } from '../helpers/temp.ts';
+import { DATE, startTestService, type TestService } from '../helpers/run.ts';
+import { newMemoryFolder, type TempFolder } from '../helpers/temp.ts';
 import { viewStatementsOf } from '../query/views/view-lake.ts';
 
 const FLEET = { seed: 1, vessels: 4, readingsPerDay: 1_000 };

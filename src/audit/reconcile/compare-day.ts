@@ -4,11 +4,11 @@ import type { ComparedDay, Receipt, VesselDay } from '../../core/model/index.ts'
 import { CountsDisagreeError } from '../../core/proof/compare-counts.ts';
 import {
   type DayTotals,
-  type PublishedTotals,
-  type SeriesChange,
   describeChanges,
   findChanges,
+  type PublishedTotals,
   publishedReadings,
+  type SeriesChange,
   seriesTotals,
   totalReadings,
   totalsOf,

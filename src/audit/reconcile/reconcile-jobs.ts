@@ -6,11 +6,11 @@
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { DataError, HttpStatusError, messageOf, RetriableError } from '../../core/errors.ts';
 import {
-  type Job,
-  type VesselDay,
   datesBetween,
   dateToMicros,
+  type Job,
   MICROS_PER_DAY,
+  type VesselDay,
 } from '../../core/model/index.ts';
 import type { DayRange } from '../../core/plan/due.ts';
 import { findVessels } from '../../export/job-vessels.ts';
@@ -18,18 +18,18 @@ import type { ExportPorts } from '../../export/ports.ts';
 import { DayMap } from '../../lake/ledger/day-map.ts';
 import { readLedger } from '../../lake/ledger/ledger-index.ts';
 import { plannedDays } from '../../lake/ledger/planned-days.ts';
-import { type SourceContext, createSourceContext } from '../../source/context.ts';
+import { createSourceContext, type SourceContext } from '../../source/context.ts';
 import type { LookbackTotals, LookbackVessel } from '../../source/day-collector.ts';
-import { type RequestStats, createRequestStats } from '../../source/fetch/exchange.ts';
+import { createRequestStats, type RequestStats } from '../../source/fetch/exchange.ts';
 import type { FailureStreak } from '../../source/fetch/retry.ts';
 import { resolveSeries } from '../../source/series.ts';
 import { askLookback, groupVessels } from '../../source/totals-by-day.ts';
 import {
-  type PublishedDay,
-  type ReconcileFinding,
   findDifference,
   isUnchanged,
   PUBLISHED_MEMBERS,
+  type PublishedDay,
+  type ReconcileFinding,
 } from './compare-day.ts';
 
 /** Without vessels: the job's own. */

@@ -8,10 +8,10 @@ import { isEnded } from '../../lake/claims/claim.ts';
 import { type FoundClaim, findClaims } from '../../lake/claims/claims.ts';
 import { jsonBytes } from '../../lake/json.ts';
 import { detailKey, objectKey, receiptKey } from '../../lake/keys.ts';
-import { type DetailCounts, checkDetail } from './detail-check.ts';
-import { type Difference, type Finding, difference, findingAt } from './findings.ts';
+import { checkDetail, type DetailCounts } from './detail-check.ts';
+import { type Difference, difference, type Finding, findingAt } from './findings.ts';
 import { checkFooter } from './footer-check.ts';
-import { type CheckedObject, type ObjectReading, type ReadableStore, checkObject } from './object-check.ts';
+import { type CheckedObject, checkObject, type ObjectReading, type ReadableStore } from './object-check.ts';
 import { checkReceipt } from './receipt-check.ts';
 import type { CheckedTable } from './table-check.ts';
 

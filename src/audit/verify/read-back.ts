@@ -6,8 +6,8 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBValue } from '../../core/duckdb/connection.ts';
 import {
-  type LockedDuckDb,
   interruptOnAbort,
+  type LockedDuckDb,
   openLockedDuckDb,
   parquetRows,
 } from '../../core/duckdb/locked.ts';
@@ -17,13 +17,13 @@ import type { DayCounts, TimeRange, VesselDay } from '../../core/model/index.ts'
 import {
   type DayRows,
   type EdgeValues,
-  type WindowRow,
   edgesSql,
   measurementsSql,
   toCounts,
   toDayRows,
   toEdges,
   toWindows,
+  type WindowRow,
   windowCountsSql,
   windowsSql,
 } from './read-back-rows.ts';

@@ -1,7 +1,7 @@
 /** A job's table in a delta lake against receipts and objects: what its log names, and what it says of it. */
 import type { FileMetaData } from 'hyparquet';
 import { DataError } from '../../core/errors.ts';
-import { type Log, type Receipt, type VesselDay, systemClock } from '../../core/model/index.ts';
+import { type Log, type Receipt, systemClock, type VesselDay } from '../../core/model/index.ts';
 import { logKeyPrefix, objectPrefix, receiptKey } from '../../lake/keys.ts';
 import { expectLog } from '../../lake/publish/table-files.ts';
 import { columnsOf } from '../../lake/table/file-footer.ts';
@@ -10,7 +10,7 @@ import { type DatasetColumn, schemaFaults } from '../../lake/table/schema.ts';
 import { readStatisticsDigests, statisticsDigest, statisticsText } from '../../lake/table/statistics.ts';
 import { openTableView, type TableView } from '../../lake/table/table-view.ts';
 import { type Difference, difference, differenceOf, firstFew } from './findings.ts';
-import { type WalkRange, isWanted } from './lake-walk.ts';
+import { isWanted, type WalkRange } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
 
 interface TableFile {

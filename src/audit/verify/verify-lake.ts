@@ -5,39 +5,39 @@
 import { runInline } from '../../core/concurrency.ts';
 import { CancelledError, messageOf } from '../../core/errors.ts';
 import {
+  addDays,
   type Job,
   type Layout,
   type Log,
   type Receipt,
   type VesselDay,
   type Warning,
-  addDays,
 } from '../../core/model/index.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { leastPrecision, precisionOf } from '../../core/proof/compare-counts.ts';
 import { OBJECT_NAME, objectKey, receiptKey } from '../../lake/keys.ts';
 import { readLayout } from '../../lake/lake-file.ts';
-import { type Remarks, createRemarks, describeRemark, howToAccept } from '../../lake/remarks.ts';
+import { createRemarks, describeRemark, howToAccept, type Remarks } from '../../lake/remarks.ts';
 import { createSourceContext } from '../../source/context.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
-import { type SeriesCache, createSeriesCache, resolveSeriesOfIds } from '../../source/series.ts';
-import { type SettingsOf, checkDay } from './day-check.ts';
+import { createSeriesCache, resolveSeriesOfIds, type SeriesCache } from '../../source/series.ts';
+import { checkDay, type SettingsOf } from './day-check.ts';
 import { checkDeep } from './deep-check.ts';
 import type { DetailCounts } from './detail-check.ts';
 import {
   type Difference,
-  type Finding,
-  type Place,
-  type Remark,
   difference,
+  type Finding,
   findingAt,
   firstFew,
+  type Place,
+  type Remark,
 } from './findings.ts';
 import { type StrayFiles, walkDays } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
-import { type ReadBack, createReadBack } from './read-back.ts';
+import { createReadBack, type ReadBack } from './read-back.ts';
 import { type CheckedTable, openCheckedTable } from './table-check.ts';
-import { type TempObjects, openTempObjects } from './temp-objects.ts';
+import { openTempObjects, type TempObjects } from './temp-objects.ts';
 import { describeUnfinished } from './unfinished.ts';
 
 interface VerifyRequest {

@@ -8,17 +8,17 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reconcileJob } from '../../../src/audit/reconcile/reconcile-jobs.ts';
 import { repairTasks } from '../../../src/audit/reconcile/repair.ts';
-import { type Finding, adviceFor, FINDINGS } from '../../../src/audit/verify/findings.ts';
+import { adviceFor, FINDINGS, type Finding } from '../../../src/audit/verify/findings.ts';
 import type { ReadableStore } from '../../../src/audit/verify/object-check.ts';
 import {
+  addDays,
   type Clock,
   type Dataset,
-  type Layout,
-  type VesselDay,
-  addDays,
   dayRange,
   formatVesselDay,
+  type Layout,
   systemClock,
+  type VesselDay,
 } from '../../../src/core/model/index.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
 import type { DayResult } from '../../../src/export/run/perform-task.ts';
@@ -29,10 +29,10 @@ import { fleetVessels } from '../../../src/service/data/made-up/fleet.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { lakeFiles, receiptOf } from '../../helpers/lake.ts';
 import { type LakeApp, openLakeApp } from '../../helpers/lake-app.ts';
-import { type TestService, DATE, startTestService } from '../../helpers/run.ts';
-import { type TempFolder, newMemoryFolder } from '../../helpers/temp.ts';
+import { DATE, startTestService, type TestService } from '../../helpers/run.ts';
+import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
 import { refuseWrites } from './audit-lake.ts';
-import { type Advice, type Trial, type Victim, put, TRIALS } from './damages.ts';
+import { type Advice, put, TRIALS, type Trial, type Victim } from './damages.ts';
 
 const SILENT_DATE = addDays(DATE, 1);
 const FLEET = { seed: 1, vessels: TRIALS.length, readingsPerDay: 1_000 };

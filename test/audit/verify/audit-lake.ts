@@ -8,25 +8,25 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { type VerifyOptions, type VerifyOverrides, verifyCommand } from '../../../src/cli/commands/verify.ts';
 import {
-  type Receipt,
-  type VesselDay,
   addDays,
   dateToMicros,
   dayRange,
+  type Receipt,
   systemClock,
+  type VesselDay,
 } from '../../../src/core/model/index.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
 import type { Detail } from '../../../src/lake/ledger/ledger.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import {
-  type JobFile,
-  type RunExportOptions,
-  type TestService,
   DATE,
   exportEnv,
+  type JobFile,
   mustExport,
   QUICK_LIMITS,
+  type RunExportOptions,
   startTestService,
+  type TestService,
   VESSEL,
   writeJobs,
 } from '../../helpers/run.ts';

@@ -7,16 +7,16 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { parquetMetadata } from 'hyparquet';
-import { type FindingName, adviceFor } from '../../../src/audit/verify/findings.ts';
+import { adviceFor, type FindingName } from '../../../src/audit/verify/findings.ts';
 import {
   type Dataset,
-  type Layout,
-  type Receipt,
-  type VesselDay,
   dateToMicros,
+  type Layout,
   parseTimestamp,
+  type Receipt,
   silentLog,
   systemClock,
+  type VesselDay,
 } from '../../../src/core/model/index.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
 import type { Detail } from '../../../src/lake/ledger/ledger.ts';

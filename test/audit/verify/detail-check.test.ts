@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { checkDetail } from '../../../src/audit/verify/detail-check.ts';
 import type { ReadableStore } from '../../../src/audit/verify/object-check.ts';
-import { type Receipt, dateToMicros, microsToIso } from '../../../src/core/model/index.ts';
+import { dateToMicros, microsToIso, type Receipt } from '../../../src/core/model/index.ts';
 import { TO_THE_MICROSECOND } from '../../../src/core/proof/compare-counts.ts';
 import { detailKey } from '../../../src/lake/keys.ts';
 import { makeReceipt } from '../../helpers/ledger.ts';

@@ -7,18 +7,18 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  FORMAT_SIZES,
   type FormatSizes,
   type Layout,
   type Receipt,
   type VesselDay,
-  FORMAT_SIZES,
 } from '../../../src/core/model/index.ts';
 import { claimKey, claimPrefix, detailKey, receiptKey } from '../../../src/lake/keys.ts';
 import type { JobDefinition } from '../../../src/runtime/config/jobs.ts';
 import { receiptOf } from '../../helpers/lake.ts';
 import { type LakeApp, openLakeApp } from '../../helpers/lake-app.ts';
-import { type TestService, DATE, startTestService, VESSEL } from '../../helpers/run.ts';
-import { type TempFolder, newMemoryFolder } from '../../helpers/temp.ts';
+import { DATE, startTestService, type TestService, VESSEL } from '../../helpers/run.ts';
+import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
 import { edit, editDetail, editReceipt } from './audit-lake.ts';
 
 const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: DATE };

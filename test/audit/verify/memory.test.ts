@@ -8,12 +8,12 @@ import { expect, test } from 'vitest';
 import type { ReadableStore } from '../../../src/audit/verify/object-check.ts';
 import { type VerifiedDay, verifyLake } from '../../../src/audit/verify/verify-lake.ts';
 import {
-  type Receipt,
   addDays,
   createSeriesDictionary,
   DayCounts,
   dateToMicros,
   microsToIso,
+  type Receipt,
   silentLog,
 } from '../../../src/core/model/index.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';

@@ -3,10 +3,10 @@
 import { join } from 'node:path';
 import {
   type Aggregation,
-  type StatisticsRow,
-  type VesselDay,
   createSeriesDictionary,
   microsToIso,
+  type StatisticsRow,
+  type VesselDay,
 } from '../../../src/core/model/index.ts';
 import { objectKey } from '../../../src/lake/keys.ts';
 import {
@@ -16,7 +16,7 @@ import {
   encodeMetadata,
 } from '../../../src/parquet/write/index.ts';
 import { duckRows } from '../../helpers/lake.ts';
-import { type Reading, bareSeries, batchOf, fileOf, sealAll } from '../../parquet/write/lake-file.ts';
+import { bareSeries, batchOf, fileOf, type Reading, sealAll } from '../../parquet/write/lake-file.ts';
 import { editReceipt, replaceObject } from './audit-lake.ts';
 
 /** Change the readings of a published day. */

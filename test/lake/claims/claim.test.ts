@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { FencedError } from '../../../src/core/errors.ts';
-import { type ProcessId, type VesselDay, silentLog } from '../../../src/core/model/index.ts';
+import { type ProcessId, silentLog, type VesselDay } from '../../../src/core/model/index.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
 import { type ClaimPorts, openCheckpoint } from '../../../src/lake/claims/claim.ts';
 import { readClaims, takeClaim } from '../../../src/lake/claims/claims.ts';
@@ -9,7 +9,7 @@ import { claimKey, claimPrefix, objectKey } from '../../../src/lake/keys.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
-import { type ManualClock, createManualClock } from '../../helpers/manual-clock.ts';
+import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts';
 import { newTempFolder } from '../../helpers/temp.ts';
 
 const day: VesselDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { FatalError, RefusedError } from '../../../src/core/errors.ts';
 import type { TableMetadata } from '../../../src/lake/table/actions.ts';
 import {
-  type TableContent,
   checkTable,
   extendedMetadata,
   newTableMetadata,
   PROTOCOL,
   parseSchema,
+  type TableContent,
 } from '../../../src/lake/table/schema.ts';
 import { MEASUREMENTS } from './fixtures.ts';
 

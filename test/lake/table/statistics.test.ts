@@ -8,12 +8,12 @@ import {
   emptyParquetFooter,
 } from '../../../src/parquet/write/index.ts';
 import {
-  type Reading,
-  type Value,
   batchOf,
   DAY_MICROS,
   fileOf,
+  type Reading,
   sealAll,
+  type Value,
 } from '../../parquet/write/lake-file.ts';
 
 const encoder = createEncoder({ threads: 0 });

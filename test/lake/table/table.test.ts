@@ -5,10 +5,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CommitUnknownError, DataError, FatalError, RetriableError } from '../../../src/core/errors.ts';
 import { formatActions } from '../../../src/lake/table/actions.ts';
 import { PROTOCOL } from '../../../src/lake/table/schema.ts';
-import { type Table, openTable } from '../../../src/lake/table/table.ts';
+import { openTable, type Table } from '../../../src/lake/table/table.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import { type TempFolder, newTempFolder } from '../../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 import { expectFault, keysOf } from '../../store/store-suite.ts';
 import {
   addOf,
