@@ -4,7 +4,7 @@ import { COVERAGE_STATES } from '../../audit/status/cells.ts';
 import { countOf, formatCount } from '../../core/model/count-text.ts';
 import type { VesselDay } from '../../core/model/index.ts';
 import { formatVesselDay } from '../../core/model/index.ts';
-import type { DayResult } from '../../export/run/perform-task.ts';
+import type { DayResult } from '../../export/events.ts';
 import type { Grid } from './day-grid.ts';
 import { formatNarrow, formatWide, GAP, wideColumns } from './day-grid.ts';
 import { widthOf } from './format.ts';
