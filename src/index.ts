@@ -33,9 +33,9 @@ export { FINDINGS } from './audit/verify/findings.ts';
 export type { VerifiedDay } from './audit/verify/verify-lake.ts';
 export { CancelledError, ConfigError, FatalError, RetriableError, VesselExportError } from './core/errors.ts';
 export type { Job, Note, Proof, Receipt, VesselDay } from './core/model/index.ts';
+export type { Environment } from './core/process/secret-file.ts';
 export type { DayResult, VesselTrouble } from './export/events.ts';
 export type { JobDefinitions } from './runtime/config/config.ts';
-export type { Environment } from './runtime/config/environment.ts';
 export type { JobDefinition } from './runtime/config/jobs.ts';
 export type { Settings } from './runtime/config/variables.ts';
 
@@ -57,6 +57,7 @@ export interface VesselDayOptions {
   readonly onLog?: (line: string) => void;
 }
 
+/** What `run` can be told besides. */
 export interface ExportOptions extends VesselDayOptions {
   /** Export days again that are done. */
   readonly force?: boolean;
@@ -75,6 +76,7 @@ export interface ExportedDay extends DayResult {
   readonly receipt?: Receipt;
 }
 
+/** What `verify` can be told besides. */
 export interface VerifyOptions extends VesselDayOptions {
   /** Read every row back, and compare with the service's statistics. */
   readonly deep?: boolean;

@@ -102,11 +102,11 @@ test('the README leads to every page', () => {
   expect(missing.map(({ name }) => name)).toEqual([]);
 });
 
-test.for(PAGES)("what is generated in $name is up to date (else 'npm run docs')", async ({ text }) => {
+test.for(PAGES)("what is generated in $name is up to date (else 'npm run generate')", async ({ text }) => {
   expect(await refreshPage(text)).toBe(text);
 });
 
-test("the picture shows what the demo prints (else 'npm run docs')", async () => {
+test("the picture shows what the demo prints (else 'npm run generate')", async () => {
   const drawn = [...readFileSync(PICTURE, 'utf8').matchAll(/<text [^>]*>([^<]*)<\/text>/g)];
   const [typed, ...lines] = drawn.map((match) => match[1]!.replaceAll('&gt;', '>').replaceAll('&lt;', '<'));
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));

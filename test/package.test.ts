@@ -76,10 +76,19 @@ test('the tarball holds what runs, and nothing else', () => {
     const name = path.replace(/^src\//, 'dist/').replace(/\.ts$/, '');
     return [`${name}.js`, `${name}.js.map`, `${name}.d.ts`];
   });
-  const beside = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'src/bin.js'];
+  const beside = ['package.json', 'README.md', 'LICENSE', 'src/bin.js'];
+  beside.push('CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md');
+  const docs = filesBelow('docs').filter((path) => !path.startsWith('docs/tools/'));
   const page = filesBelow('src/web/page').filter((path) => !/\.(ts|json)$/.test(path));
   const served = page.map((path) => path.replace(/^src\//, 'dist/'));
-  const expected = [...compiled, ...served, ...beside, ...filesBelow('jobs'), ...filesBelow('schemas')];
+  const expected = [
+    ...compiled,
+    ...served,
+    ...beside,
+    ...docs,
+    ...filesBelow('jobs'),
+    ...filesBelow('schemas'),
+  ];
   expect(packed.toSorted()).toEqual(expected.toSorted());
 });
 

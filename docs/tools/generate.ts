@@ -1,5 +1,5 @@
 /**
- * `npm run docs`: write what the documentation says in the code's own words, between the markers of its pages, and
+ * `npm run generate`: write what the documentation says in the code's own words, between the markers of its pages, and
  * draw the picture of the demo. The test of the documentation fails where a page is not what this would write.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -7,6 +7,7 @@ import { VARIABLES } from '../../src/runtime/config/variables.ts';
 import { createMetrics } from '../../src/runtime/monitoring/metrics.ts';
 import { allCommands } from './command-line.ts';
 import { slug } from './markdown.ts';
+import { apiReference } from './reference.ts';
 
 export type Section = () => string | Promise<string>;
 
@@ -19,6 +20,7 @@ export const SECTIONS: Readonly<Record<string, Section>> = {
   'next-steps': nextSteps,
   metrics: metricsTable,
   causes,
+  api: apiReference,
 };
 
 /** Defaults that depend on the machine. */

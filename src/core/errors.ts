@@ -23,6 +23,7 @@ import { cleanListing, cleanMessage } from './model/index.ts';
 
 export { cleanForeignText, shortName } from './model/index.ts';
 
+/** Every error of ours: a code that does not change between versions, and a message without secrets and control characters. */
 export abstract class VesselExportError extends Error {
   /** What becomes of the text that an error is made with. */
   static readonly clean: (message: string) => string = cleanMessage;
@@ -34,11 +35,14 @@ export abstract class VesselExportError extends Error {
   }
 }
 
+/** Options, settings or jobs are wrong. The message lists every fault. */
 export class ConfigError extends VesselExportError {
   /** It may list faults, a line each. */
   static override readonly clean = cleanListing;
 }
+/** No repetition helps: a refused credential, a full disk. */
 export class FatalError extends VesselExportError {}
+/** May pass by itself: the service or the lake is out of reach. */
 export class RetriableError extends VesselExportError {}
 export class RateLimitedError extends VesselExportError {
   /** Milliseconds the service asked us to wait; undefined when it did not say. */
@@ -83,6 +87,7 @@ export class NotDueError extends VesselExportError {
 }
 export class CommitFailedError extends VesselExportError {}
 export class CommitUnknownError extends VesselExportError {}
+/** Somebody stopped the work: a signal, or Ctrl-C. */
 export class CancelledError extends VesselExportError {
   constructor(message = 'cancelled', options?: ErrorOptions) {
     super('cancelled', message, options);

@@ -8,7 +8,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Receipt } from '../core/model/index.ts';
 import { NO_LONGER } from '../core/model/index.ts';
 import type { Claim } from '../lake/claims/claim.ts';
-import type { Inheritance } from '../lake/claims/take-claim.ts';
+import type { Inheritance } from '../lake/claims/claims.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { createSourceContext } from '../source/context.ts';
 import { resolveSeries } from '../source/series.ts';

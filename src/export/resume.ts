@@ -7,7 +7,7 @@ import type { SourceSeries } from '../core/proof/compare-values.ts';
 import { compareSeries } from '../core/proof/compare-values.ts';
 import { SeriesValues } from '../core/proof/series-values.ts';
 import type { Claim } from '../lake/claims/claim.ts';
-import { openCheckpoint } from '../lake/claims/claim-text.ts';
+import { openCheckpoint } from '../lake/claims/claim.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { createSourceContext, seriesName } from '../source/context.ts';
 import { askValues } from '../source/day-values.ts';

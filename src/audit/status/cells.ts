@@ -21,6 +21,7 @@ export const COVERAGE_STATES = [
   'not-due',
   'not-asked-for',
 ] as const;
+/** What the lake has of a vessel-day, or why it has nothing. */
 export type CoverageState = (typeof COVERAGE_STATES)[number];
 
 /**

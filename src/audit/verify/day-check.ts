@@ -4,14 +4,15 @@
  */
 import type { Aggregation, Dataset, Layout, Receipt, SealedDay, VesselDay } from '../../core/model/index.ts';
 import type { Precision } from '../../core/proof/compare-counts.ts';
+import { isEnded } from '../../lake/claims/claim.ts';
 import type { FoundClaim } from '../../lake/claims/claims.ts';
-import { findClaims, isEnded } from '../../lake/claims/claims.ts';
+import { findClaims } from '../../lake/claims/claims.ts';
 import { jsonBytes } from '../../lake/json.ts';
 import { detailKey, objectKey, receiptKey } from '../../lake/keys.ts';
 import type { DetailCounts } from './detail-check.ts';
 import { checkDetail } from './detail-check.ts';
 import type { Difference, Finding } from './findings.ts';
-import { findingAt } from './findings.ts';
+import { difference, findingAt } from './findings.ts';
 import { checkFooter } from './footer-check.ts';
 import type { CheckedObject, ObjectReading, ReadableStore } from './object-check.ts';
 import { checkObject } from './object-check.ts';
@@ -144,15 +145,8 @@ async function orphans({ store, table, layout }: DayCheckOptions, day: VesselDay
   const objects = layout === 'plain' ? [objectKey(day)] : [];
   for (const where of [...objects, detailKey(day)]) {
     const head = await store.head(where);
-    if (head !== undefined)
-      return [
-        {
-          name: 'receipt-missing',
-          where,
-          found: `${head.sizeBytes} bytes and no receipt`,
-          expected: receiptKey(day),
-        },
-      ];
+    const found = `${head?.sizeBytes} bytes and no receipt`;
+    if (head !== undefined) return [difference('receipt-missing', where, found, receiptKey(day))];
   }
   return [];
 }
@@ -193,11 +187,6 @@ async function expectNoObject(
   const where = objectKey(receipt);
   const head = await store.head(where);
   if (head === undefined) return {};
-  const difference: Difference = {
-    name: 'object-unexpected',
-    where,
-    found: `${head.sizeBytes} bytes`,
-    expected: 'no object: 0 rows',
-  };
-  return { difference };
+  const found = `${head.sizeBytes} bytes`;
+  return { difference: difference('object-unexpected', where, found, 'no object: 0 rows') };
 }

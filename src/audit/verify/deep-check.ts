@@ -1,119 +1,180 @@
-/** `verify --deep` of one vessel-day: every row read back, against the receipt's detail and against the service. */
+/**
+ * `verify --deep` of one vessel-day: every row read back, against the receipt's detail, and then against what the service's
+ * statistics say now.
+ */
 import type { DayCounts } from '../../core/model/index.ts';
-import { compareCounts, TO_THE_MICROSECOND } from '../../core/proof/compare-counts.ts';
+import {
+  compareCounts,
+  leastPrecision,
+  precisionOf,
+  TO_THE_MICROSECOND,
+} from '../../core/proof/compare-counts.ts';
+import type { SourceSeries } from '../../core/proof/compare-values.ts';
+import { compareSeries } from '../../core/proof/compare-values.ts';
+import type { ResolvedSeries } from '../../source/context.ts';
+import { seriesName } from '../../source/context.ts';
+import { askValues } from '../../source/day-values.ts';
+import type { DetailCounts } from './detail-check.ts';
 import { describeSide } from './detail-check.ts';
-import type { Difference } from './findings.ts';
-import { firstFew } from './findings.ts';
+import type { Difference, Sides } from './findings.ts';
+import { difference, differenceOf } from './findings.ts';
 import { RowsUnreadable } from './read-back.ts';
-import type { DeepDay } from './source-check.ts';
-import { compareWithSource, differenceOf } from './source-check.ts';
-import { checkWindows } from './window-check.ts';
+import type { DayRows } from './read-back-rows.ts';
+import type { ReadableDay } from './window-check.ts';
+import { compareWindows } from './window-check.ts';
+
+/** A vessel-day, and what it is held against. */
+interface DeepDay extends ReadableDay {
+  readonly counts: DetailCounts | undefined;
+  /** False where the receipt has other settings than the job now. */
+  readonly sameSettings: boolean;
+  /** The series that the job selects now, or exactly the named ones. Throws RetriableError `no-series`. */
+  readonly resolveSeries: (named?: readonly string[]) => Promise<ResolvedSeries>;
+  /** Told of what could not be compared. */
+  readonly onRemark: (name: 'not-compared' | 'metadata-changed', text: string) => void;
+}
 
 /** Everything that differs: first in the rows themselves, then, where those are as published, from the source. */
 export async function checkDeep(deep: DeepDay): Promise<Difference[]> {
+  const { dataset, rows } = deep.receipt;
   try {
-    switch (deep.receipt.dataset) {
-      case 'measurements':
-        return await checkMeasurements(deep);
-      case 'statistics':
-        return await checkStatistics(deep);
-      case 'metadata':
-        return await checkMetadata(deep);
-    }
+    if (dataset === 'measurements') return await checkMeasurements(deep);
+    return dataset === 'statistics' ? await checkStatistics(deep) : await checkMetadata(deep);
   } catch (error) {
     if (!(error instanceof RowsUnreadable)) throw error;
-    return [differenceOf(deep, 'rows-unreadable', error.message, `${deep.receipt.rows} rows`)];
+    return [difference('rows-unreadable', deep.where, error.message, `${rows} rows`)];
   }
 }
 
 async function checkMeasurements(deep: DeepDay): Promise<Difference[]> {
-  const { receipt, readBack } = deep;
-  const rows =
-    receipt.object === null
-      ? undefined
-      : await readBack.measurements(deep.object, receipt, deep.counts?.ours);
-  if (rows !== undefined) {
-    const found = compareRows(deep, rows.counts, receipt.rows);
-    if (found.length > 0) return found;
-    if (rows.oddRows > 0)
-      return [
-        differenceOf(deep, 'values-differ', `${rows.oddRows} rows with none or several`, 'one value a row'),
-      ];
-  }
-  return compareWithSource(deep, rows);
-}
-
-/** Rows per series and hour against the detail, or their number against the receipt where it has none. */
-function compareRows(deep: DeepDay, found: DayCounts, expectedRows: number): Difference[] {
-  const ours = deep.counts?.ours;
-  if (ours === undefined) {
-    if (found.total() === expectedRows) return [];
-    return [differenceOf(deep, 'count-differs', `${found.total()} rows`, `${expectedRows} rows`)];
-  }
-  const differing = compareCounts(found, ours, { policy: 'exact', precision: TO_THE_MICROSECOND });
-  for (const name of ['count-differs', 'times-differ'] as const) {
-    const some = differing.filter(({ times }) => (times === undefined) === (name === 'count-differs'));
-    if (some.length > 0)
-      return [
-        differenceOf(deep, name, describeSide(some, 'ours'), `${describeSide(some, 'source')} in the detail`),
-      ];
-  }
-  return [];
+  const { receipt, readBack, where } = deep;
+  if (receipt.object === null) return compareWithSource(deep, undefined);
+  const rows = await readBack.measurements(deep.object, receipt);
+  const found = compareRows(deep, rows.counts, receipt.rows);
+  if (found.length > 0) return found;
+  if (rows.oddRows === 0) return compareWithSource(deep, rows);
+  return [difference('values-differ', where, `${rows.oddRows} rows with none or several`, 'one value a row')];
 }
 
 async function checkStatistics(deep: DeepDay): Promise<Difference[]> {
   const { receipt, readBack } = deep;
   if (receipt.object !== null) {
-    const found = compareRows(
-      deep,
-      await readBack.windowCounts(deep.object, receipt, deep.counts?.ours),
-      receipt.source?.rows ?? 0,
-    );
+    const counts = await readBack.windowCounts(deep.object, receipt);
+    const found = compareRows(deep, counts, receipt.source?.rows ?? 0);
     if (found.length > 0) return found;
   }
-  if (!deep.sameSettings) {
-    deep.onRemark('not-compared', 'windows of other settings than the job has now: run the day again');
-    return [];
-  }
-  const series = await deep.resolveSeries(undefined);
-  const { changed, differing } = await checkWindows(deep, series);
-  const differences: Difference[] = [];
-  if (changed.length > 0)
-    differences.push(
-      differenceOf(
-        deep,
-        'source-changed',
-        firstFew(changed.map(({ now }) => now)),
-        firstFew(changed.map(({ published }) => published)),
-      ),
-    );
-  if (differing.length > 0)
-    differences.push(
-      differenceOf(
-        deep,
-        'values-differ',
-        firstFew(differing.map(({ published }) => published)),
-        `${firstFew(differing.map(({ now }) => now))} by the service`,
-      ),
-    );
-  return differences;
+  if (deep.sameSettings) return await compareWindows(deep, await deep.resolveSeries());
+  deep.onRemark('not-compared', 'windows of other settings than the job has now: run the day again');
+  return [];
 }
 
 /** Metadata has no history: what the service says now is no proof of what it said then. */
 async function checkMetadata(deep: DeepDay): Promise<Difference[]> {
-  const { receipt, readBack } = deep;
-  const { rows, series } = await readBack.metadata(deep.object);
-  if (rows !== receipt.rows || series !== rows)
-    return [
-      differenceOf(
-        deep,
-        'count-differs',
-        `${rows} rows of ${series} series`,
-        `${receipt.rows}, a row a series`,
-      ),
-    ];
+  const { receipt, where } = deep;
+  const { rows, series } = await deep.readBack.metadata(deep.object);
+  if (rows !== receipt.rows || series !== rows) {
+    const expected = `${receipt.rows}, a row a series`;
+    return [difference('count-differs', where, `${rows} rows of ${series} series`, expected)];
+  }
   if (!deep.sameSettings) return [];
-  const now = (await deep.resolveSeries(undefined)).idOf.size;
+  const now = (await deep.resolveSeries()).idOf.size;
   if (now !== rows) deep.onRemark('metadata-changed', `${rows} series then, ${now} now`);
   return [];
+}
+
+/** Rows per series and hour against the detail, or their number against the receipt where it has none. */
+function compareRows({ counts, where }: DeepDay, found: DayCounts, expectedRows: number): Difference[] {
+  if (counts === undefined) {
+    if (found.total() === expectedRows) return [];
+    return [difference('count-differs', where, `${found.total()} rows`, `${expectedRows} rows`)];
+  }
+  const differing = compareCounts(found, counts.ours, { policy: 'exact', precision: TO_THE_MICROSECOND });
+  for (const name of ['count-differs', 'times-differ'] as const) {
+    const some = differing.filter(({ times }) => (times === undefined) === (name === 'count-differs'));
+    const expected = `${describeSide(some, 'source')} in the detail`;
+    if (some.length > 0) return [difference(name, where, describeSide(some, 'ours'), expected)];
+  }
+  return [];
+}
+
+/** What the service says now of the series of a day of measurements; `rows`: undefined for a day without an object. */
+async function compareWithSource(deep: DeepDay, rows: DayRows | undefined): Promise<Difference[]> {
+  const published = [...(rows?.series.keys() ?? [])];
+  if (!deep.sameSettings && published.length === 0) {
+    deep.onRemark('not-compared', 'an empty day of other settings than the job has now: run it again');
+    return [];
+  }
+  const series = await deep.resolveSeries(deep.sameSettings ? undefined : published);
+  const numeric = [...(rows?.series ?? [])].flatMap(([id, { jsons }]) => (jsons === 0 ? [id] : []));
+  const now = await askValues(deep.context, series, { numeric });
+  const changed = compareSourceCounts(deep, rows?.counts, now, series);
+  const values = rows === undefined ? [] : await compareValues(deep, rows, now, series);
+  return [...changed, ...values];
+}
+
+/**
+ * The source's counts now against those of the rows. An `at-least` day may hold more: nothing has changed there either where
+ * the source says again what it said at publication.
+ */
+function compareSourceCounts(
+  { receipt, counts, where }: DeepDay,
+  ours: DayCounts | undefined,
+  now: ReadonlyMap<string, SourceSeries>,
+  series: ResolvedSeries,
+): Difference[] {
+  const then = receipt.proof === 'at-least' ? counts?.source : undefined;
+  const ids = new Set([...(ours?.ids() ?? []), ...now.keys()]);
+  const changed = [...ids].sort().flatMap((id) => {
+    const [published, counted] = [ours?.seriesTotal(id) ?? 0, now.get(id)?.count ?? 0];
+    if (counted === published || counted === then?.seriesTotal(id)) return [];
+    const found = `series ${seriesName(series, id)}: ${counted} counted by the source now`;
+    return [{ found, expected: `${published} published` }];
+  });
+  return differenceOf('source-changed', where, changed);
+}
+
+/** Series whose counts are equal: their times and values. */
+async function compareValues(
+  deep: DeepDay,
+  rows: DayRows,
+  now: ReadonlyMap<string, SourceSeries>,
+  series: ResolvedSeries,
+): Promise<Difference[]> {
+  let compared = compareAllSeries(deep, rows, now, series);
+  if (compared.differsAtEdges) {
+    // Readings may share the first or the last instant: whichever of them the service names is right.
+    const edges = await deep.readBack.edges(deep.object);
+    const known = new Map([...rows.series].map(([id, ours]) => [id, { ...ours, ...edges.get(id) }]));
+    compared = compareAllSeries(deep, { ...rows, series: known }, now, series);
+  }
+  const { differing, missing } = compared;
+  if (missing.size > 0)
+    deep.onRemark('not-compared', `the service gave no ${[...missing].join(', ')} for some series`);
+  const found = differenceOf('values-differ', deep.where, differing);
+  return found.map((values) => ({ ...values, expected: `${values.expected} by the service` }));
+}
+
+/** `missing`: aggregations that the service gave no value of. */
+function compareAllSeries(
+  deep: DeepDay,
+  rows: DayRows,
+  now: ReadonlyMap<string, SourceSeries>,
+  series: ResolvedSeries,
+) {
+  const precision = deep.sameSettings ? precisionOf(deep.context.job) : leastPrecision('measurements');
+  const differing: Sides[] = [];
+  const missing = new Set<string>();
+  let differsAtEdges = false;
+  for (const [id, ours] of [...rows.series].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const source = now.get(id);
+    const span = rows.counts.seriesSpan(id);
+    if (source === undefined || span === undefined || source.count !== rows.counts.seriesTotal(id)) continue;
+    const compared = compareSeries(span, ours, source, precision);
+    for (const { aggregation, lake, source: expected } of compared.differences) {
+      differing.push({ found: `${aggregation} of series ${seriesName(series, id)}: ${lake}`, expected });
+      if (aggregation === 'first_val' || aggregation === 'last_val') differsAtEdges = true;
+    }
+    for (const aggregation of compared.missing) missing.add(aggregation);
+  }
+  return { differing, missing, differsAtEdges };
 }

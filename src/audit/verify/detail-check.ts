@@ -1,14 +1,13 @@
 /** The detail against the receipt that names it: the same text, counts that add up, a proof that holds. */
-import type { Micros, Receipt } from '../../core/model/index.ts';
+import type { Receipt } from '../../core/model/index.ts';
 import { DayCounts, dayRange, microsToIso, shortName } from '../../core/model/index.ts';
 import type { Disagreement, Precision } from '../../core/proof/compare-counts.ts';
 import { compareCounts, describeSpan } from '../../core/proof/compare-counts.ts';
 import { countsDigest } from '../../core/proof/day-totals.ts';
-import { readCountsText } from '../../lake/ledger/counts-reader.ts';
 import type { Detail } from '../../lake/ledger/ledger.ts';
 import { unpackDetail } from '../../lake/ledger/ledger.ts';
-import type { Difference } from './findings.ts';
-import { firstFew } from './findings.ts';
+import type { Difference, FindingName } from './findings.ts';
+import { difference, firstFew } from './findings.ts';
 import type { ReadableStore } from './object-check.ts';
 
 /** Counts per series and hour: of the object, and as the source said. */
@@ -29,9 +28,9 @@ export async function checkDetail(
   precision: Precision,
 ): Promise<CheckedDetail> {
   const { key: where, sha256: expected } = receipt.detail!;
-  const wrong = (name: Difference['name'], found: string): CheckedDetail => ({
+  const wrong = (name: FindingName, found: string): CheckedDetail => ({
     counts: undefined,
-    differences: [{ name, where, found, expected: `SHA-256 ${expected}` }],
+    differences: [difference(name, where, found, `SHA-256 ${expected}`)],
   });
   const object = await store.get(where);
   if (object === undefined) return wrong('detail-missing', 'no detail');
@@ -46,45 +45,14 @@ export async function checkDetail(
 function parseCounts(text: Uint8Array, date: string): DetailCounts | undefined {
   const { fromMicros } = dayRange(date);
   try {
-    return readCounts(text, fromMicros) ?? parseJsonCounts(text, fromMicros);
+    const { ours, source } = JSON.parse(new TextDecoder().decode(text)) as Detail;
+    return {
+      ours: DayCounts.fromJson(fromMicros, ours),
+      source: source === null ? undefined : DayCounts.fromJson(fromMicros, source),
+    };
   } catch {
     return undefined;
   }
-}
-
-/** Counts of any spelling. */
-function parseJsonCounts(text: Uint8Array, fromMicros: Micros): DetailCounts {
-  const { ours, source } = JSON.parse(new TextDecoder().decode(text)) as Detail;
-  return {
-    ours: DayCounts.fromJson(fromMicros, ours),
-    source: source === null ? undefined : DayCounts.fromJson(fromMicros, source),
-  };
-}
-
-const OURS = Buffer.from('{"ours":');
-const SOURCE = Buffer.from(',"source":');
-const NULL = Buffer.from('null');
-
-/**
- * Counts as an export spells them, read once where both sides have the same text, as of nearly every day. Undefined
- * for any other spelling; throws where what follows is no JSON.
- */
-function readCounts(text: Uint8Array, fromMicros: Micros): DetailCounts | undefined {
-  const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
-  const has = (at: number, part: Uint8Array) => bytes.subarray(at, at + part.length).equals(part);
-  if (!has(0, OURS)) return undefined;
-  const ours = readCountsText(bytes, OURS.length, fromMicros);
-  if (ours === undefined || !has(ours.end, SOURCE)) return undefined;
-  const at = ours.end + SOURCE.length;
-  const oursText = bytes.subarray(OURS.length, ours.end);
-  const isSame = has(at, oursText);
-  const source = isSame ? ours : has(at, NULL) ? undefined : readCountsText(bytes, at, fromMicros);
-  if (source === undefined && !has(at, NULL)) return undefined;
-  const end = isSame ? at + oursText.length : (source?.end ?? at + NULL.length);
-  // A member that comes twice means what it says the second time.
-  const others: object = JSON.parse(`{"":0${bytes.toString('utf8', end)}`);
-  if ('ours' in others || 'source' in others) return undefined;
-  return { ours: ours.counts, source: source?.counts };
 }
 
 /** What the receipt says of the day, and what its detail adds up to. */
@@ -92,14 +60,9 @@ function compareDetail(counts: DetailCounts, receipt: Receipt, precision: Precis
   const { ours } = counts;
   const where = receipt.detail!.key;
   const differences: Difference[] = [];
-  const compare = (name: Difference['name'], found: string, expected: string) => {
+  const compare = (name: FindingName, found: string, expected: string) => {
     if (found !== expected)
-      differences.push({
-        name,
-        where,
-        found: `${found} in the detail`,
-        expected: `${expected} in the receipt`,
-      });
+      differences.push(difference(name, where, `${found} in the detail`, `${expected} in the receipt`));
   };
   // Rows of statistics are windows; what is counted are the readings in them.
   const windows = receipt.dataset === 'statistics';
@@ -125,9 +88,8 @@ function proofDifferences(
   receipt: Receipt,
   precision: Precision,
 ): Difference[] {
-  const where = receipt.detail!.key;
-  const differs = (found: string, expected: string): Difference[] => [
-    { name: 'proof-differs', where, found, expected },
+  const differs = (found: string, expected: string) => [
+    difference('proof-differs', receipt.detail!.key, found, expected),
   ];
   if (receipt.proof === 'unproven')
     return source === undefined ? [] : differs('counts of the source', 'none: unproven');

@@ -133,6 +133,7 @@ export const FINDINGS = {
   },
 } as const satisfies Readonly<Record<string, { readonly means: string; readonly next: string }>>;
 
+/** A name of `FINDINGS`. */
 export type FindingName = keyof typeof FINDINGS;
 
 /** What the log says wrongly of a file that is there. */
@@ -184,6 +185,10 @@ export interface Remark {
 /** Found, expected, at a place: what a check says before it is known of which vessel-day. */
 export type Difference = Omit<Finding, 'day' | 'next'>;
 
+export function difference(name: FindingName, where: string, found: string, expected: string): Difference {
+  return { name, where, found, expected };
+}
+
 /** Both sides of a difference. */
 export type Sides = Pick<Finding, 'found' | 'expected'>;
 
@@ -193,12 +198,12 @@ export function findingAt(day: Place, dataset: Dataset, { found, expected, ...re
   return { ...rest, day, next, found: cleanMessage(found), expected: cleanMessage(expected) };
 }
 
-/** The first few of many differences as one. */
-export function firstFewOf(differing: readonly Sides[]): Sides {
-  return {
-    found: firstFew(differing.map(({ found }) => found)),
-    expected: firstFew(differing.map(({ expected }) => expected)),
-  };
+/** The first few of many differences as one; none where there are none. */
+export function differenceOf(name: FindingName, where: string, differing: readonly Sides[]): Difference[] {
+  if (differing.length === 0) return [];
+  const found = firstFew(differing.map((sides) => sides.found));
+  const expected = firstFew(differing.map((sides) => sides.expected));
+  return [{ name, where, found, expected }];
 }
 
 /** The first few of many texts in one. */

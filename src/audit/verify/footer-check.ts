@@ -1,12 +1,11 @@
 /** The object's own footer against the receipt, read back by another engine than the one that encoded the rows. */
 import type { FileMetaData, RowGroup } from 'hyparquet';
-import { parquetMetadata } from 'hyparquet';
-import { messageOf } from '../../core/errors.ts';
 import type { Aggregation, Receipt } from '../../core/model/index.ts';
 import { dayRange, microsToIso } from '../../core/model/index.ts';
-import { footerLength } from '../../lake/publish/footer-length.ts';
+import { readFooter } from '../../lake/table/file-footer.ts';
 import { describeColumn, schemaDifference } from './dataset-schema.ts';
 import type { Difference } from './findings.ts';
+import { difference } from './findings.ts';
 import type { ReadableStore } from './object-check.ts';
 import type { CheckedTable } from './table-check.ts';
 
@@ -28,31 +27,9 @@ export async function checkFooter(
   const object = receipt.object!;
   const footer = await readFooter(store, object, tail);
   if (typeof footer === 'string')
-    return [{ name: 'footer-unreadable', where: object.key, found: footer, expected: 'a Parquet footer' }];
+    return [difference('footer-unreadable', object.key, footer, 'a Parquet footer')];
   const found = compareFooter(footer, expectation);
   return found.length > 0 ? found : (expectation.table?.compareStatistics(object.key, footer) ?? []);
-}
-
-/** The metadata of an object whose last bytes are known, or what is wrong with it. */
-async function readFooter(
-  store: ReadableStore,
-  { key, sizeBytes }: NonNullable<Receipt['object']>,
-  tail: Uint8Array,
-): Promise<FileMetaData | string> {
-  const footerBytes = footerLength(tail, sizeBytes);
-  if (typeof footerBytes === 'string') return footerBytes;
-  const footer =
-    footerBytes <= tail.length ? tail : await store.getRange(key, sizeBytes - footerBytes, sizeBytes);
-  if (footer?.length !== Math.max(footerBytes, tail.length)) return 'an end that is being replaced';
-  try {
-    return parquetMetadata(Uint8Array.from(footer).buffer, {
-      geoparquet: false,
-      // Exact: a Date would lose three digits of a timestamp.
-      parsers: { stringFromBytes: (text) => text, timestampFromMicroseconds: (micros) => micros },
-    });
-  } catch (error) {
-    return messageOf(error);
-  }
 }
 
 function compareFooter(footer: FileMetaData, { receipt, aggregations }: FooterExpectation): Difference[] {
@@ -63,12 +40,14 @@ function compareFooter(footer: FileMetaData, { receipt, aggregations }: FooterEx
   const rows = rowsOf(footer);
   const found: Difference[] = [];
   if (rows.some((count) => count !== receipt.rows))
-    found.push({
-      name: 'rows-differ',
-      where,
-      found: `${rows.join(' or ')} in the footer`,
-      expected: `${receipt.rows} in the receipt`,
-    });
+    found.push(
+      difference(
+        'rows-differ',
+        where,
+        `${rows.join(' or ')} in the footer`,
+        `${receipt.rows} in the receipt`,
+      ),
+    );
   if (receipt.dataset !== 'metadata') found.push(...compareTimes(footer.row_groups, receipt));
   return found;
 }
@@ -84,25 +63,20 @@ function compareTimes(groups: readonly RowGroup[], receipt: Receipt): Difference
   const where = receipt.object!.key;
   const spans = groups.map(timesOf);
   const blind = spans.indexOf(undefined);
-  if (blind >= 0)
+  if (blind >= 0) {
+    const expected = 'smallest and largest timestamp in each row group';
     return [
-      {
-        name: 'schema-differs',
-        where,
-        found: `row group ${blind} without statistics of timestamp`,
-        expected: 'smallest and largest timestamp in each row group',
-      },
+      difference('schema-differs', where, `row group ${blind} without statistics of timestamp`, expected),
     ];
+  }
   const first = Math.min(...spans.map((span) => span!.minMicros));
   const last = Math.max(...spans.map((span) => span!.maxMicros));
   const found = `${microsToIso(first)} to ${microsToIso(last)}`;
   const day = dayRange(receipt.date);
   if (first < day.fromMicros || last >= day.toMicros)
-    return [{ name: 'outside-day', where, found, expected: `times inside ${receipt.date}` }];
+    return [difference('outside-day', where, found, `times inside ${receipt.date}`)];
   const expected = `${receipt.firstTimestamp} to ${receipt.lastTimestamp}`;
-  return found === expected
-    ? []
-    : [{ name: 'times-differ', where, found, expected: `${expected} in the receipt` }];
+  return found === expected ? [] : [difference('times-differ', where, found, `${expected} in the receipt`)];
 }
 
 function timesOf(group: RowGroup): { minMicros: number; maxMicros: number } | undefined {

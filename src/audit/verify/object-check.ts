@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Receipt } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import type { Difference, Sides } from './findings.ts';
-import { firstFewOf } from './findings.ts';
+import { difference, differenceOf } from './findings.ts';
 
 /** I4: the part of a store that verify is given. Nothing in it writes. */
 export type ReadableStore = Pick<
@@ -33,7 +33,6 @@ export type CheckedObject =
 
 /** Read an object once, a range at a time, and compare every part. */
 export async function checkObject(reading: ObjectReading, object: Published): Promise<CheckedObject> {
-  const where = object.key;
   const wrong: Sides[] = [];
   const tail = new Uint8Array(Math.min(TAIL_BYTES, object.sizeBytes));
   const tailFrom = object.sizeBytes - tail.length;
@@ -55,8 +54,8 @@ export async function checkObject(reading: ObjectReading, object: Published): Pr
       wrong.push({ found: `${name}: ${sha256}`, expected: `${name}: ${part.sha256}` });
     atByte = toByte;
   }
-  if (wrong.length === 0) return { tail };
-  return { difference: { name: 'checksum-differs', where, ...firstFewOf(wrong) } };
+  const [difference] = differenceOf('checksum-differs', object.key, wrong);
+  return difference === undefined ? { tail } : { difference };
 }
 
 /** SHA-256 of `[fromByte, toByte)`, or undefined when the object ends before that, or not where it should. */
@@ -84,6 +83,6 @@ async function otherSize(store: ReadableStore, object: Published): Promise<Diffe
   const where = object.key;
   const head = await store.head(where);
   const expected = `${object.sizeBytes} bytes`;
-  if (head === undefined) return { name: 'object-missing', where, found: 'no object', expected };
-  return { name: 'size-differs', where, found: `${head.sizeBytes} bytes`, expected };
+  if (head === undefined) return difference('object-missing', where, 'no object', expected);
+  return difference('size-differs', where, `${head.sizeBytes} bytes`, expected);
 }

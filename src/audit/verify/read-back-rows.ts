@@ -3,7 +3,7 @@ import type { DuckDBValue } from '../../core/duckdb/connection.ts';
 import type { Sql } from '../../core/duckdb/sql-text.ts';
 import { duckdbText, joinSql, sql } from '../../core/duckdb/sql-text.ts';
 import type { LakeValue, Micros, SeriesRows, TimeRange, VesselDay } from '../../core/model/index.ts';
-import { DAY_HOURS, DayCounts, dayRange, MAX_EDGE_VALUES, MICROS_PER_HOUR } from '../../core/model/index.ts';
+import { DayCounts, dayRange, MAX_EDGE_VALUES, MICROS_PER_HOUR } from '../../core/model/index.ts';
 
 export interface DayRows {
   readonly counts: DayCounts;
@@ -88,65 +88,20 @@ export const edgesSql = (file: Sql) => sql`WITH edge AS (
   SELECT DISTINCT time_series_id, is_first, is_last, long, double, json FROM value
   QUALIFY row_number() OVER (PARTITION BY time_series_id, is_first) <= ${MAX_EDGE_VALUES}`;
 
-/** Counts as they were read; `expected` itself where they are the same, as they nearly always are. */
-export function toCounts(
-  day: VesselDay,
-  counted: readonly DuckDBValue[][],
-  expected: DayCounts | undefined,
-): DayCounts {
+export function toCounts(day: VesselDay, counted: readonly DuckDBValue[][]): DayCounts {
   const { fromMicros } = dayRange(day.date);
-  if (expected !== undefined && areCounts(counted, expected)) return expected;
   const counts = new DayCounts(fromMicros);
-  for (const [id, hours] of counted) {
+  for (const [id, hours] of counted)
     for (const hour of String(hours).split(';')) {
       const [count, first, last] = hour.split(' ').map(Number) as [number, number, number];
       counts.add(String(id), count, fromMicros + first, fromMicros + last);
     }
-  }
   return counts;
 }
 
-function areCounts(counted: readonly DuckDBValue[][], expected: DayCounts): boolean {
-  if (counted.length !== expected.seriesCount()) return false;
-  return counted.every(([id, hours]) => areHours(String(hours), expected, String(id)));
-}
-
-/** Does the text say of every hour what is expected, and of no other? Read in place: a day has thousands of hours. */
-function areHours(text: string, expected: DayCounts, timeSeriesId: string): boolean {
-  const { dayFromMicros } = expected;
-  let seen = 0;
-  for (let at = 0; at < text.length; ) {
-    const numbers: [number, number, number] = [0, 0, 0];
-    for (let index = 0; index < 3; index++, at++) {
-      const start = at;
-      for (let digit = digitAt(text, at); digit >= 0 && digit <= 9; digit = digitAt(text, ++at))
-        numbers[index] = numbers[index]! * 10 + digit;
-      const isEnd = at === text.length || text[at] === (index === 2 ? ';' : ' ');
-      if (at === start || !isEnd) return false;
-    }
-    const [count, first, last] = numbers;
-    const hour = Math.floor(first / MICROS_PER_HOUR);
-    const known = hour < DAY_HOURS ? expected.hour(timeSeriesId, hour) : undefined;
-    const isSame =
-      known?.count === count &&
-      known.firstMicros === dayFromMicros + first &&
-      known.lastMicros === dayFromMicros + last;
-    if (!isSame) return false;
-    seen |= 1 << hour;
-  }
-  return expected.hours(timeSeriesId).every((hour) => hour < DAY_HOURS && (seen & (1 << hour)) !== 0);
-}
-
-const digitAt = (text: string, at: number): number => text.charCodeAt(at) - ZERO;
-const ZERO = 0x30;
-
-export function toDayRows(
-  day: VesselDay,
-  rows: readonly DuckDBValue[][],
-  expected: DayCounts | undefined,
-): DayRows {
+export function toDayRows(day: VesselDay, rows: readonly DuckDBValue[][]): DayRows {
   return {
-    counts: toCounts(day, rows, expected),
+    counts: toCounts(day, rows),
     series: new Map(rows.map((row) => [String(row[0]), toSeriesRows(row)])),
     oddRows: rows.reduce((sum, row) => sum + Number(row[2]), 0),
   };

@@ -32,16 +32,13 @@ const THREADS = { small: '1', large: '2' } as const;
 type Size = keyof typeof THREADS;
 const MAX_SMALL_ROWS = 2_000_000;
 
-/**
- * Throws, per call: RowsUnreadable, RetriableError (memory, disk), CancelledError. Counts that are found to be
- * `expected` are given as these.
- */
+/** Throws, per call: RowsUnreadable, RetriableError (memory, disk), CancelledError. */
 export interface ReadBack {
-  measurements(object: ReadObject, day: VesselDay, expected: DayCounts | undefined): Promise<DayRows>;
+  measurements(object: ReadObject, day: VesselDay): Promise<DayRows>;
   /** All values at the first and last instant of each series, which other readings may share. */
   edges(object: ReadObject): Promise<ReadonlyMap<string, EdgeValues>>;
   /** Readings that the windows of a statistics object count, by series and hour in which the window begins. */
-  windowCounts(object: ReadObject, day: VesselDay, expected: DayCounts | undefined): Promise<DayCounts>;
+  windowCounts(object: ReadObject, day: VesselDay): Promise<DayCounts>;
   /** Windows that begin in a range. */
   windows(object: ReadObject, range: TimeRange): Promise<WindowRow[]>;
   metadata(object: ReadObject): Promise<{ rows: number; series: number }>;
@@ -90,14 +87,14 @@ export function createReadBack(options: ReadBackOptions): ReadBack {
   }
 
   return {
-    async measurements(object, day, expected) {
-      return toDayRows(day, await query(measurementsSql(day), object), expected);
+    async measurements(object, day) {
+      return toDayRows(day, await query(measurementsSql(day), object));
     },
     async edges(object) {
       return toEdges(await query(edgesSql, object));
     },
-    async windowCounts(object, day, expected) {
-      return toCounts(day, await query(windowCountsSql(day), object), expected);
+    async windowCounts(object, day) {
+      return toCounts(day, await query(windowCountsSql(day), object));
     },
     async windows(object, range) {
       const columns = await query((file) => sql`DESCRIBE SELECT * FROM ${file}`, object);

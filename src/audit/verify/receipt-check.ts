@@ -5,7 +5,7 @@ import { detailKey, objectKey, parseDayFileKey, receiptKey } from '../../lake/ke
 import { isNewerReceipt } from '../../lake/ledger/ledger.ts';
 import { isObject, RECEIPT, RECEIPT_ADDED, shapeFaults, shown } from '../../lake/shapes.ts';
 import type { Difference, Sides } from './findings.ts';
-import { firstFewOf } from './findings.ts';
+import { difference, differenceOf } from './findings.ts';
 
 type CheckedReceipt =
   | { readonly receipt: Receipt }
@@ -14,19 +14,19 @@ type CheckedReceipt =
 /** A receipt as it stands in the lake, or what is wrong with it. */
 export function checkReceipt(bytes: Uint8Array, day: VesselDay, layout: Layout): CheckedReceipt {
   const where = receiptKey(day);
-  const damaged = (sides: Sides): CheckedReceipt => ({
-    difference: { name: 'receipt-damaged', where, ...sides },
+  const damaged = (sides: readonly Sides[]): CheckedReceipt => ({
+    difference: differenceOf('receipt-damaged', where, sides)[0]!,
   });
   const value = parseObject(bytes);
   if (value === undefined)
-    return damaged({ found: `${bytes.length} bytes that are no JSON object`, expected: 'a receipt' });
+    return damaged([{ found: `${bytes.length} bytes that are no JSON object`, expected: 'a receipt' }]);
   if (isNewerReceipt(value)) {
     const found = `receiptVersion ${shown(value.receiptVersion)}`;
-    return { difference: { name: 'receipt-newer', where, found, expected: '1' } };
+    return { difference: difference('receipt-newer', where, found, '1') };
   }
   const faults = [...shapeFaults(value, RECEIPT, true), ...shapeFaults(value, RECEIPT_ADDED, false)];
   if (faults.length === 0) faults.push(...contradictions(value as unknown as Receipt, day, layout));
-  return faults.length === 0 ? { receipt: value as unknown as Receipt } : damaged(firstFewOf(faults));
+  return faults.length === 0 ? { receipt: value as unknown as Receipt } : damaged(faults);
 }
 
 type Fields = Readonly<Record<string, unknown>>;

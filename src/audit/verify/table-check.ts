@@ -5,15 +5,14 @@ import type { Log, Receipt, VesselDay } from '../../core/model/index.ts';
 import { systemClock } from '../../core/model/index.ts';
 import { logKeyPrefix, objectPrefix, receiptKey } from '../../lake/keys.ts';
 import { expectLog } from '../../lake/publish/lost-log.ts';
-import { columnsOf } from '../../lake/table/file-columns.ts';
+import { columnsOf } from '../../lake/table/file-footer.ts';
 import { faultText, isTableFault } from '../../lake/table/parse-actions.ts';
 import type { DatasetColumn } from '../../lake/table/schema.ts';
 import { schemaFaults } from '../../lake/table/schema.ts';
-import { statisticsText } from '../../lake/table/statistics.ts';
-import { readStatisticsDigests, statisticsDigest } from '../../lake/table/statistics-digests.ts';
+import { readStatisticsDigests, statisticsDigest, statisticsText } from '../../lake/table/statistics.ts';
 import { openTableView, type TableView } from '../../lake/table/table-view.ts';
 import type { Difference } from './findings.ts';
-import { firstFew, firstFewOf } from './findings.ts';
+import { difference, differenceOf, firstFew } from './findings.ts';
 import type { WalkRange } from './lake-walk.ts';
 import { isWanted } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
@@ -61,13 +60,12 @@ export async function openCheckedTable(
     const table = checkedTable(ports.store, view, range, digests);
     if (fault === undefined) return { table, found: [] };
     const expected = 'a checkpoint that readers can read';
-    return { table, found: [{ name: 'checkpoint-damaged', where, found: faultText(fault), expected }] };
+    return { table, found: [difference('checkpoint-damaged', where, faultText(fault), expected)] };
   } catch (error) {
     if (!isTableFault(error)) throw error;
-    const found = faultText(error);
-    const expected = 'a log that vessel-export can read';
     const name = error instanceof DataError ? 'log-damaged' : 'table-unsupported';
-    return { table: undefined, found: [{ name, where, found, expected }] };
+    const found = difference(name, where, faultText(error), 'a log that vessel-export can read');
+    return { table: undefined, found: [found] };
   }
 }
 
@@ -121,49 +119,23 @@ function checkedTable(
     const files = filesOf(day);
     const object = receipt?.object ?? undefined;
     const [file] = files;
-    if (file === undefined) return object === undefined ? [] : [notInTable(object.key)];
     const version = `version ${view.version} of the table`;
+    if (file === undefined) {
+      if (object === undefined) return [];
+      return [difference('not-in-table', object.key, `no file of the day in ${version}`, 'this object')];
+    }
     const names = firstFew(files.map(({ key }) => key));
     if (receipt === undefined)
-      return [
-        {
-          name: 'receipt-missing',
-          where: file.key,
-          found: `${names} in ${version}, and no receipt`,
-          expected: 'a receipt',
-        },
-      ];
+      return [difference('receipt-missing', file.key, `${names} in ${version}, and no receipt`, 'a receipt')];
     for (const { key } of files)
       if (key !== object?.key && (await store.head(key)) === undefined)
-        return [
-          {
-            name: 'table-file-missing',
-            where: key,
-            found: 'no object',
-            expected: `a file, as ${version} says`,
-          },
-        ];
+        return [difference('table-file-missing', key, 'no object', `a file, as ${version} says`)];
     const expected = object === undefined ? 'no file: 0 rows' : `${object.key}, ${object.sizeBytes} bytes`;
     const isSame = files.length === 1 && file.key === object?.key && file.sizeBytes === object.sizeBytes;
     if (isSame) return [];
     const sizes = firstFew(files.map(({ sizeBytes }) => `${sizeBytes} bytes`));
-    return [
-      {
-        name: 'table-differs',
-        where: file.key,
-        found: `${names}, ${sizes} in ${version}`,
-        expected: `${expected}, as the receipt says`,
-      },
-    ];
-  }
-
-  function notInTable(key: string): Difference {
-    return {
-      name: 'not-in-table',
-      where: key,
-      found: `no file of the day in version ${view.version} of the table`,
-      expected: 'this object',
-    };
+    const found = `${names}, ${sizes} in ${version}`;
+    return [difference('table-differs', file.key, found, `${expected}, as the receipt says`)];
   }
 
   return {
@@ -179,25 +151,21 @@ function checkedTable(
     filesOf,
     compare,
     compareStatistics(key, footer) {
-      for (const column of columnsOf(footer.schema, key))
-        columns.set(`${column.name} ${column.type}`, column);
+      for (const column of columnsOf(footer, key)) columns.set(`${column.name} ${column.type}`, column);
       const digest = digests.get(key.slice(prefix.length));
       const expected = statisticsText(footer);
       if (digest === undefined || digest === statisticsDigest(expected)) return [];
-      return [
-        { name: 'table-statistics-differ', where: key, found: 'other statistics in the log', expected },
-      ];
+      return [difference('table-statistics-differ', key, 'other statistics in the log', expected)];
     },
     findings() {
       const where = logKeyPrefix(job);
       const found: Difference[] = [];
       if (newest !== undefined && newest.table!.version > view.version) {
         const expected = `version ${newest.table!.version}, as ${receiptKey(newest)} says`;
-        found.push({ name: 'log-damaged', where, found: `versions up to ${view.version}`, expected });
+        found.push(difference('log-damaged', where, `versions up to ${view.version}`, expected));
       }
       const faults = view.metadata && schemaFaults(view.metadata, [...columns.values()], job);
-      if (faults?.[0]) found.push({ name: 'table-schema-differs', where, ...firstFewOf(faults) });
-      return found;
+      return [...found, ...differenceOf('table-schema-differs', where, faults ?? [])];
     },
     refresh,
   };

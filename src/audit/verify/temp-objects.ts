@@ -20,7 +20,7 @@ export interface TempObjects {
   close(): Promise<void>;
 }
 
-export interface TempObject {
+interface TempObject {
   /** The object of this key as a file. */
   pathOf(key: string): string;
   /** Undefined where the object is a file already. */

@@ -1,7 +1,8 @@
 /** Attempts and uploads that are under way or were left: no damage, and to be told apart from it. */
 import type { VesselDay } from '../../core/model/index.ts';
+import { isEnded } from '../../lake/claims/claim.ts';
 import type { FoundClaim } from '../../lake/claims/claims.ts';
-import { claimedDays, findClaims, isEnded } from '../../lake/claims/claims.ts';
+import { claimedDays, findClaims } from '../../lake/claims/claims.ts';
 import { unlessDamaged } from '../../lake/json.ts';
 import { dayPrefix, parseDayFileKey } from '../../lake/keys.ts';
 import { readReceipt } from '../../lake/ledger/ledger.ts';

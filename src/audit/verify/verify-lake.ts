@@ -21,7 +21,7 @@ import { checkDay } from './day-check.ts';
 import { checkDeep } from './deep-check.ts';
 import type { DetailCounts } from './detail-check.ts';
 import type { Difference, Finding, Place, Remark } from './findings.ts';
-import { findingAt, firstFew } from './findings.ts';
+import { difference, findingAt, firstFew } from './findings.ts';
 import type { StrayFiles } from './lake-walk.ts';
 import { walkDays } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
@@ -29,7 +29,7 @@ import type { ReadBack } from './read-back.ts';
 import { createReadBack } from './read-back.ts';
 import type { CheckedTable } from './table-check.ts';
 import { openCheckedTable } from './table-check.ts';
-import type { TempObject, TempObjects } from './temp-objects.ts';
+import type { TempObjects } from './temp-objects.ts';
 import { openTempObjects } from './temp-objects.ts';
 import { describeUnfinished } from './unfinished.ts';
 
@@ -54,6 +54,7 @@ export interface VerifyObserver {
   onDay(verified: VerifiedDay): void;
 }
 
+/** What `verify` found of one vessel-day, or beside all of them. */
 export interface VerifiedDay {
   readonly day: Place;
   /** False where only something beside the day was found: stray files, an attempt under way. */
@@ -116,17 +117,20 @@ export async function verifyLake(
   }
   observer.onPlanned(planned, planned === 0 ? undefined : { from: first, to: addDays(last, 1) });
   for (const stray of strays) observer.onDay(stray);
-  const remarks = createRemarks();
+  const said = createRemarks();
   const tools = request.deep && (await openTools(request.deep, ports.store.url, signal));
+  const verification: Verification = { ports, observer, tools, said };
   try {
     await runInline(tasksOf(walked), {
       concurrency: request.concurrency,
       signal,
-      perform: (task, scope) => verifyDay(ports, task, tools, observer, scope, remarks),
+      perform: (task, scope) => verifyDay(verification, task, scope),
       onSettled: ({ day, job }, settled) => {
-        if ('outcome' in settled) observer.onDay(settled.outcome);
-        else if (!signal.aborted && !(settled.error instanceof CancelledError))
-          observer.onDay(notVerified(day, job, settled.error));
+        if ('outcome' in settled) return observer.onDay(settled.outcome);
+        if (signal.aborted || settled.error instanceof CancelledError) return;
+        const found = difference('not-verified', receiptKey(day), messageOf(settled.error), 'an answer');
+        const findings = [findingAt(day, job.dataset, found)];
+        observer.onDay({ ...UNCHECKED, day, checked: true, findings });
       },
     });
     for (const { job, table } of walked)
@@ -134,7 +138,7 @@ export async function verifyLake(
     for (const job of request.jobs)
       for await (const { day, text } of describeUnfinished(ports.store, rangeOf(request, job)))
         observer.onDay({ ...UNCHECKED, day, remarks: [{ name: 'unfinished', day, text }] });
-    for (const { day, warnings } of await remarks.open(ports.store)) {
+    for (const { day, warnings } of await said.open(ports.store)) {
       const textOf = (warning: Warning) => `${describeRemark(warning)}; '${howToAccept(day)}' accepts it`;
       const said = warnings.map((warning) => ({ name: warning.kind, day, text: textOf(warning) }));
       observer.onDay({ ...UNCHECKED, day, remarks: said });
@@ -149,6 +153,15 @@ const UNCHECKED = { checked: false, rows: undefined, findings: [], remarks: [] }
 
 /** Where a log is damaged, receipts and details tell which days there are. */
 const NO_TABLE = { days: () => [] };
+
+/** What every vessel-day is verified with. */
+interface Verification {
+  readonly ports: VerifyPorts;
+  readonly observer: VerifyObserver;
+  readonly tools: DeepTools | undefined;
+  /** The receipts that were read. */
+  readonly said: Remarks;
+}
 
 interface DayTask extends WalkedJob {
   readonly day: VesselDay;
@@ -165,13 +178,9 @@ function ofJob({ name: job, dataset }: Job, difference: Difference): VerifiedDay
 function strayFinding(job: Job, { folder, names, ...rest }: StrayFiles): VerifiedDay {
   const day: Place = { job: job.name, ...rest };
   const isDayFolder = rest.vessel !== undefined && rest.date !== undefined;
-  const finding = findingAt(day, job.dataset, {
-    name: 'object-stray',
-    where: folder,
-    found: firstFew(names),
-    expected: isDayFolder ? `${OBJECT_NAME} and nothing else` : 'no files',
-  });
-  return { ...UNCHECKED, day, findings: [finding] };
+  const expected = isDayFolder ? `${OBJECT_NAME} and nothing else` : 'no files';
+  const found = difference('object-stray', folder, firstFew(names), expected);
+  return { ...UNCHECKED, day, findings: [findingAt(day, job.dataset, found)] };
 }
 
 function rangeOf({ from, to, vessels }: VerifyRequest, job: Job) {
@@ -189,23 +198,28 @@ async function openTools(
   return { client, temps, readBack, seriesOf: createSeriesCache() };
 }
 
-function notVerified(day: VesselDay, { dataset }: Job, error: unknown): VerifiedDay {
-  const [where, found] = [receiptKey(day), messageOf(error)];
-  const finding = findingAt(day, dataset, { name: 'not-verified', where, found, expected: 'an answer' });
-  return { ...UNCHECKED, day, checked: true, findings: [finding] };
-}
-
 async function verifyDay(
-  ports: VerifyPorts,
+  { ports, observer, tools, said }: Verification,
   { job, day, layout, table }: DayTask,
-  tools: DeepTools | undefined,
-  observer: VerifyObserver,
   signal: AbortSignal,
-  said: Remarks,
 ): Promise<VerifiedDay> {
   const temp = await tools?.temps.open();
   try {
     let remarks: Remark[] = [];
+    const deepen = (receipt: Receipt, counts: DetailCounts | undefined) => {
+      // Those of the last look only: the day may be looked at again.
+      remarks = [];
+      const context = createSourceContext({ client: tools!.client, log: ports.log }, job, day, signal);
+      const where = receipt.object?.key ?? objectKey(day);
+      return checkDeep({
+        ...{ context, receipt, counts, where, readBack: tools!.readBack },
+        object: { path: temp!.pathOf(where), rows: receipt.rows },
+        sameSettings: hasSettings(job, receipt),
+        onRemark: (name, text) => remarks.push({ name, day, text }),
+        resolveSeries: (named) =>
+          named === undefined ? tools!.seriesOf(context) : resolveSeriesOfIds(context, named),
+      });
+    };
     const { receipt, findings } = await checkDay(
       {
         store: ports.store,
@@ -215,14 +229,7 @@ async function verifyDay(
           observer.onBytes(bytes.length);
           await temp?.write?.(bytes, atByte);
         },
-        ...(tools && {
-          deepen: (receipt, counts) => {
-            // Of the last look only: the day may be looked at again.
-            remarks = [];
-            const onRemark = (name: Remark['name'], text: string) => remarks.push({ name, day, text });
-            return deepen(ports, job, day, { tools, temp: temp!, receipt, counts, onRemark, signal });
-          },
-        }),
+        ...(tools && { deepen }),
       },
       day,
     );
@@ -242,33 +249,4 @@ function settingsOf(job: Job, receipt: Receipt): SettingsOf {
 
 function hasSettings(job: Job, receipt: Receipt): boolean {
   return settingsHash(job, receipt.apiVersion) === receipt.settingsHash;
-}
-
-interface Deepening {
-  readonly tools: DeepTools;
-  readonly temp: TempObject;
-  readonly receipt: Receipt;
-  readonly counts: DetailCounts | undefined;
-  readonly onRemark: (name: Remark['name'], text: string) => void;
-  readonly signal: AbortSignal;
-}
-
-async function deepen(
-  { log }: VerifyPorts,
-  job: Job,
-  day: VesselDay,
-  { tools, temp, receipt, counts, onRemark, signal }: Deepening,
-): Promise<Difference[]> {
-  const { client, readBack, seriesOf } = tools;
-  const context = createSourceContext({ client, log }, job, day, signal);
-  return checkDeep({
-    context,
-    receipt,
-    counts,
-    object: { path: temp.pathOf(receipt.object?.key ?? objectKey(day)), rows: receipt.rows },
-    readBack,
-    sameSettings: hasSettings(job, receipt),
-    onRemark,
-    resolveSeries: (named) => (named === undefined ? seriesOf(context) : resolveSeriesOfIds(context, named)),
-  });
 }

@@ -1,71 +1,73 @@
 /** Rows of a statistics object against the service's answer for the same windows, asked anew, a time slice at a time. */
 
-import type { TimeRange } from '../../core/model/index.ts';
+import type { Receipt, TimeRange } from '../../core/model/index.ts';
 import { formatVesselDay, isWithin, microsToIso } from '../../core/model/index.ts';
 import { planWindowSlices } from '../../core/plan/time-slices.ts';
 import { isWindowValue } from '../../core/proof/compare-values.ts';
 import { repeatedResult } from '../../source/answer-faults.ts';
-import type { ResolvedSeries } from '../../source/context.ts';
+import type { ResolvedSeries, SourceContext } from '../../source/context.ts';
 import { seriesName } from '../../source/context.ts';
 import { parseInt64Text, parseTimestampText } from '../../source/decode/index.ts';
 import { collectStatistics, exportedWindows } from '../../source/statistics.ts';
+import type { Difference, Sides } from './findings.ts';
+import { differenceOf } from './findings.ts';
+import type { ReadBack, ReadObject } from './read-back.ts';
 import type { WindowRow } from './read-back-rows.ts';
-import type { DeepDay } from './source-check.ts';
 
 /** Windows × series compared at once: what bounds the memory. */
 const COMPARED_WINDOWS = 20_000;
 
-/** One place where the two differ, as both say it. */
-interface WindowDifference {
-  readonly published: string;
-  readonly now: string;
+/** A vessel-day whose object is at hand as a file. */
+export interface ReadableDay {
+  readonly context: SourceContext;
+  readonly receipt: Receipt;
+  /** Key of the object. */
+  readonly where: string;
+  /** The object as a file. */
+  readonly object: ReadObject;
+  readonly readBack: ReadBack;
 }
 
-interface WindowComparison {
-  /** Windows that count other readings now. */
-  readonly changed: readonly WindowDifference[];
-  /** Windows of equal counts with other values. */
-  readonly differing: readonly WindowDifference[];
-}
+/** Texts by aggregation. */
+type WindowAnswer = ReadonlyMap<string, string>;
 
-/** Compare every window of the day. */
-export async function checkWindows(deep: DeepDay, series: ResolvedSeries): Promise<WindowComparison> {
-  const { job, day } = deep.context;
-  const changed: WindowDifference[] = [];
-  const differing: WindowDifference[] = [];
-  for (const slice of planWindowSlices(job, day.date, series.idOf.size, COMPARED_WINDOWS)) {
-    deep.context.signal.throwIfAborted();
-    const now = await askSlice(deep, series, slice);
-    const rows = deep.receipt.object === null ? [] : await deep.readBack.windows(deep.object, slice);
+/** Compare every window of the day: those that count other readings now, and those of equal counts with other values. */
+export async function compareWindows(deep: ReadableDay, series: ResolvedSeries): Promise<Difference[]> {
+  const { context, receipt, where } = deep;
+  const [changed, differing]: [Sides[], Sides[]] = [[], []];
+  const placeOf = (micros: number, id: string) =>
+    `series ${seriesName(series, id)} in the window at ${microsToIso(micros)}`;
+  for (const slice of planWindowSlices(context.job, context.day.date, series.idOf.size, COMPARED_WINDOWS)) {
+    context.signal.throwIfAborted();
+    const now = await askSlice(context, series, slice);
+    const rows = receipt.object === null ? [] : await deep.readBack.windows(deep.object, slice);
     for (const row of rows) {
       const key = `${row.timestampMicros}/${row.timeSeriesId}`;
-      compareWindow(
-        row,
-        now.get(key),
-        describe(row.timestampMicros, row.timeSeriesId, series),
-        changed,
-        differing,
-      );
+      const place = placeOf(row.timestampMicros, row.timeSeriesId);
+      const [published, counted] = [Number(row.values.get('count')), countOf(now.get(key))];
+      if (published !== counted)
+        changed.push({ found: `${place}: ${counted} readings now`, expected: `${published} published` });
+      else differing.push(...valuesDiffering(row, now.get(key)!, place));
       now.delete(key);
     }
     for (const [key, values] of now) {
-      const count = countOf(values);
       const [micros, id] = key.split('/') as [string, string];
-      if (count > 0)
-        changed.push({
-          published: 'no such window published',
-          now: `${describe(Number(micros), id, series)}: ${count} readings now`,
-        });
+      const found = `${placeOf(Number(micros), id)}: ${countOf(values)} readings now`;
+      if (countOf(values) > 0) changed.push({ found, expected: 'no such window published' });
     }
   }
-  return { changed, differing };
+  const values = differenceOf('values-differ', where, differing);
+  return [
+    ...differenceOf('source-changed', where, changed),
+    ...values.map((difference) => ({ ...difference, expected: `${difference.expected} by the service` })),
+  ];
 }
 
 function askSlice(
-  { context }: DeepDay,
+  context: SourceContext,
   series: ResolvedSeries,
   slice: TimeRange,
-): Promise<Map<string, Map<string, string>>> {
+): Promise<Map<string, WindowAnswer>> {
   return collectStatistics(
     context,
     exportedWindows(context, series, slice),
@@ -85,43 +87,20 @@ function askSlice(
   );
 }
 
-function compareWindow(
-  row: WindowRow,
-  now: ReadonlyMap<string, string> | undefined,
-  place: string,
-  changed: WindowDifference[],
-  differing: WindowDifference[],
-): void {
-  const published = Number(row.values.get('count'));
-  const counted = countOf(now);
-  if (published !== counted) {
-    changed.push({ published: `${published} published`, now: `${place}: ${counted} readings now` });
-    return;
-  }
-  for (const [aggregation, cell, text] of cellsOf(row, now!)) {
+/** The two columns of `first_val` and `last_val` are one value. */
+function valuesDiffering({ values }: WindowRow, now: WindowAnswer, place: string): Sides[] {
+  return [...values].flatMap(([aggregation, value]) => {
+    if (aggregation.endsWith('_json')) return [];
+    const cell = value ?? values.get(`${aggregation}_json`) ?? null;
+    const text = now.get(aggregation);
     const micros = aggregation.endsWith('_time') && text !== undefined ? parseTimestampText(text) : undefined;
-    if (isWindowValue(aggregation, cell, text, micros)) continue;
-    const shown = micros === undefined ? (text ?? 'none') : microsToIso(micros);
-    differing.push({ published: `${aggregation} of ${place}: ${cell ?? 'none'}`, now: shown.slice(0, 100) });
-  }
-}
-
-/** Cells and answered texts by aggregation; the two columns of `first_val` and `last_val` are one value. */
-function cellsOf(
-  row: WindowRow,
-  now: ReadonlyMap<string, string>,
-): [aggregation: string, cell: bigint | number | string | null, text: string | undefined][] {
-  return [...row.values].flatMap(([name, cell]) => {
-    if (name.endsWith('_json')) return [];
-    return [[name, cell ?? row.values.get(`${name}_json`) ?? null, now.get(name)]];
+    if (isWindowValue(aggregation, cell, text, micros)) return [];
+    const expected = micros === undefined ? (text ?? 'none') : microsToIso(micros);
+    return [{ found: `${aggregation} of ${place}: ${cell ?? 'none'}`, expected: expected.slice(0, 100) }];
   });
 }
 
-function countOf(values: ReadonlyMap<string, string> | undefined): number {
+function countOf(values: WindowAnswer | undefined): number {
   const text = values?.get('count');
   return text === undefined ? 0 : parseInt64Text(text);
-}
-
-function describe(micros: number, id: string, series: ResolvedSeries): string {
-  return `series ${seriesName(series, id)} in the window at ${microsToIso(micros)}`;
 }

@@ -10,15 +10,10 @@ import { formatTable } from '../terminal/format.ts';
 import { createProgressView } from '../terminal/progress-view.ts';
 import { writeText } from '../terminal/screen.ts';
 import { formatVesselTroubles } from '../terminal/vessel-view.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_FAILED, EXIT_OK } from './context.ts';
-import type { RangeOptions } from './dates.ts';
-import { askedDates, datesOr, EXPORT_DAYS, formatDates, isRegular } from './dates.ts';
-import { openExport } from './open.ts';
-import type { OutputOptions } from './output.ts';
-import { openOutput } from './output.ts';
-import { RUN_STATES } from './result-lists.ts';
-import type { Item, Summary } from './results.ts';
+import type { CommandContext, Item, OutputOptions } from './command.ts';
+import { EXIT_FAILED, EXIT_OK, openExport, openOutput } from './command.ts';
+import { askedDates, datesOr, EXPORT_DAYS, formatDates, isRegular, type RangeOptions } from './dates.ts';
+import { RUN_STATES, type Summary } from './results.ts';
 
 export interface RunOptions extends RangeOptions, OutputOptions {
   readonly force?: boolean;

@@ -5,6 +5,7 @@ import { messageOf } from '../errors.ts';
 import type { Clock, Log } from '../model/ports.ts';
 import { systemClock } from '../model/ports.ts';
 
+/** Settings by their names, as text. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 type FoundText =

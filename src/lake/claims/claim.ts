@@ -11,6 +11,7 @@
 
 import { FencedError, mayPass, messageOf } from '../../core/errors.ts';
 import type {
+  Checkpoint,
   ClaimFile,
   Clock,
   Log,
@@ -30,12 +31,23 @@ import { findDetail, findReceipt, readReceipt } from '../ledger/ledger.ts';
 import type { JobTable } from '../publish/job-table.ts';
 import { abortUploads } from '../publish/parts.ts';
 import { CLAIM_FILE, parseFile } from '../shapes.ts';
-import type { OwnClaimFile } from './claim-text.ts';
-import { createClaimText } from './claim-text.ts';
-import type { ListedClaim } from './claims.ts';
-import { isEnded } from './claims.ts';
 
 const HEARTBEAT_MS = 15_000;
+
+/** A claim's file as its owner has it. */
+export type OwnClaimFile = Omit<ClaimFile, 'checkpoint'> & { readonly checkpoint: OpenCheckpoint | null };
+
+export interface ListedClaim {
+  readonly key: string;
+  readonly day: VesselDay;
+  readonly epoch: number;
+  readonly modifiedMs: number;
+}
+
+/** Has an attempt of this epoch or a later one published the day? Then the claim is over. */
+export function isEnded({ epoch }: Pick<ListedClaim, 'epoch'>, receipt: Receipt | undefined): boolean {
+  return receipt !== undefined && receipt.epoch >= epoch;
+}
 
 export interface ClaimPorts {
   readonly store: ObjectStore;
@@ -46,7 +58,7 @@ export interface ClaimPorts {
   readonly table?: JobTable | undefined;
 }
 
-/** Ownership of one vessel-day, from `takeClaim` (take-claim.ts) until `finish`, `handBack` or `abandon`. */
+/** Ownership of one vessel-day, from `takeClaim` (claims.ts) until `finish`, `handBack` or `abandon`. */
 export class Claim {
   readonly day: VesselDay;
   /** Aborted with a FencedError when the heartbeat finds that someone else owns the vessel-day. */
@@ -63,7 +75,6 @@ export class Claim {
     receipt: null,
   };
   #file: OwnClaimFile;
-  #textOf = createClaimText();
   #version: Version;
   /** Claims of predecessors, fenced or ended, that are still there. */
   #older: readonly ListedClaim[];
@@ -111,37 +122,25 @@ export class Claim {
 
   /**
    * Look at what the day is now, and remember its versions: nothing that comes later is replaced. The receipt, which
-   * the never-shrink guard compares with. Throws FencedError when another attempt has finished the day.
+   * the never-shrink guard compares with. `isNew`: the day had no receipt before our claim and has no other claim, so that its
+   * object need not be looked at. Throws FencedError when another attempt has finished the day.
    */
-  async lookAgain(): Promise<Receipt | undefined> {
+  async lookAgain({ isNew = false } = {}): Promise<Receipt | undefined> {
     const { store, table } = this.#ports;
-    if (table !== undefined) return this.#lookAtTable(table);
-    // The receipt last: whoever publishes in between has changed the object that we may replace.
-    const object = await store.head(objectKey(this.day));
+    let object: Version | null | undefined;
+    // Before the receipt: whoever publishes in between has changed the object that we may replace.
+    if (table === undefined && !isNew) object = (await store.head(objectKey(this.day)))?.version ?? null;
     const found = await findReceipt(store, this.day);
     if (isEnded(this, found?.receipt)) throw this.#fenced(`attempt ${found?.receipt.epoch} has published`);
-    this.#replaces = { object: object?.version ?? null, files: [], receipt: found?.version ?? null };
+    if (table === undefined && isNew) {
+      if (found !== undefined) return this.lookAgain();
+      // Where completing cannot be conditional the never-shrink guard looks.
+      object = (await store.capabilities()).conditionalComplete ? null : undefined;
+    }
+    // After the receipt: it names what the table must have by then.
+    const files = (await table?.filesOf(this.day, found?.receipt)) ?? [];
+    this.#replaces = { object, files, receipt: found?.version ?? null };
     return found?.receipt;
-  }
-
-  /** The table says what may be replaced; the receipt first, for it names what the table must have by then. */
-  async #lookAtTable(table: JobTable): Promise<Receipt | undefined> {
-    const found = await findReceipt(this.#ports.store, this.day);
-    if (isEnded(this, found?.receipt)) throw this.#fenced(`attempt ${found?.receipt.epoch} has published`);
-    const files = await table.filesOf(this.day, found?.receipt);
-    this.#replaces = { object: undefined, files, receipt: found?.version ?? null };
-    return found?.receipt;
-  }
-
-  /** The same for a day that had no receipt before our claim and has no other claim: then it needs no look at the object. */
-  async lookAtNew(): Promise<Receipt | undefined> {
-    const { store, table } = this.#ports;
-    if (table !== undefined) return this.#lookAtTable(table);
-    if ((await findReceipt(store, this.day)) !== undefined) return this.lookAgain();
-    // Where completing cannot be conditional the never-shrink guard looks.
-    const { conditionalComplete } = await store.capabilities();
-    this.#replaces = { object: conditionalComplete ? null : undefined, files: [], receipt: null };
-    return undefined;
   }
 
   /** The detail that the receipt names, which this attempt may then replace. */
@@ -256,7 +255,7 @@ export class Claim {
     const write = this.#writes.then(async () => {
       const file = { ...this.#file, heartbeatMs: this.#ports.clock.nowMs(), ...change };
       const key = claimKey(this.day, this.epoch);
-      const version = await this.#ports.store.putIf(key, this.#textOf(file), this.#version);
+      const version = await this.#ports.store.putIf(key, claimBytes(file), this.#version);
       if (version === undefined) {
         await this.checkFence();
         throw this.#fenced('another process has written its claim');
@@ -321,4 +320,19 @@ export class Claim {
     this.#stopped.abort(NO_LONGER);
     await this.#writes;
   }
+}
+
+function claimBytes({ checkpoint, ...rest }: OwnClaimFile): Uint8Array {
+  const rowGroups = checkpoint?.rowGroups.map(({ bodyBytes, tail, rows }) => {
+    return { bodyBytes, footer: Buffer.from(tail).toString('base64'), rows };
+  });
+  return jsonBytes({ checkpoint: checkpoint && { ...checkpoint, rowGroups }, ...rest });
+}
+
+/** A checkpoint that was read from a claim's file, to go on with. */
+export function openCheckpoint({ rowGroups, ...progress }: Checkpoint): OpenCheckpoint {
+  const open = rowGroups.map(({ bodyBytes, footer, rows }) => {
+    return { bodyBytes, tail: Buffer.from(footer, 'base64'), rows };
+  });
+  return { ...progress, rowGroups: open };
 }

@@ -1,26 +1,22 @@
-/** Claims as they lie in the lake: listing and reading them, and removing those that a receipt has ended. */
+/** Claims as they lie in the lake: listing and reading them, becoming the owner of a vessel-day, and removing what a receipt has ended. */
 
-import { DataError } from '../../core/errors.ts';
+import { randomUUID } from 'node:crypto';
+import { DataError, FencedError } from '../../core/errors.ts';
 import type { ClaimFile, Clock, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
 import { formatVesselDay } from '../../core/model/index.ts';
 import { isKnownDead } from '../../core/process/process-id.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
-import { unlessDamaged } from '../json.ts';
-import { claimPrefix, keyPrefix, noteKey, parseClaimKey } from '../keys.ts';
+import { jsonBytes, unlessDamaged } from '../json.ts';
+import { claimKey, claimPrefix, keyPrefix, noteKey, parseClaimKey } from '../keys.ts';
 import { readReceipt } from '../ledger/ledger.ts';
 import { CLAIM_FILE, parseFile } from '../shapes.ts';
+import type { ClaimPorts, ListedClaim, OwnClaimFile } from './claim.ts';
+import { Claim, isEnded } from './claim.ts';
 
 /** A claim whose heartbeat is older than this belongs to nobody any more. */
 const CLAIM_STALE_MS = 60_000;
 /** By so much the clocks of two hosts may differ. A heartbeat further in the future says nothing. */
 const CLOCK_SKEW_MS = 300_000;
-
-export interface ListedClaim {
-  readonly key: string;
-  readonly day: VesselDay;
-  readonly epoch: number;
-  readonly modifiedMs: number;
-}
 
 /** A claim and its content, or what is wrong with that. */
 export type FoundClaim = ListedClaim & { readonly version: Version } & (
@@ -101,11 +97,6 @@ export function isLive(
   return isFresh && claim.fencedBy === undefined && !isKnownDead(claim.owner, self);
 }
 
-/** Has an attempt of this epoch or a later one published the day? Then the claim is over. */
-export function isEnded({ epoch }: Pick<ListedClaim, 'epoch'>, receipt: Receipt | undefined): boolean {
-  return receipt !== undefined && receipt.epoch >= epoch;
-}
-
 /**
  * What a crash after step 10 leaves: remove the claims of a job that a receipt has ended; how many. One list, which
  * is empty most of the time. A claim whose receipt cannot be read stays: whoever works on that day will say so.
@@ -123,4 +114,157 @@ export async function removeFinishedClaims(store: ObjectStore, job: string): Pro
     removed++;
   }
   return removed;
+}
+
+interface ClaimOptions {
+  /**
+   * Told once our claim is put and is seen to be the only one, with the receipt that there was before, which is not the
+   * one that counts. A predecessor may have sealed the day, or live: then nothing is to be begun early.
+   */
+  readonly onAlone?: ((before: Receipt | undefined) => void) | undefined;
+  /** Told once our claim is there to be seen, before anything builds on it; what it throws withdraws the claim. */
+  readonly onClaimed?: (() => Promise<void>) | undefined;
+  readonly settingsHash: string;
+  /** Take a vessel-day even from an owner that seems to live. */
+  readonly takeover: boolean;
+}
+
+/** What a new owner found. */
+export interface Inheritance {
+  /** The receipt of the last published day, if any. */
+  readonly receipt: Receipt | undefined;
+  /** The furthest predecessor's file, if it got anywhere and was made with the same settings. */
+  readonly predecessor: ClaimFile | undefined;
+  /** The furthest predecessor's file that is sealed, whatever its settings: it may have published. */
+  readonly sealedBefore?: ClaimFile;
+}
+
+/**
+ * Become the owner of a vessel-day. Throws FencedError `running-elsewhere` when a live process owns it. The
+ * predecessors' files stay, fenced, until `Claim.inherit` or `Claim.startClean` has made their progress ours.
+ *
+ * Of two attempts at least one sees the other, because each puts its own claim and lists the others afterwards. The
+ * first epoch that may be free is tried at once: no live attempt has a lower one, so that nobody is fenced by it.
+ */
+export async function takeClaim(
+  ports: ClaimPorts,
+  day: VesselDay,
+  options: ClaimOptions,
+): Promise<{ claim: Claim; inheritance: Inheritance }> {
+  const { store } = ports;
+  let highest = 0;
+  for (let round = 0; round < 10; round++) {
+    const before = await readReceipt(store, day);
+    const file = newClaimFile(ports, options, 1 + Math.max(before?.epoch ?? 0, highest));
+    const key = claimKey(day, file.epoch);
+    const version = await store.putIf(key, jsonBytes(file), null);
+    const withdraw = async () => {
+      if (version !== undefined) await store.removeIf(key, version);
+    };
+    try {
+      const others = await findClaims(store, day, version === undefined ? undefined : key);
+      highest = Math.max(highest, ...others.map(({ epoch }) => epoch));
+      checkOwner(ports, day, options, others, before);
+      if (version === undefined || highest > file.epoch) {
+        await withdraw();
+        continue;
+      }
+      if (others.length === 0) options.onAlone?.(before);
+      await options.onClaimed?.();
+      const open = others.filter((claim) => !isEnded(claim, before));
+      const fenced = await fenceAll(ports, day, options, open, file.epoch);
+      const claim = new Claim(ports, day, { file, version, older: others });
+      const isNew = before === undefined && others.length === 0;
+      const receipt = await claim.lookAgain({ isNew });
+      return { claim, inheritance: inheritanceOf(receipt, fenced, options) };
+    } catch (error) {
+      await withdraw();
+      // Someone finished the day between our look and our put: we look again.
+      if (!(error instanceof FencedError) || error.code !== 'fenced') throw error;
+    }
+  }
+  throw new FencedError(
+    'running-elsewhere',
+    `${formatVesselDay(day)}: other processes keep claiming it; let them finish, or stop them and run again`,
+  );
+}
+
+function newClaimFile(
+  { self, clock }: ClaimPorts,
+  { settingsHash }: ClaimOptions,
+  epoch: number,
+): OwnClaimFile {
+  return {
+    claimVersion: 1,
+    epoch,
+    attempt: randomUUID(),
+    owner: self,
+    settingsHash,
+    heartbeatMs: clock.nowMs(),
+    checkpoint: null,
+    sealed: null,
+  };
+}
+
+/** Throws FencedError `running-elsewhere` when one of the claims has a live owner, DataError when one is damaged. */
+function checkOwner(
+  ports: ClaimPorts,
+  day: VesselDay,
+  { takeover }: ClaimOptions,
+  claims: readonly FoundClaim[],
+  receipt: Receipt | undefined,
+): void {
+  for (const claim of claims) {
+    if (claim.file === undefined) throw claim.damage;
+    if (!takeover && !isEnded(claim, receipt) && isLive(claim.file, ports))
+      throw runningElsewhere(day, claim.file, ports.clock.nowMs());
+  }
+}
+
+/**
+ * End what the owners of these claims may still do, and read what they had done by then, the highest epoch first. One
+ * that is seen to write after all is alive.
+ */
+async function fenceAll(
+  ports: ClaimPorts,
+  day: VesselDay,
+  options: ClaimOptions,
+  claims: readonly FoundClaim[],
+  epoch: number,
+): Promise<ClaimFile[]> {
+  const fenced: ClaimFile[] = [];
+  for (const found of claims) {
+    for (let claim: FoundClaim | undefined = found; claim !== undefined; ) {
+      checkOwner(ports, day, options, [claim], undefined);
+      const file: ClaimFile = { ...claim.file!, fencedBy: epoch };
+      if ((await ports.store.putIf(claim.key, jsonBytes(file), claim.version)) !== undefined) {
+        fenced.push(file);
+        break;
+      }
+      claim = await readClaim(ports.store, claim);
+    }
+  }
+  return fenced;
+}
+
+function inheritanceOf(
+  receipt: Receipt | undefined,
+  fenced: readonly ClaimFile[],
+  { settingsHash }: ClaimOptions,
+): Inheritance {
+  // A claim no later than the receipt is over: to publish it once more would bring back what it once read.
+  const open = fenced.filter((file) => !isEnded(file, receipt));
+  const hasProgress = (file: ClaimFile) => file.checkpoint !== null || file.sealed !== null;
+  const predecessor = open.find((file) => file.settingsHash === settingsHash && hasProgress(file));
+  const sealedBefore = open.find((file) => file.sealed !== null);
+  return { receipt, predecessor, ...(sealedBefore && { sealedBefore }) };
+}
+
+function runningElsewhere(day: VesselDay, claim: ClaimFile, nowMs: number): FencedError {
+  const age = Math.max(0, Math.round((nowMs - claim.heartbeatMs) / 1000));
+  const host = claim.owner.host.split('/')[0];
+  return new FencedError(
+    'running-elsewhere',
+    `${formatVesselDay(day)}: running elsewhere (host ${host}, pid ${claim.owner.pid}, heartbeat ${age} s ago); wait for it, or stop it and run again, or use --takeover`,
+  );
 }

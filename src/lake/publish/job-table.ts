@@ -13,10 +13,10 @@ import type { Clock, Log, Receipt, TableChange, VesselDay } from '../../core/mod
 import { formatVesselDay } from '../../core/model/index.ts';
 import { unlessDamaged } from '../json.ts';
 import type { Action } from '../table/actions.ts';
-import { prepareTable } from '../table/prepare.ts';
 import type { TableContent } from '../table/schema.ts';
-import { readStatisticsDigests, statisticsDigest } from '../table/statistics-digests.ts';
+import { readStatisticsDigests, statisticsDigest } from '../table/statistics.ts';
 import type { Table } from '../table/table.ts';
+import { prepareTable } from '../table/table.ts';
 import { expectVersion } from './lost-log.ts';
 
 /** From one entry to the next, while there is something to commit. */

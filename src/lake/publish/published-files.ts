@@ -6,16 +6,13 @@ import type { ObjectStore } from '../../store/store.ts';
 import { objectPrefix } from '../keys.ts';
 import { readReceipt } from '../ledger/ledger.ts';
 import type { AddFile } from '../table/actions.ts';
-import { fileColumns } from '../table/file-columns.ts';
+import { columnsOf, expectFooter, readFooter } from '../table/file-footer.ts';
 import type { DatasetColumn } from '../table/schema.ts';
-import { fileStatistics } from '../table/statistics.ts';
-import { footerLength } from './footer-length.ts';
+import { statisticsText } from '../table/statistics.ts';
 
 /** Files in an entry. */
 export const BATCH = 1_000;
 export const READS_AT_ONCE = 16;
-/** Most footers are smaller; of a larger one the rest is asked for. */
-const FOOTER_BYTES = 64 << 10;
 
 export interface PublishedFile {
   readonly day: VesselDay;
@@ -70,37 +67,14 @@ export async function describeFile(
   { job, vessel, date, dataset, finishedAt }: Receipt,
   { key, sizeBytes }: NonNullable<Receipt['object']>,
 ): Promise<PublishedFile> {
-  const footer = await readFooter(store, key, sizeBytes);
+  const footer = expectFooter(await readFooter(store, { key, sizeBytes }), key, sizeBytes);
   const add: AddFile = {
     path: tablePath({ job }, key),
     partitionValues: { vessel, date },
     sizeBytes,
     modifiedMs: Date.parse(finishedAt),
     dataChange: true,
-    stats: fileStatistics(footer, key),
+    stats: statisticsText(footer),
   };
-  return { day: { job, vessel, date }, dataset, columns: fileColumns(footer, key), add };
-}
-
-/** The end of an object with its whole footer. */
-async function readFooter(store: ObjectStore, key: string, sizeBytes: number): Promise<Uint8Array> {
-  const read = async (bytes: number) => {
-    const fromByte = Math.max(0, sizeBytes - bytes);
-    // One byte more than there should be.
-    const found = await store.getRange(key, fromByte, sizeBytes + 1);
-    if (found?.length !== sizeBytes - fromByte || found.length < 12)
-      throw new DataError(
-        'damaged-file',
-        `${key}: found ${found === undefined ? 'no object' : 'another size'}, expected ${sizeBytes} bytes, as its receipt says; verify, and export the day again`,
-      );
-    return found;
-  };
-  const end = await read(FOOTER_BYTES);
-  const footerBytes = footerLength(end, sizeBytes);
-  if (typeof footerBytes === 'string')
-    throw new DataError(
-      'damaged-file',
-      `${key}: found ${footerBytes}, expected a Parquet footer; verify, and export the day again`,
-    );
-  return footerBytes <= end.length ? end : await read(footerBytes);
+  return { day: { job, vessel, date }, dataset, columns: columnsOf(footer, key), add };
 }

@@ -2,9 +2,11 @@
  * The statistics of a file in a table, out of its own footer: by them readers skip files. A bound that cannot be told
  * exactly is left out, for a wrong one loses rows.
  */
+
+import { hash } from 'node:crypto';
 import type { ColumnChunk, FileMetaData } from 'hyparquet';
-import { parquetMetadata } from 'hyparquet/src/metadata.js';
-import { DataError, messageOf } from '../../core/errors.ts';
+import { expectFooter, parseFooter } from './file-footer.ts';
+import type { TableView } from './table-view.ts';
 
 /** Longer texts tell readers no more, and are in the way in every entry. */
 const MAX_TEXT_BYTES = 128;
@@ -19,25 +21,9 @@ interface ColumnStatistics {
 type Bound = bigint | number | Uint8Array;
 type Kind = 'long' | 'double' | 'timestamp' | 'text' | 'other';
 
-/**
- * `stats` of a file, as JSON text, from bytes that end with its footer. Throws DataError `damaged-file` naming `key`
- * when they do not.
- */
+/** `stats` of a file, as JSON text, from bytes that end with its footer. Throws DataError `damaged-file` naming `key`. */
 export function fileStatistics(footer: Uint8Array, key: string): string {
-  let metadata: FileMetaData;
-  try {
-    metadata = parquetMetadata(Uint8Array.from(footer).buffer, {
-      geoparquet: false,
-      // Exact: a Date would lose three digits of a timestamp.
-      parsers: { stringFromBytes: (text) => text, timestampFromMicroseconds: (micros) => micros },
-    });
-  } catch (error) {
-    throw new DataError(
-      'damaged-file',
-      `${key}: found no Parquet footer (${messageOf(error)}), expected one; verify, and export the day again`,
-    );
-  }
-  return statisticsText(metadata);
+  return statisticsText(expectFooter(parseFooter(footer), key));
 }
 
 /**
@@ -127,4 +113,21 @@ function floorDivide(a: bigint, b: bigint): bigint {
 
 function textOf(bytes: Uint8Array): string {
   return JSON.stringify(Buffer.from(bytes).toString('utf8'));
+}
+
+/** What is held of each file's statistics: there may be a million. */
+export function statisticsDigest(stats: string | undefined): string {
+  return hash('sha256', stats ?? '', 'base64').slice(0, 16);
+}
+
+/** Into `digests`, by path: of the files of vessel-days that are wanted, as far as the log can be read. Throws DataError. */
+export async function readStatisticsDigests(
+  view: Pick<TableView, 'files'>,
+  digests: Map<string, string>,
+  isWanted: (day: { readonly vessel: string; readonly date: string }) => boolean = () => true,
+): Promise<void> {
+  for await (const { path, partitionValues, stats } of view.files()) {
+    const { vessel, date } = partitionValues;
+    if (vessel && date && isWanted({ vessel, date })) digests.set(path, statisticsDigest(stats));
+  }
 }

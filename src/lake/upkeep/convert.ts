@@ -12,19 +12,40 @@
  * over by writing its name into `_lake.json`; the other finds that before its next entry. An entry of it that was on its
  * way then adds files under the names that they have anyhow, or comes to a version that is taken.
  */
-import type { VesselDay } from '../../core/model/index.ts';
-import type { ObjectStore } from '../../store/store.ts';
-import type { ConvertPorts } from '../claims/end-claims.ts';
-import { endClaims } from '../claims/end-claims.ts';
-import { keyPrefix, parseReceiptKey } from '../keys.ts';
+import { randomUUID } from 'node:crypto';
+import { ConfigError, FencedError, messageOf, RefusedError } from '../../core/errors.ts';
+import type { Clock, Log, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
+import { formatVesselDay } from '../../core/model/index.ts';
+import type { ObjectStore, Version } from '../../store/store.ts';
+import { expectConditionalPut } from '../../store/unfit-store.ts';
+import { claimedDays, findClaims, isLive, takeClaim } from '../claims/claims.ts';
+import { jsonBytes, orDamaged } from '../json.ts';
+import { keyPrefix, LAKE_KEY, objectPrefix, parseReceiptKey } from '../keys.ts';
+import type { LakeFile } from '../lake-file.ts';
+import { hasContent, readLakeFile } from '../lake-file.ts';
 import { LOOK_MS } from '../layout.ts';
-import type { LeftOut } from '../publish/published-files.ts';
-import { beginConversion, finishConversion } from './conversion-mark.ts';
-import type { ConvertedJob } from './convert-job.ts';
-import { convertJob } from './convert-job.ts';
+import { readReceipt } from '../ledger/ledger.ts';
+import { acknowledgePublished } from '../publish/publish.ts';
+import type { LeftOut, PublishedFile } from '../publish/published-files.ts';
+import { publishedFiles, tablePath } from '../publish/published-files.ts';
+import type { TableContent } from '../table/schema.ts';
+import type { Table } from '../table/table.ts';
+import { openTable, prepareTable } from '../table/table.ts';
 
 /** Clocks of two processes may run apart by so much meanwhile. */
 const MARGIN_MS = 1_000;
+/** Between looks at claims of others. */
+export const WAIT_MS = 5_000;
+
+export interface UpkeepPorts {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly self: ProcessId;
+  readonly signal: AbortSignal;
+  /** Told what it does. */
+  readonly say: (text: string) => void;
+}
 
 export interface Conversion {
   readonly jobs: readonly ConvertedJob[];
@@ -33,33 +54,182 @@ export interface Conversion {
   readonly converted: boolean;
 }
 
+interface ConvertedJob {
+  readonly job: string;
+  /** Vessel-days whose file is in the table. */
+  readonly vesselDays: number;
+  readonly sizeBytes: number;
+}
+
 /** Convert the lake. Throws ConfigError where there is none, FencedError when another conversion takes over. */
-export async function convertLake(ports: ConvertPorts): Promise<Conversion> {
+export async function convertLake(ports: UpkeepPorts): Promise<Conversion> {
   const own = await beginConversion(ports.store);
   if (own === undefined) return { jobs: [], leftOut: [], converted: false };
   ports.say(`no export begins from now on; waiting ${LOOK_MS / 1_000} s until every process knows`);
   await ports.clock.sleep(LOOK_MS + MARGIN_MS, ports.signal);
   await endClaims(ports);
-  const conversion = { jobs: [] as ConvertedJob[], leftOut: [] as LeftOut[] };
-  for await (const { job, days } of publishedDays(ports.store))
-    conversion.jobs.push(await convertJob(ports, own, job, days, conversion.leftOut));
+  const [jobs, leftOut]: [ConvertedJob[], LeftOut[]] = [[], []];
+  for (const [job, days] of await publishedDays(ports.store))
+    jobs.push(await convertJob(ports, own, job, days, leftOut));
   await finishConversion(ports.store, own);
-  return { ...conversion, converted: true };
+  return { jobs, leftOut, converted: true };
 }
 
-/** The published vessel-days, job after job: the ledger lists them so. */
-async function* publishedDays(
-  store: ObjectStore,
-): AsyncGenerator<{ readonly job: string; readonly days: readonly VesselDay[] }> {
-  let days: VesselDay[] = [];
+/** The published vessel-days by job. */
+async function publishedDays(store: ObjectStore): Promise<Map<string, VesselDay[]>> {
+  const days: VesselDay[] = [];
   for await (const { key } of store.list(keyPrefix('receipt'))) {
     const day = parseReceiptKey(key);
-    if (day === undefined) continue;
-    if (days[0] !== undefined && days[0].job !== day.job) {
-      yield { job: days[0].job, days };
-      days = [];
-    }
-    days.push(day);
+    if (day !== undefined) days.push(day);
   }
-  if (days[0] !== undefined) yield { job: days[0].job, days };
+  return Map.groupBy(days, ({ job }) => job);
+}
+
+/** Whose conversion it is: our name, and the file that has it. */
+interface OwnMark {
+  readonly by: string;
+  readonly file: LakeFile;
+  readonly version: Version;
+}
+
+/** Say that the conversion has begun, and is ours; undefined where the lake is a delta lake. Throws ConfigError `no-lake`. */
+async function beginConversion(store: ObjectStore): Promise<OwnMark | undefined> {
+  const by = randomUUID();
+  await expectConditionalPut(store, 'a table');
+  for (;;) {
+    const found = await readLakeFile(store);
+    if (found?.file.layout === 'delta') return undefined;
+    if (found === undefined && !(await hasContent(store)))
+      throw new ConfigError(
+        'no-lake',
+        `${store.url}: found no lake of vessel-export, expected one; for a new one set LAKE_LAYOUT=delta, and export`,
+      );
+    const plain: LakeFile = found?.file ?? { lakeVersion: 1, layout: 'plain' };
+    const file: LakeFile = { ...plain, converting: { to: 'delta', by } };
+    const version = await store.putIf(LAKE_KEY, jsonBytes(file), found?.version ?? null);
+    if (version !== undefined) return { by, file, version };
+  }
+}
+
+/** Say that the lake is a delta lake. Throws FencedError as `expectOurs`. */
+async function finishConversion(store: ObjectStore, own: OwnMark): Promise<void> {
+  const { converting: _, ...others } = own.file;
+  const file: LakeFile = { ...others, layout: 'delta' };
+  if ((await store.putIf(LAKE_KEY, jsonBytes(file), own.version)) === undefined)
+    await expectOurs(store, own, 'delta');
+}
+
+/** Throws FencedError when the conversion is another's by now. */
+async function expectOurs(store: ObjectStore, { by }: OwnMark, orLayout?: 'delta'): Promise<void> {
+  const found = await readLakeFile(store);
+  if (found?.file.converting?.by === by) return;
+  if (orLayout !== undefined && found?.file.layout === orLayout) return;
+  throw new FencedError('lake-converting', `${LAKE_KEY}: another conversion has taken over; this one stops`);
+}
+
+/**
+ * End all claims, but for those of vessel-days whose receipt cannot be read: nobody can own these, and whatever their
+ * attempts still write becomes no part of a table. A claim that comes now is withdrawn by whoever put it; until then it
+ * looks alive.
+ */
+async function endClaims(ports: UpkeepPorts): Promise<void> {
+  const { store, clock, signal, say } = ports;
+  const unreadable = new Set<string>();
+  for (let said = ''; ; ) {
+    const live: string[] = [];
+    const days = (await claimedDays(store)).filter((day) => !unreadable.has(formatVesselDay(day)));
+    for (const day of days) {
+      signal.throwIfAborted();
+      if ((await orDamaged(readReceipt(store, day))) !== 'damaged') {
+        const alive = await endClaim(ports, day);
+        if (alive !== undefined) live.push(alive.message);
+      } else if ((await findClaims(store, day)).some(({ file }) => file && isLive(file, ports)))
+        live.push(`${formatVesselDay(day)} is running elsewhere`);
+      else unreadable.add(formatVesselDay(day));
+    }
+    if (days.length === 0) return;
+    const text = live.length === 0 ? '' : `waiting for ${live.length} under way: ${live[0]}`;
+    if (text !== '' && text !== said) say(text);
+    said = text;
+    if (live.length > 0) await clock.sleep(WAIT_MS, signal);
+  }
+}
+
+/** Take over a dead claim and leave nothing of it; why a live one is alive. */
+async function endClaim(ports: UpkeepPorts, day: VesselDay): Promise<FencedError | undefined> {
+  try {
+    const { claim, inheritance } = await takeClaim(ports, day, { settingsHash: '', takeover: false });
+    const { sealedBefore } = inheritance;
+    if (sealedBefore !== undefined)
+      await acknowledgePublished({ ...ports, onStep: () => {} }, claim, sealedBefore);
+    await claim.startClean();
+    await claim.finish();
+    return undefined;
+  } catch (error) {
+    if (error instanceof FencedError && error.code === 'running-elsewhere') return error;
+    throw error;
+  }
+}
+
+/** The table of a job has every file of `days` but those that are `leftOut`. Throws FencedError as `expectOurs`. */
+async function convertJob(
+  ports: UpkeepPorts,
+  own: OwnMark,
+  job: string,
+  days: readonly VesselDay[],
+  leftOut: LeftOut[],
+): Promise<ConvertedJob> {
+  const { store, say } = ports;
+  const table = await openTable({ ...ports, prefix: objectPrefix(job) });
+  let dataset: Receipt['dataset'] | undefined;
+  const isMissing = (receipt: Receipt) => {
+    dataset ??= receipt.dataset;
+    return !isInTable(table, receipt, tablePath(receipt, receipt.object?.key ?? ''));
+  };
+  for await (const found of publishedFiles(ports, days, leftOut, isMissing)) {
+    const before = table.fileCount;
+    const fitting: PublishedFile[] = [];
+    for (const file of found) {
+      const fault = await prepare(own, store, table, { job, ...file });
+      if (fault === undefined) fitting.push(file);
+      else leftOut.push({ day: file.day, message: fault });
+    }
+    const missing = () =>
+      fitting.filter(({ day, add }) => !isInTable(table, day, add.path)).map(({ add }) => ({ add }));
+    for (let adds = missing(); adds.length > 0; adds = missing()) {
+      // In this order: an entry that we lost sight of can only come to the version after one from before this look.
+      const { version } = table;
+      await expectOurs(store, own);
+      if (!(await table.commit(version, 'CONVERT', adds))) await table.refresh();
+    }
+    if (table.fileCount > before)
+      say(`${job}: ${table.fileCount} of ${days.length} vessel-days are in its table`);
+  }
+  // Also without any file: a job that has published, and has no log, has lost it.
+  if (table.version < 0 && dataset !== undefined)
+    await prepare(own, store, table, { job, dataset, columns: [] });
+  if (table.version >= 0) await table.checkpoint();
+  let sizeBytes = 0;
+  for (const { files } of table.days()) for (const file of files) sizeBytes += file.sizeBytes;
+  return { job, vesselDays: table.fileCount, sizeBytes };
+}
+
+function isInTable(table: Table, { vessel, date }: Omit<VesselDay, 'job'>, path: string): boolean {
+  return table.filesOf(vessel, date).some((file) => file.path === path);
+}
+
+/** The table is there and has these columns; or why it cannot. */
+async function prepare(
+  own: OwnMark,
+  store: ObjectStore,
+  table: Table,
+  content: TableContent,
+): Promise<string | undefined> {
+  try {
+    await prepareTable(table, content, { beforeCommit: () => expectOurs(store, own) });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    return messageOf(error);
+  }
 }

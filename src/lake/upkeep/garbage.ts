@@ -11,8 +11,9 @@ import type { Clock, Note, ProcessId, Receipt, VesselDay } from '../../core/mode
 import { isOvertaken } from '../../core/model/index.ts';
 import { PROBE_PREFIX } from '../../store/key.ts';
 import type { ObjectStore, UploadRef, Version } from '../../store/store.ts';
+import { isEnded } from '../claims/claim.ts';
 import type { FoundClaim } from '../claims/claims.ts';
-import { claimedDays, findClaims, heartbeatOf, isEnded, isLive } from '../claims/claims.ts';
+import { claimedDays, findClaims, heartbeatOf, isLive } from '../claims/claims.ts';
 import { unlessDamaged } from '../json.ts';
 import { dayPrefix, isCheckpointKey, keyPrefix, noteKey, parseDayFileKey, parseNoteKey } from '../keys.ts';
 import { readLayout } from '../lake-file.ts';

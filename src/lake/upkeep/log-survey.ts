@@ -4,7 +4,6 @@ import type { Receipt, VesselDay } from '../../core/model/index.ts';
 import { formatVesselDay } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { claimedDays } from '../claims/claims.ts';
-import type { ConvertPorts } from '../claims/end-claims.ts';
 import { keyPrefix, logKeyPrefix, objectPrefix, parseDayFileKey } from '../keys.ts';
 import { readLayout } from '../lake-file.ts';
 import { listReceipts } from '../ledger/ledger.ts';
@@ -15,9 +14,10 @@ import type { TableMetadata } from '../table/actions.ts';
 import { faultText } from '../table/parse-actions.ts';
 import type { DatasetColumn, TableContent } from '../table/schema.ts';
 import { schemaFaults } from '../table/schema.ts';
-import { readStatisticsDigests, statisticsDigest } from '../table/statistics-digests.ts';
+import { readStatisticsDigests, statisticsDigest } from '../table/statistics.ts';
 import type { Table } from '../table/table.ts';
 import { openTable } from '../table/table.ts';
+import type { UpkeepPorts } from './convert.ts';
 
 export interface LogSurvey {
   readonly job: string;
@@ -43,7 +43,7 @@ export interface LogSurvey {
  * Look at the log of a job. Throws ConfigError where there can be none, and FatalError `unsupported-table` where another
  * writer has changed the table.
  */
-export async function surveyLog(ports: ConvertPorts, job: string): Promise<LogSurvey> {
+export async function surveyLog(ports: UpkeepPorts, job: string): Promise<LogSurvey> {
   const { store } = ports;
   if ((await readLayout(store)) !== 'delta')
     throw new ConfigError(
@@ -111,7 +111,7 @@ const placeOf = ({ date, vessel }: VesselDay): string => `${date}/${vessel}`;
 const dayOf = ({ job, vessel, date }: VesselDay): VesselDay => ({ job, vessel, date });
 
 /** The table, read to its last byte, with digests of its statistics; or what is wrong with it. */
-function openWhole(ports: ConvertPorts, job: string, digests: Map<string, string>): Promise<Table | string> {
+function openWhole(ports: UpkeepPorts, job: string, digests: Map<string, string>): Promise<Table | string> {
   return orFault(async () => {
     const table = await openTable({ ...ports, prefix: objectPrefix(job) });
     await expectLog(ports.store, job, table);

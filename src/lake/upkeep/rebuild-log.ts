@@ -16,9 +16,8 @@
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import type { Receipt, VesselDay } from '../../core/model/index.ts';
 import { formatVesselDay } from '../../core/model/index.ts';
-import { claimedDays, findClaims, isEnded, isLive } from '../claims/claims.ts';
-import type { ConvertPorts } from '../claims/end-claims.ts';
-import { WAIT_MS } from '../claims/end-claims.ts';
+import { isEnded } from '../claims/claim.ts';
+import { claimedDays, findClaims, isLive } from '../claims/claims.ts';
 import { unlessDamaged } from '../json.ts';
 import { objectPrefix } from '../keys.ts';
 import { readReceipt } from '../ledger/ledger.ts';
@@ -32,6 +31,8 @@ import { openTable } from '../table/table.ts';
 import type { TableLogPorts } from '../table/table-log.ts';
 import { commitEntry, listLog, readLastCheckpoint } from '../table/table-log.ts';
 import { TableState } from '../table/table-state.ts';
+import type { UpkeepPorts } from './convert.ts';
+import { WAIT_MS } from './convert.ts';
 import type { LogSurvey } from './log-survey.ts';
 import { columnFaults, differs, misfitOf, receiptDays, surveyLog } from './log-survey.ts';
 import type { Survivors } from './log-survivors.ts';
@@ -55,7 +56,7 @@ export interface RebuiltLog {
 }
 
 /** Make the log of a job's table say what the receipts say; unless `isWanted` only look. Throws as `surveyLog`. */
-export async function rebuildLog(ports: ConvertPorts, job: string, isWanted: boolean): Promise<RebuiltLog> {
+export async function rebuildLog(ports: UpkeepPorts, job: string, isWanted: boolean): Promise<RebuiltLog> {
   const survey = await surveyLog(ports, job);
   const { faults } = survey;
   const log = { ...ports, prefix: objectPrefix(job) };
@@ -89,7 +90,7 @@ export async function rebuildLog(ports: ConvertPorts, job: string, isWanted: boo
 }
 
 /** The vessel-days with a claim or a receipt. Claims first: one that has ended by then has left a receipt. */
-async function begunOrEnded({ store }: ConvertPorts, job: string): Promise<readonly VesselDay[]> {
+async function begunOrEnded({ store }: UpkeepPorts, job: string): Promise<readonly VesselDay[]> {
   const days = [...(await claimedDays(store, job)), ...(await receiptDays(store, job))];
   return [...new Map(days.map((day) => [formatVesselDay(day), day])).values()];
 }
@@ -103,8 +104,8 @@ async function highestVersion(log: TableLogPorts, { named }: LogSurvey): Promise
 
 /** What is left out only now is added to `leftOut`. */
 async function beginAnew(
-  ports: ConvertPorts,
-  log: ConvertPorts & TableLogPorts,
+  ports: UpkeepPorts,
+  log: UpkeepPorts & TableLogPorts,
   survey: LogSurvey,
   { state: kept, adds: keptFiles }: Survivors,
   leftOut: LeftOut[],
@@ -148,7 +149,7 @@ async function beginAnew(
 
 /** Those of the vessel-days that are claimed, and so are left as they are; the table has what the receipts of all others say. */
 async function settleDays(
-  ports: ConvertPorts,
+  ports: UpkeepPorts,
   table: Table,
   survey: LogSurvey,
   days: readonly VesselDay[],
@@ -176,7 +177,7 @@ async function settleDays(
 
 /** What an entry says so that a vessel-day is as its receipt says; nothing where its object is not. */
 async function actionsOf(
-  { store }: ConvertPorts,
+  { store }: UpkeepPorts,
   table: Table,
   { content, misstated }: LogSurvey,
   receipt: Receipt,
@@ -197,7 +198,7 @@ async function actionsOf(
 }
 
 /** Those whose claim has a living owner. */
-async function liveDays(ports: ConvertPorts, days: readonly VesselDay[]): Promise<VesselDay[]> {
+async function liveDays(ports: UpkeepPorts, days: readonly VesselDay[]): Promise<VesselDay[]> {
   const live: VesselDay[] = [];
   for (const day of days) {
     const claims = await findClaims(ports.store, day);
@@ -207,7 +208,7 @@ async function liveDays(ports: ConvertPorts, days: readonly VesselDay[]): Promis
 }
 
 /** The table has the columns of its files, and a checkpoint that can be read. */
-async function settleTable(ports: ConvertPorts, table: Table, { content }: LogSurvey): Promise<void> {
+async function settleTable(ports: UpkeepPorts, table: Table, { content }: LogSurvey): Promise<void> {
   for (let isSettled = false; !isSettled; ) {
     await table.refresh();
     const metadata = table.metadata!;

@@ -13,7 +13,7 @@ import type { SeriesEntry, VesselEntry } from './entries.ts';
 import { entryOf, sortEntries, tooManyEntries } from './entries.ts';
 import { lastLakeReadings } from './lake-readings.ts';
 
-interface LakePorts {
+export interface LakePorts {
   readonly store: ObjectStore;
   readonly clock: Clock;
   readonly log: Log;

@@ -5,8 +5,8 @@ import type { ProcessId, VesselDay } from '../../../src/core/model/index.ts';
 import { silentLog } from '../../../src/core/model/index.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
 import type { ClaimPorts } from '../../../src/lake/claims/claim.ts';
-import { readClaims } from '../../../src/lake/claims/claims.ts';
-import { takeClaim } from '../../../src/lake/claims/take-claim.ts';
+import { openCheckpoint } from '../../../src/lake/claims/claim.ts';
+import { readClaims, takeClaim } from '../../../src/lake/claims/claims.ts';
 import { claimKey, claimPrefix, objectKey } from '../../../src/lake/keys.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
@@ -259,3 +259,16 @@ test.each([
     expect((await readClaims(store, day)).map(({ epoch }) => epoch)).toEqual([epoch + 2]);
   }),
 );
+
+test('a checkpoint is read as it was written', () =>
+  withLake(async (ports) => {
+    const { claim } = await takeClaim(ports, day, options);
+    const rowGroups = [1, 2].map((rows) => ({ bodyBytes: 10 * rows, tail: Uint8Array.of(rows, 255), rows }));
+    await claim.writeCheckpoint({ cursorMicros: 1, parts: [], rowGroups } as never);
+    const [file] = await readClaims(ports.store, day);
+    const read = openCheckpoint(file!.checkpoint!);
+    expect(read.cursorMicros).toBe(1);
+    expect(read.rowGroups.map(({ tail, ...rest }) => ({ ...rest, tail: Uint8Array.from(tail) }))).toEqual(
+      rowGroups,
+    );
+  }));

@@ -26,7 +26,7 @@ function accumulated(readings: readonly Reading[]): Record<string, string | unde
   return Object.fromEntries(AGGREGATIONS.map((name) => [name, accumulator.value(name)]));
 }
 
-/** The definitions of the contract and of docs/decisions.md, written out in two passes. */
+/** The definitions of the contract and of docs/service.md, written out in two passes. */
 function computed(readings: readonly Reading[]): Partial<Record<Aggregation, number>> {
   const n = readings.length;
   const values = readings.map(({ value }) => value);
