@@ -56,6 +56,7 @@ describe.skipIf(server === undefined)('discovery in the fleet', () => {
     const { clientId, clientSecret } = service;
     const client = clientOf(service, { clientId, clientSecret, limits: QUICK_LIMITS });
     const onEvent: OnFleetEvent = (event) => {
+      bench.planning.onEvent?.(event);
       if (event.kind === 'discovered') unsettled = event.troubles.length;
     };
     planning = { ...bench.planning, ports: { ...bench.planning.ports, client }, onEvent };
