@@ -19,8 +19,8 @@ import { removeFinishedClaims } from '../lake/claims/claims.ts';
 import type { LedgerView } from '../lake/ledger/ledger-view.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { OnFleetEvent } from './events.ts';
-import type { Coverage } from './open-days.ts';
-import { createCoverage } from './open-days.ts';
+import type { Backlog } from './open-days.ts';
+import { createBacklog } from './open-days.ts';
 import type { QueuedKind, VesselDayQueue } from './queue/vessel-day-queue.ts';
 import type { TopUp } from './top-up.ts';
 import { roomFor, topUp } from './top-up.ts';
@@ -61,7 +61,7 @@ interface Nightly {
 interface Night {
   readonly job: Job;
   readonly firingMs: number;
-  readonly coverage: Coverage;
+  readonly coverage: Backlog;
   readonly vessels: readonly string[];
   /** Vessels that discovery left out. */
   readonly unlisted: ReadonlySet<string>;
@@ -89,7 +89,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
     const { vessels, unlisted } = found;
     planning.onEvent?.({ kind: 'discovered', job: job.name, ...found });
     await removeFinishedClaims(ports.store, job.name);
-    const coverage = createCoverage({ ports, job, vessels, ledger, listedBefore: recentFrom, ...range });
+    const coverage = createBacklog({ ports, job, vessels, ledger, listedBefore: recentFrom, ...range });
     await coverage.refresh();
     const refreshedMs = ports.clock.monotonicMs();
     const night = {

@@ -2,8 +2,7 @@
  * What to do about a vessel-day that is not in the lake as it should be, by the code of its note: the one owner of that
  * advice, for the page and for docs/operating.md. JOB, VESSEL, DATE and NEXT-DATE stand for its own.
  */
-import type { Note, VesselDay } from '../../core/model/index.ts';
-import { addDays } from '../../core/model/index.ts';
+import { addDays, type Note, type VesselDay } from '../../core/model/index.ts';
 
 interface NextStep {
   readonly codes: readonly string[];

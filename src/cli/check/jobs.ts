@@ -2,7 +2,7 @@
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { shortName } from '../../core/errors.ts';
 import { type Job, vesselOf } from '../../core/model/index.ts';
-import { didYouMean } from '../../runtime/config/did-you-mean.ts';
+import { didYouMean } from '../../core/names.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { askMetadata } from '../../source/metadata.ts';

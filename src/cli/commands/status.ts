@@ -8,7 +8,6 @@ import type { VesselTrouble } from '../../export/events.ts';
 import { findVessels, type JobVessels } from '../../export/job-vessels.ts';
 import { describeRemark, describeRemarks, howToAccept } from '../../lake/remarks.ts';
 import { paint, writeText } from '../terminal/screen.ts';
-import { createShownCells, type ShownCells } from '../terminal/shown-cells.ts';
 import { formatStatus } from '../terminal/status-view.ts';
 import { formatVesselTroubles } from '../terminal/vessel-view.ts';
 import type { CommandContext, Item, OpenedLake, Output, OutputOptions } from './command.ts';
@@ -52,7 +51,7 @@ export async function statusCommand(
       );
       const isCurrent = vesselsFrom === 'service';
       const status = await readJobStatus(ports, job, { from, to, vessels: known.vessels, isCurrent });
-      const cells = createShownCells();
+      const cells: Coverage[] = [];
       const { summary, newest } = await tellCells(output, status.cells, cells);
       const troubles = known.troubles ?? unlistedBy(newest);
       for (const trouble of troubles) output.add('vessels', { job: job.name, ...trouble });
@@ -93,13 +92,13 @@ export async function statusCommand(
 }
 
 /** Tell each to a machine, or keep it for people; what they come to, and of each vessel the newest that was tried. */
-async function tellCells(output: Output<'status'>, cells: Iterable<Coverage>, shown: ShownCells) {
+async function tellCells(output: Output<'status'>, cells: Iterable<Coverage>, shown: Coverage[]) {
   const sum = createCoverageSum();
   const newest = new Map<string, Coverage>();
   for (const cell of cells) {
     sum.add(cell);
     if (!UNTRIED.has(cell.state)) newest.set(cell.day.vessel, cell);
-    if (output.isText) shown.add(cell);
+    if (output.isText) shown.push(cell);
     if (output.isText) continue;
     output.add('days', toDay(cell));
     const taken = output.taken();

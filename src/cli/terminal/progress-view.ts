@@ -3,10 +3,8 @@ import { formatCount } from '../../core/model/count-text.ts';
 import type { Clock } from '../../core/model/index.ts';
 import type { DayResult, ExportEvent, OnExportEvent } from '../../export/events.ts';
 import { formatBytes, formatSeconds, formatShort } from './format.ts';
-import type { Screen } from './screen.ts';
-import { createBar, describeBar, paint } from './screen.ts';
-import type { Outlook } from './time-left.ts';
-import { TimeLeft } from './time-left.ts';
+import { createBar, describeBar, paint, type Screen } from './screen.ts';
+import { type Outlook, TimeLeft } from './time-left.ts';
 
 export interface ProgressView {
   readonly onEvent: OnExportEvent;
