@@ -96,8 +96,7 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
     'redis/fleet-shapes.ts',
     'service',
     'web',
-    'cli/commands/result-terms.ts',
-    'cli/commands/results-days.ts',
+
     'cli/commands/results.ts',
     'cli/commands/service.ts',
   ],

@@ -1,8 +1,7 @@
 /** argv → command; the only process.exit. */
 import { CommanderError } from 'commander';
 import { CancelledError, ConfigError, codeOf, messageOf, VesselExportError } from '../core/errors.ts';
-import type { Log } from '../core/model/index.ts';
-import { cleanListing } from '../core/model/index.ts';
+import { cleanListing, type Log } from '../core/model/index.ts';
 import { collectEarly } from '../core/process/heap.ts';
 import { ownStderr } from '../core/process/stderr-log.ts';
 import { withEnvFile } from '../runtime/config/env-file.ts';

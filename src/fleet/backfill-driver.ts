@@ -9,8 +9,8 @@ import type { Backfill } from '../lake/backfills.ts';
 import { belongsTo, endBackfill, readBackfill } from '../lake/backfills.ts';
 import { noteIfNone } from '../lake/notes.ts';
 import type { PlanningPorts } from './nightly.ts';
-import type { Coverage } from './open-days.ts';
-import { createCoverage } from './open-days.ts';
+import type { Backlog } from './open-days.ts';
+import { createBacklog } from './open-days.ts';
 import type { QueuedDay, VesselDayQueue } from './queue/vessel-day-queue.ts';
 import type { BackfillProgress } from './scheduler-news.ts';
 import { roomFor, topUp } from './top-up.ts';
@@ -29,14 +29,14 @@ export interface BackfillDriver {
 export function createBackfillDriver(planning: PlanningPorts, backfill: Backfill, job: Job): BackfillDriver {
   const { ports, queue, ledger } = planning;
   let found: JobVessels | undefined;
-  let coverage: Coverage | undefined;
+  let coverage: Backlog | undefined;
   /** Seen in the queue by the last step: only these can have become done since. */
   let watched: readonly VesselDay[] | undefined;
 
-  async function look(signal: AbortSignal): Promise<Coverage> {
+  async function look(signal: AbortSignal): Promise<Backlog> {
     const { from, to } = backfill;
     found ??= await findVessels(ports, job, backfill, signal);
-    coverage ??= createCoverage({ ports, job, vessels: found.vessels, from, to, ledger, isOnce: true });
+    coverage ??= createBacklog({ ports, job, vessels: found.vessels, from, to, ledger, isOnce: true });
     await coverage.refresh(watched && new Set(watched.map(({ date }) => date)));
     return coverage;
   }

@@ -5,8 +5,7 @@
 import { isRefusal } from '../core/errors.ts';
 import type { Clock, Job } from '../core/model/index.ts';
 import { DayMap } from '../lake/ledger/day-map.ts';
-import type { KnownNotes } from '../lake/notes.ts';
-import { readNotes } from '../lake/notes.ts';
+import { type KnownNotes, readNotes } from '../lake/notes.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { VesselDayQueue } from './queue/vessel-day-queue.ts';
 import type { NewsListener } from './scheduler-news.ts';

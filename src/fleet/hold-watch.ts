@@ -8,11 +8,9 @@
  * stays quiet while others, with the new one, go on. A hold that somebody lifts by hand lets all of them try at once: if
  * the fault lasts, the first that meets it puts the queue on hold again.
  */
-import type { VesselExportError } from '../core/errors.ts';
-import { messageOf } from '../core/errors.ts';
+import { messageOf, type VesselExportError } from '../core/errors.ts';
 import type { Clock, Log } from '../core/model/index.ts';
-import type { QueueHold } from './queue/hold.ts';
-import { PAUSED } from './queue/hold.ts';
+import { PAUSED, type QueueHold } from './queue/hold.ts';
 
 export interface HoldWatchOptions {
   readonly hold: QueueHold;

@@ -18,8 +18,8 @@ import { isSelectAccepted } from '../lake/accept-select.ts';
 import { removeFinishedClaims } from '../lake/claims/claims.ts';
 import type { LedgerView } from '../lake/ledger/ledger-view.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
-import type { Coverage } from './open-days.ts';
-import { createCoverage } from './open-days.ts';
+import type { Backlog } from './open-days.ts';
+import { createBacklog } from './open-days.ts';
 import type { QueuedKind, VesselDayQueue } from './queue/vessel-day-queue.ts';
 import type { NewsListener } from './scheduler-news.ts';
 import type { TopUp } from './top-up.ts';
@@ -60,7 +60,7 @@ interface Nightly {
 interface Night {
   readonly job: Job;
   readonly firingMs: number;
-  readonly coverage: Coverage;
+  readonly coverage: Backlog;
   readonly vessels: readonly string[];
   /** Vessels that discovery left out. */
   readonly unlisted: ReadonlySet<string>;
@@ -88,7 +88,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
     const { vessels, unlisted } = found;
     planning.onDiscovered?.(job.name, found.troubles.length, found);
     await removeFinishedClaims(ports.store, job.name);
-    const coverage = createCoverage({ ports, job, vessels, ledger, listedBefore: recentFrom, ...range });
+    const coverage = createBacklog({ ports, job, vessels, ledger, listedBefore: recentFrom, ...range });
     await coverage.refresh();
     const refreshedMs = ports.clock.monotonicMs();
     const night = {

@@ -2,16 +2,13 @@
  * The causes that people are told of: a row each, with what begins and ends it (as docs/monitoring.md says it), where the
  * runbook has what to do, and how it is found in what the scheduler has told. Nothing else knows which causes there are.
  */
-import type { Job, VesselDay } from '../core/model/index.ts';
-import { formatVesselDay } from '../core/model/index.ts';
+import { formatVesselDay, type Job, type VesselDay } from '../core/model/index.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
 import type { JobVessels } from '../export/job-vessels.ts';
-import type { OpenRemark } from '../lake/remarks.ts';
-import { describeRemarks, howToAccept } from '../lake/remarks.ts';
+import { describeRemarks, howToAccept, type OpenRemark } from '../lake/remarks.ts';
 import type { DayTroubles } from './day-troubles.ts';
 import type { Cause } from './notify/causes.ts';
-import type { Hold } from './queue/hold.ts';
-import { describeHold } from './queue/hold.ts';
+import { describeHold, type Hold } from './queue/hold.ts';
 import type { LateSnapshot, LookBack } from './scheduler-news.ts';
 
 /** What the scheduler told last; undefined where it has told nothing yet. */

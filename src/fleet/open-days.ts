@@ -1,5 +1,5 @@
 /**
- * The coverage of a range: which of its vessel-days are open (due, without a receipt of these settings), by what
+ * The backlog of a range: which of its vessel-days are open (due, without a receipt of these settings), by what
  * the ledger says. Looks only where something can have changed: at dates whose vessel-days are in the queue.
  */
 
@@ -15,7 +15,7 @@ import { plannedDays } from '../lake/ledger/planned-days.ts';
 /** Lists at once. */
 const LIST_CONCURRENCY = 8;
 
-interface CoverageOptions extends DayRange {
+interface BacklogOptions extends DayRange {
   readonly ports: PlanPorts;
   readonly job: Job;
   readonly ledger: LedgerView;
@@ -30,7 +30,7 @@ export interface OpenDays extends Iterable<VesselDay> {
   readonly length: number;
 }
 
-export interface Coverage {
+export interface Backlog {
   /** Vessel-days of the range that are due. */
   readonly due: number;
   /** Those that are to be exported, of a part of the range; oldest first. */
@@ -51,7 +51,7 @@ export interface Coverage {
   refresh(dates?: ReadonlySet<string>): Promise<void>;
 }
 
-export function createCoverage(options: CoverageOptions): Coverage {
+export function createBacklog(options: BacklogOptions): Backlog {
   const { ports, job, ledger, vessels, listedBefore = '', isOnce = false } = options;
   const all = datesBetween(options.from, options.to);
   /** Vessels by date. */

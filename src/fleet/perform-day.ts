@@ -1,8 +1,9 @@
 /** A vessel-day from the queue → its export, by the jobs this process knows. */
 import type { VesselExportError } from '../core/errors.ts';
-import { ConfigError, isRefusal, RefusedError } from '../core/errors.ts';
+import { isRefusal, RefusedError } from '../core/errors.ts';
 import type { Job } from '../core/model/index.ts';
 import { formatVesselDay } from '../core/model/index.ts';
+import { jobNamed } from '../core/names.ts';
 import { isDue } from '../core/plan/due.ts';
 import { settingsHash } from '../core/plan/settings-hash.ts';
 import { checkDue } from '../export/due.ts';
@@ -44,12 +45,11 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): Perf
       compared,
     } = queued;
     const day = { job: name, vessel, date };
-    const job = jobs.find((known) => known.name === name);
-    if (job === undefined) {
-      const known = jobs.map((each) => each.name).join(', ');
-      const text = `${formatVesselDay(day)}: no job '${name}' here; there are: ${known}`;
-      throw new ConfigError('unknown-job', `${text}. All schedulers and workers need the same job files`);
-    }
+    const job = jobNamed(
+      jobs,
+      name,
+      `here, which ${formatVesselDay(day)} is of (all schedulers and workers need the same job files)`,
+    );
     // It may have waited: a snapshot of a day that is over can't be taken any more.
     if (!isDue(job, date, ports.clock.nowMs())) return { day, status: 'not-due' };
     checkDue(ports, job, date);

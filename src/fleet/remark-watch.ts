@@ -1,6 +1,5 @@
 /** Remarks that stand open, told again and again: nobody may have seen them. */
-import type { Clock, Job, Log } from '../core/model/index.ts';
-import { formatVesselDay } from '../core/model/index.ts';
+import { type Clock, formatVesselDay, type Job, type Log } from '../core/model/index.ts';
 import type { LedgerView } from '../lake/ledger/ledger-view.ts';
 import { describeRemarks, howToAccept } from '../lake/remarks.ts';
 import type { NewsListener } from './scheduler-news.ts';

@@ -7,8 +7,9 @@
  * to be looked at anyway; and when Redis is flushed they are gone, and nothing says that no night is exported.
  */
 import type { DataError } from '../core/errors.ts';
-import { ConfigError, messageOf } from '../core/errors.ts';
+import { messageOf } from '../core/errors.ts';
 import type { Job } from '../core/model/index.ts';
+import { jobNamed } from '../core/names.ts';
 import { listBackfills } from '../lake/backfills.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { BackfillDriver } from './backfill-driver.ts';
@@ -100,11 +101,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const { id } = backfill;
       known.add(id);
       await attempt(id, signal, async () => {
-        const job = jobs.find(({ name }) => name === backfill.job);
-        if (job === undefined) {
-          const advice = `put its file into JOBS_DIR again, or end it with 'vessel-export backfill cancel ${id}'`;
-          throw new ConfigError('unknown-job', `backfill ${id}: no job '${backfill.job}' here; ${advice}`);
-        }
+        const advice = `put its file into JOBS_DIR again, or end it with 'vessel-export backfill cancel ${id}'`;
+        const job = jobNamed(jobs, backfill.job, `here, which backfill ${id} is of (${advice})`);
         const driver = driverOf(options, backfill, job, drivers.get(id));
         drivers.set(id, driver);
         // Backfills share the room: each takes its part of what those before it have left.

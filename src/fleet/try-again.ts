@@ -4,12 +4,17 @@
  */
 import { forEachAtOnce } from '../core/concurrency.ts';
 import { isRefusal } from '../core/errors.ts';
-import type { Job, Note, Receipt, VesselDay } from '../core/model/index.ts';
-import { addDays } from '../core/model/index.ts';
+import {
+  addDays,
+  isOvertaken,
+  type Job,
+  type Note,
+  type Receipt,
+  type VesselDay,
+} from '../core/model/index.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { readNote, readReceipt } from '../lake/ledger/ledger.ts';
-import type { PlanPorts } from '../lake/ledger/planned-days.ts';
-import { plannedDays } from '../lake/ledger/planned-days.ts';
+import { type PlanPorts, plannedDays } from '../lake/ledger/planned-days.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { QueuedDay, VesselDayQueue } from './queue/vessel-day-queue.ts';
 import { roomFor } from './top-up.ts';
@@ -86,7 +91,7 @@ async function openDay(
   if (planned!.state === 'not-due') return 'not-due';
   const entry = { ...day, kind: 'reconcile', ...(receipt?.unlisted && { unlisted: true }) } as const;
   if (planned!.state !== 'done') return entry;
-  if (receipt === undefined || note === undefined || note.at <= receipt.finishedAt) return 'done';
+  if (receipt === undefined || note === undefined || isOvertaken(note, receipt)) return 'done';
   return { ...entry, force: true, ...comparedWith(receipt, note) };
 }
 

@@ -1,13 +1,11 @@
 /** What becomes of an act, as a sentence. Each act has its owner elsewhere: commands use the same. */
 import { ConfigError } from '../core/errors.ts';
 import { countOf } from '../core/model/count-text.ts';
-import type { Job } from '../core/model/index.ts';
 import { addDays, formatVesselDay } from '../core/model/index.ts';
-import type { BackfillChange } from '../fleet/backfill-acts.ts';
-import { changeBackfill, startBackfill } from '../fleet/backfill-acts.ts';
+import { jobNamed } from '../core/names.ts';
+import { type BackfillChange, changeBackfill, startBackfill } from '../fleet/backfill-acts.ts';
 import { liftHold, readHold } from '../fleet/hold-acts.ts';
-import type { TriedAgain } from '../fleet/try-again.ts';
-import { tryAgain, tryFailedAgain } from '../fleet/try-again.ts';
+import { type TriedAgain, tryAgain, tryFailedAgain } from '../fleet/try-again.ts';
 import { acceptRemark, describeAccepting } from '../lake/accept-remark.ts';
 import type { Act } from './answers.ts';
 import { askRedis } from './ask-redis.ts';
@@ -19,7 +17,7 @@ type ActOf<Name extends Act['act']> = Extract<Act, { readonly act: Name }>;
 type WebFleet = NonNullable<WebPorts['fleet']>;
 
 /**
- * Do it, and say what was done. Throws WebError (404 `unknown-job`, `unknown-backfill`; 409 `no-fleet` and where nothing
+ * Do it, and say what was done. Throws ConfigError `unknown-job`, WebError (404 `unknown-backfill`; 409 `no-fleet` and where nothing
  * can be done; 503 `redis-away`, `redis-refuses`), and what Redis, store and the acts' owners throw.
  */
 export async function perform(
@@ -65,7 +63,12 @@ async function tryDay(ports: WebPorts, fleet: WebFleet, act: ActOf<'try-again'>)
   const { vessel, date, allowShrink } = act;
   const day = { job: act.job, vessel, date };
   const { planning, queue } = fleet;
-  const tried = await tryAgain({ queue, ports: planning.ports }, jobOf(ports, act), day, allowShrink);
+  const tried = await tryAgain(
+    { queue, ports: planning.ports },
+    jobNamed(ports.jobs, act.job),
+    day,
+    allowShrink,
+  );
   const name = formatVesselDay(day);
   if (tried === 'not-due')
     throw new WebError(
@@ -82,7 +85,7 @@ async function tryDay(ports: WebPorts, fleet: WebFleet, act: ActOf<'try-again'>)
 }
 
 async function tryFailed(ports: WebPorts, fleet: WebFleet, act: ActOf<'try-failed-again'>): Promise<string> {
-  const { name } = jobOf(ports, act);
+  const { name } = jobNamed(ports.jobs, act.job);
   const { released, refused, noRoom } = await tryFailedAgain(fleet.queue, name);
   const [first, ...rest] = [
     released > 0 &&
@@ -99,7 +102,7 @@ async function tryFailed(ports: WebPorts, fleet: WebFleet, act: ActOf<'try-faile
 async function start(ports: WebPorts, fleet: WebFleet, act: ActOf<'start-backfill'>): Promise<string> {
   const { job, from, to, vessels, allowShrink } = act;
   const request = { job, from, to, vessels, allowShrink };
-  const { backfill, state } = await startBackfill(fleet, jobOf(ports, act), request);
+  const { backfill, state } = await startBackfill(fleet, jobNamed(ports.jobs, act.job), request);
   if (state === 'under-way') return `${backfill.id} is under way already`;
   return `${backfill.id} ${state === 'started' ? 'is started' : 'goes on'}: the scheduler queues its vessel-days`;
 }
@@ -126,7 +129,7 @@ async function change(fleet: WebFleet, { act, id }: BackfillAct): Promise<string
 }
 
 async function accept(ports: WebPorts, act: ActOf<'accept-remark'>): Promise<string> {
-  const { name } = jobOf(ports, act);
+  const { name } = jobNamed(ports.jobs, act.job);
   const accepting = await acceptRemark(ports, name, act.vessel);
   const said = `${name}/${act.vessel}: ${describeAccepting(accepting)}`;
   if (accepting.state === 'nothing-to-accept') throw new WebError(409, accepting.state, said);
@@ -138,13 +141,6 @@ async function whileOnHold(fleet: WebFleet): Promise<string> {
   return hold === undefined
     ? ''
     : `. The queue is on hold for '${hold.code}': nothing is exported until it goes on`;
-}
-
-function jobOf({ jobs }: WebPorts, { job: name }: { readonly job: string }): Job {
-  const job = jobs.find((known) => known.name === name);
-  if (job !== undefined) return job;
-  const known = jobs.map((each) => each.name).join(', ') || 'none';
-  throw new WebError(404, 'unknown-job', `no job '${name}' here; there are: ${known}`);
 }
 
 type FleetAct = Exclude<Act, { readonly act: 'accept-remark' | 'end-all-sessions' }>;

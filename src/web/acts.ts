@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { endsWithin } from '../core/concurrency.ts';
-import { codeOf, messageOf } from '../core/errors.ts';
+import { ConfigError, codeOf, messageOf } from '../core/errors.ts';
 import type { Clock, Log } from '../core/model/index.ts';
 import { perform } from './act.ts';
 import { namesOf, readAct } from './act-body.ts';
@@ -62,7 +62,7 @@ async function recorded<T>(
     if (sayDone) log.info({ ...fields, outcome: 'done', said: sayDone(outcome) }, 'act');
     return outcome;
   } catch (error) {
-    const isRefused = error instanceof WebError && error.status < 500;
+    const isRefused = error instanceof ConfigError || (error instanceof WebError && error.status < 500);
     const why = { code: codeOf(error), reason: messageOf(error) };
     log.warn({ ...fields, outcome: isRefused ? 'refused' : 'failed', ...why }, 'act');
     throw error;

@@ -3,7 +3,7 @@
  * (`page/`, plain JavaScript checked against these types) read them. Dates are UTC `YYYY-MM-DD`, `to` is exclusive.
  */
 
-import type { CoverageState } from '../audit/status/cells.ts';
+import type { CellState } from '../audit/status/cells.ts';
 import type { Dataset, Layout, Note, Receipt } from '../core/model/index.ts';
 
 /** Every answer that is no success: HTTP status 4xx or 5xx. The message is cleaned of control characters and secrets. */
@@ -60,8 +60,8 @@ export const CELL_LETTERS = {
   running: 'u',
   'not-due': '.',
   'not-asked-for': '-',
-} as const satisfies Record<CoverageState | 'queued' | 'remarked', string>;
-export type CellState = keyof typeof CELL_LETTERS;
+} as const satisfies Record<CellState, string>;
+export type { CellState };
 
 /** `GET /api/jobs/:job/coverage?from=&to=`; without dates: the last 365 days, from the first published on. */
 export interface CoverageAnswer {

@@ -9,8 +9,7 @@ import type { Job } from '../core/model/index.ts';
 import { collectEarly } from '../core/process/heap.ts';
 import type { QueueNames } from '../fleet/queue/vessel-day-queue.ts';
 import { askRedis } from './ask-redis.ts';
-import type { CoverageQuestion } from './coverage-map.ts';
-import { readCoverage } from './coverage-map.ts';
+import { type CoverageQuestion, readCoverage } from './coverage-map.ts';
 import type { WebPorts } from './ports.ts';
 import { WebError } from './web-error.ts';
 
@@ -22,8 +21,8 @@ const KEPT_TIMES = 10;
 const MAX_KEPT = 8;
 /** Different questions that wait for their turn; nobody looks at more maps at once. */
 const MAX_WAITING = 16;
-/** What was read of a job is kept up to so many vessel-days, at some 30 bytes each, and while somebody looks. */
-const MAX_REMEMBERED = 1_500_000;
+/** What was read of a job is kept up to so many vessel-days, at some 230 bytes each, and while somebody looks. */
+const MAX_REMEMBERED = 800_000;
 const FORGOTTEN_AFTER_MS = 600_000;
 /** Of each state. Planning fills the queue with some thousands. */
 const MAX_NAMES = 200_000;

@@ -1,15 +1,19 @@
 /** Coverage of a job as a map: a letter for each vessel and date, by the rules of `status`. */
-import type { Coverage } from '../audit/status/cells.ts';
-import { createCoverageSum, isGap, isOpen } from '../audit/status/cells.ts';
+import {
+  type CellState,
+  type Coverage,
+  createCoverageSum,
+  isGap,
+  type OtherFacts,
+  stateOf,
+} from '../audit/status/cells.ts';
 import { readJobStatus } from '../audit/status/job-status.ts';
 import type { StatusMemory } from '../audit/status/status-memory.ts';
 import { createTurns } from '../core/concurrency.ts';
-import type { Job } from '../core/model/index.ts';
-import { cleanMessage, datesBetween, formatVesselDay } from '../core/model/index.ts';
+import { cleanMessage, datesBetween, formatVesselDay, type Job } from '../core/model/index.ts';
 import type { QueueNames } from '../fleet/queue/vessel-day-queue.ts';
 import { describeRemarks } from '../lake/remarks.ts';
-import type { CellState, CoverageAnswer, CoverageTrouble } from './answers.ts';
-import { CELL_LETTERS } from './answers.ts';
+import { CELL_LETTERS, type CoverageAnswer, type CoverageTrouble } from './answers.ts';
 import type { WebPorts } from './ports.ts';
 
 /** 4,000 vessels and a year are 1.5 million. */
@@ -44,14 +48,19 @@ export async function readCoverage(ports: WebPorts, question: CoverageQuestion):
   const sum = createCoverageSum();
   const troubles = createTroubles();
   const names = queue === 'away' ? undefined : queue;
+  const remarked = new Map(status.remarks.map(({ day }) => [day.vessel, day.date]));
+  const isRemarked = ({ day }: Coverage) => remarked.get(day.vessel) === day.date;
   const turn = createTurns();
   for (const cell of status.cells) {
-    const { state, trouble = troubleOf(cell) } = stateOf(cell, names);
+    const { state, trouble } = stateOf(cell, { queued: queuedAs(cell, names), isRemarked: isRemarked(cell) });
     sum.add(cell);
-    if (trouble !== undefined) troubles.add(trouble);
+    if (trouble !== undefined)
+      troubles.add({
+        ...{ vessel: cell.day.vessel, date: cell.day.date },
+        ...{ ...trouble, message: cleanMessage(trouble.message, LONGEST_MESSAGE_CHARS) },
+      });
     if (map.add(state, isGap(cell)) % STEP === 0) await turn();
   }
-  for (const { day } of status.remarks) map.remark(day.vessel, datesBetween(from, day.date).length);
   const { rows, oldestGap, lastPublished } = sum.end();
   return {
     ...{ job: job.name, dataset: job.dataset, from, to, readAtMs },
@@ -73,30 +82,11 @@ export async function readCoverage(ports: WebPorts, question: CoverageQuestion):
   };
 }
 
-/** What the queue knows besides: of days that are to be exported, and have no note. */
-function stateOf(
-  { day, state }: Coverage,
-  queue: QueueNames | undefined,
-): { readonly state: CellState; readonly trouble?: CoverageTrouble } {
-  if (queue === undefined || !isOpen(state)) return { state };
+function queuedAs({ day }: Coverage, queue: QueueNames | undefined): OtherFacts['queued'] {
+  if (queue === undefined || queue.queued.size + queue.failed.size === 0) return undefined;
   const name = formatVesselDay(day);
-  if (queue.queued.has(name)) return { state: 'queued' };
-  if (!queue.failed.has(name)) return { state };
-  const { vessel, date } = day;
-  const message =
-    "it is in the queue's failed set, and the lake has no note of why: its worker ended, or could not write there; look at the worker's log, then try again";
-  return { state: 'failed', trouble: { vessel, date, state: 'failed', code: 'failed-in-queue', message } };
-}
-
-function troubleOf({ day: { vessel, date }, state, code, message }: Coverage): CoverageTrouble | undefined {
-  if (state !== 'failed' && state !== 'refused' && state !== 'waiting') return undefined;
-  return {
-    vessel,
-    date,
-    state,
-    code: code ?? '',
-    message: cleanMessage(message ?? '', LONGEST_MESSAGE_CHARS),
-  };
+  if (queue.queued.has(name)) return 'in-queue';
+  return queue.failed.has(name) ? 'failed' : undefined;
 }
 
 function createTroubles() {
@@ -129,14 +119,6 @@ function createMap(vessels: readonly string[], dates: number) {
       if (isGap) firstGaps[vessel] ??= date;
       totals[state]++;
       return ++added;
-    },
-    /** A vessel-day with a remark; it shows where nothing worse is to be said. */
-    remark(vessel: string, date: number): void {
-      const at = vessels.indexOf(vessel) * dates + date;
-      if (letters[at] !== letterOf('published')) return;
-      letters[at] = letterOf('remarked');
-      totals.published--;
-      totals.remarked++;
     },
     end: () => ({ cells: Buffer.from(letters.buffer).toString('latin1'), firstGaps, totals }),
   };

@@ -1,12 +1,18 @@
 /** `GET /api/jobs/:job/coverage`: the map of a job's vessel-days. */
 import type { FastifyInstance } from 'fastify';
 import { ConfigError, shortName } from '../core/errors.ts';
-import type { Job } from '../core/model/index.ts';
-import { addDays, datesBetween, isDate, lookbackDaysOf, microsToDate } from '../core/model/index.ts';
-import { firstReceiptDate } from '../lake/ledger/ledger.ts';
+import {
+  addDays,
+  datesBetween,
+  isDate,
+  type Job,
+  lookbackDaysOf,
+  microsToDate,
+} from '../core/model/index.ts';
+import { jobNamed } from '../core/names.ts';
+import { firstReceiptDate } from '../lake/ledger/newest-days.ts';
 import { createCoverageAnswers } from './coverage-answers.ts';
 import type { WebPorts } from './ports.ts';
-import { WebError } from './web-error.ts';
 
 const DEFAULT_DAYS = 365;
 /** Eleven years. */
@@ -34,13 +40,6 @@ export function registerCoverage(api: FastifyInstance, ports: WebPorts): void {
       return reply.type('application/json; charset=utf-8').send(body);
     },
   );
-}
-
-function jobNamed(jobs: readonly Job[], name: string): Job {
-  const job = jobs.find((one) => one.name === name);
-  if (job !== undefined) return job;
-  const names = jobs.map((one) => one.name).join(', ') || 'none, for there is no job file';
-  throw new WebError(404, 'unknown-job', `job: got ${shortName(name)}, expected one of: ${names}`);
 }
 
 function readDate(query: Readonly<Record<string, unknown>>, name: 'from' | 'to'): string | undefined {

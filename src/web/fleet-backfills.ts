@@ -2,8 +2,7 @@
 import { endsWithin } from '../core/concurrency.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Clock } from '../core/model/index.ts';
-import type { Backfill } from '../lake/backfills.ts';
-import { listBackfills } from '../lake/backfills.ts';
+import { type Backfill, listBackfills } from '../lake/backfills.ts';
 import type { ObjectStore } from '../store/store.ts';
 
 export interface BackfillsRead {

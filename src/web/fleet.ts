@@ -6,15 +6,18 @@ import type { FastifyInstance } from 'fastify';
 import { sharedLimitNames } from '../app.ts';
 import { readHold } from '../fleet/hold-acts.ts';
 import type { Hold } from '../fleet/queue/hold.ts';
-import type { KindCount } from '../fleet/queue/queue-kinds.ts';
-import { countKinds, KINDS_COUNTED_AT_MOST } from '../fleet/queue/queue-kinds.ts';
+import { countKinds, KINDS_COUNTED_AT_MOST, type KindCount } from '../fleet/queue/queue-kinds.ts';
 import type { Backfill } from '../lake/backfills.ts';
-import type { FactName, FleetSeen } from '../redis/fleet-facts.ts';
-import { lookAtFleet, REQUEST_SLICE_MS, REQUEST_SLICES } from '../redis/fleet-facts.ts';
+import {
+  type FactName,
+  type FleetSeen,
+  lookAtFleet,
+  REQUEST_SLICE_MS,
+  REQUEST_SLICES,
+} from '../redis/fleet-facts.ts';
 import type { FleetAnswer } from './answers.ts';
 import { askRedis } from './ask-redis.ts';
-import type { BackfillsRead } from './fleet-backfills.ts';
-import { createBackfillReader } from './fleet-backfills.ts';
+import { type BackfillsRead, createBackfillReader } from './fleet-backfills.ts';
 import type { WebPorts } from './ports.ts';
 import { WebError } from './web-error.ts';
 

@@ -1,7 +1,6 @@
 /** What those who ask may have at once of something that is bounded, in all and each. */
 import type { FastifyReply } from 'fastify';
-import type { Client } from './sign-in/client-address.ts';
-import { addressOf } from './sign-in/client-address.ts';
+import { addressOf, type Client } from './sign-in/client-address.ts';
 import { WebError } from './web-error.ts';
 
 interface SharesOptions {

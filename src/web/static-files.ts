@@ -4,8 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, extname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Encoding } from './compression.ts';
-import { compress, encodingFor } from './compression.ts';
+import { compress, type Encoding, encodingFor } from './compression.ts';
 
 const PAGE_FOLDER = join(import.meta.dirname, 'page');
 

@@ -1,16 +1,18 @@
 /** What the detail of a vessel-day says of its hours and series, with names and units as the lake knows them. */
-import type { CountsJson, Receipt, VesselDay } from '../core/model/index.ts';
 import {
   addDays,
+  type CountsJson,
   DayCounts,
   dateToMicros,
   formatVesselDay,
   microsToDate,
   microsToIso,
+  type Receipt,
+  type VesselDay,
 } from '../core/model/index.ts';
 import { parseDetailKey } from '../lake/keys.ts';
-import type { Detail } from '../lake/ledger/ledger.ts';
-import { findDetail, lastReceiptDates } from '../lake/ledger/ledger.ts';
+import { type Detail, findDetail } from '../lake/ledger/ledger.ts';
+import { lastReceiptDates } from '../lake/ledger/newest-days.ts';
 import { readSeriesOf } from '../query/catalogue/from-lake.ts';
 import type { DaySeries, VesselDayAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';

@@ -1,6 +1,5 @@
 /** Earlier versions of a vessel-day in a delta lake: files that an entry of the table's log still names. */
-import type { Receipt, VesselDay } from '../core/model/index.ts';
-import { formatVesselDay } from '../core/model/index.ts';
+import { formatVesselDay, type Receipt, type VesselDay } from '../core/model/index.ts';
 import { dayPrefix, objectPrefix, parseDayFileKey } from '../lake/keys.ts';
 import type { AddFile } from '../lake/table/actions.ts';
 import { isTableFault } from '../lake/table/parse-actions.ts';

@@ -1,21 +1,51 @@
-/** What is answered of one vessel-day: everything that is known, and its object by ranges. */
+/**
+ * What is answered of one vessel-day: everything that lake and queue know of it, and its object by ranges. A file that is
+ * damaged or gone costs its part of the answer and is told as a problem; the rest is answered.
+ */
 import type { FastifyInstance } from 'fastify';
+import { stateOf } from '../audit/status/cells.ts';
+import { readDayStatus } from '../audit/status/job-status.ts';
+import { nextStep } from '../audit/status/next-steps.ts';
+import { ConfigError, DataError, messageOf, shortName } from '../core/errors.ts';
+import {
+  addDays,
+  cleanMessage,
+  formatVesselDay,
+  isDate,
+  type Job,
+  type Receipt,
+  VESSEL_ID,
+  type VesselDay,
+} from '../core/model/index.ts';
+import { jobNamed } from '../core/names.ts';
+import { readQueuedFacts } from '../fleet/queue/read-queue.ts';
+import { isEnded } from '../lake/claims/claim.ts';
+import { type FoundClaim, heartbeatOf, isLive } from '../lake/claims/claims.ts';
+import { unlessDamaged } from '../lake/json.ts';
+import { readLayout } from '../lake/lake-file.ts';
+import { readReceipt } from '../lake/ledger/ledger.ts';
+import { describeRemarks, openWarnings, readAcceptance, warningsOf } from '../lake/remarks.ts';
+import type { VesselDayAnswer } from './answers.ts';
+import { askRedis } from './ask-redis.ts';
 import type { WebPorts } from './ports.ts';
-import { answerVesselDay } from './vessel-day-answer.ts';
-import type { DayParams } from './vessel-day-ids.ts';
-import { dayOf } from './vessel-day-ids.ts';
-import { createObjectSender } from './vessel-day-object.ts';
-import { createKnownSeries } from './vessel-day-series.ts';
+import { createObjectSender, dayFile } from './vessel-day-object.ts';
+import { createKnownSeries, dayDetail, hoursOf, seriesOf } from './vessel-day-series.ts';
+import { dayVersions } from './vessel-day-versions.ts';
+import { WebError } from './web-error.ts';
+
+interface AnswerPorts extends WebPorts {
+  readonly knownSeries: ReturnType<typeof createKnownSeries>;
+}
 
 /** `GET /jobs/:job/days/:vessel/:date`: a VesselDayAnswer; and below it `/object`: its Parquet, by GET and HEAD. */
 export function registerVesselDay(api: FastifyInstance, ports: WebPorts): void {
   const send = createObjectSender(ports.store);
   const answerPorts = { ...ports, knownSeries: createKnownSeries(ports) };
-  api.get<{ Params: DayParams }>('/jobs/:job/days/:vessel/:date', async ({ params }) => {
+  api.get<{ Params: VesselDay }>('/jobs/:job/days/:vessel/:date', async ({ params }) => {
     const { job, day } = dayOf(ports.jobs, params);
     return await answerVesselDay(answerPorts, job, day);
   });
-  api.route<{ Params: DayParams; Querystring: { readonly version?: unknown } }>({
+  api.route<{ Params: VesselDay; Querystring: { readonly version?: unknown } }>({
     method: ['GET', 'HEAD'],
     url: '/jobs/:job/days/:vessel/:date/object',
     async handler(request, reply) {
@@ -23,4 +53,158 @@ export function registerVesselDay(api: FastifyInstance, ports: WebPorts): void {
       return await send(day, request, reply);
     },
   });
+}
+
+/** Throws ConfigError `unknown-job`, and WebError 404 `no-such-vessel`, `no-such-date`, saying what was expected. */
+function dayOf(
+  jobs: readonly Job[],
+  { job: name, vessel, date }: VesselDay,
+): { readonly job: Job; readonly day: VesselDay } {
+  const job = jobNamed(jobs, name);
+  const fault = (code: string, text: string, what: string, expected: string) =>
+    new WebError(404, code, `'${shortName(text)}' is no ${what}: expected ${expected}`);
+  if (!VESSEL_ID.test(vessel))
+    throw fault('no-such-vessel', vessel, 'vessel', 'IMO and seven digits, such as IMO9321483');
+  if (!isDate(date)) throw fault('no-such-date', date, 'date', 'a day of the calendar, YYYY-MM-DD');
+  return { job, day: { job: name, vessel, date } };
+}
+
+/** Throws what the store throws. */
+export async function answerVesselDay(
+  ports: AnswerPorts,
+  job: Job,
+  day: VesselDay,
+): Promise<VesselDayAnswer> {
+  const problems: string[] = [];
+  /** What is read, or undefined where the file is damaged, be it the lake's own: that is told. */
+  async function told<T>(reading: Promise<T>): Promise<T | undefined> {
+    try {
+      return await reading;
+    } catch (error) {
+      if (!(error instanceof DataError || error instanceof ConfigError)) throw error;
+      problems.push(messageOf(error));
+      return undefined;
+    }
+  }
+  const { store } = ports;
+  const [status, queued, layout] = await Promise.all([
+    readDayStatus(ports, job, day),
+    queuedFacts(ports, day, problems),
+    told(readLayout(store)),
+  ]);
+  const { receipt, note, claims } = status;
+  problems.push(...status.damages.map(messageOf));
+  if (Array.isArray(job.vessels) && !job.vessels.includes(day.vessel))
+    problems.push(`job ${job.name} names its vessels, and ${day.vessel} is not among them`);
+  const remark = await remarkOf(ports, receipt);
+  const [facts, versions, file, isRemarked] = await Promise.all([
+    detailFacts(ports, day, receipt, problems),
+    layout === 'delta' ? told(dayVersions(store, day, receipt)) : [],
+    receipt === undefined ? undefined : dayFile(store, day, receipt),
+    remark?.accepted === false && isNewest(ports, day, receipt!),
+  ]);
+  if (receipt?.object && file === undefined)
+    problems.push(`${receipt.object.key}: the receipt names this object, and it is not there`);
+  const inQueue = queued && (queued.state === 'failed' ? 'failed' : 'in-queue');
+  return {
+    ...day,
+    dataset: job.dataset,
+    state: stateOf(status.coverage, { queued: inQueue ?? undefined, isRemarked }).state,
+    readAtMs: ports.clock.nowMs(),
+    receipt: receipt ?? null,
+    note: note === undefined ? null : { ...note, next: nextStep(note, day) },
+    remark,
+    claim: claimFacts(ports, claims, receipt),
+    queued,
+    logIds: { vesselDay: formatVesselDay(day), epochs: epochsOf(claims, receipt) },
+    ...facts,
+    versions: versions ?? [],
+    object: file === undefined ? null : { url: objectUrl(day), sizeBytes: file.sizeBytes, etag: file.etag },
+    problems,
+  };
+}
+
+function objectUrl({ job, vessel, date }: VesselDay): string {
+  return `/api/jobs/${job}/days/${vessel}/${date}/object`;
+}
+
+async function remarkOf(
+  { store }: WebPorts,
+  receipt: Receipt | undefined,
+): Promise<VesselDayAnswer['remark']> {
+  const all = receipt === undefined ? [] : warningsOf(receipt);
+  if (receipt === undefined || all.length === 0) return null;
+  const open = openWarnings(receipt, await readAcceptance(store, receipt.job, receipt.vessel));
+  const accepted = open.length === 0;
+  return { message: describeRemarks(accepted ? all : open), accepted };
+}
+
+/** What stands open is what the vessel's newest receipt says: the next day carries a remark on, or is without it again. */
+async function isNewest({ store }: WebPorts, day: VesselDay, { startedAt }: Receipt): Promise<boolean> {
+  const next = await unlessDamaged(readReceipt(store, { ...day, date: addDays(day.date, 1) }));
+  return next === undefined || next.startedAt < startedAt;
+}
+
+function claimFacts(
+  ports: WebPorts,
+  claims: readonly FoundClaim[],
+  receipt: Receipt | undefined,
+): VesselDayAnswer['claim'] {
+  const open = claims.filter((claim) => claim.file !== undefined && !isEnded(claim, receipt));
+  const file = (open.find((claim) => isLive(claim.file!, ports)) ?? open[0])?.file;
+  if (file === undefined) return null;
+  const { epoch, owner, checkpoint, sealed } = file;
+  const stored = checkpoint?.rowGroups.reduce((sum, { rows }) => sum + rows, 0);
+  return {
+    ...{ epoch, pid: owner.pid, host: cleanMessage(owner.host, 100) },
+    state: isLive(file, ports) ? 'live' : 'left',
+    heartbeatAt: new Date(heartbeatOf(file, ports.clock.nowMs())).toISOString(),
+    rowsStored: sealed?.draft.rows ?? stored ?? null,
+    rowsKnown: sealed?.draft.source?.rows ?? null,
+  };
+}
+
+function epochsOf(claims: readonly FoundClaim[], receipt: Receipt | undefined): number[] {
+  const epochs = [...claims.map(({ epoch }) => epoch), ...(receipt === undefined ? [] : [receipt.epoch])];
+  return [...new Set(epochs)].sort((a, b) => a - b);
+}
+
+/** Null where it is not in the queue, where there is none, and where nobody can tell: that is told. */
+async function queuedFacts(
+  { fleet, clock }: WebPorts,
+  day: VesselDay,
+  problems: string[],
+): Promise<VesselDayAnswer['queued']> {
+  if (fleet === undefined) return null;
+  try {
+    const { redis, queue } = fleet;
+    const asked = readQueuedFacts(redis, queue.bull, formatVesselDay(day));
+    const without = 'whether the vessel-day is in the queue is not known';
+    const found = await askRedis({ redis, clock, asked, without });
+    if (found === undefined) return null;
+    const said = found.day?.failure?.message ?? found.failedReason;
+    const reason = said === '' ? null : cleanMessage(said);
+    return { state: found.state, kind: found.day?.kind ?? 'unknown', attempts: found.attempts, reason };
+  } catch (error) {
+    problems.push(messageOf(error));
+    return null;
+  }
+}
+
+async function detailFacts(
+  { store, knownSeries }: AnswerPorts,
+  day: VesselDay,
+  receipt: Receipt | undefined,
+  problems: string[],
+): Promise<Pick<VesselDayAnswer, 'hours' | 'series'>> {
+  const nothing = { hours: null, series: [] };
+  if (receipt === undefined) return nothing;
+  const { detail, problem } = await dayDetail(store, day, receipt).catch((error: unknown) => {
+    if (error instanceof DataError) return { detail: undefined, problem: messageOf(error) };
+    throw error;
+  });
+  if (problem !== undefined) problems.push(problem);
+  if (detail === undefined) return nothing;
+  const known = await knownSeries(day.vessel);
+  return { hours: hoursOf(detail), series: seriesOf(day.date, detail, known) };
 }

@@ -15,7 +15,7 @@ import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
 import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
 import { createNightly } from '../../src/fleet/nightly.ts';
-import { createCoverage } from '../../src/fleet/open-days.ts';
+import { createBacklog } from '../../src/fleet/open-days.ts';
 import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { startVesselDayWorker } from '../../src/fleet/queue/vessel-day-worker.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
@@ -104,7 +104,7 @@ async function planAll(): Promise<{ planMs: number; peakBytes: number }> {
 }
 
 async function scanLedger(): Promise<{ firstMs: number; againMs: number }> {
-  const coverage = createCoverage({
+  const coverage = createBacklog({
     ports: { clock: systemClock, apiVersion: '2026-09-10' },
     job: JOB,
     vessels: VESSELS,

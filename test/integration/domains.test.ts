@@ -1,8 +1,7 @@
 /** Domains that the contract does not list: flat names under a name of their own, wherever `<domain>/<expression>` is. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { seriesCommand, vesselsCommand } from '../../src/cli/commands/catalogue.ts';
 import { checkCommand } from '../../src/cli/commands/check.ts';
-import { seriesCommand } from '../../src/cli/commands/series.ts';
-import { vesselsCommand } from '../../src/cli/commands/vessels.ts';
 import { systemClock } from '../../src/core/model/index.ts';
 import { commandRun } from '../cli/commands/command-run.ts';
 import { duckRows } from '../helpers/lake.ts';

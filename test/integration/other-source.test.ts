@@ -2,7 +2,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { acceptCommand } from '../../src/cli/commands/accept.ts';
-import { acceptSourceCommand } from '../../src/cli/commands/accept-source.ts';
 import { backfillCommand } from '../../src/cli/commands/backfill.ts';
 import { checkCommand } from '../../src/cli/commands/check.ts';
 import type { CommandContext } from '../../src/cli/commands/context.ts';
@@ -95,7 +94,7 @@ test('who only reads the lake is not concerned; check says it', async () => {
 test('accepted once, it is exported from there, and the receipt says so', async () => {
   expect(await receiptOf(lake.dir, DAY)).toMatchObject({ sourceUrl: service.baseUrl });
   expect(await exportAgain()).toMatchObject({ code: 2 });
-  const accept = () => run((context) => acceptSourceCommand(context, 'measurements', [], {}));
+  const accept = () => run((context) => acceptCommand(context, 'measurements', [], { source: true }));
   const accepted = `measurements: accepted: ${other.baseUrl}, where it was ${service.baseUrl}\n`;
   expect(await accept()).toMatchObject({ code: 0, stdout: accepted });
   expect(await accept()).toMatchObject({ code: 0, stdout: expect.stringContaining('accepted before') });
@@ -106,9 +105,9 @@ test('accepted once, it is exported from there, and the receipt says so', async 
 });
 
 test('what cannot be accepted is said', async () => {
-  const twice = run((context) => acceptSourceCommand(context, 'measurements', [VESSEL], {}));
+  const twice = run((context) => acceptCommand(context, 'measurements', [VESSEL], { source: true }));
   expect(await twice).toMatchObject({ code: 2, stderr: expect.stringContaining('the job alone') });
-  const unknown = run((context) => acceptSourceCommand(context, 'others', [], {}));
+  const unknown = run((context) => acceptCommand(context, 'others', [], { source: true }));
   expect(await unknown).toMatchObject({ code: 2, stderr: expect.stringContaining("no job 'others'") });
 });
 

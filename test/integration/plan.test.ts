@@ -1,6 +1,6 @@
 /** `plan` before a backfill: near what the backfill then takes, and nothing is written. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { PlanOptions } from '../../src/cli/commands/plan.ts';
+import type { RangeOptions } from '../../src/cli/commands/dates.ts';
 import { planCommand } from '../../src/cli/commands/plan.ts';
 import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { commandRun } from '../cli/commands/command-run.ts';
@@ -25,7 +25,7 @@ afterAll(() => service.close());
 
 async function plan(
   lakeUrl: string,
-  options: PlanOptions = {},
+  options: RangeOptions & { json?: boolean } = {},
   { job = JOB, env = {} }: { job?: JobFile; env?: Record<string, string> } = {},
 ) {
   const before = service.requests.filter(({ family }) => family !== 'token').length;

@@ -13,7 +13,7 @@ import type { Clock, Receipt, VesselDay } from '../../src/core/model/index.ts';
 import { addDays, silentLog, systemClock } from '../../src/core/model/index.ts';
 import { estimateJob } from '../../src/export/estimate/estimate-job.ts';
 import { findVessels } from '../../src/export/job-vessels.ts';
-import { createCoverage } from '../../src/fleet/open-days.ts';
+import { createBacklog } from '../../src/fleet/open-days.ts';
 import { createPerformDay } from '../../src/fleet/perform-day.ts';
 import { acceptRemark } from '../../src/lake/accept-remark.ts';
 import { removeFinishedClaims } from '../../src/lake/claims/claims.ts';
@@ -208,7 +208,7 @@ const READERS: Readonly<
       // The first look, and the next.
       const ledger = createLedgerView(app.store);
       for (let look = 0; look < 2; look++) {
-        const coverage = createCoverage({ ...ports, ledger, from: DATE, to: TO });
+        const coverage = createBacklog({ ...ports, ledger, from: DATE, to: TO });
         await coverage.refresh();
         await coverage.refresh(new Set([DATE]));
         for (const day of coverage.open()) said.push(`${day.vessel} ${day.date}`);

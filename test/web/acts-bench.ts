@@ -1,11 +1,9 @@
 /** The page as it is served, with somebody who may act. */
-import type { Clock, Job } from '../../src/core/model/index.ts';
-import { systemClock } from '../../src/core/model/index.ts';
+import { type Clock, type Job, systemClock } from '../../src/core/model/index.ts';
 import type { Fleet } from '../../src/fleet/fleet.ts';
 import { createLog } from '../../src/runtime/log.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
-import type { ServedPage } from '../helpers/web.ts';
-import { ACT_HEADERS, servePage, signIn } from '../helpers/web.ts';
+import { ACT_HEADERS, type ServedPage, servePage, signIn } from '../helpers/web.ts';
 
 export const READ_PASSWORD = 'a password to look';
 export const ACT_PASSWORD = 'a password to act!';

@@ -1,10 +1,8 @@
 /** What is sent to the acts, by whom ever: nothing but an act does anything. And what is done without a fleet, or Redis. */
 import { rm } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Job, VesselDay } from '../../src/core/model/index.ts';
-import { silentLog } from '../../src/core/model/index.ts';
-import type { Fleet } from '../../src/fleet/fleet.ts';
-import { openFleet } from '../../src/fleet/fleet.ts';
+import { type Job, silentLog, type VesselDay } from '../../src/core/model/index.ts';
+import { type Fleet, openFleet } from '../../src/fleet/fleet.ts';
 import { readAcceptance } from '../../src/lake/remarks.ts';
 import { loadConfig } from '../../src/runtime/config/config.ts';
 import { parseJob } from '../../src/runtime/config/jobs.ts';
@@ -13,13 +11,19 @@ import type { ObjectStore } from '../../src/store/store.ts';
 import { unseenIn } from '../helpers/hostile-text.ts';
 import { lakeFiles } from '../helpers/lake.ts';
 import { makeReceipt, writeReceipts } from '../helpers/ledger.ts';
-import type { OwnRedis } from '../helpers/redis.ts';
-import { canStartOwnRedis, redisForTests, startOwnRedis } from '../helpers/redis.ts';
-import type { TestLake, TestService } from '../helpers/run.ts';
-import { exportEnv, FEW_SERIES, newLake, startTestService, VESSEL, writeJobs } from '../helpers/run.ts';
+import { canStartOwnRedis, type OwnRedis, redisForTests, startOwnRedis } from '../helpers/redis.ts';
+import {
+  exportEnv,
+  FEW_SERIES,
+  newLake,
+  startTestService,
+  type TestLake,
+  type TestService,
+  VESSEL,
+  writeJobs,
+} from '../helpers/run.ts';
 import { ACT_HEADERS } from '../helpers/web.ts';
-import type { ActsPage } from './acts-bench.ts';
-import { openActs } from './acts-bench.ts';
+import { type ActsPage, openActs } from './acts-bench.ts';
 
 const redis = await redisForTests();
 const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-05' };

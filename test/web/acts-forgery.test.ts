@@ -1,19 +1,16 @@
 /** Nobody acts but who has signed in to act, by a request that only the page's own script makes. */
 import { request as httpRequest } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Job, VesselDay } from '../../src/core/model/index.ts';
-import { systemClock } from '../../src/core/model/index.ts';
+import { type Job, systemClock, type VesselDay } from '../../src/core/model/index.ts';
 import { parseJob } from '../../src/runtime/config/jobs.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { unseenIn } from '../helpers/hostile-text.ts';
 import { lakeFiles } from '../helpers/lake.ts';
 import { makeReceipt, writeReceipts } from '../helpers/ledger.ts';
-import type { TestLake } from '../helpers/run.ts';
-import { FEW_SERIES, newLake, VESSEL } from '../helpers/run.ts';
+import { FEW_SERIES, newLake, type TestLake, VESSEL } from '../helpers/run.ts';
 import { ACT_HEADERS, signIn } from '../helpers/web.ts';
-import type { ActsPage } from './acts-bench.ts';
-import { openActs, READ_PASSWORD } from './acts-bench.ts';
+import { type ActsPage, openActs, READ_PASSWORD } from './acts-bench.ts';
 
 const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: '2026-01-05' };
 const JOB = parseJob('measurements.yaml', 'measurements', JSON.stringify(FEW_SERIES)).job as Job;

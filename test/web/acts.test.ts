@@ -1,27 +1,26 @@
 /** What a person does by the page is done: with a real queue, lake, worker and service. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { VesselDay } from '../../src/core/model/index.ts';
-import { dayRange, formatVesselDay, systemClock } from '../../src/core/model/index.ts';
+import { dayRange, formatVesselDay, systemClock, type VesselDay } from '../../src/core/model/index.ts';
 import { listBackfills } from '../../src/lake/backfills.ts';
 import { noteKey } from '../../src/lake/keys.ts';
 import { writeNote } from '../../src/lake/ledger/ledger.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
-import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
 import {
   FEW_EXPRESSIONS,
   FEW_SERIES,
+  type JobFile,
   mustExport,
   newLake,
   OTHER_VESSEL,
   startTestService,
+  type TestLake,
+  type TestService,
   VESSEL,
 } from '../helpers/run.ts';
-import type { NoticeBench } from '../integration/notice-bench.ts';
-import { openNoticeBench } from '../integration/notice-bench.ts';
-import type { ActsPage } from './acts-bench.ts';
-import { openActs } from './acts-bench.ts';
+import { type NoticeBench, openNoticeBench } from '../integration/notice-bench.ts';
+import { type ActsPage, openActs } from './acts-bench.ts';
 
 const redis = await redisForTests();
 const prefix = redis?.newPrefix() ?? '';

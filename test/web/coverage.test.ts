@@ -5,8 +5,7 @@ import type { Redis } from 'ioredis';
 import { afterAll, describe, expect, test } from 'vitest';
 import { readJobStatus } from '../../src/audit/status/job-status.ts';
 import { codeOf, messageOf } from '../../src/core/errors.ts';
-import type { Job } from '../../src/core/model/index.ts';
-import { addDays, datesBetween, silentLog } from '../../src/core/model/index.ts';
+import { addDays, datesBetween, type Job, silentLog } from '../../src/core/model/index.ts';
 import { thisProcess } from '../../src/core/process/process-id.ts';
 import { openVesselDayQueue, QUEUE_NAME } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { indexKey, receiptKey } from '../../src/lake/keys.ts';
@@ -14,15 +13,15 @@ import { openRedis } from '../../src/redis/connection.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
 import { createS3Store } from '../../src/store/s3/s3.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
-import type { CellState, CoverageAnswer } from '../../src/web/answers.ts';
-import { CELL_LETTERS } from '../../src/web/answers.ts';
+import { CELL_LETTERS, type CellState, type CoverageAnswer } from '../../src/web/answers.ts';
 import { registerCoverage } from '../../src/web/coverage.ts';
 import type { WebPorts } from '../../src/web/ports.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
-import type { MadeUpLedger, MadeUpOptions } from '../helpers/made-up-ledger.ts';
 import {
   MADE_UP_JOB,
   MADE_UP_JOB_FILE,
+  type MadeUpLedger,
+  type MadeUpOptions,
   writeMadeUpFolder,
   writeMadeUpLake,
 } from '../helpers/made-up-ledger.ts';
@@ -311,8 +310,12 @@ describe('many who look', () => {
 
 describe('what is refused', () => {
   test.for([
-    ['an unknown job', '/jobs/other/coverage', 404, /^job: got other, expected one of: measurements$/],
-    ['a job of markup', '/jobs/%3Cb%3E%1b[2J/coverage', 404, /^job: got [^\u001b]*, expected/],
+    [
+      'an unknown job',
+      '/jobs/%3Cb%3E%1b[2J/coverage',
+      400,
+      /^no job '[^\u001b]*' here; there are: measurements$/,
+    ],
     ['no date', '?from=yesterday', 400, /^from: got yesterday, expected a UTC date YYYY-MM-DD$/],
     ['a date that does not exist', '?to=2026-02-30', 400, /^to: got 2026-02-30, expected a UTC date/],
     ['a date twice', '?from=2026-01-01&from=2026-01-02', 400, /^from: got it more than once/],

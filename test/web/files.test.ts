@@ -4,10 +4,8 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Job } from '../../src/core/model/index.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
-import type { TempFolder } from '../helpers/temp.ts';
-import { newTempFolder } from '../helpers/temp.ts';
-import type { ServedPage } from '../helpers/web.ts';
-import { servePage } from '../helpers/web.ts';
+import { newTempFolder, type TempFolder } from '../helpers/temp.ts';
+import { type ServedPage, servePage } from '../helpers/web.ts';
 
 let folder: TempFolder;
 let page: ServedPage;

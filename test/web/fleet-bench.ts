@@ -2,20 +2,26 @@
 import { rm } from 'node:fs/promises';
 import type { AppOverrides } from '../../src/app.ts';
 import { silentLog } from '../../src/core/model/index.ts';
-import type { Fleet } from '../../src/fleet/fleet.ts';
-import { openFleet } from '../../src/fleet/fleet.ts';
-import type { FleetNews } from '../../src/fleet/fleet-news.ts';
-import { createFleetNews } from '../../src/fleet/fleet-news.ts';
+import { type Fleet, openFleet } from '../../src/fleet/fleet.ts';
+import { createFleetNews, type FleetNews } from '../../src/fleet/fleet-news.ts';
 import type { VesselDayWorker } from '../../src/fleet/queue/vessel-day-worker.ts';
 import { startWork } from '../../src/fleet/work.ts';
 import { createFleetReporter } from '../../src/redis/fleet-facts.ts';
 import type { ProcessFacts } from '../../src/redis/fleet-shapes.ts';
-import type { Config } from '../../src/runtime/config/config.ts';
-import { loadConfig } from '../../src/runtime/config/config.ts';
+import { type Config, loadConfig } from '../../src/runtime/config/config.ts';
 import { createMetrics } from '../../src/runtime/monitoring/metrics.ts';
 import type { WebPorts } from '../../src/web/ports.ts';
-import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
-import { exportEnv, newLake, startTestService, VESSEL, writeJobs } from '../helpers/run.ts';
+import {
+  exportEnv,
+  type JobFile,
+  newLake,
+  startTestService,
+  type TestLake,
+  type TestService,
+  type TestServiceOptions,
+  VESSEL,
+  writeJobs,
+} from '../helpers/run.ts';
 
 /** Many small time slices, so that rows come bit by bit. */
 export const FLEET_OVERRIDES: AppOverrides = {

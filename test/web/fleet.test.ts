@@ -20,8 +20,7 @@ import { hostileNames, longName, unseenIn } from '../helpers/hostile-text.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { canStartOwnRedis, redisForTests, startOwnRedis } from '../helpers/redis.ts';
 import { DATE, VESSEL } from '../helpers/run.ts';
-import type { TestFleet } from './fleet-bench.ts';
-import { FLEET_OVERRIDES, openTestFleet } from './fleet-bench.ts';
+import { FLEET_OVERRIDES, openTestFleet, type TestFleet } from './fleet-bench.ts';
 
 const server = await redisForTests();
 const isOwnPossible = canStartOwnRedis();

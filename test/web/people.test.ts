@@ -12,10 +12,8 @@ import { createEndedSessions } from '../../src/web/sign-in/ended-sessions.ts';
 import { SESSION_SECONDS } from '../../src/web/sign-in/sessions.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { redisForTests } from '../helpers/redis.ts';
-import type { TempFolder } from '../helpers/temp.ts';
-import { newTempFolder } from '../helpers/temp.ts';
-import type { ServedPage, TestPagePorts } from '../helpers/web.ts';
-import { ACT_HEADERS, servePage, signIn } from '../helpers/web.ts';
+import { newTempFolder, type TempFolder } from '../helpers/temp.ts';
+import { ACT_HEADERS, type ServedPage, servePage, signIn, type TestPagePorts } from '../helpers/web.ts';
 
 const READ = 'a password to look';
 const ACT = 'a password to act!';

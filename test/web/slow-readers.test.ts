@@ -2,14 +2,11 @@
 import { once } from 'node:events';
 import { truncate } from 'node:fs/promises';
 
-import type { ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { connect } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import type { VesselDay } from '../../src/core/model/index.ts';
-import { silentLog, systemClock } from '../../src/core/model/index.ts';
+import { silentLog, systemClock, type VesselDay } from '../../src/core/model/index.ts';
 import { thisProcess } from '../../src/core/process/process-id.ts';
 import { objectKey } from '../../src/lake/keys.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
@@ -17,8 +14,7 @@ import type { ObjectStore } from '../../src/store/store.ts';
 import { createLazyPage } from '../../src/web/lazy-page.ts';
 import { makeJob } from '../helpers/day-server.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
-import type { TempFolder } from '../helpers/temp.ts';
-import { newTempFolder } from '../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../helpers/temp.ts';
 
 const DAY: VesselDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
 const PATH = `/api/jobs/${DAY.job}/days/${DAY.vessel}/${DAY.date}/object`;

@@ -2,8 +2,15 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { convertCommand } from '../../src/cli/commands/convert.ts';
 import { RetriableError } from '../../src/core/errors.ts';
-import type { ClaimFile, Clock, Note, Receipt, VesselDay } from '../../src/core/model/index.ts';
-import { addDays, systemClock } from '../../src/core/model/index.ts';
+import {
+  addDays,
+  type ClaimFile,
+  type Clock,
+  type Note,
+  type Receipt,
+  systemClock,
+  type VesselDay,
+} from '../../src/core/model/index.ts';
 import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
@@ -19,7 +26,6 @@ import { makeJob, startDayServer, startQueuedDayServer } from '../helpers/day-se
 import { hostileNames } from '../helpers/hostile-text.ts';
 import { lakeReadings, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
-import type { TestLake, TestService } from '../helpers/run.ts';
 import {
   DATE,
   FEW_SERIES,
@@ -27,6 +33,8 @@ import {
   newLake,
   OTHER_VESSEL,
   startTestService,
+  type TestLake,
+  type TestService,
   VESSEL,
 } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
@@ -147,7 +155,7 @@ test('addresses that name no vessel-day are told what was expected', async () =>
   const wrong: [string, string, RegExp][] = [
     [
       `nights/days/${VESSEL}/${DATE}`,
-      'no-such-job',
+      'unknown-job',
       /no job 'nights' here; there are: measurements, metadata/,
     ],
     [`measurements/days/9321483/${DATE}`, 'no-such-vessel', /expected IMO and seven digits/],
@@ -310,7 +318,8 @@ describe('what is damaged or gone is told, and the rest is answered', () => {
     await store.put(detailKey(DAY), Buffer.concat([detail.subarray(0, 40), Buffer.from('xx')]));
     const damaged = await server.answer(PATH);
     expect(damaged.receipt).not.toBeNull();
-    expect([damaged.hours, damaged.series, damaged.note, damaged.claim]).toEqual([null, [], null, null]);
+    expect(damaged).toMatchObject({ state: 'failed', note: { code: 'damaged-file' } });
+    expect([damaged.hours, damaged.series, damaged.claim]).toEqual([null, [], null]);
     for (const key of [noteKey(DAY), claimKey(DAY, 7), detailKey(DAY)])
       expect(damaged.problems, key).toContainEqual(expect.stringContaining(key));
     expect(damaged.logIds.epochs).toEqual([1, 7]);

@@ -1,6 +1,8 @@
-/** What is in the lake of each vessel-day, in one word. Pure: ledger, notes and claims are passed in. */
-import type { Note, Receipt, VesselDay } from '../../core/model/index.ts';
-import { isOvertaken } from '../../core/model/index.ts';
+/**
+ * The one owner of a vessel-day's state: `status`, the page and notices say what these rules say. Pure: what lake and queue
+ * have of the day is passed in.
+ */
+import { isOvertaken, type Note, type Receipt, type VesselDay } from '../../core/model/index.ts';
 import type { AskedState } from '../../core/plan/due.ts';
 
 /**
@@ -30,10 +32,8 @@ export type CoverageState = (typeof COVERAGE_STATES)[number];
  */
 export const WRONG_STATES = ['failed', 'missing', 'stale', 'waiting'] as const satisfies CoverageState[];
 
-/** May an export of it be in the queue, and nothing in the lake say so? */
-export function isOpen(state: CoverageState): boolean {
-  return state === 'missing' || state === 'stale' || state === 'not-asked-for';
-}
+/** `queued`: to be exported, and in the queue; `remarked`: published, and a remark of it stands open. */
+export type CellState = CoverageState | 'queued' | 'remarked';
 
 /** States in which nothing has to be in the lake, or somebody is at it. */
 const NO_GAPS: ReadonlySet<CoverageState> = new Set(['not-due', 'not-asked-for', 'running']);
@@ -46,10 +46,12 @@ export function isGap({ state, finishedAt }: Pick<Coverage, 'state' | 'finishedA
 /** The part of a receipt that coverage is about. */
 export type CoveredReceipt = Pick<Receipt, 'settingsHash' | 'proof' | 'rows' | 'finishedAt' | 'unlisted'>;
 
-interface CoverageFacts {
+/** What the lake has of a vessel-day. */
+export interface LakeFacts {
   readonly day: VesselDay;
   readonly planned: AskedState;
   readonly receipt: CoveredReceipt | undefined;
+  /** Of a receipt or note that cannot be read: `damagedNote`. */
   readonly note: Pick<Note, 'state' | 'code' | 'message' | 'at'> | undefined;
   /** A claim of a process that lives, or of one that does not. */
   readonly claim: 'live' | 'left' | undefined;
@@ -70,7 +72,8 @@ export interface Coverage {
   readonly message?: string;
 }
 
-export function coverageOf({ day, planned, receipt, note, claim }: CoverageFacts): Coverage {
+/** The state by the lake alone, which is what `status` says. */
+export function coverageOf({ day, planned, receipt, note, claim }: LakeFacts): Coverage {
   const cell = {
     day,
     rows: receipt?.rows ?? null,
@@ -90,6 +93,35 @@ export function coverageOf({ day, planned, receipt, note, claim }: CoverageFacts
   }
   if (expected !== 'done') return { ...cell, ...begun, state: expected };
   return { ...cell, state: receipt?.rows === 0 ? 'empty' : 'published' };
+}
+
+/** What is known of a vessel-day besides: where it is in the queue, and whether a remark of it stands open. */
+export interface OtherFacts {
+  readonly queued?: 'in-queue' | 'failed' | undefined;
+  readonly isRemarked?: boolean;
+}
+
+/** States of days that an export in the queue may be about, while nothing in the lake says so. */
+const OPEN_STATES: ReadonlySet<CoverageState> = new Set(['missing', 'stale', 'not-asked-for']);
+
+const FAILED_IN_QUEUE = {
+  code: 'failed-in-queue',
+  message:
+    "it is in the queue's failed set, and the lake has no note of why: its worker ended, or could not write there; look at the worker's log, then try again",
+};
+
+/** The state by lake and queue, which is what the page says; with the reason of one that failed, was refused or waits. */
+export function stateOf(
+  { state, code = '', message = '' }: Pick<Coverage, 'state' | 'code' | 'message'>,
+  { queued, isRemarked = false }: OtherFacts,
+): { readonly state: CellState; readonly trouble?: Pick<Note, 'state' | 'code' | 'message'> } {
+  if (state === 'failed' || state === 'refused' || state === 'waiting')
+    return { state, trouble: { state, code, message } };
+  if (state === 'published' && isRemarked) return { state: 'remarked' };
+  if (queued === undefined || !OPEN_STATES.has(state)) return { state };
+  return queued === 'in-queue'
+    ? { state: 'queued' }
+    : { state: 'failed', trouble: { state: 'failed', ...FAILED_IN_QUEUE } };
 }
 
 export interface CoverageSummary {

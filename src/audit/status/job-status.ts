@@ -1,27 +1,31 @@
 /** What the lake says of a job's vessel-days: receipts, notes and claims. Nothing is asked of the service. */
 
 import { forEachAtOnce } from '../../core/concurrency.ts';
-import { ConfigError } from '../../core/errors.ts';
-import type { Job, Log, ProcessId, VesselDay } from '../../core/model/index.ts';
-import { datesBetween, formatVesselDay } from '../../core/model/index.ts';
+import { ConfigError, DataError } from '../../core/errors.ts';
+import {
+  addDays,
+  datesBetween,
+  formatVesselDay,
+  type Job,
+  type Log,
+  momentText,
+  type Note,
+  type ProcessId,
+  type Receipt,
+  type VesselDay,
+} from '../../core/model/index.ts';
 import type { DayRange } from '../../core/plan/due.ts';
 import { readAskedDays } from '../../lake/asked-days.ts';
-import { claimedDays, findClaims, isLive } from '../../lake/claims/claims.ts';
+import { claimedDays, type FoundClaim, findClaims, isLive } from '../../lake/claims/claims.ts';
 import { DayMap } from '../../lake/ledger/day-map.ts';
+import { readNote, readReceipt } from '../../lake/ledger/ledger.ts';
 import { scanLedger } from '../../lake/ledger/ledger-index.ts';
-import type { PlanPorts } from '../../lake/ledger/planned-days.ts';
-import { plannedDays } from '../../lake/ledger/planned-days.ts';
-import type { KnownNote, KnownNotes } from '../../lake/notes.ts';
-import { damagedNote, readNotes } from '../../lake/notes.ts';
-import type { OpenRemark } from '../../lake/remarks.ts';
-import { createRemarks } from '../../lake/remarks.ts';
+import { type PlanPorts, plannedDays } from '../../lake/ledger/planned-days.ts';
+import { damagedNote, type KnownNote, type KnownNotes, readNotes } from '../../lake/notes.ts';
+import { createRemarks, type OpenRemark } from '../../lake/remarks.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import type { Coverage } from './cells.ts';
-import { coverageOf } from './cells.ts';
-import type { CoveredReceipts, KeptReceipt } from './covered-receipts.ts';
-import { KEPT_MEMBERS } from './covered-receipts.ts';
-import type { StatusMemory } from './status-memory.ts';
-import { createStatusMemory } from './status-memory.ts';
+import { type Coverage, type CoveredReceipt, coverageOf, type LakeFacts } from './cells.ts';
+import { createStatusMemory, KEPT_MEMBERS, type KeptReceipt, type StatusMemory } from './status-memory.ts';
 
 interface StatusPorts extends PlanPorts {
   readonly store: ObjectStore;
@@ -71,7 +75,7 @@ export async function readJobStatus(
   const { receipts } = memory;
   const vesselsSeen = new Set<string>(request.vessels);
   const take = (receipt: KeptReceipt) => {
-    receipts.set(receipt);
+    receipts.set(receipt, receipt);
     if (vesselsSeen.size === vesselsSeen.add(receipt.vessel).size) return;
     expectFew(request, vesselsSeen.size, dates.length);
   };
@@ -90,15 +94,21 @@ export async function readJobStatus(
     }),
   );
   const remarks = createRemarks();
-  for (const receipt of receipts.newestOn(job.name, dates)) remarks.add(receipt);
+  const newest = newestOn(dates, receipts);
+  for (const receipt of newest.values()) remarks.add({ ...receipt, startedAt: momentText(receipt.started) });
   const claims = await readClaimStates(ports, job, isAsked);
   const notes = await readNotes(ports.store, job.name, { before: memory.notes, isAsked });
   memory.notes = notes;
   const damaged = new DayMap<KnownNote>();
   for (const { day, error } of ledger.damaged) damaged.set(day, damagedNote(day, error));
-  const vessels = request.vessels ?? vesselsIn(receipts.vesselsOn(dates), [claims, notes, damaged]);
+  const vessels = request.vessels ?? vesselsIn(newest.keys(), [claims, notes, damaged]);
   expectFew(request, vessels.length, dates.length);
-  const cells = await coverDays(ports, job, { ...request, vessels }, { receipts, claims, notes, damaged });
+  const cells = await coverDays(
+    ports,
+    job,
+    { ...request, vessels },
+    { receipts: covered(receipts), claims, notes, damaged },
+  );
   const open = await remarks.open(ports.store);
   return { vessels, cells, remarks: open, fetched: ledger.fetched, fromIndex: ledger.fromIndex };
 }
@@ -112,9 +122,9 @@ function expectFew({ from, to, mostVesselDays = Infinity }: StatusRequest, vesse
   );
 }
 
-interface LakeFacts {
-  readonly receipts: CoveredReceipts;
-  readonly claims: DayMap<VesselDay & { readonly state: 'live' | 'left' }>;
+interface JobFacts {
+  readonly receipts: Pick<DayMap<CoveredReceipt>, 'get' | 'has'>;
+  readonly claims: DayMap<LakeFacts['claim']>;
   readonly notes: KnownNotes;
   /** Of receipts that cannot be read. */
   readonly damaged: DayMap<KnownNote>;
@@ -124,14 +134,14 @@ async function coverDays(
   ports: StatusPorts,
   job: Job,
   range: DayRange & Pick<StatusRequest, 'isCurrent'>,
-  { receipts, claims, notes, damaged }: LakeFacts,
+  { receipts, claims, notes, damaged }: JobFacts,
 ): Promise<Iterable<Coverage>> {
   const isPublished = (day: Pick<VesselDay, 'vessel' | 'date'>) => receipts.has(day);
   const openState = await readAskedDays(ports, job, { ...range, isPublished });
   return {
     *[Symbol.iterator]() {
       for (const { day, state, receipt } of plannedDays(ports, job, range, receipts)) {
-        const [note, claim] = [damaged.get(day) ?? notes.get(day)?.note, claims.get(day)?.state];
+        const [note, claim] = [damaged.get(day) ?? notes.get(day)?.note, claims.get(day)];
         const planned = receipt === undefined ? openState(day, state) : state;
         yield coverageOf({ day, planned, receipt, note, claim });
       }
@@ -143,23 +153,105 @@ async function readClaimStates(
   ports: StatusPorts,
   job: Job,
   isAsked: (day: VesselDay) => boolean,
-): Promise<LakeFacts['claims']> {
+): Promise<JobFacts['claims']> {
   const days = (await claimedDays(ports.store, job.name)).filter(isAsked);
-  const states = new DayMap<VesselDay & { state: 'live' | 'left' }>();
+  const states = new DayMap<LakeFacts['claim']>();
   await forEachAtOnce(days, GETS_AT_ONCE, async (day) => {
     const claims = await findClaims(ports.store, day);
-    const damage = claims.find((claim) => claim.damage)?.damage;
-    const isRunning = claims.some(({ file }) => file !== undefined && isLive(file, ports));
-    if (damage !== undefined)
-      ports.log.warn({ vesselDay: formatVesselDay(day), error: damage.message }, 'its claim cannot be read');
-    else if (claims.length > 0) states.set(day, { ...day, state: isRunning ? 'live' : 'left' });
+    for (const { damage } of claims)
+      if (damage !== undefined)
+        ports.log.warn(
+          { vesselDay: formatVesselDay(day), error: damage.message },
+          'its claim cannot be read',
+        );
+    const state = claimStateOf(claims, ports);
+    if (state !== undefined) states.set(day, state);
   });
   return states;
 }
 
+/** One that cannot be read says nothing. */
+function claimStateOf(
+  claims: readonly FoundClaim[],
+  ports: Pick<StatusPorts, 'clock' | 'self'>,
+): LakeFacts['claim'] {
+  const files = claims.flatMap(({ file }) => (file === undefined ? [] : [file]));
+  if (files.some((file) => isLive(file, ports))) return 'live';
+  return files.length > 0 ? 'left' : undefined;
+}
+
+/** Of each vessel the receipt that was begun last on these dates. */
+function newestOn(dates: readonly string[], receipts: StatusMemory['receipts']): Map<string, KeptReceipt> {
+  const newest = new Map<string, KeptReceipt>();
+  const isOlder = (one: KeptReceipt, than: KeptReceipt) =>
+    typeof one.started === 'number' && typeof than.started === 'number'
+      ? one.started < than.started
+      : momentText(one.started) < momentText(than.started);
+  for (const date of dates)
+    for (const receipt of receipts.on(date)) {
+      const known = newest.get(receipt.vessel);
+      if (known === undefined || !isOlder(receipt, known)) newest.set(receipt.vessel, receipt);
+    }
+  return newest;
+}
+
+/** Receipts as coverage asks for them. */
+function covered(receipts: StatusMemory['receipts']): JobFacts['receipts'] {
+  return {
+    has: (day) => receipts.has(day),
+    get(day) {
+      const receipt = receipts.get(day);
+      return receipt && { ...receipt, finishedAt: momentText(receipt.finished) };
+    },
+  };
+}
+
 function vesselsIn(
-  published: ReadonlySet<string>,
+  published: Iterable<string>,
   others: readonly Pick<DayMap<unknown>, 'vessels'>[],
 ): string[] {
   return [...new Set([...published, ...others.flatMap((days) => [...days.vessels()])])].sort();
+}
+
+/** What the lake has of one vessel-day, file by file. */
+interface DayStatus {
+  readonly coverage: Coverage;
+  readonly receipt: Receipt | undefined;
+  readonly note: Note | undefined;
+  readonly claims: readonly FoundClaim[];
+  /** What is wrong with those that cannot be read. */
+  readonly damages: readonly DataError[];
+}
+
+/** The same for one vessel-day, without a look at any other. Throws what the store throws. */
+export async function readDayStatus(
+  ports: Omit<StatusPorts, 'log'>,
+  job: Job,
+  day: VesselDay,
+): Promise<DayStatus> {
+  const { store } = ports;
+  const [foundReceipt, foundNote, claims] = await Promise.all([
+    orDamage(readReceipt(store, day)),
+    orDamage(readNote(store, day)),
+    findClaims(store, day),
+  ]);
+  const found = [foundReceipt, foundNote, ...claims.map(({ damage }) => damage)];
+  const damages = found.filter((one) => one instanceof DataError);
+  const receipt = foundReceipt instanceof DataError ? undefined : foundReceipt;
+  const unread = [foundReceipt, foundNote].find((one) => one instanceof DataError);
+  const note = unread === undefined ? (foundNote as Note | undefined) : damagedNote(day, unread);
+  const range = { from: day.date, to: addDays(day.date, 1), vessels: [day.vessel] };
+  const [one] = plannedDays(ports, job, range, { get: () => receipt });
+  const isPublished = () => receipt !== undefined;
+  const openState = isPublished() ? undefined : await readAskedDays(ports, job, { ...range, isPublished });
+  const planned = openState?.(day, one!.state) ?? one!.state;
+  const coverage = coverageOf({ day, planned, receipt, note, claim: claimStateOf(claims, ports) });
+  return { coverage, receipt, note, claims, damages };
+}
+
+async function orDamage<T>(reading: Promise<T>): Promise<T | DataError> {
+  return await reading.catch((error: unknown) => {
+    if (error instanceof DataError) return error;
+    throw error;
+  });
 }

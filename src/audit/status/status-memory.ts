@@ -1,13 +1,21 @@
 /** What one look at a job leaves for the next: receipts and notes that are as they were are not read again. */
+import { hash } from 'node:crypto';
 import { DayMap } from '../../lake/ledger/day-map.ts';
-import type { FolderLook } from '../../lake/ledger/folder-seals.ts';
-import { isSameFolder } from '../../lake/ledger/folder-seals.ts';
+import { type FolderLook, isSameFolder } from '../../lake/ledger/folder-seals.ts';
+import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
+import type { ListedVessel } from '../../lake/ledger/ledger.ts';
 import type { LedgerReading, ShownDates } from '../../lake/ledger/ledger-question.ts';
 import type { KnownNotes } from '../../lake/notes.ts';
-import { CoveredReceipts, fingerprintOf } from './covered-receipts.ts';
+
+/** What is asked of a receipt, and kept. */
+export const KEPT_MEMBERS = [
+  ...(['settingsHash', 'proof', 'rows', 'unlisted', 'selectedSeries', 'remark', 'warnings'] as const),
+  ...(['started', 'finished'] as const),
+];
+export type KeptReceipt = IndexedPart<(typeof KEPT_MEMBERS)[number]>;
 
 export interface StatusMemory {
-  readonly receipts: CoveredReceipts;
+  readonly receipts: DayMap<KeptReceipt>;
   /** Those of the last look. */
   notes: KnownNotes;
   /** Read the ledger. A look that fails leaves nothing of the dates that it has read. */
@@ -25,7 +33,7 @@ interface SeenDate {
 
 /** For one job, and always the same vessels. */
 export function createStatusMemory(): StatusMemory {
-  const receipts = new CoveredReceipts();
+  const receipts = new DayMap<KeptReceipt>();
   /** By date. */
   const seen = new Map<string, SeenDate>();
   return {
@@ -69,4 +77,11 @@ export function createStatusMemory(): StatusMemory {
       return { ...reading, damaged: [...damagedBefore, ...reading.damaged] };
     },
   };
+}
+
+/** Says whether a date is listed as it was; undefined where nobody could tell. */
+function fingerprintOf(listed: readonly ListedVessel[]): string | undefined {
+  if (listed.some(({ tag }) => tag === '')) return undefined;
+  const text = listed.map(({ vessel, sizeBytes, tag }) => `${vessel} ${sizeBytes} ${tag}\n`).join('');
+  return hash('sha256', text, 'base64');
 }

@@ -1,18 +1,18 @@
 /** Everything that an export needs, checked: each subject for itself, so that one that fails hides no other. */
-import type { Clock, Job } from '../../core/model/index.ts';
-import { FLAT_DOMAINS } from '../../core/model/index.ts';
+
+import { messageOf } from '../../core/errors.ts';
+import { type Clock, FLAT_DOMAINS, type Job } from '../../core/model/index.ts';
+import { openTempFolder } from '../../core/process/temp-folder.ts';
 import type { SurveyedConfig } from '../../runtime/config/config.ts';
+import { providerSettings } from '../../runtime/config/provider-settings.ts';
 import type { Settings } from '../../runtime/config/variables.ts';
 import { expressionFor } from '../../source/series.ts';
 import { checkJob } from './jobs.ts';
 import { checkLake } from './lake.ts';
-import { checkPage } from './page.ts';
 import { checkRedis } from './redis.ts';
 import type { CheckResult } from './result.ts';
-import { resultsOf } from './result.ts';
-import type { ServiceSettings } from './service.ts';
-import { checkService, openQuickClient } from './service.ts';
-import { checkSettings } from './settings.ts';
+import { failed, faultOf, gathered, inTime, resultsOf, skipped, warning } from './result.ts';
+import { checkService, openQuickClient, type ServiceSettings } from './service.ts';
 
 /** Queries of metadata of which most services have an answer to one: everything that has a flat name. */
 export const EVERYTHING: readonly string[] = FLAT_DOMAINS.map((domain) => `${domain}/*/*`);
@@ -48,14 +48,8 @@ export async function* checkAll(checked: Checked): AsyncGenerator<CheckResult> {
   yield* service!.filter(isOfJobs);
 }
 
-async function gathered(results: AsyncIterable<CheckResult>): Promise<CheckResult[]> {
-  const all: CheckResult[] = [];
-  for await (const result of results) all.push(result);
-  return all;
-}
-
 async function* notSet(subject: CheckResult['subject'], setting: string): AsyncGenerator<CheckResult> {
-  yield resultsOf(subject).skipped(subject, `${setting} is not set, or cannot be used`);
+  yield resultsOf(subject)(subject, skipped(`${setting} is not set, or cannot be used`));
 }
 
 /** The service has answered already: what a large fleet takes is no fault. */
@@ -75,7 +69,7 @@ async function* checkServiceAndJobs(checked: Checked): AsyncGenerator<CheckResul
     yield result;
   }
   if (!isReady) {
-    for (const { name } of jobs) yield resultsOf('jobs').skipped(name, 'the service cannot be asked');
+    for (const { name } of jobs) yield resultsOf('jobs')(name, skipped('the service cannot be asked'));
     return;
   }
   const concurrency = config.settings.QUERY_MAX_CONCURRENCY ?? 1;
@@ -102,4 +96,40 @@ function serviceSettingsOf(settings: Partial<Settings>): ServiceSettings | undef
   if (!QUERY_BASE_URL || !QUERY_AUTH_URL || !QUERY_CLIENT_ID || !QUERY_CLIENT_SECRET || !QUERY_API_VERSION)
     return undefined;
   return { QUERY_BASE_URL, QUERY_AUTH_URL, QUERY_CLIENT_ID, QUERY_CLIENT_SECRET, QUERY_API_VERSION };
+}
+
+/** Settings and job files, and the folder for temporary files. */
+async function* checkSettings(config: SurveyedConfig): AsyncGenerator<CheckResult> {
+  const resultOf = resultsOf('settings');
+  for (const fault of config.faults) yield resultOf('settings', failed('configuration', fault));
+  for (const text of config.warnings) yield resultOf('settings', warning('configuration', text));
+  const { length } = config.jobs;
+  const files = length === 1 ? 'the job file' : `all ${length} job files`;
+  if (config.faults.length === 0) yield resultOf('settings', `all settings can be used, and ${files}`);
+  const { TEMP_DIR: path } = config.settings;
+  if (path === undefined) return;
+  try {
+    const folder = await openTempFolder(path, 'check');
+    await folder.remove();
+    yield resultOf('temp-folder', `${path} can be written to`);
+  } catch (error) {
+    const found = `no folder can be made in '${path}' (${messageOf(error)})`;
+    const advice = 'set TEMP_DIR to a folder that can be written to';
+    yield resultOf('temp-folder', failed('temp-folder', `${found}: ${advice}`));
+  }
+}
+
+/** The provider at which people sign in to the page; nothing where none is set: the page needs none. */
+async function* checkPage(settings: Partial<Settings>, clock: Clock): AsyncGenerator<CheckResult> {
+  const provider = providerSettings(settings);
+  if (provider === undefined) return;
+  const resultOf = resultsOf('page');
+  try {
+    const { openProvider } = await import('../../web/sign-in/openid.ts');
+    await inTime(clock, provider.issuer, () => openProvider(provider));
+    const unknown = `whether it knows the client, and ${provider.redirectUri}, shows when somebody does`;
+    yield resultOf('provider', `${provider.issuer} says how people sign in there; ${unknown}`);
+  } catch (thrown) {
+    yield resultOf('provider', faultOf(thrown));
+  }
 }

@@ -1,18 +1,14 @@
 /** Job files against the service: does every expression select something, and how many series. */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { shortName } from '../../core/errors.ts';
-import type { Job } from '../../core/model/index.ts';
-import { vesselOf } from '../../core/model/index.ts';
-import { didYouMean } from '../../runtime/config/did-you-mean.ts';
+import { type Job, vesselOf } from '../../core/model/index.ts';
+import { didYouMean } from '../../core/names.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { askMetadata } from '../../source/metadata.ts';
 import { expressionFor } from '../../source/series.ts';
 import { discoverVessels } from '../../source/vessels.ts';
-import type { CheckResult } from './result.ts';
-import { resultsOf } from './result.ts';
-
-const { ok, warning, failed, error } = resultsOf('jobs');
+import { type CheckResult, type Finding, failed, faultOf, resultsOf, warning } from './result.ts';
 
 /** More vessels than these are asked for in one request each expression, where that can be written. */
 const ASKED_BY_NAME = 20;
@@ -26,20 +22,19 @@ interface Asking {
 
 /** A result for each expression of a job's `select`, or one for what its vessels fail with. */
 export async function* checkJob(asking: Asking, job: Job): AsyncGenerator<CheckResult> {
-  let vessels: readonly string[];
+  const resultOf = resultsOf('jobs');
+  const { signal } = asking;
   try {
-    vessels = await vesselsOf(asking, job);
+    const vessels = await vesselsOf(asking, job);
+    for (const expression of job.select) {
+      signal.throwIfAborted();
+      const found = await checkExpression(asking, job, expression, vessels).catch(faultOf);
+      signal.throwIfAborted();
+      yield resultOf(job.name, found);
+    }
   } catch (thrown) {
-    asking.signal.throwIfAborted();
-    yield error(job.name, thrown);
-    return;
-  }
-  for (const expression of job.select) {
-    asking.signal.throwIfAborted();
-    yield await checkExpression(asking, job, expression, vessels).catch((thrown) => {
-      asking.signal.throwIfAborted();
-      return error(job.name, thrown);
-    });
+    signal.throwIfAborted();
+    yield resultOf(job.name, faultOf(thrown));
   }
 }
 
@@ -53,30 +48,22 @@ async function checkExpression(
   job: Job,
   written: string,
   vessels: readonly string[],
-): Promise<CheckResult> {
+): Promise<Finding> {
   const { series, without, asked } = await countSeries(asking, written, vessels);
   const of = `${asked} vessel${asked === 1 ? '' : 's'}`;
   const among = asked < vessels.length ? `${of}, the first of ${vessels.length}` : of;
-  if (without.length === 0) return ok(job.name, `${shortName(written)} selects ${series} series of ${among}`);
+  const selects = `${shortName(written)} selects`;
+  if (without.length === 0) return `${selects} ${series} series of ${among}`;
   const isOptional = job.optional?.includes(written) === true;
   if (isOptional && series > 0)
-    return ok(
-      job.name,
-      `${shortName(written)} selects ${series} series of ${among}, and none of ${without.length} of them`,
-    );
-  if (isOptional)
-    return warning(
-      job.name,
-      `${shortName(written)} selects nothing of ${among}; it is optional`,
-      'nothing-selected',
-    );
+    return `${selects} ${series} series of ${among}, and none of ${without.length} of them`;
+  if (isOptional) return warning('nothing-selected', `${selects} nothing of ${among}; it is optional`);
   const more = without.length === 1 ? '' : ` and ${without.length - 1} more`;
   const hint = await suggest(asking, expressionFor(written, without[0]!));
   const where = job.path ?? `job '${job.name}'`;
   return failed(
-    job.name,
-    `${shortName(written)} selects nothing of ${without[0]}${more}${hint}; 'vessel-export series' lists what there is: correct 'select' in ${where}, or let it say 'optional: true' where some vessels have no such series`,
     'nothing-selected',
+    `${selects} nothing of ${without[0]}${more}${hint}; 'vessel-export series' lists what there is: correct 'select' in ${where}, or let it say 'optional: true' where some vessels have no such series`,
   );
 }
 

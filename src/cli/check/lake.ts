@@ -1,11 +1,10 @@
-/** The lake: may we list, write, replace and remove, and what does the store lack. Leaves nothing behind. */
+/** The lake: can it be listed, written, replaced and removed from, and what does the store lack. Leaves nothing behind. */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { rmdir, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf, DataError, FatalError } from '../../core/errors.ts';
-import type { Clock } from '../../core/model/index.ts';
-import { silentLog } from '../../core/model/index.ts';
+import { type Clock, silentLog } from '../../core/model/index.ts';
 import { readLakeFile, readLayout } from '../../lake/lake-file.ts';
 import { createLakeLayout } from '../../lake/layout.ts';
 import type { Settings } from '../../runtime/config/variables.ts';
@@ -13,22 +12,8 @@ import { PROBE_PREFIX } from '../../store/key.ts';
 import { openStore, parseLakeUrl } from '../../store/open-store.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { UNFIT } from '../../store/unfit-store.ts';
-import type { CheckResult } from './result.ts';
-import { inTime, resultsOf } from './result.ts';
-
-const { ok, warning, failed, skipped, error } = resultsOf('lake');
-
-/** In this order; what needs an object is skipped where none can be written. */
-const STEPS = {
-  list: checkList,
-  put: checkPut,
-  'lake-file': checkLakeFile,
-  'conditional-put': checkConditionalPut,
-  'conditional-replace': checkConditionalReplace,
-  multipart: checkMultipart,
-  'conditional-complete': checkConditionalComplete,
-  delete: checkDelete,
-} as const;
+import type { CheckResult, Finding } from './result.ts';
+import { failed, faultOf, inTime, resultsOf, skipped, warning } from './result.ts';
 
 /** What is to be done with the lake, as far as it is known. */
 interface LakeUse {
@@ -44,6 +29,106 @@ interface Probe extends LakeUse {
   readonly key: string;
 }
 
+const keysOf = ({ key }: Probe) => [key, `${key}-absent`, `${key}-parts`];
+const BYTES = Buffer.from('written by vessel-export check; may be removed\n');
+const OTHER_BYTES = Buffer.from('written by vessel-export check, by another writer\n');
+/** Less than this is no room for an export. */
+const MIN_FREE_BYTES = 1 << 30;
+const STAND_IN =
+  'a look before and after stands in for it, which leaves a moment in which two writers may meet';
+
+/** In this order; what needs an object is skipped where none can be written. */
+const CHECKS: Readonly<Record<string, (probe: Probe) => Promise<Finding>>> = {
+  async list({ store }) {
+    for await (const _ of store.list(PROBE_PREFIX)) break;
+    return `${store.url} can be listed`;
+  },
+
+  async put({ store, lakeUrl, key }) {
+    await store.put(key, BYTES);
+    await expectBytes(store, key, BYTES);
+    return (await roomAt(lakeUrl)) ?? 'an object can be written and read back';
+  },
+
+  /** Is it a lake for these settings? */
+  async 'lake-file'({ store, clock, settings, jobs }) {
+    const { LAKE_LAYOUT: wanted, QUERY_BASE_URL: url } = settings;
+    const source = { url: url ?? '' };
+    const layout = createLakeLayout({ store, clock, log: silentLog, wanted, source, isShared: false });
+    await layout.check(url === undefined ? [] : jobs).catch((thrown: unknown) => {
+      // That is for 'conditional-put' to say.
+      if (codeOf(thrown) !== 'unfit-store') throw thrown;
+    });
+    const found = (await readLakeFile(store))?.file;
+    if (found === undefined) return 'nothing says that there is a lake yet';
+    const isAsked = url !== undefined && jobs.length > 0;
+    return `the lake is ${found.layout}${isAsked ? ', and takes readings of this service' : ''}`;
+  },
+
+  async 'conditional-put'({ store, key, settings }) {
+    if (await store.putIfAbsent(key, OTHER_BYTES)) {
+      const isTable = (settings.LAKE_LAYOUT ?? (await readLayout(store))) === 'delta';
+      const isNeeded = isTable || settings.REDIS_URL !== undefined;
+      const refused = 'tables (LAKE_LAYOUT=delta) and fleets (schedule, worker, backfill) are refused';
+      return (isNeeded ? failed : warning)('unfit-store', `${UNFIT}; ${refused}`);
+    }
+    if (await store.putIfAbsent(`${key}-absent`, OTHER_BYTES))
+      return 'an object is written only where there is none';
+    return failed(
+      'unsupported-store',
+      'the store refuses to write an object that is not there (If-None-Match)',
+    );
+  },
+
+  async 'conditional-replace'({ store, key }) {
+    const { conditionalReplace } = await store.capabilities();
+    if (!conditionalReplace)
+      return warning('lacks-conditional-replace', `the store lacks it (If-Match on PUT): ${STAND_IN}`);
+    const before = await store.head(key);
+    const written = await store.putIf(key, OTHER_BYTES, before?.version ?? '');
+    const late = await store.putIf(key, BYTES, before?.version ?? '');
+    if (written !== undefined && late === undefined)
+      return 'an object is replaced only in the version that was read';
+    return failed('unsupported-store', 'the store replaces other versions than it is told to (If-Match)');
+  },
+
+  async multipart({ store, key }) {
+    const upload = await store.createUpload(`${key}-parts`, randomUUID());
+    try {
+      const part = await store.uploadPart(upload, 1, BYTES);
+      await store.completeUpload(upload, [part]);
+    } catch (thrown) {
+      await store.abortUpload(upload).catch(() => {});
+      throw thrown;
+    }
+    await expectBytes(store, upload.key, BYTES);
+    return 'an object can be uploaded in parts';
+  },
+
+  async 'conditional-complete'({ store }) {
+    const { conditionalComplete } = await store.capabilities();
+    if (conditionalComplete) return 'an upload replaces only the version that was read';
+    const found = `the store lacks it (If-Match on completing an upload): ${STAND_IN}`;
+    return warning('lacks-conditional-complete', found);
+  },
+
+  async delete(probe) {
+    const { store } = probe;
+    await store.removeAll(keysOf(probe));
+    for (const key of keysOf(probe))
+      if ((await store.head(key)) !== undefined)
+        throw new FatalError(
+          'not-removed',
+          `${store.url}/${key} was removed and is still there: the store must forget it at once`,
+        );
+    return 'objects can be removed';
+  },
+};
+
+const OUT_OF_REACH: ReadonlySet<string | undefined> = new Set([
+  ...['no-answer', 's3-unavailable', 'no-bucket', 'bad-credentials', 'bad-certificate', 'clock-skew'],
+]);
+
 /** Check the store at a `LAKE_URL`, and what the lake there says of itself. `env`: AWS settings. Nothing is waited for longer than PATIENCE_MS. */
 export async function* checkLake(
   lakeUrl: string,
@@ -52,12 +137,13 @@ export async function* checkLake(
   signal: AbortSignal,
   use: LakeUse,
 ): AsyncGenerator<CheckResult> {
+  const resultOf = resultsOf('lake');
   let store: ObjectStore;
   try {
-    // Who checks wants to know now; an export is patient.
+    // A check wants to know now; an export is patient.
     store = await openStore(lakeUrl, { ...env, AWS_MAX_ATTEMPTS: '1' });
   } catch (thrown) {
-    yield error('list', thrown);
+    yield resultOf('list', faultOf(thrown));
     return;
   }
   const place = parseLakeUrl(lakeUrl);
@@ -65,71 +151,24 @@ export async function* checkLake(
   const probe = { ...use, store, clock, lakeUrl, key: `${PROBE_PREFIX}${randomUUID()}` };
   let inTheWay: string | undefined;
   try {
-    for (const [name, step] of Object.entries(STEPS)) {
+    for (const [name, check] of Object.entries(CHECKS)) {
       signal.throwIfAborted();
       if (inTheWay !== undefined) {
-        yield skipped(name, `${inTheWay} has failed`);
+        yield resultOf(name, skipped(`${inTheWay} has failed`));
         continue;
       }
-      const result = await inTime(clock, `${store.url}: ${name}`, () => step(probe)).catch((thrown) =>
-        error(name, thrown),
-      );
+      const found = await inTime(clock, `${store.url}: ${name}`, () => check(probe)).catch(faultOf);
+      const result = resultOf(name, found);
       yield result;
-      if (result.state === 'failed' && (name === 'put' || isOutOfReach(result.code))) inTheWay = name;
+      if (result.state === 'failed' && (name === 'put' || OUT_OF_REACH.has(result.code))) inTheWay = name;
     }
   } finally {
     // Whatever went wrong: most of them are gone already, or never were.
     await inTime(clock, store.url, () => store.removeAll(keysOf(probe))).catch(() => {});
     await store.close();
-    // Of a folder that is not wanted after all nothing is left.
+    // Nothing is left of a folder that is not wanted after all.
     if (madeFolder !== undefined) await rmdir(madeFolder).catch(() => {});
   }
-}
-
-const OUT_OF_REACH = new Set([
-  'no-answer',
-  's3-unavailable',
-  'no-bucket',
-  'bad-credentials',
-  'bad-certificate',
-  'clock-skew',
-]);
-
-function isOutOfReach(code: string | undefined): boolean {
-  return code !== undefined && OUT_OF_REACH.has(code);
-}
-
-const keysOf = ({ key }: Probe) => [key, `${key}-absent`, `${key}-parts`];
-const BYTES = Buffer.from('written by vessel-export check; may be removed\n');
-const OTHER_BYTES = Buffer.from('written by vessel-export check, by another writer\n');
-
-async function checkList({ store }: Probe): Promise<CheckResult> {
-  for await (const _ of store.list(PROBE_PREFIX)) break;
-  return ok('list', `${store.url} can be listed`);
-}
-
-/** Is it a lake for these settings? */
-async function checkLakeFile({ store, clock, settings, jobs }: Probe): Promise<CheckResult> {
-  const { LAKE_LAYOUT: wanted, QUERY_BASE_URL: url } = settings;
-  const source = { url: url ?? '' };
-  const layout = createLakeLayout({ store, clock, log: silentLog, wanted, source, isShared: false });
-  await layout.check(url === undefined ? [] : jobs).catch((thrown: unknown) => {
-    // That is for 'conditional-put' to say.
-    if (codeOf(thrown) !== 'unfit-store') throw thrown;
-  });
-  const found = (await readLakeFile(store))?.file;
-  if (found === undefined) return ok('lake-file', 'nothing says that there is a lake yet');
-  const isAsked = url !== undefined && jobs.length > 0;
-  return ok(
-    'lake-file',
-    `the lake is ${found.layout}${isAsked ? ', and takes readings of this service' : ''}`,
-  );
-}
-
-async function checkPut({ store, lakeUrl, key }: Probe): Promise<CheckResult> {
-  await store.put(key, BYTES);
-  await expectBytes(store, key, BYTES);
-  return (await checkRoom(lakeUrl)) ?? ok('put', 'an object can be written and read back');
 }
 
 async function expectBytes(store: ObjectStore, key: string, bytes: Buffer): Promise<void> {
@@ -142,95 +181,16 @@ async function expectBytes(store: ObjectStore, key: string, bytes: Buffer): Prom
   );
 }
 
-/** Less than this is no room for an export. */
-const MIN_FREE_BYTES = 1 << 30;
-
-/** Of a folder, how much its disk has left. */
-async function checkRoom(lakeUrl: string): Promise<CheckResult | undefined> {
+/** How much the disk of a folder has left; undefined for a store elsewhere. */
+async function roomAt(lakeUrl: string): Promise<Finding | undefined> {
   const place = parseLakeUrl(lakeUrl);
   if (place.kind !== 'local') return undefined;
   const { bavail, bsize } = await statfs(place.rootDir).catch(() => statfs(dirname(place.rootDir)));
   const gigabytes = ((bavail * bsize) / 1e9).toFixed(1);
   if (bavail * bsize >= MIN_FREE_BYTES)
-    return ok('put', `a file can be written and read back; the disk has ${gigabytes} GB left`);
+    return `a file can be written and read back; the disk has ${gigabytes} GB left`;
   return warning(
-    'put',
-    `a file can be written, and the disk has only ${gigabytes} GB left: free space there, or set LAKE_URL to a larger disk`,
     'little-room',
+    `a file can be written, and the disk has only ${gigabytes} GB left: free space there, or set LAKE_URL to a larger disk`,
   );
-}
-
-async function checkConditionalPut({ store, key, settings }: Probe): Promise<CheckResult> {
-  if (await store.putIfAbsent(key, OTHER_BYTES)) {
-    const isTable = (settings.LAKE_LAYOUT ?? (await readLayout(store))) === 'delta';
-    const isNeeded = isTable || settings.REDIS_URL !== undefined;
-    const refused = 'tables (LAKE_LAYOUT=delta) and fleets (schedule, worker, backfill) are refused';
-    return (isNeeded ? failed : warning)('conditional-put', `${UNFIT}; ${refused}`, 'unfit-store');
-  }
-  if (!(await store.putIfAbsent(`${key}-absent`, OTHER_BYTES)))
-    return failed(
-      'conditional-put',
-      'the store refuses to write an object that is not there (If-None-Match)',
-      'unsupported-store',
-    );
-  return ok('conditional-put', 'an object is written only where there is none');
-}
-
-const STAND_IN =
-  'a look before and after stands in for it, which leaves a moment in which two writers may meet';
-
-async function checkConditionalReplace({ store, key }: Probe): Promise<CheckResult> {
-  const { conditionalReplace } = await store.capabilities();
-  if (!conditionalReplace)
-    return warning(
-      'conditional-replace',
-      `the store lacks it (If-Match on PUT): ${STAND_IN}`,
-      'lacks-conditional-replace',
-    );
-  const before = await store.head(key);
-  const written = await store.putIf(key, OTHER_BYTES, before?.version ?? '');
-  const late = await store.putIf(key, BYTES, before?.version ?? '');
-  if (written !== undefined && late === undefined)
-    return ok('conditional-replace', 'an object is replaced only in the version that was read');
-  return failed(
-    'conditional-replace',
-    'the store replaces other versions than it is told to (If-Match)',
-    'unsupported-store',
-  );
-}
-
-async function checkMultipart({ store, key }: Probe): Promise<CheckResult> {
-  const upload = await store.createUpload(`${key}-parts`, randomUUID());
-  try {
-    const part = await store.uploadPart(upload, 1, BYTES);
-    await store.completeUpload(upload, [part]);
-  } catch (thrown) {
-    await store.abortUpload(upload).catch(() => {});
-    throw thrown;
-  }
-  await expectBytes(store, upload.key, BYTES);
-  return ok('multipart', 'an object can be uploaded in parts');
-}
-
-async function checkConditionalComplete({ store }: Probe): Promise<CheckResult> {
-  const { conditionalComplete } = await store.capabilities();
-  return conditionalComplete
-    ? ok('conditional-complete', 'an upload replaces only the version that was read')
-    : warning(
-        'conditional-complete',
-        `the store lacks it (If-Match on completing an upload): ${STAND_IN}`,
-        'lacks-conditional-complete',
-      );
-}
-
-async function checkDelete(probe: Probe): Promise<CheckResult> {
-  const { store } = probe;
-  await store.removeAll(keysOf(probe));
-  for (const key of keysOf(probe))
-    if ((await store.head(key)) !== undefined)
-      throw new FatalError(
-        'not-removed',
-        `${store.url}/${key} was removed and is still there: the store must forget it at once`,
-      );
-  return ok('delete', 'objects can be removed');
 }

@@ -5,60 +5,56 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { cleanForeignText, messageOf } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
 import { CERTIFICATE_CODES } from '../../core/model/web-address.ts';
-import type { CheckResult } from './result.ts';
-import { inTime, resultsOf } from './result.ts';
+import { type CheckResult, type Finding, failed, inTime, resultsOf, warning } from './result.ts';
 
 /** A certificate that ends so soon is worth a word. */
 const CERTIFICATE_DAYS = 14;
 const MS_PER_DAY = 86_400_000;
 
-const { ok, warning, failed } = resultsOf('service');
-
 /** Look at the origin of an address that comes from `setting`. The first result that has failed is the last one. */
 export async function* checkNetwork(url: URL, setting: string, clock: Clock): AsyncGenerator<CheckResult> {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
-  const name = await checkName(host, setting, clock);
-  yield name;
-  if (name.state === 'failed') return;
-  const connection = await checkConnection(host, port, setting, clock);
-  yield connection;
-  if (connection.state !== 'failed' && url.protocol === 'https:')
-    yield await checkTls(host, port, setting, clock);
-}
-
-async function checkName(host: string, setting: string, clock: Clock): Promise<CheckResult> {
-  if (isIP(host) !== 0) return ok('name', `${host} is an address`);
-  try {
-    const { address } = await inTime(clock, `the name ${host}`, () => lookup(host));
-    return ok('name', `${host} is ${address}`);
-  } catch (error) {
-    const why = cleanForeignText(messageOf(error), [], 200);
-    return failed('name', `the name '${host}' cannot be resolved (${why}): check ${setting}`, 'host-unknown');
+  const at = { host, port, setting, clock };
+  for (const [check, look] of Object.entries(url.protocol === 'https:' ? { ...CHECKS, tls } : CHECKS)) {
+    const result = resultsOf('service')(check, await look(at));
+    yield result;
+    if (result.state === 'failed') return;
   }
 }
 
-async function checkConnection(
-  host: string,
-  port: number,
-  setting: string,
-  clock: Clock,
-): Promise<CheckResult> {
+interface Place {
+  readonly host: string;
+  readonly port: number;
+  readonly setting: string;
+  readonly clock: Clock;
+}
+
+const CHECKS = { name, connection };
+
+async function name({ host, setting, clock }: Place): Promise<Finding> {
+  if (isIP(host) !== 0) return `${host} is an address`;
+  try {
+    const { address } = await inTime(clock, `the name ${host}`, () => lookup(host));
+    return `${host} is ${address}`;
+  } catch (error) {
+    const why = cleanForeignText(messageOf(error), [], 200);
+    return failed('host-unknown', `the name '${host}' cannot be resolved (${why}): check ${setting}`);
+  }
+}
+
+async function connection({ host, port, setting, clock }: Place): Promise<Finding> {
   const where = `port ${port} of ${host}`;
   try {
     await inTime(clock, where, (signal) => opened(connect({ host, port, signal }), 'connect'));
-    return ok('connection', `${where} is open`);
+    return `${where} is open`;
   } catch (error) {
     const advice = `check ${setting}, that the service runs, and what firewalls let through`;
-    return failed(
-      'connection',
-      `${where} cannot be reached (${reasonOf(error)}): ${advice}`,
-      'service-unreachable',
-    );
+    return failed('service-unreachable', `${where} cannot be reached (${reasonOf(error)}): ${advice}`);
   }
 }
 
-async function checkTls(host: string, port: number, setting: string, clock: Clock): Promise<CheckResult> {
+async function tls({ host, port, setting, clock }: Place): Promise<Finding> {
   const servername = isIP(host) === 0 ? { servername: host } : {};
   let validTo = Number.NaN;
   try {
@@ -73,32 +69,21 @@ async function checkTls(host: string, port: number, setting: string, clock: Cloc
     const { code = '' } = error as NodeJS.ErrnoException;
     if (!CERTIFICATE_CODES.test(code)) {
       const found = `TLS with port ${port} of ${host} fails (${reasonOf(error)})`;
-      return failed(
-        'tls',
-        `${found}: check ${setting}, and that https is what is spoken there`,
-        'tls-failed',
-      );
+      return failed('tls-failed', `${found}: check ${setting}, and that https is what is spoken there`);
     }
     const advice =
       code === 'CERT_HAS_EXPIRED'
         ? 'tell the operator of the service, and check the clock of this machine'
         : `check the host name in ${setting}, or name the issuing authority in NODE_EXTRA_CA_CERTS`;
-    return failed(
-      'tls',
-      `the certificate of ${host} does not verify (${reasonOf(error)}): ${advice}`,
-      'certificate-refused',
-    );
+    const found = `the certificate of ${host} does not verify (${reasonOf(error)})`;
+    return failed('certificate-refused', `${found}: ${advice}`);
   }
   const days = Math.floor((validTo - clock.nowMs()) / MS_PER_DAY);
-  if (Number.isNaN(days)) return ok('tls', `the certificate of ${host} verifies`);
+  if (Number.isNaN(days)) return `the certificate of ${host} verifies`;
   const until = `until ${new Date(validTo).toISOString().slice(0, 10)}`;
-  return days < CERTIFICATE_DAYS
-    ? warning(
-        'tls',
-        `the certificate of ${host} is valid ${until} only: tell the operator of the service`,
-        'certificate-ends',
-      )
-    : ok('tls', `the certificate of ${host} verifies, ${until}`);
+  if (days >= CERTIFICATE_DAYS) return `the certificate of ${host} verifies, ${until}`;
+  const found = `the certificate of ${host} is valid ${until} only: tell the operator of the service`;
+  return warning('certificate-ends', found);
 }
 
 /** Resolves when the socket is open, after `look` has had its look; the socket is closed then. */

@@ -1,11 +1,8 @@
 /** Redis: is it there, is it new enough, does it keep what the queue needs. */
 import type { Clock } from '../../core/model/index.ts';
-import type { RedisConnection } from '../../redis/connection.ts';
 import type { Settings } from '../../runtime/config/variables.ts';
-import type { CheckResult } from './result.ts';
-import { inTime, resultsOf } from './result.ts';
-
-const { ok, warning, failed, skipped, error } = resultsOf('redis');
+import type { CheckResult, Finding } from './result.ts';
+import { failed, faultOf, inTime, resultsOf, skipped, warning } from './result.ts';
 
 /** A refused connection is tried again for so long: Redis may be starting. */
 const CONNECT_PATIENCE_MS = 2_500;
@@ -16,11 +13,10 @@ export async function* checkRedis(
   { REDIS_URL, REDIS_PASSWORD, REDIS_PREFIX }: Partial<Settings>,
   clock: Clock,
 ): AsyncGenerator<CheckResult> {
+  const resultOf = resultsOf('redis');
   if (REDIS_URL === undefined) {
-    yield skipped(
-      'connection',
-      'REDIS_URL is not set, or cannot be used: only a fleet (schedule, worker, backfill) needs it',
-    );
+    const why = 'REDIS_URL is not set, or cannot be used: only a fleet (schedule, worker, backfill) needs it';
+    yield resultOf('connection', skipped(why));
     return;
   }
   const { openRedis, describeRedis, SAFE_EVICTION_POLICY } = await import('../../redis/connection.ts');
@@ -29,27 +25,20 @@ export async function* checkRedis(
     const connection = await openRedis(() => login, { patienceMs: CONNECT_PATIENCE_MS });
     try {
       const server = await inTime(clock, 'Redis', () => describeRedis(connection.client));
-      yield ok('connection', 'Redis answers, and takes the credentials');
-      yield ok('version', `Redis is version ${server.version}`);
-      yield checkEviction(server, SAFE_EVICTION_POLICY);
-      const memory = checkMemory(server);
+      yield resultOf('connection', 'Redis answers, and takes the credentials');
+      yield resultOf('version', `Redis is version ${server.version}`);
+      yield resultOf('eviction', evictionOf(server, SAFE_EVICTION_POLICY));
+      const memory = resultOf('memory', memoryOf(server));
       yield memory;
-      if (memory.state !== 'failed' && REDIS_PREFIX !== undefined)
-        yield await checkWrites(connection, REDIS_PREFIX);
+      if (memory.state !== 'failed' && REDIS_PREFIX !== undefined) {
+        const written = connection.probe(REDIS_PREFIX).then(() => 'Redis takes writes', faultOf);
+        yield resultOf('writes', await written);
+      }
     } finally {
       await connection.close();
     }
   } catch (thrown) {
-    yield error('connection', thrown);
-  }
-}
-
-async function checkWrites({ probe }: RedisConnection, prefix: string): Promise<CheckResult> {
-  try {
-    await probe(prefix);
-    return ok('writes', 'Redis takes writes');
-  } catch (thrown) {
-    return error('writes', thrown);
+    yield resultOf('connection', faultOf(thrown));
   }
 }
 
@@ -59,35 +48,28 @@ interface Memory {
   readonly usedMemoryBytes: number;
 }
 
-function checkEviction({ evictionPolicy: policy, maxMemoryBytes }: Memory, safe: string): CheckResult {
+function evictionOf({ evictionPolicy: policy, maxMemoryBytes }: Memory, safe: string): Finding {
   if (policy === undefined)
-    return warning('eviction', `Redis does not say its eviction policy, expected ${safe}`, 'unknown-policy');
-  if (policy === safe) return ok('eviction', `Redis evicts no keys (maxmemory-policy ${safe})`);
+    return warning('unknown-policy', `Redis does not say its eviction policy, expected ${safe}`);
+  if (policy === safe) return `Redis evicts no keys (maxmemory-policy ${safe})`;
   const advice = `set maxmemory-policy ${safe}`;
   // Without a limit its memory is never full.
   if (maxMemoryBytes === 0)
     return warning(
-      'eviction',
-      `Redis has maxmemory-policy ${policy}, which takes effect once it has a maxmemory: ${advice}`,
       'may-evict',
+      `Redis has maxmemory-policy ${policy}, which takes effect once it has a maxmemory: ${advice}`,
     );
   return failed(
-    'eviction',
-    `Redis evicts keys when its memory is full (maxmemory-policy ${policy}), and the queue with them: ${advice}`,
     'evicts',
+    `Redis evicts keys when its memory is full (maxmemory-policy ${policy}), and the queue with them: ${advice}`,
   );
 }
 
-function checkMemory({ maxMemoryBytes, usedMemoryBytes }: Memory): CheckResult {
+function memoryOf({ maxMemoryBytes, usedMemoryBytes }: Memory): Finding {
   const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
-  if (maxMemoryBytes === 0)
-    return ok('memory', `Redis holds ${megabytes(usedMemoryBytes)}, without a limit of its own`);
+  if (maxMemoryBytes === 0) return `Redis holds ${megabytes(usedMemoryBytes)}, without a limit of its own`;
   const found = `Redis holds ${megabytes(usedMemoryBytes)} of ${megabytes(maxMemoryBytes)}`;
-  return usedMemoryBytes > FULL_SHARE * maxMemoryBytes
-    ? failed(
-        'memory',
-        `${found}: raise maxmemory, or look who else fills it; it refuses to write beyond that`,
-        'memory-full',
-      )
-    : ok('memory', found);
+  if (usedMemoryBytes <= FULL_SHARE * maxMemoryBytes) return found;
+  const advice = 'raise maxmemory, or look who else fills it; it refuses to write beyond that';
+  return failed('memory-full', `${found}: ${advice}`);
 }

@@ -1,17 +1,14 @@
-/** What a check found, and how long it may take to find it. */
+/** What a check finds, and how long it may take to find it. */
 import { codeOf, messageOf, RetriableError } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
 
 export const CHECK_STATES = ['ok', 'warning', 'failed', 'skipped'] as const;
-export type CheckState = (typeof CHECK_STATES)[number];
-
 export const CHECK_SUBJECTS = ['settings', 'service', 'lake', 'redis', 'page', 'jobs'] as const;
 type CheckSubject = (typeof CHECK_SUBJECTS)[number];
 
-export interface CheckResult {
-  readonly subject: CheckSubject;
-  /** What was checked: a word that stays, or the name of a job. */
-  readonly check: string;
+export type CheckState = (typeof CHECK_STATES)[number];
+
+interface Found {
   readonly state: CheckState;
   /** Of what has failed: a word that stays. */
   readonly code?: string;
@@ -19,26 +16,41 @@ export interface CheckResult {
   readonly message: string;
 }
 
+export interface CheckResult extends Found {
+  readonly subject: CheckSubject;
+  /** What was checked: a word that stays, or the name of a job. */
+  readonly check: string;
+}
+
+/** What one check says: a text alone where all is well. */
+export type Finding = string | Found;
+
+export const warning = (code: string, message: string): Found => ({ state: 'warning', message, code });
+export const failed = (code: string, message: string): Found => ({ state: 'failed', message, code });
+export const skipped = (message: string): Found => ({ state: 'skipped', message });
+
+/** What an error says. */
+export function faultOf(error: unknown): Found {
+  const code = codeOf(error);
+  return { state: 'failed', message: messageOf(error), ...(code !== undefined && { code }) };
+}
+
+/** Makes the results of one subject. */
+export function resultsOf(subject: CheckSubject) {
+  return (check: string, found: Finding): CheckResult => ({
+    ...{ subject, check },
+    ...(typeof found === 'string' ? { state: 'ok', message: found } : found),
+  });
+}
+
+export async function gathered<T>(results: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const result of results) all.push(result);
+  return all;
+}
+
 /** Longest time that a check waits for what does not answer. */
 export const PATIENCE_MS = 5_000;
-
-/** The results of one subject. */
-export function resultsOf(subject: CheckSubject) {
-  const result =
-    (state: CheckState) =>
-    (check: string, message: string, code?: string): CheckResult => ({
-      ...{ subject, check, state, message },
-      ...(code !== undefined && { code }),
-    });
-  return {
-    ok: result('ok'),
-    warning: result('warning'),
-    failed: result('failed'),
-    skipped: result('skipped'),
-    /** What an error says. */
-    error: (check: string, error: unknown) => result('failed')(check, messageOf(error), codeOf(error)),
-  };
-}
 
 /** `work`, or RetriableError `no-answer` once it has taken too long: what it does after that is lost. */
 export async function inTime<T>(

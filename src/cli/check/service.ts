@@ -1,16 +1,14 @@
 /** The query service: is it there, does it take the credentials, in which version does it answer, and what time has it. */
 import { codeOf, HttpStatusError, messageOf } from '../../core/errors.ts';
-import type { ApiVersion, Clock } from '../../core/model/index.ts';
-import { API_VERSION_ENDS, API_VERSIONS } from '../../core/model/index.ts';
+import { API_VERSION_ENDS, API_VERSIONS, type ApiVersion, type Clock } from '../../core/model/index.ts';
 import type { Settings } from '../../runtime/config/variables.ts';
-import type { ClientOptions, QueryClient } from '../../source/fetch/client.ts';
-import { createQueryClient } from '../../source/fetch/client.ts';
+import { type ClientOptions, createQueryClient, type QueryClient } from '../../source/fetch/client.ts';
 import { createConcurrencyLimit } from '../../source/fetch/concurrency-limit.ts';
 import { createRateLimit } from '../../source/fetch/rate-limit.ts';
 import { CLOCK_TOLERANCE_MS } from '../../source/fetch/server-clock.ts';
 import { checkNetwork } from './network.ts';
-import type { CheckResult } from './result.ts';
-import { PATIENCE_MS, resultsOf } from './result.ts';
+import type { CheckResult, Finding } from './result.ts';
+import { failed, faultOf, PATIENCE_MS, resultsOf, skipped, warning } from './result.ts';
 
 /** What is needed to ask the service. */
 export type ServiceSettings = Pick<
@@ -18,7 +16,7 @@ export type ServiceSettings = Pick<
   'QUERY_BASE_URL' | 'QUERY_AUTH_URL' | 'QUERY_CLIENT_ID' | 'QUERY_CLIENT_SECRET' | 'QUERY_API_VERSION'
 >;
 
-const { ok, warning, failed, skipped, error } = resultsOf('service');
+const resultOf = resultsOf('service');
 
 /** What follows once the service can be reached, in this order. */
 const ASKED = ['token', 'metadata', 'api-version', 'clock'] as const;
@@ -40,7 +38,7 @@ export async function* checkService(
       yield result;
     }
   if (!isReached) {
-    for (const check of ASKED) yield skipped(check, 'the service was not reached');
+    for (const check of ASKED) yield resultOf(check, skipped('the service was not reached'));
     return;
   }
   yield* ask(settings, expressions, clock, signal);
@@ -108,11 +106,12 @@ async function* ask(
     }
     // Cancelled by the person, not by the service.
     signal.throwIfAborted();
-    const clockResult = checkClock(client.serverNowMs(), clock.nowMs());
+    const token = `${new URL(settings.QUERY_AUTH_URL).host} gives an access token`;
+    const clockResult = resultOf('clock', checkClock(client.serverNowMs(), clock.nowMs()));
     if (fault === undefined) {
-      yield ok('token', `${new URL(settings.QUERY_AUTH_URL).host} gives an access token`);
-      yield ok('metadata', `the service answers for ${expression}`);
-      yield checkVersion(version, clock.nowMs());
+      yield resultOf('token', token);
+      yield resultOf('metadata', `the service answers for ${expression}`);
+      yield resultOf('api-version', checkVersion(version, clock.nowMs()));
       yield clockResult;
       return;
     }
@@ -120,14 +119,15 @@ async function* ask(
     const [check, ...rest] = ASKED.slice(
       !isAuthorized || codeOf(fault) === 'credentials-refused' ? 0 : isOfVersion(fault) ? 2 : 1,
     );
-    if (check !== 'token')
-      yield ok('token', `${new URL(settings.QUERY_AUTH_URL).host} gives an access token`);
-    if (check === 'api-version') yield ok('metadata', 'the service answers');
-    yield isNothing(fault) ? nothingFound(settings, fault) : error(check!, fault);
+    if (check !== 'token') yield resultOf('token', token);
+    if (check === 'api-version') yield resultOf('metadata', 'the service answers');
+    yield isNothing(fault)
+      ? resultOf('metadata', nothingFound(settings, fault))
+      : resultOf(check!, faultOf(fault));
     for (const name of rest)
       yield name === 'clock' && client.serverNowMs() !== undefined
         ? clockResult
-        : skipped(name, `${check} has failed`);
+        : resultOf(name, skipped(`${check} has failed`));
   } finally {
     await client.close();
   }
@@ -160,51 +160,44 @@ function isNothing(fault: unknown): boolean {
 }
 
 /** Nobody can tell a tenant that does not exist from one without a series that may be read. */
-function nothingFound({ QUERY_BASE_URL }: ServiceSettings, fault: unknown): CheckResult {
+function nothingFound({ QUERY_BASE_URL }: ServiceSettings, fault: unknown): Finding {
   const tenant = new URL(QUERY_BASE_URL).pathname.slice(1);
   const segment = tenant === '' ? 'it has no tenant segment' : `is '${tenant}' the tenant?`;
   const advice = 'check what the credentials may read, too';
-  return failed('metadata', `${messageOf(fault)} (${segment}); ${advice}`, 'not-found');
+  return failed('not-found', `${messageOf(fault)} (${segment}); ${advice}`);
 }
 
 const MONTHS_AHEAD = 6;
 
 /** Does the version that is asked for have an end, and is that near? */
-function checkVersion(version: ApiVersion, nowMs: number): CheckResult {
+function checkVersion(version: ApiVersion, nowMs: number): Finding {
   const end = API_VERSION_ENDS[version];
-  if (end === undefined)
-    return ok('api-version', `the service answers in version ${version}, which has no end that is known`);
+  if (end === undefined) return `the service answers in version ${version}, which has no end that is known`;
   const warnFrom = new Date(`${end}T00:00:00Z`);
   warnFrom.setUTCMonth(warnFrom.getUTCMonth() - MONTHS_AHEAD);
   const found = `the service answers in version ${version}, which is deactivated after ${end}`;
-  if (nowMs < warnFrom.getTime()) return ok('api-version', found);
+  if (nowMs < warnFrom.getTime()) return found;
   const newer = API_VERSIONS.filter((one) => API_VERSION_ENDS[one] === undefined)[0];
-  return warning('api-version', `${found}: set QUERY_API_VERSION=${newer} before`, 'version-ends');
+  return warning('version-ends', `${found}: set QUERY_API_VERSION=${newer} before`);
 }
 
-function checkClock(serviceMs: number | undefined, nowMs: number): CheckResult {
+function checkClock(serviceMs: number | undefined, nowMs: number): Finding {
   if (serviceMs === undefined)
     return warning(
-      'clock',
-      "the service does not say what time it is, so this machine's clock cannot be compared",
       'no-time',
+      "the service does not say what time it is, so this machine's clock cannot be compared",
     );
   const apartMs = Math.abs(nowMs - serviceMs);
   const seconds = Math.round(apartMs / 1_000);
   const apart = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60).toLocaleString('en-US')} min`;
-  if (apartMs <= CLOCK_TOLERANCE_MS) {
+  if (apartMs <= CLOCK_TOLERANCE_MS)
     // Answers say their time in whole seconds.
-    return ok(
-      'clock',
-      seconds <= 1
-        ? "this machine's clock is the service's"
-        : `this machine's clock is ${apart} from the service's`,
-    );
-  }
+    return seconds <= 1
+      ? "this machine's clock is the service's"
+      : `this machine's clock is ${apart} from the service's`;
   const found = `this machine's clock is ${apart} ${nowMs > serviceMs ? 'ahead of' : 'behind'} the service's`;
   return failed(
-    'clock',
-    `${found} (${new Date(nowMs).toISOString()} here, ${new Date(serviceMs).toISOString()} there): set it right, as by NTP, or tell the operator of the service; a day is due when it is over by both`,
     'clock-skew',
+    `${found} (${new Date(nowMs).toISOString()} here, ${new Date(serviceMs).toISOString()} there): set it right, as by NTP, or tell the operator of the service; a day is due when it is over by both`,
   );
 }

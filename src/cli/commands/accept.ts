@@ -1,18 +1,24 @@
-/** `accept`: what is remarked of a vessel is right, or that a job's `select` means less. */
+/** `accept`: a vessel's remark is right, a job's `select` means less, or, with `--source`, a job has another source. */
 import { ConfigError } from '../../core/errors.ts';
-import type { Clock } from '../../core/model/index.ts';
-import { systemClock, VESSEL_ID } from '../../core/model/index.ts';
+import { type Clock, systemClock, VESSEL_ID } from '../../core/model/index.ts';
 import { acceptRemark, describeAccepting } from '../../lake/accept-remark.ts';
 import { acceptSelect } from '../../lake/accept-select.ts';
-import { writeText } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_FAILED, EXIT_OK } from './context.ts';
-import { expectOwnLake, openLake } from './open.ts';
-import type { OutputOptions } from './output.ts';
-import { openOutput } from './output.ts';
-import type { Item } from './results.ts';
+import { acceptSource } from '../../lake/lake-source.ts';
+import { openStore } from '../../store/open-store.ts';
+import type { CommandContext, Item, JsonOption } from './command.ts';
+import {
+  configure,
+  EXIT_FAILED,
+  EXIT_OK,
+  expectOwnLake,
+  openLake,
+  openOutput,
+  readConfig,
+} from './command.ts';
 
-type AcceptOptions = Pick<OutputOptions, 'json'>;
+interface AcceptOptions extends JsonOption {
+  readonly source?: boolean;
+}
 
 /**
  * Accept what is remarked of some vessels of a job, or, without vessels, that series go which its `select` does not mean
@@ -25,33 +31,31 @@ export async function acceptCommand(
   options: AcceptOptions,
   { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Promise<number> {
+  if (options.source === true) return acceptJobSource(context, jobName, vessels, options);
   const wrong = vessels.find((vessel) => !VESSEL_ID.test(vessel));
   if (wrong !== undefined)
     throw new ConfigError('usage', `got '${wrong}', expected a vessel such as IMO9321483`);
   const output = openOutput(context.stdout, 'accept', options);
-  const lake = await openLake(context, [jobName], false, {});
-  const { store, log } = lake;
-  const job = lake.jobs[0]!;
+  const { store, log, config, close } = await openLake(context, [jobName]);
+  const job = config.jobs.find(({ name }) => name === jobName)!;
   const accepted: (Item<'accept', 'vessels'> | Item<'accept', 'jobs'>)[] = [];
   try {
-    await expectOwnLake(store, lake.config.settings, job.name);
+    await expectOwnLake(store, config.settings, jobName);
     if (vessels.length === 0) {
-      const apiVersion = lake.config.settings.QUERY_API_VERSION;
-      accepted.push({ job: job.name, ...(await acceptSelect({ store, log, clock, apiVersion }, job)) });
+      const ports = { store, log, clock, apiVersion: config.settings.QUERY_API_VERSION };
+      accepted.push({ job: jobName, ...(await acceptSelect(ports, job)) });
     }
     for (const vessel of vessels)
-      accepted.push({ job: job.name, vessel, ...(await accept({ store, log, clock }, job.name, vessel)) });
+      accepted.push({ job: jobName, vessel, ...(await accept({ store, log, clock }, jobName, vessel)) });
   } finally {
-    await lake.close();
+    await close();
   }
   for (const item of accepted)
     if ('vessel' in item) output.add('vessels', item);
     else output.add('jobs', item);
-  output.end({});
-  const nameOf = (item: (typeof accepted)[number]) =>
-    'vessel' in item ? `${item.job}/${item.vessel}` : item.job;
-  if (output.isText)
-    writeText(context.stdout, accepted.map((item) => `${nameOf(item)}: ${item.message}\n`).join(''));
+  const describe = (item: (typeof accepted)[number]) =>
+    `${item.job}${'vessel' in item ? `/${item.vessel}` : ''}: ${item.message}\n`;
+  output.end({}, () => accepted.map(describe).join(''));
   return accepted.some(({ state }) => state === 'nothing-to-accept') ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -61,4 +65,28 @@ async function accept(ports: Parameters<typeof acceptRemark>[0], job: string, ve
   if (accepting.state === 'nothing-to-accept') return { state: accepting.state, message };
   const { state, series } = accepting;
   return { ...(series !== undefined && { series }), state, message };
+}
+
+/** The job is copied from QUERY_BASE_URL from now on. The service is not asked. */
+async function acceptJobSource(
+  context: CommandContext,
+  job: string,
+  vessels: readonly string[],
+  options: JsonOption,
+): Promise<number> {
+  if (vessels.length > 0)
+    throw new ConfigError('usage', '--source: given together with a vessel, expected the job alone');
+  const output = openOutput(context.stdout, 'accept', options);
+  const { QUERY_BASE_URL: source, LAKE_URL } = configure(context, readConfig(context), [job]).config.settings;
+  const store = await openStore(LAKE_URL, context.env);
+  const { state, before } = await acceptSource(store, { url: source }, job).finally(() => store.close());
+  const message = {
+    accepted: `accepted: ${source}${before === undefined ? '' : `, where it was ${before}`}`,
+    'accepted-before': `accepted before: ${source}`,
+    'nothing-to-accept':
+      'nothing to accept: the lake knows no source of it, and its next export says which it is',
+  }[state];
+  output.add('sources', { job, source, state, message, ...(before !== undefined && { before }) });
+  output.end({}, () => `${job}: ${message}\n`);
+  return state === 'nothing-to-accept' ? EXIT_FAILED : EXIT_OK;
 }

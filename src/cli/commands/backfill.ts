@@ -1,8 +1,7 @@
 /** `backfill`: cover a range through the queue; `list`, `pause`, `resume` and `cancel` for those under way. */
 import type { AppOverrides } from '../../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../../core/concurrency.ts';
-import type { DataError } from '../../core/errors.ts';
-import { CancelledError, ConfigError, messageOf } from '../../core/errors.ts';
+import { CancelledError, ConfigError, type DataError, messageOf } from '../../core/errors.ts';
 import { formatCount } from '../../core/model/count-text.ts';
 import type { Job } from '../../core/model/index.ts';
 import { addDays, datesBetween, formatVesselDay, microsToDate, systemClock } from '../../core/model/index.ts';
@@ -11,27 +10,19 @@ import { changeBackfill, checkHasHistory, startBackfill } from '../../fleet/back
 import { createBackfillDriver, releaseFailed, stepDefined } from '../../fleet/backfill-driver.ts';
 import type { Fleet } from '../../fleet/fleet.ts';
 import type { FleetNews } from '../../fleet/fleet-news.ts';
-import type { BackfillView } from '../../fleet/follow-backfill.ts';
-import { followBackfill } from '../../fleet/follow-backfill.ts';
+import { type BackfillView, followBackfill } from '../../fleet/follow-backfill.ts';
 import { openFleetNews, tellFleet } from '../../fleet/open-fleet-news.ts';
 import { tellingRequests } from '../../fleet/telling-requests.ts';
-import type { Backfill, BackfillRequest } from '../../lake/backfills.ts';
-import { belongsTo, listBackfills } from '../../lake/backfills.ts';
-import { vesselsOnDates } from '../../lake/ledger/ledger.ts';
-import type { Config } from '../../runtime/config/config.ts';
-import { pickJobs } from '../../runtime/config/config.ts';
+import { type Backfill, type BackfillRequest, belongsTo, listBackfills } from '../../lake/backfills.ts';
+import { vesselsOnDates } from '../../lake/ledger/newest-days.ts';
+import { type Config, pickJobs } from '../../runtime/config/config.ts';
 import { createBackfillView } from '../terminal/backfill-view.ts';
 import { formatSeconds, formatTable } from '../terminal/format.ts';
 import { roomOn, writeLines, writeText } from '../terminal/screen.ts';
 import { formatVesselTroubles } from '../terminal/vessel-view.ts';
-import type { CommandContext } from './context.ts';
-import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
-import type { AskedDates, RangeOptions } from './dates.ts';
-import { askedDates } from './dates.ts';
-import { readConfig } from './open.ts';
-import type { OutputOptions } from './output.ts';
-import { openOutput } from './output.ts';
-import { withFleet } from './with-fleet.ts';
+import type { CommandContext, JsonOption } from './command.ts';
+import { commandLog, EXIT_FAILED, EXIT_OK, openOutput, readConfig, withFleet } from './command.ts';
+import { type AskedDates, askedDates, type RangeOptions } from './dates.ts';
 
 export interface BackfillOptions extends RangeOptions {
   readonly detach?: boolean;
@@ -156,7 +147,7 @@ export async function backfillActionCommand(
   action: BackfillAction,
   ids: readonly string[],
   overrides: AppOverrides = {},
-  options: Pick<OutputOptions, 'json'> = {},
+  options: JsonOption = {},
 ): Promise<number> {
   const config = readConfig(context);
   return withFleet(context, config, overrides, async (fleet) => {
@@ -178,7 +169,7 @@ async function list(
   context: CommandContext,
   config: Config,
   fleet: Fleet,
-  options: OutputOptions,
+  options: JsonOption,
 ): Promise<number> {
   const output = openOutput(context.stdout, 'backfill-list', options);
   const ofLake: string[] = [];

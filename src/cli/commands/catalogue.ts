@@ -1,20 +1,18 @@
-/** What `vessels` and `series` have in common: where they ask, and what they print. */
-import type { AppOverrides } from '../../app.ts';
-import { openClient } from '../../app.ts';
+/** `vessels` and `series`: what there is at the service, or in the lake, in the words of a job's `select`. */
+import { type AppOverrides, openClient } from '../../app.ts';
 import { ConfigError } from '../../core/errors.ts';
-import type { Clock, Job } from '../../core/model/index.ts';
-import { microsToIso, systemClock } from '../../core/model/index.ts';
+import { type Job, microsToIso, systemClock, vesselOf } from '../../core/model/index.ts';
+import { expressionOf, isAbout, type SeriesEntry } from '../../query/catalogue/entries.ts';
+import { type LakePorts, listLakeSeries, listLakeVessels } from '../../query/catalogue/from-lake.ts';
 import type { CataloguePorts } from '../../query/catalogue/from-service.ts';
+import { listServiceSeries, listServiceVessels } from '../../query/catalogue/from-service.ts';
 import { loadServiceConfig } from '../../runtime/config/config.ts';
-import { openStore } from '../../store/open-store.ts';
+import { formatSeries, formatVessels } from '../terminal/catalogue-view.ts';
 import { csvLine } from '../terminal/csv.ts';
-import type { Screen } from '../terminal/screen.ts';
-import { writeLines } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { commandLog } from './context.ts';
-import { configure, readLakeConfig } from './open.ts';
+import { roomOn, type Screen, writeLines } from '../terminal/screen.ts';
+import { type CommandContext, commandLog, EXIT_FAILED, EXIT_OK, openLake, openOutput } from './command.ts';
 
-export interface CatalogueCommandOptions {
+interface CatalogueOptions {
   /** Ask the lake alone. */
   readonly lake?: boolean;
   /** Days before now in which a last reading is looked for; 0: none is. */
@@ -23,30 +21,92 @@ export interface CatalogueCommandOptions {
   readonly csv?: boolean;
 }
 
-interface Catalogue<T> {
-  fromService(ports: CataloguePorts, jobs: readonly Job[]): Promise<T>;
-  fromLake(
-    ports: Pick<CataloguePorts, 'clock' | 'log'> & { readonly store: Awaited<ReturnType<typeof openStore>> },
-    jobs: readonly Job[],
-  ): Promise<T>;
+interface SeriesOptions extends CatalogueOptions {
+  readonly search?: string;
+  readonly select?: readonly string[];
+}
+
+/** Print the vessels; the exit code. `overrides` are for tests. */
+export async function vesselsCommand(
+  context: CommandContext,
+  options: CatalogueOptions,
+  overrides: AppOverrides = {},
+): Promise<number> {
+  checkForms(options);
+  const { stdout } = context;
+  const output = openOutput(stdout, 'vessels', options);
+  const { days } = options;
+  const entries = await ask(
+    context,
+    options,
+    overrides,
+    (ports, jobs) => listServiceVessels(ports, { days, jobs }),
+    listLakeVessels,
+  );
+  for (const { lastMicros, ...entry } of entries)
+    output.add('vessels', { ...entry, jobs: [...entry.jobs], lastTime: isoOrNull(lastMicros) });
+  output.end({});
+  if (options.csv === true) {
+    const head = ['vessel', 'name', 'series', 'last_time', 'readings', 'jobs'];
+    const rows = entries.map(({ vessel, name, series, lastMicros, readings, jobs }) => [
+      ...[vessel, name, series, isoOrNull(lastMicros), readings, jobs.join(' ')],
+    ]);
+    writeCsv(stdout, head, rows);
+  } else if (output.isText) writeLines(stdout, `${formatVessels(entries, roomOn(stdout))}\n`);
+  return EXIT_OK;
+}
+
+/** Print the series of a vessel, or of all; exit code 1 where none is found. `overrides` are for tests. */
+export async function seriesCommand(
+  context: CommandContext,
+  written: string | undefined,
+  options: SeriesOptions,
+  overrides: AppOverrides = {},
+): Promise<number> {
+  checkForms(options);
+  // `IMO9321483`, or the number alone.
+  const vessel = written === undefined ? undefined : vesselOf(written);
+  if (written !== undefined && vessel === undefined)
+    throw new ConfigError(
+      'usage',
+      `got the vessel '${written}', expected IMO and seven digits, such as IMO9321483`,
+    );
+  const output = openOutput(context.stdout, 'series', options);
+  const { days, search, select = [] } = options;
+  const all = await ask(
+    context,
+    options,
+    overrides,
+    (ports, jobs) => listServiceSeries(ports, vessel, { days, jobs, select }),
+    (ports, jobs) => listLakeSeries(ports, vessel, { days, jobs }),
+  );
+  const entries = search === undefined ? all : all.filter((entry) => isAbout(entry, search));
+  const { stdout, stderr } = context;
+  for (const entry of entries) output.add('series', shown(entry));
+  output.end({ listed: all.length });
+  if (options.csv === true) writeSeriesCsv(stdout, entries);
+  else if (output.isText && entries.length > 0)
+    writeLines(stdout, `${formatSeries(entries, roomOn(stdout), stdout)}\n`);
+  if (entries.length === 0 && search !== undefined)
+    writeLines(
+      stderr,
+      `nothing of ${all.length} series has '${search}' in its names, description, unit or source\n`,
+    );
+  return entries.length === 0 ? EXIT_FAILED : EXIT_OK;
 }
 
 /** Ask the service, or the lake. Throws ConfigError, and what the two throw. */
-export async function askCatalogue<T>(
+async function ask<T>(
   context: CommandContext,
-  options: CatalogueCommandOptions,
+  { lake }: CatalogueOptions,
   overrides: AppOverrides,
-  catalogue: Catalogue<T>,
+  askService: (ports: CataloguePorts, jobs: readonly Job[]) => Promise<T>,
+  askLake: (ports: LakePorts, jobs: readonly Job[]) => Promise<T>,
 ): Promise<T> {
-  const clock: Clock = overrides.clock ?? systemClock;
-  if (options.lake === true) {
-    const { config, jobs, log } = configure(context, readLakeConfig(context), []);
-    const store = await openStore(config.settings.LAKE_URL, context.env, log);
-    try {
-      return await catalogue.fromLake({ store, clock, log }, jobs);
-    } finally {
-      await store.close();
-    }
+  const { clock = systemClock } = overrides;
+  if (lake === true) {
+    const { store, log, jobs, close } = await openLake(context);
+    return askLake({ store, clock, log }, jobs).finally(close);
   }
   const config = loadServiceConfig(context.env, context.envFile);
   const { settings, jobs, jobFaults } = config;
@@ -54,28 +114,44 @@ export async function askCatalogue<T>(
   // Whoever writes a first job wants to know what it may select.
   for (const fault of jobFaults) log.warn({}, `the jobs that are left out: ${fault}`);
   const { client, close } = await openClient(config, context.env, log, overrides);
-  try {
-    const { QUERY_MAX_CONCURRENCY: concurrency } = settings;
-    return await catalogue.fromService({ client, clock, log, concurrency, signal: context.signal }, jobs);
-  } finally {
-    await close();
-  }
+  const { QUERY_MAX_CONCURRENCY: concurrency } = settings;
+  return askService({ client, clock, log, concurrency, signal: context.signal }, jobs).finally(close);
 }
 
 /** Throws ConfigError `usage` where more than one form of output is asked for. */
-export function checkForms({ json, csv }: CatalogueCommandOptions): void {
+function checkForms({ json, csv }: CatalogueOptions): void {
   if (json === true && csv === true)
     throw new ConfigError('usage', '--csv: given together with --json, expected one of them');
 }
 
-export function writeCsv(
-  screen: Screen,
-  head: readonly string[],
-  rows: readonly (readonly (string | number | null)[])[],
-): void {
+function shown(entry: SeriesEntry) {
+  const { vessel, vesselName, timeSeriesId, names, lastMicros, lastValue, readings, jobs, ...more } = entry;
+  return {
+    ...{ select: expressionOf(entry), vessel, vesselName, timeSeriesId, names: Object.fromEntries(names) },
+    ...{ ...more, lastTime: isoOrNull(lastMicros), lastValue, readings, jobs: [...jobs] },
+  };
+}
+
+/** A column for each domain that any of them has a name in. */
+function writeSeriesCsv(stdout: Screen, entries: readonly SeriesEntry[]): void {
+  const domains = [...new Set(entries.flatMap(({ names }) => [...names.keys()]))].sort();
+  const head = ['vessel', 'vessel_name', 'select', 'unit', 'range_low', 'range_high', 'type', 'last_time'];
+  const more = ['last_value', 'readings', 'jobs', 'name', 'description', 'source', 'time_series_id'];
+  const rows = entries.map((entry) => [
+    ...[entry.vessel, entry.vesselName, expressionOf(entry), entry.unit, entry.rangeLow, entry.rangeHigh],
+    ...[entry.type, isoOrNull(entry.lastMicros), entry.lastValue, entry.readings, entry.jobs.join(' ')],
+    ...[entry.name, entry.description, entry.source, entry.timeSeriesId],
+    ...domains.map((domain) => entry.names.get(domain) ?? null),
+  ]);
+  writeCsv(stdout, [...head, ...more, ...domains], rows);
+}
+
+type CsvRow = readonly (string | number | null)[];
+
+function writeCsv(screen: Screen, head: readonly string[], rows: readonly CsvRow[]): void {
   writeLines(screen, `${[head, ...rows].map(csvLine).join('\n')}\n`);
 }
 
-export function isoOrNull(micros: number | null): string | null {
+function isoOrNull(micros: number | null): string | null {
   return micros === null ? null : microsToIso(micros);
 }

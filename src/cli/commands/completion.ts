@@ -1,8 +1,7 @@
 /** `completion`: scripts by which a shell asks `complete` what may follow. */
 import { readdirSync } from 'node:fs';
 import { writeFields, writeLines } from '../terminal/screen.ts';
-import type { CommandContext, CommandRow, OptionRow } from './context.ts';
-import { EXIT_OK } from './context.ts';
+import { type CommandContext, type CommandRow, EXIT_OK, type OptionRow } from './context.ts';
 
 /** Each hands over the words of the line, the last one as far as it is typed, and gets `name<TAB>meaning` lines. */
 const SCRIPTS = {

@@ -3,13 +3,11 @@ import type { Job } from '../../core/model/index.ts';
 import { showSettings } from '../../runtime/config/config.ts';
 import { formatTable } from '../terminal/format.ts';
 import { paint, roomOn, writeLines, writeText } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_OK, EXIT_USAGE } from './context.ts';
-import type { OutputOptions } from './output.ts';
-import { openOutput } from './output.ts';
+import { type CommandContext, EXIT_OK, type JsonOption, openOutput } from './command.ts';
+import { EXIT_USAGE } from './context.ts';
 
 /** Print settings and jobs; exit code 2 when any of them is wrong. */
-export function configCommand(context: CommandContext, options: Pick<OutputOptions, 'json'>): number {
+export function configCommand(context: CommandContext, options: JsonOption): number {
   const { settings, jobs, faults, warnings } = showSettings(context.env, context.envFile);
   const { stdout, stderr } = context;
   const output = openOutput(stdout, 'config', options);

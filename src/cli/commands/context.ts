@@ -2,8 +2,7 @@ import type { Log } from '../../core/model/index.ts';
 import { readTraceContext } from '../../core/model/trace-context.ts';
 import type { EnvFile } from '../../runtime/config/environment.ts';
 import { createLog } from '../../runtime/log.ts';
-import type { Screen } from '../terminal/screen.ts';
-import { paint, writeText } from '../terminal/screen.ts';
+import { paint, type Screen, writeText } from '../terminal/screen.ts';
 
 /** What a command is given of its process. */
 export interface CommandContext {

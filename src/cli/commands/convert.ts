@@ -1,29 +1,19 @@
 /** `convert`: a plain lake becomes a Delta table for each job, in place. */
 import { CancelledError, ConfigError } from '../../core/errors.ts';
 import { countOf } from '../../core/model/count-text.ts';
-import type { Clock } from '../../core/model/index.ts';
-import { formatVesselDay, systemClock } from '../../core/model/index.ts';
+import { type Clock, formatVesselDay, systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';
-import type { Conversion } from '../../lake/upkeep/convert.ts';
-import { convertLake } from '../../lake/upkeep/convert.ts';
-import { loadLakeConfig } from '../../runtime/config/config.ts';
-import { openStore } from '../../store/open-store.ts';
+import { type Conversion, convertLake } from '../../lake/upkeep/convert.ts';
 import { formatTable } from '../terminal/format.ts';
 import { writeText } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
-import type { OutputOptions } from './output.ts';
-import { openOutput } from './output.ts';
-
-interface ConvertOptions extends Pick<OutputOptions, 'json'> {
-  readonly to?: string;
-}
+import type { CommandContext, JsonOption } from './command.ts';
+import { EXIT_FAILED, EXIT_OK, openLake, openOutput } from './command.ts';
 
 /** Convert the lake; the exit code. `overrides` are for tests. */
 export async function convertCommand(
   context: CommandContext,
-  options: ConvertOptions,
-  overrides: { readonly clock?: Clock } = {},
+  options: JsonOption & { readonly to?: string },
+  { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Promise<number> {
   if (options.to !== 'delta')
     throw new ConfigError(
@@ -31,30 +21,22 @@ export async function convertCommand(
       `--to: got ${options.to === undefined ? 'nothing' : `'${options.to}'`}, expected delta, the only layout that a lake can be converted to`,
     );
   const output = openOutput(context.stdout, 'convert', options);
-  const { settings } = loadLakeConfig(context.env);
+  const { config, store, log, close } = await openLake(context);
   const { signal } = context;
-  const store = await openStore(settings.LAKE_URL, context.env);
+  const say = (text: string) => writeText(context.stderr, `${text}\n`);
   let conversion: Conversion;
   try {
-    conversion = await convertLake({
-      store,
-      signal,
-      clock: overrides.clock ?? systemClock,
-      log: commandLog(context, settings.LOG_LEVEL),
-      self: thisProcess(),
-      say: (text) => writeText(context.stderr, `${text}\n`),
-    });
+    conversion = await convertLake({ store, signal, clock, log, self: thisProcess(), say });
   } catch (error) {
     if (!signal.aborted) throw error;
-    writeText(context.stderr, 'nothing is exported into the lake until the same command has ended\n');
+    say('nothing is exported into the lake until the same command has ended');
     throw new CancelledError();
   } finally {
-    await store.close();
+    await close();
   }
   for (const job of conversion.jobs) output.add('jobs', job);
   for (const { day, message } of conversion.leftOut) output.add('days', { ...day, message });
-  output.end({ converted: conversion.converted });
-  if (output.isText) writeText(context.stdout, describe(conversion, settings.LAKE_URL));
+  output.end({ converted: conversion.converted }, () => describe(conversion, config.settings.LAKE_URL));
   return conversion.leftOut.length > 0 ? EXIT_FAILED : EXIT_OK;
 }
 

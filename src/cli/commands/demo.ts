@@ -1,26 +1,24 @@
 /** `demo`: a query service with a made-up fleet, an export of it, and a query on the result. */
+import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openApp } from '../../app.ts';
-import { duckdbText, sql } from '../../core/duckdb/sql-text.ts';
+import { asPattern, openLockedDuckDb, pathLiteral } from '../../core/duckdb/locked.ts';
+import { duckdbText, joinSql, type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import { addDays, microsToDate, systemClock } from '../../core/model/index.ts';
+import { openTempFolder } from '../../core/process/temp-folder.ts';
 import { exportJobs } from '../../export/run/run-jobs.ts';
 import { readLayout } from '../../lake/lake-file.ts';
 import { readTableFiles } from '../../lake/publish/table-files.ts';
-import type { Config } from '../../runtime/config/config.ts';
-import { loadConfig } from '../../runtime/config/config.ts';
+import { type Config, type JobDefinitions, loadConfig } from '../../runtime/config/config.ts';
 import type { RunningService } from '../../service/options.ts';
 import { startService } from '../../service/service.ts';
 import { createLocalStore } from '../../store/local/local.ts';
 import { formatTable } from '../terminal/format.ts';
-import type { ProgressView } from '../terminal/progress-view.ts';
-import { createProgressView } from '../terminal/progress-view.ts';
+import { createProgressView, type ProgressView } from '../terminal/progress-view.ts';
 import { writeText } from '../terminal/screen.ts';
 import { formatCoverage } from '../terminal/status-view.ts';
-import type { CommandContext } from './context.ts';
-import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
-import { DEMO_JOBS } from './demo-jobs.ts';
-import { fleetQuery, globbed, queryFleet } from './demo-query.ts';
+import { type CommandContext, commandLog, EXIT_FAILED, EXIT_OK } from './command.ts';
 import { isBad, summarize } from './run.ts';
 
 interface DemoOptions {
@@ -136,3 +134,70 @@ async function showResult(context: CommandContext, lakeDir: string): Promise<voi
     : 'DuckDB on the lake';
   writeText(stdout, `${what}:\n${query};\n\n${table}\n\n${lines.join('\n')}\n`);
 }
+
+/** What a fleet engineer would ask first: how far, how fast, at what power, with how much fuel; of readings with their vessel and date. */
+const fleetQuery = (rows: Sql) => sql`
+  WITH mean AS (
+    SELECT vessel, date, split_part(id, '/', 2) AS tag,
+           avg(coalesce(double_value, long_value)) AS value
+    FROM ${rows}
+    GROUP BY ALL
+  ), day AS (
+    SELECT vessel, date,
+           max(value) FILTER (tag = 'Speed Over Ground') AS speed_kn,
+           max(value) FILTER (tag = 'Shaft Power') AS power_kw,
+           max(value) FILTER (tag = 'ME Fuel Oil Consumption') AS fuel_kg_per_h
+    FROM mean GROUP BY ALL
+  )
+  SELECT vessel, date,
+         round(24 * speed_kn, 0) + 0 AS distance_nm,
+         round(speed_kn, 1) + 0 AS speed_kn,
+         round(power_kw, 0) AS power_kw,
+         round(24 * fuel_kg_per_h / 1000, 1) AS fuel_t,
+         CASE WHEN speed_kn > 1 THEN round(fuel_kg_per_h / speed_kn, 1) END
+           AS kg_per_nm
+  FROM day ORDER BY vessel, date`;
+
+/** Every object of a plain lake. */
+function globbed(lake: string): Sql {
+  return sql`read_parquet(${duckdbText.literal(`${asPattern(lake)}/measurements/*/*/*.parquet`)},
+                      hive_partitioning = true)`;
+}
+
+function listed(files: readonly string[]): Sql {
+  return sql`read_parquet([${joinSql(files.map(pathLiteral), sql`, `)}], hive_partitioning = true)`;
+}
+
+/** Heading and rows of the fleet query on a lake folder, or on these files of it. */
+async function queryFleet(
+  lakeDir: string,
+  files: readonly string[] | undefined,
+): Promise<(string | number)[][]> {
+  const folder = await openTempFolder(tmpdir(), 'demo');
+  const duckdb = await openLockedDuckDb({
+    ...{ readableDirs: [lakeDir], tempDir: folder.path, threads: '2', memoryLimit: '1GB', keepsOrder: true },
+  });
+  const connection = await duckdb.connect();
+  try {
+    const rows = await connection.stream(fleetQuery(files === undefined ? globbed(lakeDir) : listed(files)));
+    const cells = (await rows.getRows()).map((row) =>
+      row.map((cell) => (typeof cell === 'number' ? cell : String(cell ?? '-'))),
+    );
+    return [rows.columnNames(), ...cells];
+  } finally {
+    connection.closeSync();
+    duckdb.closeSync();
+    await folder.remove();
+  }
+}
+
+const FLEET = { vessels: { discover: 'flat/*/*' }, select: ['flat/{vessel}/*'] };
+
+const DEMO_JOBS: JobDefinitions = {
+  measurements: { dataset: 'measurements', ...FLEET },
+  metadata: { dataset: 'metadata', ...FLEET },
+  statistics: {
+    ...{ dataset: 'statistics', ...FLEET },
+    ...{ window: '10m', aggregations: ['mean', 'min', 'max', 'count'] },
+  },
+};

@@ -1,6 +1,5 @@
 /** A first job, of series that the service really has. */
-import type { SeriesMetadata } from '../../core/model/index.ts';
-import { FLAT_DOMAINS, vesselOf } from '../../core/model/index.ts';
+import { FLAT_DOMAINS, type SeriesMetadata, vesselOf } from '../../core/model/index.ts';
 import type { CataloguePorts } from '../../query/catalogue/from-service.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { askMetadata } from '../../source/metadata.ts';
@@ -29,15 +28,6 @@ const LIKED = [
   [/fuel.*consumption/i, /fuel/i],
 ];
 
-/** Thrown to leave an answer that may be long: the first vessel is enough. */
-class Enough extends Error {
-  readonly vessel: string;
-  constructor(vessel: string) {
-    super('enough');
-    this.vessel = vessel;
-  }
-}
-
 /** The first vessel that the service names, and some of its series; undefined where it names none by flat names. */
 export async function sampleService(
   ports: Pick<CataloguePorts, 'client' | 'signal'>,
@@ -61,17 +51,17 @@ export async function sampleService(
 type Asker = Parameters<typeof askMetadata>[0];
 
 async function firstVessel(asker: Asker, expression: string): Promise<string | undefined> {
-  try {
-    const keep = (element: { vesselImo(): string | null }): undefined => {
-      const found = vesselOf(element.vesselImo() ?? '');
-      if (found !== undefined) throw new Enough(found);
-    };
-    await askMetadata(asker, expression, keep, 'take');
-    return undefined;
-  } catch (error) {
-    if (error instanceof Enough) return error.vessel;
-    throw error;
-  }
+  // Thrown to leave an answer that may be long: the first vessel is enough.
+  const enough = new Error('enough');
+  let found: string | undefined;
+  const keep = (element: { vesselImo(): string | null }): undefined => {
+    found = vesselOf(element.vesselImo() ?? '');
+    if (found !== undefined) throw enough;
+  };
+  await askMetadata(asker, expression, keep, 'take').catch((error) => {
+    if (error !== enough) throw error;
+  });
+  return found;
 }
 
 function sampled({ id, unitOfMeasure: unit, vesselName }: SeriesMetadata): SampledSeries {

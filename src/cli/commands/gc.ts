@@ -1,23 +1,14 @@
 /** `gc`: what unfinished exports left behind. Shows it; removes it only with `--yes`. */
-import type { Clock } from '../../core/model/index.ts';
-import { systemClock } from '../../core/model/index.ts';
+import { type Clock, systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';
-import type { GarbageItem } from '../../lake/upkeep/garbage.ts';
-import { findGarbage } from '../../lake/upkeep/garbage.ts';
+import { findGarbage, type GarbageItem } from '../../lake/upkeep/garbage.ts';
 import { findDeadTemps } from '../../store/local/temps.ts';
-import { openStore, parseLakeUrl } from '../../store/open-store.ts';
+import { parseLakeUrl } from '../../store/open-store.ts';
 import { formatTable } from '../terminal/format.ts';
 import { writeText } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_OK } from './context.ts';
-import { readLakeConfig } from './open.ts';
-import type { OutputOptions } from './output.ts';
-import { openOutput } from './output.ts';
-import type { Item } from './results.ts';
+import { type CommandContext, EXIT_OK, type Item, type JsonOption, openLake, openOutput } from './command.ts';
 
-interface GcOptions extends Pick<OutputOptions, 'json'> {
-  readonly yes?: boolean;
-}
+type GcOptions = JsonOption & { readonly yes?: boolean };
 
 type ShownItem = Item<'gc', 'items'>;
 
@@ -25,12 +16,10 @@ type ShownItem = Item<'gc', 'items'>;
 export async function gcCommand(
   context: CommandContext,
   options: GcOptions,
-  overrides: { readonly clock?: Clock } = {},
+  { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Promise<number> {
   const output = openOutput(context.stdout, 'gc', options);
-  const { settings } = readLakeConfig(context);
-  const clock = overrides.clock ?? systemClock;
-  const store = await openStore(settings.LAKE_URL, context.env);
+  const { config, store, close } = await openLake(context);
   const items: ShownItem[] = [];
   const show = async (found: AsyncIterable<Settleable>) => {
     for await (const item of found) {
@@ -43,10 +32,10 @@ export async function gcCommand(
   let isWhole = false;
   try {
     await show(findGarbage({ store, clock, self: thisProcess() }));
-    await show(tempItems(settings.LAKE_URL));
+    await show(tempItems(config.settings.LAKE_URL));
     isWhole = true;
   } finally {
-    await store.close();
+    await close();
     if (output.isText && (isWhole || items.length > 0))
       writeText(context.stdout, describeItems(items, options, isWhole));
   }

@@ -2,10 +2,7 @@
 import type { AppOverrides } from '../../app.ts';
 import { liftHold, sayHold } from '../../fleet/hold-acts.ts';
 import { writeText } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_OK } from './context.ts';
-import { readConfig } from './open.ts';
-import { withFleet } from './with-fleet.ts';
+import { type CommandContext, EXIT_OK, readConfig, withFleet } from './command.ts';
 
 /** Say it; the exit code. `overrides` are for tests. */
 export async function holdCommand(context: CommandContext, overrides: AppOverrides = {}): Promise<number> {

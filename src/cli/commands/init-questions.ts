@@ -2,32 +2,13 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigError } from '../../core/errors.ts';
-import type { Environment } from '../../runtime/config/environment.ts';
-import { readEnvironment } from '../../runtime/config/environment.ts';
-import type { VariableName } from '../../runtime/config/variables.ts';
-import { VARIABLES } from '../../runtime/config/variables.ts';
+import { type Environment, readEnvironment } from '../../runtime/config/environment.ts';
+import { VARIABLES, type VariableName } from '../../runtime/config/variables.ts';
 import type { Prompt } from '../terminal/prompt.ts';
-import type { Screen } from '../terminal/screen.ts';
-import { paint, writeText } from '../terminal/screen.ts';
-
-export interface InitAnswers {
-  readonly baseUrl?: string;
-  readonly authUrl?: string;
-  readonly clientId?: string;
-  readonly clientSecretFile?: string;
-  readonly lakeUrl?: string;
-  readonly awsEndpoint?: string;
-  readonly awsRegion?: string;
-  readonly awsAccessKeyId?: string;
-  readonly awsSecretFile?: string;
-  readonly allowHttp?: boolean;
-}
+import { paint, type Screen, writeText } from '../terminal/screen.ts';
 
 interface Question {
   readonly name: string;
-  /** Of the command, without the dashes. */
-  readonly option: string;
-  readonly given: (options: InitAnswers) => string | undefined;
   readonly text: string;
   /** Not echoed; as an option a file is named. */
   readonly isSecret?: boolean;
@@ -39,64 +20,55 @@ interface Question {
 
 export type Values = Readonly<Record<string, string>>;
 
-const isOnS3 = ({ LAKE_URL = '' }: Values) => LAKE_URL.startsWith('s3://');
+function isOnS3({ LAKE_URL = '' }: Values): boolean {
+  return LAKE_URL.startsWith('s3://');
+}
 
-const QUESTIONS: readonly Question[] = [
-  {
-    ...{ name: 'QUERY_BASE_URL', option: 'base-url', given: ({ baseUrl }) => baseUrl },
+/** By what each is called in the options of the command. */
+const QUESTIONS = {
+  baseUrl: {
+    name: 'QUERY_BASE_URL',
     text: 'Address of the query service, with its tenant segment (https://api.example.com/my-tenant)',
   },
-  {
-    ...{ name: 'QUERY_AUTH_URL', option: 'auth-url', given: ({ authUrl }) => authUrl },
+  authUrl: {
+    name: 'QUERY_AUTH_URL',
     text: 'Address that gives access tokens, without /oauth2/token (https://auth.example.com)',
   },
-  { name: 'QUERY_CLIENT_ID', option: 'client-id', given: ({ clientId }) => clientId, text: 'Client id' },
-  {
-    ...{
-      name: 'QUERY_CLIENT_SECRET',
-      option: 'client-secret-file',
-      given: (options) => options.clientSecretFile,
-    },
-    ...{ text: 'Client secret', isSecret: true },
-  },
-  {
-    ...{ name: 'LAKE_URL', option: 'lake-url', given: ({ lakeUrl }) => lakeUrl },
+  clientId: { name: 'QUERY_CLIENT_ID', text: 'Client id' },
+  clientSecretFile: { name: 'QUERY_CLIENT_SECRET', text: 'Client secret', isSecret: true },
+  lakeUrl: {
+    name: 'LAKE_URL',
     text: 'Where the lake is to be: a folder, or s3://bucket/prefix',
     fallback: () => pathToFileURL(resolve('lake')).href,
   },
-  {
-    ...{ name: 'AWS_ENDPOINT_URL_S3', option: 'aws-endpoint', given: ({ awsEndpoint }) => awsEndpoint },
-    ...{ text: "Address of the S3 store (Enter: Amazon's)", isOptional: true, isAsked: isOnS3 },
+  awsEndpoint: {
+    ...{ name: 'AWS_ENDPOINT_URL_S3', text: "Address of the S3 store (Enter: Amazon's)" },
+    ...{ isOptional: true, isAsked: isOnS3 },
   },
-  {
-    ...{ name: 'AWS_REGION', option: 'aws-region', given: ({ awsRegion }) => awsRegion },
-    ...{ text: 'Region (Enter: as AWS tools find it)', isOptional: true, isAsked: isOnS3 },
+  awsRegion: {
+    ...{ name: 'AWS_REGION', text: 'Region (Enter: as AWS tools find it)' },
+    ...{ isOptional: true, isAsked: isOnS3 },
   },
-  {
-    ...{
-      name: 'AWS_ACCESS_KEY_ID',
-      option: 'aws-access-key-id',
-      given: ({ awsAccessKeyId }) => awsAccessKeyId,
-    },
-    ...{ text: 'Access key id (Enter: as AWS tools find it)', isOptional: true, isAsked: isOnS3 },
+  awsAccessKeyId: {
+    ...{ name: 'AWS_ACCESS_KEY_ID', text: 'Access key id (Enter: as AWS tools find it)' },
+    ...{ isOptional: true, isAsked: isOnS3 },
   },
-  {
-    ...{
-      name: 'AWS_SECRET_ACCESS_KEY',
-      option: 'aws-secret-file',
-      given: ({ awsSecretFile }) => awsSecretFile,
-    },
-    ...{
-      text: 'Secret access key',
-      isSecret: true,
-      isAsked: (values) => values.AWS_ACCESS_KEY_ID !== undefined,
-    },
+  awsSecretFile: {
+    ...{ name: 'AWS_SECRET_ACCESS_KEY', text: 'Secret access key', isSecret: true },
+    isAsked: ({ AWS_ACCESS_KEY_ID }) => AWS_ACCESS_KEY_ID !== undefined,
   },
-];
+} as const satisfies Record<string, Question>;
+type QuestionOption = keyof typeof QUESTIONS;
+
+export type InitAnswers = { readonly [option in QuestionOption]?: string } & {
+  readonly allowHttp?: boolean;
+};
 
 /** Variables that `init` writes: any other line of a `.env` is somebody else's. */
 export const INIT_VARIABLES: readonly string[] = [
-  ...QUESTIONS.flatMap(({ name, isSecret }) => (isSecret ? [name, `${name}_FILE`] : [name])),
+  ...Object.values<Question>(QUESTIONS).flatMap(({ name, isSecret }) =>
+    isSecret ? [name, `${name}_FILE`] : [name],
+  ),
   'QUERY_ALLOW_HTTP',
 ];
 
@@ -114,16 +86,17 @@ export async function askSettings(
   const faults: string[] = [];
   const allowed = options.allowHttp === true ? '1' : env.QUERY_ALLOW_HTTP;
   if (allowed) values.QUERY_ALLOW_HTTP = allowed;
-  for (const question of QUESTIONS) {
+  for (const [option, question] of Object.entries<Question>(QUESTIONS)) {
     if (question.isAsked?.(values) === false) continue;
-    const known = knownOf(question, options, env);
-    const isGiven = question.given(options) !== undefined;
-    if (known !== undefined && (isGiven || prompt === undefined)) Object.assign(values, known);
+    const given = options[option as QuestionOption];
+    const known = knownOf(question, given, env);
+    if (known !== undefined && (given !== undefined || prompt === undefined)) Object.assign(values, known);
     else if (prompt !== undefined) await askOne(question, known, env, values, prompt, screen);
     else if (question.fallback !== undefined) values[question.name] = question.fallback();
     else if (question.isOptional !== true) {
       const inEnvironment = question.isSecret ? `${question.name} in the environment` : question.name;
-      faults.push(`${question.name}: not known, expected --${question.option}, or ${inEnvironment}`);
+      const flag = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+      faults.push(`${question.name}: not known, expected --${flag}, or ${inEnvironment}`);
     }
     const fault = faultOf(question.name, values, env);
     if (fault !== undefined) faults.push(fault);
@@ -137,9 +110,11 @@ export async function askSettings(
 }
 
 /** By option, which for a secret names a file, or by environment. */
-function knownOf(question: Question, options: InitAnswers, env: Environment): Values | undefined {
-  const { name, isSecret } = question;
-  const given = question.given(options);
+function knownOf(
+  { name, isSecret }: Question,
+  given: string | undefined,
+  env: Environment,
+): Values | undefined {
   if (given !== undefined) return isSecret ? { [`${name}_FILE`]: given } : { [name]: asWritten(name, given) };
   if (isSecret && env[`${name}_FILE`]) return { [`${name}_FILE`]: env[`${name}_FILE`]! };
   return env[name] ? { [name]: env[name] } : undefined;

@@ -8,23 +8,18 @@ import { JOB_NAME, systemClock } from '../../core/model/index.ts';
 import { readSmallText } from '../../core/process/small-file.ts';
 import { ENV_FILE } from '../../runtime/config/env-file.ts';
 import { envLine } from '../../runtime/config/env-text.ts';
-import type { Environment } from '../../runtime/config/environment.ts';
-import { readEnvironment } from '../../runtime/config/environment.ts';
+import { type Environment, readEnvironment } from '../../runtime/config/environment.ts';
 import type { Settings } from '../../runtime/config/variables.ts';
 import { EVERYTHING } from '../check/check.ts';
 import { checkLake } from '../check/lake.ts';
-import type { CheckResult } from '../check/result.ts';
+import { type CheckResult, gathered } from '../check/result.ts';
 import { checkService, openQuickClient } from '../check/service.ts';
 import { formatChecks } from '../terminal/check-view.ts';
-import type { Prompt } from '../terminal/prompt.ts';
-import { openPrompt } from '../terminal/prompt.ts';
+import { openPrompt, type Prompt } from '../terminal/prompt.ts';
 import { paint, writeText } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_FAILED, EXIT_OK } from './context.ts';
-import type { Sample } from './first-job.ts';
-import { firstJobText, sampleService } from './first-job.ts';
-import type { InitAnswers, Values } from './init-questions.ts';
-import { askSettings, INIT_VARIABLES } from './init-questions.ts';
+import { type CommandContext, EXIT_FAILED, EXIT_OK } from './command.ts';
+import { firstJobText, type Sample, sampleService } from './first-job.ts';
+import { askSettings, INIT_VARIABLES, type InitAnswers, type Values } from './init-questions.ts';
 
 interface InitOptions extends InitAnswers {
   readonly job: string;
@@ -132,14 +127,11 @@ async function check(
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<CheckResult[]> {
-  const results: CheckResult[] = [];
   const { settings } = use;
   // They have been read once already, each for itself.
-  for await (const result of checkService(settings as Settings, EVERYTHING, systemClock, signal))
-    results.push(result);
-  for await (const result of checkLake(settings.LAKE_URL!, env, systemClock, signal, use))
-    results.push(result);
-  return results;
+  const service = checkService(settings as Settings, EVERYTHING, systemClock, signal);
+  const lake = checkLake(settings.LAKE_URL!, env, systemClock, signal, use);
+  return [...(await gathered(service)), ...(await gathered(lake))];
 }
 
 const SAMPLE_PATIENCE_MS = 30_000;
@@ -147,10 +139,8 @@ const SAMPLE_PATIENCE_MS = 30_000;
 /** Without one the job is a general one: that is no reason to fail. */
 async function findSample(context: CommandContext, settings: Partial<Settings>): Promise<Sample | undefined> {
   const { signal, stderr } = context;
-  const client = openQuickClient(settings as Settings, systemClock, {
-    limit: 1,
-    patienceMs: SAMPLE_PATIENCE_MS,
-  });
+  const patience = { limit: 1, patienceMs: SAMPLE_PATIENCE_MS };
+  const client = openQuickClient(settings as Settings, systemClock, patience);
   try {
     return await sampleService({ client, signal });
   } catch (error) {

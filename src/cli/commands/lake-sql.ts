@@ -1,16 +1,17 @@
-/** What `views` and `sql` begin with: a session on the lake's views, of the jobs that are meant. */
+/** What `views` and `sql` begin with: a session on the lake's views, of the jobs that are meant, and what `wide` is to be. */
 import { ConfigError } from '../../core/errors.ts';
+import { VESSEL_ID } from '../../core/model/index.ts';
 import { readLayout } from '../../lake/lake-file.ts';
-import type { LakeSession } from '../../query/sql/lake-session.ts';
-import { openLakeSession } from '../../query/sql/lake-session.ts';
+import { type LakeSession, openLakeSession } from '../../query/sql/lake-session.ts';
 import { findSources } from '../../query/sql/lake-sources.ts';
 import type { ViewedLake } from '../../query/views/dialect.ts';
+import type { WideAggregate, WideOptions } from '../../query/views/wide.ts';
+import { MAX_HELD_WINDOWS, WIDE_AGGREGATES } from '../../query/views/wide.ts';
+import { chooseColumns, type NamedSeries } from '../../query/views/wide-columns.ts';
 import { pickJobs } from '../../runtime/config/config.ts';
+import { parseDurationMs, windowMicros } from '../../runtime/config/job-file.ts';
 import { paint, writeText } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { openLake } from './open.ts';
-import type { WideCommandOptions } from './wide-options.ts';
-import { wideFromOptions } from './wide-options.ts';
+import { type CommandContext, openLake } from './command.ts';
 
 export interface LakeSqlOptions extends WideCommandOptions {
   readonly job?: readonly string[];
@@ -41,7 +42,7 @@ export async function openLakeSql(
     writeText(context.stderr, `${paint(context.stderr, 'yellow', 'warning:')} ${text}\n`);
   const wide = wideFromOptions(options, warn);
   const { job: names = [], fetchGb } = options;
-  const opened = await openLake(context, [], false, {});
+  const opened = await openLake(context);
   try {
     const { store, config } = opened;
     const named = names.length === 0 ? [] : pickJobs(config, names);
@@ -77,4 +78,50 @@ export async function openLakeSql(
     await opened.close();
     throw error;
   }
+}
+
+interface WideCommandOptions {
+  readonly columns?: readonly string[];
+  readonly vessel?: readonly string[];
+  readonly window: string;
+  readonly aggregate: string;
+  readonly hold: string;
+}
+
+/** Checks what can be checked without the lake. Throws ConfigError `usage` that lists every fault. */
+function wideFromOptions(
+  options: WideCommandOptions,
+  onWarning: (text: string) => void,
+): (series: readonly NamedSeries[]) => WideOptions {
+  const { columns = ['shared'], vessel: vessels = [], aggregate } = options;
+  const windowed = windowMicros(options.window);
+  const held = parseDurationMs(options.hold);
+  const faults = [
+    windowed === undefined &&
+      `--window: got '${options.window}', expected minutes, hours or 1d that divide a day, such as 10m`,
+    !WIDE_AGGREGATES.includes(aggregate as WideAggregate) &&
+      `--aggregate: got '${aggregate}', expected ${WIDE_AGGREGATES.join(', ')}`,
+    !held && `--hold: got '${options.hold}', expected a duration such as 10m or 1h`,
+    ...vessels
+      .filter((vessel) => !VESSEL_ID.test(vessel))
+      .map((vessel) => `--vessel: got '${vessel}', expected IMO and seven digits, such as IMO9321483`),
+  ].filter((fault) => typeof fault === 'string');
+  if (windowed !== undefined && held && Math.ceil((held * 1_000) / windowed) > MAX_HELD_WINDOWS)
+    faults.push(
+      `--hold: got '${options.hold}', expected at most ${MAX_HELD_WINDOWS} windows of ${options.window}`,
+    );
+  if (faults.length > 0) throw new ConfigError('usage', faults.join('\n'));
+  return (series) => {
+    const own = series.filter(({ vessel }) => vessels.length === 0 || vessels.includes(vessel));
+    const [only] = columns;
+    const asked = columns.length === 1 && (only === 'shared' || only === 'all') ? only : columns;
+    const { columns: chosen, warnings } = chooseColumns(own, asked);
+    for (const warning of warnings) onWarning(warning);
+    return {
+      columns: chosen,
+      windowMicros: windowed!,
+      aggregate: aggregate as WideAggregate,
+      holdMicros: held! * 1_000,
+    };
+  };
 }

@@ -1,14 +1,11 @@
 /** `notify test`: does a message arrive where NOTIFY_URL says? */
 import { randomUUID } from 'node:crypto';
 import { ConfigError } from '../../core/errors.ts';
-import type { Clock } from '../../core/model/index.ts';
-import { systemClock } from '../../core/model/index.ts';
+import { type Clock, systemClock } from '../../core/model/index.ts';
 import { createWebhook } from '../../fleet/notify/webhook.ts';
 import { webhookSettings } from '../../runtime/config/webhook-settings.ts';
 import { writeText } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_OK } from './context.ts';
-import { readLakeConfig } from './open.ts';
+import { type CommandContext, EXIT_OK, readLakeConfig } from './command.ts';
 
 /** Send a message that says what it is; the exit code. Throws RetriableError `notice-not-delivered`. */
 export async function notifyCommand(

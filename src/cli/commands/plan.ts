@@ -4,22 +4,14 @@ import { systemClock } from '../../core/model/index.ts';
 import { estimateJob } from '../../export/estimate/estimate-job.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { formatPlan } from '../terminal/plan-view.ts';
-import { writeText } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_OK } from './context.ts';
-import type { RangeOptions } from './dates.ts';
-import { askedDates, datesOr, EXPORT_DAYS, formatDates } from './dates.ts';
-import { openExport } from './open.ts';
-import type { OutputOptions } from './output.ts';
-import { openOutput } from './output.ts';
-
-export interface PlanOptions extends RangeOptions, Omit<OutputOptions, 'ndjson'> {}
+import { type CommandContext, EXIT_OK, type JsonOption, openExport, openOutput } from './command.ts';
+import { askedDates, datesOr, EXPORT_DAYS, formatDates, type RangeOptions } from './dates.ts';
 
 /** Print what a run would take; the exit code. `overrides` are for tests. */
 export async function planCommand(
   context: CommandContext,
   jobNames: readonly string[],
-  options: PlanOptions,
+  options: RangeOptions & JsonOption,
   overrides: AppOverrides = {},
 ): Promise<number> {
   const nowMs = (overrides.clock ?? systemClock).nowMs();
@@ -47,11 +39,9 @@ export async function planCommand(
       blocks.push(formatPlan(plan, formatDates(dates), words));
     }
     const { requests } = stats;
-    output.end({
-      limits: { concurrencyLimit, vesselDaysAtOnce: workers, requestsPerMinute: perMinute },
-      requests,
-    });
-    if (output.isText) writeText(context.stdout, `${blocks.join('\n\n')}\n${requests} requests to plan\n`);
+    const summary = { concurrencyLimit, vesselDaysAtOnce: workers, requestsPerMinute: perMinute };
+    const text = () => `${blocks.join('\n\n')}\n${requests} requests to plan\n`;
+    output.end({ limits: summary, requests }, text);
     return EXIT_OK;
   } finally {
     await app.close();

@@ -1,22 +1,12 @@
 /** `rebuild-log`: the log of a table is made to say what the receipts say. Shows what it would do; does it with `--yes`. */
 import { ConfigError } from '../../core/errors.ts';
 import { countOf } from '../../core/model/count-text.ts';
-import type { Clock } from '../../core/model/index.ts';
-import { formatVesselDay, JOB_NAME, systemClock } from '../../core/model/index.ts';
+import { type Clock, formatVesselDay, JOB_NAME, systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';
-import type { RebuiltLog } from '../../lake/upkeep/rebuild-log.ts';
-import { rebuildLog } from '../../lake/upkeep/rebuild-log.ts';
-import { openStore } from '../../store/open-store.ts';
+import { type RebuiltLog, rebuildLog } from '../../lake/upkeep/rebuild-log.ts';
 import { writeText } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
-import { expectOwnLake, readLakeConfig } from './open.ts';
-import type { OutputOptions } from './output.ts';
-import { openOutput } from './output.ts';
-
-interface RebuildOptions extends Pick<OutputOptions, 'json'> {
-  readonly yes?: boolean;
-}
+import type { CommandContext, JsonOption } from './command.ts';
+import { EXIT_FAILED, EXIT_OK, expectOwnLake, openLake, openOutput } from './command.ts';
 
 /** Faults that are shown; there may be one a vessel-day. */
 const SHOWN = 5;
@@ -25,31 +15,26 @@ const SHOWN = 5;
 export async function rebuildLogCommand(
   context: CommandContext,
   job: string,
-  options: RebuildOptions,
-  overrides: { readonly clock?: Clock } = {},
+  options: JsonOption & { readonly yes?: boolean },
+  { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Promise<number> {
   if (!JOB_NAME.test(job))
     throw new ConfigError('usage', `got '${job}', expected the name of a job: that of a folder of the lake`);
   const output = openOutput(context.stdout, 'rebuild-log', options);
-  const { settings } = readLakeConfig(context);
-  const store = await openStore(settings.LAKE_URL, context.env);
-  const ports = {
-    ...{ store, signal: context.signal, clock: overrides.clock ?? systemClock, self: thisProcess() },
-    log: commandLog(context, settings.LOG_LEVEL),
-    say: (text: string) => writeText(context.stderr, `${text}\n`),
-  };
+  const { config, store, log, close } = await openLake(context);
+  const say = (text: string) => writeText(context.stderr, `${text}\n`);
+  const ports = { store, signal: context.signal, clock, self: thisProcess(), log, say };
   let rebuilt: RebuiltLog;
   try {
-    if (options.yes === true) await expectOwnLake(store, settings, job);
+    if (options.yes === true) await expectOwnLake(store, config.settings, job);
     rebuilt = await rebuildLog(ports, job, options.yes === true);
   } finally {
-    await store.close();
+    await close();
   }
   const { faults, leftOut, unread, ...summary } = rebuilt;
   for (const { day, message } of [...leftOut, ...unread]) output.add('days', { ...day, message });
   for (const fault of faults) output.add('faults', fault);
-  output.end({ job, ...summary });
-  if (output.isText) writeText(context.stdout, describe(job, rebuilt));
+  output.end({ job, ...summary }, () => describe(job, rebuilt));
   return leftOut.length + unread.length > 0 ? EXIT_FAILED : EXIT_OK;
 }
 

@@ -1,12 +1,9 @@
 /** `reconcile`: find the published days whose source has changed, and export exactly those again. */
-import type { App, AppOverrides } from '../../app.ts';
-import { openApp } from '../../app.ts';
-import type { JobReconciliation } from '../../audit/reconcile/reconcile-jobs.ts';
-import { reconcileJob } from '../../audit/reconcile/reconcile-jobs.ts';
+import { type App, type AppOverrides, openApp } from '../../app.ts';
+import { type JobReconciliation, reconcileJob } from '../../audit/reconcile/reconcile-jobs.ts';
 import { noteRefusals, repairTasks } from '../../audit/reconcile/repair.ts';
 import { ConfigError } from '../../core/errors.ts';
-import type { Job, Log, VesselDay } from '../../core/model/index.ts';
-import { lookbackDaysOf, systemClock } from '../../core/model/index.ts';
+import { type Job, type Log, lookbackDaysOf, systemClock, type VesselDay } from '../../core/model/index.ts';
 import type { ExportTask } from '../../export/ports.ts';
 import type { DayResult } from '../../export/run/perform-task.ts';
 import { performTasks } from '../../export/run/run-jobs.ts';
@@ -16,20 +13,13 @@ import { tellingRequests, tellOfRun } from '../../fleet/telling-requests.ts';
 import { noteRegularRun } from '../../lake/asked-days.ts';
 import type { Config } from '../../runtime/config/config.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
-import type { ProgressView } from '../terminal/progress-view.ts';
-import { createProgressView } from '../terminal/progress-view.ts';
+import { createProgressView, type ProgressView } from '../terminal/progress-view.ts';
 import { formatLeft, formatQueued, formatReconciliation } from '../terminal/reconcile-view.ts';
 import { writeText } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_FAILED, EXIT_OK } from './context.ts';
-import type { Dates } from './dates.ts';
-import { askedDates, datesOr, formatDates, isRegular } from './dates.ts';
-import { configure, readConfig } from './open.ts';
-import type { Output } from './output.ts';
-import { openOutput } from './output.ts';
-import type { Item } from './results.ts';
-import type { RunOptions } from './run.ts';
-import { isBad, observe, summarize, toDay } from './run.ts';
+import type { CommandContext, Item, Output } from './command.ts';
+import { configure, EXIT_FAILED, EXIT_OK, openOutput, readConfig } from './command.ts';
+import { askedDates, type Dates, datesOr, formatDates, isRegular } from './dates.ts';
+import { isBad, observe, type RunOptions, summarize, toDay } from './run.ts';
 
 export interface ReconcileOptions extends Omit<RunOptions, 'force'> {
   /** Export what an export mends, in this process. */

@@ -2,22 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import type { AppOverrides } from '../../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../../core/concurrency.ts';
-import type { Fleet } from '../../fleet/fleet.ts';
-import { openFleet } from '../../fleet/fleet.ts';
+import { type Fleet, openFleet } from '../../fleet/fleet.ts';
 import { runFleetProcess } from '../../fleet/fleet-process.ts';
 import { openNoticeWatch } from '../../fleet/open-notice-watch.ts';
-import type { Scheduler } from '../../fleet/scheduler.ts';
-import { createScheduler } from '../../fleet/scheduler.ts';
-import type { NewsListener } from '../../fleet/scheduler-news.ts';
-import { tellAll } from '../../fleet/scheduler-news.ts';
+import { createScheduler, type Scheduler } from '../../fleet/scheduler.ts';
+import { type NewsListener, tellAll } from '../../fleet/scheduler-news.ts';
 import { createScheduleState } from '../../redis/schedule-state.ts';
 import { formatTable } from '../terminal/format.ts';
 import { writeText } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { commandLog, EXIT_OK } from './context.ts';
-import { readConfig } from './open.ts';
-import type { OutputOptions } from './output.ts';
-import { openOutput } from './output.ts';
+import type { CommandContext, OutputOptions } from './command.ts';
+import { commandLog, EXIT_OK, openOutput, readConfig } from './command.ts';
 import { fleetPage } from './page.ts';
 
 interface ScheduleOptions extends Pick<OutputOptions, 'json'> {

@@ -5,8 +5,7 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { endsWithin } from '../../core/concurrency.ts';
 import { ConfigError, messageOf } from '../../core/errors.ts';
-import type { VesselDay } from '../../core/model/index.ts';
-import { JOB_NAME, systemClock, VESSEL_ID } from '../../core/model/index.ts';
+import { JOB_NAME, systemClock, VESSEL_ID, type VesselDay } from '../../core/model/index.ts';
 import { readLayout } from '../../lake/lake-file.ts';
 import { readTableFiles } from '../../lake/publish/table-files.ts';
 import { createLog } from '../../runtime/log.ts';
@@ -14,8 +13,7 @@ import type { ServiceClient } from '../../service/http/credentials.ts';
 import { startService } from '../../service/service.ts';
 import { createLocalStore } from '../../store/local/local.ts';
 import { writeJson, writeLines } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { commandLog, EXIT_OK } from './context.ts';
+import { type CommandContext, commandLog, EXIT_OK } from './command.ts';
 
 /** From the signal to the end of the process, whatever is being answered. */
 const STOP_MS = 4_000;

@@ -1,28 +1,17 @@
 /** `status`: what the lake holds of each vessel-day, by the lake alone. */
 import type { AppOverrides } from '../../app.ts';
-import type { Coverage, CoverageState } from '../../audit/status/cells.ts';
-import { createCoverageSum } from '../../audit/status/cells.ts';
+import { type Coverage, type CoverageState, createCoverageSum } from '../../audit/status/cells.ts';
 import { readJobStatus } from '../../audit/status/job-status.ts';
-import type { Clock, Job } from '../../core/model/index.ts';
-import { lookbackDaysOf, systemClock } from '../../core/model/index.ts';
+import { type Clock, type Job, lookbackDaysOf, systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';
-import type { JobVessels, VesselTrouble } from '../../export/job-vessels.ts';
-import { findVessels } from '../../export/job-vessels.ts';
+import { findVessels, type JobVessels, type VesselTrouble } from '../../export/job-vessels.ts';
 import { describeRemark, describeRemarks, howToAccept } from '../../lake/remarks.ts';
 import { paint, writeText } from '../terminal/screen.ts';
-import type { ShownCells } from '../terminal/shown-cells.ts';
-import { createShownCells } from '../terminal/shown-cells.ts';
 import { formatStatus } from '../terminal/status-view.ts';
 import { formatVesselTroubles } from '../terminal/vessel-view.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_OK } from './context.ts';
-import type { RangeOptions } from './dates.ts';
-import { askedDates, datesOr, formatDates } from './dates.ts';
-import type { OpenedLake } from './open.ts';
-import { openLake } from './open.ts';
-import type { Output, OutputOptions } from './output.ts';
-import { openOutput } from './output.ts';
-import type { Item } from './results.ts';
+import type { CommandContext, Item, OpenedLake, Output, OutputOptions } from './command.ts';
+import { EXIT_OK, openLakeAndService, openOutput } from './command.ts';
+import { askedDates, datesOr, formatDates, type RangeOptions } from './dates.ts';
 
 export interface StatusOptions extends RangeOptions, OutputOptions {
   /** Ask the service which vessels there are, for jobs that discover them. */
@@ -42,7 +31,7 @@ export async function statusCommand(
   const clock = overrides.clock ?? systemClock;
   const asked = askedDates(options, clock.nowMs());
   const output = openOutput(context.stdout, 'status', options);
-  const lake = await openLake(context, jobNames, options.discover === true, overrides);
+  const lake = await openLakeAndService(context, jobNames, options.discover === true, overrides);
   const apiVersion = lake.config.settings.QUERY_API_VERSION;
   const ports = { store: lake.store, clock, self: thisProcess(), log: lake.log, apiVersion };
   const columns = context.stdout.columns ?? DEFAULT_COLUMNS;
@@ -61,7 +50,7 @@ export async function statusCommand(
       );
       const isCurrent = vesselsFrom === 'service';
       const status = await readJobStatus(ports, job, { from, to, vessels: known.vessels, isCurrent });
-      const cells = createShownCells();
+      const cells: Coverage[] = [];
       const { summary, newest } = await tellCells(output, status.cells, cells);
       const troubles = known.troubles ?? unlistedBy(newest);
       for (const trouble of troubles) output.add('vessels', { job: job.name, ...trouble });
@@ -102,13 +91,13 @@ export async function statusCommand(
 }
 
 /** Tell each to a machine, or keep it for people; what they come to, and of each vessel the newest that was tried. */
-async function tellCells(output: Output<'status'>, cells: Iterable<Coverage>, shown: ShownCells) {
+async function tellCells(output: Output<'status'>, cells: Iterable<Coverage>, shown: Coverage[]) {
   const sum = createCoverageSum();
   const newest = new Map<string, Coverage>();
   for (const cell of cells) {
     sum.add(cell);
     if (!UNTRIED.has(cell.state)) newest.set(cell.day.vessel, cell);
-    if (output.isText) shown.add(cell);
+    if (output.isText) shown.push(cell);
     if (output.isText) continue;
     output.add('days', toDay(cell));
     const taken = output.taken();

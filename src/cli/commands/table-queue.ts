@@ -1,6 +1,6 @@
 /** Commands about the queue and its processes. */
 import type { CommandRow } from './context.ts';
-import { ALLOW_SHRINK, dateOptions, JSON_RESULT, VESSEL } from './table-options.ts';
+import { ALLOW_SHRINK, dateOptions, JSON_RESULT, VESSEL } from './table-lake.ts';
 
 function backfillAction(name: 'pause' | 'resume' | 'cancel', summary: string): CommandRow {
   return {

@@ -1,9 +1,7 @@
 /** What can be typed: every command with its arguments, options and examples, in one table. */
 import { completeCommand, completionCommand, SHELLS } from './completion.ts';
 import type { CommandRow, OptionRow } from './context.ts';
-import { DAY_COMMANDS } from './table-days.ts';
-import { LAKE_COMMANDS } from './table-lake.ts';
-import { JOBS, JSON_RESULT } from './table-options.ts';
+import { DAY_COMMANDS, JOBS, JSON_RESULT, LAKE_COMMANDS } from './table-lake.ts';
 import { QUEUE_COMMANDS } from './table-queue.ts';
 
 const CATALOGUE: readonly OptionRow[] = [
@@ -65,7 +63,7 @@ export const COMMANDS: readonly CommandRow[] = [
     summary: 'list the vessels of the service, with their last reading and the jobs that export them',
     options: CATALOGUE,
     examples: ['vessels', 'vessels --lake --csv'],
-    perform: async (context, _, options) => (await import('./vessels.ts')).vesselsCommand(context, options),
+    perform: async (context, _, options) => (await import('./catalogue.ts')).vesselsCommand(context, options),
   },
   {
     name: 'series',
@@ -78,7 +76,7 @@ export const COMMANDS: readonly CommandRow[] = [
     ],
     examples: ['series', 'series IMO9321483 --search power', 'series --csv > series.csv'],
     perform: async (context, vessel, options) =>
-      (await import('./series.ts')).seriesCommand(context, vessel, options),
+      (await import('./catalogue.ts')).seriesCommand(context, vessel, options),
   },
   ...DAY_COMMANDS,
   ...LAKE_COMMANDS,

@@ -1,25 +1,15 @@
 /** `verify`: receipts against objects, with `--deep` also against the service. Read-only, always. */
 import type { AppOverrides } from '../../app.ts';
-import type { Finding } from '../../audit/verify/findings.ts';
-import { FINDINGS } from '../../audit/verify/findings.ts';
-import type { JobExtent } from '../../audit/verify/lake-walk.ts';
-import { ALL_DATES, walkLedger } from '../../audit/verify/lake-walk.ts';
-import type { VerifyObserver } from '../../audit/verify/verify-lake.ts';
-import { verifyLake } from '../../audit/verify/verify-lake.ts';
+import { FINDINGS, type Finding } from '../../audit/verify/findings.ts';
+import { ALL_DATES, type JobExtent, walkLedger } from '../../audit/verify/lake-walk.ts';
+import { type VerifyObserver, verifyLake } from '../../audit/verify/verify-lake.ts';
 import { ConfigError } from '../../core/errors.ts';
 import { addDays, systemClock } from '../../core/model/index.ts';
 import { writeText } from '../terminal/screen.ts';
-import type { VerifyView } from '../terminal/verify-view.ts';
-import { createVerifyView, formatVerified } from '../terminal/verify-view.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_FAILED, EXIT_OK } from './context.ts';
-import type { Dates, RangeOptions } from './dates.ts';
-import { askedDates, formatDates } from './dates.ts';
-import type { OpenedLake } from './open.ts';
-import { openLake } from './open.ts';
-import type { Output, OutputOptions } from './output.ts';
-import { openOutput } from './output.ts';
-import type { Item } from './results.ts';
+import { createVerifyView, formatVerified, type VerifyView } from '../terminal/verify-view.ts';
+import type { CommandContext, Item, OpenedLake, Output, OutputOptions } from './command.ts';
+import { EXIT_FAILED, EXIT_OK, openLakeAndService, openOutput } from './command.ts';
+import { askedDates, type Dates, formatDates, type RangeOptions } from './dates.ts';
 
 export interface VerifyOptions extends RangeOptions, OutputOptions {
   readonly deep?: boolean;
@@ -45,7 +35,7 @@ export async function verifyCommand(
   const output = openOutput(context.stdout, 'verify', options);
   const deep = options.deep === true;
   const view = createVerifyView(context.stderr, systemClock);
-  const lake = await openLake(context, jobNames, deep, overrides, view.log);
+  const lake = await openLakeAndService(context, jobNames, deep, overrides, view.log);
   const seen: Gathered = { unknownJobs: [], hints: [] };
   let failure: unknown;
   try {

@@ -3,14 +3,11 @@ import { ConfigError } from '../../core/errors.ts';
 import { lakeFolder } from '../../query/sql/lake-files.ts';
 import { dbtFiles } from '../../query/views/dbt.ts';
 import type { ViewedLake } from '../../query/views/dialect.ts';
-import type { DialectName } from '../../query/views/dialects/index.ts';
-import { DIALECTS } from '../../query/views/dialects/index.ts';
+import { DIALECTS, type DialectName } from '../../query/views/dialects/index.ts';
 import { viewScript } from '../../query/views/views.ts';
 import { writeLines } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_OK } from './context.ts';
-import type { LakeSqlOptions } from './lake-sql.ts';
-import { openLakeSql } from './lake-sql.ts';
+import { type CommandContext, EXIT_OK } from './command.ts';
+import { type LakeSqlOptions, openLakeSql } from './lake-sql.ts';
 
 interface ViewsOptions extends LakeSqlOptions {
   readonly for?: string;

@@ -1,5 +1,4 @@
 /** `web`: serve the page from a lake alone, until interrupted. */
-
 import { endsWithin } from '../../core/concurrency.ts';
 import { ConfigError } from '../../core/errors.ts';
 import { systemClock } from '../../core/model/index.ts';
@@ -12,9 +11,7 @@ import type { ObjectStore } from '../../store/store.ts';
 import { createLazyPage } from '../../web/lazy-page.ts';
 import { closedBecause } from '../../web/sign-in/guard.ts';
 import { writeLines } from '../terminal/screen.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_OK } from './context.ts';
-import { openLake } from './open.ts';
+import { type CommandContext, EXIT_OK, openLake } from './command.ts';
 import { webAccess } from './page.ts';
 
 /** From the signal to the end of the process, whatever is being answered. */
@@ -36,7 +33,7 @@ export async function webCommand(given: CommandContext, { host, port }: WebOptio
     ...(port !== undefined && { HTTP_PORT: String(port) }),
   };
   const context = { ...given, env: { ...given.env, ...listening } };
-  const { config, jobs, log, store, close } = await openLake(context, [], false, {});
+  const { config, jobs, log, store, close } = await openLake(context);
   try {
     const { settings } = config;
     const access = webAccess(settings);

@@ -1,13 +1,9 @@
 /** `worker`: export vessel-days from the queue until told to stop. */
-
 import type { AppOverrides } from '../../app.ts';
 import { endsAfter } from '../../core/concurrency.ts';
 import { runFleetProcess } from '../../fleet/fleet-process.ts';
-import type { Work, WorkTimes } from '../../fleet/work.ts';
-import { startWork } from '../../fleet/work.ts';
-import type { CommandContext } from './context.ts';
-import { commandLog, EXIT_OK } from './context.ts';
-import { readConfig } from './open.ts';
+import { startWork, type Work, type WorkTimes } from '../../fleet/work.ts';
+import { type CommandContext, commandLog, EXIT_OK, readConfig } from './command.ts';
 import { fleetPage } from './page.ts';
 
 /** Work until the signal, then hand back what is under way; the exit code. `overrides` and `times` are for tests. */

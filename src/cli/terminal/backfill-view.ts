@@ -5,8 +5,7 @@ import type { Clock } from '../../core/model/index.ts';
 import type { BackfillView } from '../../fleet/follow-backfill.ts';
 import type { BackfillProgress } from '../../fleet/scheduler-news.ts';
 import { formatSeconds } from './format.ts';
-import type { Screen } from './screen.ts';
-import { createBar } from './screen.ts';
+import { createBar, type Screen } from './screen.ts';
 
 /** A line that is redrawn on a terminal; elsewhere one line whenever a tenth more is done. */
 export function createBackfillView(screen: Screen, clock: Clock): BackfillView {

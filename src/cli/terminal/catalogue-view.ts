@@ -1,11 +1,9 @@
 /** Vessels and series as tables. */
 import { formatCount } from '../../core/model/count-text.ts';
 import { microsToIso } from '../../core/model/index.ts';
-import type { SeriesEntry, VesselEntry } from '../../query/catalogue/entries.ts';
-import { expressionOf } from '../../query/catalogue/entries.ts';
+import { expressionOf, type SeriesEntry, type VesselEntry } from '../../query/catalogue/entries.ts';
 import { formatTable, widthOf } from './format.ts';
-import type { Screen } from './screen.ts';
-import { paint } from './screen.ts';
+import { paint, type Screen } from './screen.ts';
 
 const NONE = '-';
 

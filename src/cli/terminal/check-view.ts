@@ -1,9 +1,7 @@
 /** What a check found, as lines. */
 import { countOf } from '../../core/model/count-text.ts';
-import type { CheckResult, CheckState } from '../check/result.ts';
-import { CHECK_STATES, CHECK_SUBJECTS } from '../check/result.ts';
-import type { Screen, Style } from './screen.ts';
-import { paint } from './screen.ts';
+import { CHECK_STATES, CHECK_SUBJECTS, type CheckResult, type CheckState } from '../check/result.ts';
+import { paint, type Screen, type Style } from './screen.ts';
 
 const SIGNS: Readonly<Record<CheckState, readonly [sign: string, style: Style]>> = {
   ok: ['✓', 'green'],

@@ -4,10 +4,8 @@ import type { Clock } from '../../core/model/index.ts';
 import type { DayResult } from '../../export/run/perform-task.ts';
 import type { ExportObserver } from '../../export/run/run-jobs.ts';
 import { formatBytes, formatSeconds, formatShort } from './format.ts';
-import type { Screen } from './screen.ts';
-import { createBar, describeBar, paint } from './screen.ts';
-import type { Outlook } from './time-left.ts';
-import { TimeLeft } from './time-left.ts';
+import { createBar, describeBar, paint, type Screen } from './screen.ts';
+import { type Outlook, TimeLeft } from './time-left.ts';
 
 export interface ProgressView extends ExportObserver {
   /** Results so far, in order of completion. */

@@ -3,8 +3,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { CancelledError } from '../../core/errors.ts';
 import { cleanLines } from '../../core/model/index.ts';
-import type { Screen } from './screen.ts';
-import { echoTo, writeText } from './screen.ts';
+import { echoTo, type Screen, writeText } from './screen.ts';
 
 export interface Prompt {
   /** The next line; '' is the answer of whoever only presses Enter. Throws CancelledError on Ctrl-C and Ctrl-D. */

@@ -3,8 +3,7 @@ import { formatCount } from '../../core/model/count-text.ts';
 import type { Cell, Rows } from '../../query/sql/rows.ts';
 import { csvLine } from './csv.ts';
 import { formatTable, widthOf } from './format.ts';
-import type { Screen } from './screen.ts';
-import { paint, roomOn, writeJson, writeLines } from './screen.ts';
+import { paint, roomOn, type Screen, writeJson, writeLines } from './screen.ts';
 
 /** Rows that a person looks at, and that a pipe is given. */
 const TERMINAL_ROWS = 40;

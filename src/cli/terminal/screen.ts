@@ -4,8 +4,7 @@
  * colours and the bar's.
  */
 import { inspect, styleText } from 'node:util';
-import type { Clock } from '../../core/model/index.ts';
-import { cleanForeignText, cleanLines, visibleJson } from '../../core/model/index.ts';
+import { type Clock, cleanForeignText, cleanLines, visibleJson } from '../../core/model/index.ts';
 import { wrapText } from './format.ts';
 
 export interface Screen {

@@ -1,16 +1,16 @@
 /** Coverage as a person wants it: per job a vessel × date grid. */
-import type { CoverageState, CoverageSummary } from '../../audit/status/cells.ts';
-import { COVERAGE_STATES } from '../../audit/status/cells.ts';
+import {
+  COVERAGE_STATES,
+  type Coverage,
+  type CoverageState,
+  type CoverageSummary,
+} from '../../audit/status/cells.ts';
 import { countOf, formatCount } from '../../core/model/count-text.ts';
-import type { VesselDay } from '../../core/model/index.ts';
-import { formatVesselDay } from '../../core/model/index.ts';
+import { formatVesselDay, type VesselDay } from '../../core/model/index.ts';
 import type { DayResult } from '../../export/run/perform-task.ts';
-import type { Grid } from './day-grid.ts';
-import { formatNarrow, formatWide, GAP, wideColumns } from './day-grid.ts';
+import { formatNarrow, formatWide, GAP, type Grid, wideColumns } from './day-grid.ts';
 import { widthOf } from './format.ts';
-import type { Screen, Style } from './screen.ts';
-import { paint } from './screen.ts';
-import type { ShownCells } from './shown-cells.ts';
+import { paint, type Screen, type Style } from './screen.ts';
 
 /** What stands in the place of a day where there is room for one character. */
 const SYMBOLS: Readonly<Record<CoverageState, string>> = {
@@ -71,7 +71,7 @@ function resultCell(result: DayResult): string {
 
 interface ShownCoverage {
   readonly job: string;
-  readonly cells: ShownCells;
+  readonly cells: readonly Coverage[];
   readonly summary: CoverageSummary;
   /** Where the vessels come from, and what cannot be said. */
   readonly remark: string;
@@ -86,17 +86,25 @@ export function formatStatus(shown: ShownCoverage, columns: number, colours: Col
 }
 
 function formatGrid({ job, cells, summary }: ShownCoverage, columns: number, colours: Colours): string[] {
-  const [vessels, dates] = [cells.vessels(), cells.dates()];
+  const byPlace = new Map(cells.map((cell) => [placeOf(cell.day), cell]));
+  const sorted = (names: readonly string[]) => [...new Set(names)].sort();
+  const vessels = sorted(cells.map(({ day }) => day.vessel));
+  const dates = sorted(cells.map(({ day }) => day.date));
+  const cellOf = (vessel: string, date: string) => byPlace.get(placeOf({ vessel, date }));
+  const mostRows = cells.reduce(
+    (most, { state, rows }) => (state === 'published' ? Math.max(most, rows ?? 0) : most),
+    0,
+  );
   const states = COVERAGE_STATES.filter((state) => summary.totals[state] > 0);
-  const width = widest(states.map((state) => wideCell(state, cells.mostRows)));
+  const width = widest(states.map((state) => wideCell(state, mostRows)));
   const wide = (vessel: string, date: string) => {
-    const state = cells.stateOf(vessel, date);
-    return state && paint(colours, STYLES[state], wideCell(state, cells.rowsOf(vessel, date)));
+    const cell = cellOf(vessel, date);
+    return cell && paint(colours, STYLES[cell.state], wideCell(cell.state, cell.rows ?? 0));
   };
   if (wideColumns(job, { vessels, dates }, width) <= columns)
     return formatWide(job, { vessels, dates, textOf: wide }, width);
   const symbols = new Map(states.map((state) => [state, paint(colours, STYLES[state], SYMBOLS[state])]));
-  const narrow = (vessel: string, date: string) => symbols.get(cells.stateOf(vessel, date)!);
+  const narrow = (vessel: string, date: string) => symbols.get(cellOf(vessel, date)?.state ?? 'not-due');
   const legend = states.map((state) => `${symbols.get(state)} ${stateWord(state)}`).join(GAP);
   return [...formatNarrow(job, { vessels, dates, textOf: narrow }, columns), '', legend];
 }
@@ -136,8 +144,9 @@ function marksLines({ totals, oldestGap, lastPublished }: CoverageSummary): stri
 }
 
 /** Why days failed or were refused, each with its vessel-day; what several have in common is said once. */
-function reasonLines({ reasons, begun }: ShownCells, colours: Colours): string[] {
-  const bad = reasons.flatMap(({ day, state, code, message }) =>
+function reasonLines(cells: readonly Coverage[], colours: Colours): string[] {
+  const begun = cells.filter((cell) => cell.begun).length;
+  const bad = cells.flatMap(({ day, state, code, message }) =>
     message === undefined ? [] : [{ day, state, code, reason: withoutDay(message, day) }],
   );
   const byReason = Map.groupBy(bad, ({ state, reason }) => `${state} ${reason}`);

@@ -1,6 +1,5 @@
 /** How much of an export is done, and how long the rest takes. The time is passed in. */
-import type { VesselDay } from '../../core/model/index.ts';
-import { formatVesselDay } from '../../core/model/index.ts';
+import { formatVesselDay, type VesselDay } from '../../core/model/index.ts';
 import type { Progress } from '../../export/ports.ts';
 
 /** Beside its rows a vessel-day is uploaded, verified and published: so much of the time of a mean one. */

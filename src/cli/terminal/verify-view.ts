@@ -1,12 +1,10 @@
 /** The progress of verify: a bar on a terminal; what it found, as it finds it. */
-import type { Finding, Remark } from '../../audit/verify/findings.ts';
-import { FINDINGS, formatPlace } from '../../audit/verify/findings.ts';
+import { FINDINGS, type Finding, formatPlace, type Remark } from '../../audit/verify/findings.ts';
 import type { VerifiedDay, VerifyObserver } from '../../audit/verify/verify-lake.ts';
 import { countOf, formatCount } from '../../core/model/count-text.ts';
 import type { Clock } from '../../core/model/index.ts';
 import { formatBytes, formatSeconds } from './format.ts';
-import type { Screen } from './screen.ts';
-import { createBar, describeBar, paint } from './screen.ts';
+import { createBar, describeBar, paint, type Screen } from './screen.ts';
 
 export interface VerifyView extends VerifyObserver {
   readonly totals: VerifyTotals;

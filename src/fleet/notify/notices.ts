@@ -5,10 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock, Log } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import type { KnownCauses, ToldCause } from './causes.ts';
-import { compareCauses } from './causes.ts';
-import type { FoundNotices, Notices } from './notice-file.ts';
-import { readNotices, writeNotices } from './notice-file.ts';
+import { compareCauses, type KnownCauses, type ToldCause } from './causes.ts';
+import { type FoundNotices, type Notices, readNotices, writeNotices } from './notice-file.ts';
 import type { Webhook } from './webhook.ts';
 
 interface NoticePorts {

@@ -2,8 +2,7 @@
 import { RetriableError } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
 import { CERTIFICATE_CODES } from '../../core/model/web-address.ts';
-import type { Message, MessageFormat } from './message.ts';
-import { bodyOf, signatureOf } from './message.ts';
+import { bodyOf, type Message, type MessageFormat, signatureOf } from './message.ts';
 
 export interface WebhookSettings {
   readonly url: string;

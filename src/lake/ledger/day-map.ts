@@ -8,6 +8,10 @@ export class DayMap<T> {
     return this.#byDate.get(date)?.get(vessel);
   }
 
+  has({ date, vessel }: Pick<VesselDay, 'date' | 'vessel'>): boolean {
+    return this.#byDate.get(date)?.has(vessel) === true;
+  }
+
   set({ date, vessel }: Pick<VesselDay, 'date' | 'vessel'>, value: T): void {
     let ofDate = this.#byDate.get(date);
     if (ofDate === undefined) {
@@ -15,6 +19,15 @@ export class DayMap<T> {
       this.#byDate.set(date, ofDate);
     }
     ofDate.set(vessel, value);
+  }
+
+  /** Those of a date. */
+  on(date: string): Iterable<T> {
+    return this.#byDate.get(date)?.values() ?? [];
+  }
+
+  clear(date: string): void {
+    this.#byDate.delete(date);
   }
 
   get size(): number {

@@ -2,8 +2,8 @@
 import { ConfigError } from '../../core/errors.ts';
 import type { Job, Log } from '../../core/model/index.ts';
 import { cleanMessage } from '../../core/model/index.ts';
+import { pickJobs as jobsNamed } from '../../core/names.ts';
 import { followSecrets } from '../../core/process/secret-file.ts';
-import { didYouMean } from './did-you-mean.ts';
 import type { EnvFile, Environment, Origin } from './environment.ts';
 import { formerVariables, jointFaults, misspelledVariables, readEnvironment, show } from './environment.ts';
 import type { JobDefinition, ReadJobs } from './jobs.ts';
@@ -121,16 +121,8 @@ function jobsIn(folder: string | undefined): ReadJobs {
 }
 
 /** The jobs with these names, all when none is named. Throws ConfigError for a name that does not exist. */
-export function pickJobs(config: LakeConfig, names: readonly string[]): Job[] {
-  const known = config.jobs.map(({ name }) => name);
-  const unknown = names.filter((name) => !known.includes(name));
-  if (unknown.length > 0) {
-    throw new ConfigError(
-      'unknown-job',
-      `no job '${unknown.join("', '")}' in ${config.settings.JOBS_DIR}; there are: ${known.join(', ')}${unknown.map((name) => didYouMean(name, known)).join('')}`,
-    );
-  }
-  return config.jobs.filter((job) => names.length === 0 || names.includes(job.name));
+export function pickJobs({ jobs, settings }: LakeConfig, names: readonly string[]): Job[] {
+  return jobsNamed(jobs, names, `in ${settings.JOBS_DIR}`);
 }
 
 /** One effective setting for people to see. */

@@ -1,8 +1,8 @@
 /** Environment → settings; every fault is gathered, none thrown. */
 import { maskUrl } from '../../core/model/web-address.ts';
+import { nearestName } from '../../core/names.ts';
 import type { Environment } from '../../core/process/secret-file.ts';
 import { findSecret } from '../../core/process/secret-file.ts';
-import { nearestName } from './did-you-mean.ts';
 import { inClearFaults } from './in-clear.ts';
 import type { Variable } from './variable.ts';
 import type { Settings, VariableName } from './variables.ts';

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { messageOf } from '../../core/errors.ts';
 import type { Aggregation, Job } from '../../core/model/index.ts';
 import { JOB_NAME } from '../../core/model/index.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { didYouMean } from '../../core/names.ts';
 import type { JobFile } from './job-file.ts';
 import { JOB_FILE, JOB_FILE_KEYS, parseDurationMs, UNIT_MS, windowMicros } from './job-file.ts';
 import { ruleFaults } from './job-rules.ts';

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { PutObjectCommandInput } from '@aws-sdk/client-s3';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -12,7 +13,6 @@ import type { Version } from '../store.ts';
 import type { S3Bucket } from './client.ts';
 import { isConflict } from './errors.ts';
 import { headObject, readObject } from './reads.ts';
-import type { PutCondition } from './small-writes.ts';
 
 /** Which conditions a server obeys. Some ignore them in silence, so that only trying tells. */
 export interface S3Abilities {
@@ -23,6 +23,9 @@ export interface S3Abilities {
   /** Completing an upload obeys `If-Match` and `If-None-Match`. */
   readonly completes: boolean;
 }
+
+/** A condition of S3's on what is there. */
+export type PutCondition = Pick<PutObjectCommandInput, 'IfMatch' | 'IfNoneMatch'>;
 
 /** The same bytes have the same version, so that a put which is sent twice is written twice. */
 const PROBE = 'probe';
@@ -36,8 +39,7 @@ export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
   const target = { Bucket: s3.bucket, Key: s3.nameOf(key) };
   return await s3.call('try conditional writes at', key, async () => {
     try {
-      const probe = new PutObjectCommand({ ...target, ...s3.newObjects.input, Body: PROBE });
-      const { ETag } = await s3.client.send(probe);
+      const { ETag } = await s3.client.send(new PutObjectCommand({ ...target, Body: PROBE }));
       const version = ETag || (await headObject(s3, key))?.version;
       // Without one nothing is known: not that the store has no conditions, which would hold for as long as we run.
       if (!version) throw unnamed();
@@ -61,8 +63,7 @@ async function tryPut(
   Body = PROBE,
 ): Promise<'written' | 'refused' | 'unknown'> {
   try {
-    const probe = new PutObjectCommand({ ...target, ...s3.newObjects.input, Body, ...condition });
-    const { ETag } = await s3.client.send(probe);
+    const { ETag } = await s3.client.send(new PutObjectCommand({ ...target, Body, ...condition }));
     // An answer that names no version may be the page of somebody in between.
     const found = ETag ? undefined : await readObject(s3, s3.keyOf(target.Key));
     if (!ETag && !(found && Buffer.from(Body).equals(found.bytes))) throw unnamed();
@@ -88,9 +89,7 @@ async function findMatchForm(
 
 /** There is an object: a server that completes over it for `If-None-Match: *` ignores the condition. */
 async function obeysOnComplete(s3: S3Bucket, target: Target): Promise<boolean> {
-  const { UploadId } = await s3.client.send(
-    new CreateMultipartUploadCommand({ ...target, ...s3.newObjects.input }),
-  );
+  const { UploadId } = await s3.client.send(new CreateMultipartUploadCommand(target));
   const upload = { ...target, UploadId: UploadId! };
   try {
     const part = await s3.client.send(new UploadPartCommand({ ...upload, PartNumber: 1, Body: 'probe' }));

@@ -1,19 +1,10 @@
 import { IncomingMessage } from 'node:http';
-import type { PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { S3Client } from '@aws-sdk/client-s3';
 import { cleanForeignText, VesselExportError } from '../../core/errors.ts';
 import { checkKey } from '../key.ts';
-import type { NewObjects } from './encryption.ts';
-import { newObjectsOf } from './encryption.ts';
+import { encryptNewObjects } from './encryption.ts';
 import { isDamagedOnItsWay, s3Error } from './errors.ts';
 import type { S3Settings } from './settings.ts';
-import { createShortWay } from './short-way.ts';
-import type { SmallLists } from './small-lists.ts';
-import { createSmallLists } from './small-lists.ts';
-import type { SmallReads } from './small-reads.ts';
-import { createSmallReads } from './small-reads.ts';
-import type { SmallWrites } from './small-writes.ts';
-import { createSmallWrites } from './small-writes.ts';
 
 export interface S3StoreOptions extends S3Settings {
   readonly bucket: string;
@@ -48,14 +39,6 @@ export interface S3Bucket {
    * one, whose answer was lost, has worked.
    */
   readonly onceClient: S3Client;
-  /** Reads of whole objects that are small, in the short way. */
-  readonly smallReads: SmallReads;
-  /** Lists in it. */
-  readonly smallLists: SmallLists;
-  /** Writes of small objects and parts in it. */
-  readonly smallWrites: SmallWrites;
-  /** How those are encrypted that we make. */
-  readonly newObjects: NewObjects;
   /** The bucket's name of a key. Throws FatalError (`bad-key`). */
   nameOf(key: string): string;
   /** The key of a name in the bucket that begins with our prefix. */
@@ -76,7 +59,6 @@ const MIN_BYTES_PER_SECOND = 10 * 1024;
 const MAX_ANSWER_BYTES = 16 << 20;
 /** Of the last three times. */
 const MAX_KNOWN_SECRETS = 9;
-const SHA256_HEADER = 'x-amz-content-sha256';
 
 export function openBucket(options: S3StoreOptions): S3Bucket {
   const { bucket, endpoint, region, credentials } = options;
@@ -125,6 +107,7 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
   });
   retryDamagedBodies(client);
   watchBodies(client, options.slowBodyGraceMs ?? 60_000);
+  if (options.encryption !== undefined) encryptNewObjects(client, options.encryption);
   const onceClient = new S3Client({
     ...settings,
     maxAttempts: 1,
@@ -132,8 +115,6 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
   });
   shareClock(client, onceClient);
 
-  const newObjects = newObjectsOf(options.encryption);
-  const way = createShortWay(client, bucket, settings.maxAttempts > 1);
   const errorOf = (error: unknown, doing: string, key: string): VesselExportError =>
     error instanceof VesselExportError
       ? error
@@ -146,10 +127,6 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
     pageSize: options.pageSize ?? 1000,
     client,
     onceClient,
-    smallReads: createSmallReads(way),
-    smallLists: createSmallLists(way),
-    smallWrites: createSmallWrites(way, newObjects),
-    newObjects,
     nameOf(key) {
       checkKey(key);
       return folder + key;
@@ -240,16 +217,4 @@ function retryDamagedBodies(client: S3Client): void {
     },
     { step: 'finalizeRequest', priority: 'low', name: 'retryDamagedBodies' },
   );
-}
-
-/** Give a command the SHA-256 (hex) of its body, so that the SDK does not compute it again for the signature. */
-export function withBodyHash<C extends PutObjectCommand | UploadPartCommand>(command: C, sha256: string): C {
-  (command as PutObjectCommand).middlewareStack.add(
-    (next) => (args) => {
-      (args.request as { headers: Record<string, string> }).headers[SHA256_HEADER] = sha256;
-      return next(args);
-    },
-    { step: 'build', name: 'bodyHash' },
-  );
-  return command;
 }

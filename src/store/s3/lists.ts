@@ -1,50 +1,39 @@
 /**
  * Lists of a bucket, page by page. What is not seen in them counts as not there, so an answer that is no list, that is
- * about something else, or that goes on where it was before is an error, whichever way it was asked for.
+ * about something else, or that goes on where it was before is an error.
  */
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { checkPrefix, faultOfKey } from '../key.ts';
 import type { ListedObject, UploadRef } from '../store.ts';
 import type { S3Bucket } from './client.ts';
-import type { ListedName, NamesPage } from './small-lists.ts';
 
 /** See the port. */
 export async function* listPages(s3: S3Bucket, prefix: string): AsyncIterable<ListedObject[]> {
   checkPrefix(prefix);
-  const namePrefix = s3.folder + prefix;
+  const input = { Bucket: s3.bucket, Prefix: s3.folder + prefix, MaxKeys: s3.pageSize };
   let token: string | undefined;
   let lastName: string | undefined;
   do {
-    const query = { prefix: namePrefix, maxKeys: s3.pageSize, token };
-    const page = (await s3.smallLists.list(query)) ?? (await listPage(s3, prefix, token));
-    const nextLast: string | undefined = page.objects.at(-1)?.name ?? lastName;
-    if (token !== undefined && (page.next === token || (page.objects.length > 0 && nextLast === lastName)))
+    const command = new ListObjectsV2Command({ ...input, ContinuationToken: token });
+    const page = await s3.call('list', prefix, () => s3.client.send(command));
+    expectList(s3, prefix, page);
+    const found = page.Contents ?? [];
+    const next = page.IsTruncated ? page.NextContinuationToken : undefined;
+    if (page.IsTruncated && !next) throw goesNowhere(s3, prefix);
+    const nextLast: string | undefined = found.at(-1)?.Key ?? lastName;
+    if (token !== undefined && (next === token || (found.length > 0 && nextLast === lastName)))
       throw notAList(s3, prefix, 'the list goes on where it was before');
     const objects: ListedObject[] = [];
-    for (const { name, ...listed } of page.objects) {
+    for (const { Key: name = '', Size: sizeBytes = 0, LastModified, ETag: tag = '' } of found) {
       expectAsked(s3, prefix, name);
       const key = s3.keyOf(name);
       // Others may keep things here that are not ours to see, such as the empty "folders" of web consoles.
-      if (faultOfKey(key) === undefined) objects.push({ key, ...listed });
+      if (faultOfKey(key) === undefined)
+        objects.push({ key, sizeBytes, modifiedMs: LastModified?.getTime() ?? 0, tag });
     }
     yield objects;
-    [token, lastName] = [page.next, nextLast];
+    [token, lastName] = [next, nextLast];
   } while (token !== undefined);
-}
-
-async function listPage(s3: S3Bucket, prefix: string, ContinuationToken?: string): Promise<NamesPage> {
-  const input = { Bucket: s3.bucket, Prefix: s3.folder + prefix, MaxKeys: s3.pageSize };
-  const command = new ListObjectsV2Command({ ...input, ContinuationToken });
-  const page = await s3.call('list', prefix, () => s3.client.send(command));
-  expectList(s3, prefix, page);
-  const objects = (page.Contents ?? []).map(
-    ({ Key, Size, LastModified, ETag }): ListedName => ({
-      ...{ name: Key!, sizeBytes: Size ?? 0, modifiedMs: LastModified?.getTime() ?? 0, tag: ETag ?? '' },
-    }),
-  );
-  const next = page.IsTruncated ? page.NextContinuationToken : undefined;
-  if (page.IsTruncated && !next) throw goesNowhere(s3, prefix);
-  return { objects, next };
 }
 
 /** See the port. */

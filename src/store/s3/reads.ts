@@ -20,11 +20,7 @@ interface ReadObject {
 
 /** See `get` of the port. */
 export async function readObject(s3: S3Bucket, key: string): Promise<ReadObject | undefined> {
-  const read = await s3.smallReads.read(s3.nameOf(key));
-  if (read === 'missing') return undefined;
-  return (
-    read ?? (await readBody(s3, key, {}, MAX_WHOLE_BYTES, (sizeBytes) => tooLargeToRead(key, sizeBytes)))
-  );
+  return await readBody(s3, key, {}, MAX_WHOLE_BYTES, (sizeBytes) => tooLargeToRead(key, sizeBytes));
 }
 
 /** See `getRange` of the port. */

@@ -35,7 +35,6 @@ const removeSingly = (s3: S3Bucket, keys: readonly string[]) =>
 async function removeObject(s3: S3Bucket, key: string): Promise<void> {
   const command = new DeleteObjectCommand({ Bucket: s3.bucket, Key: s3.nameOf(key) });
   await s3.call('remove', key, async () => {
-    if (await s3.smallWrites.remove(s3.nameOf(key))) return;
     try {
       await s3.client.send(command);
     } catch (error) {
@@ -46,9 +45,7 @@ async function removeObject(s3: S3Bucket, key: string): Promise<void> {
 
 /** False: the store refuses the call as such, and has removed nothing; each may still be removed by itself. */
 async function removeTogether(s3: S3Bucket, keys: readonly string[]): Promise<boolean> {
-  const names = keys.map(s3.nameOf);
-  if (await s3.smallWrites.removeAll(names)) return true;
-  const Objects = names.map((Key) => ({ Key }));
+  const Objects = keys.map((key) => ({ Key: s3.nameOf(key) }));
   const command = new DeleteObjectsCommand({ Bucket: s3.bucket, Delete: { Objects, Quiet: true } });
   try {
     const { Errors } = await s3.client.send(command);

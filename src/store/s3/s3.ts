@@ -1,17 +1,15 @@
-import { hash } from 'node:crypto';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { RetriableError } from '../../core/errors.ts';
 import type { ObjectStore, Version } from '../store.ts';
 import { eachOf } from '../store.ts';
-import type { S3Abilities } from './abilities.ts';
+import type { PutCondition, S3Abilities } from './abilities.ts';
 import { probeAbilities } from './abilities.ts';
 import type { S3Bucket, S3StoreOptions } from './client.ts';
-import { openBucket, withBodyHash } from './client.ts';
+import { openBucket } from './client.ts';
 import { isConflict, isMissing } from './errors.ts';
 import { listPages, listUploads } from './lists.ts';
 import { headObject, readObject, readRange } from './reads.ts';
 import { createRemovals } from './removals.ts';
-import type { PutCondition } from './small-writes.ts';
 import {
   abortUpload,
   adoptUpload,
@@ -86,13 +84,8 @@ async function putObject(
   bytes: Uint8Array,
   condition: PutCondition = {},
 ): Promise<Version> {
-  const sha256 = hash('sha256', bytes);
-  const written = await s3.smallWrites.put(s3.nameOf(key), { bytes, sha256 }, condition);
-  if (written !== undefined) return written;
-  const target = { Bucket: s3.bucket, Key: s3.nameOf(key), ...s3.newObjects.input };
-  const command = new PutObjectCommand({ ...target, Body: bytes, ...condition });
-  const { ETag, ServerSideEncryption } = await s3.client.send(withBodyHash(command, sha256));
-  s3.newObjects.expectAsAsked(ServerSideEncryption);
+  const target = { Bucket: s3.bucket, Key: s3.nameOf(key) };
+  const { ETag } = await s3.client.send(new PutObjectCommand({ ...target, Body: bytes, ...condition }));
   return ETag || (await versionOfWritten(s3, key, bytes));
 }
 

@@ -18,10 +18,7 @@ export interface S3Settings {
   readonly region?: string;
   /** A function where they may change. */
   readonly credentials?: S3Credentials | (() => S3Credentials);
-  /**
-   * Tries of one call, the first included (default 8). A completing call is always tried once, and a read of a whole
-   * object once more, unless this is 1.
-   */
+  /** Tries of one call, the first included (default 8). A completing call is always tried once. */
   readonly maxAttempts?: number;
   /** How the store encrypts what is written; absent: as the bucket says. */
   readonly encryption?: S3Encryption;

@@ -14,7 +14,6 @@ import type { ReadRange } from '../uploaded-parts.ts';
 import { holdsParts, sizeOf } from '../uploaded-parts.ts';
 import type { S3Abilities } from './abilities.ts';
 import type { S3Bucket } from './client.ts';
-import { withBodyHash } from './client.ts';
 import { faultOf, uploadGone, wasRefused } from './errors.ts';
 import type { NamedHead } from './reads.ts';
 import { askHead } from './reads.ts';
@@ -30,12 +29,8 @@ export async function createUpload(s3: S3Bucket, key: string, nonce: string): Pr
   checkNonce(nonce);
   const target = { Bucket: s3.bucket, Key: s3.nameOf(key) };
   return await s3.call('begin an upload of', key, async () => {
-    const Metadata = { [NONCE_METADATA]: nonce };
-    const created = await s3.smallWrites.createUpload(target.Key, Metadata);
-    if (created !== undefined) return { key, uploadId: created, nonce };
-    const input = { ...target, ...s3.newObjects.input, Metadata };
-    const { UploadId, ServerSideEncryption } = await s3.client.send(new CreateMultipartUploadCommand(input));
-    s3.newObjects.expectAsAsked(ServerSideEncryption);
+    const command = new CreateMultipartUploadCommand({ ...target, Metadata: { [NONCE_METADATA]: nonce } });
+    const { UploadId } = await s3.client.send(command);
     // A part of it would be an object, and be seen.
     if (!UploadId) throw new Error('the answer names no upload: look at what is between here and the store');
     return { key, uploadId: UploadId, nonce };
@@ -49,13 +44,11 @@ export async function uploadPart(
   bytes: Uint8Array,
 ): Promise<PartRef> {
   const sha256 = hash('sha256', bytes);
-  const target = targetOf(s3, upload);
   return await s3.call(`send part ${partNumber} of`, upload.key, async () => {
-    const written = await s3.smallWrites.putPart(target.Key, { ...upload, partNumber }, { bytes, sha256 });
-    if (written !== undefined) return { partNumber, sizeBytes: bytes.length, sha256, tag: unquoted(written) };
-    const command = new UploadPartCommand({ ...target, PartNumber: partNumber, Body: bytes });
+    const command = new UploadPartCommand({ ...targetOf(s3, upload), PartNumber: partNumber, Body: bytes });
+    nameBodyHash(command, sha256);
     try {
-      const { ETag } = await s3.client.send(withBodyHash(command, sha256));
+      const { ETag } = await s3.client.send(command);
       // Nothing can be completed with it.
       if (!ETag)
         throw new Error(
@@ -66,6 +59,17 @@ export async function uploadPart(
       throw uploadGone(error, upload.key) ?? error;
     }
   });
+}
+
+/** Give a command the SHA-256 (hex) of its body, so that the SDK does not compute it again for the signature. */
+function nameBodyHash(command: UploadPartCommand, sha256: string): void {
+  command.middlewareStack.add(
+    (next) => (args) => {
+      (args.request as { headers: Record<string, string> }).headers['x-amz-content-sha256'] = sha256;
+      return next(args);
+    },
+    { step: 'build', name: 'bodyHash' },
+  );
 }
 
 /** The same upload when it still holds every one of `parts`; undefined when not. */

@@ -7,8 +7,7 @@ import { messageOf } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
 import { askRedis } from '../ask-redis.ts';
 import type { WebPorts } from '../ports.ts';
-import type { Session } from './sessions.ts';
-import { SESSION_SECONDS } from './sessions.ts';
+import { SESSION_SECONDS, type Session } from './sessions.ts';
 
 export interface EndedSessions {
   isEnded(session: Session): Promise<boolean>;

@@ -8,12 +8,10 @@ import { createLineBound } from '../../core/logins.ts';
 import type { NamedPeople, WebAccess, WebPorts } from '../ports.ts';
 import { createShares } from '../shares.ts';
 import { WebError } from '../web-error.ts';
-import type { Client } from './client-address.ts';
-import { addressOf } from './client-address.ts';
+import { addressOf, type Client } from './client-address.ts';
 import { MAX_NAME_CHARS, rightOf } from './guard.ts';
 import type { Provider, ProviderSettings, SignInFlow } from './openid.ts';
-import type { SignIn } from './sign-in.ts';
-import { isByHttps, PROVIDER_PATH } from './sign-in.ts';
+import { isByHttps, PROVIDER_PATH, type SignIn } from './sign-in.ts';
 
 /** What a provider says it can is asked again so much later; one that did not answer sooner. */
 const KEPT_MS = 3_600_000;

@@ -23,8 +23,7 @@ import type { EndedSessions } from './ended-sessions.ts';
 import { guardApi, guardHost } from './guard.ts';
 import { registerProvider } from './provider.ts';
 import { openSessions } from './sessions.ts';
-import type { SignIn } from './sign-in.ts';
-import { registerSignIn } from './sign-in.ts';
+import { registerSignIn, type SignIn } from './sign-in.ts';
 
 type RegisterRoutes = (
   api: FastifyInstance,

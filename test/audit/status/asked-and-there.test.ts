@@ -4,12 +4,18 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Coverage, CoverageState } from '../../../src/audit/status/cells.ts';
-import { createCoverageSum } from '../../../src/audit/status/cells.ts';
+import { type Coverage, type CoverageState, createCoverageSum } from '../../../src/audit/status/cells.ts';
 import { readJobStatus } from '../../../src/audit/status/job-status.ts';
 import { createStatusMemory } from '../../../src/audit/status/status-memory.ts';
-import type { Job, Note, VesselDay } from '../../../src/core/model/index.ts';
-import { addDays, datesBetween, formatVesselDay, silentLog } from '../../../src/core/model/index.ts';
+import {
+  addDays,
+  datesBetween,
+  formatVesselDay,
+  type Job,
+  type Note,
+  silentLog,
+  type VesselDay,
+} from '../../../src/core/model/index.ts';
 import { settingsHash } from '../../../src/core/plan/settings-hash.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
 import type { ExportPorts } from '../../../src/export/ports.ts';
@@ -23,7 +29,7 @@ import type { ScheduleState } from '../../../src/redis/schedule-state.ts';
 import { CELL_LETTERS } from '../../../src/web/answers.ts';
 import { readCoverage } from '../../../src/web/coverage-map.ts';
 import type { WebPorts } from '../../../src/web/ports.ts';
-import { answerVesselDay } from '../../../src/web/vessel-day-answer.ts';
+import { answerVesselDay } from '../../../src/web/vessel-day.ts';
 import { createKnownSeries } from '../../../src/web/vessel-day-series.ts';
 import { defineBackfill } from '../../helpers/backfills.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';

@@ -4,14 +4,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
 import { readJobStatus } from '../../../src/audit/status/job-status.ts';
 import { createStatusMemory } from '../../../src/audit/status/status-memory.ts';
-import type { Clock } from '../../../src/core/model/index.ts';
-import { silentLog } from '../../../src/core/model/index.ts';
+import { type Clock, silentLog } from '../../../src/core/model/index.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
 import { receiptKey } from '../../../src/lake/keys.ts';
 import { folderStateOf } from '../../../src/store/local/folder-state.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
-import type { MadeUpIndex } from '../../helpers/made-up-ledger.ts';
-import { writeMadeUpFolder } from '../../helpers/made-up-ledger.ts';
+import { type MadeUpIndex, writeMadeUpFolder } from '../../helpers/made-up-ledger.ts';
 import { newTempFolder } from '../../helpers/temp.ts';
 
 test.for(['whole', 'pieces', 'none'] satisfies MadeUpIndex[])(

@@ -6,13 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { backfillActionCommand, backfillCommand } from '../../../src/cli/commands/backfill.ts';
+import type { OutputOptions } from '../../../src/cli/commands/command.ts';
 import { configCommand } from '../../../src/cli/commands/config.ts';
 import { gcCommand } from '../../../src/cli/commands/gc.ts';
-import type { OutputOptions } from '../../../src/cli/commands/output.ts';
 import { planCommand } from '../../../src/cli/commands/plan.ts';
 import { reconcileCommand } from '../../../src/cli/commands/reconcile.ts';
-import { LISTS } from '../../../src/cli/commands/result-lists.ts';
-import { RESULTS } from '../../../src/cli/commands/results.ts';
 import { runCommand } from '../../../src/cli/commands/run.ts';
 import { scheduleCommand } from '../../../src/cli/commands/schedule.ts';
 import { statusCommand } from '../../../src/cli/commands/status.ts';
@@ -99,11 +97,6 @@ describe('the files', () => {
     const files = schemaFiles();
     expect(readdirSync(SCHEMAS_DIR).sort()).toEqual([...files.keys()].sort());
     for (const [name, text] of files) expect(readFileSync(join(SCHEMAS_DIR, name), 'utf8'), name).toBe(text);
-  });
-
-  test('have the lists that are printed, in that order', () => {
-    const lists = Object.entries(RESULTS).map(([name, { lists }]) => [name, Object.keys(lists)]);
-    expect(Object.entries(LISTS)).toEqual(lists);
   });
 
   test('are strict: an unknown key is no result', () => {

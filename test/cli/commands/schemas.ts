@@ -2,9 +2,7 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { LINE_KINDS, SCHEMA_VERSION } from '../../../src/cli/commands/result-lists.ts';
-import type { ResultName } from '../../../src/cli/commands/results.ts';
-import { RESULTS } from '../../../src/cli/commands/results.ts';
+import { LINE_KINDS, RESULTS, type ResultName, SCHEMA_VERSION } from '../../../src/cli/commands/results.ts';
 import { JOB_FILE } from '../../../src/runtime/config/job-file.ts';
 
 export const SCHEMAS_DIR = join(import.meta.dirname, '../../../schemas');

@@ -8,8 +8,7 @@ import { createSharedText } from '../../../src/redis/shared-text.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { redisForTests } from '../../helpers/redis.ts';
-import type { TestLake } from '../../helpers/run.ts';
-import { newLake } from '../../helpers/run.ts';
+import { newLake, type TestLake } from '../../helpers/run.ts';
 
 const server = await redisForTests();
 const connection = server && (await openRedis(server.url));

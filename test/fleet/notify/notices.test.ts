@@ -2,21 +2,15 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../../../src/core/model/index.ts';
-import type { Cause, KnownCauses } from '../../../src/fleet/notify/causes.ts';
-import { causeKey } from '../../../src/fleet/notify/causes.ts';
-import type { Teller } from '../../../src/fleet/notify/notices.ts';
-import { createTeller } from '../../../src/fleet/notify/notices.ts';
-import type { WebhookSettings } from '../../../src/fleet/notify/webhook.ts';
-import { createWebhook } from '../../../src/fleet/notify/webhook.ts';
+import { type Cause, causeKey, type KnownCauses } from '../../../src/fleet/notify/causes.ts';
+import { createTeller, type Teller } from '../../../src/fleet/notify/notices.ts';
+import { createWebhook, type WebhookSettings } from '../../../src/fleet/notify/webhook.ts';
 import { NOTICES_KEY } from '../../../src/lake/keys.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import type { ManualClock } from '../../helpers/manual-clock.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
-import type { TestLake } from '../../helpers/run.ts';
-import { newLake } from '../../helpers/run.ts';
-import type { WebhookListener } from '../../helpers/webhook-listener.ts';
-import { startWebhookListener } from '../../helpers/webhook-listener.ts';
+import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts';
+import { newLake, type TestLake } from '../../helpers/run.ts';
+import { startWebhookListener, type WebhookListener } from '../../helpers/webhook-listener.ts';
 
 const SECRET = 'a long secret for signing';
 const DAY_MS = 86_400_000;

@@ -4,7 +4,7 @@
  */
 import { HiveSQL, SparkSQL, TrinoSQL } from 'dt-sql-parser';
 import { afterAll, describe, expect, test } from 'vitest';
-import { splitStatements } from '../../../src/cli/commands/sql-prompt.ts';
+import { splitStatements } from '../../../src/cli/commands/sql.ts';
 import type { DialectName } from '../../../src/query/views/dialects/index.ts';
 import { WIDE_AGGREGATES } from '../../../src/query/views/wide.ts';
 import { sqlParsersForTests } from '../../helpers/sql-parsers.ts';

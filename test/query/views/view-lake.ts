@@ -1,5 +1,5 @@
 /** A lake of two vessels and two days with all three datasets, for what asks it in SQL. */
-import { splitStatements } from '../../../src/cli/commands/sql-prompt.ts';
+import { splitStatements } from '../../../src/cli/commands/sql.ts';
 import { viewsCommand } from '../../../src/cli/commands/views.ts';
 import type { Layout } from '../../../src/core/model/index.ts';
 import { addDays, systemClock } from '../../../src/core/model/index.ts';

@@ -10,7 +10,7 @@ import { newTempFolder } from '../../helpers/temp.ts';
 import { bytes, expectFault, textOf } from '../store-suite.ts';
 
 const KEY = 'job/day/data.parquet';
-const CHILD = fileURLToPath(new URL('local-child.ts', import.meta.url));
+const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
 const NOBODY = 65534;
 const tooMuch = Buffer.alloc(2 << 20);
 

@@ -13,7 +13,7 @@ import type { TempFolder } from '../../helpers/temp.ts';
 import { newTempFolder } from '../../helpers/temp.ts';
 import { bytes, collect, keysOf, textOf } from '../store-suite.ts';
 
-const CHILD = fileURLToPath(new URL('local-child.ts', import.meta.url));
+const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
 
 interface Child {
   readonly process: ChildProcessByStdio<Writable, Readable, null>;

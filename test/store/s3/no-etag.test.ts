@@ -1,7 +1,7 @@
 /** Answers 200 without an ETag: by the page of somebody in between, or by a store that names none. */
 import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Place } from '../answering-s3.ts';
 import { place, refuse } from '../answering-s3.ts';
 
@@ -13,70 +13,66 @@ const CREATED =
 const LOGIN =
   '<!doctype html><html><head><title>Log in</title></head><body>Please <b>log in</b></body></html>';
 
-/** 1: the SDK alone. 2: the short way first. */
-describe.each([1, 2])('tries: %i', (maxAttempts) => {
-  const logIn = (response: ServerResponse) =>
-    void response.writeHead(200, { 'content-type': 'text/html' }).end(LOGIN);
-  const CALLS: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
-    put: ({ store }) => store.put('a', BYTES),
-    'a put of what is larger': ({ store }) => store.put('a', Buffer.alloc(2 << 20)),
-    'a put where there is none': ({ store }) => store.putIf('a', BYTES, null),
-    'a put in the place of a version': ({ store }) => store.putIf('a', BYTES, '"0"'),
-    'a part': ({ store }) => store.uploadPart(UPLOAD, 3, BYTES),
-    'an upload': ({ store }) => store.createUpload('a', 'a-nonce'),
-    'whether the store knows conditions': ({ store }) => store.capabilities(),
-    'a get': ({ store }) => store.get('a'),
-    'a get of a range': ({ store }) => store.getRange('a', 0, 10),
-    'a get of no bytes': ({ store }) => store.getRange('a', 0, 0),
-    'a head': ({ store }) => store.head('a'),
-    'a list': async ({ store }) => {
-      for await (const _ of store.list('a/')) void _;
-    },
-    'a list of uploads': async ({ store }) => {
-      for await (const _ of store.listUploads('a/')) void _;
-    },
-    'asking whether an upload was published': ({ store }) => store.publishedBy(UPLOAD, [PART]),
-    'removing a version': ({ store }) => store.removeIf('a', '"0"'),
-  };
+const logIn = (response: ServerResponse) =>
+  void response.writeHead(200, { 'content-type': 'text/html' }).end(LOGIN);
+const CALLS: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
+  put: ({ store }) => store.put('a', BYTES),
+  'a put where there is none': ({ store }) => store.putIf('a', BYTES, null),
+  'a put in the place of a version': ({ store }) => store.putIf('a', BYTES, '"0"'),
+  'a part': ({ store }) => store.uploadPart(UPLOAD, 3, BYTES),
+  'an upload': ({ store }) => store.createUpload('a', 'a-nonce'),
+  'whether the store knows conditions': ({ store }) => store.capabilities(),
+  'a get': ({ store }) => store.get('a'),
+  'a get of a range': ({ store }) => store.getRange('a', 0, 10),
+  'a get of no bytes': ({ store }) => store.getRange('a', 0, 0),
+  'a head': ({ store }) => store.head('a'),
+  'a list': async ({ store }) => {
+    for await (const _ of store.list('a/')) void _;
+  },
+  'a list of uploads': async ({ store }) => {
+    for await (const _ of store.listUploads('a/')) void _;
+  },
+  'asking whether an upload was published': ({ store }) => store.publishedBy(UPLOAD, [PART]),
+  'removing a version': ({ store }) => store.removeIf('a', '"0"'),
+};
 
-  test.each(Object.keys(CALLS))('the page of a proxy is no answer to %s', async (name) => {
-    const found = await place(logIn, { maxAttempts });
-    await expect(CALLS[name]!(found)).rejects.toMatchObject({ name: 'RetriableError' });
-  });
+test.each(Object.keys(CALLS))('the page of a proxy is no answer to %s', async (name) => {
+  const found = await place(logIn);
+  await expect(CALLS[name]!(found)).rejects.toMatchObject({ name: 'RetriableError' });
+});
 
-  test('the message says what is missing, and where to look', async () => {
-    const { store } = await place(logIn, { maxAttempts });
-    await expect(store.put('a', BYTES)).rejects.toThrow(
-      'the answer names no version (ETag): look at what is between here and the store',
-    );
-    await expect(store.head('a')).rejects.toThrow('cannot read s3://bucket/lake/a at http');
-    await expect(store.uploadPart(UPLOAD, 3, BYTES)).rejects.toThrow(
-      'the answer names no version (ETag) of the part: look at what is between here and the store',
-    );
-  });
+test('the message says what is missing, and where to look', async () => {
+  const { store } = await place(logIn);
+  await expect(store.put('a', BYTES)).rejects.toThrow(
+    'the answer names no version (ETag): look at what is between here and the store',
+  );
+  await expect(store.head('a')).rejects.toThrow('cannot read s3://bucket/lake/a at http');
+  await expect(store.uploadPart(UPLOAD, 3, BYTES)).rejects.toThrow(
+    'the answer names no version (ETag) of the part: look at what is between here and the store',
+  );
+});
 
-  test('nor one to completing an upload: then nobody knows', async () => {
-    const { store } = await place(logIn, { maxAttempts });
-    await expect(store.completeUpload(UPLOAD, [PART])).rejects.toMatchObject({ code: 'complete-unknown' });
-  });
+test('nor one to completing an upload: then nobody knows', async () => {
+  const { store } = await place(logIn);
+  await expect(store.completeUpload(UPLOAD, [PART])).rejects.toMatchObject({ code: 'complete-unknown' });
+});
 
-  test('what a store that does not name the version that it wrote has written is read back', async () => {
-    const { store } = await place(keepObjects({ namesVersions: true }), { maxAttempts });
-    await store.put('a', BYTES);
-    expect(await store.putIf('a', Buffer.from('others'), null)).toBeUndefined();
-    expect(await store.putIf('b', BYTES, null)).toBe(etagOf(BYTES));
-    expect(await store.putIf('b', Buffer.from('others'), etagOf(BYTES))).toBe(etagOf('others'));
-    expect(await store.putIf('b', BYTES, etagOf(BYTES))).toBeUndefined();
-    expect(await store.capabilities()).toEqual({
-      ...{ conditionalPut: true, conditionalReplace: true, conditionalComplete: true },
-    });
+test('what a store that does not name the version that it wrote has written is read back', async () => {
+  const { store } = await place(keepObjects({ namesVersions: true }));
+  await store.put('a', BYTES);
+  expect(await store.putIf('a', Buffer.from('others'), null)).toBeUndefined();
+  expect(await store.putIf('b', BYTES, null)).toBe(etagOf(BYTES));
+  expect(await store.putIf('b', Buffer.from('others'), etagOf(BYTES))).toBe(etagOf('others'));
+  expect(await store.putIf('b', BYTES, etagOf(BYTES))).toBeUndefined();
+  expect(await store.capabilities()).toEqual({
+    ...{ conditionalPut: true, conditionalReplace: true, conditionalComplete: true },
   });
+});
 
-  test('a store that never names a version is none to write to', async () => {
-    const { store } = await place(keepObjects({ namesVersions: false }), { maxAttempts });
-    await expect(store.putIf('a', BYTES, null)).rejects.toThrow('the answer names no version (ETag)');
-    await expect(store.capabilities()).rejects.toThrow('no version (ETag)');
-  });
+test('a store that never names a version is none to write to', async () => {
+  const { store } = await place(keepObjects({ namesVersions: false }));
+  await expect(store.putIf('a', BYTES, null)).rejects.toThrow('the answer names no version (ETag)');
+  await expect(store.capabilities()).rejects.toThrow('no version (ETag)');
 });
 
 const etagOf = (bytes: string | Uint8Array) => `"${hash('md5', bytes)}"`;

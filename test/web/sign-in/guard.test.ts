@@ -6,10 +6,8 @@ import type { Job } from '../../../src/core/model/index.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { WebAccess } from '../../../src/web/ports.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
-import type { ServedPage, TestPagePorts } from '../../helpers/web.ts';
-import { ACT_HEADERS, servePage, signIn } from '../../helpers/web.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
+import { ACT_HEADERS, type ServedPage, servePage, signIn, type TestPagePorts } from '../../helpers/web.ts';
 
 const READ = 'a password to look';
 const ACT = 'a password to act!';

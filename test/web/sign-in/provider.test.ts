@@ -5,12 +5,9 @@ import { silentLog } from '../../../src/core/model/index.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { SessionAnswer } from '../../../src/web/answers.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import type { TestProvider } from '../../helpers/openid-provider.ts';
-import { HeadlessBrowser, startProvider } from '../../helpers/openid-provider.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
-import type { ServedPage, TestPagePorts } from '../../helpers/web.ts';
-import { ACT_HEADERS, servePage } from '../../helpers/web.ts';
+import { HeadlessBrowser, startProvider, type TestProvider } from '../../helpers/openid-provider.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
+import { ACT_HEADERS, type ServedPage, servePage, type TestPagePorts } from '../../helpers/web.ts';
 
 const PEOPLE = { ada: ['crew'], grace: ['crew', 'office'], eve: ['guests'] };
 

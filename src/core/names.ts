@@ -1,4 +1,23 @@
-/** What somebody may have meant who wrote a name that does not exist. */
+/** Names that somebody wrote: which jobs they mean, and what may have been meant by one that does not exist. */
+import { ConfigError, shortName } from './errors.ts';
+import type { Job } from './model/index.ts';
+
+/** The jobs with these names, all where none is named. `place`: where they are. Throws ConfigError `unknown-job`. */
+export function pickJobs(jobs: readonly Job[], names: readonly string[], place = 'here'): Job[] {
+  const known = jobs.map(({ name }) => name);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0)
+    throw new ConfigError(
+      'unknown-job',
+      `no job '${unknown.map(shortName).join("', '")}' ${place}; there are: ${known.join(', ') || 'none'}${unknown.map((name) => didYouMean(name, known)).join('')}`,
+    );
+  return jobs.filter((job) => names.length === 0 || names.includes(job.name));
+}
+
+/** The job with this name. Throws ConfigError `unknown-job`. */
+export function jobNamed(jobs: readonly Job[], name: string, place?: string): Job {
+  return pickJobs(jobs, [name], place)[0]!;
+}
 
 /** Of `names`, the one nearest to `written`, at most `edits` away; undefined when none is. Case does not count. */
 export function nearestName(written: string, names: Iterable<string>, edits: number): string | undefined {

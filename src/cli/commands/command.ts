@@ -1,0 +1,196 @@
+/**
+ * What commands are made of: the settings, the lake or all that an export needs, and one way to print a result.
+ *
+ * A result for machines is printed by `--json` as one object, by `--ndjson` an item a line as it comes, its `kind` first, and
+ * the summary as the last line: without that line the output is not whole. A list that may have hundreds of thousands of
+ * items (STREAMED) stands first in the object and is written as it is made: where the command fails in between, what was
+ * printed is no whole JSON.
+ */
+import { type AppOverrides, openApp } from '../../app.ts';
+import { ConfigError } from '../../core/errors.ts';
+import { cleanMessage } from '../../core/model/index.ts';
+import type { Fleet } from '../../fleet/fleet.ts';
+import { checkSources } from '../../lake/lake-source.ts';
+import type { Config, LakeConfig } from '../../runtime/config/config.ts';
+import { loadConfig, loadLakeConfig, pickJobs } from '../../runtime/config/config.ts';
+import { openStore } from '../../store/open-store.ts';
+import type { ObjectStore } from '../../store/store.ts';
+import { createJsonPage, type JsonPage, type Screen, writeText } from '../terminal/screen.ts';
+import { type CommandContext, commandLog } from './context.ts';
+import type { Item, Lists, ResultName, Summary } from './results.ts';
+import { LINE_KINDS, RESULTS, SCHEMA_VERSION } from './results.ts';
+
+export { type CommandContext, commandLog, EXIT_FAILED, EXIT_OK } from './context.ts';
+export type { Item } from './results.ts';
+
+type WriteLine = (line: string) => void;
+
+/** The effective configuration. Throws ConfigError. */
+export function readConfig({ env, envFile }: Pick<CommandContext, 'env' | 'envFile'>): Config {
+  return loadConfig(env, undefined, envFile);
+}
+
+/** The same, for commands that ask nothing of the service. */
+export function readLakeConfig({ env, envFile }: Pick<CommandContext, 'env' | 'envFile'>): LakeConfig {
+  return loadLakeConfig(env, undefined, envFile);
+}
+
+/** A configuration, the jobs of it that are named, and a log. `write` as in `commandLog`. Throws ConfigError. */
+export function configure<C extends LakeConfig>(
+  context: CommandContext,
+  config: C,
+  names: readonly string[],
+  write?: WriteLine,
+) {
+  const log = commandLog(context, config.settings.LOG_LEVEL, write);
+  return { config, jobs: pickJobs(config, names), log };
+}
+
+/** All that an export needs. */
+export async function openExport(
+  context: CommandContext,
+  names: readonly string[],
+  overrides: AppOverrides,
+  write?: WriteLine,
+) {
+  const configured = configure(context, readConfig(context), names, write);
+  return { ...configured, app: await openApp(configured.config, context.env, configured.log, overrides) };
+}
+
+/** The lake alone, which needs no credentials. */
+export async function openLake(context: CommandContext, names: readonly string[] = [], write?: WriteLine) {
+  const configured = configure(context, readLakeConfig(context), names, write);
+  const store = await openStore(configured.config.settings.LAKE_URL, context.env, configured.log);
+  return { ...configured, store, close: () => store.close() };
+}
+
+/** The lake, and with `asksService` a client of the query service too. */
+export async function openLakeAndService(
+  context: CommandContext,
+  names: readonly string[],
+  asksService: boolean,
+  overrides: AppOverrides,
+  write?: WriteLine,
+) {
+  if (!asksService)
+    return { ...(await openLake(context, names, write)), client: undefined, layout: undefined };
+  const { app, ...opened } = await openExport(context, names, { encoderThreads: 0, ...overrides }, write);
+  const { store, client, ports } = app;
+  return { ...opened, store, client, layout: ports.layout, close: () => app.close() };
+}
+
+export type OpenedLake = Awaited<ReturnType<typeof openLakeAndService>>;
+
+/** Open app and queue, use them, and close both. Throws what `openFleet` and `use` throw. */
+export async function withFleet<T>(
+  context: CommandContext,
+  config: Config,
+  overrides: AppOverrides,
+  use: (fleet: Fleet) => Promise<T>,
+): Promise<T> {
+  // The libraries of the queue are loaded by those alone who need it.
+  const { openFleet } = await import('../../fleet/fleet.ts');
+  const fleet = await openFleet(
+    config,
+    context.env,
+    commandLog(context, config.settings.LOG_LEVEL),
+    overrides,
+  );
+  try {
+    return await use(fleet);
+  } finally {
+    await fleet.close();
+  }
+}
+
+/**
+ * For commands that write into a lake and ask nothing of the service. Throws ConfigError `other-source` where QUERY_BASE_URL
+ * is set and the job is from elsewhere: it is another lake than was meant.
+ */
+export async function expectOwnLake(
+  store: ObjectStore,
+  { QUERY_BASE_URL: url }: LakeConfig['settings'],
+  job: string,
+): Promise<void> {
+  await checkSources(store, url === undefined ? undefined : { url }, [job]);
+}
+
+export interface OutputOptions {
+  readonly json?: boolean;
+  readonly ndjson?: boolean;
+}
+
+export type JsonOption = Pick<OutputOptions, 'json'>;
+
+export interface Output<K extends ResultName> {
+  /** For people: items go nowhere. */
+  readonly isText: boolean;
+  add<L extends keyof Lists<K>>(list: L, item: Item<K, L>): void;
+  /** Adders without end wait for it, where there is something: else what nobody has read yet is kept. */
+  taken(): Promise<void> | undefined;
+  /** Once, after the last item. `text` is what people are told. */
+  end(summary: Summary<K>, text?: () => string): void;
+}
+
+/** Lists that are written as they are made. */
+const STREAMED: Partial<Record<ResultName, string>> = { status: 'days' };
+
+/** What the options ask for. Holds the items of a `--json` only, and not those of a streamed list. Throws ConfigError `usage`. */
+export function openOutput<K extends ResultName>(screen: Screen, name: K, options: OutputOptions): Output<K> {
+  const { json = false, ndjson = false } = options;
+  if (json && ndjson)
+    throw new ConfigError('usage', '--ndjson: given together with --json, expected one of them');
+  const lists: Record<string, unknown[]> = {};
+  for (const list of Object.keys(RESULTS[name].lists)) lists[list] = [];
+  const page = createJsonPage(screen, STREAMED[name] !== undefined);
+  const streamed = openStreamed(page, STREAMED[name]);
+  const isText = !json && !ndjson;
+  return {
+    isText,
+    add(list, item) {
+      if (isText) return;
+      const shown = typeof item === 'object' ? withBoundedTexts(item as object) : item;
+      if (ndjson) page.line({ kind: LINE_KINDS[list as keyof typeof LINE_KINDS], ...(shown as object) });
+      else if (list === STREAMED[name]) streamed.add(shown);
+      else lists[list as string]!.push(shown);
+    },
+    taken: () => screen.taken?.(),
+    end(summary, text) {
+      const versioned = { schemaVersion: SCHEMA_VERSION, ...summary };
+      if (ndjson) page.line({ kind: 'summary', ...versioned });
+      else if (json) streamed.end(versioned, lists);
+      else if (text !== undefined) writeText(screen, text());
+      page.end();
+    },
+  };
+}
+
+/** The object of a `--json`; an item a line in the list `name`, where it got any. `end` writes the other members behind it. */
+function openStreamed(page: JsonPage, name: string | undefined) {
+  let items = 0;
+  return {
+    add(item: unknown) {
+      page.between(items++ === 0 ? `{\n  "${name}": [\n    ` : ',\n    ');
+      page.value(item);
+    },
+    end(summary: object, { ...lists }: Record<string, unknown[]>) {
+      if (items === 0) return page.line({ ...summary, ...lists }, 2);
+      delete lists[name!];
+      page.between('\n  ],');
+      page.rest({ ...summary, ...lists }, 2);
+    },
+  };
+}
+
+/** Members that are for people: cleaned and bounded, where all others are exact. */
+const TEXTS: readonly string[] = ['message', 'found', 'expected', 'next', 'remark'];
+
+function withBoundedTexts(item: object): object {
+  // Most items have none, and there may be hundreds of thousands.
+  if (!TEXTS.some((name) => Object.hasOwn(item, name))) return item;
+  const bounded = ([name, value]: [string, unknown]) => [
+    name,
+    TEXTS.includes(name) && typeof value === 'string' ? cleanMessage(value) : value,
+  ];
+  return Object.fromEntries(Object.entries(item).map(bounded));
+}
