@@ -5,14 +5,8 @@
  */
 import type { Clock, Job, Log } from '../core/model/index.ts';
 import { dayTroubles } from './day-troubles.ts';
-import {
-  type CauseRow,
-  FLEET_CAUSES,
-  type FleetFacts,
-  JOB_CAUSES,
-  type JobFacts,
-  type Seen,
-} from './notice-causes.ts';
+import type { CauseRow, FleetFacts, JobFacts, Seen } from './notice-causes.ts';
+import { FLEET_CAUSES, JOB_CAUSES } from './notice-causes.ts';
 import { type Cause, causeKey, type ToldCause } from './notify/causes.ts';
 import type { Teller } from './notify/notices.ts';
 import type { Hold } from './queue/hold.ts';

@@ -2,15 +2,8 @@
  * Snapshots of metadata that have stopped: they leave no day open that a night could be late with. One is late when the day
  * on which its schedule fired last is over, and it was taken neither then nor since.
  */
-import {
-  addDays,
-  type Clock,
-  datesBetween,
-  dateToMicros,
-  type Job,
-  MICROS_PER_MILLI,
-  microsToDate,
-} from '../core/model/index.ts';
+import type { Clock, Job } from '../core/model/index.ts';
+import { addDays, datesBetween, dateToMicros, MICROS_PER_MILLI, microsToDate } from '../core/model/index.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
 import { lastCapture, readCaptures } from '../lake/captures.ts';
 import { vesselsOnDates } from '../lake/ledger/ledger.ts';
