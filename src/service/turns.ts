@@ -5,6 +5,7 @@
  * works in it: after it sockets are read and small requests answered, and then the one that waited longest goes on.
  * The work of an answer is the same whether its client takes it or has gone, until its signal tells it.
  */
+import { setImmediate } from 'node:timers/promises';
 import { CancelledError } from '../core/errors.ts';
 import type { Clock } from '../core/model/index.ts';
 
@@ -29,9 +30,8 @@ export interface Work {
 /** The turns that all work of a service takes. */
 export class Turns {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
-  readonly #waiting: (() => void)[] = [];
   readonly #underWay = new Set<AnswerWork>();
-  #isOpen = false;
+  #last: Promise<void> = Promise.resolve();
   #startedMs = 0;
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
@@ -57,33 +57,19 @@ export class Turns {
     await Promise.all(all.map(({ ended }) => ended));
   }
 
-  /** Whether the present round of the event loop has been worked in for long enough. */
+  /** Whether the present turn has been worked in for long enough. */
   isOver(): boolean {
-    const nowMs = this.#clock.monotonicMs();
-    if (this.#isOpen) return nowMs - this.#startedMs >= TURN_MS;
-    this.#open(nowMs);
-    return false;
+    return this.#clock.monotonicMs() - this.#startedMs >= TURN_MS;
   }
 
   /** Resolves when it is the caller's turn, first come first served, one in a round of the event loop. */
   next(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-      if (!this.#isOpen) this.#open(this.#clock.monotonicMs());
-    });
-  }
-
-  /** A turn lasts until the sockets have been looked at. */
-  #open(nowMs: number): void {
-    this.#isOpen = true;
-    this.#startedMs = nowMs;
-    setImmediate(() => {
-      this.#isOpen = false;
-      const go = this.#waiting.shift();
-      if (go === undefined) return;
-      this.#open(this.#clock.monotonicMs());
-      go();
-    });
+    this.#last = this.#last
+      .then(() => setImmediate())
+      .then(() => {
+        this.#startedMs = this.#clock.monotonicMs();
+      });
+    return this.#last;
   }
 }
 

@@ -13,7 +13,7 @@ import { addDays, datesBetween, isDate, lookbackDaysOf, microsToDate } from '../
 import { jobNamed } from '../core/names.ts';
 import { collectEarly } from '../core/process/heap.ts';
 import type { QueueNames } from '../fleet/queue/vessel-day-queue.ts';
-import { firstReceiptDate } from '../lake/ledger/ledger.ts';
+import { firstReceiptDate } from '../lake/ledger/newest-days.ts';
 import { askRedis } from './ask-redis.ts';
 import { type CoverageQuestion, readCoverage } from './coverage-map.ts';
 import type { WebPorts } from './ports.ts';

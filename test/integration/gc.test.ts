@@ -2,7 +2,6 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync } from 'node:fs';
 import { mkdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -296,7 +295,7 @@ test('temp files of dead writers go, those of living ones stay', async () => {
   await store.put(receiptKey(DAY), json(receiptOfEpoch(1)));
   const { createTemp, dropTemp } = await import('../../src/store/local/temps.ts');
   const alive = await createTemp(join(lake.dir, '_ledger', 'living.json'));
-  closeSync(alive.file);
+  await alive.file.close();
   const deadTemp = alive.path.replace(/-\d+-/, `-${dead.pid}-`).replace('_ledger', '_notes');
   await mkdir(dirname(deadTemp), { recursive: true });
   await writeFile(deadTemp, 'half a fi');

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { TimeRange } from '../../src/core/model/index.ts';
@@ -8,7 +9,7 @@ import {
   VESSEL_ID,
   vesselOf,
 } from '../../src/core/model/index.ts';
-import { MeasurementTextWriter } from '../../src/service/bodies/measurement-text.ts';
+import { measurementsBody } from '../../src/service/bodies/measurements-body.ts';
 import { fleetVessels, imoNumber } from '../../src/service/data/made-up/fleet.ts';
 import type { MadeUpSource } from '../../src/service/data/made-up/made-up-source.ts';
 import { createMadeUpSource } from '../../src/service/data/made-up/made-up-source.ts';
@@ -29,13 +30,9 @@ async function lines(
   records: readonly SeriesRecord[],
   range: TimeRange,
 ): Promise<string[]> {
-  const writer = new MeasurementTextWriter(
-    records.map(({ timeSeriesId }) => timeSeriesId),
-    'newline',
-  );
+  const selected = records.map((record) => ({ record, id: record.timeSeriesId, domain: 'id' }));
   let text = '';
-  for await (const { batch } of source.read(records, range, { values: true, interleaved: true }, WORK))
-    text += Buffer.from(writer.write(batch)).toString();
+  for await (const piece of measurementsBody(source, selected, range, 'ndjson', WORK)) text += piece;
   return text.split('\n').slice(0, -1);
 }
 
@@ -54,6 +51,21 @@ const ofVessel = (source: MadeUpSource) => source.series.filter(({ vessel }) => 
 const day = { fromMicros: DAY_FROM, toMicros: DAY_FROM + MICROS_PER_DAY };
 
 describe('the made-up fleet', () => {
+  test.each([
+    [3, 4_000, 24 * MICROS_PER_HOUR, '0a060899c7baa951'],
+    [8, 40_000, 3 * MICROS_PER_HOUR, '459e3c814ee38781'],
+    [1, 3_000_000, MICROS_PER_HOUR / 60, 'b85d2b1632010135'],
+  ])(
+    'of seed %i and %i readings a day has the readings it always had',
+    async (seed, perDay, micros, digest) => {
+      const source = fleet(perDay, seed);
+      const fromMicros = DAY_FROM + (micros === MICROS_PER_DAY ? 0 : 5 * MICROS_PER_HOUR);
+      const all = await lines(source, source.series, { fromMicros, toMicros: fromMicros + micros });
+      expect(all.length).toBeGreaterThan(1_000);
+      expect(createHash('sha256').update(all.join('\n')).digest('hex').slice(0, 16)).toBe(digest);
+    },
+  );
+
   test('ranges put together are the whole range, wherever they are cut', async () => {
     const source = fleet(8000);
     const records = ofVessel(source);

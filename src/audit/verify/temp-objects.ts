@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, FatalError, messageOf } from '../../core/errors.ts';
 import { openTempFolder } from '../../core/process/temp-folder.ts';
-import { writeFully } from '../../store/local/files.ts';
+import { writeAll } from '../../store/local/files.ts';
 
 export interface TempObjects {
   readonly tempDir: string;
@@ -68,7 +68,7 @@ async function createTempObject(path: string): Promise<TempObject> {
 
 async function writeAt(handle: FileHandle, path: string, bytes: Uint8Array, atByte: number): Promise<void> {
   try {
-    await writeFully(handle, bytes, atByte);
+    await writeAll(handle, bytes, atByte);
   } catch (error) {
     throw new FatalError(
       'disk-full',

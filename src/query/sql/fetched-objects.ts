@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { ConfigError, FatalError, messageOf, RetriableError } from '../../core/errors.ts';
 import type { VesselDay } from '../../core/model/index.ts';
-import { writeFully } from '../../store/local/files.ts';
+import { writeAll } from '../../store/local/files.ts';
 import type { ObjectStore } from '../../store/store.ts';
 
 /** The object of a vessel-day. */
@@ -112,7 +112,7 @@ async function copyRanges(
       signal.throwIfAborted();
       const bytes = await store.getRange(key, at, at + RANGE_BYTES);
       if (bytes === undefined || bytes.length === 0) return at;
-      await writeFully(file, bytes, at);
+      await writeAll(file, bytes, at);
       at += bytes.length;
       if (bytes.length < RANGE_BYTES) return at;
     }

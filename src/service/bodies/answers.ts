@@ -7,19 +7,14 @@ import type { Format } from '../query/formats.ts';
 import { chooseFormat } from '../query/formats.ts';
 import type { RawParameters, StatisticsParameters } from '../query/parameters.ts';
 import { measurementsRange, parseNaming, parseStatistics } from '../query/parameters.ts';
-import type { SelectedSeries } from '../query/selection.ts';
 import { selectSeries } from '../query/selection.ts';
 import { computeStatistics } from '../query/statistics.ts';
 import { statisticsBody } from '../query/statistics-body.ts';
 import { windowedRange } from '../query/windows.ts';
 import type { Work } from '../turns.ts';
-import { MeasurementTextWriter } from './measurement-text.ts';
+import { measurementsBody } from './measurements-body.ts';
 import { metadataBody } from './metadata-body.ts';
 import { parquetBody } from './parquet-body.ts';
-import type { PieceMemory } from './piece-memory.ts';
-
-/** Readings in one piece of text: some 200 kB, which is all that waits in memory for a client that does not read. */
-const ROWS_PER_PIECE = 2_048;
 
 /** A request as the routes hand it over. */
 export interface Query {
@@ -44,11 +39,8 @@ export interface Answer {
   readonly format: Format;
   /** Time range of the readings; absent for metadata. */
   readonly range: TimeRange | undefined;
-  /**
-   * Starts the work, on the context's source or one that changes it; not called when the request is refused after all.
-   * Large pieces are of `memory`, and theirs for as long as it says.
-   */
-  body(source: DataSource, memory: PieceMemory): AsyncIterable<Uint8Array | string>;
+  /** Starts the work, on the context's source or one that changes it; not called when the request is refused after all. */
+  body(source: DataSource): AsyncIterable<Uint8Array | string>;
 }
 
 /**
@@ -72,11 +64,10 @@ export async function prepareAnswer(query: Query, context: AnswerContext): Promi
     return {
       format,
       range,
-      body: (source, memory) => {
-        if (format === 'parquet') return parquetBody(source, series, range, work);
-        const writer = textWriter(series, format, memory);
-        return measurementsText(source, series, range, format === 'ndjson', writer, work);
-      },
+      body: (source) =>
+        format === 'json' || format === 'ndjson'
+          ? measurementsBody(source, series, range, format, work)
+          : parquetBody(source, series, range, work),
     };
   const { window, aggregations } = statistics;
   const statisticsQuery = { series, range, window, aggregations, mergeSharedIds: shape === 'array' };
@@ -98,31 +89,4 @@ function readingsRange(
   const asked = statistics?.range ?? measurementsRange(parameters, nowMs * MICROS_PER_MILLI);
   const range = toInclusive ? { ...asked, toMicros: asked.toMicros + 1 } : asked;
   return statistics ? windowedRange(range, statistics.window, statistics.windowEdges) : range;
-}
-
-function textWriter(
-  series: readonly SelectedSeries[],
-  format: Format,
-  memory: PieceMemory,
-): MeasurementTextWriter {
-  const ids = series.map(({ id }) => id);
-  return new MeasurementTextWriter(ids, format === 'ndjson' ? 'newline' : 'comma', memory);
-}
-
-async function* measurementsText(
-  source: DataSource,
-  selected: readonly SelectedSeries[],
-  range: TimeRange,
-  lines: boolean,
-  writer: MeasurementTextWriter,
-  work: Work,
-): AsyncGenerator<Uint8Array | string> {
-  if (!lines) yield '[';
-  const records = selected.map(({ record }) => record);
-  for await (const { batch } of source.read(records, range, { values: true, interleaved: true }, work))
-    for (let from = 0; from < batch.rows; from += ROWS_PER_PIECE) {
-      if (work.isDue()) await work.pause();
-      yield writer.write(batch, from, Math.min(batch.rows, from + ROWS_PER_PIECE));
-    }
-  if (!lines) yield ']';
 }

@@ -1,8 +1,13 @@
-/** The files of a lake: what lies where, and which dataset each job holds. */
-import { readdir } from 'node:fs/promises';
+/**
+ * The files of a lake: what lies where, which dataset each job holds, and which version of its vessel-day each file is.
+ * Publishing a plain day replaces its file, and DuckDB opens it anew for every slice: what is read between two looks that
+ * found the same is of that version alone.
+ */
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathLiteral } from '../../core/duckdb/locked.ts';
 import { sql } from '../../core/duckdb/sql-text.ts';
+import { RetriableError } from '../../core/errors.ts';
 import { isDate, JOB_NAME, VESSEL_ID } from '../../core/model/index.ts';
 import type { EngineConnection } from './engine.ts';
 
@@ -59,4 +64,34 @@ async function folders(parent: string): Promise<string[]> {
 
 function partitionValue(key: string, folder: string): string | undefined {
   return folder.startsWith(`${key}=`) ? folder.slice(key.length + 1) : undefined;
+}
+
+/** A file's version, by its path; a file that is gone has one too. Throws what else looking at it fails with. */
+export async function versionsOf(files: readonly LakeFile[]): Promise<ReadonlyMap<string, string>> {
+  const versions = new Map<string, string>();
+  for (const { path } of files) versions.set(path, await versionOf(path));
+  return versions;
+}
+
+/** Throws RetriableError `day-replaced` when a file is not what it was. */
+export async function expectVersions(
+  files: readonly LakeFile[],
+  expected: ReadonlyMap<string, string>,
+): Promise<void> {
+  for (const { path } of files)
+    if ((await versionOf(path)) !== expected.get(path))
+      throw new RetriableError(
+        'day-replaced',
+        `'${path}' was replaced or removed while it was read: the answer would be of two versions of that day, so it ends here; ask again`,
+      );
+}
+
+async function versionOf(path: string): Promise<string> {
+  try {
+    const { dev, ino, size, mtimeNs } = await stat(path, { bigint: true });
+    return `${dev} ${ino} ${size} ${mtimeNs}`;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'none';
+    throw error;
+  }
 }

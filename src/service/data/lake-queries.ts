@@ -1,4 +1,4 @@
-/** Readings of a lake by DuckDB, for one answer: vessel-days that are too large to be read at once. */
+/** Readings of a lake by DuckDB, for one answer. */
 import type { DuckDBResult, DuckDBValue } from '../../core/duckdb/connection.ts';
 import { parquetRows, pathLiteral } from '../../core/duckdb/locked.ts';
 import { joinSql, sql } from '../../core/duckdb/sql-text.ts';
@@ -11,37 +11,20 @@ import type { Engine, EngineConnection } from './engine.ts';
 import type { LakeFile } from './lake-files.ts';
 import type { SeriesRecord } from './source.ts';
 
-interface LakeQueries extends AsyncDisposable {
-  /** Rows of all series in files. */
-  rowsOf(files: readonly LakeFile[]): Promise<number>;
-  /** Add the readings of files in a range, in the service's order; without values their times alone. */
-  append(builder: BatchBuilder, files: readonly LakeFile[], range: TimeRange, values: boolean): Promise<void>;
-}
-
-/** Queries for the readings of `records`; a connection is made for the first. */
-export function openLakeQueries(engine: Engine, records: readonly SeriesRecord[], work: Work): LakeQueries {
-  let opening: Promise<EngineConnection> | undefined;
-  async function open(): Promise<EngineConnection> {
-    const connection = await engine.connect(work.signal);
-    await nameSelected(connection, records, work).catch(async (error: unknown) => {
-      await connection[Symbol.asyncDispose]();
-      throw error;
-    });
+/** A connection that knows the series of an answer. */
+export async function connectFor(
+  engine: Engine,
+  records: readonly SeriesRecord[],
+  work: Work,
+): Promise<EngineConnection> {
+  const connection = await engine.connect(work.signal);
+  try {
+    await nameSelected(connection, records, work);
     return connection;
+  } catch (error) {
+    await connection[Symbol.asyncDispose]();
+    throw error;
   }
-  const connect = () => {
-    opening ??= open();
-    return opening;
-  };
-  return {
-    rowsOf: async (files) => rowsOf(await connect(), files),
-    append: async (builder, files, range, values) =>
-      fill(await connect(), builder, files, range, values, work),
-    async [Symbol.asyncDispose]() {
-      const connection = await opening?.catch(() => undefined);
-      await connection?.[Symbol.asyncDispose]();
-    },
-  };
 }
 
 /** The selected ids with their position, as a table of this connection. */
@@ -63,7 +46,9 @@ async function nameSelected(
   });
 }
 
-async function rowsOf({ query }: EngineConnection, files: readonly LakeFile[]): Promise<number> {
+/** Rows of all series in files. */
+export async function rowsOf({ query }: EngineConnection, files: readonly LakeFile[]): Promise<number> {
+  if (files.length === 0) return 0;
   const paths = joinSql(
     files.map(({ path }) => pathLiteral(path)),
     sql`, `,
@@ -74,7 +59,8 @@ async function rowsOf({ query }: EngineConnection, files: readonly LakeFile[]): 
   return Number(row![0]);
 }
 
-async function fill(
+/** Add the readings of files in a range, in the service's order; without values their times alone. */
+export async function fill(
   { query }: EngineConnection,
   builder: BatchBuilder,
   files: readonly LakeFile[],
@@ -82,6 +68,7 @@ async function fill(
   withValues: boolean,
   work: Work,
 ): Promise<void> {
+  if (files.length === 0) return;
   const values = withValues ? sql`, long_value, double_value, json_value` : sql``;
   const perFile = files.map((file) => {
     // A job later by name adds only the series that earlier jobs lack on that vessel-day.

@@ -1,9 +1,7 @@
 /**
  * An exported lake as a data source: `<job>/vessel=…/date=…/data.parquet`, as vessel-export writes it, or the files that
- * the tables of a delta lake have. Jobs are
- * told apart by their columns. Where several measurement jobs hold the same series on one day, the first job by
- * name gives its readings. Files are listed when the service starts. Small vessel-days are read here, and what is larger
- * goes through DuckDB, whose planning of a query takes longer than such a day.
+ * the tables of a delta lake have. Jobs are told apart by their columns. Where several measurement jobs hold the same series
+ * on one day, the first job by name gives its readings. Files are listed when the service starts. DuckDB reads them.
  */
 import { ConfigError, messageOf } from '../../core/errors.ts';
 import type { Log, TimeRange } from '../../core/model/index.ts';
@@ -13,11 +11,9 @@ import type { Work } from '../turns.ts';
 import { BatchBuilder } from './batch-builder.ts';
 import type { Engine } from './engine.ts';
 import type { LakeFile } from './lake-files.ts';
-import { classifyJobs, listLakeFiles } from './lake-files.ts';
-import { openLakeQueries } from './lake-queries.ts';
+import { classifyJobs, expectVersions, listLakeFiles, versionsOf } from './lake-files.ts';
+import { connectFor, fill, rowsOf } from './lake-queries.ts';
 import { readSeries } from './lake-series.ts';
-import { appendSmallDay, codesOf, readSmallDay } from './lake-small-day.ts';
-import { expectVersions, versionsOf } from './lake-versions.ts';
 import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from './source.ts';
 
 /** Readings aimed at in one slice: larger than the made-up fleet's, since each slice scans row groups again. */
@@ -83,23 +79,14 @@ function lakeSource(
     const vessels = new Set(records.map(({ vessel }) => vessel));
     let known = 0;
     for (const vessel of vessels) known += seriesPerVessel.get(vessel) ?? 0;
-    await using queries = openLakeQueries(engine, records, work);
-    const codes = codesOf(records);
+    await using connection = await connectFor(engine, records, work);
     const builder = new BatchBuilder();
     while (fromMicros < toMicros) {
       if (work.isDue()) await work.pause();
       const date = microsToDate(fromMicros);
       const dayTo = Math.min(toMicros, dateToMicros(date) + MICROS_PER_DAY);
       const files = (byDay.get(date) ?? []).filter((file) => vessels.has(file.vessel));
-      const small = await readSmallDay(files, need.values);
-      if (small !== undefined) {
-        builder.reset();
-        await appendSmallDay(builder, small, codes, { fromMicros, toMicros: dayTo }, work);
-        yield { batch: builder.batch, toMicros: dayTo };
-        fromMicros = dayTo;
-        continue;
-      }
-      const rows = (await queries.rowsOf(files)) * (records.length / known);
+      const rows = (await rowsOf(connection, files)) * (records.length / known);
       const sliceMicros = Math.max(
         MICROS_PER_SECOND,
         Math.ceil(MICROS_PER_DAY * Math.min(1, SLICE_READINGS / Math.max(1, rows))),
@@ -108,7 +95,8 @@ function lakeSource(
       while (fromMicros < dayTo) {
         const sliceTo = Math.min(dayTo, fromMicros + sliceMicros);
         builder.reset();
-        await queries.append(builder, files, { fromMicros, toMicros: sliceTo }, need.values);
+        const slice = { fromMicros, toMicros: sliceTo };
+        await fill(connection, builder, files, slice, need.values, work);
         await expectVersions(files, versions);
         yield { batch: builder.batch, toMicros: sliceTo };
         fromMicros = sliceTo;

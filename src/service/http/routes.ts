@@ -7,7 +7,6 @@ import { clientAddress } from '../../core/logins.ts';
 import type { Clock, Family, Log } from '../../core/model/index.ts';
 import type { AnswerContext, Query } from '../bodies/answers.ts';
 import { prepareAnswer } from '../bodies/answers.ts';
-import { freshMemory, SentMemory } from '../bodies/piece-memory.ts';
 import type { ServedRequest, ServiceHooks } from '../hooks.ts';
 import { beginRequest, interceptedBody } from '../hooks.ts';
 import { findDomain } from '../query/domains.ts';
@@ -23,7 +22,6 @@ import { HttpError } from './http-error.ts';
 import type { ConcurrencyLimit, RateLimit } from './limits.ts';
 import { MAX_BODY_BYTES, readExpressions } from './query-body.ts';
 import type { BodyReader } from './request-body.ts';
-import { sendBody } from './sending.ts';
 import { chooseVersion } from './versions.ts';
 
 export interface RouteContext {
@@ -108,17 +106,15 @@ async function serve(
 
   reply.header('content-type', CONTENT_TYPES[answer.format]);
   const { source } = context.answers;
-  const isZipped = wantsGzip(context, request);
-  // A hook may do with a piece what it likes, and a compressor keeps it: only what goes straight out comes back.
-  const memory = isZipped || context.hooks.intercept !== undefined ? undefined : new SentMemory();
   const body = await interceptedBody(context.hooks, {
     request: seen,
     reply,
-    body: (change) => answer.body(change?.(source) ?? source, memory ?? freshMemory),
+    body: (change) => answer.body(change?.(source) ?? source),
   });
   if (typeof body === 'string') return reply.send(body);
-  const pieces = work.making(logged(context, request, work, body));
-  return isZipped ? sendZipped(reply, pieces) : sendBody(reply, pieces, memory);
+  // A piece is made when the client has taken the one before, and one more waits.
+  const pieces = Readable.from(work.making(logged(context, request, work, body)), { highWaterMark: 1 });
+  return reply.send(wantsGzip(context, request) ? zipped(reply, pieces) : pieces);
 }
 
 /** Whether the answer is compressed, in the request's words. */
@@ -127,14 +123,13 @@ function wantsGzip({ gzip }: RouteContext, request: FastifyRequest): boolean {
   return gzip && typeof encodings === 'string' && /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(encodings);
 }
 
-/** Send a body compressed, piece by piece: the next is made when the client has taken the one before. */
-function sendZipped(reply: FastifyReply, body: AsyncIterable<Uint8Array | string>): FastifyReply {
-  const stream = Readable.from(body, { objectMode: true, highWaterMark: 1 });
+/** The body compressed, piece by piece. */
+function zipped(reply: FastifyReply, pieces: Readable): Readable {
   reply.header('content-encoding', 'gzip').header('vary', 'accept-encoding');
-  const zipped = createGzip({ level: 1, chunkSize: 64 * 1024 });
-  stream.once('error', (error) => zipped.destroy(error));
-  zipped.once('close', () => stream.destroy());
-  return reply.send(stream.pipe(zipped));
+  const gzip = createGzip({ level: 1, chunkSize: 64 * 1024 });
+  pieces.once('error', (error) => gzip.destroy(error));
+  gzip.once('close', () => pieces.destroy());
+  return pieces.pipe(gzip);
 }
 
 /** The body; what breaks it off after its headers were sent can only be told to the operator. */

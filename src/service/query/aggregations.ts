@@ -17,11 +17,10 @@
  * What is undefined is left out of the answer.
  */
 import type { Aggregation, ColumnBatch } from '../../core/model/index.ts';
-import { DOUBLE, JSON_TEXT, jsonTextAt, LONG, MICROS_PER_SECOND } from '../../core/model/index.ts';
-import { floatText } from './formats.ts';
+import { DOUBLE, JSON_TEXT, MICROS_PER_SECOND } from '../../core/model/index.ts';
+import { floatText, readingText } from './formats.ts';
 import { WindowTimes } from './window-times.ts';
 
-const decoder = new TextDecoder();
 const MOMENTS: ReadonlySet<Aggregation> = new Set(['var', 'stddev', 'skewness', 'kurtosis']);
 /** Aggregations of how long each value lasts. */
 const INTEGRALS: ReadonlySet<Aggregation> = new Set(['integral', 'avg']);
@@ -229,13 +228,11 @@ export class WindowAccumulator extends WindowTimes {
   }
 
   /** A reading of a window that holds JSON: its text matters where it is the first, or may be the last. */
-  #addText({ kinds, longs, doubles, words, jsonText }: ColumnBatch, row: number, mayBeLast: boolean): void {
+  #addText(batch: ColumnBatch, row: number, mayBeLast: boolean): void {
     if (!this.#hasJson && this.count > 0) this.#firstText = this.#firstValue() ?? 'null';
     this.#hasJson = true;
     if (this.count > 0 && !mayBeLast) return;
-    const kind = kinds[row]!;
-    if (kind === JSON_TEXT) this.#lastText = decoder.decode(jsonTextAt(jsonText, words[2 * row]!));
-    else this.#lastText = kind === LONG ? longs[row]!.toString() : floatText(doubles[row]!);
+    this.#lastText = readingText(batch, row);
     if (this.count === 0) this.#firstText = this.#lastText;
   }
 }

@@ -3,8 +3,8 @@ import type { Aggregation, WireShape } from '../../core/model/index.ts';
 import { microsToIso } from '../../core/model/index.ts';
 import { ID_DOMAIN } from './domains.ts';
 import type { Format } from './formats.ts';
+import { createTimeText } from './formats.ts';
 import type { StatisticsResult } from './statistics.ts';
-import { StatisticsTextWriter } from './statistics-text.ts';
 
 interface StatisticsLayout {
   readonly shape: WireShape;
@@ -16,37 +16,39 @@ interface StatisticsLayout {
 export async function* statisticsBody(
   batches: AsyncIterable<StatisticsResult[]>,
   layout: StatisticsLayout,
-): AsyncGenerator<Uint8Array | string> {
+): AsyncGenerator<string> {
   const { shape, format, aggregations } = layout;
   if (format === 'csv' || format === 'html') return yield* tableBody(batches, layout);
-  const lines = format === 'ndjson';
-  if (!lines) yield '[';
-  if (shape === 'keyed') yield* keyedBody(batches, layout, lines);
-  else {
-    const writer = new StatisticsTextWriter(aggregations, lines ? 'newline' : 'comma');
-    for await (const batch of batches) yield writer.write(batch);
+  const objectsOf = shape === 'keyed' ? keyedObjects : arrayObject;
+  const timeText = createTimeText();
+  let [before, after] = ['', '\n'];
+  if (format === 'json') [before, after] = ['[', ''];
+  for await (const batch of batches) {
+    const objects = batch.flatMap((result) => objectsOf(result, timeText(result.start), aggregations));
+    if (objects.length === 0) continue;
+    yield before + objects.join(format === 'json' ? ',' : '\n') + after;
+    if (format === 'json') before = ',';
   }
-  if (!lines) yield ']';
+  if (format === 'json') yield before === '[' ? '[]' : ']';
 }
 
-async function* keyedBody(
-  batches: AsyncIterable<StatisticsResult[]>,
-  { aggregations }: StatisticsLayout,
-  lines: boolean,
-): AsyncGenerator<string> {
-  let first = true;
-  for await (const batch of batches) {
-    const objects = batch.flatMap((result) => keyedObjects(result, aggregations));
-    if (objects.length === 0) continue;
-    if (lines) yield `${objects.join('\n')}\n`;
-    else yield (first ? '' : ',') + objects.join(',');
-    first = false;
-  }
+/** Version 2026-09-10: one object a result. */
+function arrayObject(
+  { series, values }: StatisticsResult,
+  start: string,
+  aggregations: readonly Aggregation[],
+): string {
+  const members = aggregations.flatMap((aggregation) => {
+    const value = values.value(aggregation);
+    return value === undefined ? [] : [`"${aggregation}":${value}`];
+  });
+  return `{"timestamp":"${start}","id":${JSON.stringify(series.id)},"aggregations":{${members.join(',')}}}`;
 }
 
 /** Versions before: one object per aggregation, `<id>:avg` in the domain `id`, `<id>/Avg` elsewhere. */
 function keyedObjects(
-  { start, series: { id, domain }, values }: StatisticsResult,
+  { series: { id, domain }, values }: StatisticsResult,
+  start: string,
   aggregations: readonly Aggregation[],
 ): string[] {
   return aggregations.flatMap((aggregation) => {
@@ -56,7 +58,7 @@ function keyedObjects(
       domain === ID_DOMAIN
         ? `${id}:${aggregation}`
         : `${id}/${aggregation.charAt(0).toUpperCase()}${aggregation.slice(1)}`;
-    return [`{"timestamp":"${microsToIso(start)}",${JSON.stringify(key)}:${value}}`];
+    return [`{"timestamp":"${start}",${JSON.stringify(key)}:${value}}`];
   });
 }
 

@@ -2,26 +2,17 @@
 import type { Stats } from 'node:fs';
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Descriptor } from './calls.ts';
-import { closeFile, createFolder, openPath, readInto, statFile, syncFile, writeFrom } from './calls.ts';
 import { codeOf, notAFile, unlessMissing } from './errors.ts';
 
 /** Attempts to win a race against pruning or sweeping; each lost one means that somebody else made progress. */
 export const RACE_ATTEMPTS = 100;
 
 /** Write all of `bytes` at `position`: one write call may take fewer than it was given. */
-export async function writeAll(file: Descriptor, bytes: Uint8Array, position: number): Promise<void> {
-  for (let done = 0; done < bytes.length; ) done += await writeFrom(file, bytes, done, position + done);
-}
-
-/** The same of a file that somebody else has opened. */
-export async function writeFully(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
-  let done = 0;
-  while (done < bytes.length) {
-    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done);
-    done += bytesWritten;
-  }
+export async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; )
+    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
 }
 
 /** Opening a pipe would wait for somebody at its other end, for ever and in one of the few threads that there are. */
@@ -36,17 +27,17 @@ const WITHOUT_FOLLOWING = constants.O_NOFOLLOW ?? 0;
 export async function openFile(
   path: string,
   access = constants.O_RDONLY,
-): Promise<{ readonly file: Descriptor; readonly info: Stats } | undefined> {
-  const file = await unlessMissing(openPath(path, access | WITHOUT_WAITING | WITHOUT_FOLLOWING));
+): Promise<{ readonly file: FileHandle; readonly info: Stats } | undefined> {
+  const file = await unlessMissing(open(path, access | WITHOUT_WAITING | WITHOUT_FOLLOWING));
   if (file === undefined) return undefined;
   try {
-    const info = await statFile(file);
+    const info = await file.stat();
     if (info.isFile()) return { file, info };
   } catch (error) {
-    await closeFile(file);
+    await file.close();
     throw error;
   }
-  await closeFile(file);
+  await file.close();
   throw notAFile(path);
 }
 
@@ -62,26 +53,26 @@ export async function readRange(
     const size = Math.min(toByte, opened.info.size) - fromByte;
     return await readAll(opened.file, Math.max(0, size), fromByte);
   } finally {
-    await closeFile(opened.file);
+    await opened.file.close();
   }
 }
 
 /** So many bytes of a file from a place on, as far as it reaches. */
-export async function readAll(file: Descriptor, sizeBytes: number, position: number): Promise<Uint8Array> {
+export async function readAll(file: FileHandle, sizeBytes: number, position: number): Promise<Uint8Array> {
   const bytes = Buffer.alloc(sizeBytes);
   for (let done = 0; done < sizeBytes; ) {
-    const read = await readInto(file, bytes, done, position + done);
-    if (read === 0) return bytes.subarray(0, done);
-    done += read;
+    const { bytesRead } = await file.read(bytes, done, sizeBytes - done, position + done);
+    if (bytesRead === 0) return bytes.subarray(0, done);
+    done += bytesRead;
   }
   return bytes;
 }
 
 /** Create a file that must not exist, with the folders above it. */
-export async function createFile(path: string): Promise<Descriptor> {
+export async function createFile(path: string): Promise<FileHandle> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await openPath(path, 'wx');
+      return await open(path, 'wx');
     } catch (error) {
       // No folder yet, or somebody pruned it between mkdir and open.
       if (codeOf(error) !== 'ENOENT' || attempt === RACE_ATTEMPTS) throw error;
@@ -97,10 +88,10 @@ export async function createFile(path: string): Promise<Descriptor> {
  */
 async function makeFolder(folder: string): Promise<void> {
   try {
-    await createFolder(folder).catch(async (error: unknown) => {
+    await mkdir(folder).catch(async (error: unknown) => {
       if (codeOf(error) !== 'ENOENT') throw error;
       await makeFolder(dirname(folder));
-      await createFolder(folder);
+      await mkdir(folder);
     });
   } catch (error) {
     if (codeOf(error) === 'EEXIST' || codeOf(error) === 'ENOENT') return;
@@ -111,13 +102,13 @@ async function makeFolder(folder: string): Promise<void> {
 
 /** Make renames and removals in a folder survive a power cut. */
 export async function syncFolder(folder: string): Promise<void> {
-  const opened = await openPath(folder, constants.O_RDONLY | WITHOUT_WAITING);
+  const opened = await open(folder, constants.O_RDONLY | WITHOUT_WAITING);
   try {
-    await syncFile(opened);
+    await opened.sync();
   } catch (error) {
     // Some network file systems cannot sync a folder: they do it by themselves.
     if (codeOf(error) !== 'EINVAL' && codeOf(error) !== 'ENOTSUP') throw error;
   } finally {
-    await closeFile(opened);
+    await opened.close();
   }
 }

@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { statPaths } from './calls.ts';
+import { statIfThere } from './walk.ts';
 
 /**
  * By Linux's numbers, the file systems of which it is known that each name that is added, replaced or removed sets the
@@ -28,7 +28,7 @@ const SETTLED_AFTER_MS = 120_000;
  * change the one that nobody can set: a restored folder has its old time again.
  */
 export async function folderStateOf(path: string, nowMs: number): Promise<string | undefined> {
-  const [info] = await statPaths([path]);
+  const info = await statIfThere(path);
   if (info === undefined || !info.isDirectory() || !isSettled(info, nowMs)) return undefined;
   return (await isKeepingTimes(path)) ? `${info.ino}-${info.mtimeMs}-${info.ctimeMs}` : undefined;
 }

@@ -1,16 +1,15 @@
+import { link, lstat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { FatalError } from '../../core/errors.ts';
 import { checkKey, checkPrefix, faultOfKey } from '../key.ts';
 import type { ListedObject, ObjectStore, UploadRef, Version } from '../store.ts';
 import { eachOf, MAX_WHOLE_BYTES, tooLargeToRead } from '../store.ts';
-import { closeFile, linkFile, removeFile, statEntry } from './calls.ts';
 import { codeOf, localError, onDisk, unlessMissing } from './errors.ts';
 import { openFile, readAll, readRange, syncFolder } from './files.ts';
 import { folderStateOf } from './folder-state.ts';
 import { removeAndPrune, removeFound } from './removals.ts';
-import { moveTemp, placeFile, sweepTemps } from './temps.ts';
-import { untilAlone } from './turns.ts';
+import { moveTemp, placeFile, sweepTemps, untilAlone } from './temps.ts';
 import { LocalUploads, uploadOfFile } from './uploads.ts';
 import type { FoundFileStat } from './walk.ts';
 import { versionOf, walkPages, withStats } from './walk.ts';
@@ -84,13 +83,13 @@ async function readObject(path: string): Promise<{ bytes: Uint8Array; version: V
     if (info.size > MAX_WHOLE_BYTES) throw tooLargeToRead(path, info.size);
     return { version: versionOf(info), bytes: await readAll(file, info.size, 0) };
   } finally {
-    await closeFile(file);
+    await file.close();
   }
 }
 
 async function headObject(path: string): Promise<{ sizeBytes: number; version: Version } | undefined> {
   // Of a link itself: it is never what we wrote.
-  const info = await unlessMissing(statEntry(path));
+  const info = await unlessMissing(lstat(path));
   return info?.isFile() ? { sizeBytes: info.size, version: versionOf(info) } : undefined;
 }
 
@@ -131,7 +130,7 @@ async function removeIf(root: string, path: string, expected: Version): Promise<
   const removed = await placeFile(path, new Uint8Array(0), async (temp) => {
     await untilAlone(path, temp);
     if (!(await isThat())) return false;
-    await removeFile(path);
+    await unlink(path);
     return true;
   });
   if (removed) await removeAndPrune(root, path);
@@ -180,7 +179,7 @@ async function* listFiles(
 /** True: the link was made. False: something has that name. */
 async function linkIfAbsent(temp: string, path: string): Promise<boolean> {
   try {
-    await linkFile(temp, path);
+    await link(temp, path);
     return true;
   } catch (error) {
     switch (codeOf(error)) {

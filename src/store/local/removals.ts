@@ -1,19 +1,19 @@
 /** Removing files, with the folders that are empty then. */
+import { rmdir, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { removeFile, removeFolder } from './calls.ts';
 import { codeOf, unlessMissing } from './errors.ts';
 import { syncFolder } from './files.ts';
 import { sweepTemps } from './temps.ts';
 
 /** Remove a file and the folders above it (below `rootDir`) that are empty then. */
 export async function removeAndPrune(rootDir: string, path: string): Promise<void> {
-  await unlessMissing(removeFile(path));
+  await unlessMissing(unlink(path));
   await unlessMissing(syncFolder(await pruneAbove(rootDir, path)));
 }
 
 /** The same where there is a file, and nothing where there is none; `isDurable` false: it may be back after a power cut. */
 export async function removeFound(rootDir: string, path: string, isDurable: boolean): Promise<void> {
-  if (!(await unlessMissing(removeFile(path).then(() => true)))) return;
+  if (!(await unlessMissing(unlink(path).then(() => true)))) return;
   const folder = await pruneAbove(rootDir, path);
   if (isDurable) await unlessMissing(syncFolder(folder));
 }
@@ -29,7 +29,7 @@ async function pruneAbove(rootDir: string, path: string): Promise<string> {
 
 async function removeEmptyFolder(folder: string): Promise<boolean> {
   try {
-    await removeFolder(folder);
+    await rmdir(folder);
     return true;
   } catch (error) {
     switch (codeOf(error)) {

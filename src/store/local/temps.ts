@@ -5,11 +5,12 @@
  */
 import { hash } from 'node:crypto';
 import type { Stats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { readdir, rename, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive } from '../../core/process/process-id.ts';
-import type { Descriptor } from './calls.ts';
-import { closeFile, namesIn, removeFile, renameSmall, statFile, statPath, syncFile } from './calls.ts';
 import { codeOf, localError, unlessMissing } from './errors.ts';
 import { createFile, RACE_ATTEMPTS, writeAll } from './files.ts';
 import { walkFiles } from './walk.ts';
@@ -42,7 +43,7 @@ export async function placeFile<T>(
 }
 
 /** Create an empty hidden temp file beside `path`; `dropTemp` ends its life. */
-export async function createTemp(path: string): Promise<{ path: string; file: Descriptor }> {
+export async function createTemp(path: string): Promise<{ path: string; file: FileHandle }> {
   const turn = Date.now().toString(16).padStart(11, '0') + fiveDigits();
   const name = `.${basename(path)}.${hostTag()}-${process.pid}-${turn}.put`;
   const tempPath = join(dirname(path), name);
@@ -64,32 +65,32 @@ function fiveDigits(): string {
 
 /** Let a temp file have its place, over what is there. Throws ENOENT where somebody has taken it. */
 export async function moveTemp(tempPath: string, path: string): Promise<void> {
-  await renameSmall(tempPath, path);
+  await rename(tempPath, path);
   ownTemps.delete(tempPath);
 }
 
 /** Remove a temp file, unless it was moved. */
 export async function dropTemp(tempPath: string): Promise<void> {
   if (!ownTemps.has(tempPath)) return;
-  await unlessMissing(removeFile(tempPath));
+  await unlessMissing(unlink(tempPath));
   ownTemps.delete(tempPath);
 }
 
-async function writeAndSync(file: Descriptor, bytes: Uint8Array): Promise<Stats> {
+async function writeAndSync(file: FileHandle, bytes: Uint8Array): Promise<Stats> {
   try {
     await writeAll(file, bytes, 0);
-    await syncFile(file);
-    return await statFile(file);
+    await file.sync();
+    return await file.stat();
   } finally {
-    await closeFile(file);
+    await file.close();
   }
 }
 
 /** The temp files of one file's writers, of all hosts and processes, in the order of their turns. */
-export async function tempsOf(path: string): Promise<string[]> {
+async function tempsOf(path: string): Promise<string[]> {
   const folder = dirname(path);
   const found: { turn: string; temp: string }[] = [];
-  for (const name of (await unlessMissing(namesIn(folder))) ?? []) {
+  for (const name of (await unlessMissing(readdir(folder))) ?? []) {
     const { of, turn } = TEMP_NAME.exec(name)?.groups ?? {};
     if (of === basename(path)) found.push({ turn: turn!, temp: join(folder, name) });
   }
@@ -98,9 +99,9 @@ export async function tempsOf(path: string): Promise<string[]> {
 
 /** Remove the temp files that dead writers left in a folder. */
 export async function sweepTemps(folder: string): Promise<void> {
-  for (const name of (await unlessMissing(namesIn(folder))) ?? []) {
+  for (const name of (await unlessMissing(readdir(folder))) ?? []) {
     const path = join(folder, name);
-    if (await isDeadTemp(path)) await unlessMissing(removeFile(path));
+    if (await isDeadTemp(path)) await unlessMissing(unlink(path));
   }
 }
 
@@ -121,7 +122,7 @@ export async function* findDeadTemps(rootDir: string): AsyncGenerator<DeadTemp> 
         fileKey,
         async remove() {
           if (!(await isDeadTemp(path))) return false;
-          await unlessMissing(removeFile(path));
+          await unlessMissing(unlink(path));
           return true;
         },
       };
@@ -132,12 +133,12 @@ export async function* findDeadTemps(rootDir: string): AsyncGenerator<DeadTemp> 
 }
 
 /** Is this the temp file of a writer that is dead, as far as can be told from here? */
-export async function isDeadTemp(path: string): Promise<boolean> {
+async function isDeadTemp(path: string): Promise<boolean> {
   const match = TEMP_NAME.exec(basename(path));
   if (match === null) return false;
   const pid = Number(match.groups!.pid);
   if (match.groups!.host === hostTag()) return pid === process.pid ? !ownTemps.has(path) : !isAlive(pid);
-  const info = await unlessMissing(statPath(path));
+  const info = await unlessMissing(stat(path));
   return info !== undefined && Date.now() - info.mtimeMs > TEMP_MAX_AGE_MS;
 }
 
@@ -147,4 +148,41 @@ let ownHostTag: string | undefined;
 function hostTag(): string {
   ownHostTag ??= hash('sha256', hostname()).slice(0, 8);
   return ownHostTag;
+}
+
+/**
+ * Turns among the writers of one file that compare before they rename. A writer's temp file, made by exclusive create
+ * beside the file and named by its host and process, is its lock and its only weapon in one: it acts when it sees no
+ * other. Of several the oldest waits for the others to go, and these give way: they drop theirs and come again when it
+ * is through. Who is dead, or keeps the others waiting, loses its temp file to them: its rename then fails (ENOENT),
+ * and it starts again from its comparison. So a process that was stopped inside its turn neither blocks the others nor
+ * writes when it goes on.
+ */
+const TURN_MS = 5_000;
+const LOOK_MS = 3;
+
+/** Wait for the turn of the writer whose temp file is `temp`. Throws ENOENT where it has to start again. */
+export async function untilAlone(path: string, temp: string): Promise<void> {
+  const sinceMs = new Map<string, number>();
+  let gaveWayTo: string | undefined;
+  for (;;) {
+    const temps = await tempsOf(path);
+    const others = temps.filter((other) => other !== temp);
+    if (others.length === 0) return;
+    if (gaveWayTo === undefined && temps[0] !== temp) {
+      gaveWayTo = temps[0]!;
+      await unlessMissing(unlink(temp));
+    } else if (gaveWayTo !== undefined && !temps.includes(gaveWayTo))
+      throw Object.assign(new Error(`gave way to ${gaveWayTo}`), { code: 'ENOENT' });
+    for (const other of others) await dropIfOverdue(other, sinceMs);
+    await sleep(LOOK_MS * (1 + Math.random()));
+  }
+}
+
+/** Take the file of a writer that is dead or keeps us waiting. */
+async function dropIfOverdue(other: string, sinceMs: Map<string, number>): Promise<void> {
+  const nowMs = performance.now();
+  const firstSeenMs = sinceMs.get(other) ?? nowMs;
+  sinceMs.set(other, firstSeenMs);
+  if (nowMs - firstSeenMs > TURN_MS || (await isDeadTemp(other))) await unlessMissing(unlink(other));
 }

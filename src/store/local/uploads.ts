@@ -1,16 +1,14 @@
 import { hash } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { constants, ftruncate } from 'node:fs';
-import { chmod, copyFile, rename, truncate } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { chmod, copyFile, rename, stat, truncate, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { CommitFailedError, CommitUnknownError, FatalError, messageOf } from '../../core/errors.ts';
 import { checkNonce } from '../key.ts';
 import type { PartRef, UploadRef, Version } from '../store.ts';
 import type { PartContent } from '../uploaded-parts.ts';
 import { holdsParts, sizeOf } from '../uploaded-parts.ts';
-import type { Descriptor } from './calls.ts';
-import { closeFile, removeFile, renameSmall, statPath, syncFile } from './calls.ts';
 import { codeOf, unlessMissing } from './errors.ts';
 import { createFile, openFile, readRange, syncFolder, writeAll } from './files.ts';
 import { removeAndPrune } from './removals.ts';
@@ -51,7 +49,7 @@ export class LocalUploads {
     return join(dirname(path), `.${basename(path)}.${uploadId}.upload`);
   }
 
-  async #open(upload: UploadRef, path: string): Promise<{ file: Descriptor; info: Stats }> {
+  async #open(upload: UploadRef, path: string): Promise<{ file: FileHandle; info: Stats }> {
     const opened = await openFile(path, constants.O_RDWR);
     if (opened !== undefined) return opened;
     this.#partsOf.delete(upload.uploadId);
@@ -63,7 +61,7 @@ export class LocalUploads {
     const path = this.#pathOf(upload);
     await sweepTemps(dirname(path));
     try {
-      await closeFile(await createFile(path));
+      await (await createFile(path)).close();
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error;
       throw new FatalError(
@@ -95,13 +93,13 @@ export class LocalUploads {
     const { file } = await this.#open(upload, path);
     try {
       await writeAll(file, bytes, offset);
-      if (replaced !== undefined) await cutAt(file, end);
+      if (replaced !== undefined) await file.truncate(end);
     } catch (error) {
       known.length = partNumber - 1;
-      await cutAt(file, offset).catch(() => {}); // Best effort: gives the disk its space back.
+      await file.truncate(offset).catch(() => {}); // Best effort: gives the disk its space back.
       throw error;
     } finally {
-      await closeFile(file);
+      await file.close();
     }
     return { partNumber, sizeBytes: bytes.length, sha256, tag: sha256.slice(0, 16) };
   }
@@ -113,20 +111,20 @@ export class LocalUploads {
     if (oldPath === newPath)
       throw new FatalError('bad-key', `an upload is adopted with a new nonce, got ${nonce} again.`);
     // Nor is there one in what is no file, which could not even be opened without waiting.
-    if (!(await unlessMissing(statPath(oldPath)))?.isFile()) return undefined;
+    if (!(await unlessMissing(stat(oldPath)))?.isFile()) return undefined;
     const temp = await createTemp(newPath);
     try {
-      await closeFile(temp.file);
-      const { mode } = await statPath(temp.path);
+      await temp.file.close();
+      const { mode } = await stat(temp.path);
       await copyFile(oldPath, temp.path, constants.COPYFILE_FICLONE);
       // A copy has the rights of the original: ours are those that this process gives.
       await chmod(temp.path, mode);
       const sizeBytes = sizeOf(parts);
-      if ((await statPath(temp.path)).size < sizeBytes) return undefined;
+      if ((await stat(temp.path)).size < sizeBytes) return undefined;
       await truncate(temp.path, sizeBytes);
       if (!(await fileHoldsParts(temp.path, parts))) return undefined;
       // In this order there are never two uploads. A crash between the two acts costs the progress, no more.
-      await removeFile(oldPath);
+      await unlink(oldPath);
       await moveTemp(temp.path, newPath);
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return undefined; // The predecessor published, or another one adopted.
@@ -152,12 +150,12 @@ export class LocalUploads {
     const opened = await this.#open(upload, path);
     try {
       await this.#checkParts(upload, parts, opened, path);
-      await syncFile(opened.file);
+      await opened.file.sync();
     } finally {
-      await closeFile(opened.file);
+      await opened.file.close();
     }
     if (expected !== undefined) {
-      const found = await unlessMissing(statPath(target));
+      const found = await unlessMissing(stat(target));
       if ((found === undefined ? null : versionOf(found)) !== expected)
         throw new CommitFailedError(
           'object-changed',
@@ -165,8 +163,7 @@ export class LocalUploads {
         );
     }
     try {
-      // What it replaces may be large, and is freed then.
-      await (expected === null ? renameSmall(path, target) : rename(path, target));
+      await rename(path, target);
     } catch (error) {
       if (codeOf(error) === 'ENOENT') throw uploadGone(upload);
       throw error;
@@ -185,7 +182,7 @@ export class LocalUploads {
   async #checkParts(
     upload: UploadRef,
     parts: readonly PartRef[],
-    { file, info }: { readonly file: Descriptor; readonly info: Stats },
+    { file, info }: { readonly file: FileHandle; readonly info: Stats },
     path: string,
   ): Promise<void> {
     const expectedBytes = sizeOf(parts);
@@ -202,14 +199,14 @@ export class LocalUploads {
         `the upload of ${upload.key} does not hold the parts it is to be completed with (${parts.length} parts, ${expectedBytes} bytes; found ${foundBytes} bytes). Start the upload again.`,
       );
     }
-    if (foundBytes > expectedBytes) await cutAt(file, expectedBytes);
+    if (foundBytes > expectedBytes) await file.truncate(expectedBytes);
   }
 
   async isPublished(upload: UploadRef, parts: readonly PartRef[]): Promise<boolean> {
     // While its file is there, the upload is not completed, whatever the object looks like.
-    if ((await unlessMissing(statPath(this.#pathOf(upload)))) !== undefined) return false;
+    if ((await unlessMissing(stat(this.#pathOf(upload)))) !== undefined) return false;
     const target = join(this.#rootDir, upload.key);
-    const info = await unlessMissing(statPath(target));
+    const info = await unlessMissing(stat(target));
     if (info === undefined || info.size !== sizeOf(parts)) return false;
     return await fileHoldsParts(target, parts);
   }
@@ -220,8 +217,6 @@ export class LocalUploads {
   }
 }
 
-const cutAt = promisify(ftruncate);
-
 function uploadGone(upload: UploadRef): CommitFailedError {
   return new CommitFailedError(
     'upload-gone',
@@ -231,7 +226,7 @@ function uploadGone(upload: UploadRef): CommitFailedError {
 
 /** A part for an upload of which this store knows no parts. */
 async function unknownUpload(upload: UploadRef, path: string): Promise<Error> {
-  if ((await unlessMissing(statPath(path))) === undefined) return uploadGone(upload);
+  if ((await unlessMissing(stat(path))) === undefined) return uploadGone(upload);
   return new FatalError(
     'upload-not-adopted',
     `the upload ${upload.uploadId} of ${upload.key} was begun by another process; adopt it before sending parts.`,

@@ -1,6 +1,6 @@
 import type { Dirent, Stats } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { entriesIn, statPaths } from './calls.ts';
 import { codeOf } from './errors.ts';
 
 interface FoundFile {
@@ -9,7 +9,7 @@ interface FoundFile {
   readonly path: string;
 }
 
-/** Files that are looked at as one call, before anything else has its turn. */
+/** Files that are looked at at once. */
 const STAT_BATCH = 32;
 
 /**
@@ -59,7 +59,7 @@ async function* walkFolder(
 /** The folder's entries, none when it is not there (any more) or is no folder. */
 async function readFolder(path: string): Promise<Dirent[]> {
   try {
-    return await entriesIn(path);
+    return await readdir(path, { withFileTypes: true });
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return [];
     throw error;
@@ -99,11 +99,21 @@ export async function* withStats(pages: AsyncIterable<readonly FoundFile[]>): As
     const found: FoundFileStat[] = [];
     for (let at = 0; at < page.length; at += STAT_BATCH) {
       const batch = page.slice(at, at + STAT_BATCH);
-      const stats = await statPaths(batch.map(({ path }) => path));
+      const stats = await Promise.all(batch.map(({ path }) => statIfThere(path)));
       for (const [index, info] of stats.entries())
         if (info !== undefined) found.push(withStat(batch[index]!, info));
     }
     yield found;
+  }
+}
+
+/** Undefined where a file is not there (any more). */
+export async function statIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
+    throw error;
   }
 }
 

@@ -4,15 +4,20 @@
  * one reading (rarely the same instant twice), placed and valued by a hash. So any slice can be made alone.
  */
 import type { TimeRange } from '../../../core/model/index.ts';
-import { MICROS_PER_DAY, MICROS_PER_MILLI, microsToDate } from '../../../core/model/index.ts';
+import {
+  MICROS_PER_DAY,
+  MICROS_PER_HOUR,
+  MICROS_PER_MILLI,
+  microsToDate,
+} from '../../../core/model/index.ts';
 import type { Work } from '../../turns.ts';
 import { STEPS_PER_LOOK } from '../../turns.ts';
+import { BatchBuilder } from '../batch-builder.ts';
 import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from '../source.ts';
 import { MarkStore } from './driver-line.ts';
 import type { FleetOptions, FleetSeries, FleetVessel } from './fleet.ts';
 import { fleetSeries, fleetVessels } from './fleet.ts';
-import { mix2 } from './random.ts';
-import { SliceWriter } from './slice-writer.ts';
+import { mix, mix2, unit } from './random.ts';
 import { FLEET_EPOCH_MINUTE } from './trip.ts';
 import type { ReadingMaker } from './values.ts';
 import { createReadingMaker } from './values.ts';
@@ -63,50 +68,143 @@ export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
   ): AsyncGenerator<ReadingsSlice, void, void> {
     const toMicros = Math.min(range.toMicros, options.nowMs() * MICROS_PER_MILLI);
     let fromMicros = Math.max(range.fromMicros, FLEET_EPOCH_MINUTE * 60 * MICROS_PER_MILLI * 1000);
-    const { series, makers } = await resolve(records, byId, voyages, work);
-    const perMicro = readingsPerMicro(series);
-    const sliceMicros = sliceLength(perMicro);
-    const readings = Math.ceil(perMicro * Math.min(sliceMicros, Math.max(0, toMicros - fromMicros)));
-    const writer = new SliceWriter({ series, makers, isSilent, need, work, readings });
+    const series = await resolve(records, work);
+    const perMicro = series.reduce((sum, { slotMicros }) => sum + 1 / slotMicros, 0);
+    const sliceMicros = Math.max(1_000, Math.min(MICROS_PER_DAY, Math.round(SLICE_READINGS / perMicro)));
+    const makers = series.map((one) => createReadingMaker(one, voyages.get(one.vessel.identifier)!));
+    const builder = new BatchBuilder();
     while (fromMicros < toMicros) {
       if (work.isDue()) await work.pause();
       // Slices do not cross midnight: slots are counted from there.
       const midnight = (Math.floor(fromMicros / MICROS_PER_DAY) + 1) * MICROS_PER_DAY;
-      const sliceTo = Math.min(toMicros, midnight, fromMicros + sliceMicros);
-      yield { batch: await writer.write(fromMicros, sliceTo), toMicros: sliceTo };
-      fromMicros = sliceTo;
+      const slice = { fromMicros, toMicros: Math.min(toMicros, midnight, fromMicros + sliceMicros) };
+      const date = microsToDate(fromMicros);
+      const silent = new Set(
+        vessels.map(({ identifier }) => identifier).filter((vessel) => isSilent(vessel, date)),
+      );
+      builder.reset();
+      await addReadings(builder, slice, { series, makers, silent, need, work });
+      yield { batch: builder.batch, toMicros: slice.toMicros };
+      fromMicros = slice.toMicros;
     }
+  }
+
+  async function resolve(records: readonly SeriesRecord[], work: Work): Promise<FleetSeries[]> {
+    const found: FleetSeries[] = [];
+    for (const { timeSeriesId } of records) {
+      if (found.length % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
+      found.push(byId.get(timeSeriesId)!);
+    }
+    return found;
   }
 
   return { series: fleet.map((series) => series.record), vessels, isSilent, read };
 }
 
-/** The series that are meant, and who makes their readings. */
-async function resolve(
-  records: readonly SeriesRecord[],
-  byId: ReadonlyMap<string, FleetSeries>,
-  voyages: ReadonlyMap<string, Voyage>,
-  work: Work,
-): Promise<{ series: FleetSeries[]; makers: ReadingMaker[] }> {
-  const found: FleetSeries[] = [];
-  const makers: ReadingMaker[] = [];
-  for (const { timeSeriesId } of records) {
-    if (found.length % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
-    const series = byId.get(timeSeriesId)!;
-    found.push(series);
-    makers.push(createReadingMaker(series, voyages.get(series.vessel.identifier)!));
+interface Wanted {
+  readonly series: readonly FleetSeries[];
+  /** One a series. */
+  readonly makers: readonly ReadingMaker[];
+  readonly silent: ReadonlySet<string>;
+  readonly need: ReadingsNeed;
+  readonly work: Work;
+}
+
+/** Add the readings of a range within one day: series by series, or all by time and then by series. */
+async function addReadings(builder: BatchBuilder, range: TimeRange, wanted: Wanted): Promise<void> {
+  const { series, makers, silent, need, work } = wanted;
+  let places = createPlaces(SLICE_READINGS);
+  let steps = 0;
+  for (const [code, one] of series.entries()) {
+    if (silent.has(one.vessel.identifier)) continue;
+    const slots = slotsOf(one, range);
+    const room = places.count + 2 * (slots.last - slots.first + 1);
+    if (room > places.micros.length) places = createPlaces(2 * room, places);
+    place(one, code, slots, range, places);
+    steps += slots.last - slots.first + 1;
+    if (steps < STEPS_PER_LOOK) continue;
+    steps = 0;
+    if (work.isDue()) await work.pause();
   }
-  return { series: found, makers };
+  const { count, micros, codes, hashes } = places;
+  const order = need.interleaved ? inOrder(micros.subarray(0, count), range) : undefined;
+  builder.reserve(count);
+  let before = -1;
+  for (let n = 0; n < count; n++) {
+    if (n % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
+    const at = order === undefined ? n : order[n]!;
+    const [time, code] = [micros[at]!, codes[at]!];
+    // The second of an instant follows the first.
+    const isSecond = n > 0 && codes[before] === code && micros[before] === time;
+    if (need.values) makers[code]!(builder, time, code, hashes[at]!, isSecond);
+    else builder.appendTime(time, code);
+    before = at;
+  }
 }
 
-/** As many as there are at most, but for timestamps that come twice. */
-function readingsPerMicro(selected: readonly FleetSeries[]): number {
-  let perMicro = 0;
-  for (const series of selected) perMicro += 1 / series.slotMicros;
-  return perMicro;
+/** Readings that are to be made: when, of which series, and the hashes of their slots. */
+interface Places {
+  count: number;
+  readonly micros: Float64Array;
+  readonly codes: Uint32Array;
+  readonly hashes: Uint32Array;
 }
 
-function sliceLength(perMicro: number): number {
-  if (perMicro === 0) return MICROS_PER_DAY;
-  return Math.max(1_000, Math.min(MICROS_PER_DAY, Math.round(SLICE_READINGS / perMicro)));
+function createPlaces(capacity: number, old?: Places): Places {
+  const [micros, codes, hashes] = [
+    new Float64Array(capacity),
+    new Uint32Array(capacity),
+    new Uint32Array(capacity),
+  ];
+  if (old !== undefined) {
+    micros.set(old.micros);
+    codes.set(old.codes);
+    hashes.set(old.hashes);
+  }
+  return { count: old?.count ?? 0, micros, codes, hashes };
+}
+
+/** The first and the last slot that a range within one day touches. */
+function slotsOf({ slotMicros }: FleetSeries, { fromMicros, toMicros }: TimeRange) {
+  const dayMicros = Math.floor(fromMicros / MICROS_PER_DAY) * MICROS_PER_DAY;
+  return {
+    first: Math.floor((fromMicros - dayMicros) / slotMicros),
+    last: Math.floor((toMicros - 1 - dayMicros) / slotMicros),
+  };
+}
+
+/** Add the places of one series' readings in a range. */
+function place(
+  { seed, slotMicros, template }: FleetSeries,
+  code: number,
+  slots: { readonly first: number; readonly last: number },
+  { fromMicros, toMicros }: TimeRange,
+  places: Places,
+): void {
+  const { jitter, duplicates, gaps = 0 } = template;
+  const dayMicros = Math.floor(fromMicros / MICROS_PER_DAY) * MICROS_PER_DAY;
+  const dayHash = mix2(seed, dayMicros / MICROS_PER_DAY);
+  let { count } = places;
+  for (let slot = slots.first; slot <= slots.last; slot++) {
+    const hash = mix(dayHash + Math.imul(slot, 0x9e3779b1));
+    const micros = dayMicros + slot * slotMicros + (jitter ? Math.floor(unit(hash) * slotMicros) : 0);
+    if (micros < fromMicros || micros >= toMicros) continue;
+    if (gaps > 0 && unit(mix2(dayHash, Math.floor((micros - dayMicros) / MICROS_PER_HOUR))) < gaps) continue;
+    // Now and then a timestamp comes twice.
+    const end = count + (duplicates && (hash & 0x1ff) === 7 ? 2 : 1);
+    for (; count < end; count++) {
+      places.micros[count] = micros;
+      places.codes[count] = code;
+      places.hashes[count] = hash;
+    }
+  }
+  places.count = count;
+}
+
+/** Positions by time; those of one instant stay in their order. */
+function inOrder(micros: Float64Array, { fromMicros }: TimeRange): Float64Array {
+  const count = micros.length;
+  // An instant of a slice and a position together fit a double: numbers are sorted without calling back.
+  const keys = micros.map((time, at) => (time - fromMicros) * count + at).sort();
+  return keys.map((key) => key % count);
 }

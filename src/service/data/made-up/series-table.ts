@@ -8,7 +8,7 @@
  * its group's: text | `meta` | name in `maker`.
  *
  * Value: `driver gain offset noise decimals`, `long driver gain offset noise`, `counter driver gain base`,
- * `flag driver above`, `choice [driver] [JSON, …]` or `position`: the rules of template.ts. A number may have a part that
+ * `flag driver above`, `choice [driver] [JSON, …]` or `position`: the rules of templates.ts. A number may have a part that
  * goes with x, the cylinder's own spread or the generator's share of the load: `168+1.6x`.
  * Notes: `grid` (no odd microseconds), `gaps <chance>`, `twice` (some timestamps come twice), `no tag`, `with <secondary
  * item in vis>`.
