@@ -2,7 +2,7 @@
 import { formatCount } from '../../core/model/count-text.ts';
 import { ASSUMED_ROW_BYTES } from '../../export/estimate/cost.ts';
 import type { JobPlan } from '../../export/estimate/estimate-job.ts';
-import type { VesselTrouble } from '../../export/job-vessels.ts';
+import type { VesselTrouble } from '../../export/events.ts';
 import { formatBytes, formatSeconds } from './format.ts';
 
 export function formatPlan(

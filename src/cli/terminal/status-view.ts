@@ -3,7 +3,7 @@ import type { Coverage, CoverageState, CoverageSummary } from '../../audit/statu
 import { COVERAGE_STATES } from '../../audit/status/cells.ts';
 import { countOf, formatCount } from '../../core/model/count-text.ts';
 import { formatVesselDay, type VesselDay } from '../../core/model/index.ts';
-import type { DayResult } from '../../export/run/perform-task.ts';
+import type { DayResult } from '../../export/events.ts';
 import { widthOf } from './format.ts';
 import { paint, type Screen, type Style } from './screen.ts';
 
