@@ -234,7 +234,7 @@ let bar = null;
  * @param {boolean} isDone
  * @param {AbortSignal} signal the view is left
  */
-export function showOutcome(text, isDone, signal) {
+function showOutcome(text, isDone, signal) {
   bar?.remove();
   const shown = h(
     'div',

@@ -95,7 +95,7 @@ function choice(label, values, choose) {
 let pressed = '';
 
 /** @param {(from: string | null, to: string | null) => void} go to other days; null: those that the server chooses */
-export function createRange(go) {
+function createRange(go) {
   const from = /** @type {HTMLInputElement} */ (h('input', { type: 'date', 'data-range': 'from' }));
   const to = /** @type {HTMLInputElement} */ (h('input', { type: 'date', 'data-range': 'to' }));
   const fault = h('span', { class: 'fault', role: 'alert' });

@@ -177,18 +177,18 @@ export function readingsTable(curves, span) {
 }
 
 /** @param {number | bigint | string | null} value @returns {string} every digit, so that it can be read back exactly */
-export function exactText(value) {
+function exactText(value) {
   if (value === null) return '';
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
 /** @param {readonly string[]} cells @returns {string} a line by RFC 4180, without its end */
-export function csvLine(cells) {
+function csvLine(cells) {
   return cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',');
 }
 
 /** A name that a spreadsheet would take for a formula. @param {string} name @returns {string} */
-export function harmless(name) {
+function harmless(name) {
   return /^[=+\-@\t\r]/.test(name) ? `'${name}` : name;
 }
 
