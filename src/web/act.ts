@@ -1,7 +1,6 @@
 /** What becomes of an act, as a sentence. Each act has its owner elsewhere: commands use the same. */
 import { ConfigError } from '../core/errors.ts';
-import { countOf } from '../core/model/count-text.ts';
-import { addDays, formatVesselDay } from '../core/model/index.ts';
+import { addDays, countOf, formatVesselDay } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
 import { type BackfillChange, changeBackfill, startBackfill } from '../fleet/backfill-acts.ts';
 import { liftHold, readHold } from '../fleet/hold-acts.ts';

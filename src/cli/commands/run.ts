@@ -1,7 +1,6 @@
 /** `run`: export in this process. */
 import type { AppOverrides } from '../../app.ts';
-import { formatCount } from '../../core/model/count-text.ts';
-import { formatVesselDay, systemClock } from '../../core/model/index.ts';
+import { formatCount, formatVesselDay, systemClock } from '../../core/model/index.ts';
 import type { VesselTrouble } from '../../export/job-vessels.ts';
 import type { DayResult } from '../../export/run/perform-task.ts';
 import { type ExportObserver, exportJobs } from '../../export/run/run-jobs.ts';

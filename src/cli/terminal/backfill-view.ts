@@ -1,7 +1,7 @@
 /** How far a backfill is that somebody follows. */
 
-import { formatCount } from '../../core/model/count-text.ts';
 import type { Clock } from '../../core/model/index.ts';
+import { formatCount } from '../../core/model/index.ts';
 import type { BackfillView } from '../../fleet/follow-backfill.ts';
 import type { BackfillProgress } from '../../fleet/scheduler-news.ts';
 import { formatSeconds } from './format.ts';

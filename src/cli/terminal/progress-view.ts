@@ -1,6 +1,7 @@
 /** The progress of many vessel-days: a bar on a terminal, a line per vessel-day elsewhere. */
-import { formatCount } from '../../core/model/count-text.ts';
+
 import type { Clock } from '../../core/model/index.ts';
+import { formatCount } from '../../core/model/index.ts';
 import type { DayResult } from '../../export/run/perform-task.ts';
 import type { ExportObserver } from '../../export/run/run-jobs.ts';
 import { formatBytes, formatSeconds, formatShort } from './format.ts';

@@ -5,8 +5,7 @@ import {
   type CoverageState,
   type CoverageSummary,
 } from '../../audit/status/cells.ts';
-import { countOf, formatCount } from '../../core/model/count-text.ts';
-import { formatVesselDay, type VesselDay } from '../../core/model/index.ts';
+import { countOf, formatCount, formatVesselDay, type VesselDay } from '../../core/model/index.ts';
 import type { DayResult } from '../../export/run/perform-task.ts';
 import { formatNarrow, formatWide, GAP, type Grid, wideColumns } from './day-grid.ts';
 import { widthOf } from './format.ts';

@@ -1,7 +1,6 @@
 import type { CountsJson } from './counts.ts';
 import type { ReceiptDraft } from './receipt.ts';
-import type { SplicedRowGroup } from './row-group.ts';
-import type { SeriesRowsJson } from './series-rows.ts';
+import type { SeriesRowsJson, SplicedRowGroup } from './row-group.ts';
 
 /** A process, named such that another one can tell whether it still lives. */
 export interface ProcessId {

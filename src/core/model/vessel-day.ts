@@ -26,3 +26,7 @@ export function vesselOf(imo: string): string | undefined {
   const vessel = `IMO${imoDigits(imo)}`;
   return VESSEL_ID.test(vessel) ? vessel : undefined;
 }
+
+/** How a lake is read: as plain Hive Parquet, or as a Delta table for each job. */
+export const LAYOUTS = ['plain', 'delta'] as const;
+export type Layout = (typeof LAYOUTS)[number];
