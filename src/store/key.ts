@@ -12,7 +12,7 @@ const MAX_KEY_BYTES = 900;
 const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\\]/u;
 const NONCE = /^[A-Za-z0-9-]{1,64}$/;
 
-/** Below it a process tries, for a moment and under a name of its own, what it may and what the store can. */
+/** A process tries here, for a moment and under a name of its own, what it may and what the store can. */
 export const PROBE_PREFIX = '_probes/';
 
 /** Throws FatalError (`bad-key`) unless `key` may name an object. */

@@ -11,7 +11,7 @@ export interface ProcessId {
 
 /** Durable progress of one unfinished vessel-day: the state of its open upload, and the proof so far. */
 export interface Checkpoint {
-  /** Of the row groups; absent in checkpoints of version 1. */
+  /** Version of the row groups; absent in checkpoints of version 1. */
   readonly formatVersion?: number;
   readonly upload: { readonly key: string; readonly uploadId: string; readonly nonce: string };
   readonly parts: readonly {
@@ -75,7 +75,7 @@ export interface SealedDay {
   readonly draft: ReceiptDraft;
   /** The detail object's JSON text, gzipped, base64. */
   readonly detail: string | null;
-  /** In a delta lake; null where the table has the day already as it is to be. */
+  /** Set in a delta lake; null where the table already has the day as it is to be. */
   readonly table?: TableChange | null;
 }
 

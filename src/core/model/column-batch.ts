@@ -109,7 +109,7 @@ export interface JsonTextHeap {
   ends: Int32Array;
 }
 
-/** Below this a byte loop beats a call of `set` on a fresh subarray. */
+/** A byte loop beats a call of `set` on a fresh subarray for fewer bytes. */
 const LOOP_BYTES = 48;
 
 /** Append `bytes[start, end)` as the heap's next entry; its number. */

@@ -23,7 +23,7 @@ export const FORMAT_SIZES: FormatSizes = { rowGroupRows: ROW_GROUP_ROWS, partByt
 
 /** The runs of a row group by series and UTC hour, in columns: a small vessel-day is little else. */
 export interface RunColumns {
-  /** Of each run: its series, by rank. */
+  /** Series of each run, by rank. */
   readonly ranks: Int32Array;
   /** Readings (statistics: the sum of the `count` column of the windows). */
   readonly counts: Float64Array;
@@ -36,7 +36,7 @@ export interface SeriesRuns extends RunColumns {
   readonly ids: readonly string[];
 }
 
-/** Of rows that are no readings. */
+/** For rows that are no readings. */
 export const NO_RUNS: RunColumns = {
   ranks: new Int32Array(0),
   counts: new Float64Array(0),

@@ -57,7 +57,7 @@ export interface StatisticsRow {
 /** A row that holds count, first and last time and nothing else. Its reader uses it again for the next row. */
 export interface CountedRow {
   id: string;
-  /** Of the id, in the dictionary of its answer. */
+  /** Code of the id in the dictionary of its answer. */
   code: number;
   /** Start of the window. */
   timestampMicros: number;

@@ -11,7 +11,7 @@ const UPPER_T = 0x54;
 const UPPER_Z = 0x5a;
 
 const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND;
-/** Of the bytes `DDTH` in one word, all but the last. */
+/** Mask of the word `DDTH` without its last byte. */
 const DAY_AND_T = 0xff_ff_ff;
 
 /** Four characters as bytes have them, little-endian. */

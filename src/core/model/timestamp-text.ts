@@ -82,7 +82,7 @@ export function instantMicros(text: string): Micros | TimestampFault {
 
 /** Days since the epoch of a date of the Gregorian calendar, or NaN when there is no such date. */
 export function daysOfDate(year: number, month: number, day: number): number {
-  // By a setter, for to `Date.UTC` the years 0 to 99 are those of the last century.
+  // `Date.UTC` takes the years 0 to 99 for those of the last century, so a setter is used.
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   const exists = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;

@@ -47,11 +47,11 @@ export const noTracing: Tracing = { span: (_name, _attributes, work) => work(NO_
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
-  /** Of the span that it goes on below: 16 hexadecimal digits. */
+  /** Id of the parent span: 16 hexadecimal digits. */
   readonly spanId: string;
   /** Two hexadecimal digits. */
   readonly flags: string;
-  /** Of the vendors on the way; handed on as it is. */
+  /** What vendors on the way have added; handed on as it is. */
   readonly state?: string;
 }
 

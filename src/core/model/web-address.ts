@@ -4,7 +4,7 @@
  */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** Of the service's, which stands in every receipt: no request could be longer. */
+/** Bound on the service's address, which stands in every receipt: no request could be longer. */
 export const MAX_ADDRESS_CHARS = 2_000;
 
 /** An http or https address; undefined for any other text. */

@@ -1,4 +1,4 @@
-/** From which day on a job is exported without anybody naming its days again. Pure. */
+/** The first day that a job exports without anybody naming its days again. Pure. */
 import type { Job } from '../model/index.ts';
 import { addDays, lookbackDaysOf } from '../model/index.ts';
 

@@ -53,7 +53,7 @@ interface CompareOptions {
   readonly precision: Precision;
 }
 
-/** Of times that are the source's own. */
+/** Precision of times that are the source's own. */
 export const TO_THE_MICROSECOND: Precision = { grain: 'hour', earlyMicros: 0, lateMicros: 0 };
 const TO_THE_MILLISECOND: Precision = {
   grain: 'day',

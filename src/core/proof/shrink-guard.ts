@@ -13,7 +13,7 @@ export function lossesAmong(changes: readonly SeriesChange[]): SeriesChange[] {
 /** Readings of a day, or series of a metadata snapshot: in all, and by series where that is known. */
 interface GuardedAmount {
   readonly total: number;
-  /** Of a snapshot each series counts once. */
+  /** Each series of a snapshot counts once. */
   readonly bySeries?: DayTotals | undefined;
   /** Names of the series, where they are known. */
   readonly names?: Readonly<Record<string, string | null>> | undefined;

@@ -35,7 +35,7 @@ export function webhookSettings(
   return url === undefined ? undefined : { url, secret, format, name };
 }
 
-/** At which provider people sign in with their own names; undefined: at none. */
+/** The provider at which people sign in with their own names; undefined: none. */
 export function providerSettings(settings: Partial<Settings>) {
   const { WEB_OIDC_ISSUER: issuer, WEB_OIDC_CLIENT_ID: clientId, PUBLIC_URL } = settings;
   const { WEB_OIDC_CLIENT_SECRET: clientSecret, WEB_OIDC_SCOPE: scope = 'openid' } = settings;

@@ -4,7 +4,7 @@ import { AGGREGATIONS, isDate, MICROS_PER_DAY, MICROS_PER_HOUR, VESSEL_ID } from
 import { cronFault } from '../../core/plan/firings.ts';
 
 const DURATION = /^(\d{1,6})(m|h|d)$/;
-/** Of durations such as `6h`. */
+/** Units of durations such as `6h`. */
 export const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** `90m`, `6h` or `14d` in milliseconds; undefined when it is none of these. */

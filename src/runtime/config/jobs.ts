@@ -43,12 +43,12 @@ function readJob(path: string, name: string): { job?: Job; faults: string[] } {
   return read.fault === undefined ? parseJob(path, name, read.text) : { faults: [`${path}: ${read.fault}`] };
 }
 
-/** Of one file no more than so many faults are listed: those of the others must be seen too. */
-const SHOWN_FAULTS = 20;
+/** One file lists no more faults, so that those of the others are seen too. */
+const MAX_SHOWN_FAULTS = 20;
 
 function firstFew(faults: readonly string[], path: string): string[] {
-  const more = faults.length - SHOWN_FAULTS;
-  return more > 0 ? [...faults.slice(0, SHOWN_FAULTS), `${path}: and ${more} more faults`] : [...faults];
+  const more = faults.length - MAX_SHOWN_FAULTS;
+  return more > 0 ? [...faults.slice(0, MAX_SHOWN_FAULTS), `${path}: and ${more} more faults`] : [...faults];
 }
 
 /** What a job file says, as an object. */
@@ -81,7 +81,7 @@ export function parseJob(path: string, name: string, text: string): { job?: Job;
 
 function describeIssue(path: string, issue: z.core.$ZodIssue): string {
   const field = issue.path.map(String).join('.') || '(the whole file)';
-  // Of a whole file, which may be any that a link names, or a list, the message says enough.
+  // The message says enough about a list, and about a whole file, which may be any that a link names.
   const isWhole = issue.path.length === 0 || typeof issue.input === 'object';
   const shown = isWhole ? undefined : JSON.stringify(issue.input);
   const got = shown === undefined ? '' : `got ${shown.slice(0, 100)}, `;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { MAX_ADDRESS_CHARS, readWebAddress } from '../../core/model/web-address.ts';
 
-/** At most nine digits, and no less than `least`. */
+/** A number of at most nine digits that is no less than `least`. */
 export const wholeNumber = (least: number) =>
   z
     .string()
@@ -67,7 +67,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Of traces, as OpenTelemetry names them. */
+/** Samplers of traces, as OpenTelemetry names them. */
 export const SAMPLERS = [
   ...(['always_on', 'always_off', 'traceidratio'] as const),
   ...(['parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio'] as const),

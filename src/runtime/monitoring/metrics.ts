@@ -125,11 +125,11 @@ export function createMetrics(sources: MetricSources) {
     onDiscovered: (job: string, troubles: number): void => unsettled.set({ job }, troubles),
     /** A job was planned, or found to be planned. */
     onLooked: (job: string): void => lookedAt.setToCurrentTime({ job }),
-    /** Of how many vessels the last snapshot that a schedule asked for was not taken. */
+    /** How many vessels lack the last snapshot that a schedule asked for. */
     onSnapshots: (job: string, late: number): void => lateSnapshots.set({ job }, late),
     /** How many look-backs of a job have failed since one has ended. */
     onLookBackFailed: (job: string, times: number): void => lookBackFailures.set({ job }, times),
-    /** Of how many backfills the last look failed. */
+    /** How many backfills could not go on at the last look. */
     onStuckBackfills: (count: number): void => stuck.set(count),
     /** Something could not be planned. */
     onFailure: (): void => failures.inc(),

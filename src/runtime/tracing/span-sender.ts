@@ -18,7 +18,7 @@ interface SpanSender extends SpanExporter {
   readonly lost: number;
 }
 
-/** Beyond the exporter's own timeout, which an answer of a byte now and then outlives. */
+/** Bound on a batch. The exporter's own timeout is outlived by an answer of a byte now and then. */
 const BATCH_MS = 20_000;
 /** The exporter's codes. */
 const [SUCCESS, FAILED] = [0, 1];

@@ -88,7 +88,7 @@ async function readObject(path: string): Promise<{ bytes: Uint8Array; version: V
 }
 
 async function headObject(path: string): Promise<{ sizeBytes: number; version: Version } | undefined> {
-  // Of a link itself: it is never what we wrote.
+  // A link is never what we wrote, so it is not followed.
   const info = await unlessMissing(lstat(path));
   return info?.isFile() ? { sizeBytes: info.size, version: fileVersion(info) } : undefined;
 }

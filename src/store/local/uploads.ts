@@ -21,7 +21,7 @@ import { fileVersion } from './walk.ts';
  * again: a writer whose upload was adopted finds nothing and fails. The successor works on a copy, so what a
  * stopped writer still had in flight goes into a file that nobody can see.
  *
- * Of an upload that this store created or adopted it remembers the parts, until the upload ends.
+ * The store remembers the parts of an upload that it created or adopted, until the upload ends.
  */
 const UPLOAD_NAME = /^\.(.+)\.([A-Za-z0-9-]{1,64})\.upload$/;
 
@@ -123,7 +123,7 @@ export class LocalUploads {
       if ((await stat(temp.path)).size < sizeBytes) return undefined;
       await truncate(temp.path, sizeBytes);
       if (!(await fileHoldsParts(temp.path, parts))) return undefined;
-      // In this order there are never two uploads. A crash between the two acts costs the progress, no more.
+      // There are never two uploads in this order. A crash in between costs the progress, no more.
       await unlink(oldPath);
       await moveTemp(temp.path, newPath);
     } catch (error) {

@@ -66,7 +66,7 @@ async function readFolder(path: string): Promise<Dirent[]> {
   }
 }
 
-/** From here on the order of UTF-16 is not that of UTF-8. */
+/** UTF-16 orders these characters otherwise than UTF-8. */
 const BEYOND_PLAIN = /[\ud800-\uffff]/;
 
 /** A folder sorts as its name with the slash that follows it in every key below. */
