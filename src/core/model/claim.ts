@@ -9,17 +9,28 @@ export interface ProcessId {
   readonly pid: number;
 }
 
+/** An open upload of an object store. */
+export interface UploadRef {
+  readonly key: string;
+  readonly uploadId: string;
+  readonly nonce: string;
+}
+
+/** A stored part of one. `tag` is the store's own name for its content (S3: the ETag). */
+export interface PartRef {
+  readonly partNumber: number;
+  readonly sizeBytes: number;
+  /** SHA-256 of the part, 64 hex digits. */
+  readonly sha256: string;
+  readonly tag: string;
+}
+
 /** Durable progress of one unfinished vessel-day: the state of its open upload, and the proof so far. */
 export interface Checkpoint {
   /** Version of the row groups; absent in checkpoints of version 1. */
   readonly formatVersion?: number;
-  readonly upload: { readonly key: string; readonly uploadId: string; readonly nonce: string };
-  readonly parts: readonly {
-    readonly partNumber: number;
-    readonly sizeBytes: number;
-    readonly sha256: string;
-    readonly tag: string;
-  }[];
+  readonly upload: UploadRef;
+  readonly parts: readonly PartRef[];
   /** Row groups in those parts; `footer` is the tail, base64. */
   readonly rowGroups: readonly {
     readonly bodyBytes: number;
@@ -70,8 +81,8 @@ export interface TableChange {
 /** A finished, verified, not yet published day: from here on only publish and receipt remain. */
 export interface SealedDay {
   /** Null for a day that is empty and has no object in the lake; in a delta lake for one that is empty, or unchanged. */
-  readonly upload: Checkpoint['upload'] | null;
-  readonly parts: Checkpoint['parts'];
+  readonly upload: UploadRef | null;
+  readonly parts: readonly PartRef[];
   readonly draft: ReceiptDraft;
   /** The detail object's JSON text, gzipped, base64. */
   readonly detail: string | null;

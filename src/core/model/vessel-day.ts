@@ -17,8 +17,7 @@ export const VESSEL_ID = /^IMO\d{7}$/;
 
 /** An IMO number as metadata may spell it (`9321483`, `IMO 9321483`), as digits alone; other text as it is. */
 export function imoDigits(text: string): string {
-  // Nearly all are digits alone.
-  return /^\d+$/.test(text) ? text : (/^(?:IMO)?\s*(\d+)$/i.exec(text)?.[1] ?? text);
+  return /^(?:IMO)?\s*(\d+)$/i.exec(text)?.[1] ?? text;
 }
 
 /** The vessel of an IMO number; undefined for what is none. */

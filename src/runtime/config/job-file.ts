@@ -22,7 +22,7 @@ export function windowMicros(literal: string): number | undefined {
 }
 
 /** Of `reconcile`. */
-export const DEFAULT_LOOKBACK = '14d';
+const DEFAULT_LOOKBACK = '14d';
 const duration = z.string().regex(DURATION, 'expected a duration such as 90m, 6h or 14d');
 const timezone = z.string().refine(isTimeZone, 'expected a time zone such as UTC or Europe/Oslo');
 const cron = z

@@ -17,8 +17,10 @@ import {
 } from '@opentelemetry/resources';
 import type { BufferConfig } from '@opentelemetry/sdk-trace-node';
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { endsWithin } from '../../core/concurrency.ts';
 import { ConfigError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/model/index.ts';
+import { systemClock } from '../../core/model/index.ts';
 import type { Tracing } from '../../core/model/tracing.ts';
 import { readTraceContext } from '../../core/model/tracing.ts';
 import type { Encoder } from '../../parquet/write/index.ts';
@@ -90,25 +92,13 @@ export function openTracing({ settings, env, log, version, origins }: TracingOpt
     },
     async close() {
       undici.disable();
-      await within(sender.isWell ? CLOSE_MS : UNWELL_CLOSE_MS, provider.shutdown());
+      await endsWithin(provider.shutdown(), sender.isWell ? CLOSE_MS : UNWELL_CLOSE_MS, systemClock);
       if (sender.lost > 0) log.debug({ spans: sender.lost }, 'spans that did not get to the collector');
       trace.disable();
       context.disable();
       propagation.disable();
     },
   };
-}
-
-/** Resolves when `ended` settles, however, or when the time is over. */
-async function within(limitMs: number, ended: Promise<unknown>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, limitMs);
-  ended.then(
-    () => resolve(),
-    () => resolve(),
-  );
-  await promise;
-  clearTimeout(timer);
 }
 
 /** The service's name, and what else of it somebody says by OTEL_RESOURCE_ATTRIBUTES, goes before what we say. */

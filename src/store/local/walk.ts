@@ -66,19 +66,12 @@ async function readFolder(path: string): Promise<Dirent[]> {
   }
 }
 
-/** UTF-16 orders these characters otherwise than UTF-8. */
-const BEYOND_PLAIN = /[\ud800-\uffff]/;
-
 /** A folder sorts as its name with the slash that follows it in every key below. */
 function inKeyOrder(entries: readonly Dirent[]): Dirent[] {
-  const named = entries.map((entry) => ({
-    entry,
-    name: entry.isDirectory() ? `${entry.name}/` : entry.name,
-  }));
-  if (named.some(({ name }) => BEYOND_PLAIN.test(name)))
-    named.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
-  else named.sort((a, b) => (a.name < b.name ? -1 : 1));
-  return named.map(({ entry }) => entry);
+  return entries
+    .map((entry) => ({ entry, name: Buffer.from(entry.isDirectory() ? `${entry.name}/` : entry.name) }))
+    .sort((a, b) => Buffer.compare(a.name, b.name))
+    .map(({ entry }) => entry);
 }
 
 export type FoundFileStat = FoundFile & {
