@@ -6,7 +6,7 @@
 
 import type { Job } from '../core/model/index.ts';
 import { addDays, microsToDate } from '../core/model/index.ts';
-import { knownDays, knownVessels, lastListedDate } from '../lake/ledger/known-vessels.ts';
+import { knownDays, knownVessels, lastListedDate } from '../lake/ledger/newest-days.ts';
 import type { RequestStats } from '../source/fetch/exchange.ts';
 import { createRequestStats } from '../source/fetch/exchange.ts';
 import { discoverVessels } from '../source/vessels.ts';

@@ -13,7 +13,7 @@ import {
 } from '../core/model/index.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
 import { lastCapture, readCaptures } from '../lake/captures.ts';
-import { vesselsOnDates } from '../lake/ledger/ledger.ts';
+import { vesselsOnDates } from '../lake/ledger/newest-days.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { NewsListener } from './scheduler-news.ts';
 

@@ -3,8 +3,9 @@ import type { Clock, ComparedSeries, Log } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { unlessDamaged } from './json.ts';
 import { keyPrefix, parseNoteKey } from './keys.ts';
-import { readNote, receiptDates } from './ledger/ledger.ts';
+import { readNote } from './ledger/ledger.ts';
 import { readLedger } from './ledger/ledger-index.ts';
+import { receiptDates } from './ledger/newest-days.ts';
 import {
   createRemarks,
   describeRemark,

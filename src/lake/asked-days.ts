@@ -20,8 +20,8 @@ import { belongsTo, listBackfills } from './backfills.ts';
 import { lastCapture, readCaptures } from './captures.ts';
 import { jsonBytes, unlessDamaged } from './json.ts';
 import { keyPrefix, parseNoteKey, regularRunsKey } from './keys.ts';
-import { knownDays } from './ledger/known-vessels.ts';
-import { firstReceiptDate, lastReceiptDates, listVessels } from './ledger/ledger.ts';
+import { listVessels } from './ledger/ledger.ts';
+import { firstReceiptDate, knownDays, lastReceiptDates } from './ledger/newest-days.ts';
 import { parseFile, REGULAR_RUNS_FILE } from './shapes.ts';
 
 /** What a vessel-day without receipt is called; `planned`: `missing` or `not-due`. */

@@ -85,22 +85,11 @@ export function tableFileKey(day: VesselDay, unique: string): string {
   return `${dayPrefix(day)}${name}.parquet`;
 }
 
-export function receiptKey(day: VesselDay): string {
-  return `${about('receipt', day)}.json`;
-}
-
-export function detailKey(day: VesselDay): string {
-  return `${about('detail', day)}.json.gz`;
-}
-
-export function noteKey(day: VesselDay): string {
-  return `${about('note', day)}.json`;
-}
-
+export const receiptKey = (day: VesselDay) => `${about('receipt', day)}.json`;
+export const detailKey = (day: VesselDay) => `${about('detail', day)}.json.gz`;
+export const noteKey = (day: VesselDay) => `${about('note', day)}.json`;
 /** That the snapshot of a day was taken. */
-export function captureKey(day: VesselDay): string {
-  return `${about('capture', day)}.json`;
-}
+export const captureKey = (day: VesselDay) => `${about('capture', day)}.json`;
 
 export function claimKey(day: VesselDay, epoch: number): string {
   return `${claimPrefix(day)}${epoch}.json`;
@@ -145,34 +134,20 @@ export function backfillKey(id: string): string {
   return `${BACKFILL_PREFIX}${id}.json`;
 }
 
-export function parseObjectKey(key: string): VesselDay | undefined {
-  return parseDay(PATTERNS.object, key);
-}
+export const parseObjectKey = dayParser(PATTERNS.object);
+export const parseReceiptKey = dayParser(PATTERNS.receipt);
+export const parseDetailKey = dayParser(PATTERNS.detail);
+export const parseNoteKey = dayParser(PATTERNS.note);
+export const parseCaptureKey = dayParser(PATTERNS.capture);
 
 /** The vessel-day of an object of either layout. */
 export function parseDayFileKey(key: string): VesselDay | undefined {
-  return parseDay(PATTERNS.object, key) ?? parseDay(PATTERNS.tableFile, key);
+  return parseObjectKey(key) ?? parseDay(PATTERNS.tableFile, key);
 }
 
 /** Is it a checkpoint of a job's table? */
 export function isCheckpointKey(key: string): boolean {
   return PATTERNS.checkpoint.test(key);
-}
-
-export function parseReceiptKey(key: string): VesselDay | undefined {
-  return parseDay(PATTERNS.receipt, key);
-}
-
-export function parseDetailKey(key: string): VesselDay | undefined {
-  return parseDay(PATTERNS.detail, key);
-}
-
-export function parseNoteKey(key: string): VesselDay | undefined {
-  return parseDay(PATTERNS.note, key);
-}
-
-export function parseCaptureKey(key: string): VesselDay | undefined {
-  return parseDay(PATTERNS.capture, key);
 }
 
 export function parseClaimKey(key: string): { day: VesselDay; epoch: number } | undefined {
@@ -204,6 +179,10 @@ export function parsePartitions(key: string): { readonly vessel?: string; readon
 
 function about(kind: keyof typeof FOLDERS, { job, vessel, date }: VesselDay): string {
   return `${FOLDERS[kind]}/${job}/date=${date}/vessel=${vessel}`;
+}
+
+function dayParser(pattern: RegExp): (key: string) => VesselDay | undefined {
+  return (key) => parseDay(pattern, key);
 }
 
 function parseDay(pattern: RegExp, key: string): VesselDay | undefined {

@@ -10,7 +10,7 @@ import {
   microsToDate,
 } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
-import { firstReceiptDate } from '../lake/ledger/ledger.ts';
+import { firstReceiptDate } from '../lake/ledger/newest-days.ts';
 import { createCoverageAnswers } from './coverage-answers.ts';
 import type { WebPorts } from './ports.ts';
 

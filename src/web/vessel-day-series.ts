@@ -11,7 +11,8 @@ import {
   type VesselDay,
 } from '../core/model/index.ts';
 import { parseDetailKey } from '../lake/keys.ts';
-import { type Detail, findDetail, lastReceiptDates } from '../lake/ledger/ledger.ts';
+import { type Detail, findDetail } from '../lake/ledger/ledger.ts';
+import { lastReceiptDates } from '../lake/ledger/newest-days.ts';
 import { readSeriesOf } from '../query/catalogue/from-lake.ts';
 import type { DaySeries, VesselDayAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';

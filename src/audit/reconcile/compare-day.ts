@@ -1,6 +1,6 @@
 /** One vessel-day whose totals are not the receipt's: what changed, and what may be done about it. */
 
-import type { ComparedDay, VesselDay } from '../../core/model/index.ts';
+import type { ComparedDay, Receipt, VesselDay } from '../../core/model/index.ts';
 import { CountsDisagreeError } from '../../core/proof/compare-counts.ts';
 import type { DayTotals, PublishedTotals, SeriesChange } from '../../core/proof/day-totals.ts';
 import {
@@ -17,7 +17,6 @@ import { readDetail, readNote } from '../../lake/ledger/ledger.ts';
 import type { ResolvedSeries, SourceContext } from '../../source/context.ts';
 import { seriesName } from '../../source/context.ts';
 import { askDayCounts } from '../../source/counts.ts';
-import type { PublishedDay } from './published-days.ts';
 
 /**
  * `missing`, `stale`: as the ledger says. `changed`: an export is due. `would-shrink`: the source has fewer
@@ -51,6 +50,12 @@ export interface ReconcileFinding {
   /** What was compared; absent where nothing was. */
   readonly compared?: ComparedDay;
 }
+
+/** What is kept of the receipts of a look-back, of which there may be hundreds of thousands. */
+export const PUBLISHED_MEMBERS = ['settingsHash', 'rows', 'epoch', 'proof', 'source', 'detail'] as const;
+export type PublishedDay = Pick<Receipt, 'settingsHash' | 'rows' | 'epoch' | 'proof' | 'detail'> & {
+  readonly source: Pick<NonNullable<Receipt['source']>, 'rows' | 'totalsSha256'> | null;
+};
 
 /** The cheap comparison, which is all that an unchanged day needs. */
 export function isUnchanged(receipt: PublishedDay, digest: string): boolean {

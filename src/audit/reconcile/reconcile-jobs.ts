@@ -11,7 +11,7 @@ import type { DayRange } from '../../core/plan/due.ts';
 import { findVessels } from '../../export/job-vessels.ts';
 import type { ExportPorts } from '../../export/ports.ts';
 import { DayMap } from '../../lake/ledger/day-map.ts';
-import { scanLedger } from '../../lake/ledger/ledger-index.ts';
+import { readLedger } from '../../lake/ledger/ledger-index.ts';
 import { plannedDays } from '../../lake/ledger/planned-days.ts';
 import type { SourceContext } from '../../source/context.ts';
 import { createSourceContext } from '../../source/context.ts';
@@ -21,10 +21,8 @@ import { createRequestStats } from '../../source/fetch/exchange.ts';
 import type { FailureStreak } from '../../source/fetch/retry.ts';
 import { resolveSeries } from '../../source/series.ts';
 import { askLookback, groupVessels } from '../../source/totals-by-day.ts';
-import type { ReconcileFinding } from './compare-day.ts';
-import { findDifference, isUnchanged } from './compare-day.ts';
-import type { PublishedDays } from './published-days.ts';
-import { createPublishedDays, PUBLISHED_MEMBERS } from './published-days.ts';
+import type { PublishedDay, ReconcileFinding } from './compare-day.ts';
+import { findDifference, isUnchanged, PUBLISHED_MEMBERS } from './compare-day.ts';
 
 /** Without vessels: the job's own. */
 interface ReconcileRequest extends DayRange {
@@ -112,18 +110,21 @@ interface LedgerFindings {
   readonly findings: ReconcileFinding[];
   /** Dates by vessel, ascending. */
   readonly toCompare: ReadonlyMap<string, readonly string[]>;
-  readonly published: PublishedDays;
+  readonly published: Pick<DayMap<PublishedDay>, 'get'>;
 }
 
 async function readToCompare(ports: ExportPorts, job: Job, range: DayRange): Promise<LedgerFindings> {
-  const published = createPublishedDays(job.name);
-  const { damaged } = await scanLedger({
+  const { receipts: published, damaged } = await readLedger({
     store: ports.store,
     job: job.name,
     dates: datesBetween(range.from, range.to),
     vessels: new Set(range.vessels),
     members: PUBLISHED_MEMBERS,
-    take: published.take,
+    project: ({ settingsHash, rows, epoch, proof, source, detail }): PublishedDay => {
+      const digest = source?.totalsSha256;
+      const counted = source && { rows: source.rows, ...(digest !== undefined && { totalsSha256: digest }) };
+      return { settingsHash, rows, epoch, proof, detail, source: counted };
+    },
     writeIndex: true,
     log: ports.log,
   });
@@ -159,7 +160,7 @@ interface Lookback {
   readonly findings: ReconcileFinding[];
   readonly unasked: UnaskedVessel[];
   readonly toCompare: LedgerFindings['toCompare'];
-  readonly published: PublishedDays;
+  readonly published: Pick<DayMap<PublishedDay>, 'get'>;
   /** The row of failures that ended the group before. */
   ended?: FailureStreak | undefined;
   /** Vessel-days, so far. */

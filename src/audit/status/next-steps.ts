@@ -38,7 +38,7 @@ export const NEXT_STEPS: readonly NextStep[] = [
       ...['bad-request', 'expression-invalid', 'expression-needs-post', 'no-expression', 'request-invalid'],
       ...['url-too-long', 'too-many-expressions', 'not-acceptable', 'unsupported-media-type'],
     ],
-    next: "The service calls the question wrong, and will tomorrow. Mend 'select', 'aggregations' or 'transport' in the job's file as the message says ('vessel-export check' tries it), then 'vessel-export backfill JOB --failed' with the dates.",
+    next: "The service calls the question wrong, and will tomorrow. Fix 'select', 'aggregations' or 'transport' in the job's file as the message says ('vessel-export check' tries it), then 'vessel-export backfill JOB --failed' with the dates.",
   },
   {
     codes: ['not-found', 'nothing-found', 'no-series', 'no-vessels'],
@@ -75,7 +75,7 @@ export const NEXT_STEPS: readonly NextStep[] = [
       ...['file-too-large', 'key-conflict', 'lake-layout', 'lake-url', 'damaged-lake-file'],
       'unfit-store',
     ],
-    next: `The lake could not be written. Mend what the message names ('vessel-export check' tries it); the next firing tries the day again, at once: '${RUN}'.`,
+    next: `The lake could not be written. Fix what the message names ('vessel-export check' tries it); the next firing tries the day again, at once: '${RUN}'.`,
   },
   {
     codes: ['other-source'],
@@ -118,7 +118,7 @@ export const NEXT_STEPS: readonly NextStep[] = [
       ...['bad-integer', 'bad-id', 'bad-timestamp', 'timestamp-order', 'record-too-long', 'malformed-imo'],
       ...['unexpected-plan', 'wrong-encoding', 'body-without-end'],
     ],
-    next: "The answer breaks the contract: the message names record and position. Send it to the operator of the service. Once it is mended: 'vessel-export backfill JOB --failed' with the dates.",
+    next: "The answer breaks the contract: the message names record and position. Send it to the operator of the service. Once it is fixed: 'vessel-export backfill JOB --failed' with the dates.",
   },
   {
     codes: [
@@ -131,7 +131,7 @@ export const NEXT_STEPS: readonly NextStep[] = [
 
 /** For a code that is not listed. */
 export const OTHER_STEPS: Readonly<Record<Note['state'], string>> = {
-  failed: `Mend what the message names, then '${RUN}', or 'vessel-export backfill JOB --failed' with the dates.`,
+  failed: `Fix what the message names, then '${RUN}', or 'vessel-export backfill JOB --failed' with the dates.`,
   refused: `What is published stays. If the message is about something that is meant, '${RUN} --force --allow-shrink'; else mend the source.`,
   waiting: 'Nothing: it is tried again by itself.',
 };

@@ -20,7 +20,7 @@ import { type BackfillView, followBackfill } from '../../fleet/follow-backfill.t
 import { openFleetNews, tellFleet } from '../../fleet/open-fleet-news.ts';
 import { tellingRequests } from '../../fleet/telling-requests.ts';
 import { type Backfill, type BackfillRequest, belongsTo, listBackfills } from '../../lake/backfills.ts';
-import { vesselsOnDates } from '../../lake/ledger/ledger.ts';
+import { vesselsOnDates } from '../../lake/ledger/newest-days.ts';
 import { type Config, pickJobs } from '../../runtime/config/config.ts';
 import { createBackfillView } from '../terminal/backfill-view.ts';
 import { formatSeconds, formatTable } from '../terminal/format.ts';

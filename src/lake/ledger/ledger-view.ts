@@ -11,8 +11,9 @@ import { unlessDamaged } from '../json.ts';
 import type { OpenRemark, Remarks } from '../remarks.ts';
 import { createRemarks, REMARK_MEMBERS } from '../remarks.ts';
 import type { ListedVessel, ReceiptVersion } from './ledger.ts';
-import { firstReceiptDate, isSameReceipt, listVessels, readReceipt } from './ledger.ts';
+import { isSameReceipt, listVessels, readReceipt } from './ledger.ts';
 import { readLedger } from './ledger-index.ts';
+import { firstReceiptDate } from './newest-days.ts';
 
 /** Shared by all receipts that say the same. */
 type Known = Readonly<Pick<Receipt, 'settingsHash' | 'proof'>>;

@@ -2,7 +2,6 @@
 
 import { createHash, hash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
-import { forEachAtOnce } from '../../core/concurrency.ts';
 import { DataError, isRefusal } from '../../core/errors.ts';
 import type { CountsJson, DayCounts, Note, Receipt, VesselDay } from '../../core/model/index.ts';
 import { cleanMessage, DAMAGED_RECEIPT, NEWER_RECEIPT, shortName } from '../../core/model/index.ts';
@@ -235,57 +234,4 @@ function cleanNote(note: Note): Note {
   const state = note.state === 'refused' && !isRefusal(note) ? 'failed' : note.state;
   const [code, at] = [shortName(note.code), shortName(note.at)];
   return { ...note, state, code, message: cleanMessage(note.message), at };
-}
-
-const LISTS_AT_ONCE = 8;
-
-/** Vessels that have a receipt of the job on any of these dates. */
-export async function vesselsOnDates(
-  store: ObjectStore,
-  job: string,
-  dates: readonly string[],
-): Promise<string[]> {
-  const vessels = new Set<string>();
-  await forEachAtOnce(dates, LISTS_AT_ONCE, async (date) => {
-    for await (const { day } of listReceipts(store, job, date)) vessels.add(day.vessel);
-  });
-  return [...vessels].sort();
-}
-
-/** The first date on which the job has a receipt. */
-export async function firstReceiptDate(
-  store: Pick<ObjectStore, 'list'>,
-  job: string,
-): Promise<string | undefined> {
-  for await (const { day } of listReceipts(store, job)) return day.date;
-  return undefined;
-}
-
-/** The dates on which each vessel has a receipt of the job, the newest first: of one vessel alone, and before a date. */
-export async function receiptDates(
-  store: Pick<ObjectStore, 'list'>,
-  job: string,
-  { vessel, before }: { readonly vessel?: string; readonly before?: string },
-): Promise<Map<string, string[]>> {
-  const dates = new Map<string, string[]>();
-  for await (const { day } of listReceipts(store, job)) {
-    if ((vessel ?? day.vessel) !== day.vessel || (before !== undefined && day.date >= before)) continue;
-    const ofVessel = dates.get(day.vessel) ?? [];
-    dates.set(day.vessel, ofVessel);
-    ofVessel.push(day.date);
-  }
-  for (const ofVessel of dates.values()) ofVessel.sort().reverse();
-  return dates;
-}
-
-/** The newest of them. */
-export async function lastReceiptDates(
-  store: ObjectStore,
-  job: string,
-  date: string,
-): Promise<Map<string, string>> {
-  const last = new Map<string, string>();
-  for await (const { day } of listReceipts(store, job))
-    if (day.date < date && day.date > (last.get(day.vessel) ?? '')) last.set(day.vessel, day.date);
-  return last;
 }

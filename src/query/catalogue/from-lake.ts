@@ -3,8 +3,8 @@ import { ConfigError, DataError, messageOf, RetriableError } from '../../core/er
 import type { Clock, Job, Log, VesselDay } from '../../core/model/index.ts';
 import { addDays, MAX_SERIES, microsToDate } from '../../core/model/index.ts';
 import { unlessDamaged } from '../../lake/json.ts';
-import { knownDays } from '../../lake/ledger/known-vessels.ts';
-import { lastReceiptDates, readReceipt } from '../../lake/ledger/ledger.ts';
+import { readReceipt } from '../../lake/ledger/ledger.ts';
+import { knownDays, lastReceiptDates } from '../../lake/ledger/newest-days.ts';
 import { parseTimestampText } from '../../source/decode/index.ts';
 import { readSnapshot } from '../../source/decode/parquet.ts';
 import { expressionFor } from '../../source/series.ts';
