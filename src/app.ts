@@ -19,7 +19,7 @@ import type { Encoder } from './parquet/write/index.ts';
 import { createEncoder, encoderThreadsFor, SMALL_ROW_GROUP_ROWS } from './parquet/write/index.ts';
 import type { RedisConnection } from './redis/connection.ts';
 import type { Config } from './runtime/config/config.ts';
-import { tracingSettings } from './runtime/config/tracing-settings.ts';
+import { tracingSettings } from './runtime/config/derived-settings.ts';
 import type { OpenTracing } from './runtime/tracing/open-tracing.ts';
 import type { ClientOptions, QueryClient } from './source/fetch/client.ts';
 import { createQueryClient } from './source/fetch/client.ts';

@@ -121,22 +121,17 @@ export async function endsAfter(
 }
 
 /** Callers that wait for their turn, first come first served. `Turn` is what they are given with it. */
-export interface WaitingLine<Turn = void> {
-  readonly length: number;
-  /** Resolves when it is one's turn; rejects with the signal's reason, and leaves the line, when it is aborted. */
-  join(signal?: AbortSignal): Promise<Turn>;
-  /** Let the first one go; false when nobody waits. */
-  letOneGo(turn: Turn): boolean;
-}
+export type WaitingLine<Turn = void> = ReturnType<typeof createWaitingLine<Turn>>;
 
 /** `onLeave` is told when someone gave up waiting. */
-export function createWaitingLine<Turn = void>(onLeave: () => void = () => {}): WaitingLine<Turn> {
+export function createWaitingLine<Turn = void>(onLeave: () => void = () => {}) {
   const waiting = new Set<(turn: Turn) => void>();
   return {
-    get length() {
+    get length(): number {
       return waiting.size;
     },
-    join: (signal) =>
+    /** Resolves when it is one's turn; rejects with the signal's reason, and leaves the line, when it is aborted. */
+    join: (signal?: AbortSignal): Promise<Turn> =>
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(signal.reason);
         const go = (turn: Turn) => {
@@ -151,7 +146,8 @@ export function createWaitingLine<Turn = void>(onLeave: () => void = () => {}): 
         waiting.add(go);
         signal?.addEventListener('abort', leave, { once: true });
       }),
-    letOneGo: (turn) => {
+    /** Let the first one go; false when nobody waits. */
+    letOneGo: (turn: Turn): boolean => {
       for (const go of waiting) {
         waiting.delete(go);
         go(turn);

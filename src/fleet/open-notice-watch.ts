@@ -2,7 +2,7 @@
 import type { Log } from '../core/model/index.ts';
 import { createSharedText } from '../redis/shared-text.ts';
 import type { Config } from '../runtime/config/config.ts';
-import { webhookSettings } from '../runtime/config/webhook-settings.ts';
+import { webhookSettings } from '../runtime/config/derived-settings.ts';
 import type { Fleet } from './fleet.ts';
 import { createNoticeWatch, type NoticeWatch } from './notice-watch.ts';
 import { withOtherPlace } from './notify/notice-store.ts';

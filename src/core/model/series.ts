@@ -122,5 +122,5 @@ const UNSEEN = new RegExp(UNSEEN_CHAR, 'u');
 
 /** Whether a text can be an id. Every answer that names series is held against it: ids go on into SQL, files and screens. */
 export function isSeriesId(id: string): boolean {
-  return Buffer.byteLength(id) <= MAX_ID_BYTES && (PLAIN_ID.test(id) || !UNSEEN.test(id));
+  return new TextEncoder().encode(id).length <= MAX_ID_BYTES && (PLAIN_ID.test(id) || !UNSEEN.test(id));
 }

@@ -105,7 +105,7 @@ export function compareCounts(ours: DayCounts, source: DayCounts, options: Compa
   return disagreements;
 }
 
-/** Hours in which either side has readings, also such as are no hours of the day. */
+/** Hours in which either side has readings. */
 function hoursOf(timeSeriesId: string, ours: DayCounts, source: DayCounts): readonly number[] {
   const hours = new Set([...ours.hours(timeSeriesId), ...source.hours(timeSeriesId)]);
   return [...hours].sort((a, b) => a - b);

@@ -83,3 +83,18 @@ function uselessVariables(path: string, values: Readonly<Record<string, string>>
       `${name} in '${path}' has no effect: Node.js reads it when it starts; set it in the environment`,
   );
 }
+
+/** What needs no quotes, whoever reads it. */
+const PLAIN_VALUE = /^[\w./:@%+,=~-]+$/;
+
+/** A line `NAME=value`, understood alike by Node.js, by `docker compose`, and by shells. Throws ConfigError `env-value` for a value that no quotes hold: it belongs into a file. */
+export function envLine(name: string, value: string): string {
+  if (PLAIN_VALUE.test(value)) return `${name}=${value}`;
+  // Within double quotes some replace '$' and '\'.
+  const quote = ["'", '`'].find((one) => !value.includes(one));
+  if (quote !== undefined && !/[\r\n]/.test(value)) return `${name}=${quote}${value}${quote}`;
+  throw new ConfigError(
+    'env-value',
+    `${name}: its value has quotes or line ends that a .env cannot hold; put it into a file, and name that in ${name}_FILE`,
+  );
+}

@@ -3,7 +3,7 @@ import { isInClear, isTls, readWebAddress } from '../../core/model/web-address.t
 import type { Environment } from '../../core/process/secret-file.ts';
 import { findSecret, isPipe } from '../../core/process/secret-file.ts';
 import { s3Endpoint } from '../../store/s3/settings.ts';
-import { tracingSettings } from './tracing-settings.ts';
+import { tracingSettings } from './derived-settings.ts';
 import type { Settings, VariableName } from './variables.ts';
 
 interface Address {

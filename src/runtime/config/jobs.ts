@@ -7,8 +7,7 @@ import type { Aggregation, Job } from '../../core/model/index.ts';
 import { JOB_NAME } from '../../core/model/index.ts';
 import { didYouMean } from '../../core/names.ts';
 import type { JobFile } from './job-file.ts';
-import { JOB_FILE, JOB_FILE_KEYS, parseDurationMs, UNIT_MS, windowMicros } from './job-file.ts';
-import { ruleFaults } from './job-rules.ts';
+import { JOB_FILE, JOB_FILE_KEYS, parseDurationMs, ruleFaults, UNIT_MS, windowMicros } from './job-file.ts';
 import { readJobText, readYaml } from './job-text.ts';
 
 export interface ReadJobs {

@@ -7,8 +7,8 @@ import { LAKE_URL_RULE, readLakeUrl } from '../../store/open-store.ts';
 import { S3_SSE_NAMES } from '../../store/s3/settings.ts';
 import { NOTICE_VARIABLES } from './notice-variables.ts';
 import { TRACING_VARIABLES } from './tracing-variables.ts';
-import { hostList, redisName, serviceUrl, wholeNumber } from './value-kinds.ts';
 import type { Variable } from './variable.ts';
+import { hostList, redisName, serviceUrl, wholeNumber } from './variable.ts';
 import { WEB_VARIABLES } from './web-variables.ts';
 
 export const VARIABLES = [

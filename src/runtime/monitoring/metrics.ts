@@ -20,49 +20,13 @@ export interface MetricSources {
   readonly isHeld: () => Promise<boolean | undefined>;
 }
 
-export interface Metrics {
-  /** The exposition text and its content type. */
-  read(): Promise<{ text: string; contentType: string }>;
-  onRequest(report: { readonly status?: number; readonly ms: number }): void;
-  /** A vessel-day has ended: `published`, `failed`, `handed-back`, … */
-  onVesselDay(
-    day: Pick<VesselDay, 'job'>,
-    outcome: string,
-    facts?: { readonly rows?: number | undefined; readonly seconds: number },
-  ): void;
-  onEncoded(seconds: number): void;
-  onUploaded(seconds: number, sizeBytes: number): void;
-  /** What planning found missing, or what is left of it: how many vessel-days, and the oldest date. */
-  onPlanned(job: string, missing: number, oldest: string | undefined): void;
-  /** How many vessels the last discovery left out, or named by what is no IMO number. */
-  onDiscovered(job: string, troubles: number): void;
-  /** How many vessel-days of a job are in the failed set, and how many are refused, as the lake has it. */
-  onFailed(job: string, failed: number, refused: number): void;
-  /** How many vessels have a remark that nobody has accepted. */
-  onRemarked(job: string, vessels: number): void;
-  /** A job was planned, or found to be planned. */
-  onLooked(job: string): void;
-  /** Of how many vessels the last snapshot that a schedule asked for was not taken. */
-  onSnapshots(job: string, late: number): void;
-  /** How many look-backs of a job have failed since one has ended. */
-  onLookBackFailed(job: string, times: number): void;
-  /** Of how many backfills the last look failed. */
-  onStuckBackfills(stuck: number): void;
-  /** Something could not be planned. */
-  onFailure(): void;
-  /** Does this process plan? Undefined: it cannot know now. What another plans is that one's to show. */
-  onLead(leads: boolean | undefined): void;
-  /** Somebody was not let in to the page: the password was `wrong`, or the address `locked` out. */
-  onWebLoginFailed(outcome: 'wrong' | 'locked'): void;
-  /** What a look-back found: vessel-days by state, those of none too. */
-  onLookedBack(job: string, counts: Readonly<Record<string, number>>): void;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 const DAY_SECONDS = [1, 3, 10, 30, 60, 180, 600, 1_800, 3_600, 10_800];
 const REQUEST_SECONDS = [0.05, 0.1, 0.3, 1, 3, 10, 30, 120];
 const STEP_SECONDS = [0.05, 0.1, 0.3, 1, 3, 10, 30];
 
-export function createMetrics(sources: MetricSources): Metrics {
+export function createMetrics(sources: MetricSources) {
   const registry = new Registry();
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
@@ -122,47 +86,65 @@ export function createMetrics(sources: MetricSources): Metrics {
   collectDefaultMetrics({ register: registry });
 
   return {
+    /** The exposition text and its content type. */
     read: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
-    onRequest({ status = 0, ms }) {
+    onRequest({ status = 0, ms }: { readonly status?: number; readonly ms: number }): void {
       requests.inc({ status: String(status) });
       if (status === 429) rateLimited.inc();
       requestSeconds.observe(ms / 1_000);
     },
-    onVesselDay({ job }, outcome, facts) {
+    /** A vessel-day has ended: `published`, `failed`, `handed-back`, … */
+    onVesselDay(
+      { job }: Pick<VesselDay, 'job'>,
+      outcome: string,
+      facts?: { readonly rows?: number | undefined; readonly seconds: number },
+    ): void {
       vesselDays.inc({ job, outcome });
       if (outcome !== 'published' || facts === undefined) return;
       rows.inc({ job }, facts.rows ?? 0);
       daySeconds.observe(facts.seconds);
     },
-    onEncoded: (seconds) => encodeSeconds.observe(seconds),
-    onUploaded(seconds, sizeBytes) {
+    onEncoded: (seconds: number): void => encodeSeconds.observe(seconds),
+    onUploaded(seconds: number, sizeBytes: number): void {
       uploadSeconds.observe(seconds);
       uploadedBytes.inc(sizeBytes);
     },
-    onPlanned(job, count, date) {
+    /** What planning found missing, or what is left of it: how many vessel-days, and the oldest date. */
+    onPlanned(job: string, count: number, date: string | undefined): void {
       missing.set({ job }, count);
       oldest.set({ job }, date === undefined ? 0 : Date.parse(`${date}T00:00:00Z`) / 1_000);
     },
-    onFailed(job, failed, refused) {
+    /** How many vessel-days of a job are in the failed set, and how many are refused, as the lake has it. */
+    onFailed(job: string, failed: number, refused: number): void {
       failedDays.set({ job }, failed);
       refusedDays.set({ job }, refused);
     },
-    onRemarked: (job, vessels) => remarked.set({ job }, vessels),
-    onDiscovered: (job, troubles) => unsettled.set({ job }, troubles),
-    onLooked: (job) => lookedAt.setToCurrentTime({ job }),
-    onSnapshots: (job, late) => lateSnapshots.set({ job }, late),
-    onLookBackFailed: (job, times) => lookBackFailures.set({ job }, times),
-    onStuckBackfills: (count) => stuck.set(count),
-    onFailure: () => failures.inc(),
-    onWebLoginFailed: (outcome) => webFailures.inc({ outcome }),
-    onLead(leads) {
+    /** How many vessels have a remark that nobody has accepted. */
+    onRemarked: (job: string, vessels: number): void => remarked.set({ job }, vessels),
+    /** How many vessels the last discovery left out, or named by what is no IMO number. */
+    onDiscovered: (job: string, troubles: number): void => unsettled.set({ job }, troubles),
+    /** A job was planned, or found to be planned. */
+    onLooked: (job: string): void => lookedAt.setToCurrentTime({ job }),
+    /** Of how many vessels the last snapshot that a schedule asked for was not taken. */
+    onSnapshots: (job: string, late: number): void => lateSnapshots.set({ job }, late),
+    /** How many look-backs of a job have failed since one has ended. */
+    onLookBackFailed: (job: string, times: number): void => lookBackFailures.set({ job }, times),
+    /** Of how many backfills the last look failed. */
+    onStuckBackfills: (count: number): void => stuck.set(count),
+    /** Something could not be planned. */
+    onFailure: (): void => failures.inc(),
+    /** Somebody was not let in to the page: the password was `wrong`, or the address `locked` out. */
+    onWebLoginFailed: (outcome: 'wrong' | 'locked'): void => webFailures.inc({ outcome }),
+    /** Does this process plan? Undefined: it cannot know now. What another plans is that one's to show. */
+    onLead(leads: boolean | undefined): void {
       leader.set(leads ? 1 : 0);
       if (leads !== false) return;
       const shownByTheLeader = [missing, oldest, lookedAt, unsettled, remarked, failedDays, refusedDays];
       for (const each of [...shownByTheLeader, lateSnapshots, lookBackFailures]) each.reset();
       stuck.remove();
     },
-    onLookedBack(job, counts) {
+    /** What a look-back found: vessel-days by state, those of none too. */
+    onLookedBack(job: string, counts: Readonly<Record<string, number>>): void {
       for (const [state, count] of Object.entries(counts)) lookedBack.set({ job, state }, count);
       lookedBackAt.setToCurrentTime({ job });
       lookBackFailures.set({ job }, 0);

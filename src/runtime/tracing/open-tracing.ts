@@ -23,7 +23,7 @@ import type { Tracing } from '../../core/model/tracing.ts';
 import { readTraceContext } from '../../core/model/tracing.ts';
 import type { Encoder } from '../../parquet/write/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import type { TracingSettings } from '../config/tracing-settings.ts';
+import type { TracingSettings } from '../config/derived-settings.ts';
 import { contextOf, createContexts } from './contexts.ts';
 import type { QueueTracing } from './queue-tracing.ts';
 import { createSpanSender } from './span-sender.ts';

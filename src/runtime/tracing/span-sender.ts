@@ -7,7 +7,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-node';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/model/index.ts';
-import type { TracingSettings } from '../config/tracing-settings.ts';
+import type { TracingSettings } from '../config/derived-settings.ts';
 
 type ExportResult = Parameters<Parameters<SpanExporter['export']>[1]>[0];
 

@@ -9,11 +9,11 @@ import { checkNonce } from '../key.ts';
 import type { PartRef, UploadRef, Version } from '../store.ts';
 import type { PartContent } from '../uploaded-parts.ts';
 import { holdsParts, sizeOf } from '../uploaded-parts.ts';
-import { codeOf, unlessMissing } from './errors.ts';
+import { errnoOf, unlessMissing } from './errors.ts';
 import { createFile, openFile, readRange, syncFolder, writeAll } from './files.ts';
 import { removeAndPrune } from './removals.ts';
 import { createTemp, dropTemp, moveTemp, sweepTemps } from './temps.ts';
-import { versionOf } from './walk.ts';
+import { fileVersion } from './walk.ts';
 
 /**
  * Multipart uploads on a disk: one hidden file `.<name>.<nonce>.upload` beside the object, the parts one after
@@ -63,7 +63,7 @@ export class LocalUploads {
     try {
       await (await createFile(path)).close();
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error;
+      if (errnoOf(error) !== 'EEXIST') throw error;
       throw new FatalError(
         'nonce-reused',
         `there is an upload ${nonce} of ${key} already; every upload needs a nonce of its own.`,
@@ -127,7 +127,7 @@ export class LocalUploads {
       await unlink(oldPath);
       await moveTemp(temp.path, newPath);
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return undefined; // The predecessor published, or another one adopted.
+      if (errnoOf(error) === 'ENOENT') return undefined; // The predecessor published, or another one adopted.
       throw error;
     } finally {
       await dropTemp(temp.path);
@@ -156,7 +156,7 @@ export class LocalUploads {
     }
     if (expected !== undefined) {
       const found = await unlessMissing(stat(target));
-      if ((found === undefined ? null : versionOf(found)) !== expected)
+      if ((found === undefined ? null : fileVersion(found)) !== expected)
         throw new CommitFailedError(
           'object-changed',
           `${upload.key} is not what was to be replaced: another object has been written there since. Look again before you write.`,
@@ -165,7 +165,7 @@ export class LocalUploads {
     try {
       await rename(path, target);
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') throw uploadGone(upload);
+      if (errnoOf(error) === 'ENOENT') throw uploadGone(upload);
       throw error;
     }
     this.#partsOf.delete(upload.uploadId);

@@ -1,7 +1,7 @@
 import type { Dirent, Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from './errors.ts';
+import { errnoOf } from './errors.ts';
 
 interface FoundFile {
   /** Relative to the root, with `/`. */
@@ -61,7 +61,7 @@ async function readFolder(path: string): Promise<Dirent[]> {
   try {
     return await readdir(path, { withFileTypes: true });
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return [];
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return [];
     throw error;
   }
 }
@@ -89,7 +89,7 @@ export type FoundFileStat = FoundFile & {
 };
 
 /** Names this writing of a file: every write makes a new one, whose inode or time (to the microsecond) is another. */
-export function versionOf({ ino, mtimeMs }: Pick<Stats, 'ino' | 'mtimeMs'>): string {
+export function fileVersion({ ino, mtimeMs }: Pick<Stats, 'ino' | 'mtimeMs'>): string {
   return `${ino}-${mtimeMs}`;
 }
 
@@ -112,7 +112,7 @@ export async function statIfThere(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
     throw error;
   }
 }
@@ -121,5 +121,5 @@ function withStat(file: FoundFile, info: Stats): FoundFileStat {
   // Where the file system keeps no time of birth, Node reports 0 or a later time.
   const createdMs = info.birthtimeMs > 0 ? Math.min(info.birthtimeMs, info.mtimeMs) : info.mtimeMs;
   const { fileKey, path } = file;
-  return { fileKey, path, sizeBytes: info.size, modifiedMs: info.mtimeMs, createdMs, tag: versionOf(info) };
+  return { fileKey, path, sizeBytes: info.size, modifiedMs: info.mtimeMs, createdMs, tag: fileVersion(info) };
 }

@@ -147,13 +147,6 @@ test('of more readings than counted the times may lie further out, never further
   expect(compareCounts(times(5, 0, 90), times(5, 10, 90), options)).toHaveLength(1);
 });
 
-test('what lies in no hour of the day is compared too', () => {
-  const stray = counts(['a', 0, 5]);
-  stray.addHour('a', 24, 60, fromMicros, fromMicros);
-  const found = compareCounts(counts(['a', 0, 5]), stray, { policy: 'exact', precision: TO_THE_MICROSECOND });
-  expect(found).toEqual([{ timeSeriesId: 'a', hour: 24, ours: 0, source: 60 }]);
-});
-
 test('of unknown settings only what holds for all of them is compared', () => {
   const measured = { policy: 'exact', precision: leastPrecision('measurements') } as const;
   expect(compareCounts(times(5, 0, 90), times(5, 999, 90), measured)).toEqual([]);
