@@ -1,8 +1,7 @@
 /** Structured logs: JSON lines, or short lines for a person at a terminal. */
 import { hostname } from 'node:os';
 import pino from 'pino';
-import type { Log } from '../core/model/index.ts';
-import { cleanFields, cleanMessage } from '../core/model/index.ts';
+import { cleanFields, cleanMessage, type Log } from '../core/model/index.ts';
 import { currentLogFields } from '../core/model/log-context.ts';
 
 interface LogOptions {

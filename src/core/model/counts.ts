@@ -1,6 +1,5 @@
 import type { SeriesRuns } from './row-group.ts';
-import type { Micros } from './time.ts';
-import { MICROS_PER_HOUR } from './time.ts';
+import { MICROS_PER_HOUR, type Micros } from './time.ts';
 
 /** From the first reading to the last, both included. */
 export interface TimeSpan {

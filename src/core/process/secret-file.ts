@@ -1,9 +1,7 @@
 /** A setting that may come from a file: the one place that reads what `<NAME>_FILE` names. */
-import type { BigIntStats } from 'node:fs';
-import { readFileSync, statSync } from 'node:fs';
+import { type BigIntStats, readFileSync, statSync } from 'node:fs';
 import { messageOf } from '../errors.ts';
-import type { Clock, Log } from '../model/ports.ts';
-import { systemClock } from '../model/ports.ts';
+import { type Clock, type Log, systemClock } from '../model/ports.ts';
 
 /** Settings by their names, as text. */
 export type Environment = Readonly<Record<string, string | undefined>>;

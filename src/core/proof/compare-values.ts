@@ -7,10 +7,8 @@
  * order differ by at most about n × 2⁻⁵³ of the sum of their absolute values, which for ten million readings is 1.1e-9.
  */
 import { hash } from 'node:crypto';
-import type { LakeValue, Micros, SeriesRows, TimeSpan } from '../model/index.ts';
-import { microsToIso } from '../model/index.ts';
-import type { Precision } from './compare-counts.ts';
-import { isSameTime } from './compare-counts.ts';
+import { type LakeValue, type Micros, microsToIso, type SeriesRows, type TimeSpan } from '../model/index.ts';
+import { isSameTime, type Precision } from './compare-counts.ts';
 
 /** Two sums of doubles count as equal within this share of the sum of absolute values. */
 const SUM_TOLERANCE = 1e-9;

@@ -1,8 +1,7 @@
 /** A day's readings of each series in three numbers: what reconcile compares, without hours. Pure. */
 
 import { hash } from 'node:crypto';
-import type { CountsJson, DayCounts, Receipt } from '../model/index.ts';
-import { shortName } from '../model/index.ts';
+import { type CountsJson, type DayCounts, type Receipt, shortName } from '../model/index.ts';
 
 /** Readings of one series in one day. */
 export interface SeriesTotal {

@@ -1,9 +1,7 @@
 /** The never-shrink guard: nothing published gives way to less, unless that is allowed. Pure. */
 import { RefusedError } from '../errors.ts';
-import type { VesselDay } from '../model/index.ts';
-import { formatVesselDay, shortName } from '../model/index.ts';
-import type { DayTotals, SeriesChange } from './day-totals.ts';
-import { findChanges, firstThree, listChanges } from './day-totals.ts';
+import { formatVesselDay, shortName, type VesselDay } from '../model/index.ts';
+import { type DayTotals, findChanges, firstThree, listChanges, type SeriesChange } from './day-totals.ts';
 
 /** The changes by which a series loses readings. */
 export function lossesAmong(changes: readonly SeriesChange[]): SeriesChange[] {

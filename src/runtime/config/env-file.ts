@@ -6,8 +6,7 @@ import { parseEnv } from 'node:util';
 import { ConfigError } from '../../core/errors.ts';
 import { cleanForeignText } from '../../core/model/index.ts';
 import { readSmallText } from '../../core/process/small-file.ts';
-import type { EnvFile, Environment } from './environment.ts';
-import { holdsSecret } from './environment.ts';
+import { type EnvFile, type Environment, holdsSecret } from './environment.ts';
 
 /** Read where no other file is named. */
 export const ENV_FILE = '.env';

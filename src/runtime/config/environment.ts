@@ -1,12 +1,10 @@
 /** Environment → settings; every fault is gathered, none thrown. */
 import { maskUrl } from '../../core/model/web-address.ts';
 import { nearestName } from '../../core/names.ts';
-import type { Environment } from '../../core/process/secret-file.ts';
-import { findSecret } from '../../core/process/secret-file.ts';
+import { type Environment, findSecret } from '../../core/process/secret-file.ts';
 import { inClearFaults } from './in-clear.ts';
 import type { Variable } from './variable.ts';
-import type { Settings, VariableName } from './variables.ts';
-import { FORMER_VARIABLES, VARIABLES } from './variables.ts';
+import { FORMER_VARIABLES, type Settings, VARIABLES, type VariableName } from './variables.ts';
 import { webFaults } from './web-variables.ts';
 
 export type { Environment };

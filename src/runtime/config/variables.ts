@@ -6,8 +6,7 @@ import { isRedisUrl, REDIS_URL_RULE } from '../../core/model/web-address.ts';
 import { LAKE_URL_RULE, readLakeUrl } from '../../store/open-store.ts';
 import { NOTICE_VARIABLES } from './notice-variables.ts';
 import { TRACING_VARIABLES } from './tracing-variables.ts';
-import type { Variable } from './variable.ts';
-import { hostList, redisName, serviceUrl, wholeNumber } from './variable.ts';
+import { hostList, redisName, serviceUrl, type Variable, wholeNumber } from './variable.ts';
 import { WEB_VARIABLES } from './web-variables.ts';
 
 /** As S3 names them in `x-amz-server-side-encryption`. */

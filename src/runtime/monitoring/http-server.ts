@@ -4,11 +4,9 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { endsWithin } from '../../core/concurrency.ts';
-import type { ConnectionLimits } from '../../core/connections.ts';
-import { CONNECTION_LIMITS, Connections } from '../../core/connections.ts';
+import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from '../../core/connections.ts';
 import { ConfigError, codeOf, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/model/index.ts';
-import { systemClock } from '../../core/model/index.ts';
+import { type Log, systemClock } from '../../core/model/index.ts';
 import { NO_SCHEMAS } from '../../core/no-schemas.ts';
 import type { Metrics } from './metrics.ts';
 

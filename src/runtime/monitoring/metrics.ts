@@ -1,6 +1,6 @@
 /** Prometheus metrics of one process: `vessel_export_…`, seconds and bytes. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { VesselDay } from '../../core/model/index.ts';
+import { onKinds } from '../../core/event-stream.ts';
 
 const PREFIX = 'vessel_export_';
 
@@ -20,13 +20,64 @@ export interface MetricSources {
   readonly isHeld: () => Promise<boolean | undefined>;
 }
 
-export type Metrics = ReturnType<typeof createMetrics>;
+/** What the metrics show, of the events of a process. */
+export type MeasuredEvent =
+  | { readonly kind: 'request'; readonly status?: number; readonly ms: number }
+  /** A vessel-day of the queue has ended: `published`, `failed`, `handed-back`, … */
+  | {
+      readonly kind: 'day-outcome';
+      readonly job: string;
+      readonly outcome: string;
+      readonly rows?: number | undefined;
+      readonly seconds?: number;
+    }
+  | { readonly kind: 'encoded'; readonly seconds: number }
+  | { readonly kind: 'uploaded'; readonly seconds: number; readonly sizeBytes: number }
+  /** What planning found missing, or what is left of it: how many vessel-days, and the oldest date. */
+  | {
+      readonly kind: 'missing';
+      readonly job: string;
+      readonly missing: number;
+      readonly oldest: string | undefined;
+    }
+  /** Vessels that the last discovery left out, or named by what is no IMO number. */
+  | { readonly kind: 'discovered'; readonly job: string; readonly troubles: readonly object[] }
+  /** How many vessel-days of a job are in the failed set, and how many are refused, as the lake has it. */
+  | { readonly kind: 'failed'; readonly job: string; readonly failed: number; readonly refused: number }
+  /** Vessels with a remark that nobody has accepted. */
+  | { readonly kind: 'remarked'; readonly job: string; readonly open: readonly object[] }
+  /** A job was planned, or found to be planned. */
+  | { readonly kind: 'job-planned'; readonly job: string }
+  /** Vessels whose last snapshot that a schedule asked for was not taken, nor one since. */
+  | { readonly kind: 'snapshots'; readonly job: string; readonly late: readonly object[] }
+  /** What a look-back found: vessel-days by state, those of none too. */
+  | {
+      readonly kind: 'looked-back';
+      readonly job: string;
+      readonly found: Readonly<Record<string, number>>;
+    }
+  /** How many look-backs of a job have failed since one has ended. */
+  | { readonly kind: 'look-back-failed'; readonly job: string; readonly times: number }
+  /** Backfills whose last look failed, with the reason of each. */
+  | { readonly kind: 'stuck-backfills'; readonly stuck: ReadonlyMap<string, string> }
+  | { readonly kind: 'planning-failed' }
+  /** Does this process plan? Undefined: it cannot know now. What another plans is that one's to show. */
+  | { readonly kind: 'lead'; readonly leads: boolean | undefined }
+  /** Somebody was not let in to the page: the password was `wrong`, or the address `locked` out. */
+  | { readonly kind: 'web-login-failed'; readonly outcome: 'wrong' | 'locked' };
+
+export interface Metrics {
+  /** The exposition text and its content type. */
+  read(): Promise<{ text: string; contentType: string }>;
+  /** Other kinds are passed over. */
+  onEvent(event: MeasuredEvent | { readonly kind: string }): void;
+}
 
 const DAY_SECONDS = [1, 3, 10, 30, 60, 180, 600, 1_800, 3_600, 10_800];
 const REQUEST_SECONDS = [0.05, 0.1, 0.3, 1, 3, 10, 30, 120];
 const STEP_SECONDS = [0.05, 0.1, 0.3, 1, 3, 10, 30];
 
-export function createMetrics(sources: MetricSources) {
+export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
@@ -86,69 +137,53 @@ export function createMetrics(sources: MetricSources) {
   collectDefaultMetrics({ register: registry });
 
   return {
-    /** The exposition text and its content type. */
     read: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
-    onRequest({ status = 0, ms }: { readonly status?: number; readonly ms: number }): void {
-      requests.inc({ status: String(status) });
-      if (status === 429) rateLimited.inc();
-      requestSeconds.observe(ms / 1_000);
-    },
-    /** A vessel-day has ended: `published`, `failed`, `handed-back`, … */
-    onVesselDay(
-      { job }: Pick<VesselDay, 'job'>,
-      outcome: string,
-      facts?: { readonly rows?: number | undefined; readonly seconds: number },
-    ): void {
-      vesselDays.inc({ job, outcome });
-      if (outcome !== 'published' || facts === undefined) return;
-      rows.inc({ job }, facts.rows ?? 0);
-      daySeconds.observe(facts.seconds);
-    },
-    onEncoded: (seconds: number): void => encodeSeconds.observe(seconds),
-    onUploaded(seconds: number, sizeBytes: number): void {
-      uploadSeconds.observe(seconds);
-      uploadedBytes.inc(sizeBytes);
-    },
-    /** What planning found missing, or what is left of it: how many vessel-days, and the oldest date. */
-    onPlanned(job: string, count: number, date: string | undefined): void {
-      missing.set({ job }, count);
-      oldest.set({ job }, date === undefined ? 0 : Date.parse(`${date}T00:00:00Z`) / 1_000);
-    },
-    /** How many vessel-days of a job are in the failed set, and how many are refused, as the lake has it. */
-    onFailed(job: string, failed: number, refused: number): void {
-      failedDays.set({ job }, failed);
-      refusedDays.set({ job }, refused);
-    },
-    /** How many vessels have a remark that nobody has accepted. */
-    onRemarked: (job: string, vessels: number): void => remarked.set({ job }, vessels),
-    /** How many vessels the last discovery left out, or named by what is no IMO number. */
-    onDiscovered: (job: string, troubles: number): void => unsettled.set({ job }, troubles),
-    /** A job was planned, or found to be planned. */
-    onLooked: (job: string): void => lookedAt.setToCurrentTime({ job }),
-    /** How many vessels lack the last snapshot that a schedule asked for. */
-    onSnapshots: (job: string, late: number): void => lateSnapshots.set({ job }, late),
-    /** How many look-backs of a job have failed since one has ended. */
-    onLookBackFailed: (job: string, times: number): void => lookBackFailures.set({ job }, times),
-    /** How many backfills could not go on at the last look. */
-    onStuckBackfills: (count: number): void => stuck.set(count),
-    /** Something could not be planned. */
-    onFailure: (): void => failures.inc(),
-    /** Somebody was not let in to the page: the password was `wrong`, or the address `locked` out. */
-    onWebLoginFailed: (outcome: 'wrong' | 'locked'): void => webFailures.inc({ outcome }),
-    /** Does this process plan? Undefined: it cannot know now. What another plans is that one's to show. */
-    onLead(leads: boolean | undefined): void {
-      leader.set(leads ? 1 : 0);
-      if (leads !== false) return;
-      const shownByTheLeader = [missing, oldest, lookedAt, unsettled, remarked, failedDays, refusedDays];
-      for (const each of [...shownByTheLeader, lateSnapshots, lookBackFailures]) each.reset();
-      stuck.remove();
-    },
-    /** What a look-back found: vessel-days by state, those of none too. */
-    onLookedBack(job: string, counts: Readonly<Record<string, number>>): void {
-      for (const [state, count] of Object.entries(counts)) lookedBack.set({ job, state }, count);
-      lookedBackAt.setToCurrentTime({ job });
-      lookBackFailures.set({ job }, 0);
-    },
+    onEvent: onKinds<MeasuredEvent>({
+      request({ status = 0, ms }) {
+        requests.inc({ status: String(status) });
+        if (status === 429) rateLimited.inc();
+        requestSeconds.observe(ms / 1_000);
+      },
+      'day-outcome'({ job, outcome, rows: published = 0, seconds }) {
+        vesselDays.inc({ job, outcome });
+        if (outcome !== 'published' || seconds === undefined) return;
+        rows.inc({ job }, published);
+        daySeconds.observe(seconds);
+      },
+      encoded: ({ seconds }) => encodeSeconds.observe(seconds),
+      uploaded({ seconds, sizeBytes }) {
+        uploadSeconds.observe(seconds);
+        uploadedBytes.inc(sizeBytes);
+      },
+      missing({ job, missing: count, oldest: date }) {
+        missing.set({ job }, count);
+        oldest.set({ job }, date === undefined ? 0 : Date.parse(`${date}T00:00:00Z`) / 1_000);
+      },
+      failed({ job, failed, refused }) {
+        failedDays.set({ job }, failed);
+        refusedDays.set({ job }, refused);
+      },
+      remarked: ({ job, open }) => remarked.set({ job }, open.length),
+      discovered: ({ job, troubles }) => unsettled.set({ job }, troubles.length),
+      'job-planned': ({ job }) => lookedAt.setToCurrentTime({ job }),
+      snapshots: ({ job, late }) => lateSnapshots.set({ job }, late.length),
+      'look-back-failed': ({ job, times }) => lookBackFailures.set({ job }, times),
+      'looked-back'({ job, found }) {
+        for (const [state, count] of Object.entries(found)) lookedBack.set({ job, state }, count);
+        lookedBackAt.setToCurrentTime({ job });
+        lookBackFailures.set({ job }, 0);
+      },
+      'stuck-backfills': (event) => stuck.set(event.stuck.size),
+      'planning-failed': () => failures.inc(),
+      'web-login-failed': ({ outcome }) => webFailures.inc({ outcome }),
+      lead({ leads }) {
+        leader.set(leads ? 1 : 0);
+        if (leads !== false) return;
+        const shownByTheLeader = [missing, oldest, lookedAt, unsettled, remarked, failedDays, refusedDays];
+        for (const each of [...shownByTheLeader, lateSnapshots, lookBackFailures]) each.reset();
+        stuck.remove();
+      },
+    }),
   };
 }
 

@@ -6,8 +6,7 @@ import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';
 import { hostname } from 'node:os';
-import type { ContextManager } from '@opentelemetry/api';
-import { context, propagation, trace } from '@opentelemetry/api';
+import { type ContextManager, context, propagation, trace } from '@opentelemetry/api';
 import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici';
 import {
   defaultResource,
@@ -15,14 +14,11 @@ import {
   envDetector,
   resourceFromAttributes,
 } from '@opentelemetry/resources';
-import type { BufferConfig } from '@opentelemetry/sdk-trace-node';
-import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { BatchSpanProcessor, type BufferConfig, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { endsWithin } from '../../core/concurrency.ts';
 import { ConfigError, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/model/index.ts';
-import { systemClock } from '../../core/model/index.ts';
-import type { Tracing } from '../../core/model/tracing.ts';
-import { readTraceContext } from '../../core/model/tracing.ts';
+import { type Log, systemClock } from '../../core/model/index.ts';
+import { readTraceContext, type Tracing } from '../../core/model/tracing.ts';
 import type { Encoder } from '../../parquet/write/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import type { TracingSettings } from '../config/derived-settings.ts';

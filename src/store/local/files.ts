@@ -1,8 +1,6 @@
 /** Durable file operations under a folder that other processes write to and prune at the same time. */
-import type { Stats } from 'node:fs';
-import { constants } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
-import { mkdir, open } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errnoOf, notAFile, unlessMissing } from './errors.ts';
 

@@ -11,8 +11,7 @@ import { folderStateOf } from './folder-state.ts';
 import { removeAndPrune, removeFound } from './removals.ts';
 import { moveTemp, placeFile, sweepTemps, untilAlone } from './temps.ts';
 import { LocalUploads, uploadOfFile } from './uploads.ts';
-import type { FoundFileStat } from './walk.ts';
-import { fileVersion, walkPages, withStats } from './walk.ts';
+import { type FoundFileStat, fileVersion, walkPages, withStats } from './walk.ts';
 
 const MAX_SWEPT_FOLDERS = 10_000;
 

@@ -5,8 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
-import { readdir, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,14 +1,11 @@
 import { hash } from 'node:crypto';
-import type { Stats } from 'node:fs';
-import { constants } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
-import { chmod, copyFile, rename, stat, truncate, unlink } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { chmod, copyFile, type FileHandle, rename, stat, truncate, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CommitFailedError, CommitUnknownError, FatalError, messageOf } from '../../core/errors.ts';
 import { checkNonce } from '../key.ts';
 import type { PartRef, UploadRef, Version } from '../store.ts';
-import type { PartContent } from '../uploaded-parts.ts';
-import { holdsParts, sizeOf } from '../uploaded-parts.ts';
+import { holdsParts, type PartContent, sizeOf } from '../uploaded-parts.ts';
 import { errnoOf, unlessMissing } from './errors.ts';
 import { createFile, openFile, readRange, syncFolder, writeAll } from './files.ts';
 import { removeAndPrune } from './removals.ts';

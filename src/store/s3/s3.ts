@@ -1,11 +1,8 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { RetriableError } from '../../core/errors.ts';
-import type { ObjectStore, Version } from '../store.ts';
-import { eachOf } from '../store.ts';
-import type { PutCondition, S3Abilities } from './abilities.ts';
-import { probeAbilities } from './abilities.ts';
-import type { S3Bucket, S3StoreOptions } from './client.ts';
-import { openBucket } from './client.ts';
+import { eachOf, type ObjectStore, type Version } from '../store.ts';
+import { type PutCondition, probeAbilities, type S3Abilities } from './abilities.ts';
+import { openBucket, type S3Bucket, type S3StoreOptions } from './client.ts';
 import { isConflict, isMissing } from './errors.ts';
 import { listPages, listUploads } from './lists.ts';
 import { headObject, readObject, readRange } from './reads.ts';

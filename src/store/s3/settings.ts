@@ -1,10 +1,8 @@
 import type { ServerSideEncryption } from '@aws-sdk/client-s3';
 import { ConfigError, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/model/ports.ts';
-import { silentLog } from '../../core/model/ports.ts';
+import { type Log, silentLog } from '../../core/model/ports.ts';
 import { isInClear, maskUrl, readWebAddress } from '../../core/model/web-address.ts';
-import type { Environment } from '../../core/process/secret-file.ts';
-import { findSecret, followSecrets } from '../../core/process/secret-file.ts';
+import { type Environment, findSecret, followSecrets } from '../../core/process/secret-file.ts';
 
 interface S3Credentials {
   readonly accessKeyId: string;

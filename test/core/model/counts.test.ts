@@ -1,8 +1,7 @@
 /** Counts of a day in one array, against the same in the plainest maps. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { HourCount } from '../../../src/core/model/index.ts';
-import { DayCounts } from '../../../src/core/model/index.ts';
+import { DayCounts, type HourCount } from '../../../src/core/model/index.ts';
 import { countsDigest, totalsDigest, totalsOf } from '../../../src/core/proof/day-totals.ts';
 
 const DAY_MICROS = Date.parse('2026-01-05T00:00:00Z') * 1_000;

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Job } from '../../../src/core/model/index.ts';
-import { DayCounts, dayRange, MICROS_PER_HOUR } from '../../../src/core/model/index.ts';
+import { DayCounts, dayRange, type Job, MICROS_PER_HOUR } from '../../../src/core/model/index.ts';
 import {
   compareCounts,
   describeDisagreements,

@@ -5,10 +5,8 @@ import { defineBackfill } from '../../helpers/backfills.ts';
 import { canStartOwnRedis } from '../../helpers/redis.ts';
 import { VESSEL } from '../../helpers/run.ts';
 import { newTempFolder } from '../../helpers/temp.ts';
-import type { FleetBench, FleetProcess } from '../../integration/fleet-bench.ts';
-import { JOB, openFleetBench } from '../../integration/fleet-bench.ts';
-import type { CollectedSpan, Collector } from './collector.ts';
-import { startCollector } from './collector.ts';
+import { type FleetBench, type FleetProcess, JOB, openFleetBench } from '../../integration/fleet-bench.ts';
+import { type CollectedSpan, type Collector, startCollector } from './collector.ts';
 import { recordModules } from './loaded-modules.ts';
 
 const SECRET_HEADER = 'a-key-of-the-collector';

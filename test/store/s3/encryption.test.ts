@@ -4,13 +4,11 @@ import { HeadObjectCommand } from '@aws-sdk/client-s3';
 import { describe, expect, test } from 'vitest';
 import { FatalError } from '../../../src/core/errors.ts';
 import { openStore } from '../../../src/store/open-store.ts';
-import type { S3Encryption } from '../../../src/store/s3/settings.ts';
-import { s3SettingsFromEnv } from '../../../src/store/s3/settings.ts';
+import { type S3Encryption, s3SettingsFromEnv } from '../../../src/store/s3/settings.ts';
 import { mustExport, startTestService } from '../../helpers/run.ts';
 import { s3ForTests } from '../../helpers/s3.ts';
 import { awsEnv, plainClient } from '../../helpers/s3-client.ts';
-import type { Place } from '../answering-s3.ts';
-import { place, refuse } from '../answering-s3.ts';
+import { type Place, place, refuse } from '../answering-s3.ts';
 import { collect, expectFault } from '../store-suite.ts';
 
 const s3 = await s3ForTests();
