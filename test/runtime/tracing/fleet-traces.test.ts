@@ -190,10 +190,6 @@ describe.skipIf(!canStartOwnRedis())('traces of a fleet', () => {
     // The library of the metrics loads OpenTelemetry's API by itself, which does nothing alone.
     const ofTraces = /@opentelemetry\/(?!api\/)|bullmq-otel|src\/runtime\/tracing/;
     expect(modules.filter((url) => ofTraces.test(url))).toEqual([]);
-    const traced = await recordModules(folder.path, 'traced');
-    const other = bench.start({ command: 'worker' }, traced.env);
-    await other.until(/worker is ready/);
-    expect((await traced.loaded()).some((url) => url.includes('/bullmq-otel/'))).toBe(true);
   });
 
   test('what somebody puts into the queue as a trace is a trace, or nothing', async () => {
