@@ -6,10 +6,8 @@
 import { randomUUID } from 'node:crypto';
 import { endsWithin } from '../core/concurrency.ts';
 import { cleanForeignText, messageOf } from '../core/errors.ts';
-import type { Clock, Log, Random } from '../core/model/ports.ts';
-import { silentLog } from '../core/model/ports.ts';
-import type { WaitingLine } from '../core/model/waiting-line.ts';
-import { createWaitingLine } from '../core/model/waiting-line.ts';
+import { type Clock, type Log, type Random, silentLog } from '../core/model/ports.ts';
+import { createWaitingLine, type WaitingLine } from '../core/model/waiting-line.ts';
 import type { RedisConnection } from './connection.ts';
 import { REDIS_NOW } from './lua/members.ts';
 
