@@ -12,12 +12,10 @@ import { jobNamed } from '../core/names.ts';
 import { listBackfills } from '../lake/backfills.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import { type BackfillDriver, driverOf, endCovered, stepDefined } from './backfills.ts';
-import { createFailedWatch } from './failed-watch.ts';
 import { createLookBacks } from './look-backs.ts';
 import { createNightly, type NightlyPlan, type PlanningPorts } from './nightly.ts';
-import { createRemarkWatch } from './remark-watch.ts';
 import { createGuard } from './say-once.ts';
-import { createSnapshotWatch } from './snapshot-watch.ts';
+import { createFailedWatch, createRemarkWatch, createSnapshotWatch } from './watches.ts';
 
 export interface SchedulerOptions extends PlanningPorts {
   readonly jobs: readonly Job[];

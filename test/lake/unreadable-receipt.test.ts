@@ -9,8 +9,14 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reconcileJob } from '../../src/audit/reconcile/reconcile-jobs.ts';
 import { readJobStatus } from '../../src/audit/status/job-status.ts';
-import type { Clock, Receipt, VesselDay } from '../../src/core/model/index.ts';
-import { addDays, silentLog, systemClock } from '../../src/core/model/index.ts';
+import {
+  addDays,
+  type Clock,
+  type Receipt,
+  silentLog,
+  systemClock,
+  type VesselDay,
+} from '../../src/core/model/index.ts';
 import { estimateJob } from '../../src/export/estimate/estimate-job.ts';
 import { findVessels } from '../../src/export/job-vessels.ts';
 import { createBacklog } from '../../src/fleet/open-days.ts';

@@ -8,11 +8,18 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reconcileJob } from '../../../src/audit/reconcile/reconcile-jobs.ts';
 import { repairTasks } from '../../../src/audit/reconcile/repair.ts';
-import type { Finding } from '../../../src/audit/verify/findings.ts';
-import { adviceFor, FINDINGS } from '../../../src/audit/verify/findings.ts';
+import { adviceFor, FINDINGS, type Finding } from '../../../src/audit/verify/findings.ts';
 import type { ReadableStore } from '../../../src/audit/verify/object-check.ts';
-import type { Clock, Dataset, Layout, VesselDay } from '../../../src/core/model/index.ts';
-import { addDays, dayRange, formatVesselDay, systemClock } from '../../../src/core/model/index.ts';
+import {
+  addDays,
+  type Clock,
+  type Dataset,
+  dayRange,
+  formatVesselDay,
+  type Layout,
+  systemClock,
+  type VesselDay,
+} from '../../../src/core/model/index.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
 import type { DayResult, ExportEvent } from '../../../src/export/events.ts';
 import { performTasks } from '../../../src/export/run/run-jobs.ts';
@@ -21,15 +28,11 @@ import type { JobDefinition } from '../../../src/runtime/config/jobs.ts';
 import { fleetVessels } from '../../../src/service/data/made-up/fleet.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { lakeFiles, receiptOf } from '../../helpers/lake.ts';
-import type { LakeApp } from '../../helpers/lake-app.ts';
-import { openLakeApp } from '../../helpers/lake-app.ts';
-import type { TestService } from '../../helpers/run.ts';
-import { DATE, startTestService } from '../../helpers/run.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newMemoryFolder } from '../../helpers/temp.ts';
+import { type LakeApp, openLakeApp } from '../../helpers/lake-app.ts';
+import { DATE, startTestService, type TestService } from '../../helpers/run.ts';
+import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
 import { refuseWrites } from './audit-lake.ts';
-import type { Advice, Trial, Victim } from './damages.ts';
-import { put, TRIALS } from './damages.ts';
+import { type Advice, put, TRIALS, type Trial, type Victim } from './damages.ts';
 
 const SILENT_DATE = addDays(DATE, 1);
 const FLEET = { seed: 1, vessels: TRIALS.length, readingsPerDay: 1_000 };
