@@ -7,7 +7,6 @@
  * once, and can be ended anywhere: its firing counts as planned only once everything it found is in the queue, and
  * what it found is compared with the ledger again whenever the queue is topped up.
  */
-
 import { FINDING_STATES, type FindingState } from '../audit/reconcile/compare-day.ts';
 import { type JobReconciliation, reconcileJob } from '../audit/reconcile/reconcile-jobs.ts';
 import { noteRefusals, repairTasks } from '../audit/reconcile/repair.ts';

@@ -6,7 +6,6 @@
  * ledger's list says what is missing, and dates on which nothing was are not listed again. Between firings the dates
  * are looked at whose vessel-days have left the queue, so that what is said to be missing is true now.
  */
-
 import { isRefusal } from '../core/errors.ts';
 import type { Job, Log, VesselDay } from '../core/model/index.ts';
 import { addDays, formatVesselDay, microsToDate } from '../core/model/index.ts';

@@ -2,7 +2,6 @@
  * The backlog of a range: which of its vessel-days are open (due, without a receipt of these settings), by what
  * the ledger says. Looks only where something can have changed: at dates whose vessel-days are in the queue.
  */
-
 import { forEachAtOnce } from '../core/concurrency.ts';
 import { addDays, datesBetween, type Job, type VesselDay } from '../core/model/index.ts';
 import { type DayRange, isDue, isToDo } from '../core/plan/due.ts';

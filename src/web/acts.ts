@@ -3,7 +3,6 @@
  * ones too, leaves one line in the log: who, from where, what, to what, and how it ended. Each act has its owner elsewhere:
  * commands use the same.
  */
-
 import type { FastifyInstance } from 'fastify';
 import { endsWithin } from '../core/concurrency.ts';
 import { ConfigError, codeOf, messageOf } from '../core/errors.ts';
@@ -15,10 +14,9 @@ import { type TriedAgain, tryAgain, tryFailedAgain } from '../fleet/try-again.ts
 import { acceptRemark, describeAccepting } from '../lake/accept-remark.ts';
 import { namesOf, readAct } from './act-body.ts';
 import type { Act, ActAnswer } from './answers.ts';
-import { askRedis } from './ask-redis.ts';
 import type { WebPorts } from './ports.ts';
 import type { EndedSessions } from './sign-in/ended-sessions.ts';
-import { WebError } from './web-error.ts';
+import { askRedis, WebError } from './web-error.ts';
 
 /** Longer than anything takes where Redis and lake answer: a list of a large ledger, or thousands of failed vessel-days. */
 const ANSWER_MS = 60_000;

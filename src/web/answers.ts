@@ -2,7 +2,6 @@
  * What the page is told: the shape of every answer below `/api`. The server's modules make them, the page's modules
  * (`page/`, plain JavaScript checked against these types) read them. Dates are UTC `YYYY-MM-DD`, `to` is exclusive.
  */
-
 import type { CellState } from '../audit/status/cells.ts';
 import type { Dataset, Layout, Note, Receipt } from '../core/model/index.ts';
 import type { Fact, ProcessFacts, RunningFacts } from '../redis/fleet-shapes.ts';

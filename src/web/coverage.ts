@@ -4,7 +4,6 @@
  * for ten times as long as it took; and what was read of dates that are listed as they were is not read again. Nothing
  * happens while nobody asks.
  */
-
 import type { FastifyInstance } from 'fastify';
 import { createStatusMemory, type StatusMemory } from '../audit/status/status-memory.ts';
 import { ConfigError, messageOf, shortName } from '../core/errors.ts';
@@ -14,10 +13,9 @@ import { jobNamed } from '../core/names.ts';
 import { collectEarly } from '../core/process/heap.ts';
 import type { QueueNames } from '../fleet/queue/vessel-day-queue.ts';
 import { firstReceiptDate } from '../lake/ledger/newest-days.ts';
-import { askRedis } from './ask-redis.ts';
 import { type CoverageQuestion, readCoverage } from './coverage-map.ts';
 import type { WebPorts } from './ports.ts';
-import { WebError } from './web-error.ts';
+import { askRedis, WebError } from './web-error.ts';
 
 const DEFAULT_DAYS = 365;
 /** Eleven years. */

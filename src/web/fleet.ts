@@ -2,7 +2,6 @@
  * `GET /api/fleet`: what the fleet does now. It is asked every few seconds by everybody who looks, so all of them share
  * one look at Redis, and one at the backfills of the lake. It answers within seconds, or says why it cannot.
  */
-
 import type { FastifyInstance } from 'fastify';
 import { sharedLimitNames } from '../app.ts';
 import { endsWithin } from '../core/concurrency.ts';
@@ -16,9 +15,8 @@ import type { FactName, FleetSeen } from '../redis/fleet-facts.ts';
 import { lookAtFleet, REQUEST_SLICE_MS, REQUEST_SLICES } from '../redis/fleet-facts.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { FleetAnswer } from './answers.ts';
-import { askRedis } from './ask-redis.ts';
 import type { WebPorts } from './ports.ts';
-import { WebError } from './web-error.ts';
+import { askRedis, WebError } from './web-error.ts';
 
 type FleetPorts = NonNullable<WebPorts['fleet']>;
 

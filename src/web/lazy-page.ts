@@ -1,5 +1,4 @@
 /** The page, opened when somebody first asks for it: nobody who does not look pays for it. */
-
 import type { RequestListener, ServerResponse } from 'node:http';
 import { messageOf } from '../core/errors.ts';
 import type { Log } from '../core/model/index.ts';

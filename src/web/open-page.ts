@@ -1,5 +1,4 @@
 /** The page as something that answers requests, whoever listens for them. */
-
 import type { RequestListener } from 'node:http';
 import type { FastifyError, FastifyInstance } from 'fastify';
 import fastify from 'fastify';
@@ -15,7 +14,6 @@ import { NO_SCHEMAS } from '../core/no-schemas.ts';
 import { registerAbout } from './about.ts';
 import { registerActs } from './acts.ts';
 import type { ErrorAnswer } from './answers.ts';
-import { compress, encodingFor, MIN_COMPRESSED_BYTES } from './compression.ts';
 import { registerCoverage } from './coverage.ts';
 import { registerFleet } from './fleet.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
@@ -24,7 +22,7 @@ import type { EndedSessions } from './sign-in/ended-sessions.ts';
 import { guardApi, guardHost } from './sign-in/guard.ts';
 import { openSessions } from './sign-in/sessions.ts';
 import { registerProvider, registerSignIn } from './sign-in/sign-in.ts';
-import { registerFiles } from './static-files.ts';
+import { compress, encodingFor, MIN_COMPRESSED_BYTES, registerFiles } from './static-files.ts';
 import { registerVesselDay } from './vessel-day.ts';
 import { WebError } from './web-error.ts';
 

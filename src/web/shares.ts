@@ -1,5 +1,4 @@
 /** From where somebody asks, and what those who ask may have at once of something that is bounded, in all and each. */
-
 import { isIP } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientAddress } from '../core/logins.ts';

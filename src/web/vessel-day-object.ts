@@ -10,7 +10,7 @@ import { formatVesselDay, type Receipt, type VesselDay } from '../core/model/ind
 import { readReceipt } from '../lake/ledger/ledger.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { createShares } from './shares.ts';
-import { fileOfVersion, isFileOf } from './vessel-day-versions.ts';
+import { fileOfVersion, isFileOf } from './vessel-day-details.ts';
 import { WebError } from './web-error.ts';
 
 type ReadStore = Pick<ObjectStore, 'get' | 'getRange' | 'head'>;

@@ -26,12 +26,10 @@ import { readLayout } from '../lake/lake-file.ts';
 import { readReceipt } from '../lake/ledger/ledger.ts';
 import { describeRemarks, openWarnings, readAcceptance, warningsOf } from '../lake/remarks.ts';
 import type { VesselDayAnswer } from './answers.ts';
-import { askRedis } from './ask-redis.ts';
 import type { WebPorts } from './ports.ts';
+import { createKnownSeries, dayDetail, dayVersions, hoursOf, seriesOf } from './vessel-day-details.ts';
 import { createObjectSender, dayFile } from './vessel-day-object.ts';
-import { createKnownSeries, dayDetail, hoursOf, seriesOf } from './vessel-day-series.ts';
-import { dayVersions } from './vessel-day-versions.ts';
-import { WebError } from './web-error.ts';
+import { askRedis, WebError } from './web-error.ts';
 
 interface AnswerPorts extends WebPorts {
   readonly knownSeries: ReturnType<typeof createKnownSeries>;

@@ -1,5 +1,8 @@
-/** A question to the page's server that is not answered: with the status of HTTP that says why. */
-import { VesselExportError } from '../core/errors.ts';
+/** Why a question to the page's server is not answered; and the one wait for Redis: one that is away or frozen costs what only it knows, and soon. */
+import { endsWithin } from '../core/concurrency.ts';
+import { messageOf, VesselExportError } from '../core/errors.ts';
+import type { Clock } from '../core/model/index.ts';
+import type { WebPorts } from './ports.ts';
 
 /** `status` 4xx or 5xx. The message is shown to who asked: what was found, what was expected, what to do next. */
 export class WebError extends VesselExportError {
@@ -8,4 +11,28 @@ export class WebError extends VesselExportError {
     super(code, message, options);
     this.status = status;
   }
+}
+
+/** It answers in milliseconds, or is away. */
+const PATIENCE_MS = 2_000;
+
+interface RedisQuestion<T> {
+  /** The connection that is asked. */
+  readonly redis: Pick<NonNullable<WebPorts['fleet']>['redis'], 'status'>;
+  readonly clock: Clock;
+  readonly asked: Promise<T>;
+  /** What is not known, or not done, without an answer: the end of a sentence. */
+  readonly without: string;
+}
+
+/** What Redis answers. Throws WebError 503: `redis-away`, or `redis-refuses` where it is there and will not. */
+export async function askRedis<T>({ redis, clock, asked, without }: RedisQuestion<T>): Promise<T> {
+  const isAnswered = await endsWithin(asked, PATIENCE_MS, clock);
+  try {
+    if (isAnswered) return await asked;
+  } catch (error) {
+    if (redis.status === 'ready')
+      throw new WebError(503, 'redis-refuses', `Redis refuses (${messageOf(error)}): ${without}`);
+  }
+  throw new WebError(503, 'redis-away', `Redis is out of reach: ${without}`);
 }

@@ -1,5 +1,4 @@
 /** What a process tells of itself, and when. */
-
 import { expect, test } from 'vitest';
 import { silentLog } from '../../src/core/model/index.ts';
 import { createFleetNews, type FleetNews } from '../../src/fleet/fleet-news.ts';

@@ -1,5 +1,4 @@
 /** A real queue and a real lake in a folder, without workers: a test marks vessel-days as done by their receipts. */
-
 import { pathToFileURL } from 'node:url';
 import type { Redis } from 'ioredis';
 import { type Job, silentLog, type VesselDay } from '../../src/core/model/index.ts';

@@ -1,5 +1,4 @@
 /** Repairs of a look-back on a real queue and lake: bounded, once, and only what is still as it was compared. */
-
 import { UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';

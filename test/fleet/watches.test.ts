@@ -1,5 +1,4 @@
 /** The scheduler tells what failed and what was refused, and remarks that stand open until they are accepted. */
-
 import { expect, test } from 'vitest';
 import { type Job, type SeriesRemark, silentLog } from '../../src/core/model/index.ts';
 import type { DeadLetter } from '../../src/fleet/queue/vessel-day-queue.ts';

@@ -1,5 +1,4 @@
 /** What the page is told of the fleet: by processes that really work, of a Redis that may be away or full of anything. */
-
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';

@@ -1,5 +1,4 @@
 /** What the lake says of a job's vessel-days: receipts, notes and claims. Nothing is asked of the service. */
-
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { ConfigError, DataError } from '../../core/errors.ts';
 import type { Job, Log, Note, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';

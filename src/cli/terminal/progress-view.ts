@@ -1,5 +1,4 @@
 /** The progress of many vessel-days: a bar on a terminal, lines elsewhere. */
-
 import type { Clock } from '../../core/model/index.ts';
 import { formatCount } from '../../core/model/index.ts';
 import type { DayResult, ExportEvent, OnExportEvent } from '../../export/events.ts';

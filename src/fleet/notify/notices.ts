@@ -4,7 +4,6 @@
  * the lake: it outlives a flushed Redis, a restart and a new leader. A version is replaced only by who has read it, so that
  * of two processes one goes on.
  */
-
 import { randomUUID } from 'node:crypto';
 import type { Clock, Log } from '../../core/model/index.ts';
 import { jsonBytes, unlessDamaged } from '../../lake/json.ts';

@@ -1,5 +1,4 @@
 /** Messages and their way to the address that NOTIFY_URL names. The address may be a secret itself: it is in no message. */
-
 import { createHmac } from 'node:crypto';
 import { RetriableError } from '../../core/errors.ts';
 import { type Clock, cleanMessage } from '../../core/model/index.ts';

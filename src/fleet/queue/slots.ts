@@ -3,7 +3,6 @@
  * that others join gives its slot to the next one, which must be at hand: the queue gives out jobs when others end, and
  * those end together. So a worker holds as many jobs more as lately waited at once, twice over; where none waits, none.
  */
-
 import { createWaitingLine } from '../../core/concurrency.ts';
 import type { Clock } from '../../core/model/index.ts';
 

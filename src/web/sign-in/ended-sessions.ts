@@ -2,11 +2,10 @@
  * Sessions that were ended before they expired. A fleet shares them through Redis, where every process looks every two
  * seconds while somebody asks; without one, and while Redis is away, each process knows its own.
  */
-
 import { messageOf } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
-import { askRedis } from '../ask-redis.ts';
 import type { WebPorts } from '../ports.ts';
+import { askRedis } from '../web-error.ts';
 import { SESSION_SECONDS, type Session } from './sessions.ts';
 
 export interface EndedSessions {

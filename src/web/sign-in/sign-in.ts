@@ -2,7 +2,6 @@
  * Signing in and out, with a password or with one's own name at an OpenID provider. What belongs to the way to the provider
  * and back is kept by the browser in a signed cookie, and nothing here; its library is loaded when somebody first goes.
  */
-
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { cleanForeignText, codeOf, messageOf } from '../../core/errors.ts';
 import { createLineBound, LoginGuard } from '../../core/logins.ts';

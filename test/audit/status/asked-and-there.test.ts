@@ -23,7 +23,7 @@ import { CELL_LETTERS } from '../../../src/web/answers.ts';
 import { readCoverage } from '../../../src/web/coverage-map.ts';
 import type { WebPorts } from '../../../src/web/ports.ts';
 import { answerVesselDay } from '../../../src/web/vessel-day.ts';
-import { createKnownSeries } from '../../../src/web/vessel-day-series.ts';
+import { createKnownSeries } from '../../../src/web/vessel-day-details.ts';
 import { defineBackfill } from '../../helpers/backfills.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';

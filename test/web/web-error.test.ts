@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { openRedis } from '../../src/redis/connection.ts';
-import { askRedis } from '../../src/web/ask-redis.ts';
+import { askRedis } from '../../src/web/web-error.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { redisForTests } from '../helpers/redis.ts';
 
