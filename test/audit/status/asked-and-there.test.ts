@@ -19,11 +19,8 @@ import { noteRegularRun } from '../../../src/lake/asked-days.ts';
 import { writeNote } from '../../../src/lake/ledger/ledger.ts';
 import { createLedgerView } from '../../../src/lake/ledger/ledger-view.ts';
 import type { ScheduleState } from '../../../src/redis/schedule-state.ts';
-import { CELL_LETTERS } from '../../../src/web/answers.ts';
 import { readCoverage } from '../../../src/web/coverage-map.ts';
 import type { WebPorts } from '../../../src/web/ports.ts';
-import { answerVesselDay } from '../../../src/web/vessel-day.ts';
-import { createKnownSeries } from '../../../src/web/vessel-day-details.ts';
 import { defineBackfill } from '../../helpers/backfills.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
@@ -233,9 +230,9 @@ async function fleetOf(ports: WebPorts, job: Job) {
   return { told, days, refused };
 }
 
-test('a day is the same for status, the map, its own page and the fleet, and what was asked for is never quiet', async () => {
+test('a day is the same for status, the sums of the map and the fleet, and what was asked for is never quiet', async () => {
   await fc.assert(
-    fc.asyncProperty(someLake, fc.nat(), async (lake, pick) => {
+    fc.asyncProperty(someLake, async (lake) => {
       const { job } = lake;
       const ports = await open(lake);
       const cells = await statusOf(ports, job);
@@ -250,18 +247,10 @@ test('a day is the same for status, the map, its own page and the fleet, and wha
       const map = await readCoverage(ports, { ...question, memory: createStatusMemory() });
       expect(map.totals).toMatchObject(totals);
       expect([map.rows, map.oldestGap?.date]).toEqual([rows, oldestGap?.date]);
-      const letters = VESSELS.map((vessel) =>
-        cells.filter(({ day }) => day.vessel === vessel).map(({ state }) => CELL_LETTERS[state]),
-      );
-      expect(map.cells).toBe(letters.flat().join(''));
       const wrongAndGone = ['missing', 'failed', 'waiting'];
       const isGap = ({ day, state }: Coverage) => wrongAndGone.includes(state) && !isPublished(day);
       const gaps = VESSELS.map((vessel) => cells.filter(({ day }) => day.vessel === vessel).findIndex(isGap));
       expect(map.firstGaps).toEqual(gaps.map((gap) => (gap === -1 ? null : gap)));
-
-      const { day, state } = cells[pick % cells.length]!;
-      const page = await answerVesselDay({ ...ports, knownSeries: createKnownSeries(ports) }, job, day);
-      expect(page.state, formatVesselDay(day)).toBe(state);
 
       const fleet = await fleetOf(ports, job);
       if ([...lake.notes.values()].every(({ day, state }) => state !== 'refused' || isPublished(day)))
