@@ -12,8 +12,8 @@ import {
   microsToDate,
 } from '../core/model/index.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
-import { lastCapture, readCaptures } from '../lake/captures.ts';
 import { vesselsOnDates } from '../lake/ledger/newest-days.ts';
+import { lastSnapshotDate, readSnapshotDates } from '../lake/marks.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { OnFleetEvent } from './events.ts';
 
@@ -50,10 +50,10 @@ export function createSnapshotWatch(
       // A clock may have been set back since.
       const since = seen !== undefined && seen < today ? seen : today;
       firstSeen.set(name, since);
-      const captures = await readCaptures(store, name);
+      const captures = await readSnapshotDates(store, name);
       lookedMs.set(name, clock.monotonicMs());
       const unmarked = vessels.flatMap((vessel) => {
-        const last = lastCapture(captures, vessel, today);
+        const last = lastSnapshotDate(captures, vessel, today);
         return (last ?? since) < asked ? [{ vessel, last: last ?? null }] : [];
       });
       // Who dies between receipt and mark leaves the receipt alone.

@@ -6,7 +6,7 @@ import { jobNamed } from '../core/names.ts';
 import { type BackfillChange, changeBackfill, startBackfill } from '../fleet/backfill-acts.ts';
 import { liftHold, readHold } from '../fleet/hold-acts.ts';
 import { type TriedAgain, tryAgain, tryFailedAgain } from '../fleet/try-again.ts';
-import { acceptRemark, describeAccepting } from '../lake/accept-remark.ts';
+import { acceptRemark, describeAccepting } from '../lake/accept.ts';
 import type { Act } from './answers.ts';
 import { askRedis } from './ask-redis.ts';
 import type { WebPorts } from './ports.ts';

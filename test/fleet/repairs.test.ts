@@ -11,7 +11,7 @@ import { QUEUE_NAME } from '../../src/fleet/queue/vessel-day-queue.ts';
 import type { QueuedRepair } from '../../src/fleet/repairs.ts';
 import { queueRepairs } from '../../src/fleet/repairs.ts';
 import { MAX_WAITING } from '../../src/fleet/top-up.ts';
-import { acceptSelect } from '../../src/lake/accept-select.ts';
+import { acceptSelect } from '../../src/lake/accept.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { redisForTests } from '../helpers/redis.ts';

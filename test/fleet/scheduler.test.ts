@@ -5,7 +5,7 @@ import { addDays, datesBetween, silentLog } from '../../src/core/model/index.ts'
 import { QUEUE_NAME } from '../../src/fleet/queue/vessel-day-queue.ts';
 import type { Scheduler } from '../../src/fleet/scheduler.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
-import { acceptSelect } from '../../src/lake/accept-select.ts';
+import { acceptSelect } from '../../src/lake/accept.ts';
 import { claimKey } from '../../src/lake/keys.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import type { ScheduleState } from '../../src/redis/schedule-state.ts';

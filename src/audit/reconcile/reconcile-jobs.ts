@@ -64,7 +64,7 @@ export interface JobReconciliation {
   readonly unlisted: ReadonlySet<string>;
 }
 
-/** Vessels whose totals are asked for together; the series of so many more are asked for meanwhile. */
+/** Vessels whose series and totals are held at once. */
 const VESSELS_HELD = 64;
 
 const NOTHING_ASKED = {
@@ -175,29 +175,15 @@ interface Lookback {
   compared: number;
 }
 
-/** Compare some vessels at a time; the series of the next are asked for meanwhile. */
+/** Compare some vessels at a time: that bounds the memory of their series and totals. */
 async function compareVessels(
   lookback: Lookback,
   names: readonly string[],
   concurrency: number,
 ): Promise<void> {
-  const resolve = (at: number) => {
-    const resolving = resolveVessels(lookback, names.slice(at, at + VESSELS_HELD), concurrency);
-    // Whatever it fails with is thrown where it is awaited.
-    resolving.catch(() => {});
-    return resolving;
-  };
-  let resolving = resolve(0);
   for (let at = 0; at < names.length; at += VESSELS_HELD) {
-    const vessels = await resolving;
-    resolving = resolve(at + VESSELS_HELD);
-    try {
-      await compareTotals(lookback, vessels, concurrency);
-    } catch (error) {
-      // What is under way ends first.
-      await resolving.catch(() => {});
-      throw error;
-    }
+    const vessels = await resolveVessels(lookback, names.slice(at, at + VESSELS_HELD), concurrency);
+    await compareTotals(lookback, vessels, concurrency);
   }
 }
 

@@ -1,8 +1,7 @@
 /** `accept`: a vessel's remark is right, a job's `select` means less, or, with `--source`, a job has another source. */
 import { ConfigError } from '../../core/errors.ts';
 import { type Clock, systemClock, VESSEL_ID } from '../../core/model/index.ts';
-import { acceptRemark, describeAccepting } from '../../lake/accept-remark.ts';
-import { acceptSelect } from '../../lake/accept-select.ts';
+import { acceptRemark, acceptSelect, describeAccepting } from '../../lake/accept.ts';
 import { acceptSource } from '../../lake/lake-source.ts';
 import { openStore } from '../../store/open-store.ts';
 import type { CommandContext, Item, JsonOption } from './command.ts';

@@ -10,7 +10,7 @@ import { performTasks } from '../../export/run/run-jobs.ts';
 import type { FleetNews } from '../../fleet/fleet-news.ts';
 import type { QueuedRepair } from '../../fleet/repairs.ts';
 import { tellingRequests, tellOfRun } from '../../fleet/telling-requests.ts';
-import { noteRegularRun } from '../../lake/asked-days.ts';
+import { markRegularRun } from '../../lake/marks.ts';
 import type { Config } from '../../runtime/config/config.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { createProgressView, type ProgressView } from '../terminal/progress-view.ts';
@@ -160,7 +160,7 @@ async function toRepair(
   const tasks: ExportTask[] = [];
   for (const one of found) {
     const job = jobs.find(({ name }) => name === one.job)!;
-    if (one.reason === null && isRegular(options)) await noteRegularRun(app.store, job, one.from);
+    if (one.reason === null && isRegular(options)) await markRegularRun(app.store, job, one.from);
     tasks.push(...repairTasks(app.ports, job, one, { allowShrink, takeover }));
   }
   return tasks;
