@@ -100,7 +100,7 @@ async function readText(options: ReadingsOptions, response: QueryResponse, sink:
     await response.body.read((chunk) => {
       decoder.push(chunk);
       if (options.builder.sealableRows() > 0) return sealReady(options);
-    }, 'copied');
+    });
   } catch (error) {
     if (error instanceof RetriableError) decoder.flush();
     throw error;

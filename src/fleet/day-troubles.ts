@@ -3,8 +3,8 @@
  * they are no better yet says their note in the lake, which goes when they are published, whoever does that. Pure.
  */
 import { formatVesselDay } from '../core/model/index.ts';
+import type { FailedDays } from './events.ts';
 import type { ToldCause } from './notify/causes.ts';
-import type { FailedDays } from './scheduler-news.ts';
 
 /** As `formatVesselDay` writes them, with the code of each. */
 export interface DayTroubles {

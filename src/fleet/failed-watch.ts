@@ -7,15 +7,15 @@ import type { Clock, Job } from '../core/model/index.ts';
 import { DayMap } from '../lake/ledger/day-map.ts';
 import { type KnownNotes, readNotes } from '../lake/notes.ts';
 import type { ObjectStore } from '../store/store.ts';
+import type { OnFleetEvent } from './events.ts';
 import type { VesselDayQueue } from './queue/vessel-day-queue.ts';
-import type { NewsListener } from './scheduler-news.ts';
 
 interface FailedWatchOptions {
   readonly jobs: readonly Job[];
   readonly queue: Pick<VesselDayQueue, 'deadLetters'>;
   readonly store: ObjectStore;
   readonly clock: Clock;
-  readonly onFailed?: NewsListener['onFailed'];
+  readonly onEvent?: OnFleetEvent;
 }
 
 /** Between looks: each reads the whole set. */
@@ -24,11 +24,11 @@ const LOOK_MS = 60_000;
 const MAX_READS = 2_000;
 
 /** A look, unless one has just been taken. Throws what Redis and the store throw. */
-export function createFailedWatch({ jobs, queue, store, clock, onFailed }: FailedWatchOptions) {
+export function createFailedWatch({ jobs, queue, store, clock, onEvent }: FailedWatchOptions) {
   const seen = new Map<string, KnownNotes>();
   let lookedMs = Number.NEGATIVE_INFINITY;
   return async (): Promise<void> => {
-    if (onFailed === undefined || clock.monotonicMs() - lookedMs < LOOK_MS) return;
+    if (onEvent === undefined || clock.monotonicMs() - lookedMs < LOOK_MS) return;
     const dead = await queue.deadLetters();
     lookedMs = clock.monotonicMs();
     for (const { name } of jobs) {
@@ -38,7 +38,7 @@ export function createFailedWatch({ jobs, queue, store, clock, onFailed }: Faile
       const letters = dead.filter(({ day }) => day.job === name);
       const failed = letters.filter((letter) => !isRefusal(letter));
       const refused = [...notes.values()].filter(({ note }) => note.state === 'refused').length;
-      onFailed(name, failed.length, refused, { letters, notes });
+      onEvent({ kind: 'failed', job: name, failed: failed.length, refused, letters, notes });
     }
   };
 }

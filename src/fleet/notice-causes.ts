@@ -7,9 +7,9 @@ import { lastFiringMs } from '../core/plan/firings.ts';
 import type { JobVessels } from '../export/job-vessels.ts';
 import { describeRemarks, howToAccept, type OpenRemark } from '../lake/remarks.ts';
 import type { DayTroubles } from './day-troubles.ts';
+import type { LateSnapshot, LookBack } from './events.ts';
 import type { Cause } from './notify/causes.ts';
 import { describeHold, type Hold } from './queue/hold.ts';
-import type { LateSnapshot, LookBack } from './scheduler-news.ts';
 
 /** What the scheduler told last; undefined where it has told nothing yet. */
 export interface Seen {
@@ -17,7 +17,7 @@ export interface Seen {
   found?: JobVessels;
   remarks?: readonly OpenRemark[];
   snapshots?: readonly LateSnapshot[];
-  lookBack?: LookBack & { readonly counts: Readonly<Record<string, number>> };
+  lookBack?: LookBack & { readonly found: Readonly<Record<string, number>> };
   lookBackFails?: { readonly times: number; readonly reason: string };
 }
 
@@ -221,7 +221,7 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     find({ job, lookBack, lateDays }) {
       if (job.reconcile === undefined) return null;
       if (lookBack === undefined) return undefined;
-      const { counts, to } = lookBack;
+      const { found: counts, to } = lookBack;
       const { changed = 0 } = counts;
       const text = `readings came late for ${vesselDays(changed)}, as the look-back of ${to} found; they are exported again`;
       return changed <= lateDays ? null : { members: [to], text };

@@ -3,8 +3,10 @@
  * looks, so that one that hangs is told of too. What is not known now (before the first plan, or without Redis) is neither
  * news nor over. Times that pass are those of this process: a wall clock may be set back by days.
  */
+import { onKinds } from '../core/event-stream.ts';
 import type { Clock, Job, Log } from '../core/model/index.ts';
 import { dayTroubles } from './day-troubles.ts';
+import type { FailedDays, FleetEvent, OnFleetEvent } from './events.ts';
 import {
   type CauseRow,
   FLEET_CAUSES,
@@ -17,7 +19,6 @@ import { type Cause, causeKey, type ToldCause } from './notify/causes.ts';
 import type { Teller } from './notify/notices.ts';
 import type { Hold } from './queue/hold.ts';
 import { createGuard } from './say-once.ts';
-import type { FailedDays, NewsListener } from './scheduler-news.ts';
 
 interface NoticeWatchOptions extends Pick<JobFacts, 'nightByMs' | 'lateDays'> {
   readonly jobs: readonly Job[];
@@ -30,8 +31,8 @@ interface NoticeWatchOptions extends Pick<JobFacts, 'nightByMs' | 'lateDays'> {
   readonly intervalMs?: number;
 }
 
-export interface NoticeWatch extends NewsListener {
-  onLead(leads: boolean | undefined): void;
+export interface NoticeWatch {
+  readonly onEvent: OnFleetEvent;
   /** One look. Throws what the store, Redis and the delivery throw. */
   look(signal: AbortSignal): Promise<void>;
   /** Look again and again until the signal is aborted. Never rejects. */
@@ -114,31 +115,35 @@ export function createNoticeWatch(options: NoticeWatchOptions): NoticeWatch {
     await teller.tell(known, signal);
   }
 
+  function onLead(now: boolean | undefined): void {
+    if (now === true && leads !== true) ledFromMs = clock.monotonicMs();
+    // What another process learns meanwhile is not known here.
+    if (now === false) {
+      seen.clear();
+      stuckBackfills = undefined;
+    }
+    // Without Redis nobody knows: who led goes on telling, who stood by goes on standing by.
+    if (now !== undefined) leads = now;
+  }
+
   return {
-    onPlanned: (job, _missing, _oldest, unpublished) => see(job, { unpublished }),
-    onDiscovered: (job, _troubles, found) => see(job, { found }),
-    onFailed: (job, _failed, _refused, failed) => see(job, { failed }),
-    onRemarked: (job, _vessels, remarks) => see(job, { remarks }),
-    onSnapshots: (job, _late, snapshots) => see(job, { snapshots }),
-    onLookedBack(job, counts, look) {
-      see(job, { lookBack: { ...look, counts } });
-      delete seen.get(job)!.lookBackFails;
-    },
-    onLookBackFailed: (job, times, reason) => see(job, { lookBackFails: { times, reason } }),
-    onStuckBackfills(_stuck, reasons) {
-      stuckBackfills = new Map(reasons);
-    },
-    onLooked: (job) => see(job, { plannedMs: clock.monotonicMs() }),
-    onLead(now) {
-      if (now === true && leads !== true) ledFromMs = clock.monotonicMs();
-      // What another process learns meanwhile is not known here.
-      if (now === false) {
-        seen.clear();
-        stuckBackfills = undefined;
-      }
-      // Without Redis nobody knows: who led goes on telling, who stood by goes on standing by.
-      if (now !== undefined) leads = now;
-    },
+    onEvent: onKinds<FleetEvent>({
+      missing: ({ job, unpublished }) => see(job, { unpublished }),
+      discovered: (found) => see(found.job, { found }),
+      failed: (failed) => see(failed.job, { failed }),
+      remarked: ({ job, open }) => see(job, { remarks: open }),
+      snapshots: ({ job, late }) => see(job, { snapshots: late }),
+      'looked-back'(lookBack) {
+        see(lookBack.job, { lookBack });
+        delete seen.get(lookBack.job)!.lookBackFails;
+      },
+      'look-back-failed': (lookBackFails) => see(lookBackFails.job, { lookBackFails }),
+      'job-planned': ({ job }) => see(job, { plannedMs: clock.monotonicMs() }),
+      'stuck-backfills'({ stuck }) {
+        stuckBackfills = new Map(stuck);
+      },
+      lead: ({ leads: now }) => onLead(now),
+    }),
     look,
     async run(signal) {
       const { guard } = createGuard(log);

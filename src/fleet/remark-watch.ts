@@ -2,14 +2,14 @@
 import { type Clock, formatVesselDay, type Job, type Log } from '../core/model/index.ts';
 import type { LedgerView } from '../lake/ledger/ledger-view.ts';
 import { describeRemarks, howToAccept } from '../lake/remarks.ts';
-import type { NewsListener } from './scheduler-news.ts';
+import type { OnFleetEvent } from './events.ts';
 
 interface RemarkWatchOptions {
   readonly jobs: readonly Job[];
   readonly ledger: LedgerView;
   readonly clock: Clock;
   readonly log: Log;
-  readonly onRemarked?: NewsListener['onRemarked'];
+  readonly onEvent?: OnFleetEvent;
 }
 
 /** Between looks: each costs a request to the store for every vessel that has a remark. */
@@ -21,7 +21,7 @@ const SAID_AT_MOST = 20;
  * A look at what the ledger has shown so far, unless one has just been taken. A remark is logged once for each day
  * that carries it on. Throws what the store throws.
  */
-export function createRemarkWatch({ jobs, ledger, clock, log, onRemarked }: RemarkWatchOptions) {
+export function createRemarkWatch({ jobs, ledger, clock, log, onEvent }: RemarkWatchOptions) {
   const said = new Set<string>();
   let lookedMs = Number.NEGATIVE_INFINITY;
   return async (): Promise<void> => {
@@ -29,7 +29,7 @@ export function createRemarkWatch({ jobs, ledger, clock, log, onRemarked }: Rema
     lookedMs = clock.monotonicMs();
     for (const { name } of jobs) {
       const open = await ledger.openRemarks(name);
-      onRemarked?.(name, open.length, open);
+      onEvent?.({ kind: 'remarked', job: name, open });
       const news = open.filter(({ day }) => !said.has(formatVesselDay(day)));
       for (const { day, warnings } of news.slice(0, SAID_AT_MOST))
         log.warn(

@@ -15,9 +15,10 @@ import { lastFiringMs } from '../core/plan/firings.ts';
 import { vesselsOnDates } from '../lake/ledger/newest-days.ts';
 import { lastSnapshotDate, readSnapshotDates } from '../lake/marks.ts';
 import type { ObjectStore } from '../store/store.ts';
-import type { NewsListener } from './scheduler-news.ts';
+import type { OnFleetEvent } from './events.ts';
 
-interface SnapshotWatchOptions extends Pick<NewsListener, 'onSnapshots'> {
+interface SnapshotWatchOptions {
+  readonly onEvent?: OnFleetEvent;
   readonly jobs: readonly Job[];
   readonly store: ObjectStore;
   readonly clock: Clock;
@@ -31,7 +32,7 @@ const LOOK_MS = 300_000;
  * given the time since its job was first looked at. Throws what the store throws.
  */
 export function createSnapshotWatch(
-  { jobs, store, clock, onSnapshots }: SnapshotWatchOptions,
+  { jobs, store, clock, onEvent }: SnapshotWatchOptions,
   vesselsOf: (job: string) => readonly string[] | undefined,
 ) {
   const captured = jobs.filter((job) => job.dataset === 'metadata' && job.schedule !== undefined);
@@ -40,7 +41,7 @@ export function createSnapshotWatch(
   return async (): Promise<void> => {
     for (const { name, schedule } of captured) {
       const vessels = vesselsOf(name);
-      if (onSnapshots === undefined || vessels === undefined) continue;
+      if (onEvent === undefined || vessels === undefined) continue;
       if (clock.monotonicMs() - (lookedMs.get(name) ?? Number.NEGATIVE_INFINITY) < LOOK_MS) continue;
       const today = microsToDate(clock.nowMs() * 1_000);
       const fired = lastFiringMs(schedule!, dateToMicros(today) / MICROS_PER_MILLI - 1);
@@ -59,7 +60,7 @@ export function createSnapshotWatch(
       const dates = unmarked.length === 0 ? [] : datesBetween(asked, addDays(today, 1));
       const published = await vesselsOnDates(store, name, dates);
       const late = unmarked.filter(({ vessel }) => !published.includes(vessel));
-      onSnapshots(name, late.length, late);
+      onEvent({ kind: 'snapshots', job: name, late });
     }
   };
 }

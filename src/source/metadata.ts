@@ -6,7 +6,6 @@ import { answerFault } from './answer-faults.ts';
 import type { SourceContext } from './context.ts';
 import { createMetadataDecoder, type MetadataElement } from './decode/index.ts';
 import { describeRequest, splitExpressions } from './fetch/address.ts';
-import { GatheredBody, MetadataAnswers } from './metadata-answers.ts';
 
 /** Series that one answer may list: the largest fleets have 20,000 vessels of some hundred. */
 const MAX_ELEMENTS = 10_000_000;
@@ -22,20 +21,11 @@ const MAX_BODY_BYTES = 16 * 1024 * 1024 * 1024;
 type OnNothing = 'take' | 'throw' | 'ask-again';
 
 /** What an expression matches. */
-export interface Matched<T> {
+interface Matched<T> {
   /** Series that the answers list and that were meant. */
   readonly listed: number;
   /** Those that were kept. */
   readonly kept: readonly T[];
-}
-
-/** Answers that were decoded before, with the same `keep` but for what it tells its owner. */
-export interface KnownAnswers<T> {
-  readonly answers: MetadataAnswers<Matched<T>>;
-  /** All that `keep` depends on, and the expression. */
-  readonly keptFor: readonly string[];
-  /** Told what is kept of a known answer, of which `keep` sees nothing. */
-  readonly onKnown: (kept: readonly T[]) => void;
 }
 
 /**
@@ -49,7 +39,6 @@ export async function askMetadata<T>(
   expression: string,
   keep: (element: MetadataElement) => T | undefined,
   onNothing: OnNothing,
-  known?: KnownAnswers<T>,
 ): Promise<Matched<T>> {
   const { client, signal, stats } = context;
   const matched = { listed: 0, kept: [] as T[] };
@@ -60,8 +49,7 @@ export async function askMetadata<T>(
       const answer = await client.exchange(
         () => part,
         async (response) => {
-          const decode = () => createAnswerDecoder(response, isMeant, keep);
-          const ofTry = await readAnswer(response, part, decode, known);
+          const ofTry = await readAnswer(response, part, isMeant, keep);
           if (ofTry.listed === 0 && onNothing === 'ask-again') throw nothingFound(part, 'lists no series');
           return ofTry;
         },
@@ -85,20 +73,14 @@ function nothingFound(part: QueryRequest, found: string): RetriableError {
   return new RetriableError('nothing-found', `${describeRequest(part)}: the service ${found}`);
 }
 
-interface AnswerDecoder<T> {
-  push(chunk: Uint8Array): void;
-  end(): Matched<T>;
-}
-
-function createAnswerDecoder<T>(
+async function readAnswer<T>(
   response: QueryResponse,
+  request: QueryRequest,
   isMeant: ((id: string) => boolean) | undefined,
   keep: (element: MetadataElement) => T | undefined,
-): AnswerDecoder<T> {
+): Promise<Matched<T>> {
   const kept: T[] = [];
-  let elements = 0;
-  let listed = 0;
-  let keptBytes = 0;
+  let [elements, listed, keptBytes] = [0, 0, 0];
   const decoder = createMetadataDecoder(wireShape(response.apiVersion), (element) => {
     if (++elements > MAX_ELEMENTS) throw tooMany(`more than ${MAX_ELEMENTS} series in one answer`);
     if (isMeant?.(element.id()) === false) return;
@@ -110,47 +92,10 @@ function createAnswerDecoder<T>(
     if (keptBytes > MAX_KEPT_BYTES)
       throw tooMany(`more than ${MAX_KEPT_BYTES} bytes about ${kept.length} series that are kept`);
   });
-  return {
-    push: (chunk) => decoder.push(chunk),
-    end: () => {
-      decoder.end();
-      return { listed, kept };
-    },
-  };
-}
-
-async function readAnswer<T>(
-  response: QueryResponse,
-  request: QueryRequest,
-  decode: () => AnswerDecoder<T>,
-  known: KnownAnswers<T> | undefined,
-): Promise<Matched<T>> {
-  const question = JSON.stringify([known?.keptFor, request.expressions, wireShape(response.apiVersion)]);
-  const gathered = known?.answers.isAskedAgain(question) ? new GatheredBody() : undefined;
-  let decoder = gathered === undefined ? decode() : undefined;
-  const decodeGathered = (body: GatheredBody) => {
-    const begun = decode();
-    begun.push(body.bytes);
-    body.release();
-    return begun;
-  };
   try {
-    await response.body.read((chunk) => {
-      if (decoder === undefined && gathered?.add(chunk)) return;
-      decoder ??= decodeGathered(gathered!);
-      decoder.push(chunk);
-    }, 'copied');
-    if (decoder !== undefined) return decoder.end();
-    const key = MetadataAnswers.keyOf(question, gathered!.bytes);
-    const before = known!.answers.find(key);
-    if (before !== undefined) {
-      gathered!.release();
-      known!.onKnown(before.kept);
-      return before;
-    }
-    const answer = decodeGathered(gathered!).end();
-    known!.answers.remember(key, answer);
-    return answer;
+    await response.body.read((chunk) => decoder.push(chunk));
+    decoder.end();
+    return { listed, kept };
   } catch (error) {
     throw answerFault(error, request, response);
   }

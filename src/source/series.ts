@@ -5,9 +5,7 @@ import { formatVesselDay, MAX_SERIES, vesselOf } from '../core/model/index.ts';
 import { tooManySeries } from './answer-faults.ts';
 import type { OtherSeries, ResolvedSeries, SourceContext } from './context.ts';
 import type { MetadataElement } from './decode/index.ts';
-import type { KnownAnswers, Matched } from './metadata.ts';
 import { askMetadata } from './metadata.ts';
-import { MetadataAnswers } from './metadata-answers.ts';
 
 /** UUIDs in one `id/…` expression: 1.9 kB, which also fits a URL, and services bound the length of an expression. */
 const IDS_PER_EXPRESSION = 50;
@@ -37,26 +35,9 @@ interface Selected {
  * is not optional matches none, or none matches any: 404 is never "empty". Throws RetriableError `malformed-imo`.
  */
 export async function resolveSeries(context: SourceContext): Promise<ResolvedSeries> {
-  const { series: _, ...resolved } = await resolveSelection(
-    context,
-    selectOf(context),
-    nameSeries,
-    namedAnswers,
-  );
+  const { series: _, ...resolved } = await resolveSelection(context, selectOf(context), nameSeries);
   return resolved;
 }
-
-/** Names of series that are remembered with the answers that they came in: 120 usual vessels. */
-const MAX_REMEMBERED_BYTES = 4 * 1024 * 1024;
-/** What a series takes besides its texts. */
-const SERIES_BYTES = 100;
-const namedAnswers = new MetadataAnswers<Matched<NamedSeries>>(MAX_REMEMBERED_BYTES, ({ kept }) =>
-  kept.reduce(
-    (sum, { id, timeSeriesId, vesselImo }) =>
-      sum + SERIES_BYTES + id.length + timeSeriesId.length + (vesselImo?.length ?? 0),
-    0,
-  ),
-);
 
 /** The same with all that metadata says of each series. Throws what is wrong with any of it too. */
 export async function describeSeries(
@@ -96,12 +77,11 @@ export async function resolveSeriesOfIds(
   return resolved;
 }
 
-/** `read`: takes of a series, whose vessel has this number, what is wanted. `answers`: of the same `read`. */
+/** `read`: takes of a series, whose vessel has this number, what is wanted. */
 async function resolveSelection<S extends NamedSeries>(
   context: SourceContext,
   select: readonly Selected[],
   read: (element: MetadataElement, vesselImo: string | null) => S,
-  answers?: MetadataAnswers<Matched<S>>,
 ): Promise<ResolvedSeries & { readonly series: readonly S[] }> {
   const { vessel } = context.day;
   const bySeries = new Map<string, S>();
@@ -114,12 +94,6 @@ async function resolveSelection<S extends NamedSeries>(
     const counted = isAnothers(ownerOf(context, vesselImo)) ? otherIds : ids;
     if (counted.add(timeSeriesId).size > MAX_SERIES) throw tooManySeries();
   };
-  const knownOf = ({ expression }: Selected): KnownAnswers<S> | undefined =>
-    answers && {
-      keptFor: [vessel, expression],
-      answers,
-      onKnown: (kept: readonly S[]) => kept.forEach(count),
-    };
   /** Of another vessel nothing is read but its number, and what it is called where the expression names this one. */
   const keepOf = (selected: Selected) => (element: MetadataElement) => {
     const imo = element.vesselImo();
@@ -130,7 +104,7 @@ async function resolveSelection<S extends NamedSeries>(
     return series;
   };
   for (const selected of select) {
-    const { listed, kept } = await askSelected(context, selected, keepOf(selected), knownOf(selected));
+    const { listed, kept } = await askSelected(context, selected, keepOf(selected));
     if (listed === 0) unmatched.push(selected.written);
     if (listed === 0 || kept.length < listed) plain = false;
     for (const series of kept) {
@@ -158,10 +132,9 @@ async function askSelected<T>(
   context: SourceContext,
   { expression, optional }: Selected,
   keep: (element: MetadataElement) => T | undefined,
-  known: KnownAnswers<T> | undefined,
 ) {
   try {
-    return await askMetadata(context, expression, keep, optional ? 'take' : 'throw', known);
+    return await askMetadata(context, expression, keep, optional ? 'take' : 'throw');
   } catch (error) {
     if (!(error instanceof RetriableError && error.code === 'nothing-found')) throw error;
     throw noSeries(context, [expression], `matches no series (${error.message})`);

@@ -109,7 +109,7 @@ export function askStatistics<T>(
           }),
       });
       try {
-        await response.body.read((chunk) => decoder.push(chunk), 'copied');
+        await response.body.read((chunk) => decoder.push(chunk));
         decoder.end();
       } catch (error) {
         throw answerFault(error, request, response);

@@ -34,7 +34,9 @@ test('what failed is counted in the failed set and what was refused in the lake,
     queue: { deadLetters: async () => letters },
     store,
     clock,
-    onFailed: (job, failed, refused) => void told.push([job, failed, refused]),
+    onEvent: (event) => {
+      if (event.kind === 'failed') told.push([event.job, event.failed, event.refused]);
+    },
   });
   // The second is refused by a look-back, which puts nothing into the failed set.
   for (const date of ['2026-01-06', '2026-01-07']) await refuse(date);

@@ -124,11 +124,11 @@ export async function openNoticeBench(options: NoticeBenchOptions): Promise<Noti
     notices = watch;
     scheduler = createScheduler({
       ...fleet.planning,
-      ...watch,
+      onEvent: watch.onEvent,
       jobs: config.jobs,
       state: createScheduleState(fleet.redis as Redis, prefix, `scheduler ${schedulers++}`),
     });
-    watch.onLead(true);
+    watch.onEvent({ kind: 'lead', leads: true });
   }
   begin();
 
@@ -168,7 +168,7 @@ export async function openNoticeBench(options: NoticeBenchOptions): Promise<Noti
         takesWrites: async () => true,
         isHeld: async () => false,
       });
-      const { worker, hold } = startWork(config, fleet, log, metrics, {
+      const { worker, hold } = startWork(config, fleet, log, metrics.onEvent, {
         worker: { countAgainDelaysMs: [5, 5, 5], backoffMs: () => 5, maxWaitMs: 20 },
         hold: { pollMs: 20, probeMs: [20, 100] },
       });

@@ -34,6 +34,7 @@ export function repairTasks(
       force: state !== 'missing' && state !== 'stale',
       allowShrink,
       takeover,
+      origin: 'reconcile',
       ...(unlisted.has(day.vessel) && { unlisted: true }),
       ...(compared === undefined ? {} : { compared }),
     }));

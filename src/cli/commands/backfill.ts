@@ -110,7 +110,7 @@ async function follow(
   const view = createBackfillView(context.stderr, clock);
   const show: BackfillView['show'] = (id, progress) => {
     view.show(id, progress);
-    news.onBackfill(id, progress);
+    news.onEvent({ kind: 'backfill', id, progress });
   };
   const following = followBackfill({
     planning,
@@ -127,7 +127,7 @@ async function follow(
     writeText(context.stdout, `${backfill.id}: ${end.reason}\n`);
     return EXIT_FAILED;
   }
-  news.onBackfillEnded(backfill.id);
+  news.onEvent({ kind: 'backfill-ended', id: backfill.id });
   const { done, failed, troubles } = end.progress;
   const time = formatSeconds((clock.monotonicMs() - startedMs) / 1_000);
   const days = `${formatCount(done)} done, ${formatCount(failed)} failed`;

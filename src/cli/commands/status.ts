@@ -4,7 +4,8 @@ import { type Coverage, type CoverageState, createCoverageSum } from '../../audi
 import { readJobStatus } from '../../audit/status/job-status.ts';
 import { type Clock, type Job, lookbackDaysOf, systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';
-import { findVessels, type JobVessels, type VesselTrouble } from '../../export/job-vessels.ts';
+import type { VesselTrouble } from '../../export/events.ts';
+import { findVessels, type JobVessels } from '../../export/job-vessels.ts';
 import { describeRemark, describeRemarks, howToAccept } from '../../lake/remarks.ts';
 import { paint, writeText } from '../terminal/screen.ts';
 import { formatStatus } from '../terminal/status-view.ts';

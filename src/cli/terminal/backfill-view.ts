@@ -2,8 +2,8 @@
 
 import { formatCount } from '../../core/model/count-text.ts';
 import type { Clock } from '../../core/model/index.ts';
+import type { BackfillProgress } from '../../fleet/events.ts';
 import type { BackfillView } from '../../fleet/follow-backfill.ts';
-import type { BackfillProgress } from '../../fleet/scheduler-news.ts';
 import { formatSeconds } from './format.ts';
 import { createBar, type Screen } from './screen.ts';
 

@@ -1,13 +1,13 @@
 /** The progress of many vessel-days: a bar on a terminal, a line per vessel-day elsewhere. */
 import { formatCount } from '../../core/model/count-text.ts';
 import type { Clock } from '../../core/model/index.ts';
-import type { DayResult } from '../../export/run/perform-task.ts';
-import type { ExportObserver } from '../../export/run/run-jobs.ts';
+import type { DayResult, ExportEvent, OnExportEvent } from '../../export/events.ts';
 import { formatBytes, formatSeconds, formatShort } from './format.ts';
 import { createBar, describeBar, paint, type Screen } from './screen.ts';
 import { type Outlook, TimeLeft } from './time-left.ts';
 
-export interface ProgressView extends ExportObserver {
+export interface ProgressView {
+  readonly onEvent: OnExportEvent;
   /** Results so far, in order of completion. */
   readonly results: readonly DayResult[];
   /** Write a line of log without breaking the bar. */
@@ -36,32 +36,37 @@ export function createProgressView(screen: Screen, clock: Clock): ProgressView {
     }, force);
   };
 
+  function onEvent(event: ExportEvent): void {
+    if (event.kind === 'planned') {
+      timeLeft.plan(event.days);
+      toDo = event.days.length;
+      finished = 0;
+      draw(true);
+    } else if (event.kind === 'day-rows') {
+      timeLeft.progress(event.day, event);
+      draw(false);
+    } else if (event.kind === 'day-result') onResult(event.result);
+  }
+
+  function onResult(result: DayResult): void {
+    results.push(result);
+    if (['done', 'not-begun'].includes(result.status)) return;
+    // Planned as such; with a message it was begun, or would have been.
+    if (result.status === 'not-due' && result.message === undefined) return;
+    timeLeft.finish(result.day, result.rows);
+    finished++;
+    // What stops every vessel-day alike is said once.
+    if (result.message !== undefined && !shown.has(result.message)) {
+      shown.add(result.message);
+      bar.print(`${paint(screen, 'red', `${result.status}:`)} ${result.message}`);
+    }
+    draw(true);
+  }
+
   return {
     results,
     log: bar.print,
-    onPlanned(days) {
-      timeLeft.plan(days);
-      toDo = days.length;
-      finished = 0;
-      draw(true);
-    },
-    onProgress(day, progress) {
-      timeLeft.progress(day, progress);
-      draw(false);
-    },
-    onResult(result) {
-      results.push(result);
-      if (['done', 'not-begun'].includes(result.status)) return;
-      // Planned as such; with a message it was begun, or would have been.
-      if (result.status === 'not-due' && result.message === undefined) return;
-      timeLeft.finish(result.day, result.rows);
-      finished++;
-      // What stops every vessel-day alike is said once.
-      if (result.message === undefined || shown.has(result.message)) return draw(true);
-      shown.add(result.message);
-      bar.print(`${paint(screen, 'red', `${result.status}:`)} ${result.message}`);
-      draw(true);
-    },
+    onEvent,
     end() {
       bar.end();
       toDo = 0;

@@ -7,7 +7,7 @@ import {
 } from '../../audit/status/cells.ts';
 import { countOf, formatCount } from '../../core/model/count-text.ts';
 import { formatVesselDay, type VesselDay } from '../../core/model/index.ts';
-import type { DayResult } from '../../export/run/perform-task.ts';
+import type { DayResult } from '../../export/events.ts';
 import { formatNarrow, formatWide, GAP, type Grid, wideColumns } from './day-grid.ts';
 import { widthOf } from './format.ts';
 import { paint, type Screen, type Style } from './screen.ts';

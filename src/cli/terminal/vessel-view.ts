@@ -1,5 +1,5 @@
 /** Vessels that discovery did not settle, as lines. */
-import type { VesselTrouble } from '../../export/job-vessels.ts';
+import type { VesselTrouble } from '../../export/events.ts';
 
 const WORDS: Readonly<Record<VesselTrouble['code'], string>> = {
   unlisted: 'not listed',

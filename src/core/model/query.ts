@@ -46,11 +46,10 @@ export interface QueryRequest {
 export type TakeChunk = (chunk: Uint8Array) => void | Promise<void>;
 
 /**
- * Push a body to `take`, to its end, from where it has been read to. `copied`: `take` has copied what it needs of a
- * chunk when it is done with it, and the chunk's memory is given back; else (`kept`) chunks may be kept. Throws what
- * `take` throws, and RetriableError when the body breaks off or stays idle.
+ * Push a body to `take`, to its end, from where it has been read to. Throws what `take` throws, and RetriableError when the
+ * body breaks off or stays idle.
  */
-export type ReadBody = (take: TakeChunk, memory?: 'kept' | 'copied') => Promise<void>;
+export type ReadBody = (take: TakeChunk) => Promise<void>;
 
 /** Bytes of an answer. The iterator costs promises for each chunk: for small bodies, and for who may have enough. */
 export interface Body extends AsyncIterable<Uint8Array> {

@@ -8,7 +8,7 @@ import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { EXPORT_TARGET_WINDOWS, planWindowSlices } from '../../core/plan/time-slices.ts';
 import { readPlannedDays } from '../../lake/ledger/planned-days.ts';
 import type { RequestStats } from '../../source/fetch/exchange.ts';
-import type { VesselTrouble } from '../job-vessels.ts';
+import type { VesselTrouble } from '../events.ts';
 import { findVessels } from '../job-vessels.ts';
 import type { ExportPorts } from '../ports.ts';
 import type { CostEstimate, Experience, SampledDay } from './cost.ts';

@@ -2,7 +2,7 @@
 import type { SchemaElement } from 'hyparquet';
 
 /** Top-level columns, in the order of the schema. */
-export const ACTION_KINDS = ['txn', 'add', 'remove', 'metaData', 'protocol'];
+const ACTION_KINDS = ['txn', 'add', 'remove', 'metaData', 'protocol'];
 
 const leaf = (name: string, type: 'INT64' | 'INT32' | 'BOOLEAN'): SchemaElement[] => [
   { name, type, repetition_type: 'OPTIONAL' },

@@ -2,17 +2,24 @@
  * Writing checkpoints: what a table is at a version in one Parquet file, so that readers need no entry before it. In the
  * classic form that every reader knows, and a row group at a time, for there may be a million files.
  */
+import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CommitFailedError } from '../../core/errors.ts';
+import { PARQUET_MAGIC, PlainFile, rowAdder } from '../../parquet/write/index.ts';
+import type { ObjectStore, PartRef } from '../../store/store.ts';
 import type { Action, AddFile } from './actions.ts';
-import type { GroupWriter } from './checkpoint-groups.ts';
-import { createGroupWriter, ROW_GROUP_FILES } from './checkpoint-groups.ts';
-import { createUploadWriter } from './checkpoint-upload.ts';
+import { wireForm } from './actions.ts';
+import { CHECKPOINT_SCHEMA } from './checkpoint-schema.ts';
 import { checkpointKey, lastCheckpointKey } from './log-keys.ts';
 import { damagedLog } from './parse-actions.ts';
 import type { TableLogPorts } from './table-log.ts';
 import { isBelowCheckpoint, readLastCheckpoint } from './table-log.ts';
 import type { TableState } from './table-state.ts';
 
+/** Actions of a row group: some 10 MB and a tenth of a second while they are encoded. */
+const ROW_GROUP_ACTIONS = 5_000;
+/** S3's least for all parts but the last is 5 MiB. */
+const PART_BYTES = 8 << 20;
 /** Others that write `_last_checkpoint` in a row. */
 const MAX_ROUNDS = 10;
 
@@ -40,31 +47,86 @@ export async function writeCheckpoint(
 ): Promise<void> {
   const { store, prefix } = ports;
   const key = checkpointKey(prefix, state.version);
-  const writer = await createUploadWriter(store, key);
-  let size: number;
+  const others = otherActions(state);
+  let sizeInBytes: number | undefined;
   try {
-    const others = otherActions(state);
-    const groups = createGroupWriter(writer);
-    await groups.writeActions(others);
-    const fileCount = await writeFiles(groups, files);
-    if (fileCount !== state.fileCount)
-      throw damagedLog(key, `${fileCount} files`, `the ${state.fileCount} of the entries`);
-    groups.finish();
-    await writer.complete();
-    size = others.length + fileCount;
+    sizeInBytes = await uploadPieces(store, key, checkpointPieces(key, others, files, state));
   } catch (error) {
-    await writer.abort();
     if (!(error instanceof CommitFailedError)) throw error;
     // Another has written it first.
-    if ((await store.head(key)) === undefined) throw error;
-    size = otherActions(state).length + state.fileCount;
+    sizeInBytes = (await store.head(key))?.sizeBytes;
+    if (sizeInBytes === undefined) throw error;
   }
-  await nameCheckpoint(ports, {
-    version: state.version,
-    size,
-    sizeInBytes: writer.offset,
-    numOfAddFiles: state.fileCount,
-  });
+  const { version, fileCount: numOfAddFiles } = state;
+  await nameCheckpoint(ports, { version, size: others.length + numOfAddFiles, sizeInBytes, numOfAddFiles });
+}
+
+/**
+ * The file of a checkpoint. Files of the table have row groups of their own: readers pass over the columns of all other
+ * actions there, which have nothing but nulls. Throws DataError `damaged-log` where there are more or fewer files than the state has.
+ */
+async function* checkpointPieces(
+  key: string,
+  others: readonly Action[],
+  files: AsyncIterable<readonly AddFile[]>,
+  state: TableState,
+): AsyncGenerator<Uint8Array> {
+  const file = new PlainFile(CHECKPOINT_SCHEMA, { createdBy: 'vessel-export' });
+  const addRow = rowAdder(file, CHECKPOINT_SCHEMA);
+  const rows = file.columns[0]!;
+  let count = 0;
+  async function* rowGroup(): AsyncGenerator<Uint8Array> {
+    if (rows.rows > 0) yield* file.rowGroup();
+    await nextTurn();
+  }
+  yield PARQUET_MAGIC;
+  for (const action of others) {
+    addRow(wireForm(action));
+    if (rows.rows === ROW_GROUP_ACTIONS) yield* rowGroup();
+  }
+  yield* rowGroup();
+  for await (const some of files)
+    for (const one of some) {
+      count++;
+      // In a checkpoint nothing changes.
+      addRow(wireForm({ add: { ...one, dataChange: false } }));
+      if (rows.rows === ROW_GROUP_ACTIONS) yield* rowGroup();
+    }
+  yield* rowGroup();
+  // Read now: files may come to the state while they are written.
+  const { fileCount } = state;
+  if (count !== fileCount) throw damagedLog(key, `${count} files`, `the ${fileCount} of the entries`);
+  yield file.end();
+}
+
+/** Write a file from its beginning to its end as one upload, where there is none; its size. Throws as `completeUpload`. */
+async function uploadPieces(
+  store: ObjectStore,
+  key: string,
+  pieces: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  const upload = await store.createUpload(key, randomUUID());
+  const parts: PartRef[] = [];
+  let unsent: Uint8Array[] = [];
+  let [bytes, sentBytes] = [0, 0];
+  const send = async () => {
+    parts.push(await store.uploadPart(upload, parts.length + 1, Buffer.concat(unsent)));
+    unsent = [];
+    sentBytes = bytes;
+  };
+  try {
+    for await (const piece of pieces) {
+      unsent.push(piece);
+      bytes += piece.length;
+      if (bytes - sentBytes >= PART_BYTES) await send();
+    }
+    await send();
+    await store.completeUpload(upload, parts, null);
+    return bytes;
+  } catch (error) {
+    await store.abortUpload(upload);
+    throw error;
+  }
 }
 
 /** What a table is beside its files. */
@@ -83,21 +145,6 @@ function otherActions({ protocol, metadata, transactions, tombstones }: TableSta
     ...Array.from(transactions.values(), (txn) => ({ txn })),
     ...removes,
   ];
-}
-
-/** How many there were. */
-async function writeFiles(groups: GroupWriter, files: AsyncIterable<readonly AddFile[]>): Promise<number> {
-  let count = 0;
-  let group: AddFile[] = [];
-  for await (const some of files)
-    for (const file of some) {
-      count++;
-      if (group.push(file) < ROW_GROUP_FILES) continue;
-      await groups.writeFiles(group);
-      group = [];
-    }
-  if (group.length > 0) await groups.writeFiles(group);
-  return count;
 }
 
 /** Never back to an older one. Of those who name one at the same moment each looks again. */

@@ -14,18 +14,6 @@ export class SpellingTable {
   #rawView = viewOf(this.#raw);
   #rawEnd = 0;
 
-  /** The memory that it takes; what it has grown to stays. */
-  get sizeBytes(): number {
-    return 4 * (this.#slots.length + 4 * this.#hashes.length) + this.#raw.length;
-  }
-
-  /** Forget all. */
-  clear(): void {
-    this.#count = 0;
-    this.#rawEnd = 0;
-    this.#slots.fill(0);
-  }
-
   /** Code of the `length` bytes at `start`, or -1. */
   find(view: DataView, start: number, length: number, hash: number): number {
     const slots = this.#slots;

@@ -10,8 +10,8 @@ const FIRST_BYTES = 64 * 1024;
 /** Below this a byte loop beats a call of `set`. */
 const LOOP_BYTES = 32;
 
-export function createByteSink(): ByteSink {
-  const bytes = new Uint8Array(FIRST_BYTES);
+export function createByteSink(firstBytes = FIRST_BYTES): ByteSink {
+  const bytes = new Uint8Array(firstBytes);
   return { bytes, view: new DataView(bytes.buffer), at: 0 };
 }
 
@@ -26,7 +26,7 @@ export function beginIn(sink: ByteSink, memory: ArrayBuffer): void {
 export function reserve(sink: ByteSink, more: number): void {
   const needed = sink.at + more;
   if (needed <= sink.bytes.length) return;
-  const larger = new Uint8Array(Math.max(needed, sink.bytes.length * 2, FIRST_BYTES));
+  const larger = new Uint8Array(Math.max(needed, sink.bytes.length * 2 || FIRST_BYTES));
   larger.set(sink.bytes.subarray(0, sink.at));
   sink.bytes = larger;
   sink.view = new DataView(larger.buffer);

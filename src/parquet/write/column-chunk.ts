@@ -1,10 +1,9 @@
-import type { ColumnChunk, ColumnIndex, OffsetIndex, Statistics } from 'hyparquet';
+import type { ColumnChunk, ColumnIndex, OffsetIndex, SchemaElement, Statistics } from 'hyparquet';
 import type { ByteSink } from './byte-sink.ts';
 import { putBytes } from './byte-sink.ts';
-import type { Column } from './columns.ts';
 import type { PackedPages } from './page-packing.ts';
 import { asItIs, discardPacked, packerOf } from './page-packing.ts';
-import { putDataPageHeader, putDictionaryPageHeader } from './page-thrift.ts';
+import { putDataPageHeader, putDictionaryPageHeader } from './parquet-thrift.ts';
 import { discard } from './zstd.ts';
 
 /** A column chunk in its place, as the footer describes it; offsets count from the first byte of the file. */
@@ -18,6 +17,8 @@ export interface PlacedChunk {
 export interface PageBody {
   readonly row: number;
   readonly rows: number;
+  /** Entries of its levels, where a row may have several; else its rows. */
+  readonly values?: number;
   readonly nulls: number;
   readonly bytes: Uint8Array;
   /** As the column index has them; undefined where the page has none. */
@@ -25,8 +26,16 @@ export interface PageBody {
   readonly max?: Uint8Array | undefined;
 }
 
+/** What the footer says of a column chunk whatever its values are. */
+export interface ChunkColumn {
+  readonly path: readonly string[];
+  readonly type: NonNullable<SchemaElement['type']>;
+  /** Have its pages an index of their bounds? */
+  readonly isIndexed: boolean;
+}
+
 export interface ChunkBody {
-  readonly column: Column;
+  readonly column: ChunkColumn;
   readonly encoding: 'PLAIN' | 'DELTA_BINARY_PACKED' | 'RLE_DICTIONARY';
   /** Entries as PLAIN has them. */
   readonly dictionary?: { readonly entries: number; readonly plain: Uint8Array };
@@ -49,18 +58,18 @@ export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
   const places = pages.map((page) => {
     const at = file.at;
     const packed = pack(page.bytes);
-    putDataPageHeader(file, page.bytes.length, packed, page.rows, encoding);
+    putDataPageHeader(file, page.bytes.length, packed, page.values ?? page.rows, encoding);
     uncompressedBytes += file.at - at + page.bytes.length;
     appendPage(file, page.bytes, packed);
     return { offset: BigInt(at), compressed_page_size: file.at - at, first_row_index: BigInt(page.row) };
   });
   discardPacked(packed);
   const meta_data: PlacedChunk['chunk']['meta_data'] = {
-    type: PHYSICAL_TYPES[column.type],
+    type: column.type,
     encodings: dictionary === undefined ? ['RLE', encoding] : ['PLAIN', 'RLE', encoding],
-    path_in_schema: [column.name],
+    path_in_schema: [...column.path],
     codec: pack === asItIs ? 'UNCOMPRESSED' : 'ZSTD',
-    num_values: BigInt(pages.reduce((sum, { rows }) => sum + rows, 0)),
+    num_values: BigInt(pages.reduce((sum, { rows, values = rows }) => sum + values, 0)),
     total_uncompressed_size: BigInt(uncompressedBytes),
     total_compressed_size: BigInt(file.at - chunkAt),
     ...(dictionary && { dictionary_page_offset: BigInt(chunkAt) }),
@@ -75,18 +84,20 @@ export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
   };
   return {
     chunk: { file_offset: 0n, meta_data },
-    columnIndex: column.statistics === 'page' ? columnIndexOf(body) : undefined,
+    columnIndex: column.isIndexed ? columnIndexOf(body) : undefined,
     offsetIndex: { page_locations: places },
   };
 }
 
-const PHYSICAL_TYPES = {
-  timestamp: 'INT64',
-  long: 'INT64',
-  double: 'DOUBLE',
-  text: 'BYTE_ARRAY',
-  series: 'BYTE_ARRAY',
-} as const;
+/** A chunk whose bytes are so many further back in the file. */
+export function shiftChunk(chunk: ColumnChunk, bytes: bigint): void {
+  // 0 says that no metadata is written beside the chunk: it is no offset, and stays.
+  if (chunk.file_offset !== 0n) chunk.file_offset += bytes;
+  const { meta_data: meta } = chunk;
+  if (meta === undefined) return;
+  meta.data_page_offset += bytes;
+  if (meta.dictionary_page_offset !== undefined) meta.dictionary_page_offset += bytes;
+}
 
 /** What comes behind a page's header. */
 function appendPage(file: ByteSink, bytes: Uint8Array, packed: Uint8Array): void {

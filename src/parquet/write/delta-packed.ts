@@ -1,7 +1,5 @@
-import { ByteWriter } from 'hyparquet-writer/src/bytewriter.js';
-import { deltaBinaryPack } from 'hyparquet-writer/src/delta.js';
 import type { ByteSink } from './byte-sink.ts';
-import { putBytes, putVarint, reserve } from './byte-sink.ts';
+import { putVarint, reserve } from './byte-sink.ts';
 
 /**
  * DELTA_BINARY_PACKED as Parquet's Encodings.md has it: the first value, then blocks of 128 differences, each of four
@@ -94,9 +92,34 @@ function putZigzag(sink: ByteSink, value: number): void {
   putVarint(sink, value < 0 ? -2 * value - 1 : 2 * value);
 }
 
-/** The same for any 64-bit integers; rare, and much slower. */
+/** The same for any 64-bit integers, whose differences wrap; rare, and much slower. */
 export function putBigDeltas(sink: ByteSink, values: readonly bigint[]): void {
-  const writer = new ByteWriter();
-  deltaBinaryPack(writer, [...values], 'INT64');
-  putBytes(sink, writer.getBytes());
+  reserve(sink, values.length * MAX_BYTES_A_ROW + HEAD_BYTES + BLOCK_ROWS * 8);
+  putVarint(sink, BLOCK_ROWS);
+  putVarint(sink, MINIBLOCKS);
+  putVarint(sink, values.length);
+  putBigZigzag(sink, values[0] ?? 0n);
+  for (let row = 1; row < values.length; row += BLOCK_ROWS) {
+    const steps = values
+      .slice(row, row + BLOCK_ROWS)
+      .map((value, i) => BigInt.asIntN(64, value - values[row + i - 1]!));
+    const min = steps.reduce((a, b) => (b < a ? b : a));
+    putBigZigzag(sink, min);
+    const widthsAt = sink.at;
+    sink.at += MINIBLOCKS;
+    for (let mini = 0; mini < MINIBLOCKS; mini++) {
+      const rest = steps.slice(MINIBLOCK_ROWS * mini, MINIBLOCK_ROWS * (mini + 1)).map((step) => step - min);
+      const width = Math.max(0, ...rest.map((value) => (value === 0n ? 0 : value.toString(2).length)));
+      sink.bytes[widthsAt + mini] = width;
+      let packed = rest.reduce((bits, value, i) => bits | (value << BigInt(width * i)), 0n);
+      for (let byte = 0; byte < (MINIBLOCK_ROWS / 8) * width; byte++, packed >>= 8n)
+        sink.bytes[sink.at++] = Number(packed & 255n);
+    }
+  }
+}
+
+function putBigZigzag(sink: ByteSink, value: bigint): void {
+  let rest = value < 0n ? -2n * value - 1n : 2n * value;
+  for (; rest >= 128n; rest >>= 7n) sink.bytes[sink.at++] = Number(rest & 127n) | 128;
+  sink.bytes[sink.at++] = Number(rest);
 }

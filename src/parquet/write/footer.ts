@@ -4,10 +4,10 @@ import type { Dataset, SplicedRowGroup } from '../../core/model/index.ts';
 import { FORMAT_VERSION } from '../../core/model/index.ts';
 import type { ByteSink } from './byte-sink.ts';
 import { createByteSink, putBytes } from './byte-sink.ts';
+import { shiftChunk } from './column-chunk.ts';
 import { CREATED_BY, datasetColumns } from './columns.ts';
-import { putFileMetadata } from './footer-thrift.ts';
-import { putShiftedOffsetIndex } from './page-thrift.ts';
 import { MAGIC_BYTES, PARQUET_MAGIC, readMetadata } from './parquet-tail.ts';
+import { putFooter, putShiftedOffsetIndex } from './parquet-thrift.ts';
 import { rootElement, schemaElement } from './schema.ts';
 
 /**
@@ -38,16 +38,7 @@ interface PlacedGroup {
 /** Shift the offsets of a row group's column chunks. */
 function shiftChunks({ group, shiftBytes }: PlacedGroup): void {
   if (group.file_offset !== undefined) group.file_offset += shiftBytes;
-  for (const chunk of group.columns) {
-    // 0 says that no metadata is written beside the chunk: it is no offset, and stays.
-    if (chunk.file_offset !== 0n) chunk.file_offset += shiftBytes;
-    const { meta_data: meta } = chunk;
-    if (meta === undefined) continue;
-    meta.data_page_offset += shiftBytes;
-    if (meta.dictionary_page_offset !== undefined) meta.dictionary_page_offset += shiftBytes;
-    if (meta.index_page_offset !== undefined) meta.index_page_offset += shiftBytes;
-    if (meta.bloom_filter_offset !== undefined) meta.bloom_filter_offset += shiftBytes;
-  }
+  for (const chunk of group.columns) shiftChunk(chunk, shiftBytes);
 }
 
 /** Bytes of a page index in a tail. */
@@ -137,16 +128,14 @@ function finishFooter(
   { version, schema }: Pick<FileMetaData, 'version' | 'schema'>,
   rowGroups: RowGroup[],
 ): Uint8Array {
-  const metadata: FileMetaData = {
+  putFooter(sink, {
     version,
     schema,
     num_rows: rowGroups.reduce((sum, group) => sum + group.num_rows, 0n),
     row_groups: rowGroups,
     key_value_metadata: [{ key: 'vessel_export.format_version', value: String(FORMAT_VERSION) }],
     created_by: CREATED_BY,
-    metadata_length: 0,
-  };
-  putFileMetadata(sink, metadata);
+  });
   putBytes(sink, PARQUET_MAGIC);
   return sink.bytes.subarray(0, sink.at);
 }

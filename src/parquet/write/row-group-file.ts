@@ -4,9 +4,8 @@ import { beginIn, putBytes } from './byte-sink.ts';
 import type { PlacedChunk } from './column-chunk.ts';
 import type { Column } from './columns.ts';
 import { CREATED_BY } from './columns.ts';
-import { putFileMetadata } from './footer-thrift.ts';
-import { putColumnIndex, putOffsetIndex } from './page-thrift.ts';
 import { PARQUET_MAGIC } from './parquet-tail.ts';
+import { putColumnIndex, putFooter, putOffsetIndex } from './parquet-thrift.ts';
 import { rootElement, schemaElement } from './schema.ts';
 
 /** Begin a file of one row group in this memory; where it becomes larger, it goes on in new memory. */
@@ -36,8 +35,7 @@ export function endFile(
   };
   const schema: SchemaElement[] = [rootElement(columns), ...columns.map(schemaElement)];
   const { num_rows } = group;
-  const metadata = { version: 1, schema, num_rows, row_groups: [group], created_by: CREATED_BY };
-  putFileMetadata(file, { ...metadata, metadata_length: 0 });
+  putFooter(file, { version: 1, schema, num_rows, row_groups: [group], created_by: CREATED_BY });
   putBytes(file, PARQUET_MAGIC);
   const ended = file.bytes.subarray(0, file.at);
   beginIn(file, new ArrayBuffer(0));

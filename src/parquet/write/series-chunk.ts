@@ -5,6 +5,7 @@ import { appendChunk } from './column-chunk.ts';
 import type { Column } from './columns.ts';
 import { putText } from './page-values.ts';
 import { PAGE_ROWS } from './pages.ts';
+import { chunkColumn } from './schema.ts';
 
 /**
  * The column chunk of a text that belongs to the row's series, encoded from the runs that sorted rows are, a few
@@ -126,7 +127,7 @@ export function appendSeriesChunk(file: ByteSink, column: Column, runs: readonly
   }
   const [min_value, max_value] = [pages[0]!.min, pages.at(-1)!.max];
   return appendChunk(file, {
-    column,
+    column: chunkColumn(column),
     encoding: 'RLE_DICTIONARY',
     dictionary: { entries: texts.length, plain: plain.bytes.subarray(0, plain.at) },
     pages,

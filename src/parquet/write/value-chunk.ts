@@ -9,6 +9,7 @@ import { discardPacked, packedOnce } from './page-packing.ts';
 import type { Bounds, ColumnValues } from './page-values.ts';
 import type { PageRows } from './pages.ts';
 import { putLevels } from './pages.ts';
+import { chunkColumn } from './schema.ts';
 import type { DictionaryScratch, ValueDictionary } from './value-dictionary.ts';
 import { buildDictionary, createDictionaryScratch, putCodes } from './value-dictionary.ts';
 import { compressed, discard } from './zstd.ts';
@@ -40,7 +41,7 @@ export function appendValueChunk(
   const dictionary = column.dictionary ? buildDictionary(values, rows, scratch.dictionary) : undefined;
   scratch.pages.at = 0;
   const bounds = rows.map((page) => (page.nulls === page.rows ? undefined : values.bounds(page.set)));
-  const common = { column, ascending: false, bounds: widestOf(rows, bounds) };
+  const common = { column: chunkColumn(column), ascending: false, bounds: widestOf(rows, bounds) };
   if (dictionary !== undefined) {
     const pages = codePages(scratch.pages, column, rows, dictionary);
     const packed: PackedPages = new Map();

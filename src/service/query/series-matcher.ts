@@ -3,9 +3,10 @@
  * they have in common is compared once, and each series learns of the first expression that matches it. What is
  * compared is counted over the whole request.
  */
+
+import type { Glob } from '../../core/model/level-pattern.ts';
+import { compileGlob, isAny } from '../../core/model/level-pattern.ts';
 import { HttpError } from '../http/http-error.ts';
-import type { Glob } from './level-pattern.ts';
-import { compileGlob, isAny } from './level-pattern.ts';
 import type { FirstLevel, NamingIndex, Tail } from './series-index.ts';
 
 /** Comparisons of a level with a piece of a pattern, in one request: some 20 ms. */

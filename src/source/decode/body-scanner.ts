@@ -1,5 +1,4 @@
-import type { BodyWindow } from './body-window.ts';
-import { INCOMPLETE, SLAB_BYTES, streamWindow } from './body-window.ts';
+import { BodyWindow, INCOMPLETE, SLAB_BYTES } from './body-window.ts';
 import { stringValue } from './json-tokens.ts';
 import { MemberSpans, readMembers } from './object-members.ts';
 
@@ -104,13 +103,12 @@ export class BodyScanner {
     this.#close = isObject ? CLOSE_BRACE : CLOSE_BRACKET;
     this.#expected = isObject ? EXPECTED_MEMBERS : EXPECTED;
     this.#maxRecordBytes = maxRecordBytes;
-    this.window = streamWindow(slabBytes, format !== 'ndjson');
+    this.window = new BodyWindow(slabBytes, format !== 'ndjson');
   }
 
   /** Take the next bytes of the body; copied, so the chunk may be used again. Throws DataError, RetriableError. */
   push(chunk: Uint8Array): void {
     const { window } = this;
-    if (window.capacity === 0) throw new RangeError('got more of a body that has ended');
     let taken = 0;
     while (taken < chunk.length) {
       const room = Math.min(window.capacity - window.end, chunk.length - taken);
@@ -148,7 +146,6 @@ export class BodyScanner {
       );
     if (this.#next !== LINE && this.#next !== LINE_END && this.#next !== NOTHING)
       throw window.faultFound('body-truncated', 0, 'the end of the body', this.#expected[this.#next]!);
-    window.release();
   }
 
   /** Parse from the window's begin; the position of the first byte that is still needed. */

@@ -1,5 +1,4 @@
 import { cleanForeignText, DataError, RetriableError } from '../../core/errors.ts';
-import { MAX_SPARES, Spares } from './spares.ts';
 
 /** What a scan returns when the bytes end before the thing does; real positions are never negative. */
 export const INCOMPLETE = -1;
@@ -39,9 +38,10 @@ export class BodyWindow {
   nesting = new Uint8Array(64);
   depth = 0;
 
-  constructor(bytes: Buffer, lineFeedIsSpace: boolean) {
-    this.bytes = bytes;
-    this.view = viewOf(bytes);
+  /** With room for `capacity` bytes of the body. */
+  constructor(capacity: number, lineFeedIsSpace: boolean) {
+    this.bytes = allocatePadded(capacity);
+    this.view = viewOf(this.bytes);
     this.lineFeedIsSpace = lineFeedIsSpace;
   }
 
@@ -56,14 +56,6 @@ export class BodyWindow {
     this.bytes.copy(bytes, 0, 0, this.end);
     this.bytes = bytes;
     this.view = viewOf(bytes);
-  }
-
-  /** Nothing of the body is needed any more: give the memory back. */
-  release(): void {
-    if (this.capacity === SLAB_BYTES) spareSlabs.give(this.bytes);
-    this.bytes = NOTHING;
-    this.view = viewOf(NOTHING);
-    this.end = 0;
   }
 
   /** Forget `bytes[0, position)`. */
@@ -118,15 +110,6 @@ export class BodyWindow {
     return `record ${this.recordNumber}, byte ${this.bodyOffset + position} of the body`;
   }
 }
-
-/** A window to stream a body through. */
-export function streamWindow(capacity: number, lineFeedIsSpace: boolean): BodyWindow {
-  const bytes = capacity === SLAB_BYTES ? spareSlabs.take() : allocatePadded(capacity);
-  return new BodyWindow(bytes, lineFeedIsSpace);
-}
-
-const spareSlabs = new Spares(MAX_SPARES, () => allocatePadded(SLAB_BYTES));
-const NOTHING = allocatePadded(0);
 
 function allocatePadded(capacity: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(capacity + PAD_BYTES);

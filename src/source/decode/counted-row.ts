@@ -43,11 +43,6 @@ export class CountedRowReader {
     this.#ids = new IdTable(dictionary);
   }
 
-  /** There are no more rows. */
-  release(): void {
-    this.#ids.release();
-  }
-
   /** End of the row that begins at `start`, or OTHER_ROW. May read stale bytes; the last test makes sure that none was used. */
   read(window: BodyWindow, start: number): number {
     const { bytes, view } = window;

@@ -2,7 +2,6 @@ import type { SeriesDictionary } from '../../core/model/index.ts';
 import { isSeriesId, MAX_ID_BYTES } from '../../core/model/series-id.ts';
 import { SpellingTable } from '../../parquet/read/spelling-table.ts';
 import type { BodyWindow } from './body-window.ts';
-import { MAX_SPARES, Spares } from './spares.ts';
 import { UUID_BYTES, UuidTable } from './uuid-table.ts';
 
 const QUOTE = 0x22;
@@ -26,22 +25,11 @@ export class IdTable {
   /** Position of the closing quote that the last `codeAt` found. */
   quote = 0;
   readonly #dictionary: SeriesDictionary;
-  readonly #tables = spareTables.take();
-  readonly #uuids = this.#tables.uuids;
-  readonly #spellings = this.#tables.spellings;
-  #isReleased = false;
+  readonly #uuids = new UuidTable();
+  readonly #spellings = new SpellingTable();
 
   constructor(dictionary: SeriesDictionary) {
     this.#dictionary = dictionary;
-  }
-
-  /** No more ids will be asked for: give the memory back. */
-  release(): void {
-    if (this.#isReleased || this.#spellings.sizeBytes > MAX_SPARE_BYTES) return;
-    this.#isReleased = true;
-    this.#uuids.clear();
-    this.#spellings.clear();
-    spareTables.give(this.#tables);
   }
 
   /** Code of the id whose first byte is at `start`, or UNUSUAL; sets `quote`. The window must be padded. */
@@ -91,49 +79,13 @@ export class IdTable {
   #learn(window: BodyWindow, start: number, end: number, hash: number): number {
     if (end >= window.end || end - start > MAX_ID_BYTES) return UNUSUAL;
     const raw = window.bytes.subarray(start, end);
-    const id = raw.includes(BACKSLASH) ? undefined : idTexts.of(raw, window, start, hash);
+    const id = raw.includes(BACKSLASH) ? undefined : decodeId(raw);
     if (id === undefined) return UNUSUAL;
     const code = this.#dictionary.codeOf(id);
     this.#spellings.add(raw, hash, code);
     return code;
   }
 }
-
-/** A table that has become larger is not kept: many ids, or long ones. */
-const MAX_SPARE_BYTES = 128 * 1024;
-const spareTables = new Spares(MAX_SPARES, () => ({
-  uuids: new UuidTable(),
-  spellings: new SpellingTable(),
-}));
-
-/** Ids whose texts are remembered, and the longest of them: a megabyte and a half. */
-const MAX_TEXTS = 16_384;
-const MAX_TEXT_BYTES = 64;
-
-/** Ids as texts, made once for all answers: days of a vessel name the same series. Begun anew when it is full. */
-class IdTexts {
-  #spellings: SpellingTable | undefined;
-  #texts: string[] = [];
-
-  /** The id that `raw` spells, which begins at `start` in the window; undefined for what is none. */
-  of(raw: Uint8Array, { view }: BodyWindow, start: number, hash: number): string | undefined {
-    if (raw.length > MAX_TEXT_BYTES) return decodeId(raw);
-    if (this.#texts.length === MAX_TEXTS) {
-      this.#spellings = undefined;
-      this.#texts = [];
-    }
-    this.#spellings ??= new SpellingTable();
-    const known = this.#spellings.find(view, start, raw.length, hash);
-    if (known !== UNUSUAL) return this.#texts[known]!;
-    const text = decodeId(raw);
-    if (text === undefined) return undefined;
-    this.#spellings.add(raw, hash, this.#texts.length);
-    this.#texts.push(text);
-    return text;
-  }
-}
-
-const idTexts = new IdTexts();
 
 /** The id that raw bytes spell, or undefined when they are not valid JSON or UTF-8, or spell none. */
 function decodeId(raw: Uint8Array): string | undefined {

@@ -7,7 +7,6 @@ export {
   createReadingDecoder,
   type ReadingDecoderOptions,
 } from './reading-decoder.ts';
-export { MAX_SPARES, Spares } from './spares.ts';
 export {
   createStatisticsDecoder,
   parseTimestampText,

@@ -43,12 +43,9 @@ export function createReadingDecoder(options: ReadingDecoderOptions): ReadingDec
   const parser = new ReadingParser(dictionary, batchRows, onBatch);
   const scanner = new BodyScanner(format, parser, slabBytes);
   let failure: { readonly error: unknown } | undefined;
-  let isEnded = false;
 
   const attempt = (step: () => void): void => {
     if (failure !== undefined) throw failure.error;
-    // What it decoded with is somebody else's by now.
-    if (isEnded) throw new RangeError('the body has ended');
     try {
       step();
     } catch (error) {
@@ -64,12 +61,8 @@ export function createReadingDecoder(options: ReadingDecoderOptions): ReadingDec
   return {
     push: (chunk) => attempt(() => scanner.push(chunk)),
     flush: () => {
-      if (failure === undefined && !isEnded) finish(() => scanner.scan());
+      if (failure === undefined) finish(() => scanner.scan());
     },
-    end: () => {
-      finish(() => scanner.end());
-      isEnded = true;
-      parser.release();
-    },
+    end: () => finish(() => scanner.end()),
   };
 }

@@ -17,7 +17,6 @@ import { IdTable, UNUSUAL } from './id-table.ts';
 import { beginsNumber, isSpelled, stringValue, valueEnd } from './json-tokens.ts';
 import { readNumber, storeLexeme, UNSETTLED } from './number-lexeme.ts';
 import { MemberSpans, readMembers } from './object-members.ts';
-import { MAX_SPARES, Spares } from './spares.ts';
 
 /** A batch with more JSON text than this is handed over early: it bounds memory where values are huge. */
 export const JSON_TEXT_LIMIT_BYTES = 8 * 1024 * 1024;
@@ -30,10 +29,6 @@ export const DEFAULT_BATCH_ROWS = 16_384;
  * given up at the first full batch, and compiled once more.
  */
 const FIRST_BATCH_ROWS = 256;
-
-/** A batch that has held more JSON text is not kept: few need as much. */
-const SPARE_TEXT_BYTES = 256 * 1024;
-const spareBatches = new Spares(MAX_SPARES, () => createColumnBatch(DEFAULT_BATCH_ROWS));
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -75,7 +70,7 @@ export class ReadingParser implements RecordParser {
   constructor(dictionary: SeriesDictionary, batchRows: number, onBatch: (batch: ColumnBatch) => void) {
     this.#dictionary = dictionary;
     this.#ids = new IdTable(dictionary);
-    this.#batch = batchRows === DEFAULT_BATCH_ROWS ? spareBatches.take() : createColumnBatch(batchRows);
+    this.#batch = createColumnBatch(batchRows);
     this.#batchRows = batchRows;
     this.#fullRows = Math.min(batchRows, FIRST_BATCH_ROWS);
     this.#onBatch = onBatch;
@@ -97,14 +92,6 @@ export class ReadingParser implements RecordParser {
       batch.jsonText.count = 0;
       this.#fullRows = this.#batchRows;
     }
-  }
-
-  /** All rows have been handed over, and no more will come: give the memory back. */
-  release(): void {
-    const { timestampMicros, jsonText } = this.#batch;
-    this.#ids.release();
-    if (timestampMicros.length === DEFAULT_BATCH_ROWS && jsonText.bytes.length <= SPARE_TEXT_BYTES)
-      spareBatches.give(this.#batch);
   }
 
   /** May read stale bytes behind the window's end; the last test makes sure that none was used. */

@@ -68,13 +68,7 @@ export function createStatisticsDecoder(options: StatisticsDecoderOptions): Stat
     },
     slabBytes,
   );
-  return {
-    push: (chunk) => scanner.push(chunk),
-    end: () => {
-      scanner.end();
-      counted?.release();
-    },
-  };
+  return { push: (chunk) => scanner.push(chunk), end: () => scanner.end() };
 }
 
 function keyedRow(fields: ObjectFields): StatisticsRow {

@@ -22,12 +22,6 @@ export class UuidTable {
   /** -1: free. */
   readonly #codes = new Int32Array(SLOTS).fill(-1);
 
-  /** Forget all. */
-  clear(): void {
-    this.#count = 0;
-    this.#codes.fill(-1);
-  }
-
   /** Code of the 36 bytes at `start`, or -1. */
   find(view: DataView, start: number): number {
     const words = this.#words;

@@ -1,7 +1,6 @@
 /** Bodies as they pass through the layers of the client: bytes are pushed to who reads, without a promise for each chunk. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Readable } from 'node:stream';
-import { isMarkedAsUntransferable } from 'node:worker_threads';
 import type { Body, ReadBody, TakeChunk } from '../../core/model/query.ts';
 
 /** A body that is read by `read`, or chunk by chunk. */
@@ -11,11 +10,11 @@ export function bodyOf(read: ReadBody): Body {
 
 /** A body that is read as `body` is, of which `look` sees every chunk first; what it throws ends the body. */
 export function watchedBody(body: Body, look: (chunk: Uint8Array) => void): Body {
-  return bodyOf((take, memory) =>
+  return bodyOf((take) =>
     body.read((chunk) => {
       look(chunk);
       return take(chunk);
-    }, memory),
+    }),
   );
 }
 
@@ -58,13 +57,12 @@ async function* chunksOf(read: ReadBody): AsyncGenerator<Uint8Array> {
 /**
  * Push what a stream yields to `take`, in the caller's asynchronous context. Resolves at its end; rejects with what
  * `take` throws, or with what `reasonOf` makes of the stream's error, once `take` has settled. The stream is
- * destroyed then, unless it has ended. `onTaken` is told of every chunk that `take` is done with.
+ * destroyed then, unless it has ended.
  */
 export async function readStream(
   stream: Readable,
   take: TakeChunk,
   reasonOf: (error: unknown) => unknown,
-  onTaken: (chunk: Uint8Array) => void = () => {},
 ): Promise<void> {
   const { promise: over, resolve, reject } = Promise.withResolvers<void>();
   let taking: Promise<void> | undefined;
@@ -82,11 +80,10 @@ export async function readStream(
     if (isOver) return;
     try {
       const taken = inContext(take, chunk);
-      if (taken === undefined) return onTaken(chunk);
+      if (taken === undefined) return;
       stream.pause();
       taking = taken.then(() => {
         taking = undefined;
-        onTaken(chunk);
         if (!isOver) stream.resume();
       });
       taking.catch(reject);
@@ -109,18 +106,4 @@ export async function readStream(
     stream.off('data', onData).off('end', onEnd).off('close', onClose);
     if (!stream.readableEnded) stream.on('error', () => {}).destroy();
   }
-}
-
-/**
- * Gives back the memory of chunks of a socket as soon as all that lies in it has been taken, instead of when garbage
- * is collected next: a gigabyte a second comes in. Many chunks may lie in one buffer, so it goes once a chunk of
- * another is done. The memory that small buffers share is left alone.
- */
-export function createChunkFreer(): (chunk: Uint8Array) => void {
-  let last: ArrayBufferLike | undefined;
-  return ({ buffer }) => {
-    if (buffer === last) return;
-    if (last instanceof ArrayBuffer && !isMarkedAsUntransferable(last)) last.transfer(0);
-    last = buffer;
-  };
 }

@@ -117,9 +117,9 @@ export function withConcurrencyLimit(concurrencyLimit: ConcurrencyLimit, clock: 
 }
 
 function releasing({ body }: Answer, slot: Slot): Body {
-  return bodyOf(async (take, memory) => {
+  return bodyOf(async (take) => {
     try {
-      await body.read(take, memory);
+      await body.read(take);
     } finally {
       slot.release();
     }

@@ -125,7 +125,7 @@ function inTime(
     const found = `${received} bytes in ${Math.round(waitedMs / 1_000)} s`;
     throw new RetriableError('too-slow', `${what}: the answer comes too slowly (${found})`);
   };
-  return bodyOf(async (take, memory) => {
+  return bodyOf(async (take) => {
     try {
       wait();
       await body.read((chunk) => {
@@ -133,7 +133,7 @@ function inTime(
         const taken = take(chunk);
         if (taken === undefined) return wait();
         return taken.then(wait);
-      }, memory);
+      });
     } finally {
       endWatches();
     }

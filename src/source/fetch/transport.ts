@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import apiRequest from 'undici/lib/api/api-request.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
-import { bodyOf, createChunkFreer, readStream } from './body.ts';
+import { bodyOf, readStream } from './body.ts';
 import { type Answer, type Attempt, abortable } from './exchange.ts';
 import { faultOf, type Phase } from './faults.ts';
 
@@ -42,14 +42,7 @@ export function createTransport(): Transport {
       return await attempt.consume({
         status: response.statusCode,
         headers: joinHeaders(response.headers),
-        body: bodyOf((take, memory) =>
-          readStream(
-            response.body,
-            take,
-            (error) => reasonOf(error, 'body', attempt),
-            memory === 'copied' ? createChunkFreer() : undefined,
-          ),
-        ),
+        body: bodyOf((take) => readStream(response.body, take, (error) => reasonOf(error, 'body', attempt))),
       });
     } finally {
       if (!response.body.readableEnded) response.body.destroy();

@@ -217,9 +217,10 @@ async function fleetOf(ports: WebPorts, job: Job) {
     {
       ...{ ports: ports as unknown as ExportPorts, queue: emptyQueue, log: silentLog },
       ledger: createLedgerView(ports.store),
-      onPlanned(_job, missing, oldest, unpublished) {
-        told = { missing, oldest };
-        days = new Set([...unpublished()].map(formatVesselDay));
+      onEvent(event) {
+        if (event.kind !== 'missing') return;
+        told = { missing: event.missing, oldest: event.oldest };
+        days = new Set([...event.unpublished()].map(formatVesselDay));
       },
     },
     {
@@ -231,8 +232,8 @@ async function fleetOf(ports: WebPorts, job: Job) {
   let refused: number | undefined;
   const watch = createFailedWatch({
     ...{ jobs: [job], queue: emptyQueue, store: ports.store, clock: ports.clock },
-    onFailed: (_job, _failed, now) => {
-      refused = now;
+    onEvent: (event) => {
+      if (event.kind === 'failed') refused = event.refused;
     },
   });
   await watch();

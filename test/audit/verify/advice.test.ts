@@ -21,7 +21,7 @@ import {
   type VesselDay,
 } from '../../../src/core/model/index.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
-import type { DayResult } from '../../../src/export/run/perform-task.ts';
+import type { DayResult, ExportEvent } from '../../../src/export/events.ts';
 import { performTasks } from '../../../src/export/run/run-jobs.ts';
 import { rebuildLog } from '../../../src/lake/upkeep/rebuild-log.ts';
 import type { JobDefinition } from '../../../src/runtime/config/jobs.ts';
@@ -268,9 +268,9 @@ async function reconcile({ app, jobs }: LakeApp, runs: readonly Run[]): Promise<
     const request = { from: date, to: addDays(date, 1), vessels, concurrency: 4 };
     const found = await reconcileJob(app.ports, job, request, signal);
     const results: DayResult[] = [];
-    const onResult = (result: DayResult) => void results.push(result);
+    const onEvent = (event: ExportEvent) => event.kind === 'day-result' && results.push(event.result);
     const tasks = repairTasks(app.ports, job, found, { allowShrink: true, takeover: false });
-    await performTasks(app.ports, tasks, 4, { onPlanned() {}, onProgress() {}, onResult }, signal);
+    await performTasks(app.ports, tasks, 4, onEvent, signal);
     keepResults(group, results);
   }
 }

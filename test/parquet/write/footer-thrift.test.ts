@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { AGGREGATIONS } from '../../../src/core/model/index.ts';
 import { createByteSink } from '../../../src/parquet/write/byte-sink.ts';
 import { datasetColumns } from '../../../src/parquet/write/columns.ts';
-import { putFileMetadata } from '../../../src/parquet/write/footer-thrift.ts';
+import { putFooter } from '../../../src/parquet/write/parquet-thrift.ts';
 import { rootElement, schemaElement } from '../../../src/parquet/write/schema.ts';
 
 const DATASETS = ['measurements', 'statistics', 'metadata'] as const;
@@ -21,7 +21,7 @@ function ourBytes(metadata: FileMetaData): Buffer {
   const sink = createByteSink();
   // Behind something else, as in a file.
   sink.at = 3;
-  putFileMetadata(sink, metadata);
+  putFooter(sink, metadata);
   return Buffer.from(sink.bytes.subarray(3, sink.at));
 }
 

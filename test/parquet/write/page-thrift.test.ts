@@ -13,7 +13,7 @@ import {
   putDictionaryPageHeader,
   putOffsetIndex,
   putShiftedOffsetIndex,
-} from '../../../src/parquet/write/page-thrift.ts';
+} from '../../../src/parquet/write/parquet-thrift.ts';
 
 const written = (put: (sink: ByteSink) => void) => {
   const sink = createByteSink();
