@@ -39,16 +39,16 @@ function settings(): string {
   return table(['variable', 'meaning', 'expected', 'default'], rows);
 }
 
-async function commands(): Promise<string> {
-  const rows = (await allCommands()).map(({ name, description }) => [
+function commands(): string {
+  const rows = allCommands().map(({ name, description }) => [
     `[\`${name}\`](commands.md#${slug(name)})`,
     description,
   ]);
   return table(['command', 'does'], rows);
 }
 
-async function commandHelp(): Promise<string> {
-  const sections = (await allCommands()).map(({ name, help }) => `## ${name}\n\n\`\`\`text\n${help}\n\`\`\``);
+function commandHelp(): string {
+  const sections = allCommands().map(({ name, help }) => `## ${name}\n\n\`\`\`text\n${help}\n\`\`\``);
   return sections.join('\n\n');
 }
 
