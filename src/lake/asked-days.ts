@@ -40,7 +40,7 @@ interface AskedPorts {
 }
 
 interface AskedRange extends DayRange {
-  /** Of the range. */
+  /** Is this vessel-day of the range published? */
   readonly isPublished: (day: Pick<VesselDay, 'vessel' | 'date'>) => boolean;
   /** True: these are the vessels that the job exports now, as the service lists them. */
   readonly isCurrent?: boolean;

@@ -108,7 +108,7 @@ export class Remarks {
     this.#newest.set(name, { job, vessel, date, startedAt, ...counted, ...said });
   }
 
-  /** Of the vessels' newest receipts those that remark anything, accepted or not. */
+  /** The vessels' newest receipts, as far as they remark anything, accepted or not. */
   newest(): RemarkedReceipt[] {
     const remarked = [...this.#newest].filter(([, receipt]) => warningsOf(receipt).length > 0);
     return remarked.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, receipt]) => receipt);

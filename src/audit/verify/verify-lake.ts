@@ -33,12 +33,11 @@ import {
   type Place,
   type Remark,
 } from './findings.ts';
-import { type StrayFiles, walkDays } from './lake-walk.ts';
+import { describeUnfinished, type StrayFiles, walkDays } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
 import { createReadBack, type ReadBack } from './read-back.ts';
 import { type CheckedTable, openCheckedTable } from './table-check.ts';
 import { openTempObjects, type TempObjects } from './temp-objects.ts';
-import { describeUnfinished } from './unfinished.ts';
 
 interface VerifyRequest {
   readonly jobs: readonly Job[];

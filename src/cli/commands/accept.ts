@@ -2,7 +2,7 @@
 import { ConfigError } from '../../core/errors.ts';
 import { type Clock, systemClock, VESSEL_ID } from '../../core/model/index.ts';
 import { acceptRemark, acceptSelect, describeAccepting } from '../../lake/accept.ts';
-import { acceptSource } from '../../lake/lake-source.ts';
+import { acceptSource } from '../../lake/lake-file.ts';
 import { openStore } from '../../store/open-store.ts';
 import type { CommandContext, Item, JsonOption } from './command.ts';
 import {

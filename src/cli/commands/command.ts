@@ -10,7 +10,7 @@ import { type AppOverrides, openApp } from '../../app.ts';
 import { ConfigError } from '../../core/errors.ts';
 import { cleanMessage } from '../../core/model/index.ts';
 import type { Fleet } from '../../fleet/fleet.ts';
-import { checkSources } from '../../lake/lake-source.ts';
+import { checkSources } from '../../lake/lake-file.ts';
 import type { Config, LakeConfig } from '../../runtime/config/config.ts';
 import { loadConfig, loadLakeConfig, pickJobs } from '../../runtime/config/config.ts';
 import { openStore } from '../../store/open-store.ts';

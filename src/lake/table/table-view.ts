@@ -151,7 +151,7 @@ export class TableView {
   }
 }
 
-/** By what `_last_checkpoint` says, and where that does not hold by what the log has. */
+/** Load what `_last_checkpoint` names, and where that does not hold what the log has. */
 async function load(ports: TableViewPorts): Promise<Loaded> {
   const named = await findLastCheckpoint(ports);
   if (named === undefined || named instanceof DataError)
