@@ -145,7 +145,7 @@ function optional(name: string, type: keyof typeof TYPES): string {
 }
 
 /** A column of a footer as such text. */
-export function describeColumn(element: SchemaElement): string {
+function describeColumn(element: SchemaElement): string {
   const logical = element.logical_type;
   const words = [element.name, element.repetition_type?.toLowerCase() ?? '', element.type ?? 'group'];
   if (logical?.type === 'TIMESTAMP')
@@ -158,7 +158,7 @@ export function describeColumn(element: SchemaElement): string {
  * How the columns that were found differ from the dataset's; undefined when they do not. `aggregations` of a
  * statistics job; undefined where it is not known which were asked: then each column must be one there can be.
  */
-export function schemaDifference(
+function schemaDifference(
   found: readonly string[],
   dataset: Dataset,
   aggregations: readonly Aggregation[] | undefined,

@@ -108,7 +108,7 @@ const MAX_DATE_LISTS = 7;
 const MAX_MONTH_LISTS = 120;
 
 /** Objects are ordered by vessel first: without vessels to look for, those of all dates are listed. */
-export function objectPrefixes({ job, vessels }: WalkRange): string[] {
+function objectPrefixes({ job, vessels }: WalkRange): string[] {
   return vessels.length === 0 ? [objectPrefix(job)] : vessels.map((vessel) => objectPrefix(job, vessel));
 }
 
