@@ -1,6 +1,6 @@
 /** `vessels` and `series`: what there is at the service, or in the lake, in the words of a job's `select`. */
 import { type AppOverrides, openClient } from '../../app.ts';
-import { ConfigError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { type Job, microsToIso, systemClock, vesselOf } from '../../core/model/index.ts';
 import { expressionOf, isAbout, type SeriesEntry } from '../../query/catalogue/entries.ts';
 import { type LakePorts, listLakeSeries, listLakeVessels } from '../../query/catalogue/from-lake.ts';
@@ -67,10 +67,7 @@ export async function seriesCommand(
   // `IMO9321483`, or the number alone.
   const vessel = written === undefined ? undefined : vesselOf(written);
   if (written !== undefined && vessel === undefined)
-    throw new ConfigError(
-      'usage',
-      `got the vessel '${written}', expected IMO and seven digits, such as IMO9321483`,
-    );
+    throw usageError(`got the vessel '${written}', expected IMO and seven digits, such as IMO9321483`);
   const output = openOutput(context.stdout, 'series', options);
   const { days, search, select = [] } = options;
   const all = await ask(
@@ -121,7 +118,7 @@ async function ask<T>(
 /** Throws ConfigError `usage` where more than one form of output is asked for. */
 function checkForms({ json, csv }: CatalogueOptions): void {
   if (json === true && csv === true)
-    throw new ConfigError('usage', '--csv: given together with --json, expected one of them');
+    throw usageError('--csv: given together with --json, expected one of them');
 }
 
 function shown(entry: SeriesEntry) {

@@ -7,7 +7,7 @@
  * printed is no whole JSON.
  */
 import { type AppOverrides, openApp } from '../../app.ts';
-import { ConfigError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { cleanMessage } from '../../core/model/index.ts';
 import type { Fleet } from '../../fleet/fleet.ts';
 import { checkSources } from '../../lake/lake-source.ts';
@@ -138,8 +138,7 @@ const STREAMED: Partial<Record<ResultName, string>> = { status: 'days' };
 /** What the options ask for. Holds the items of a `--json` only, and not those of a streamed list. Throws ConfigError `usage`. */
 export function openOutput<K extends ResultName>(screen: Screen, name: K, options: OutputOptions): Output<K> {
   const { json = false, ndjson = false } = options;
-  if (json && ndjson)
-    throw new ConfigError('usage', '--ndjson: given together with --json, expected one of them');
+  if (json && ndjson) throw usageError('--ndjson: given together with --json, expected one of them');
   const lists: Record<string, unknown[]> = {};
   for (const list of Object.keys(RESULTS[name].lists)) lists[list] = [];
   const page = createJsonPage(screen, STREAMED[name] !== undefined);

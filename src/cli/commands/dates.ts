@@ -3,7 +3,8 @@
  * yesterday and today, commands that look (`status`, `reconcile`) the job's look-back and today, or 14 days where it
  * has none, and `verify` the whole lake. `--days N` is the N days before today, and today, everywhere.
  */
-import { ConfigError } from '../../core/errors.ts';
+
+import { usageError } from '../../core/errors.ts';
 import {
   addDays,
   dateToMicros,
@@ -75,7 +76,7 @@ export function askedDates(options: RangeOptions, nowMs: number): AskedDates {
     if (!VESSEL_ID.test(vessel))
       faults.push(`--vessel: got '${vessel}', expected IMO and seven digits, such as IMO9321483`);
   }
-  if (faults.length > 0) throw new ConfigError('usage', faults.join('\n'));
+  if (faults.length > 0) throw usageError(faults.join('\n'));
   if (days !== undefined) return { from: addDays(today, -days), to: addDays(today, 1) };
   if (month !== undefined) {
     const first = `${month}-01`;

@@ -125,12 +125,8 @@ async function showResult(context: CommandContext, lakeDir: string): Promise<voi
     "  a service     'vessel-export service' serves this API as long as you like",
   ];
   const files = isTable ? await readTableFiles(store, 'measurements') : undefined;
-  const table = formatTable(
-    await queryFleet(
-      lakeDir,
-      files?.map(({ key }) => join(lakeDir, key)),
-    ),
-  );
+  const paths = files?.map(({ key }) => join(lakeDir, key));
+  const table = formatTable(await queryFleet(lakeDir, paths));
   const what = isTable
     ? 'DuckDB on the files that the log of the table names; with its delta extension'
     : 'DuckDB on the lake';
@@ -166,10 +162,6 @@ function globbed(lake: string): Sql {
                       hive_partitioning = true)`;
 }
 
-function listed(files: readonly string[]): Sql {
-  return sql`read_parquet([${joinSql(files.map(pathLiteral), sql`, `)}], hive_partitioning = true)`;
-}
-
 /** Heading and rows of the fleet query on a lake folder, or on these files of it. */
 async function queryFleet(
   lakeDir: string,
@@ -181,7 +173,10 @@ async function queryFleet(
   });
   const connection = await duckdb.connect();
   try {
-    const rows = await connection.stream(fleetQuery(files === undefined ? globbed(lakeDir) : listed(files)));
+    const listed = sql`[${joinSql((files ?? []).map(pathLiteral), sql`, `)}]`;
+    const read =
+      files === undefined ? globbed(lakeDir) : sql`read_parquet(${listed}, hive_partitioning = true)`;
+    const rows = await connection.stream(fleetQuery(read));
     const cells = (await rows.getRows()).map((row) =>
       row.map((cell) => (typeof cell === 'number' ? cell : String(cell ?? '-'))),
     );

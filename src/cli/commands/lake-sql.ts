@@ -1,5 +1,5 @@
 /** What `views` and `sql` begin with: a session on the lake's views, of the jobs that are meant, and what `wide` is to be. */
-import { ConfigError } from '../../core/errors.ts';
+import { ConfigError, usageError } from '../../core/errors.ts';
 import { VESSEL_ID } from '../../core/model/index.ts';
 import { readLayout } from '../../lake/lake-file.ts';
 import { type LakeSession, openLakeSession } from '../../query/sql/lake-session.ts';
@@ -110,7 +110,7 @@ function wideFromOptions(
     faults.push(
       `--hold: got '${options.hold}', expected at most ${MAX_HELD_WINDOWS} windows of ${options.window}`,
     );
-  if (faults.length > 0) throw new ConfigError('usage', faults.join('\n'));
+  if (faults.length > 0) throw usageError(faults.join('\n'));
   return (series) => {
     const own = series.filter(({ vessel }) => vessels.length === 0 || vessels.includes(vessel));
     const [only] = columns;

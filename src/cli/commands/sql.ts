@@ -1,7 +1,8 @@
 /** `sql`: DuckDB on the lake's views; one query, those of stdin, or a prompt. */
 import { copyFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
-import { CancelledError, ConfigError, FatalError, messageOf, VesselExportError } from '../../core/errors.ts';
+import { text } from 'node:stream/consumers';
+import { CancelledError, FatalError, messageOf, usageError, VesselExportError } from '../../core/errors.ts';
 import type { LakeSession } from '../../query/sql/lake-session.ts';
 import { drawChart } from '../terminal/chart-svg.ts';
 import { writeCsvRows, writeJsonRows, writeRowTable } from '../terminal/query-view.ts';
@@ -27,23 +28,17 @@ export async function sqlCommand(
 ): Promise<number> {
   const formats = (['csv', 'json', 'parquet', 'svg'] as const).filter((name) => options[name] !== undefined);
   if (formats.length > 1)
-    throw new ConfigError(
-      'usage',
-      `--${formats[1]}: given together with --${formats[0]}, expected one of them`,
-    );
+    throw usageError(`--${formats[1]}: given together with --${formats[0]}, expected one of them`);
   if (options.title !== undefined && options.svg === undefined)
-    throw new ConfigError('usage', '--title: given without --svg, whose chart it is of');
+    throw usageError('--title: given without --svg, whose chart it is of');
   const isPrompt = sql === undefined && input.isTTY === true;
   if (isPrompt && formats.length > 0)
-    throw new ConfigError('usage', `--${formats[0]}: without a query, expected one as argument or on stdin`);
-  const statements = isPrompt ? [] : splitStatements(sql ?? (await textOf(input)));
+    throw usageError(`--${formats[0]}: without a query, expected one as argument or on stdin`);
+  const statements = isPrompt ? [] : splitStatements(sql ?? (await text(input)));
   if (!isPrompt && statements.length === 0)
-    throw new ConfigError(
-      'usage',
-      `no query, expected one as argument or on stdin, such as 'SELECT * FROM coverage'`,
-    );
+    throw usageError(`no query, expected one as argument or on stdin, such as 'SELECT * FROM coverage'`);
   if (statements.length > 1 && formats.length > 0)
-    throw new ConfigError('usage', `--${formats[0]}: got ${statements.length} queries, expected one`);
+    throw usageError(`--${formats[0]}: got ${statements.length} queries, expected one`);
   const { session, close } = await openLakeSql(context, options, {
     ofJob: 'its views have no rows',
     ofLake: undefined,
@@ -55,12 +50,6 @@ export async function sqlCommand(
   } finally {
     await close();
   }
-}
-
-async function textOf(input: NodeJS.ReadStream): Promise<string> {
-  let text = '';
-  for await (const chunk of input.setEncoding('utf8')) text += chunk;
-  return text;
 }
 
 async function answer(
