@@ -14,13 +14,11 @@ import { listBackfills } from '../lake/backfills.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { BackfillDriver } from './backfill-driver.ts';
 import { driverOf, endCovered, stepDefined } from './backfill-driver.ts';
-import { createFailedWatch } from './failed-watch.ts';
 import { createLookBacks } from './look-backs.ts';
 import type { NightlyPlan, PlanningPorts } from './nightly.ts';
 import { createNightly } from './nightly.ts';
-import { createRemarkWatch } from './remark-watch.ts';
 import { createGuard } from './say-once.ts';
-import { createSnapshotWatch } from './snapshot-watch.ts';
+import { createFailedWatch, createRemarkWatch, createSnapshotWatch } from './watches.ts';
 
 export interface SchedulerOptions extends PlanningPorts {
   readonly jobs: readonly Job[];

@@ -1,8 +1,8 @@
 /** The scheduler tells what is in the failed set: what failed, and what was refused. */
 import { expect, test } from 'vitest';
 import type { Job } from '../../src/core/model/index.ts';
-import { createFailedWatch } from '../../src/fleet/failed-watch.ts';
 import type { DeadLetter } from '../../src/fleet/queue/vessel-day-queue.ts';
+import { createFailedWatch } from '../../src/fleet/watches.ts';
 import { noteKey } from '../../src/lake/keys.ts';
 import { writeNote } from '../../src/lake/ledger/ledger.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Job } from '../../src/core/model/index.ts';
 import { silentLog } from '../../src/core/model/index.ts';
+import type { HoldNow } from '../../src/fleet/notice-causes.ts';
 import { createNoticeWatch } from '../../src/fleet/notice-watch.ts';
 import type { KnownCauses, ToldCause } from '../../src/fleet/notify/causes.ts';
 import type { Hold } from '../../src/fleet/queue/hold.ts';
@@ -20,7 +21,7 @@ const never = new AbortController().signal;
 
 function openWatch(told: readonly ToldCause[] = []) {
   const manual = createManualClock();
-  const state = { aheadMs: 0, hold: null as Hold | null | undefined };
+  const state = { aheadMs: 0, hold: 'none' as HoldNow };
   const clock = { ...manual, nowMs: () => manual.nowMs() + state.aheadMs };
   let known: KnownCauses = new Map();
   const watch = createNoticeWatch({
@@ -66,7 +67,7 @@ test('what a hold makes fail is told by the hold, and by itself once that is ove
   await advance(10 * MINUTE_MS);
   expect(await of('hold')).toBe('the queue is on hold, and nothing is exported: disk-full at a: full');
   expect([await of('look-back/m'), await of('backfill')]).toEqual([undefined, undefined]);
-  state.hold = null;
+  state.hold = 'none';
   expect(await of('look-back/m')).toBe('m: look-backs fail, so that late data are not found: refused');
   watch.onEvent({ kind: 'job-planned', job: 'm' });
   expect(await of('backfill')).toBeUndefined();

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Job, SeriesRemark } from '../../src/core/model/index.ts';
 import { silentLog } from '../../src/core/model/index.ts';
-import { createRemarkWatch } from '../../src/fleet/remark-watch.ts';
+import { createRemarkWatch } from '../../src/fleet/watches.ts';
 import { createLedgerView } from '../../src/lake/ledger/ledger-view.ts';
 import { writeAcceptance } from '../../src/lake/remarks.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';

@@ -19,7 +19,7 @@ import {
   noteKey,
   receiptKey,
 } from '../../src/lake/keys.ts';
-import { packIndex } from '../../src/lake/ledger/index-columns.ts';
+import { packIndex } from '../../src/lake/ledger/index-file.ts';
 import type { IndexRow } from '../../src/lake/ledger/indexed-receipt.ts';
 import { toIndexRow } from '../../src/lake/ledger/indexed-receipt.ts';
 import { versionOf } from '../../src/store/local/walk.ts';

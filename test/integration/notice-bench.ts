@@ -8,7 +8,7 @@ import { systemClock } from '../../src/core/model/index.ts';
 import type { Fleet } from '../../src/fleet/fleet.ts';
 import { openFleet } from '../../src/fleet/fleet.ts';
 import type { NoticeWatch } from '../../src/fleet/notice-watch.ts';
-import { openNoticeWatch } from '../../src/fleet/open-notice-watch.ts';
+import { openNoticeWatch } from '../../src/fleet/notice-watch.ts';
 import type { Scheduler } from '../../src/fleet/scheduler.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
 import { startWork } from '../../src/fleet/work.ts';

@@ -10,17 +10,8 @@ import { createFleetReporter } from '../../src/redis/fleet-facts.ts';
 import type { ProcessFacts } from '../../src/redis/fleet-shapes.ts';
 import { type Config, loadConfig } from '../../src/runtime/config/config.ts';
 import type { WebPorts } from '../../src/web/ports.ts';
-import {
-  exportEnv,
-  type JobFile,
-  newLake,
-  startTestService,
-  type TestLake,
-  type TestService,
-  type TestServiceOptions,
-  VESSEL,
-  writeJobs,
-} from '../helpers/run.ts';
+import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
+import { exportEnv, newLake, startTestService, VESSEL, writeJobs } from '../helpers/run.ts';
 
 /** Many small time slices, so that rows come bit by bit. */
 export const FLEET_OVERRIDES: AppOverrides = {

@@ -5,7 +5,7 @@ import { AWAY_STOP_MS, endsAfter } from '../../core/concurrency.ts';
 import type { OnFleetEvent } from '../../fleet/events.ts';
 import { type Fleet, openFleet } from '../../fleet/fleet.ts';
 import { runFleetProcess } from '../../fleet/fleet-process.ts';
-import { openNoticeWatch } from '../../fleet/open-notice-watch.ts';
+import { openNoticeWatch } from '../../fleet/notice-watch.ts';
 import { createScheduler, type Scheduler } from '../../fleet/scheduler.ts';
 import { createScheduleState } from '../../redis/schedule-state.ts';
 import { formatTable } from '../terminal/format.ts';
