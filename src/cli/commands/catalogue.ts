@@ -10,7 +10,8 @@ import { loadServiceConfig } from '../../runtime/config/config.ts';
 import { formatSeries, formatVessels } from '../terminal/catalogue-view.ts';
 import { csvLine } from '../terminal/query-view.ts';
 import { roomOn, type Screen, writeLines } from '../terminal/screen.ts';
-import { type CommandContext, commandLog, EXIT_FAILED, EXIT_OK, openLake, openOutput } from './command.ts';
+import type { CommandContext } from './command.ts';
+import { commandLog, EXIT_FAILED, EXIT_OK, expectOne, openLake, openOutput } from './command.ts';
 
 interface CatalogueOptions {
   /** Ask the lake alone. */
@@ -32,7 +33,7 @@ export async function vesselsCommand(
   options: CatalogueOptions,
   overrides: AppOverrides = {},
 ): Promise<number> {
-  checkForms(options);
+  expectOne(options, ['json', 'csv']);
   const { stdout } = context;
   const output = openOutput(stdout, 'vessels', options);
   const { days } = options;
@@ -63,7 +64,7 @@ export async function seriesCommand(
   options: SeriesOptions,
   overrides: AppOverrides = {},
 ): Promise<number> {
-  checkForms(options);
+  expectOne(options, ['json', 'csv']);
   // `IMO9321483`, or the number alone.
   const vessel = written === undefined ? undefined : vesselOf(written);
   if (written !== undefined && vessel === undefined)
@@ -113,12 +114,6 @@ async function ask<T>(
   const { client, close } = await openClient(config, context.env, log, overrides);
   const { QUERY_MAX_CONCURRENCY: concurrency } = settings;
   return askService({ client, clock, log, concurrency, signal: context.signal }, jobs).finally(close);
-}
-
-/** Throws ConfigError `usage` where more than one form of output is asked for. */
-function checkForms({ json, csv }: CatalogueOptions): void {
-  if (json === true && csv === true)
-    throw usageError('--csv: given together with --json, expected one of them');
 }
 
 function shown(entry: SeriesEntry) {

@@ -7,7 +7,7 @@ import type { LakeSession } from '../../query/sql/lake-session.ts';
 import { drawChart } from '../terminal/chart-svg.ts';
 import { writeCsvRows, writeJsonRows, writeRowTable } from '../terminal/query-view.ts';
 import { paint, writeText } from '../terminal/screen.ts';
-import { type CommandContext, EXIT_OK } from './command.ts';
+import { type CommandContext, EXIT_OK, expectOne } from './command.ts';
 import { type LakeSqlOptions, openLakeSql } from './lake-sql.ts';
 
 export interface SqlOptions extends LakeSqlOptions {
@@ -26,23 +26,18 @@ export async function sqlCommand(
   options: SqlOptions,
   input: NodeJS.ReadStream = process.stdin,
 ): Promise<number> {
-  const formats = (['csv', 'json', 'parquet', 'svg'] as const).filter((name) => options[name] !== undefined);
-  if (formats.length > 1)
-    throw usageError(`--${formats[1]}: given together with --${formats[0]}, expected one of them`);
+  const format = expectOne(options, ['csv', 'json', 'parquet', 'svg']);
   if (options.title !== undefined && options.svg === undefined)
     throw usageError('--title: given without --svg, whose chart it is of');
   const isPrompt = sql === undefined && input.isTTY === true;
-  if (isPrompt && formats.length > 0)
-    throw usageError(`--${formats[0]}: without a query, expected one as argument or on stdin`);
+  if (isPrompt && format !== undefined)
+    throw usageError(`--${format}: without a query, expected one as argument or on stdin`);
   const statements = isPrompt ? [] : splitStatements(sql ?? (await text(input)));
   if (!isPrompt && statements.length === 0)
     throw usageError(`no query, expected one as argument or on stdin, such as 'SELECT * FROM coverage'`);
-  if (statements.length > 1 && formats.length > 0)
-    throw usageError(`--${formats[0]}: got ${statements.length} queries, expected one`);
-  const { session, close } = await openLakeSql(context, options, {
-    ofJob: 'its views have no rows',
-    ofLake: undefined,
-  });
+  if (statements.length > 1 && format !== undefined)
+    throw usageError(`--${format}: got ${statements.length} queries, expected one`);
+  const { session, close } = await openLakeSql(context, options, 'its views have no rows');
   try {
     if (isPrompt) await askQueries(context, session, input);
     for (const statement of statements) await answer(context, session, statement, options);

@@ -29,11 +29,12 @@ export async function viewsCommand(context: CommandContext, options: ViewsOption
     throw usageError(`--schema: got '${schema}', expected a name of letters, digits and _`);
   // dbt's models are written for DuckDB.
   const dialect = DIALECTS[(engine === 'dbt' ? 'duckdb' : engine) as DialectName];
-  const opened = await openLakeSql(context, options, {
-    ofJob: 'no view of it',
-    ofLake:
-      'these are the views of what the jobs will export; engines that look at the files when a view is made take them after the first run',
-  });
+  const opened = await openLakeSql(
+    context,
+    options,
+    'no view of it',
+    'these are the views of what the jobs will export; engines that look at the files when a view is made take them after the first run',
+  );
   const { session, wide, close } = opened;
   try {
     const url = location?.replace(/\/+$/, '') ?? lakeFolder(session.lake.url) ?? session.lake.url;
