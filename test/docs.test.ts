@@ -1,5 +1,4 @@
 /** README and docs/ are a promise: links lead somewhere, tables name what there is. Examples run in docs-examples.test.ts. */
-
 import * as exitCodes from '../src/cli/commands/context.ts';
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';

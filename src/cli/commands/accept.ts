@@ -1,5 +1,4 @@
 /** `accept`: a vessel's remark is right, a job's `select` means less, or, with `--source`, a job has another source. */
-
 import { usageError } from '../../core/errors.ts';
 import { type Clock, systemClock, VESSEL_ID } from '../../core/model/index.ts';
 import { acceptRemark, describeAccepting } from '../../lake/accept-remark.ts';

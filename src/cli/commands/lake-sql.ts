@@ -1,6 +1,5 @@
 /** What `views` and `sql` begin with: a session on the lake's views, of the jobs that are meant, and what `wide` is to be. */
 import { ConfigError, usageError } from '../../core/errors.ts';
-import { VESSEL_ID } from '../../core/model/index.ts';
 import { readLayout } from '../../lake/lake-file.ts';
 import { openLakeSession } from '../../query/sql/lake-session.ts';
 import { findSources } from '../../query/sql/lake-sources.ts';
@@ -12,6 +11,7 @@ import { pickJobs } from '../../runtime/config/config.ts';
 import { parseDurationMs, windowMicros } from '../../runtime/config/job-file.ts';
 import { paint, writeText } from '../terminal/screen.ts';
 import { type CommandContext, openLake } from './command.ts';
+import { vesselFaults } from './dates.ts';
 
 export interface LakeSqlOptions extends WideCommandOptions {
   readonly job?: readonly string[];
@@ -89,9 +89,7 @@ function wideFromOptions(
     !WIDE_AGGREGATES.includes(aggregate as WideAggregate) &&
       `--aggregate: got '${aggregate}', expected ${WIDE_AGGREGATES.join(', ')}`,
     !held && `--hold: got '${options.hold}', expected a duration such as 10m or 1h`,
-    ...vessels
-      .filter((vessel) => !VESSEL_ID.test(vessel))
-      .map((vessel) => `--vessel: got '${vessel}', expected IMO and seven digits, such as IMO9321483`),
+    ...vesselFaults(vessels),
   ].filter((fault) => typeof fault === 'string');
   if (windowed !== undefined && held && Math.ceil((held * 1_000) / windowed) > MAX_HELD_WINDOWS)
     faults.push(

@@ -1,5 +1,4 @@
 /** `rebuild-log`: the log of a table is made to say what the receipts say. Shows what it would do; does it with `--yes`. */
-
 import { usageError } from '../../core/errors.ts';
 import { type Clock, countOf, formatVesselDay, JOB_NAME, systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';

@@ -1,5 +1,4 @@
 /** `views`: SQL that makes views of this lake in a warehouse. */
-
 import { usageError } from '../../core/errors.ts';
 import { lakeFolder } from '../../query/sql/lake-sources.ts';
 import { dbtFiles } from '../../query/views/dbt.ts';

@@ -1,5 +1,4 @@
 /** Which jobs of a lake are asked, what their relations are called, and where their files are. */
-
 import { fileURLToPath } from 'node:url';
 import { asPattern } from '../../core/duckdb/locked.ts';
 import { usageError } from '../../core/errors.ts';

@@ -1,5 +1,4 @@
 /** Which columns `wide` has, and what they are called. */
-
 import { usageError } from '../../core/errors.ts';
 import { shortName } from '../../core/model/index.ts';
 import { columnName, columnNames } from './column-names.ts';
