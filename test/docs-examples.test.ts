@@ -11,16 +11,16 @@ import { firstJobText } from '../src/cli/commands/first-job.ts';
 import { COMMANDS } from '../src/cli/commands/table.ts';
 import { systemClock } from '../src/core/model/index.ts';
 import { duckRows, receiptOf } from './helpers/lake.ts';
-import { SHELL_LINES, blocksOf, namesIn } from './helpers/pages.ts';
+import { blocksOf, namesIn, SHELL_LINES } from './helpers/pages.ts';
 import type { TestLake, TestService } from './helpers/run.ts';
 import {
   DATE,
-  VESSEL,
   exportEnv,
   mustExport,
   newLake,
   startProgram,
   startTestService,
+  VESSEL,
 } from './helpers/run.ts';
 import { newTempFolder } from './helpers/temp.ts';
 

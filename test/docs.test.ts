@@ -1,6 +1,6 @@
 /** README and docs/ are a promise: links lead somewhere, tables name what there is. Examples run in docs-examples.test.ts. */
-import * as exitCodes from '../src/cli/commands/context.ts';
-import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { allCommands, programHelp } from '../docs/tools/command-line.ts';
@@ -8,6 +8,7 @@ import { ROOT, refreshPage } from '../docs/tools/generate.ts';
 import { codeSpans, headings, linkTargets, sectionOf, slug, tableRows } from '../docs/tools/markdown.ts';
 import { FINDING_STATES } from '../src/audit/reconcile/compare-day.ts';
 import { COVERAGE_STATES } from '../src/audit/status/cells.ts';
+import * as exitCodes from '../src/cli/commands/context.ts';
 import { messageOf } from '../src/core/errors.ts';
 import { AGGREGATIONS } from '../src/core/model/index.ts';
 import type { Column } from '../src/parquet/write/columns.ts';
@@ -17,7 +18,7 @@ import type { Variable } from '../src/runtime/config/variable.ts';
 import { VARIABLES } from '../src/runtime/config/variables.ts';
 import { s3Error } from '../src/store/s3/errors.ts';
 import { composeText } from './helpers/compose-file.ts';
-import { PAGES, SHELL_LINES, blocksOf, namesIn, page } from './helpers/pages.ts';
+import { blocksOf, namesIn, PAGES, page, SHELL_LINES } from './helpers/pages.ts';
 import { VESSEL } from './helpers/run.ts';
 
 const README_BYTES = 10_240;

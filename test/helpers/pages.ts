@@ -1,7 +1,7 @@
 /** README and docs/ as tests read them. */
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
-import { ROOT, pages } from '../../docs/tools/generate.ts';
+import { pages, ROOT } from '../../docs/tools/generate.ts';
 import { codeBlocks, codeSpans, sectionOf, tableRows } from '../../docs/tools/markdown.ts';
 
 export const PAGES = pages().map((path) => ({
