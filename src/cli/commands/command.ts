@@ -6,7 +6,7 @@
  * items (STREAMED) stands first in the object and is written as it is made: where the command fails in between, what was
  * printed is no whole JSON.
  */
-import { type AppOverrides, openApp } from '../../app.ts';
+import type { AppOverrides } from '../../app.ts';
 import { usageError } from '../../core/errors.ts';
 import { cleanMessage } from '../../core/model/index.ts';
 import type { Fleet } from '../../fleet/fleet.ts';
@@ -54,6 +54,8 @@ export async function openExport(
   write?: WriteLine,
 ) {
   const configured = configure(context, readConfig(context), names, write);
+  // What an export needs is loaded by those alone who export.
+  const { openApp } = await import('../../app.ts');
   return { ...configured, app: await openApp(configured.config, context.env, configured.log, overrides) };
 }
 
