@@ -8,6 +8,7 @@ import { DataError, HttpStatusError, messageOf, RetriableError } from '../../cor
 import type { Job, VesselDay } from '../../core/model/index.ts';
 import { datesBetween, dateToMicros, MICROS_PER_DAY } from '../../core/model/index.ts';
 import type { DayRange } from '../../core/plan/due.ts';
+import { totalsDigest } from '../../core/proof/day-totals.ts';
 import { findVessels } from '../../export/job-vessels.ts';
 import type { ExportPorts } from '../../export/ports.ts';
 import { DayMap } from '../../lake/ledger/day-map.ts';
@@ -15,11 +16,11 @@ import { readLedger } from '../../lake/ledger/ledger-index.ts';
 import { plannedDays } from '../../lake/ledger/planned-days.ts';
 import type { SourceContext } from '../../source/context.ts';
 import { createSourceContext } from '../../source/context.ts';
-import type { LookbackTotals, LookbackVessel } from '../../source/day-collector.ts';
 import type { RequestStats } from '../../source/fetch/exchange.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import type { FailureStreak } from '../../source/fetch/retry.ts';
 import { resolveSeries } from '../../source/series.ts';
+import type { LookbackTotals, LookbackVessel } from '../../source/totals-by-day.ts';
 import { askLookback, groupVessels } from '../../source/totals-by-day.ts';
 import type { PublishedDay, ReconcileFinding } from './compare-day.ts';
 import { findDifference, isUnchanged, PUBLISHED_MEMBERS } from './compare-day.ts';
@@ -262,9 +263,10 @@ async function compareVessel(
   const { ports, contextOf, findings, toCompare, published } = lookback;
   for (const date of toCompare.get(vessel)!) {
     const receipt = published.get({ vessel, date })!;
-    const digest = totals.digestOf(vessel, date)!;
+    const now = totals(vessel, date)!;
+    const digest = totalsDigest(now);
     if (!isUnchanged(receipt, digest)) {
-      const counted = { now: totals.of(vessel, date)!, digest };
+      const counted = { now, digest };
       const finding = await findDifference(ports, contextOf(vessel, date), series, receipt, counted);
       if (finding !== undefined) findings.push(finding);
     }

@@ -1,8 +1,7 @@
 /** A day's readings of each series in three numbers: what reconcile compares, without hours. Pure. */
-
+import { hash } from 'node:crypto';
 import type { CountsJson, DayCounts, Receipt } from '../model/index.ts';
 import { shortName } from '../model/index.ts';
-import { TotalsDigest } from './totals-digest.ts';
 
 /** Readings of one series in one day. */
 export interface SeriesTotal {
@@ -70,29 +69,18 @@ export function totalReadings(totals: DayTotals): number {
   return readings;
 }
 
-/** SHA-256 (hex) of the totals, whatever their order. Equal digests: equal totals. */
+/** SHA-256 (hex) of a line `"id" count first last` for each series, in the order of their ids; `-` for no time. */
 export function totalsDigest(totals: DayTotals): string {
-  const ids = [...totals.keys()].sort();
-  const cellsOf = (cell: (total: SeriesTotal) => number | undefined) =>
-    Float64Array.from(ids, (id) => cell(totals.get(id)!) ?? Number.NaN);
-  return new TotalsDigest(ids).of({
-    counts: cellsOf(({ count }) => count),
-    firsts: cellsOf(({ firstMicros }) => firstMicros),
-    lasts: cellsOf(({ lastMicros }) => lastMicros),
+  const lines = [...totals.keys()].sort().map((id) => {
+    const { count, firstMicros = '-', lastMicros = '-' } = totals.get(id)!;
+    return `${JSON.stringify(id)} ${count} ${firstMicros} ${lastMicros}\n`;
   });
+  return hash('sha256', lines.join(''));
 }
 
 /** `totalsDigest` of the totals of counts at hand. */
 export function countsDigest(counts: DayCounts): string {
-  if (!counts.isUsual) return totalsDigest(totalsOf(counts));
-  const { dayFromMicros } = counts;
-  const ids = counts.sortedIds();
-  const spans = ids.map((id) => counts.seriesSpan(id)!);
-  return new TotalsDigest(ids).of({
-    counts: Float64Array.from(ids, (id) => counts.seriesTotal(id)),
-    firsts: Float64Array.from(spans, ({ firstMicros }) => firstMicros - dayFromMicros),
-    lasts: Float64Array.from(spans, ({ lastMicros }) => lastMicros - dayFromMicros),
-  });
+  return totalsDigest(totalsOf(counts));
 }
 
 /**

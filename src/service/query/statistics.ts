@@ -6,9 +6,8 @@ import type { Aggregation, ColumnBatch, Micros, TimeRange } from '../../core/mod
 import type { DataSource } from '../data/source.ts';
 import type { Work } from '../turns.ts';
 import { STEPS_PER_LOOK } from '../turns.ts';
-import { WindowAccumulator } from './aggregations.ts';
+import { needTimesOnly, WindowAccumulator, WindowTimes } from './aggregations.ts';
 import type { SelectedSeries } from './selection.ts';
-import { needTimesOnly, WindowTimes } from './window-times.ts';
 import type { Window } from './windows.ts';
 import { windowAt } from './windows.ts';
 
