@@ -1,16 +1,42 @@
+/** The suite in tiers: tests without I/O, the simulation, and those that talk to real servers. `npm run long` has the rest. */
 import { defineConfig } from 'vitest/config';
+import { unitTests } from './helpers/tiers.ts';
 
-export default defineConfig({
+export const shared = defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/helpers/s3-global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
     // Its modules name each other without their endings.
     server: { deps: { inline: ['dt-sql-parser'] } },
-    // Bounds on what hangs, not on what is slow: machines are shared.
+    // Bounds on what hangs, not on what is slow: machines are shared. What takes longer names a bound of its own.
     testTimeout: 480_000,
     hookTimeout: 480_000,
     expect: { poll: { timeout: 180_000 } },
+  },
+});
+
+const unit = unitTests();
+const simulation = 'test/simulation/**/*.test.ts';
+
+export default defineConfig({
+  test: {
+    ...shared.test,
+    projects: [
+      // Nothing that one of them does outlasts it, so that they share their modules.
+      {
+        extends: true,
+        test: { name: 'unit', include: unit, exclude: [simulation], isolate: false },
+      },
+      { extends: true, test: { name: 'simulation', include: [simulation] } },
+      {
+        extends: true,
+        test: {
+          name: 'integration',
+          include: ['test/**/*.test.ts'],
+          exclude: [...unit, simulation, 'test/long/**', 'test/browser/coverage-large.test.ts'],
+          globalSetup: ['test/helpers/s3-global-setup.ts'],
+        },
+      },
+    ],
   },
 });

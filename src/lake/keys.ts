@@ -3,8 +3,7 @@
  * dates may stand in a key is the model's rule; a key with any other is none of ours, and parses to undefined.
  */
 import { hash } from 'node:crypto';
-import type { VesselDay } from '../core/model/index.ts';
-import { formatVesselDay, isDate, JOB_NAME, VESSEL_ID } from '../core/model/index.ts';
+import { formatVesselDay, isDate, JOB_NAME, VESSEL_ID, type VesselDay } from '../core/model/index.ts';
 
 /** What is kept about vessel-days: `<folder>/<job>/date=<date>/vessel=<vessel><end>`. */
 const FOLDERS = {

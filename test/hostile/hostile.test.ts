@@ -2,10 +2,9 @@
 import { expect, test } from 'vitest';
 import type { Sent } from './input.ts';
 import { FACES, listInputs, runHostile } from './run-hostile.ts';
-import { runSoak } from './run-soak.ts';
 
 /** Real processes, hundreds of requests: a bound on what hangs, on a machine that has much else to do. */
-const HANG_MS = 900_000;
+const HANG_MS = 300_000;
 
 test('there are at least 600 inputs, and no two of a category have the same name', () => {
   const listed = listInputs({ isShort: false, only: [] });
@@ -20,16 +19,4 @@ test.each(FACES)('the %s holds against some inputs of every category', { timeout
   const notHeld = sent.filter(({ finding }) => finding !== undefined);
   expect(notHeld).toEqual([]);
   expect(sent.length).toBe(listInputs({ isShort: true, only: [], face }).length);
-});
-
-test('honest clients get right answers beside hostile ones, and leave no handles or files behind', {
-  timeout: HANG_MS,
-}, async () => {
-  for (const { name, soaked } of await runSoak({ forMs: 8_000 })) {
-    const { wrong, honest, hostile, handlesBefore, handlesAfter, tempFilesAfter, samples } = soaked;
-    expect({ name, wrong }).toEqual({ name, wrong: [] });
-    expect(Math.min(honest, hostile)).toBeGreaterThan(0);
-    expect(handlesAfter).toBeLessThanOrEqual(handlesBefore + 4);
-    expect(tempFilesAfter).toBeLessThanOrEqual(samples[0]!.tempFiles + 1);
-  }
 });

@@ -13,8 +13,6 @@ export interface Category<Face> {
   readonly inputs: readonly HostileInput<Face>[];
   /** Most computing that one of them may cause in the process, in milliseconds; absent: only hanging is a fault. */
   readonly maxCpuMs?: number;
-  /** Of how many the short form sends, spread evenly; default 3. */
-  readonly shortForm?: number;
   /** When one of them counts as hanging; default 120 s. */
   readonly hangMs?: number;
 }
@@ -49,12 +47,14 @@ export interface Sent {
 }
 
 const HANG_MS = 120_000;
+/** Inputs of each category in the short form. */
+const SHORT_FORM = 2;
 
 /** Of each category the whole, or some evenly spread inputs. */
 export function chosen<Face>(category: Category<Face>, isShort: boolean): readonly HostileInput<Face>[] {
-  const { inputs, shortForm = 3 } = category;
-  if (!isShort || inputs.length <= shortForm) return inputs;
-  return Array.from({ length: shortForm }, (_, i) => inputs[Math.floor((i * inputs.length) / shortForm)]!);
+  const { inputs } = category;
+  if (!isShort || inputs.length <= SHORT_FORM) return inputs;
+  return Array.from({ length: SHORT_FORM }, (_, i) => inputs[Math.floor((i * inputs.length) / SHORT_FORM)]!);
 }
 
 /** Sends the inputs of a category one after the other. `opened` is asked anew for each. */

@@ -21,7 +21,6 @@ import { PATHS } from './service/wire.ts';
 const LAKE_CATEGORIES: readonly Category<ServiceFace>[] = [INJECTION, PATHS].map((category) => ({
   ...category,
   name: `${category.name}, of a lake`,
-  shortForm: 3,
 }));
 
 export const FACES = ['service', 'page', 'exporter'] as const;

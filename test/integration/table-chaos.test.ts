@@ -1,6 +1,6 @@
 /**
  * Many processes replace the same vessel-days of a table at once, and are killed at random: every version is consistent,
- * and no day is lost or doubled. With CHAOS_DAYS for longer, as `npm run chaos` does.
+ * and no day is lost or doubled. In the long tier for longer, with CHAOS_DAYS longer still.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,14 +16,14 @@ import { serviceNames } from '../helpers/lake.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import { awsEnv } from '../helpers/s3-client.ts';
 import { expectTableAgrees, replayTable } from '../helpers/table.ts';
+import { isLong } from '../helpers/tiers.ts';
 import { checkProtocol } from '../lake/table/protocol-check.ts';
 
 const s3 = await s3ForTests();
 /** Shown only where somebody asked for more of it. */
 const say = process.env.CHAOS_DAYS === undefined ? () => {} : console.log;
-const isLong = process.env.CHAOS_DAYS !== undefined;
 const PROCESSES = isLong ? 8 : 4;
-const DAYS = isLong ? 2 * Number(process.env.CHAOS_DAYS) : 8;
+const DAYS = isLong ? 2 * Number(process.env.CHAOS_DAYS ?? 9) : 6;
 const KILLS = isLong ? 40 : 4;
 const JOB = { dataset: 'measurements', vessels: [VESSEL], select: ['flat/{vessel}/*'] };
 const TO = addDays(DATE, DAYS);
@@ -79,48 +79,51 @@ describe('a table under many writers that are killed', { timeout: 480_000 + DAYS
     });
   }
 
-  test.for(['in a folder', 'on S3'])('loses and doubles nothing %s', async (where, { skip }) => {
-    if (where === 'on S3' && s3 === undefined) skip();
-    const lake = await lakeOn(where);
-    const random = createRandom(20_260_105);
-    const begin = (): RunningExport => {
-      // Slices that overlap: the same vessel-day is wanted by several at once.
-      const from = random(DAYS);
-      const to = Math.min(DAYS, from + 1 + random(DAYS));
-      return bench.start(lake, { from: DATES[from]!, to: addDays(DATE, to), force: true });
-    };
-    const alive = Array.from({ length: PROCESSES }, begin);
-    const howFar = async () =>
-      `${alive.filter(({ process }) => process.exitCode === null).length} exports; ${bench.service.requests.length} requests`;
-    for (let kills = 0; kills < KILLS; kills++) {
-      // Where it strikes is left to chance on purpose; whatever the moment, the outcome must hold.
-      await new Promise((resolve) => setTimeout(resolve, 400 + random(1_200)));
-      addReadings(DATES.filter(() => random(2) === 0));
-      const at = random(alive.length);
-      alive[at]!.process.kill('SIGKILL');
-      alive[at] = begin();
-    }
-    // Another process has a vessel-day: that one says so, and the others are done.
-    const ends = Promise.all(alive.map(({ ended }) => ended));
-    for (const { code, output } of await watched(ends, { howFar, lastWords: () => '', say }))
-      expect([0, 1], output).toContain(code);
-    addReadings(DATES);
-    const last = await bench.run(lake, { from: DATE, to: TO, force: true });
-    expect(last.code, last.output).toBe(0);
+  test.for(isLong ? ['in a folder', 'on S3'] : ['in a folder'])(
+    'loses and doubles nothing %s',
+    async (where, { skip }) => {
+      if (where === 'on S3' && s3 === undefined) skip();
+      const lake = await lakeOn(where);
+      const random = createRandom(20_260_105);
+      const begin = (): RunningExport => {
+        // Slices that overlap: the same vessel-day is wanted by several at once.
+        const from = random(DAYS);
+        const to = Math.min(DAYS, from + 1 + random(DAYS));
+        return bench.start(lake, { from: DATES[from]!, to: addDays(DATE, to), force: true });
+      };
+      const alive = Array.from({ length: PROCESSES }, begin);
+      const howFar = async () =>
+        `${alive.filter(({ process }) => process.exitCode === null).length} exports; ${bench.service.requests.length} requests`;
+      for (let kills = 0; kills < KILLS; kills++) {
+        // Where it strikes is left to chance on purpose; whatever the moment, the outcome must hold.
+        await new Promise((resolve) => setTimeout(resolve, 400 + random(1_200)));
+        addReadings(DATES.filter(() => random(2) === 0));
+        const at = random(alive.length);
+        alive[at]!.process.kill('SIGKILL');
+        alive[at] = begin();
+      }
+      // Another process has a vessel-day: that one says so, and the others are done.
+      const ends = Promise.all(alive.map(({ ended }) => ended));
+      for (const { code, output } of await watched(ends, { howFar, lastWords: () => '', say }))
+        expect([0, 1], output).toContain(code);
+      addReadings(DATES);
+      const last = await bench.run(lake, { from: DATE, to: TO, force: true });
+      expect(last.code, last.output).toBe(0);
 
-    const receipts = await expectTableAgrees(lake.store, DAY.job);
-    expect([...receipts.keys()].sort()).toEqual(DATES.map((date) => `vessel=${VESSEL}/date=${date}`));
-    for (const { proof, table } of receipts.values())
-      expect([proof, table]).toEqual(['exact', { version: expect.any(Number) }]);
-    await sweep(lake);
-    expect(await leftovers(lake)).toEqual([]);
-    const { url: lakeUrl, env } = lake;
-    const verified = await runVerify({ lakeUrl, env, jobs: { measurements: JOB } });
-    expect([verified.code, verified.found]).toEqual([0, []]);
-    if (lakeUrl.startsWith('file:'))
-      expect((await checkProtocol(join(fileURLToPath(lakeUrl), DAY.job))).faults).toEqual([]);
-    const { versions, operations } = await replayTable(lake.store, DAY.job);
-    expect(operations[0]).toBe('CREATE TABLE');
-    expect(versions).toBeGreaterThan(2);
-  });
+      const receipts = await expectTableAgrees(lake.store, DAY.job);
+      expect([...receipts.keys()].sort()).toEqual(DATES.map((date) => `vessel=${VESSEL}/date=${date}`));
+      for (const { proof, table } of receipts.values())
+        expect([proof, table]).toEqual(['exact', { version: expect.any(Number) }]);
+      await sweep(lake);
+      expect(await leftovers(lake)).toEqual([]);
+      const { url: lakeUrl, env } = lake;
+      const verified = await runVerify({ lakeUrl, env, jobs: { measurements: JOB } });
+      expect([verified.code, verified.found]).toEqual([0, []]);
+      if (lakeUrl.startsWith('file:'))
+        expect((await checkProtocol(join(fileURLToPath(lakeUrl), DAY.job))).faults).toEqual([]);
+      const { versions, operations } = await replayTable(lake.store, DAY.job);
+      expect(operations[0]).toBe('CREATE TABLE');
+      expect(versions).toBeGreaterThan(2);
+    },
+  );
 });

@@ -13,7 +13,9 @@ import type { WebAccess } from '../../web/ports.ts';
 export function fleetPage({ current, jobs }: Config, log: Log) {
   return (fleet: Fleet, metrics: Metrics) => {
     const { store, clock, self, apiVersion } = fleet.app.ports;
-    const access = () => ({ ...webAccess(current(log)), onLoginFailed: metrics.onWebLoginFailed });
+    const onLoginFailed: WebAccess['onLoginFailed'] = (outcome) =>
+      metrics.onEvent({ kind: 'web-login-failed', outcome });
+    const access = () => ({ ...webAccess(current(log)), onLoginFailed });
     const ports = { store, jobs, clock, log, self, apiVersion, fleet, version: readVersion() };
     return createLazyPage(access, log, ports);
   };

@@ -1,6 +1,6 @@
 /** `views`: SQL that makes views of this lake in a warehouse. */
 import { ConfigError } from '../../core/errors.ts';
-import { lakeFolder } from '../../query/sql/lake-files.ts';
+import { lakeFolder } from '../../query/sql/lake-sources.ts';
 import { dbtFiles } from '../../query/views/dbt.ts';
 import type { ViewedLake } from '../../query/views/dialect.ts';
 import { DIALECTS, type DialectName } from '../../query/views/dialects/index.ts';

@@ -43,10 +43,14 @@ const MAX_CELL_CHARS = 10_000;
 const MIN_LAST_COLUMN = 24;
 
 /**
- * Columns padded to the widest cell; numbers to the right. The first row is the heading. Where `columns` do not hold
- * a row, its last cell goes on below.
+ * Columns padded to the widest cell; numbers, and those of the columns in `right`, to the right. The first row is the
+ * heading. Where `columns` do not hold a row, its last cell goes on below.
  */
-export function formatTable(rows: readonly (readonly (string | number)[])[], columns = Infinity): string {
+export function formatTable(
+  rows: readonly (readonly (string | number)[])[],
+  columns = Infinity,
+  right: readonly boolean[] = [],
+): string {
   const texts = rows.map((row) =>
     row.map((cell) => (typeof cell === 'number' ? formatCount(cell) : cellText(cell))),
   );
@@ -59,7 +63,8 @@ export function formatTable(rows: readonly (readonly (string | number)[])[], col
     .map((row, index) => {
       const cells = row.map((text, column) => {
         const blank = ' '.repeat((widths[column] ?? 0) - widthOf(text));
-        return index > 0 && typeof rows[index]?.[column] === 'number' ? blank + text : text + blank;
+        const isRight = index > 0 && (right[column] || typeof rows[index]?.[column] === 'number');
+        return isRight ? blank + text : text + blank;
       });
       const line = cells.join(GAP).trimEnd();
       if (widthOf(line) <= columns) return line;

@@ -131,6 +131,13 @@ export function isOvertaken(
   return at < finishedAt || code === DAMAGED_RECEIPT || code === NEWER_RECEIPT;
 }
 
+/**
+ * How long a day took until it was published, in milliseconds: from its first attempt on, with the time between attempts.
+ */
+export function durationMsOf({ startedAt, finishedAt }: Pick<Receipt, 'startedAt' | 'finishedAt'>): number {
+  return Date.parse(finishedAt) - Date.parse(startedAt);
+}
+
 /** A receipt before it is known who finishes the day, and when. */
 export type ReceiptDraft = Omit<Receipt, 'epoch' | 'finishedAt'>;
 

@@ -1,6 +1,6 @@
 /** What there is to export: vessels and their series, as a person looks for them. */
 import { DataError } from '../../core/errors.ts';
-import { FLAT_DOMAINS, MAX_SERIES, vesselOf } from '../../core/model/index.ts';
+import { FLAT_DOMAINS, type Job, MAX_SERIES, vesselOf } from '../../core/model/index.ts';
 import { namesByDomain } from '../../source/decode/index.ts';
 import type { SnapshotSeries } from '../../source/decode/parquet.ts';
 
@@ -42,22 +42,20 @@ export interface VesselEntry {
   readonly jobs: readonly string[];
 }
 
+/** A job, and the vessels whose series it exports. */
+export interface JobMembers {
+  readonly job: Job;
+  readonly vessels: ReadonlySet<string>;
+}
+
 /** What metadata say of a series, without readings and jobs. */
 export function entryOf(series: SnapshotSeries): SeriesEntry {
   const { timeSeriesId, vesselName, vesselImo, maker, source, unitOfMeasure: unit, domainsJson } = series;
   const { name, description, rangeHigh, rangeLow } = maker;
   const vessel = vesselImo === null ? null : (vesselOf(vesselImo) ?? null);
+  const names = namesByDomain(domainsJson);
   return {
-    ...{
-      vessel,
-      vesselName,
-      timeSeriesId,
-      names: namesByDomain(domainsJson),
-      name,
-      description,
-      source,
-      unit,
-    },
+    ...{ vessel, vesselName, timeSeriesId, names, name, description, source, unit },
     ...{ rangeLow, rangeHigh, type: null, lastMicros: null, lastValue: null, readings: null, jobs: [] },
   };
 }

@@ -1,23 +1,27 @@
-/** Vessels and series as the lake knows them: by the newest snapshot of each metadata job, and by the receipts. */
+/** Vessels and series as the lake knows them: by the newest snapshot of each metadata job, and by the receipts and counts. */
+
+import { forEachAtOnce } from '../../core/concurrency.ts';
 import { ConfigError, DataError, messageOf, RetriableError } from '../../core/errors.ts';
 import type { Clock, Job, Log, VesselDay } from '../../core/model/index.ts';
-import { addDays, MAX_SERIES, microsToDate } from '../../core/model/index.ts';
+import { addDays, DayCounts, dateToMicros, MAX_SERIES, microsToDate } from '../../core/model/index.ts';
+import { compileLevel } from '../../core/model/level-pattern.ts';
 import { unlessDamaged } from '../../lake/json.ts';
-import { readReceipt } from '../../lake/ledger/ledger.ts';
+import { readDetail, readReceipt } from '../../lake/ledger/ledger.ts';
 import { knownDays, lastReceiptDates } from '../../lake/ledger/newest-days.ts';
 import { parseTimestampText } from '../../source/decode/index.ts';
 import { readSnapshot } from '../../source/decode/parquet.ts';
 import { expressionFor } from '../../source/series.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import type { SeriesEntry, VesselEntry } from './entries.ts';
+import type { JobMembers, SeriesEntry, VesselEntry } from './entries.ts';
 import { entryOf, sortEntries, tooManyEntries } from './entries.ts';
-import { lastLakeReadings } from './lake-readings.ts';
 
 export interface LakePorts {
   readonly store: ObjectStore;
   readonly clock: Clock;
   readonly log: Log;
 }
+
+type SnapshotPorts = Pick<LakePorts, 'store' | 'log'>;
 
 /**
  * Every series of the newest snapshots, with its last reading unless `days` is 0. Throws ConfigError `no-metadata-job`, RetriableError `no-series`.
@@ -116,7 +120,7 @@ function lastDates({ store, clock }: LakePorts, job: string): Promise<Map<string
 
 /** A snapshot that is damaged or gone is said, and hides no other. */
 export async function readSeriesOf(
-  { store, log }: Pick<LakePorts, 'store' | 'log'>,
+  { store, log }: SnapshotPorts,
   day: { readonly job: string; readonly vessel: string; readonly date: string },
   onSeries: (entry: SeriesEntry) => void,
 ): Promise<void> {
@@ -146,11 +150,6 @@ function membersOf({ dataset, vessels }: Job, lastDates: ReadonlyMap<string, str
   return new Set([...lastDates].filter(([, date]) => date > since).map(([vessel]) => vessel));
 }
 
-interface JobMembers {
-  readonly job: Job;
-  readonly vessels: ReadonlySet<string>;
-}
-
 /** Does a job select a series, by its names? Without the service, expressions of a syntax of their own select nothing. */
 function selects({ job: { select }, vessels }: JobMembers, entry: SeriesEntry): boolean {
   const { vessel } = entry;
@@ -168,19 +167,68 @@ function matches(expression: string, { names, timeSeriesId }: SeriesEntry): bool
   // The last level of a flat name keeps further slashes.
   if (domain === 'flat' && found.length > 2) found.splice(1, found.length, found.slice(1).join('/'));
   const isLong = domain === 'jsmea' ? found.length >= levels.length : found.length === levels.length;
-  return isLong && levels.every((level, at) => matchesLevel(level, found[at]!));
+  return isLong && levels.every((level, at) => compileLevel(level)(found[at]!));
 }
 
-function matchesLevel(pattern: string, text: string): boolean {
-  if (!pattern.includes('*')) return pattern === text;
-  const [first = '', ...others] = pattern.split('*');
-  if (!text.startsWith(first)) return false;
-  let at = first.length;
-  const last = others.pop()!;
-  for (const part of others) {
-    const next = text.indexOf(part, at);
-    if (next < 0) return false;
-    at = next + part.length;
+/** Of one series on the newest day that a job selected it; null: none that day. */
+interface LakeReading {
+  readonly lastMicros: number | null;
+  readonly readings: number;
+}
+
+/** Details are small, and each is a request of its own. */
+const DETAILS_AT_ONCE = 8;
+
+/**
+ * Time series id → its last reading. `lastDates`: of each job, vessel → date of its newest receipt. Windows of statistics
+ * are no readings. Of series in several jobs the newest counts.
+ */
+async function lastLakeReadings(
+  ports: SnapshotPorts,
+  lastDates: ReadonlyMap<Job, ReadonlyMap<string, string>>,
+  vessel: string | undefined,
+): Promise<Map<string, LakeReading>> {
+  const days = [...lastDates].flatMap(([job, dates]) =>
+    job.dataset !== 'measurements'
+      ? []
+      : [...dates]
+          .filter(([of]) => vessel === undefined || of === vessel)
+          .map(([of, date]) => ({ job: job.name, vessel: of, date })),
+  );
+  const found = new Map<string, LakeReading>();
+  await forEachAtOnce(days, DETAILS_AT_ONCE, async (day) => {
+    for (const [id, reading] of await readingsOf(ports, day)) {
+      const known = found.get(id);
+      if (known === undefined || isNewer(reading, known)) found.set(id, reading);
+    }
+  });
+  return found;
+}
+
+/** At the same time, the one that knows of more. */
+function isNewer(one: LakeReading, other: LakeReading): boolean {
+  const [a, b] = [one.lastMicros ?? -1, other.lastMicros ?? -1];
+  return a === b ? one.readings > other.readings : a > b;
+}
+
+/** A receipt or detail that is damaged or gone is said, and hides no other. Older receipts have no detail. */
+async function readingsOf({ store, log }: SnapshotPorts, day: VesselDay): Promise<Map<string, LakeReading>> {
+  const found = new Map<string, LakeReading>();
+  try {
+    const receipt = await readReceipt(store, day);
+    const detail = receipt && (await readDetail(store, receipt));
+    if (detail === undefined) {
+      if (receipt?.detail)
+        log.warn({ ...day }, 'the last readings are not known: the detail is not that of the receipt');
+      return found;
+    }
+    const counts = DayCounts.fromJson(dateToMicros(day.date), detail.ours);
+    for (const id of Object.keys(detail.series ?? {})) found.set(id, { lastMicros: null, readings: 0 });
+    for (const id of counts.ids())
+      found.set(id, { lastMicros: counts.seriesSpan(id)!.lastMicros, readings: counts.seriesTotal(id) });
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    log.warn({ ...day }, `the last readings are not known: ${messageOf(error)}`);
   }
-  return text.length - last.length >= at && text.endsWith(last);
+  return found;
 }

@@ -11,12 +11,11 @@ import {
 } from '../../core/model/index.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
-import type { LastReading } from '../../source/last-readings.ts';
-import { askLastReadings, askNewest } from '../../source/last-readings.ts';
+import { askLastReadings, askNewest, type LastReading } from '../../source/last-readings.ts';
 import { askMetadata } from '../../source/metadata.ts';
 import { expressionFor } from '../../source/series.ts';
 import { discoverVessels } from '../../source/vessels.ts';
-import type { SeriesEntry, ValueType, VesselEntry } from './entries.ts';
+import type { JobMembers, SeriesEntry, ValueType, VesselEntry } from './entries.ts';
 import { entryOf, sortEntries, tooManyEntries } from './entries.ts';
 
 export interface CataloguePorts {
@@ -55,26 +54,27 @@ export async function listServiceSeries(
 ): Promise<SeriesEntry[]> {
   const found = new Map<string, SeriesEntry>();
   const members = await jobMembers(ports, jobs);
-  const ask = async (expression: string, isNeeded: boolean) => {
+  const askFor = async (expression: string, isNeeded: boolean) => {
     const ids = new Set<string>();
-    for (const entry of await askSeries(ports, expression, isNeeded)) {
-      if (vessel !== undefined && (entry.vessel ?? vessel) !== vessel) continue;
+    await ask(ports, expression, isNeeded, (element) => {
+      const entry = entryOf(element.series());
+      if (vessel !== undefined && (entry.vessel ?? vessel) !== vessel) return;
       ids.add(entry.timeSeriesId);
       if (!found.has(entry.timeSeriesId)) found.set(entry.timeSeriesId, entry);
       if (found.size > MAX_SERIES) throw tooManyEntries();
-    }
+    });
     return ids;
   };
   const general = select.length > 0 ? select : EVERY_SERIES;
   for (const written of general) {
     if (select.length === 0 && found.size > 0 && isOtherName(written)) continue;
-    await ask(expressionFor(written, vessel ?? ANY_VESSEL), select.length > 0);
+    await askFor(expressionFor(written, vessel ?? ANY_VESSEL), select.length > 0);
   }
   const jobsOf = new Map<string, Set<string>>();
   for (const { job, vessels } of members) {
     if (vessel !== undefined && !vessels.has(vessel)) continue;
     for (const expression of expressionsOf(job, vessel, vessels)) {
-      for (const id of await ask(expression, false)) {
+      for (const id of await askFor(expression, false)) {
         const owner = found.get(id)!.vessel;
         if (owner !== null && !vessels.has(owner)) continue;
         jobsOf.set(id, (jobsOf.get(id) ?? new Set()).add(job.name));
@@ -82,11 +82,8 @@ export async function listServiceSeries(
     }
   }
   if (found.size === 0) throw noSeries(vessel);
-  const last = await askLastReadings(
-    askerOf(ports),
-    days > 0 ? [...found.keys()] : [],
-    lastDays(ports, days),
-  );
+  const ids = days > 0 ? [...found.keys()] : [];
+  const last = await askLastReadings(askerOf(ports), ids, lastDays(ports, days));
   const whole = [...found.values()].map((entry) => ({
     ...entry,
     ...readingOf(last.get(entry.timeSeriesId), days),
@@ -182,25 +179,6 @@ async function ask(
   } catch (error) {
     if (isNeeded || !(error instanceof HttpStatusError && NOT_HERE.includes(error.status))) throw error;
   }
-}
-
-async function askSeries(
-  ports: CataloguePorts,
-  expression: string,
-  isNeeded: boolean,
-): Promise<SeriesEntry[]> {
-  const entries = new Map<string, SeriesEntry>();
-  await ask(ports, expression, isNeeded, (element) => {
-    const entry = entryOf(element.series());
-    entries.set(entry.timeSeriesId, entry);
-    if (entries.size > MAX_SERIES) throw tooManyEntries();
-  });
-  return [...entries.values()];
-}
-
-interface JobMembers {
-  readonly job: Job;
-  readonly vessels: ReadonlySet<string>;
 }
 
 /** Whose series each job exports; each discovery is asked once. */

@@ -20,21 +20,12 @@ const AT_ONCE = 8;
 const RANGE_BYTES = 8 << 20;
 const TRIES = 3;
 
-interface FetchedObjects {
-  /** Files with the objects, in their order. Throws ConfigError `too-much` before anything is fetched. */
-  fetch(objects: readonly LakeObject[], signal: AbortSignal): Promise<string[]>;
-}
-
-interface FetchLimits {
-  /** A folder of its own. */
-  readonly dir: string;
-  readonly maxBytes: number;
-}
-
+/** In `dir`, a folder of its own. */
 export function createFetchedObjects(
   store: Pick<ObjectStore, 'getRange' | 'head'>,
-  { dir, maxBytes }: FetchLimits,
-): FetchedObjects {
+  dir: string,
+  maxBytes: number,
+) {
   /** By key and tag. */
   const files = new Map<string, { readonly path: string; readonly sizeBytes: number }>();
   const nameOf = ({ key, tag }: LakeObject) => `${key}\n${tag}`;
@@ -52,7 +43,8 @@ export function createFetchedObjects(
   }
 
   return {
-    async fetch(objects, signal) {
+    /** Files with the objects, in their order. Throws ConfigError `too-much` before anything is fetched. */
+    async fetch(objects: readonly LakeObject[], signal: AbortSignal): Promise<string[]> {
       const total = objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
       if (total > maxBytes) throw tooMuch(objects.length, total, maxBytes);
       const missing = objects.filter((object) => !files.has(nameOf(object)));

@@ -1,13 +1,17 @@
-/** Which jobs of a lake are asked, and what their relations are called. */
+/** Which jobs of a lake are asked, what their relations are called, and where their files are. */
 
+import { fileURLToPath } from 'node:url';
+import { asPattern } from '../../core/duckdb/locked.ts';
 import { ConfigError } from '../../core/errors.ts';
-import type { Dataset, Job } from '../../core/model/index.ts';
-import { keyPrefix, objectPrefix } from '../../lake/keys.ts';
+import type { Dataset, Job, Layout, Log } from '../../core/model/index.ts';
+import { keyPrefix, objectPrefix, parseObjectKey } from '../../lake/keys.ts';
+import { readTableFiles } from '../../lake/publish/table-files.ts';
 import { MEASUREMENT_COLUMNS, METADATA_COLUMNS, statisticsColumns } from '../../parquet/write/columns.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { columnName, columnNames } from '../views/column-names.ts';
 import type { Source } from '../views/dialect.ts';
 import { VIEWS } from '../views/views.ts';
+import type { LakeObject } from './fetched-objects.ts';
 import { OBJECTS_TABLE } from './object-plan.ts';
 
 const DATASETS: readonly Dataset[] = ['metadata', 'measurements', 'statistics'];
@@ -78,4 +82,45 @@ function sourceOf(job: Job, relation: string): Source {
 async function hasAny(store: Pick<ObjectStore, 'list'>, prefix: string, ending: string): Promise<boolean> {
   for await (const { key } of store.list(prefix)) if (key.endsWith(ending)) return true;
   return false;
+}
+
+/** Folder of a lake that lies in one; undefined for a lake elsewhere. */
+export function lakeFolder(url: string): string | undefined {
+  return url.startsWith('file:') ? fileURLToPath(url) : undefined;
+}
+
+/** A pattern of the paths of a job's objects in a lake's folder. */
+export function objectPattern(folder: string, job: string): string {
+  return `${asPattern(folder)}/${job}/*/*/*.parquet`;
+}
+
+/** A lake whose objects can be listed. */
+export interface ListedLake {
+  readonly store: ObjectStore;
+  readonly layout: Layout;
+  readonly log: Log;
+}
+
+/** The objects of a job: as the store lists them, or as its table's log has them. */
+export async function listLakeObjects(
+  lake: ListedLake,
+  job: string,
+  signal: AbortSignal,
+): Promise<LakeObject[]> {
+  return lake.layout === 'plain' ? await listPlain(lake, job, signal) : await listTable(lake, job);
+}
+
+async function listPlain({ store }: ListedLake, job: string, signal: AbortSignal): Promise<LakeObject[]> {
+  const objects: LakeObject[] = [];
+  for await (const { key, sizeBytes, tag } of store.list(objectPrefix(job))) {
+    signal.throwIfAborted();
+    const day = parseObjectKey(key);
+    if (day !== undefined) objects.push({ day, key, sizeBytes, tag });
+  }
+  return objects;
+}
+
+/** What a version of the table has, all of it or nothing. A name is never used again: it is its own tag. */
+async function listTable({ store, log }: ListedLake, job: string): Promise<LakeObject[]> {
+  return (await readTableFiles(store, job, log)).map((file) => ({ ...file, tag: file.key }));
 }

@@ -2,25 +2,19 @@
 import { join } from 'node:path';
 import type { SqlConnection } from '../../core/duckdb/connection.ts';
 import { pathLiteral } from '../../core/duckdb/locked.ts';
-import type { Sql } from '../../core/duckdb/sql-text.ts';
-import { sql } from '../../core/duckdb/sql-text.ts';
+import { type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import { ConfigError } from '../../core/errors.ts';
 import type { Source, View, ViewedLake } from '../views/dialect.ts';
 import { duckdb, duckdbColumns, duckdbObjects, duckdbReceiptLines } from '../views/dialects/duckdb.ts';
 import { viewedDomains } from '../views/series.ts';
 import { viewStatements, viewsOf } from '../views/views.ts';
-import type { WideOptions } from '../views/wide.ts';
-import { wideView } from '../views/wide.ts';
+import { type WideOptions, wideView } from '../views/wide.ts';
 import type { NamedSeries } from '../views/wide-columns.ts';
-import type { ListedLake } from './lake-files.ts';
-import { lakeFolder, objectPattern } from './lake-files.ts';
-import type { PlannedFiles } from './planned-files.ts';
-import { noRows, openPlannedFiles } from './planned-files.ts';
-import type { ReadStatement } from './read-only.ts';
-import { readStatement } from './read-only.ts';
+import { type ListedLake, lakeFolder, objectPattern } from './lake-sources.ts';
+import { noRows, openPlannedFiles, type PlannedFiles } from './planned-files.ts';
+import { type ReadStatement, readStatement } from './read-only.ts';
 import { writeReceiptLines } from './receipt-lines.ts';
-import type { Rows } from './rows.ts';
-import { streamRows } from './rows.ts';
+import { type Rows, streamRows } from './rows.ts';
 
 export interface LakeViewsOptions extends ListedLake {
   /** Jobs with objects. */

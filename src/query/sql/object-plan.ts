@@ -5,8 +5,7 @@
  * add up, leaves all objects: never one less than the query may need.
  */
 import type { SqlConnection } from '../../core/duckdb/connection.ts';
-import type { Sql } from '../../core/duckdb/sql-text.ts';
-import { duckdbText, sql } from '../../core/duckdb/sql-text.ts';
+import { duckdbText, type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import { objectsIn, parsed, parsedTree, readStatement } from './read-only.ts';
 
 /** A scan of a job's files in the plan. */

@@ -2,19 +2,17 @@
  * Files of a lake that DuckDB cannot find by a pattern, because they are elsewhere or because a table's log says which
  * they are: empty ones while a query is planned, then those that it needs, fetched where they are not here.
  */
-import { link, mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, link, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { forEachAtOnce } from '../../core/concurrency.ts';
 import type { SqlConnection } from '../../core/duckdb/connection.ts';
 import { asPattern } from '../../core/duckdb/locked.ts';
-import type { Sql } from '../../core/duckdb/sql-text.ts';
-import { joinSql, sql } from '../../core/duckdb/sql-text.ts';
+import { joinSql, type Sql, sql } from '../../core/duckdb/sql-text.ts';
+import type { VesselDay } from '../../core/model/index.ts';
 import type { Source } from '../views/dialect.ts';
 import { duckdb, duckdbObjects } from '../views/dialects/duckdb.ts';
-import { createEmptyFiles } from './empty-files.ts';
-import type { LakeObject } from './fetched-objects.ts';
-import { createFetchedObjects } from './fetched-objects.ts';
-import type { ListedLake } from './lake-files.ts';
-import { listLakeObjects } from './lake-files.ts';
+import { createFetchedObjects, type LakeObject } from './fetched-objects.ts';
+import { type ListedLake, listLakeObjects } from './lake-sources.ts';
 import { OBJECTS_TABLE, planObjects } from './object-plan.ts';
 
 /**
@@ -22,19 +20,6 @@ import { OBJECTS_TABLE, planObjects } from './object-plan.ts';
  * would not say which job a scan is of.
  */
 const DECOY_JOB = 'job=.none';
-
-export interface PlannedFiles {
-  /** What stands for a job's objects while a query is planned. */
-  placeholders(source: Source): Sql;
-  /** The jobs' objects as they are listed now, with an empty file in the place of each. */
-  list(sources: readonly Source[], signal: AbortSignal): Promise<void>;
-  /** Those of the listed objects that a query over the placeholders may need. */
-  plan(query: Sql): Promise<LakeObject[]>;
-  /** Fetch objects, all that a query needs at once: what is not among them may go. */
-  fetch(objects: readonly LakeObject[], signal: AbortSignal): Promise<void>;
-  /** A job's objects of those that were fetched last. */
-  fetched(source: Source): Sql;
-}
 
 interface PlannedOptions {
   readonly lake: ListedLake;
@@ -50,8 +35,8 @@ export async function openPlannedFiles(
   connection: SqlConnection,
   sources: readonly Source[],
   { lake, localDir, dir, maxFetchBytes }: PlannedOptions,
-): Promise<PlannedFiles> {
-  const fetched = createFetchedObjects(lake.store, { dir: join(dir, 'objects'), maxBytes: maxFetchBytes });
+) {
+  const fetched = createFetchedObjects(lake.store, join(dir, 'objects'), maxFetchBytes);
   const decoyDir = join(dir, 'decoy');
   const templateOf = ({ job }: Source) => join(dir, `${job}.parquet`);
   const templates = new Map(sources.map((source) => [source.job, templateOf(source)]));
@@ -70,7 +55,8 @@ export async function openPlannedFiles(
   }
 
   return {
-    placeholders: (source) => {
+    /** What stands for a job's objects while a query is planned. */
+    placeholders: (source: Source): Sql => {
       const { job } = source;
       // A pattern that finds no file is an error.
       if (!listed.some(({ day }) => day.job === job)) return noRows(source);
@@ -80,31 +66,37 @@ export async function openPlannedFiles(
       ];
       return sql`(SELECT * FROM read_parquet([${joinSql(paths, sql`, `)}], hive_partitioning = true, hive_types = {'job': VARCHAR, 'vessel': VARCHAR, 'date': DATE}) WHERE job = ${duckdb.literal(job)})`;
     },
-    async list(wanted, signal) {
+    /** The jobs' objects as they are listed now, with an empty file in the place of each. */
+    async list(wanted: readonly Source[], signal: AbortSignal) {
       const lists = await Promise.all(wanted.map(({ job }) => listLakeObjects(lake, job, signal)));
       listed = lists.flat();
       const days = listed.map(({ day }) => day);
       planDir = await emptyFiles.place(days, signal);
       await fillTable(connection, dir, listed);
     },
-    async plan(query) {
+    /** Those of the listed objects that a query over the placeholders may need. */
+    async plan(query: Sql) {
       const places = await planObjects(connection, query);
       return listed.filter((_, place) => places.has(place));
     },
-    async fetch(objects, signal) {
+    /** Fetch objects, all that a query needs at once: what is not among them may go. */
+    async fetch(objects: readonly LakeObject[], signal: AbortSignal) {
       const paths =
         localDir === undefined
           ? await fetched.fetch(objects, signal)
           : objects.map(({ key }) => join(localDir, key));
       files = objects.map(({ day: { job } }, index) => ({ job, path: paths[index]! }));
     },
-    fetched(source) {
+    /** A job's objects of those that were fetched last. */
+    fetched(source: Source): Sql {
       const own = files.filter(({ job }) => job === source.job).map(({ path }) => path);
       // Of no object at all, the columns.
       return own.length === 0 ? noRows(source) : duckdbObjects(own, source.dataset);
     },
   };
 }
+
+export type PlannedFiles = Awaited<ReturnType<typeof openPlannedFiles>>;
 
 /** A relation with the columns of a job and no row. */
 export function noRows({ columns }: Source): Sql {
@@ -136,4 +128,77 @@ async function fillTable(
   await connection.run(sql`DELETE FROM ${OBJECTS_TABLE}`);
   if (objects.length > 0)
     await connection.run(sql`COPY ${OBJECTS_TABLE} FROM $1 (FORMAT csv, HEADER false)`, [asPattern(path)]);
+}
+
+const LINKS_AT_ONCE = 16;
+
+/**
+ * Empty files in the places of objects, for a query to be planned over. Tens of thousands of folders would take many seconds
+ * to make and to remove, and most vessels have the same dates: so the dates are links to one folder with one empty file, and
+ * vessels are links to the folder of their dates. `dir`: a folder of its own. `templates`: by job, an empty file.
+ */
+export function createEmptyFiles(dir: string, templates: ReadonlyMap<string, string>) {
+  let made = 0;
+  let placed: { readonly what: string; readonly folder: string } | undefined;
+  return {
+    /**
+     * Put `<folder>/job=…/vessel=…/date=…/empty.parquet` in the place of each vessel-day, and nothing else; the folder. What
+     * was placed before is kept where it is the same, else it goes.
+     */
+    async place(days: readonly VesselDay[], signal: AbortSignal) {
+      const vessels = datesOfVessels(days);
+      const what = JSON.stringify(vessels);
+      if (placed?.what === what) return join(placed.folder, 'plan');
+      if (placed !== undefined) await rm(placed.folder, { recursive: true, force: true });
+      placed = undefined;
+      const folder = join(dir, String(made++));
+      await linkAll(folder, vessels, templates, signal);
+      placed = { what, folder };
+      return join(folder, 'plan');
+    },
+  };
+}
+
+interface VesselDates {
+  readonly job: string;
+  readonly vessel: string;
+  /** In order, with commas. */
+  readonly dates: string;
+}
+
+function datesOfVessels(days: readonly VesselDay[]): VesselDates[] {
+  return [...Map.groupBy(days, ({ job }) => job)].flatMap(([job, ofJob]) =>
+    [...Map.groupBy(ofJob, ({ vessel }) => vessel)].map(([vessel, own]) => ({
+      job,
+      vessel,
+      dates: [...new Set(own.map(({ date }) => date))].sort().join(','),
+    })),
+  );
+}
+
+async function linkAll(
+  folder: string,
+  vessels: readonly VesselDates[],
+  templates: ReadonlyMap<string, string>,
+  signal: AbortSignal,
+): Promise<void> {
+  await mkdir(join(folder, 'plan'), { recursive: true });
+  let sets = 0;
+  for (const [job, ofJob] of Map.groupBy(vessels, (one) => one.job)) {
+    const empty = join(folder, 'empty', job);
+    await mkdir(empty, { recursive: true });
+    await copyFile(templates.get(job)!, join(empty, 'empty.parquet'));
+    await mkdir(join(folder, 'plan', `job=${job}`));
+    for (const [dates, alike] of Map.groupBy(ofJob, (one) => one.dates)) {
+      const set = join(folder, 'dates', String(sets++));
+      await mkdir(set, { recursive: true });
+      await forEachAtOnce(dates.split(','), LINKS_AT_ONCE, async (date) => {
+        signal.throwIfAborted();
+        await symlink(empty, join(set, `date=${date}`), 'dir');
+      });
+      await forEachAtOnce(alike, LINKS_AT_ONCE, ({ vessel }) =>
+        symlink(set, join(folder, 'plan', `job=${job}`, `vessel=${vessel}`), 'dir'),
+      );
+    }
+  }
 }

@@ -4,8 +4,7 @@
  * are run. When it prepares one it says once more whether that reads (SqlConnection).
  */
 import type { SqlConnection } from '../../core/duckdb/connection.ts';
-import type { Sql } from '../../core/duckdb/sql-text.ts';
-import { checkedByParser, sql } from '../../core/duckdb/sql-text.ts';
+import { checkedByParser, type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import { ConfigError, DataError, messageOf } from '../../core/errors.ts';
 import { shortName } from '../../core/model/index.ts';
 

@@ -6,7 +6,7 @@ import { jsonBytes } from '../../lake/json.ts';
 import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
 import { listReceipts } from '../../lake/ledger/ledger.ts';
 import { readLedger } from '../../lake/ledger/ledger-index.ts';
-import type { ListedLake } from './lake-files.ts';
+import type { ListedLake } from './lake-sources.ts';
 
 /** What RECEIPT_COLUMNS name. */
 const MEMBERS = [

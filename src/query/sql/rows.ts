@@ -1,6 +1,13 @@
-/** Rows of a query as they come, as values that can be printed exactly. */
+/** Rows of a query as they come, as values that can be printed exactly; and DuckDB's errors in our words. */
 import type { DuckDBValue, SqlConnection } from '../../core/duckdb/connection.ts';
-import { CancelledError } from '../../core/errors.ts';
+import {
+  CancelledError,
+  ConfigError,
+  DataError,
+  FatalError,
+  messageOf,
+  VesselExportError,
+} from '../../core/errors.ts';
 import { microsToIso } from '../../core/model/index.ts';
 import type { ReadStatement } from './read-only.ts';
 
@@ -44,4 +51,21 @@ function cellOf(value: DuckDBValue): Cell {
 function instant(micros: unknown): string {
   const number = Number(micros);
   return Math.abs(number) < 8.64e18 && number >= 0 && number < 7.3e15 ? microsToIso(number) : `${micros} µs`;
+}
+
+/** `views`: what could have been asked. */
+export function queryError(error: unknown, views: readonly string[]): unknown {
+  if (error instanceof VesselExportError) return error;
+  // The place of the fault stands below, with a sign under it.
+  const message = messageOf(error);
+  const [kind] = /^[A-Z][A-Za-z ]+ Error/.exec(message) ?? [];
+  if (kind === 'Out of Memory Error')
+    return new FatalError('out-of-memory', `${message}; ask for fewer days, series or columns`);
+  if (kind === 'Catalog Error' && /Table with name/.test(message))
+    return new ConfigError('sql', `${message}\nThere are: ${views.join(', ')}.`);
+  if (kind === 'Permission Error')
+    return new ConfigError('sql', `${message}\nA query reads the lake's views and nothing else.`);
+  if (kind === 'IO Error' || kind === 'HTTP Error') return new DataError('unreadable-object', message);
+  if (kind !== undefined) return new ConfigError('sql', message);
+  return error;
 }

@@ -2,8 +2,7 @@
  * `sources.yml` and models for dbt on DuckDB: the same views, whose sources dbt knows. dbt takes every file for a template of
  * Jinja before anything else. What is named cannot begin one: nothing that sql-text.ts has spelled has a brace in it.
  */
-import type { Sql } from '../../core/duckdb/sql-text.ts';
-import { comment, joinSql, sql, yamlText } from '../../core/duckdb/sql-text.ts';
+import { comment, joinSql, type Sql, sql, yamlText } from '../../core/duckdb/sql-text.ts';
 import type { Dialect, ViewedLake } from './dialect.ts';
 import { duckdb, jobRows } from './dialects/duckdb.ts';
 import { VIEWS, viewsOf } from './views.ts';

@@ -2,8 +2,7 @@
  * What differs between the engines that read a lake, as data and small functions; what is alike stands in the files of
  * the views. Nothing here reads a lake: a view is a text.
  */
-import type { Spelling, Sql } from '../../core/duckdb/sql-text.ts';
-import { joinSql, sql } from '../../core/duckdb/sql-text.ts';
+import { joinSql, type Spelling, type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import type { Dataset, Layout } from '../../core/model/index.ts';
 import type { Column } from '../../parquet/write/columns.ts';
 
@@ -77,6 +76,93 @@ export interface Dialect extends Spelling {
   readonly defaultSchema?: string;
   /** Statements that say what a column means; undefined: the comment beside it has to do. */
   readonly commentOn?: (view: Sql, column: string, text: string) => Sql;
+}
+
+/** What most engines have alike. */
+const USUAL = {
+  long: (value: number) => sql`${value}`,
+  from: (text: Sql, place: Sql) => sql`substr(${text}, ${place})`,
+  first: (text: Sql, length: Sql) => sql`substr(${text}, 1, ${length})`,
+  remainder: (dividend: Sql, divisor: Sql) => sql`${dividend} % ${divisor}`,
+  afterJoin: sql``,
+  createView: sql`CREATE OR REPLACE VIEW`,
+};
+
+/** An engine by what is its own. */
+export function dialectOf(own: Omit<Dialect, keyof typeof USUAL> & Partial<typeof USUAL>): Dialect {
+  return { ...USUAL, ...own };
+}
+
+/** Names of types; those of texts are the same for a text that repeats. */
+export function typesOf(timestamp: Sql, long: Sql, double: Sql, text: Sql, date: Sql): Dialect['types'] {
+  return { timestamp, long, double, text, series: text, date };
+}
+
+/** The note of engines that the tests do not run. */
+export const AS_DOCUMENTED = sql`As documented: vessel-export's tests check the grammar of these statements, and do not run them.`;
+
+/** `COMMENT ON COLUMN`, for engines that have it. */
+export function commentOnColumn({ quote, literal }: Spelling): NonNullable<Dialect['commentOn']> {
+  return (view, column, text) => sql`COMMENT ON COLUMN ${view}.${quote(column)} IS ${literal(text)}`;
+}
+
+/** A view of the lake, as a statement. */
+export function createView(
+  d: Dialect,
+  lake: ViewedLake,
+  name: string,
+  items: readonly SelectItem[],
+  from: Sql,
+): Sql {
+  return sql`${d.createView} ${relation(d, lake, name)} AS\nSELECT\n${selectList(d, items)}\nFROM ${from}`;
+}
+
+/** Columns of the view `receipts`, and where a receipt has them. */
+interface ReceiptColumn {
+  readonly name: string;
+  readonly path: readonly [string] | readonly [string, string];
+  readonly type: 'text' | 'long' | 'timestamp' | 'date';
+}
+
+export const RECEIPT_COLUMNS: readonly ReceiptColumn[] = [
+  { name: 'job', path: ['job'], type: 'text' },
+  { name: 'vessel', path: ['vessel'], type: 'text' },
+  { name: 'date', path: ['date'], type: 'date' },
+  { name: 'dataset', path: ['dataset'], type: 'text' },
+  { name: 'rows', path: ['rows'], type: 'long' },
+  { name: 'series', path: ['series'], type: 'long' },
+  { name: 'selected_series', path: ['selectedSeries'], type: 'long' },
+  { name: 'proof', path: ['proof'], type: 'text' },
+  { name: 'source_rows', path: ['source', 'rows'], type: 'long' },
+  { name: 'first_timestamp', path: ['firstTimestamp'], type: 'timestamp' },
+  { name: 'last_timestamp', path: ['lastTimestamp'], type: 'timestamp' },
+  { name: 'size_bytes', path: ['object', 'sizeBytes'], type: 'long' },
+  { name: 'remark', path: ['remark', 'kind'], type: 'text' },
+  { name: 'finished_at', path: ['finishedAt'], type: 'timestamp' },
+];
+
+/** The columns of `receipts`, of a relation with a column for each member of a receipt. */
+export function receiptMembers({ quote }: Spelling): SelectItem[] {
+  return RECEIPT_COLUMNS.map(({ name, path }) => [joinSql(path.map(quote), sql`.`), name]);
+}
+
+/** That relation's columns with their types; `struct` is the type of one that holds another. */
+export function receiptMemberTypes(
+  { quote, types }: Pick<Dialect, 'quote' | 'types'>,
+  struct: (inner: Sql, type: Sql) => Sql,
+): Sql[] {
+  return RECEIPT_COLUMNS.map(({ path: [member, inner], type }) => {
+    const own = types[type];
+    return sql`  ${quote(member)} ${inner === undefined ? own : struct(quote(inner), own)}`;
+  });
+}
+
+/** Columns with their types, as the statements that make tables have them. */
+export function typedColumns(
+  { quote, types }: Pick<Dialect, 'quote' | 'types'>,
+  columns: readonly Column[],
+): Sql[] {
+  return columns.map(({ name, type }) => sql`  ${quote(name)} ${types[type]}`);
 }
 
 /** A relation's name in the lake's schema. */

@@ -1,6 +1,5 @@
 /** `series`: what each series is, by the newest snapshot that has it; a column for each name and part of a name. */
-import type { Sql } from '../../core/duckdb/sql-text.ts';
-import { sql } from '../../core/duckdb/sql-text.ts';
+import { type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import { METADATA_COLUMNS } from '../../parquet/write/columns.ts';
 import { columnName, columnNames } from './column-names.ts';
 import type { Dialect, SelectItem, Source, View, ViewedLake } from './dialect.ts';

@@ -1,14 +1,10 @@
-/** The views of a lake in the order in which they build on each other. */
-
-import type { Sql } from '../../core/duckdb/sql-text.ts';
-import { comment, commentText, joinSql, sql } from '../../core/duckdb/sql-text.ts';
-import { coverageView } from './coverage.ts';
-import type { Dialect, View, ViewedLake } from './dialect.ts';
-import { relation } from './dialect.ts';
-import { readingsView, windowsView } from './readings.ts';
+/** The views of a lake in the order in which they build on each other; `coverage`, `readings` and `windows` are spelled here. */
+import { comment, commentText, joinSql, type Sql, sql } from '../../core/duckdb/sql-text.ts';
+import { AGGREGATIONS, aggregationColumns } from '../../core/model/index.ts';
+import type { Dialect, SelectItem, Source, View, ViewedLake } from './dialect.ts';
+import { relation, selectList, withoutVessel } from './dialect.ts';
 import { seriesView } from './series.ts';
-import type { WideOptions } from './wide.ts';
-import { wideView } from './wide.ts';
+import { type WideOptions, wideView } from './wide.ts';
 
 /** What each view is, for the comment above it. */
 export const VIEWS: Readonly<Record<string, string>> = {
@@ -62,4 +58,78 @@ export function viewScript(d: Dialect, lake: ViewedLake, wide: WideOptions | und
     ],
     sql``,
   );
+}
+
+/** Snapshots are left out: they are written only when something has changed, so that a date without one is no gap. */
+function coverageView(d: Dialect, lake: ViewedLake): View {
+  const q = d.quote;
+  const [first, last] = [sql`min(r.${q('date')})`, sql`max(r.${q('date')})`];
+  const items = [
+    [sql`r.${q('job')}`, 'job'],
+    [sql`r.${q('vessel')}`, 'vessel'],
+    [first, 'first_date'],
+    [last, 'last_date'],
+    [sql`count(*)`, 'days'],
+    [sql`${d.days(first, last)} + 1 - count(*)`, 'days_missing'],
+    [sql`sum(CASE WHEN r.${q('rows')} = 0 THEN 1 ELSE 0 END)`, 'days_empty'],
+    [sql`sum(CASE WHEN r.${q('proof')} = 'exact' THEN 1 ELSE 0 END)`, 'days_exact'],
+    [sql`sum(r.${q('rows')})`, 'total_rows'],
+    [sql`max(r.${q('finished_at')})`, 'last_finished_at'],
+  ] as const;
+  const body = sql`SELECT
+${selectList(d, items)}
+FROM ${relation(d, lake, 'receipts')} r
+WHERE r.${q('dataset')} <> 'metadata'
+GROUP BY r.${q('job')}, r.${q('vessel')}`;
+  return { name: 'coverage', body, comments: new Map() };
+}
+
+/** Where there is no metadata, names come from the rows alone and units are unknown. */
+function readingsView(d: Dialect, lake: ViewedLake, source: Source): View {
+  const q = (name: string) => sql`m.${d.quote(name)}`;
+  const asDouble = sql`CAST(${q('long_value')} AS ${d.types.double})`;
+  return named(d, lake, source, 'readings', [
+    [sql`coalesce(${q('double_value')}, ${asDouble})`, 'value'],
+    [q('json_value'), 'text'],
+  ]);
+}
+
+function windowsView(d: Dialect, lake: ViewedLake, source: Source): View {
+  const known = new Set(AGGREGATIONS.flatMap(aggregationColumns).map(({ name }) => name));
+  const own = source.columns.map(({ name }) => name).filter((name) => known.has(name));
+  return named(
+    d,
+    lake,
+    source,
+    'windows',
+    own.map((name): SelectItem => [sql`m.${d.quote(name)}`, name]),
+  );
+}
+
+function named(
+  d: Dialect,
+  lake: ViewedLake,
+  source: Source,
+  name: string,
+  values: readonly SelectItem[],
+): View {
+  const q = (column: string) => sql`m.${d.quote(column)}`;
+  const hasSeries = lake.sources.some(({ dataset }) => dataset === 'metadata');
+  const plainTag = withoutVessel(d, q('id'));
+  const tag = hasSeries ? sql`coalesce(s.${d.quote('tag')}, ${plainTag})` : plainTag;
+  const unit = hasSeries ? sql`s.${d.quote('unit')}` : sql`CAST(NULL AS ${d.types.text})`;
+  const items: SelectItem[] = [
+    [q('vessel'), 'vessel'],
+    [q('date'), 'date'],
+    [q('timestamp'), 'timestamp'],
+    [tag, 'tag'],
+    [unit, 'unit'],
+    ...values,
+    [q('time_series_id'), 'time_series_id'],
+  ];
+  const join = sql`\nLEFT JOIN ${relation(d, lake, 'series')} s ON s.${d.quote('vessel')} = ${q('vessel')} AND s.${d.quote('time_series_id')} = ${q('time_series_id')}${d.afterJoin}`;
+  const body = sql`SELECT
+${selectList(d, items)}
+FROM ${relation(d, lake, source.relation)} m${hasSeries ? join : sql``}`;
+  return { name, body, comments: new Map() };
 }

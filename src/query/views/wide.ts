@@ -1,6 +1,5 @@
 /** `wide`: one row per vessel and window, a column per series. */
-import type { Sql } from '../../core/duckdb/sql-text.ts';
-import { comment, joinSql, sql } from '../../core/duckdb/sql-text.ts';
+import { comment, joinSql, type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import { MICROS_PER_DAY } from '../../core/model/index.ts';
 import type { Dialect, SelectItem, View, ViewedLake } from './dialect.ts';
 import { relation, selectList } from './dialect.ts';

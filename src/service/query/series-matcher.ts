@@ -1,6 +1,6 @@
 /** Which series an expression matches, in one domain. What is compared is counted over the whole request. */
+import { compileLevel, isAny } from '../../core/model/level-pattern.ts';
 import { HttpError } from '../http/http-error.ts';
-import { compileLevel, isAny } from './level-pattern.ts';
 import type { FirstLevel, NamingIndex } from './series-index.ts';
 
 /** Comparisons of a level with a pattern, in one request: some 20 ms. */

@@ -3,7 +3,7 @@
  * the path stops before, or names without levels (`sec/meta/…`), matches anything; a path with `meta` but
  * without `sec` matches series without a secondary item.
  */
-import { compileLevel } from './level-pattern.ts';
+import { compileLevel } from '../../core/model/level-pattern.ts';
 import type { Pattern } from './series-matcher.ts';
 
 type Part = (found: readonly string[] | undefined) => boolean;

@@ -80,7 +80,6 @@ const JSON_READINGS: JobFile = { ...READINGS, transport: 'json' };
 
 export const GARBLED: Category<ExporterFace> = {
   name: 'garbled bodies',
-  shortForm: 5,
   inputs: [
     ...FAMILIES.flatMap((family) =>
       REWRITES.map(([name, rewrite]) => peer(`${family}: ${name}`, rewritten(family, rewrite))),
@@ -147,7 +146,6 @@ const zipped = (family: AskedFamily, piece: string) =>
 
 export const PACKING: Category<ExporterFace> = {
   name: 'packed bodies',
-  shortForm: 4,
   hangMs: 300_000,
   inputs: [
     ...FAMILIES.flatMap((family) => PACKED.map(([name, plan]) => peer(`${family}: ${name}`, plan(family)))),
@@ -311,7 +309,6 @@ function redirect(
 
 export const HTTP: Category<ExporterFace> = {
   name: 'odd HTTP',
-  shortForm: 6,
   inputs: [
     ...STATUSES.map((code) => peer(`status ${code}`, status(code), { mustFail: true })),
     ...RETRY_AFTER.map((text, index) =>

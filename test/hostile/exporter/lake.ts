@@ -279,7 +279,6 @@ async function small(file: string): Promise<Buffer> {
 
 export const LAKES: Category<ExporterFace> = {
   name: 'hostile lake',
-  shortForm: 6,
   hangMs: 120_000,
   // The commands in turn, so that each meets every kind of change; the damaged object meets all.
   inputs: CHANGES.map(([name, change], index) => {
@@ -384,7 +383,6 @@ function refused(name: string, change: Change): HostileInput<ExporterFace> {
 
 export const FILES: Category<ExporterFace> = {
   name: 'damage and job files',
-  shortForm: 5,
   inputs: [
     ...MUST_FIND.map(([name, change]) => found(name, change)),
     ...JOBS.map(([name, change]) => refused(name, change)),

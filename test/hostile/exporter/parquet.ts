@@ -157,7 +157,6 @@ function sentAs(name: string, query: string, options: string, more: PeerOptions)
 
 export const PARQUET_BODIES: Category<ExporterFace> = {
   name: 'Parquet bodies',
-  shortForm: 5,
   hangMs: 120_000,
   inputs: [
     ...WRITTEN.map(([name, query, options = 'row_group_size 100000']) =>

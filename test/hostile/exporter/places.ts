@@ -155,5 +155,4 @@ function refusing(what: keyof typeof REFUSING): HostileInput<ExporterFace> {
 export const REDIS_STATES: Category<ExporterFace> = {
   name: 'a Redis that takes no writes',
   inputs: (Object.keys(REFUSING) as (keyof typeof REFUSING)[]).map(refusing),
-  shortForm: 1,
 };

@@ -126,7 +126,6 @@ const { half: _, ...NAMES } = hostileNames;
 
 export const SQL_NAMES: Category<ExporterFace> = {
   name: 'names that are code',
-  shortForm: 4,
   inputs: [...new Set([...TEXTS, ...Object.values(NAMES), `{{ env_var("${MARKER}") }}`])].flatMap((text) => [
     named(text, false),
     named(text, true),
@@ -158,6 +157,5 @@ function typed(way: string): HostileInput<ExporterFace> {
 
 export const SQL_TYPED: Category<ExporterFace> = {
   name: 'SQL that does more than read',
-  shortForm: 4,
   inputs: [...ESCAPES, ...MORE_ESCAPES].filter((way) => !way.includes('\0')).map(typed),
 };

@@ -71,7 +71,6 @@ const WRONG: readonly (readonly [string, Plan])[] = [
 
 export const TOKEN_ANSWERS: Category<ExporterFace> = {
   name: 'tokens from the peer',
-  shortForm: 4,
   inputs: WRONG.map(([name, plan]) => peer(name, plan, { mustFail: true })),
 };
 
@@ -125,7 +124,6 @@ const DISCOVERING: JobFile = { ...READINGS, vessels: { discover: 'flat/*/*' } };
 
 export const NAMES_CATEGORY: Category<ExporterFace> = {
   name: 'names',
-  shortForm: 6,
   inputs: NAMES.flatMap(([name, text]) => [
     peer(`id of series in metadata: ${name}`, rename('id', text), { isOtherData: true }),
     peer(`time series id: ${name}`, renameIds(text), { isOtherData: true }),
@@ -186,7 +184,6 @@ const discovered = (imo: unknown) =>
 
 export const VESSELS: Category<ExporterFace> = {
   name: 'vessels',
-  shortForm: 3,
   inputs: [
     ...DISCOVERED.map((imo) =>
       peer(`discovered as ${JSON.stringify(imo)}`, discovered(imo), { job: DISCOVERING, isOtherData: true }),

@@ -129,7 +129,6 @@ const ITS_OWN = { isOtherData: true };
 
 export const VALUES_CATEGORY: Category<ExporterFace> = {
   name: 'readings',
-  shortForm: 5,
   inputs: [
     ...VALUES.map((value) => readings(`value ${value}`, firstValue(value), ITS_OWN)),
     ...VALUES.filter((_, index) => index % 4 === 0).map((value) =>
@@ -209,7 +208,6 @@ const LIES: readonly (readonly [string, (text: string) => string])[] = [
 
 export const STATISTICS: Category<ExporterFace> = {
   name: 'statistics that lie',
-  shortForm: 4,
   inputs: [
     ...LIES.map(([name, rewrite]) => peer(name, rewritten('statistics', rewrite))),
     ...LIES.slice(0, 12).map(([name, rewrite]) =>

@@ -73,7 +73,6 @@ const shell = () =>
 
 export const READING: Category<PageFace> = {
   name: 'readers of the page that do not read',
-  shortForm: 2,
   inputs: [
     held(`${READERS} of one address`, flood(READERS, true, object)),
     held(`${READERS}, each of an address of its own`, flood(READERS, false, object)),
@@ -125,7 +124,6 @@ const DRIPPING: HostileInput<PageFace> = {
 
 export const CONNECTIONS: Category<PageFace> = {
   name: 'connections of the page',
-  shortForm: 2,
   hangMs: 120_000,
   inputs: [
     held(`${HALF_HEADS} half-sent heads of one address`, flood(HALF_HEADS, true, halfHead)),

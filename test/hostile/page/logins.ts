@@ -139,7 +139,6 @@ const RETURNS = [
 
 export const SIGNING_IN: Category<PageFace> = {
   name: 'signing in to the page',
-  shortForm: 8,
   inputs: [
     guess('passwords under one name', () => ({ name: 'Ada' })),
     guess('passwords under many names', (i) => ({ name: `name ${i}` })),

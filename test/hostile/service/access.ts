@@ -183,6 +183,7 @@ function basic(id: string, secret: string): string {
 /** No token comes of it; or one that says no more than the narrow client may. */
 const NO_WIDER: Expectation = {
   statuses: [200, 400, 401, 404, 405, 413, 415, 429, 431],
+  isToken: true,
   check: (answer) => {
     if (answer.status !== 200) return undefined;
     const { access_token: token } = JSON.parse(answer.body.toString('utf8'));
@@ -305,7 +306,6 @@ function guess(name: string, id: (i: number) => string): HostileInput<ServiceFac
 
 export const GUESSING: Category<ServiceFace> = {
   name: 'guessing',
-  shortForm: 1,
   inputs: [
     guess('secrets of one client', () => 'wide'),
     guess('secrets of clients that are made up', (i) => `client-${i}`),

@@ -63,7 +63,6 @@ const GETS: readonly (readonly [string, string])[] = [
 
 export const EXPRESSIONS: Category<ServiceFace> = {
   name: 'expression bombs',
-  shortForm: 4,
   // The three of old cost 43 s, 4.8 s and 1.8 s; what they should cost is a few hundredths.
   maxCpuMs: 1_500,
   inputs: [
@@ -139,7 +138,6 @@ const zipped = () => gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x5b));
 
 export const BODIES: Category<ServiceFace> = {
   name: 'bodies',
-  shortForm: 8,
   inputs: [
     ...WRONG.map(([name, body], index) =>
       query(

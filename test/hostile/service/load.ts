@@ -82,7 +82,6 @@ const LARGE: readonly (readonly [string, Asked])[] = [
 
 export const ABANDONED: Category<ServiceFace> = {
   name: 'clients that leave',
-  shortForm: 3,
   hangMs: 150_000,
   inputs: LARGE.flatMap(([name, asked]) => [
     abandoned(name, asked, 20, false),
@@ -217,7 +216,6 @@ const STOPPED_READERS: HostileInput<ServiceFace> = held(
 
 export const SLOW: Category<ServiceFace> = {
   name: 'slow clients',
-  shortForm: 4,
   hangMs: PATIENCE_MS + 30_000,
   inputs: [
     held('a half-sent body without a token', HALF_SENT, halfBody('')),

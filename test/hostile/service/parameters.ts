@@ -48,7 +48,6 @@ const ENCODED = (text: string) =>
 
 export const INJECTION: Category<ServiceFace> = {
   name: 'injection',
-  shortForm: 10,
   inputs: PAYLOADS.flatMap((payload, index) => [
     // Each payload in a few parameters, all parameters in turn.
     ...[0, 4, 8, 12].map((step) => {
@@ -206,7 +205,6 @@ const PAIRS: readonly string[] = [
 
 export const EDGES: Category<ServiceFace> = {
   name: 'numbers and times',
-  shortForm: 10,
   inputs: [
     ...['from_epoch', 'to_epoch', 'year', 'month', 'day'].flatMap((name, turn) =>
       NUMBERS.filter((_, index) => index % 2 === turn % 2).map((number) => {
@@ -306,7 +304,6 @@ const VERSIONS: readonly string[] = [
 
 export const FORMS: Category<ServiceFace> = {
   name: 'formats and versions',
-  shortForm: 5,
   inputs: [
     ...['measurements', 'metadata', 'statistics'].flatMap((family) => [
       ...FORMATS.map((format) =>

@@ -140,7 +140,6 @@ const NO_ORACLE: HostileInput<ServiceFace> = {
 
 export const SCOPE: Category<ServiceFace> = {
   name: 'scope',
-  shortForm: 8,
   inputs: [
     ...FAMILIES.flatMap((family) => [
       ...PATHS.map((path) =>

@@ -125,7 +125,6 @@ const METHODS: readonly string[] = [
 
 export const PATHS: Category<ServiceFace> = {
   name: 'paths and methods',
-  shortForm: 6,
   inputs: [
     ABSOLUTE,
     ...TARGETS.map((target) =>
@@ -357,6 +356,5 @@ const PIPELINING: HostileInput<ServiceFace> = {
 
 export const WIRE: Category<ServiceFace> = {
   name: 'malformed HTTP',
-  shortForm: 8,
   inputs: [...SMUGGLING, ...MALFORMED, PIPELINING],
 };

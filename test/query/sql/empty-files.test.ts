@@ -2,7 +2,7 @@
 import { lstat, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createEmptyFiles } from '../../../src/query/sql/empty-files.ts';
+import { createEmptyFiles } from '../../../src/query/sql/planned-files.ts';
 import { newTempFolder } from '../../helpers/temp.ts';
 
 const { signal } = new AbortController();

@@ -1,30 +1,18 @@
-import type { Sql } from '../../../core/duckdb/sql-text.ts';
-import { backslashes, joinSql, sql } from '../../../core/duckdb/sql-text.ts';
-import type { Dialect, SelectItem, ViewedLake } from '../dialect.ts';
-import { relation, selectList } from '../dialect.ts';
-import { RECEIPT_COLUMNS } from '../receipt-columns.ts';
+import { backslashes, joinSql, type Sql, sql } from '../../../core/duckdb/sql-text.ts';
+import * as views from '../dialect.ts';
 
 const text = backslashes('`', 'bytes');
 const { quote, literal } = text;
-const types = {
-  timestamp: sql`DateTime64(6, 'UTC')`,
-  long: sql`Int64`,
-  double: sql`Nullable(Float64)`,
-  text: sql`Nullable(String)`,
-  series: sql`Nullable(String)`,
-  date: sql`Date`,
-} as const;
-
-const isBucket = ({ url }: ViewedLake) => url.includes('://');
+const isBucket = ({ url }: views.ViewedLake) => url.includes('://');
 
 /** A table function over files below the lake. */
-function files(lake: ViewedLake, path: string, ...format: readonly string[]): Sql {
+function files(lake: views.ViewedLake, path: string, ...format: readonly string[]): Sql {
   const from = isBucket(lake) ? sql`s3` : sql`file`;
   return sql`${from}(${joinSql([`${lake.url}/${path}`, ...format].map(literal), sql`, `)})`;
 }
 
 /** A job's rows as its table has them. */
-function rows(lake: ViewedLake, job: string): Sql {
+function rows(lake: views.ViewedLake, job: string): Sql {
   if (lake.layout === 'plain') return files(lake, `${job}/*/*/*.parquet`, 'Parquet');
   const table = isBucket(lake) ? sql`deltaLake` : sql`deltaLakeLocal`;
   return sql`${table}(${literal(`${lake.url}/${job}/`)})`;
@@ -35,7 +23,7 @@ function member(json: Sql, path: readonly string[]): Sql {
   return joinSql([json, ...path.map(literal)], sql`, `);
 }
 
-export const clickhouse: Dialect = {
+export const clickhouse = views.dialectOf({
   ...text,
   title: 'ClickHouse',
   notes: (lake) => [
@@ -48,8 +36,13 @@ export const clickhouse: Dialect = {
     /^(\/|https?:\/\/|s3:\/\/)/.test(url)
       ? undefined
       : 'a folder, s3:// or https://bucket.s3.amazonaws.com/prefix',
-  types,
-  long: (value) => sql`${value}`,
+  types: views.typesOf(
+    sql`DateTime64(6, 'UTC')`,
+    sql`Int64`,
+    sql`Nullable(Float64)`,
+    sql`Nullable(String)`,
+    sql`Date`,
+  ),
   position: (of, marker) => sql`position(${of}, ${marker})`,
   from: (of, place) => sql`substring(${of}, ${place})`,
   first: (of, length) => sql`substring(${of}, 1, ${length})`,
@@ -58,24 +51,20 @@ export const clickhouse: Dialect = {
   // Where there is no next one, lead() of what may be null is null, and else 0.
   micros: (instant) => sql`toNullable(toUnixTimestamp64Micro(${instant}))`,
   instant: (micros) => sql`fromUnixTimestamp64Micro(${micros}, 'UTC')`,
-  remainder: (dividend, divisor) => sql`${dividend} % ${divisor}`,
   days: (from, to) => sql`dateDiff('day', ${from}, ${to})`,
   afterJoin: sql`\nSETTINGS join_use_nulls = 1`,
-  createView: sql`CREATE OR REPLACE VIEW`,
   source: (lake, { job, relation: name, columns }) => {
-    const items: SelectItem[] = [
+    const items: views.SelectItem[] = [
       [sql`toString(${quote('vessel')})`, 'vessel'],
       [sql`toDate(${quote('date')})`, 'date'],
-      ...columns.map((column): SelectItem => [quote(column.name), column.name]),
+      ...columns.map((column): views.SelectItem => [quote(column.name), column.name]),
     ];
     const settings = lake.layout === 'plain' ? sql`\nSETTINGS use_hive_partitioning = 1` : sql``;
-    return [
-      sql`${clickhouse.createView} ${relation(clickhouse, lake, name)} AS\nSELECT\n${selectList(clickhouse, items)}\nFROM ${rows(lake, job)}${settings}`,
-    ];
+    return [views.createView(clickhouse, lake, name, items, sql`${rows(lake, job)}${settings}`)];
   },
   // Each file is read as it is: one that is no receipt would fail them all, and is left out.
   receipts: (lake) => {
-    const items = RECEIPT_COLUMNS.map(({ name, path, type }): SelectItem => {
+    const items = views.RECEIPT_COLUMNS.map(({ name, path, type }): views.SelectItem => {
       const at = member(quote('json'), path);
       if (type === 'long') return [sql`JSONExtract(${at}, 'Nullable(Int64)')`, name];
       const found = sql`nullIf(JSONExtractString(${at}), '')`;
@@ -83,8 +72,8 @@ export const clickhouse: Dialect = {
       return [type === 'timestamp' ? sql`parseDateTime64BestEffortOrNull(${found}, 6, 'UTC')` : found, name];
     });
     const jobs = lake.receiptJobs.length === 1 ? lake.receiptJobs[0]! : `{${lake.receiptJobs.join(',')}}`;
-    return [
-      sql`${clickhouse.createView} ${relation(clickhouse, lake, 'receipts')} AS\nSELECT\n${selectList(clickhouse, items)}\nFROM ${files(lake, `_ledger/${jobs}/*/*.json`, 'RawBLOB', '`json` String')}\nWHERE isValidJSON(${quote('json')}) AND JSONExtractUInt(${member(quote('json'), ['receiptVersion'])}) = 1`,
-    ];
+    const found = files(lake, `_ledger/${jobs}/*/*.json`, 'RawBLOB', '`json` String');
+    const receipts = sql`${found}\nWHERE isValidJSON(${quote('json')}) AND JSONExtractUInt(${member(quote('json'), ['receiptVersion'])}) = 1`;
+    return [views.createView(clickhouse, lake, 'receipts', items, receipts)];
   },
-};
+});

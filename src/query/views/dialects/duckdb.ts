@@ -1,19 +1,9 @@
-import type { Sql } from '../../../core/duckdb/sql-text.ts';
-import { duckdbText, joinSql, sql } from '../../../core/duckdb/sql-text.ts';
+import { duckdbText, joinSql, type Sql, sql } from '../../../core/duckdb/sql-text.ts';
 import type { Dataset } from '../../../core/model/index.ts';
-import type { Dialect, SelectItem, Source, ViewedLake } from '../dialect.ts';
-import { jsonPath, relation, selectList } from '../dialect.ts';
-import { RECEIPT_COLUMNS } from '../receipt-columns.ts';
+import * as views from '../dialect.ts';
 
 const { quote, literal } = duckdbText;
-const types = {
-  timestamp: sql`TIMESTAMPTZ`,
-  long: sql`BIGINT`,
-  double: sql`DOUBLE`,
-  text: sql`VARCHAR`,
-  series: sql`VARCHAR`,
-  date: sql`DATE`,
-} as const;
+const types = views.typesOf(sql`TIMESTAMPTZ`, sql`BIGINT`, sql`DOUBLE`, sql`VARCHAR`, sql`DATE`);
 
 // A struct in braces would be a template's to dbt.
 const HIVE = sql`hive_partitioning = true, hive_types = struct_pack(vessel := 'VARCHAR', date := 'DATE')`;
@@ -28,7 +18,10 @@ function list(parts: readonly Sql[]): Sql {
 }
 
 /** Columns of a job, of a relation that has them, or, of statistics, lacks some: those are null. */
-export function duckdbColumns({ dataset, columns }: Pick<Source, 'dataset' | 'columns'>, from: Sql): Sql {
+export function duckdbColumns(
+  { dataset, columns }: Pick<views.Source, 'dataset' | 'columns'>,
+  from: Sql,
+): Sql {
   const names = ['vessel', 'date', ...columns.map(({ name }) => name)];
   const select = sql`SELECT ${list(names.map(quote))}\nFROM`;
   if (dataset !== 'statistics') return sql`${select} ${from}`;
@@ -46,7 +39,7 @@ export function duckdbObjects(paths: string | readonly string[], dataset: Datase
 }
 
 /** A job's rows: of its objects, or as its table's log says, which takes the extension. */
-export function jobRows({ url, layout }: ViewedLake, job: string, dataset: Dataset): Sql {
+export function jobRows({ url, layout }: views.ViewedLake, job: string, dataset: Dataset): Sql {
   if (layout === 'delta') return sql`delta_scan(${literal(`${url}/${job}`)})`;
   return duckdbObjects(`${pattern(url)}/${job}/*/*/*.parquet`, dataset);
 }
@@ -54,27 +47,26 @@ export function jobRows({ url, layout }: ViewedLake, job: string, dataset: Datas
 /** The receipts that stand in a file, one a line. */
 export function duckdbReceiptLines(file: Sql): Sql {
   const members = new Map<string, Sql>();
-  for (const { path, type } of RECEIPT_COLUMNS) {
+  for (const { path, type } of views.RECEIPT_COLUMNS) {
     const [name, inner] = path;
     members.set(name, inner === undefined ? types[type] : sql`STRUCT(${quote(inner)} ${types[type]})`);
   }
   const columns = [...members].map(([name, type]) => sql`${literal(name)}: ${literal(type)}`);
-  const items = RECEIPT_COLUMNS.map(({ name, path }): SelectItem => [joinSql(path.map(quote), sql`.`), name]);
-  return sql`SELECT\n${selectList(duckdb, items)}\nFROM read_json(${file}, format = 'newline_delimited', hive_partitioning = false, columns = {${list(columns)}})`;
+  return sql`SELECT\n${views.selectList(duckdb, views.receiptMembers(duckdb))}\nFROM read_json(${file}, format = 'newline_delimited', hive_partitioning = false, columns = {${list(columns)}})`;
 }
 
 /** The receipts that patterns find. One that cannot be read would fail them all: it is left out. */
 function duckdbReceipts(patterns: readonly string[]): Sql {
   const json = sql`json`;
-  const items = RECEIPT_COLUMNS.map(({ name, path, type }): SelectItem => {
+  const items = views.RECEIPT_COLUMNS.map(({ name, path, type }): views.SelectItem => {
     const text = duckdb.json(json, path);
     return [type === 'text' ? text : sql`TRY_CAST(${text} AS ${types[type]})`, name];
   });
   const version = duckdb.json(json, ['receiptVersion']);
-  return sql`SELECT\n${selectList(duckdb, items)}\nFROM (\n  SELECT TRY(decode(content)) AS json FROM read_blob([${list(patterns.map(literal))}])\n)\nWHERE json_valid(json) AND ${version} = '1'`;
+  return sql`SELECT\n${views.selectList(duckdb, items)}\nFROM (\n  SELECT TRY(decode(content)) AS json FROM read_blob([${list(patterns.map(literal))}])\n)\nWHERE json_valid(json) AND ${version} = '1'`;
 }
 
-export const duckdb: Dialect = {
+export const duckdb = views.dialectOf({
   ...duckdbText,
   title: 'DuckDB',
   notes: ({ url, layout }) => [
@@ -89,22 +81,16 @@ export const duckdb: Dialect = {
   urlFault: (url) =>
     /^(\/|[A-Za-z]:|(s3|gs|https):\/\/)/.test(url) ? undefined : 'a folder, s3://, gs:// or https://',
   types,
-  long: (value) => sql`${value}`,
   position: (of, marker) => sql`strpos(${of}, ${marker})`,
-  from: (of, place) => sql`substr(${of}, ${place})`,
-  first: (of, length) => sql`substr(${of}, 1, ${length})`,
-  json: (of, path) => sql`json_extract_string(${of}, ${literal(jsonPath(path))})`,
+  json: (of, path) => sql`json_extract_string(${of}, ${literal(views.jsonPath(path))})`,
   micros: (instant) => sql`epoch_us(${instant})`,
   instant: (micros) => sql`make_timestamptz(${micros})`,
-  remainder: (dividend, divisor) => sql`${dividend} % ${divisor}`,
   days: (from, to) => sql`date_diff('day', ${from}, ${to})`,
-  afterJoin: sql``,
-  createView: sql`CREATE OR REPLACE VIEW`,
-  commentOn: (view, column, said) => sql`COMMENT ON COLUMN ${view}.${quote(column)} IS ${literal(said)}`,
+  commentOn: views.commentOnColumn(duckdbText),
   source: (lake, source) => [
-    sql`${duckdb.createView} ${relation(duckdb, lake, source.relation)} AS\n${duckdbColumns(source, jobRows(lake, source.job, source.dataset))}`,
+    sql`${duckdb.createView} ${views.relation(duckdb, lake, source.relation)} AS\n${duckdbColumns(source, jobRows(lake, source.job, source.dataset))}`,
   ],
   receipts: (lake) => [
-    sql`${duckdb.createView} ${relation(duckdb, lake, 'receipts')} AS\n${duckdbReceipts(lake.receiptJobs.map((job) => `${pattern(lake.url)}/_ledger/${job}/*/*.json`))}`,
+    sql`${duckdb.createView} ${views.relation(duckdb, lake, 'receipts')} AS\n${duckdbReceipts(lake.receiptJobs.map((job) => `${pattern(lake.url)}/_ledger/${job}/*/*.json`))}`,
   ],
-};
+});

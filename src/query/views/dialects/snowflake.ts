@@ -1,28 +1,18 @@
-import type { Sql } from '../../../core/duckdb/sql-text.ts';
-import { doubledQuotes, isPlain, joinSql, sql } from '../../../core/duckdb/sql-text.ts';
-import type { Dialect, SelectItem } from '../dialect.ts';
-import { lines, relation, selectList } from '../dialect.ts';
-import { RECEIPT_COLUMNS } from '../receipt-columns.ts';
+import { doubledQuotes, isPlain, joinSql, type Sql, sql } from '../../../core/duckdb/sql-text.ts';
+import * as views from '../dialect.ts';
 
 // A backslash means something too: a text with one is given by its bytes.
 const text = doubledQuotes('"', (hex) => sql`hex_decode_string('${hex}')`);
 const { quote, literal } = text;
-const types = {
-  timestamp: sql`timestamp_tz`,
-  long: sql`number(19,0)`,
-  double: sql`double`,
-  text: sql`varchar`,
-  series: sql`varchar`,
-  date: sql`date`,
-} as const;
+const types = views.typesOf(sql`timestamp_tz`, sql`number(19,0)`, sql`double`, sql`varchar`, sql`date`);
 
 const fromPath = (name: Sql) => sql`regexp_substr(metadata$filename, '${name}=([^/]+)', 1, 1, 'e')`;
 
-export const snowflake: Dialect = {
+export const snowflake = views.dialectOf({
   ...text,
   title: 'Snowflake',
   notes: ({ url, layout }) => [
-    sql`As documented: vessel-export's tests check the grammar of these statements, and do not run them.`,
+    views.AS_DOCUMENTED,
     sql`Before: CREATE STAGE vessels URL = ${literal(`${url}/`)} STORAGE_INTEGRATION = …;`,
     ...(layout === 'delta'
       ? [
@@ -34,10 +24,7 @@ export const snowflake: Dialect = {
   urlFault: (url) =>
     /^(s3|gcs|azure):\/\//.test(url) && isPlain(url) ? undefined : 's3://, gcs:// or azure://',
   types,
-  long: (value) => sql`${value}`,
   position: (of, marker) => sql`position(${marker}, ${of})`,
-  from: (of, place) => sql`substr(${of}, ${place})`,
-  first: (of, length) => sql`substr(${of}, 1, ${length})`,
   json: (of, path) =>
     sql`parse_json(${of})${joinSql(
       path.map((name) => sql`[${literal(name)}]`),
@@ -47,16 +34,14 @@ export const snowflake: Dialect = {
   instant: (micros) => sql`to_timestamp_ntz(${micros}, 6)`,
   remainder: (dividend, divisor) => sql`mod(${dividend}, ${divisor})`,
   days: (from, to) => sql`datediff('day', ${from}, ${to})`,
-  afterJoin: sql``,
-  createView: sql`CREATE OR REPLACE VIEW`,
-  commentOn: (view, column, said) => sql`COMMENT ON COLUMN ${view}.${quote(column)} IS ${literal(said)}`,
+  commentOn: views.commentOnColumn(text),
   source: (lake, { job, relation: name, columns }) => {
-    const table = relation(snowflake, lake, name);
+    const table = views.relation(snowflake, lake, name);
     if (lake.layout === 'delta')
       return [
         sql`CREATE ICEBERG TABLE IF NOT EXISTS ${table}\nEXTERNAL_VOLUME = 'vessels' CATALOG = 'vessel_tables' BASE_LOCATION = ${literal(`${job}/`)} AUTO_REFRESH = TRUE`,
       ];
-    const typed = lines([
+    const typed = views.lines([
       sql`  "vessel" varchar AS (${fromPath(sql`vessel`)})`,
       sql`  "date" date AS (to_date(${fromPath(sql`date`)}))`,
       ...columns.map(
@@ -70,16 +55,16 @@ export const snowflake: Dialect = {
     ];
   },
   receipts: (lake) => {
-    const table = relation(snowflake, lake, 'receipt_files');
-    const columns = RECEIPT_COLUMNS.map(({ name, path, type }) => {
+    const table = views.relation(snowflake, lake, 'receipt_files');
+    const columns = views.RECEIPT_COLUMNS.map(({ name, path, type }) => {
       const own = types[type];
       return sql`  ${quote(name)} ${own} AS (value:${joinSql(path.map(quote), sql`:`)}::${own})`;
     });
-    const items = RECEIPT_COLUMNS.map(({ name }): SelectItem => [quote(name), name]);
+    const items = views.RECEIPT_COLUMNS.map(({ name }): views.SelectItem => [quote(name), name]);
     return [
-      sql`CREATE EXTERNAL TABLE IF NOT EXISTS ${table} (\n${lines(columns)}\n)\nLOCATION = '@vessels/_ledger/'\nAUTO_REFRESH = FALSE\nFILE_FORMAT = (TYPE = JSON)`,
+      sql`CREATE EXTERNAL TABLE IF NOT EXISTS ${table} (\n${views.lines(columns)}\n)\nLOCATION = '@vessels/_ledger/'\nAUTO_REFRESH = FALSE\nFILE_FORMAT = (TYPE = JSON)`,
       sql`ALTER EXTERNAL TABLE ${table} REFRESH`,
-      sql`${snowflake.createView} ${relation(snowflake, lake, 'receipts')} AS\nSELECT\n${selectList(snowflake, items)}\nFROM ${table}`,
+      views.createView(snowflake, lake, 'receipts', items, table),
     ];
   },
-};
+});

@@ -4,14 +4,14 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { measureScript, startPreparedServer } from '../bench/child.ts';
+import { bytesByColumn, describeColumns } from '../bench/columns.ts';
+import { createContenders } from '../bench/contenders.ts';
+import { fileIn, type PreparedDay, prepareDay } from '../bench/prepared-day.ts';
+import { ratiosOf } from '../bench/ratios.ts';
+import { findWrongRows } from '../bench/row-check.ts';
+import { findDifferingRows } from '../bench/small-rows.ts';
 import { newTempFolder, type TempFolder } from '../helpers/temp.ts';
-import { measureScript, startPreparedServer } from './child.ts';
-import { bytesByColumn, describeColumns } from './columns.ts';
-import { createContenders } from './contenders.ts';
-import { fileIn, type PreparedDay, prepareDay } from './prepared-day.ts';
-import { ratiosOf } from './ratios.ts';
-import { findWrongRows } from './row-check.ts';
-import { findDifferingRows } from './small-rows.ts';
 
 const { signal } = new AbortController();
 let temp: TempFolder;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => temp.remove());
 
 const burn = (cpuMs: number, memoryMb: number) =>
-  measureScript(new URL('burn.ts', import.meta.url), [cpuMs, memoryMb].map(String), {}, signal);
+  measureScript(new URL('../bench/burn.ts', import.meta.url), [cpuMs, memoryMb].map(String), {}, signal);
 
 describe('a measured process', () => {
   it('has used the CPU that it says of itself, and its start', async () => {
@@ -46,7 +46,7 @@ describe('a measured process', () => {
   });
 
   it('that fails is an error with what it said', async () => {
-    const failing = measureScript(new URL('parse.ts', import.meta.url), [], {}, signal);
+    const failing = measureScript(new URL('../bench/parse.ts', import.meta.url), [], {}, signal);
     await expect(failing).rejects.toThrow(/exit 1[\s\S]*usage: parse.ts FOLDER/);
   });
 });
@@ -113,7 +113,7 @@ describe('rows of contenders', () => {
     writeFileSync(fileIn(days).metadata, '[{"id":"V/s","timeSeriesId":"s"}]');
     const written = join(temp.path, 'small-out');
     mkdirSync(written);
-    const script = new URL('duckdb.ts', import.meta.url);
+    const script = new URL('../bench/duckdb.ts', import.meta.url);
     await measureScript(script, [join(temp.path, 'small'), written, '1', 'sorted'], {}, signal);
     const file = join(written, 'one.parquet');
     expect(await findDifferingRows(file, join(temp.path, 'small'))).toBe(0);

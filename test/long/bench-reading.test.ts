@@ -1,7 +1,7 @@
 /** The figures of reading a lake are of what they say. No time is asserted. */
 import { expect, test } from 'vitest';
+import { measureReading } from '../bench/reading.ts';
 import { newTempFolder } from '../helpers/temp.ts';
-import { measureReading } from './reading.ts';
 
 test('each is of a command that has read what is there', async () => {
   await using temp = await newTempFolder();
