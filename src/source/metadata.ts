@@ -1,7 +1,6 @@
 /** Which series an expression means, asked of metadata. */
 import { DataError, HttpStatusError, RetriableError } from '../core/errors.ts';
-import type { QueryRequest, QueryResponse } from '../core/model/index.ts';
-import { wireShape } from '../core/model/index.ts';
+import { type QueryRequest, type QueryResponse, wireShape } from '../core/model/index.ts';
 import { answerFault } from './answer-faults.ts';
 import type { SourceContext } from './context.ts';
 import { createMetadataDecoder, type MetadataElement } from './decode/index.ts';

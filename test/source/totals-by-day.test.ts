@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { MICROS_PER_DAY } from '../../src/core/model/index.ts';
-import type { LookbackVessel } from '../../src/source/totals-by-day.ts';
-import { DayCollector, groupVessels } from '../../src/source/totals-by-day.ts';
+import { DayCollector, groupVessels, type LookbackVessel } from '../../src/source/totals-by-day.ts';
 
 function vessel(name: string, series: readonly string[], days: number, expressions = 1): LookbackVessel {
   return {

@@ -5,8 +5,7 @@
  */
 import type { Family } from '../../core/model/index.ts';
 import { HttpError } from '../http/http-error.ts';
-import type { Domain } from './domains.ts';
-import { DOMAIN_NAMES, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
+import { DOMAIN_NAMES, type Domain, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
 import type { Pattern } from './series-matcher.ts';
 import { compileVisParts } from './vis-parts.ts';
 

@@ -1,15 +1,12 @@
 /** From selectors to the series of an answer, each once, with the id under which it is answered. */
 import type { SeriesRecord } from '../data/source.ts';
 import { HttpError } from '../http/http-error.ts';
-import type { Work } from '../turns.ts';
-import { STEPS_PER_LOOK } from '../turns.ts';
+import { STEPS_PER_LOOK, type Work } from '../turns.ts';
 import { expandAlternatives } from './alternatives.ts';
 import type { Domain } from './domains.ts';
 import type { Selector } from './expressions.ts';
-import type { SeriesIndex } from './series-index.ts';
-import { indexSeries } from './series-index.ts';
-import type { Pattern } from './series-matcher.ts';
-import { ComparisonsBudget, levelsPattern, matchingSeries } from './series-matcher.ts';
+import { indexSeries, type SeriesIndex } from './series-index.ts';
+import { ComparisonsBudget, levelsPattern, matchingSeries, type Pattern } from './series-matcher.ts';
 
 export interface SelectedSeries {
   readonly record: SeriesRecord;

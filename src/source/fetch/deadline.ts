@@ -1,6 +1,5 @@
 import { RetriableError } from '../../core/errors.ts';
-import type { Clock } from '../../core/model/ports.ts';
-import { NO_LONGER } from '../../core/model/ports.ts';
+import { type Clock, NO_LONGER } from '../../core/model/ports.ts';
 import type { Body } from '../../core/model/query.ts';
 import { bodyOf } from './body.ts';
 import { linkSignals, type Send } from './exchange.ts';

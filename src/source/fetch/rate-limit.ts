@@ -1,5 +1,4 @@
-import type { Clock, RateLimit } from '../../core/model/ports.ts';
-import { RATE_LIMIT_RULES } from '../../core/model/ports.ts';
+import { type Clock, RATE_LIMIT_RULES, type RateLimit } from '../../core/model/ports.ts';
 import { createWaitingLine } from '../../core/model/waiting-line.ts';
 import type { Send } from './exchange.ts';
 

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach } from 'vitest';
-import type { Clock } from '../../../src/core/model/ports.ts';
-import { systemClock } from '../../../src/core/model/ports.ts';
+import { type Clock, systemClock } from '../../../src/core/model/ports.ts';
 import type { QueryRequest, QueryResponse } from '../../../src/core/model/query.ts';
 import {
   type ClientOptions,
