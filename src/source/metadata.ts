@@ -92,7 +92,7 @@ async function readAnswer<T>(
       throw tooMany(`more than ${MAX_KEPT_BYTES} bytes about ${kept.length} series that are kept`);
   });
   try {
-    await response.body.read((chunk) => decoder.push(chunk));
+    for await (const chunk of response.body) decoder.push(chunk);
     decoder.end();
     return { listed, kept };
   } catch (error) {

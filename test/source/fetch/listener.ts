@@ -195,7 +195,7 @@ export function clientOf(
       () => request,
       async ({ body, ...head }) => {
         const chunks: Uint8Array[] = [];
-        for await (const chunk of body) chunks.push(chunk);
+        for await (const chunk of body) chunks.push(Buffer.from(chunk));
         return { ...head, bytes: Buffer.concat(chunks) };
       },
       callOptions,
@@ -222,6 +222,6 @@ export async function errorOf(promise: Promise<unknown>): Promise<Error & { code
 
 export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
+  for await (const chunk of body) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks).toString('utf8');
 }
