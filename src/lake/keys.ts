@@ -96,17 +96,12 @@ export function claimKey(day: VesselDay, epoch: number): string {
 
 /** What is kept of a job's receipts of a month `YYYY-MM` for faster reading. */
 export function indexKey(job: string, month: string): string {
-  return `${indexPrefix(job, month)}.columns`;
-}
-
-/** The same as older versions write it. */
-export function indexLinesKey(job: string, month: string): string {
-  return `${indexPrefix(job, month)}.ndjson.gz`;
+  return `${indexPrefix(job, month)}.parquet`;
 }
 
 /** The same of the receipts that one process has written, until a reader has put them into the index. */
 export function indexPieceKey(job: string, month: string, name: string): string {
-  return `${indexPrefix(job, month)}/${name}.columns`;
+  return `${indexPrefix(job, month)}/${name}.parquet`;
 }
 
 /** All of these begin with this. */

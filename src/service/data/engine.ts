@@ -7,9 +7,9 @@
  * signal: it has to, for the process cannot exit before it.
  */
 import { tmpdir } from 'node:os';
+import { createWaitingLine } from '../../core/concurrency.ts';
 import type { SqlConnection } from '../../core/duckdb/connection.ts';
 import { interruptOnAbort, type LockedDuckDb, openLockedDuckDb } from '../../core/duckdb/locked.ts';
-import { createWaitingLine } from '../../core/model/waiting-line.ts';
 import { openTempFolder, type TempFolder } from '../../core/process/temp-folder.ts';
 
 /** Above the memory that Node takes: two sorted slices of readings need a fifth of it. */

@@ -1,5 +1,5 @@
 import { imoDigits, OTHER_FIELDS, type SeriesMetadata, type WireShape } from '../../core/model/index.ts';
-import { ID_RULE, isSeriesId } from '../../core/model/series-id.ts';
+import { ID_RULE, isSeriesId } from '../../core/model/series.ts';
 import { BodyScanner, type RecordParser } from './body-scanner.ts';
 import { type BodyWindow, INCOMPLETE } from './body-window.ts';
 import { colonEnd, keyEnd, stringValue, valueEnd } from './json-tokens.ts';

@@ -1,6 +1,6 @@
+import { createWaitingLine } from '../../core/concurrency.ts';
 import type { Clock, ConcurrencyLimit, RateLimit, Slot } from '../../core/model/ports.ts';
 import { CONCURRENCY_LIMIT_RULES } from '../../core/model/ports.ts';
-import { createWaitingLine } from '../../core/model/waiting-line.ts';
 import type { Answer, Send } from './exchange.ts';
 import { retryAfterMs } from './retry.ts';
 

@@ -1,5 +1,5 @@
+import { createWaitingLine } from '../../core/concurrency.ts';
 import { type Clock, RATE_LIMIT_RULES, type RateLimit } from '../../core/model/ports.ts';
-import { createWaitingLine } from '../../core/model/waiting-line.ts';
 import type { Send } from './exchange.ts';
 
 /** The times are those of `RATE_LIMIT_RULES` unless they are given. */
