@@ -9,7 +9,7 @@ import { SLICE_TARGET_ROWS } from './core/plan/time-slices.ts';
 import { thisProcess } from './core/process/process-id.ts';
 import { readVersion } from './core/version.ts';
 import type { ExportPorts } from './export/ports.ts';
-import type { LakeSource } from './lake/lake-source.ts';
+import type { LakeSource } from './lake/lake-file.ts';
 import { createLakeLayout } from './lake/layout.ts';
 import { withIndexJournal } from './lake/ledger/index-journal.ts';
 import { createLastPublished } from './lake/ledger/last-published.ts';

@@ -3,7 +3,7 @@ import { RefusedError } from '../core/errors.ts';
 import { type DayCounts, formatVesselDay, type Receipt } from '../core/model/index.ts';
 import { publishedReadings, seriesTotals, totalReadings, totalsOf } from '../core/proof/day-totals.ts';
 import { guardAgainstShrinking, type SelectChange } from '../core/proof/shrink-guard.ts';
-import { isSelectAccepted } from '../lake/accept-select.ts';
+import { isSelectAccepted } from '../lake/accept.ts';
 import type { Claim } from '../lake/claims/claim.ts';
 import { objectKey } from '../lake/keys.ts';
 import { readUnnamedDetail } from '../lake/ledger/ledger.ts';

@@ -4,12 +4,12 @@
  */
 import { hash } from 'node:crypto';
 import { type Job, microsToDate, type Receipt, type SealedDay } from '../core/model/index.ts';
-import { markCaptured, readCaptures } from '../lake/captures.ts';
 import type { Claim } from '../lake/claims/claim.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { noteKey } from '../lake/keys.ts';
 import { readReceipt } from '../lake/ledger/ledger.ts';
 import { receiptDates } from '../lake/ledger/newest-days.ts';
+import { markSnapshot, readSnapshotDates } from '../lake/marks.ts';
 import { createPartUpload } from '../lake/publish/parts.ts';
 import { publishSealed } from '../lake/publish/publish.ts';
 import { encodeMetadata, parquetFooter } from '../parquet/write/index.ts';
@@ -50,7 +50,7 @@ export async function takeSnapshot(
   ]);
   await stepDone(ports, task, 'fetched');
   if (!task.force && equalsSnapshot(task.lastSnapshot, task.settingsHash, group.body, footer)) {
-    await markCaptured(ports.store, day, task.captures ?? []);
+    await markSnapshot(ports.store, day, task.captures ?? []);
     // It was taken: whatever has failed or waited before is over.
     await ports.store.remove(noteKey(day));
     await claim.finish();
@@ -81,7 +81,7 @@ export async function takeSnapshot(
   const receipt = await ports.tracing.span('publish', {}, () =>
     publishSealed(publishPorts(ports, task), claim, sealed),
   );
-  await markCaptured(ports.store, day, task.captures ?? []);
+  await markSnapshot(ports.store, day, task.captures ?? []);
   return { status: 'published', receipt, resumed: false };
 }
 
@@ -114,7 +114,7 @@ export async function snapshotsBefore(
       if (receipt !== undefined) break;
     }
   }
-  const marks = await readCaptures(store, job.name);
+  const marks = await readSnapshotDates(store, job.name);
   return (vessel) => {
     const [lastSnapshot, captures] = [snapshots.get(vessel), marks.get(vessel)];
     return { ...(lastSnapshot && { lastSnapshot }), ...(captures && { captures }) };

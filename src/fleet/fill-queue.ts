@@ -7,7 +7,7 @@ import { isRefusal } from '../core/errors.ts';
 import { formatVesselDay, type Receipt, type VesselDay } from '../core/model/index.ts';
 import { isAsAsked } from '../core/plan/due.ts';
 import type { ExportTask } from '../export/ports.ts';
-import { isSelectAccepted } from '../lake/accept-select.ts';
+import { isSelectAccepted } from '../lake/accept.ts';
 import { orDamaged } from '../lake/json.ts';
 import { readReceipt } from '../lake/ledger/ledger.ts';
 import type { ObjectStore } from '../store/store.ts';

@@ -13,7 +13,7 @@ import { askedFrom, recentFrom } from '../core/plan/asked.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
 import { findVessels } from '../export/job-vessels.ts';
 import type { ExportPorts } from '../export/ports.ts';
-import { isSelectAccepted } from '../lake/accept-select.ts';
+import { isSelectAccepted } from '../lake/accept.ts';
 import { removeFinishedClaims } from '../lake/claims/claims.ts';
 import type { LedgerView } from '../lake/ledger/ledger-view.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';

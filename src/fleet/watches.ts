@@ -10,10 +10,10 @@ import {
   microsToDate,
 } from '../core/model/index.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
-import { lastCapture, readCaptures } from '../lake/captures.ts';
 import { DayMap } from '../lake/ledger/day-map.ts';
 import type { LedgerView } from '../lake/ledger/ledger-view.ts';
 import { vesselsOnDates } from '../lake/ledger/newest-days.ts';
+import { lastSnapshotDate, readSnapshotDates } from '../lake/marks.ts';
 import { type KnownNotes, readNotes } from '../lake/notes.ts';
 import { describeRemarks, howToAccept } from '../lake/remarks.ts';
 import type { ObjectStore } from '../store/store.ts';
@@ -131,10 +131,10 @@ export function createSnapshotWatch(
       const asked = microsToDate(fired * 1_000);
       // A clock may have been set back since.
       one.since = one.since !== '' && one.since < today ? one.since : today;
-      const captures = await readCaptures(store, name);
+      const captures = await readSnapshotDates(store, name);
       one.interval.begin();
       const unmarked = vessels.flatMap((vessel) => {
-        const last = lastCapture(captures, vessel, today);
+        const last = lastSnapshotDate(captures, vessel, today);
         return (last ?? one.since) < asked ? [{ vessel, last: last ?? null }] : [];
       });
       // Who dies between receipt and mark leaves the receipt alone.

@@ -25,13 +25,11 @@ import type { AskedState, DayRange, DayState } from '../core/plan/due.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { belongsTo, listBackfills } from './backfills.ts';
-import { lastCapture, readCaptures } from './captures.ts';
-import { jsonBytes, unlessDamaged } from './json.ts';
-import { keyPrefix, parseNoteKey, regularRunsKey } from './keys.ts';
+import { keyPrefix, parseNoteKey } from './keys.ts';
 import { DayMap } from './ledger/day-map.ts';
 import { listVessels } from './ledger/ledger.ts';
 import { firstReceiptDate, knownDays, lastReceiptDates } from './ledger/newest-days.ts';
-import { REGULAR_RUNS_FILE, readFile } from './shapes.ts';
+import { lastSnapshotDate, readRegularFrom, readSnapshotDates } from './marks.ts';
 
 /** What a vessel-day without receipt is called; `planned`: `missing` or `not-due`. */
 type NameOpenDay = (day: VesselDay, planned: DayState) => AskedState;
@@ -42,7 +40,7 @@ interface AskedPorts {
 }
 
 interface AskedRange extends DayRange {
-  /** Of the range. */
+  /** Is this vessel-day of the range published? */
   readonly isPublished: (day: Pick<VesselDay, 'vessel' | 'date'>) => boolean;
   /** True: these are the vessels that the job exports now, as the service lists them. */
   readonly isCurrent?: boolean;
@@ -202,9 +200,9 @@ async function readAskedSnapshots(
   job: Job,
   today: string,
 ): Promise<NameOpenDay> {
-  const [published, captures] = [
+  const [published, snapshots] = [
     await lastReceiptDates(store, job.name, addDays(today, 1)),
-    await readCaptures(store, job.name),
+    await readSnapshotDates(store, job.name),
   ];
   const { schedule } = job;
   const regularFrom = schedule === undefined ? await readRegularFrom(store, job.name) : undefined;
@@ -220,37 +218,10 @@ async function readAskedSnapshots(
     return known;
   };
   return ({ vessel, date }, planned) => {
-    const [receipt, mark] = [published.get(vessel), lastCapture(captures, vessel, today)];
+    const [receipt, mark] = [published.get(vessel), lastSnapshotDate(snapshots, vessel, today)];
     // Older versions left no mark.
     if (mark === undefined) return receipt === undefined ? planned : 'not-due';
     const last = receipt !== undefined && receipt > mark ? receipt : mark;
     return date > last && date <= today && isAsked(date) ? 'missing' : 'not-due';
   };
-}
-
-/** What stands in `_asked/`. */
-interface RegularRuns {
-  readonly regularRunsVersion: 1;
-  readonly from: string;
-}
-
-/** The first day that a `run` without dates was about; undefined: there was none. A file that is none counts for nothing. */
-async function readRegularFrom(store: Pick<ObjectStore, 'get'>, job: string): Promise<string | undefined> {
-  const read = readFile<RegularRuns>(store, regularRunsKey(job), REGULAR_RUNS_FILE);
-  return (await unlessDamaged(read))?.file.from;
-}
-
-/**
- * Somebody runs a job without saying for which dates, as cron does: from this day on its days are asked for. A job that
- * says so itself needs no mark. Throws what the store throws.
- */
-export async function noteRegularRun(
-  store: Pick<ObjectStore, 'get' | 'putIfAbsent'>,
-  job: Job,
-  from: string,
-): Promise<void> {
-  if (job.schedule !== undefined || job.since !== undefined) return;
-  if ((await readRegularFrom(store, job.name)) !== undefined) return;
-  const file: RegularRuns = { regularRunsVersion: 1, from };
-  await store.putIfAbsent(regularRunsKey(job.name), jsonBytes(file));
 }

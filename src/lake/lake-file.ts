@@ -1,9 +1,13 @@
-/** `_lake.json`: what a lake says of itself, and what a lake is that has no such file. */
+/**
+ * `_lake.json`: what a lake says of itself, and what a lake is that has no such file. It says the service that each job is
+ * copied from, so that readings of two services never meet in one job, nor made-up ones with those of a service.
+ */
 import { ConfigError, FencedError, messageOf } from '../core/errors.ts';
 import type { Layout } from '../core/model/index.ts';
+import { readWebAddress } from '../core/model/web-address.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import { readClaim } from './claims/claims.ts';
-import { parseJson, unlessDamaged } from './json.ts';
+import { jsonBytes, parseJson, unlessDamaged } from './json.ts';
 import { keyPrefix, LAKE_KEY, logKeyPrefix, parseClaimKey, parseReceiptKey } from './keys.ts';
 import { readReceipt } from './ledger/ledger.ts';
 import { checkedFile, isObject, LAKE_FILE, shown } from './shapes.ts';
@@ -34,7 +38,7 @@ export async function readLakeFile(
       'unknown-lake-version',
       `${LAKE_KEY}: got lakeVersion ${shown(value.lakeVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
     );
-  // Of other files members may be missing, not of this one.
+  // Members may be missing in other files, not in this one.
   const whole = isObject(value) ? { lakeVersion: 1, layout: null, ...value } : value;
   const file = undamaged(() => checkedFile<LakeFile>(whole, LAKE_KEY, LAKE_FILE));
   return { file, version: object.version };
@@ -101,4 +105,88 @@ export function isConverting(): FencedError {
     'lake-converting',
     `${LAKE_KEY}: the lake is being converted; nothing is exported into it meanwhile. Wait, or, if the conversion has died, run 'vessel-export convert --to delta' again: it goes on where it was`,
   );
+}
+
+export interface LakeSource {
+  /** Base URL with its tenant, without secrets; of made-up readings any text. */
+  readonly url: string;
+  /** The readings are of no ship. */
+  readonly isMadeUp?: boolean;
+}
+
+/** Host, port and path: whether the way there is encrypted says nothing of what is there. */
+function identityOf(address: string): string {
+  const url = readWebAddress(address);
+  return url === undefined ? address : `${url.host}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+/** The file with the source of a job; itself where it names one. */
+export function withSource(file: LakeFile, source: LakeSource, job: string): LakeFile {
+  if (sourceOf(file, job) !== undefined) return file;
+  return { ...file, sources: { ...file.sources, [job]: source.url } };
+}
+
+function sourceOf({ sources = {} }: LakeFile, job: string): string | undefined {
+  return Object.hasOwn(sources, job) ? sources[job] : undefined;
+}
+
+/** Throws ConfigError `other-source` where a job of the lake at `lakeUrl` is copied from elsewhere. */
+export function expectSource(lakeUrl: string, file: LakeFile, source: LakeSource, job: string): void {
+  const known = sourceOf(file, job);
+  const { isMadeUp = false } = source;
+  if (known === undefined && isMadeUp === (file.madeUp ?? false)) return;
+  if (known !== undefined && identityOf(known) === identityOf(source.url)) return;
+  if (isMadeUp)
+    throw new ConfigError(
+      'other-source',
+      `the lake at ${lakeUrl} has job '${job}' from ${known ?? 'a service'}: name another folder for made-up readings (--lake)`,
+    );
+  const what =
+    known === undefined || file.madeUp === true
+      ? 'holds readings that vessel-export demo has made up'
+      : `has job '${job}' from ${known}`;
+  throw new ConfigError(
+    'other-source',
+    `the lake at ${lakeUrl} ${what}, and QUERY_BASE_URL is ${source.url}: correct it, or set LAKE_URL to another lake. Where it is meant, as when the service has moved, say so once: 'vessel-export accept ${job} --source'`,
+  );
+}
+
+/**
+ * Throws what `expectSource` throws of these jobs; nothing where no source is known here, or no lake is there. The lake's
+ * file.
+ */
+export async function checkSources(
+  store: Pick<ObjectStore, 'url' | 'get'>,
+  source: LakeSource | undefined,
+  jobs: readonly string[],
+): Promise<LakeFile | undefined> {
+  const file = (await readLakeFile(store))?.file;
+  if (file !== undefined && source !== undefined)
+    for (const job of jobs) expectSource(store.url, file, source, job);
+  return file;
+}
+
+/** What became of it. `nothing-to-accept`: the next export of the job writes down its source. */
+interface AcceptedSource {
+  readonly state: 'accepted' | 'accepted-before' | 'nothing-to-accept';
+  readonly before?: string;
+}
+
+/** Somebody says that a job is copied from this source from now on. Throws FencedError `lake-converting`. */
+export async function acceptSource(
+  store: ObjectStore,
+  source: LakeSource,
+  job: string,
+): Promise<AcceptedSource> {
+  for (;;) {
+    const found = await readLakeFile(store);
+    const before = found && sourceOf(found.file, job);
+    if (found === undefined || (before === undefined && found.file.madeUp !== true))
+      return { state: 'nothing-to-accept' };
+    if (before === source.url) return { state: 'accepted-before' };
+    if (found.file.converting !== undefined) throw isConverting();
+    const file: LakeFile = { ...found.file, sources: { ...found.file.sources, [job]: source.url } };
+    if ((await store.putIf(LAKE_KEY, jsonBytes(file), found.version)) !== undefined)
+      return { state: 'accepted', ...(before !== undefined && { before }) };
+  }
 }

@@ -14,8 +14,16 @@ import type { ObjectStore } from '../store/store.ts';
 import { expectConditionalPut, UNFIT } from '../store/store.ts';
 import { jsonBytes } from './json.ts';
 import { LAKE_KEY } from './keys.ts';
-import { hasContent, isConverting, type LakeFile, readLakeFile } from './lake-file.ts';
-import { checkSources, expectSource, type LakeSource, withSource } from './lake-source.ts';
+import {
+  checkSources,
+  expectSource,
+  hasContent,
+  isConverting,
+  type LakeFile,
+  type LakeSource,
+  readLakeFile,
+  withSource,
+} from './lake-file.ts';
 
 /** For so long a process may believe what it has read. */
 export const LOOK_MS = 15_000;
@@ -85,7 +93,7 @@ export function createLakeLayout(options: LayoutOptions): LakeLayout {
       await expectFit(file.layout);
       const named = job === undefined ? file : withSource(file, source, job);
       const isWritten = found !== undefined && named === file;
-      // Of those who race one writes, and the others read what it wrote.
+      // One of those who race writes, and the others read what it wrote.
       if (!isWritten && !(await store.putIf(LAKE_KEY, jsonBytes(named), found?.version ?? null))) continue;
       look = { file: named, monotonicMs, nowMs };
       return named;

@@ -13,7 +13,7 @@ import {
 import type { ObjectStore } from '../store/store.ts';
 import { jsonBytes, unlessDamaged } from './json.ts';
 import { acceptedKey } from './keys.ts';
-import { ACCEPTANCE_FILE, parseFile } from './shapes.ts';
+import { ACCEPTANCE_FILE, readFile } from './shapes.ts';
 
 /** Somebody has said that what is remarked of a vessel is right. */
 interface Acceptance {
@@ -34,11 +34,8 @@ export async function readAcceptance(
   job: string,
   vessel: string,
 ): Promise<Acceptance | undefined> {
-  const key = acceptedKey(job, vessel);
-  const object = await store.get(key);
-  return (
-    object && (await unlessDamaged((async () => parseFile<Acceptance>(object.bytes, key, ACCEPTANCE_FILE))()))
-  );
+  const read = readFile<Acceptance>(store, acceptedKey(job, vessel), ACCEPTANCE_FILE);
+  return (await unlessDamaged(read))?.file;
 }
 
 export async function writeAcceptance(store: ObjectStore, acceptance: Acceptance): Promise<void> {
@@ -99,50 +96,34 @@ export interface OpenRemark {
 /** What is asked of receipts for remarks. */
 export const REMARK_MEMBERS = ['startedAt', 'selectedSeries', 'remark', 'warnings'] as const;
 
-export interface Remarks {
-  add(receipt: RemarkedReceipt): void;
-  /** Of the vessels' newest receipts those that remark anything, accepted or not. */
-  newest(): RemarkedReceipt[];
+/** Gathers receipts, in any order; keeps the newest of each vessel. */
+export class Remarks {
+  readonly #newest = new Map<string, RemarkedReceipt>();
+
+  add({ job, vessel, date, startedAt, selectedSeries, remark, warnings }: RemarkedReceipt): void {
+    const name = `${job}/${vessel}`;
+    if (startedAt < (this.#newest.get(name)?.startedAt ?? '')) return;
+    const said = { ...(remark && { remark }), ...(warnings && { warnings }) };
+    const counted = selectedSeries !== undefined && { selectedSeries };
+    this.#newest.set(name, { job, vessel, date, startedAt, ...counted, ...said });
+  }
+
+  /** The vessels' newest receipts, as far as they remark anything, accepted or not. */
+  newest(): RemarkedReceipt[] {
+    const remarked = [...this.#newest].filter(([, receipt]) => warningsOf(receipt).length > 0);
+    return remarked.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, receipt]) => receipt);
+  }
+
   /** Those that nobody has accepted; one request to the store for each vessel that has a remark. Throws what the store throws. */
-  open(store: Pick<ObjectStore, 'get'>): Promise<OpenRemark[]>;
-}
-
-/** Gathers receipts, in any order; keeps one of each vessel. */
-export function createRemarks(): Remarks {
-  /** By job and vessel. */
-  const receipts = new Map<string, Map<string, RemarkedReceipt>>();
-  const newest = () =>
-    [...receipts.values()]
-      .flatMap((ofJob) => [...ofJob.values()])
-      .filter((receipt) => warningsOf(receipt).length > 0)
-      .sort(inOrder);
-  return {
-    add({ job, vessel, date, startedAt, selectedSeries, remark, warnings }) {
-      let ofJob = receipts.get(job);
-      if (ofJob === undefined) {
-        ofJob = new Map();
-        receipts.set(job, ofJob);
-      }
-      if (startedAt < (ofJob.get(vessel)?.startedAt ?? '')) return;
-      const said = { ...(remark && { remark }), ...(warnings && { warnings }) };
-      const counted = selectedSeries !== undefined && { selectedSeries };
-      ofJob.set(vessel, { job, vessel, date, startedAt, ...counted, ...said });
-    },
-    newest,
-    async open(store) {
-      const open: OpenRemark[] = [];
-      for (const receipt of newest()) {
-        const { job, vessel, date } = receipt;
-        const warnings = openWarnings(receipt, await readAcceptance(store, job, vessel));
-        if (warnings.length > 0) open.push({ day: { job, vessel, date }, warnings });
-      }
-      return open;
-    },
-  };
-}
-
-function inOrder(a: RemarkedReceipt, b: RemarkedReceipt): number {
-  return `${a.job}/${a.vessel}` < `${b.job}/${b.vessel}` ? -1 : 1;
+  async open(store: Pick<ObjectStore, 'get'>): Promise<OpenRemark[]> {
+    const open: OpenRemark[] = [];
+    for (const receipt of this.newest()) {
+      const { job, vessel, date } = receipt;
+      const warnings = openWarnings(receipt, await readAcceptance(store, job, vessel));
+      if (warnings.length > 0) open.push({ day: { job, vessel, date }, warnings });
+    }
+    return open;
+  }
 }
 
 /** More names than a remark has. */

@@ -18,10 +18,11 @@ import { MAX_ADDRESS_CHARS } from '../core/model/web-address.ts';
 import type { ObjectStore, Version } from '../store/store.ts';
 import { parseJson } from './json.ts';
 
+/** Is a value of a file right? */
+type Test = (value: unknown) => boolean;
+
 /** By member: is it right, and what it should be. */
-export type Shape = Readonly<
-  Record<string, readonly [isRight: (value: unknown) => boolean, expected: string]>
->;
+export type Shape = Readonly<Record<string, readonly [isRight: Test, expected: string]>>;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -39,37 +40,38 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
-export const isText = (value: unknown) =>
-  typeof value === 'string' && value !== '' && value.length <= MAX_TEXT_CHARS;
-export const isSha256 = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
-const isAddress = (value: unknown) =>
-  typeof value === 'string' && value !== '' && value.length <= MAX_ADDRESS_CHARS;
+export const isCount: Test = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isTextUpTo = (maxChars: number) => (value: unknown) =>
+  typeof value === 'string' && value !== '' && value.length <= maxChars;
+export const isText = isTextUpTo(MAX_TEXT_CHARS);
+const isAddress = isTextUpTo(MAX_ADDRESS_CHARS);
 const isMatch = (pattern: RegExp) => (value: unknown) => typeof value === 'string' && pattern.test(value);
-const isMoment = (value: unknown) => typeof value === 'string' && parseTimestamp(value) !== undefined;
-const isDay = (value: unknown) => typeof value === 'string' && isDate(value);
-const isFlag = (value: unknown) => typeof value === 'boolean';
-const isInstantMs = (value: unknown) =>
+export const isSha256 = isMatch(/^[0-9a-f]{64}$/);
+const isMoment: Test = (value) => typeof value === 'string' && parseTimestamp(value) !== undefined;
+const isDay: Test = (value) => typeof value === 'string' && isDate(value);
+const isFlag: Test = (value) => typeof value === 'boolean';
+const isInstantMs: Test = (value) =>
   typeof value === 'number' && Math.abs(value) <= MAX_INSTANT_MS && !Number.isNaN(value);
-const isMessage = (value: unknown) => typeof value === 'string';
-const oneOf = (names: readonly string[]) => (value: unknown) => names.includes(value as string);
-const orNull = (test: (value: unknown) => boolean) => (value: unknown) => value === null || test(value);
-const isListOf = (test: (value: unknown) => boolean) => (value: unknown) =>
-  Array.isArray(value) && value.every(test);
+const isMessage: Test = (value) => typeof value === 'string';
+const oneOf =
+  (...names: readonly unknown[]) =>
+  (value: unknown) =>
+    names.includes(value);
+const orNull = (test: Test) => (value: unknown) => value === null || test(value);
+const optional = (test: Test) => (value: unknown) => value === undefined || test(value);
+const isListOf = (test: Test) => (value: unknown) => Array.isArray(value) && value.every(test);
+const isMapOf = (test: Test) => (value: unknown) => isObject(value) && Object.values(value).every(test);
+const isObjectOf = (members: Readonly<Record<string, Test>>) => (value: unknown) =>
+  isObject(value) && Object.entries(members).every(([name, test]) => test(value[name]));
 
-const isPart = (part: unknown) => isObject(part) && isCount(part.sizeBytes) && isSha256(part.sha256);
-const isPublished = (value: unknown) =>
-  isObject(value) &&
-  isText(value.key) &&
-  isCount(value.sizeBytes) &&
-  isText(value.upload) &&
-  isListOf(isPart)(value.parts) &&
-  (value.parts as unknown[]).length > 0;
-const isAsked = (value: unknown) =>
-  isObject(value) &&
-  isCount(value.rows) &&
-  isMoment(value.askedAt) &&
-  (value.totalsSha256 === undefined || isSha256(value.totalsSha256));
+const isParts: Test = (value) =>
+  isListOf(isObjectOf({ sizeBytes: isCount, sha256: isSha256 }))(value) && (value as unknown[]).length > 0;
+const isPublished = isObjectOf({ key: isText, sizeBytes: isCount, upload: isText, parts: isParts });
+const isAsked = isObjectOf({ rows: isCount, askedAt: isMoment, totalsSha256: optional(isSha256) });
+const isCompared = isObjectOf({
+  ...{ date: isDay, finishedAt: isMoment, series: isCount },
+  selectHash: optional(isText),
+});
 
 const DAY: Shape = {
   job: [isMatch(JOB_NAME), 'the name of a job'],
@@ -78,40 +80,32 @@ const DAY: Shape = {
 };
 
 export const RECEIPT: Shape = {
-  receiptVersion: [(value) => value === 1, '1'],
+  receiptVersion: [oneOf(1), '1'],
   ...DAY,
-  dataset: [oneOf(['measurements', 'statistics', 'metadata']), 'a dataset'],
+  dataset: [oneOf('measurements', 'statistics', 'metadata'), 'a dataset'],
   epoch: [isCount, 'a number'],
   settingsHash: [isText, 'a hash'],
-  proof: [oneOf(['exact', 'at-least', 'unproven']), 'exact, at-least or unproven'],
+  proof: [oneOf('exact', 'at-least', 'unproven'), 'exact, at-least or unproven'],
   rows: [isCount, 'a number'],
   series: [isCount, 'a number'],
   firstTimestamp: [orNull(isMoment), 'an instant or null'],
   lastTimestamp: [orNull(isMoment), 'an instant or null'],
   object: [orNull(isPublished), 'key, sizeBytes, upload and parts, or null'],
-  detail: [
-    orNull((value) => isObject(value) && isText(value.key) && isSha256(value.sha256)),
-    'key and sha256, or null',
-  ],
+  detail: [orNull(isObjectOf({ key: isText, sha256: isSha256 })), 'key and sha256, or null'],
   source: [orNull(isAsked), 'rows and askedAt, or null'],
-  apiVersion: [oneOf(API_VERSIONS), 'a version of the API'],
+  apiVersion: [oneOf(...API_VERSIONS), 'a version of the API'],
   formatVersion: [isCount, 'a number'],
   startedAt: [isMoment, 'an instant'],
   finishedAt: [isMoment, 'an instant'],
 };
 
 /** By time series id, rows of hour, count, first and last. */
-const isCounts = (value: unknown) =>
-  isObject(value) &&
-  Object.values(value).every(
-    isListOf(
-      (row) =>
-        isListOf(Number.isSafeInteger)(row) &&
-        (row as number[]).length === 4 &&
-        isHour((row as number[])[0]!),
-    ),
-  );
-const isHour = (hour: number) => hour >= 0 && hour < 24;
+const isCounts = isMapOf(
+  isListOf((row) => {
+    if (!Array.isArray(row) || row.length !== 4 || !row.every(Number.isSafeInteger)) return false;
+    return row[0] >= 0 && row[0] < 24;
+  }),
+);
 
 export const DETAIL: Shape = {
   ours: [isCounts, 'counts by series and hour'],
@@ -121,40 +115,26 @@ export const DETAIL: Shape = {
 /** Older details do not have it. */
 export const DETAIL_ADDED: Shape = { series: [isObject, 'names by series'] };
 
-const isCompared = (value: unknown) =>
-  isObject(value) &&
-  isDay(value.date) &&
-  isMoment(value.finishedAt) &&
-  isCount(value.series) &&
-  (value.selectHash === undefined || isText(value.selectHash));
-
 /** Members that older receipts do not have. */
 export const RECEIPT_ADDED: Shape = {
   selectedSeries: [isCount, 'a number'],
   selectHash: [isText, 'a hash'],
   unmatchedExpressions: [isListOf(isCount), 'numbers'],
   unlisted: [isFlag, 'true or false'],
-  table: [(value) => isObject(value) && isCount(value.version), 'a version'],
+  table: [isObjectOf({ version: isCount }), 'a version'],
   sourceUrl: [isAddress, 'an address'],
   remark: [
-    (value) =>
-      isObject(value) &&
-      value.kind === 'fewer-series' &&
-      isListOf(isMessage)(value.names) &&
-      isCount(value.missing) &&
-      isDay(value.since) &&
-      isCompared(value.comparedWith),
+    isObjectOf({
+      ...{ kind: oneOf('fewer-series'), names: isListOf(isMessage), missing: isCount },
+      ...{ since: isDay, comparedWith: isCompared },
+    }),
     'kind fewer-series, missing, names, since and comparedWith',
   ],
   warnings: [
     isListOf(
-      (value) =>
-        isObject(value) &&
-        isText(value.kind) &&
-        isCount(value.series) &&
-        isListOf(isMessage)(value.names) &&
-        isText(value.digest) &&
-        isDay(value.since),
+      isObjectOf({
+        ...{ kind: isText, series: isCount, names: isListOf(isMessage), digest: isText, since: isDay },
+      }),
     ),
     'a list of kind, series, names, digest and since',
   ],
@@ -162,7 +142,10 @@ export const RECEIPT_ADDED: Shape = {
 
 const NOTE: Shape = {
   ...DAY,
-  state: [oneOf(['failed', 'refused', 'waiting'] satisfies Note['state'][]), 'failed, refused or waiting'],
+  state: [
+    oneOf(...(['failed', 'refused', 'waiting'] satisfies Note['state'][])),
+    'failed, refused or waiting',
+  ],
   code: [isText, 'a word'],
   message: [isMessage, 'a text'],
   at: [isText, 'an instant'],
@@ -171,12 +154,10 @@ const NOTE: Shape = {
 const NOTE_ADDED: Shape = {
   totalsSha256: [isSha256, 'a SHA-256'],
   waiting: [
-    (value) =>
-      isObject(value) &&
-      isText(value.firstSeenAt) &&
-      isText(value.publishedFrom) &&
-      isCount(value.selectedSeries) &&
-      isCompared(value.comparedWith),
+    isObjectOf({
+      ...{ firstSeenAt: isText, publishedFrom: isText },
+      ...{ selectedSeries: isCount, comparedWith: isCompared },
+    }),
     'firstSeenAt, publishedFrom, selectedSeries and comparedWith',
   ],
 };
@@ -186,7 +167,7 @@ export const NOTE_FILE: Shape = { ...NOTE, ...NOTE_ADDED };
 export const CLAIM_FILE: Shape = {
   epoch: [isCount, 'a number'],
   attempt: [isText, 'a text'],
-  owner: [(value) => isObject(value) && isText(value.host) && isCount(value.pid), 'host and pid'],
+  owner: [isObjectOf({ host: isText, pid: isCount }), 'host and pid'],
   settingsHash: [isText, 'a hash'],
   heartbeatMs: [isInstantMs, 'milliseconds since 1970'],
   checkpoint: [orNull(isObject), 'an object or null'],
@@ -195,9 +176,9 @@ export const CLAIM_FILE: Shape = {
 };
 
 export const LAKE_FILE: Shape = {
-  layout: [oneOf(LAYOUTS), LAYOUTS.join(' or ')],
-  converting: [(value) => isObject(value) && value.to === 'delta' && isText(value.by), 'to and by'],
-  sources: [(value) => isObject(value) && Object.values(value).every(isAddress), 'addresses by job'],
+  layout: [oneOf(...LAYOUTS), LAYOUTS.join(' or ')],
+  converting: [isObjectOf({ to: oneOf('delta'), by: isText }), 'to and by'],
+  sources: [isMapOf(isAddress), 'addresses by job'],
   madeUp: [isFlag, 'true or false'],
 };
 
@@ -205,7 +186,7 @@ export const ACCEPTANCE_FILE: Shape = {
   series: [isCount, 'a number'],
   at: [isText, 'an instant'],
   selectHash: [isText, 'a hash'],
-  warnings: [(value) => isObject(value) && Object.values(value).every(isText), 'a digest by kind'],
+  warnings: [isMapOf(isText), 'a digest by kind'],
 };
 
 export const SELECT_ACCEPTANCE_FILE: Shape = {

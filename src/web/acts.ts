@@ -11,7 +11,7 @@ import { jobNamed } from '../core/names.ts';
 import { type BackfillChange, changeBackfill, startBackfill } from '../fleet/backfills.ts';
 import { liftHold, readHold } from '../fleet/hold-acts.ts';
 import { type TriedAgain, tryAgain, tryFailedAgain } from '../fleet/try-again.ts';
-import { acceptRemark, describeAccepting } from '../lake/accept-remark.ts';
+import { acceptRemark, describeAccepting } from '../lake/accept.ts';
 import { namesOf, readAct } from './act-body.ts';
 import type { Act, ActAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';

@@ -15,7 +15,7 @@ import { seriesTotals } from '../../src/core/proof/day-totals.ts';
 import { exportVesselDay } from '../../src/export/export-vessel-day.ts';
 import { snapshotsBefore } from '../../src/export/metadata-snapshot.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
-import { acceptSelect } from '../../src/lake/accept-select.ts';
+import { acceptSelect } from '../../src/lake/accept.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { detailKey, receiptKey } from '../../src/lake/keys.ts';
 import { readDetail, readReceipt } from '../../src/lake/ledger/ledger.ts';

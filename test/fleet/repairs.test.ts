@@ -7,7 +7,7 @@ import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import type { ExportTask } from '../../src/export/ports.ts';
 import { MAX_WAITING, type QueuedRepair, queueRepairs } from '../../src/fleet/fill-queue.ts';
 import { QUEUE_NAME } from '../../src/fleet/queue/vessel-day-queue.ts';
-import { acceptSelect } from '../../src/lake/accept-select.ts';
+import { acceptSelect } from '../../src/lake/accept.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { redisForTests } from '../helpers/redis.ts';

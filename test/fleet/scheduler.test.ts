@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { addDays, datesBetween, silentLog } from '../../src/core/model/index.ts';
 import { QUEUE_NAME } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { createScheduler, type Scheduler } from '../../src/fleet/scheduler.ts';
-import { acceptSelect } from '../../src/lake/accept-select.ts';
+import { acceptSelect } from '../../src/lake/accept.ts';
 import { claimKey } from '../../src/lake/keys.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { createScheduleState, type ScheduleState } from '../../src/redis/schedule-state.ts';

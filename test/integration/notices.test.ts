@@ -10,9 +10,9 @@ import { acceptCommand } from '../../src/cli/commands/accept.ts';
 import type { VesselDay } from '../../src/core/model/index.ts';
 import { dayRange, systemClock } from '../../src/core/model/index.ts';
 import { removeBackfill } from '../../src/lake/backfills.ts';
-import { readCaptures } from '../../src/lake/captures.ts';
 import { captureKey, receiptKey } from '../../src/lake/keys.ts';
 import { readReceipt } from '../../src/lake/ledger/ledger.ts';
+import { readSnapshotDates } from '../../src/lake/marks.ts';
 import { defineBackfill } from '../helpers/backfills.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
@@ -396,7 +396,7 @@ describe.skipIf(redis === undefined)('people are told', () => {
     await bench.look();
     await taken('2026-01-09');
     // The one before goes after that.
-    await expect.poll(lastCaptureDates).toEqual(['2026-01-09']);
+    await expect.poll(lastSnapshotDateDates).toEqual(['2026-01-09']);
     await stop();
     bench.advance(Date.parse('2026-01-10T06:05:00Z') - bench.nowMs());
     expect(await bench.look()).toEqual([]);
@@ -409,8 +409,8 @@ describe.skipIf(redis === undefined)('people are told', () => {
     await taken('2026-01-11');
     bench.advance(6 * MINUTE_MS);
     expect(await bench.look()).toEqual(['over snapshots/measurements']);
-    async function lastCaptureDates() {
-      return (await readCaptures(bench.fleet.app.store, NIGHT.job)).get(VESSEL);
+    async function lastSnapshotDateDates() {
+      return (await readSnapshotDates(bench.fleet.app.store, NIGHT.job)).get(VESSEL);
     }
   });
 

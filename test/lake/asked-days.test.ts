@@ -2,8 +2,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { addDays, datesBetween, type Job } from '../../src/core/model/index.ts';
-import { noteRegularRun, readAskedDays } from '../../src/lake/asked-days.ts';
+import { readAskedDays } from '../../src/lake/asked-days.ts';
 import { backfillKey, captureKey, noteKey, receiptKey, regularRunsKey } from '../../src/lake/keys.ts';
+import { markRegularRun } from '../../src/lake/marks.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 
 const [ONE, OTHER] = ['IMO9000001', 'IMO9000002'];
@@ -96,8 +97,8 @@ test('a job that is run by hand asks for its look-back, if it has one, and for w
   expect(await look(lake, BY_HAND, range)).toEqual(['-----', '-----']);
   const reconcile = { cron: '0 8 * * *', timezone: 'UTC', lookbackDays: 2 };
   expect(await look(lake, { ...BY_HAND, reconcile }, range)).toEqual(['---mm', '---mm']);
-  await noteRegularRun(lake.store, BY_HAND, ago(4));
-  await noteRegularRun(lake.store, BY_HAND, ago(1));
+  await markRegularRun(lake.store, BY_HAND, ago(4));
+  await markRegularRun(lake.store, BY_HAND, ago(1));
   expect(await look(lake, BY_HAND, range)).toEqual(['-mmmm', '-mmmm']);
   lake.files.set(regularRunsKey('m'), '{"from": 5}');
   expect(await look(lake, BY_HAND, range)).toEqual(['-----', '-----']);
@@ -105,8 +106,8 @@ test('a job that is run by hand asks for its look-back, if it has one, and for w
 
 test('what says itself when it is exported needs no mark of regular runs', async () => {
   const lake = memoryStore([]);
-  await noteRegularRun(lake.store, NIGHTLY, ago(4));
-  await noteRegularRun(lake.store, { ...BY_HAND, since: ago(9) }, ago(4));
+  await markRegularRun(lake.store, NIGHTLY, ago(4));
+  await markRegularRun(lake.store, { ...BY_HAND, since: ago(9) }, ago(4));
   expect([...lake.files.keys()]).toEqual([]);
 });
 

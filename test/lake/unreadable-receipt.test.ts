@@ -21,7 +21,7 @@ import { estimateJob } from '../../src/export/estimate/estimate-job.ts';
 import { findVessels } from '../../src/export/job-vessels.ts';
 import { createBacklog } from '../../src/fleet/open-days.ts';
 import { createPerformDay } from '../../src/fleet/work.ts';
-import { acceptRemark } from '../../src/lake/accept-remark.ts';
+import { acceptRemark } from '../../src/lake/accept.ts';
 import { removeFinishedClaims } from '../../src/lake/claims/claims.ts';
 import { claimKey, receiptKey } from '../../src/lake/keys.ts';
 import { createLedgerView } from '../../src/lake/ledger/ledger-view.ts';

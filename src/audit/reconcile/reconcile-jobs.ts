@@ -13,17 +13,22 @@ import {
   type VesselDay,
 } from '../../core/model/index.ts';
 import type { DayRange } from '../../core/plan/due.ts';
+import { totalsDigest } from '../../core/proof/day-totals.ts';
 import { findVessels } from '../../export/job-vessels.ts';
 import type { ExportPorts } from '../../export/ports.ts';
 import { DayMap } from '../../lake/ledger/day-map.ts';
 import { readLedger } from '../../lake/ledger/ledger-index.ts';
 import { plannedDays } from '../../lake/ledger/planned-days.ts';
 import { createSourceContext, type SourceContext } from '../../source/context.ts';
-import type { LookbackTotals, LookbackVessel } from '../../source/day-collector.ts';
 import { createRequestStats, type RequestStats } from '../../source/fetch/exchange.ts';
 import type { FailureStreak } from '../../source/fetch/retry.ts';
 import { resolveSeries } from '../../source/series.ts';
-import { askLookback, groupVessels } from '../../source/totals-by-day.ts';
+import {
+  askLookback,
+  groupVessels,
+  type LookbackTotals,
+  type LookbackVessel,
+} from '../../source/totals-by-day.ts';
 import {
   findDifference,
   isUnchanged,
@@ -64,7 +69,7 @@ export interface JobReconciliation {
   readonly unlisted: ReadonlySet<string>;
 }
 
-/** Vessels whose totals are asked for together; the series of so many more are asked for meanwhile. */
+/** Vessels whose series and totals are held at once. */
 const VESSELS_HELD = 64;
 
 const NOTHING_ASKED = {
@@ -175,29 +180,15 @@ interface Lookback {
   compared: number;
 }
 
-/** Compare some vessels at a time; the series of the next are asked for meanwhile. */
+/** Compare some vessels at a time: that bounds the memory of their series and totals. */
 async function compareVessels(
   lookback: Lookback,
   names: readonly string[],
   concurrency: number,
 ): Promise<void> {
-  const resolve = (at: number) => {
-    const resolving = resolveVessels(lookback, names.slice(at, at + VESSELS_HELD), concurrency);
-    // Whatever it fails with is thrown where it is awaited.
-    resolving.catch(() => {});
-    return resolving;
-  };
-  let resolving = resolve(0);
   for (let at = 0; at < names.length; at += VESSELS_HELD) {
-    const vessels = await resolving;
-    resolving = resolve(at + VESSELS_HELD);
-    try {
-      await compareTotals(lookback, vessels, concurrency);
-    } catch (error) {
-      // What is under way ends first.
-      await resolving.catch(() => {});
-      throw error;
-    }
+    const vessels = await resolveVessels(lookback, names.slice(at, at + VESSELS_HELD), concurrency);
+    await compareTotals(lookback, vessels, concurrency);
   }
 }
 
@@ -270,9 +261,10 @@ async function compareVessel(
   const { ports, contextOf, findings, toCompare, published } = lookback;
   for (const date of toCompare.get(vessel)!) {
     const receipt = published.get({ vessel, date })!;
-    const digest = totals.digestOf(vessel, date)!;
+    const now = totals(vessel, date)!;
+    const digest = totalsDigest(now);
     if (!isUnchanged(receipt, digest)) {
-      const counted = { now: totals.of(vessel, date)!, digest };
+      const counted = { now, digest };
       const finding = await findDifference(ports, contextOf(vessel, date), series, receipt, counted);
       if (finding !== undefined) findings.push(finding);
     }

@@ -17,7 +17,7 @@ interface RepairOptions {
 const TO_EXPORT: ReadonlySet<FindingState> = new Set(['missing', 'stale', 'changed']);
 const TO_SHRINK: ReadonlySet<FindingState> = new Set(['would-shrink', 'refused']);
 
-/** Exactly the vessel-days that an export mends, as tasks for whoever performs them. */
+/** Exactly the vessel-days that an export fixes, as tasks for whoever performs them. */
 export function repairTasks(
   ports: Pick<ExportPorts, 'apiVersion'>,
   job: Job,
@@ -42,7 +42,7 @@ export function repairTasks(
 
 const DOUBTED: ReadonlySet<FindingState> = new Set([...TO_SHRINK, 'disagree']);
 
-/** Of any receipt: only of one that could not be read it is over without another. */
+/** Any receipt ends only a note about a receipt that could not be read. */
 const ANY_RECEIPT = { finishedAt: '' };
 
 /**
@@ -70,12 +70,12 @@ export async function noteRefusals(
     await writeNote(store, note);
   }
   const isAsked = (day: VesselDay) => wasCompared(day) && doubted.get(day) === undefined;
-  const mended: VesselDay[] = [];
+  const fixed: VesselDay[] = [];
   for (const { note } of (await readNotes(store, job, { before: new DayMap(), isAsked })).values()) {
     const { vessel, date, state } = note;
     const day = { job, vessel, date };
     const isOver = state === 'refused' || isOvertaken(note, ANY_RECEIPT);
-    if (isOver && (await removeNote(store, day, (now) => now.at === note.at))) mended.push(day);
+    if (isOver && (await removeNote(store, day, (now) => now.at === note.at))) fixed.push(day);
   }
-  return mended;
+  return fixed;
 }

@@ -11,7 +11,7 @@ import { readNote, readReceipt } from '../../lake/ledger/ledger.ts';
 import { scanLedger } from '../../lake/ledger/ledger-index.ts';
 import { type PlanPorts, plannedDays } from '../../lake/ledger/planned-days.ts';
 import { damagedNote, type KnownNote, type KnownNotes, readNotes } from '../../lake/notes.ts';
-import { createRemarks, type OpenRemark } from '../../lake/remarks.ts';
+import { type OpenRemark, Remarks } from '../../lake/remarks.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { type Coverage, type CoveredReceipt, coverageOf, type LakeFacts } from './cells.ts';
 import { createStatusMemory, KEPT_MEMBERS, type KeptReceipt, type StatusMemory } from './status-memory.ts';
@@ -82,7 +82,7 @@ export async function readJobStatus(
       shown,
     }),
   );
-  const remarks = createRemarks();
+  const remarks = new Remarks();
   const newest = newestOn(dates, receipts);
   for (const receipt of newest.values()) remarks.add({ ...receipt, startedAt: momentText(receipt.started) });
   const claims = await readClaimStates(ports, job, isAsked);

@@ -154,7 +154,7 @@ async function checkPublished(options: DayCheckOptions, receipt: Receipt): Promi
   return receipt.object === null ? expectNoObject(options, receipt) : checkObject(options, receipt.object);
 }
 
-/** Of a day whose object is as it was published: the table, then footer and detail, then the rows. */
+/** Compare a day whose object is as it was published: the table, then footer and detail, then the rows. */
 async function compareContent(
   options: DayCheckOptions,
   receipt: Receipt,

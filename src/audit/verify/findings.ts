@@ -2,7 +2,7 @@
 
 import { cleanMessage, type Dataset, type VesselDay, type Warning } from '../../core/model/index.ts';
 
-/** Of what may claim more than there is: the never-shrink guard believes it. */
+/** Advice about what may claim more than there is: the never-shrink guard believes it. */
 const FORCE_THEN_SHRINK =
   'run the day again with --force; where that is refused (would-shrink), look whether the source has lost readings, and add --allow-shrink';
 

@@ -15,7 +15,7 @@ import {
 
 export interface DayRows {
   readonly counts: DayCounts;
-  /** Of the values at their first and last instants: one each; none of a series that holds several kinds. */
+  /** With one value each at the first and last instant; none for a series that holds several kinds. */
   readonly series: ReadonlyMap<string, SeriesRows>;
   /** Rows that do not have exactly one value. */
   readonly oddRows: number;
@@ -31,7 +31,7 @@ export interface WindowRow {
   readonly values: ReadonlyMap<string, bigint | number | string | null>;
 }
 
-/** Of an instant, as microseconds of the day that are exact in a number. */
+/** An instant as microseconds of the day, which are exact in a number. */
 function ofDay(day: VesselDay, instant: Sql): Sql {
   return sql`epoch_us(${instant}) - ${dayRange(day.date).fromMicros}`;
 }
@@ -48,7 +48,7 @@ function hourSql(day: VesselDay): Sql {
   return sql`(${ofDay(day, sql`"timestamp"`)}) // ${MICROS_PER_HOUR}`;
 }
 
-/** Of a statistics object: readings per series, by the hour in which their window begins. */
+/** Readings per series of a statistics object, by the hour in which their window begins. */
 export const windowCountsSql = (day: VesselDay) => (file: Sql) =>
   sql`WITH hourly AS (
       SELECT time_series_id, ${hourSql(day)} AS hour, sum("count")::BIGINT AS readings,

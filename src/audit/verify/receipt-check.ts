@@ -101,7 +101,7 @@ function contradictions(receipt: Receipt, day: VesselDay, layout: Layout): Sides
   return faults;
 }
 
-/** In a delta lake each writing of a day has a name of its own; days that were converted keep theirs. */
+/** Each writing of a day has a name of its own in a delta lake; days that were converted keep theirs. */
 function isObjectOf(key: string, day: VesselDay, layout: Layout): boolean {
   if (layout === 'plain') return key === objectKey(day);
   const named = parseDayFileKey(key);

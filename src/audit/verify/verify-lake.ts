@@ -17,7 +17,7 @@ import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { leastPrecision, precisionOf } from '../../core/proof/compare-counts.ts';
 import { OBJECT_NAME, objectKey, receiptKey } from '../../lake/keys.ts';
 import { readLayout } from '../../lake/lake-file.ts';
-import { createRemarks, describeRemark, howToAccept, type Remarks } from '../../lake/remarks.ts';
+import { describeRemark, howToAccept, Remarks } from '../../lake/remarks.ts';
 import { createSourceContext } from '../../source/context.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
 import { createSeriesCache, resolveSeriesOfIds, type SeriesCache } from '../../source/series.ts';
@@ -33,12 +33,11 @@ import {
   type Place,
   type Remark,
 } from './findings.ts';
-import { type StrayFiles, walkDays } from './lake-walk.ts';
+import { describeUnfinished, type StrayFiles, walkDays } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
 import { createReadBack, type ReadBack } from './read-back.ts';
 import { type CheckedTable, openCheckedTable } from './table-check.ts';
 import { openTempObjects, type TempObjects } from './temp-objects.ts';
-import { describeUnfinished } from './unfinished.ts';
 
 interface VerifyRequest {
   readonly jobs: readonly Job[];
@@ -124,7 +123,7 @@ export async function verifyLake(
   }
   observer.onPlanned(planned, planned === 0 ? undefined : { from: first, to: addDays(last, 1) });
   for (const stray of strays) observer.onDay(stray);
-  const said = createRemarks();
+  const said = new Remarks();
   const tools = request.deep && (await openTools(request.deep, ports.store.url, signal));
   const verification: Verification = { ports, observer, tools, said };
   try {

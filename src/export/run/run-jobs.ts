@@ -4,9 +4,9 @@ import { CancelledError } from '../../core/errors.ts';
 import { formatVesselDay, type Job } from '../../core/model/index.ts';
 import { isDue } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
-import { noteRegularRun } from '../../lake/asked-days.ts';
 import { removeFinishedClaims } from '../../lake/claims/claims.ts';
 import { readPlannedDays } from '../../lake/ledger/planned-days.ts';
+import { markRegularRun } from '../../lake/marks.ts';
 import type { DayResult, ExportEvent, OnExportEvent } from '../events.ts';
 import { findVessels } from '../job-vessels.ts';
 import { snapshotsBefore } from '../metadata-snapshot.ts';
@@ -46,7 +46,7 @@ export async function exportJobs(
   const tasks: ExportTask[] = [];
   for (const job of request.jobs) {
     for (const task of await openTasks(ports, job, request, onEvent, signal)) tasks.push(task);
-    if (request.isRegular) await noteRegularRun(ports.store, job, request.from);
+    if (request.isRegular) await markRegularRun(ports.store, job, request.from);
   }
   await performTasks(ports, tasks, request.concurrency, onEvent, signal);
 }

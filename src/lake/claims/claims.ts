@@ -20,7 +20,7 @@ import { Claim, type ClaimPorts, isEnded, type ListedClaim, type OwnClaimFile } 
 
 /** A claim whose heartbeat is older than this belongs to nobody any more. */
 const CLAIM_STALE_MS = 60_000;
-/** By so much the clocks of two hosts may differ. A heartbeat further in the future says nothing. */
+/** How far the clocks of two hosts may differ. A heartbeat further in the future says nothing. */
 const CLOCK_SKEW_MS = 300_000;
 
 /** A claim and its content, or what is wrong with that. */
@@ -148,7 +148,7 @@ export interface Inheritance {
  * Become the owner of a vessel-day. Throws FencedError `running-elsewhere` when a live process owns it. The
  * predecessors' files stay, fenced, until `Claim.inherit` or `Claim.startClean` has made their progress ours.
  *
- * Of two attempts at least one sees the other, because each puts its own claim and lists the others afterwards. The
+ * At least one of two attempts sees the other, because each puts its own claim and lists the others afterwards. The
  * first epoch that may be free is tried at once: no live attempt has a lower one, so that nobody is fenced by it.
  */
 export async function takeClaim(

@@ -8,8 +8,7 @@ import type { Clock, Log, Receipt } from '../../core/model/index.ts';
 import { MICROS_PER_DAY, MICROS_PER_MILLI, silentLog, systemClock } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { unlessDamaged } from '../json.ts';
-import type { OpenRemark, Remarks } from '../remarks.ts';
-import { createRemarks, REMARK_MEMBERS } from '../remarks.ts';
+import { type OpenRemark, REMARK_MEMBERS, Remarks } from '../remarks.ts';
 import type { ListedVessel, ReceiptVersion } from './ledger.ts';
 import { isSameReceipt, listVessels, readReceipt } from './ledger.ts';
 import { readLedger } from './ledger-index.ts';
@@ -95,7 +94,7 @@ export function createLedgerView(
   /** What is kept of a receipt. */
   function take(receipt: Pick<Receipt, 'job' | 'vessel' | 'date' | (typeof MEMBERS)[number]>): Known {
     const { job, settingsHash, proof } = receipt;
-    const ofJob = remarks.get(job) ?? createRemarks();
+    const ofJob = remarks.get(job) ?? new Remarks();
     remarks.set(job, ofJob);
     ofJob.add(receipt);
     const name = `${proof} ${settingsHash}`;

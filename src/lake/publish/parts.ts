@@ -1,7 +1,6 @@
 /**
  * Row groups → parts of one open upload. Memory: that of one part, at most its least size and one row group, used again
- * for the next. Nothing
- * needs a fence here: an upload is visible to nobody, and only a claim that stands can seal and publish it.
+ * for the next. Nothing needs a fence here: an upload is visible to nobody, and only a claim that stands can seal and publish it.
  */
 import type {
   EncodedRowGroup,
@@ -57,7 +56,7 @@ export function createPartUpload(options: PartUploadOptions): PartUpload {
   function add(bytes: Uint8Array): void {
     const needed = pendingBytes + bytes.length;
     if (needed > memory.length) {
-      // Of a small object what it takes; of a large one enough for a part, so that it is allocated once.
+      // A small object gets what it takes; a large one enough for a part, so that it is allocated once.
       const larger = new Uint8Array(needed < SMALL_BYTES ? needed * 2 : needed + sizes.partBytes);
       larger.set(memory.subarray(0, pendingBytes));
       memory = larger;
@@ -88,7 +87,6 @@ export function createPartUpload(options: PartUploadOptions): PartUpload {
     async append(group) {
       groups.push({ bodyBytes: group.body.length, tail: group.tail, rows: group.rows });
       add(group.body);
-      group.release();
       if (pendingBytes < sizes.partBytes) return false;
       await send();
       return true;

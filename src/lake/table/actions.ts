@@ -14,7 +14,7 @@ export interface TableMetadata {
   readonly id: string;
   readonly name?: string;
   readonly description?: string;
-  /** Of its files. */
+  /** The format of its files. */
   readonly format: { readonly provider: string; readonly options: TextMap };
   readonly schemaString: string;
   readonly partitionColumns: readonly string[];

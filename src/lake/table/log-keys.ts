@@ -2,7 +2,7 @@
 
 const VERSION_DIGITS = 20;
 const ENTRY = /^(\d{20})\.json$/;
-/** Of newer tables: named by a UUID. */
+/** Newer tables name theirs by a UUID. */
 const NEWER_CHECKPOINT = /^(\d{20})\.checkpoint\.[0-9a-f-]{36}\.(?:json|parquet)$/;
 const CHECKPOINT = /^(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet$/;
 

@@ -14,7 +14,7 @@ import type {
   Transaction,
 } from './actions.ts';
 
-/** Of a table of Parquet files. */
+/** The format of a table of Parquet files. */
 export const PARQUET: TableMetadata['format'] = { provider: 'parquet', options: {} };
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -57,7 +57,7 @@ function kindOf({ type, logical_type: logical }: FileMetaData['schema'][number])
   return type === 'INT64' && logical === undefined ? 'long' : 'other';
 }
 
-/** Of all row groups; undefined where one does not count its nulls. */
+/** Statistics over all row groups; undefined where one does not count its nulls. */
 function columnStatistics(chunks: readonly ColumnChunk[], kind: Kind): ColumnStatistics | undefined {
   const column: ColumnStatistics = { nulls: 0n, bounds: undefined };
   let isBounded = true;
@@ -120,7 +120,7 @@ export function statisticsDigest(stats: string | undefined): string {
   return hash('sha256', stats ?? '', 'base64').slice(0, 16);
 }
 
-/** Into `digests`, by path: of the files of vessel-days that are wanted, as far as the log can be read. Throws DataError. */
+/** Put into `digests`, by path, those of the files of wanted vessel-days, as far as the log can be read. Throws DataError. */
 export async function readStatisticsDigests(
   view: Pick<TableView, 'files'>,
   digests: Map<string, string>,

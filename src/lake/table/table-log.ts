@@ -212,7 +212,7 @@ export async function listLog(ports: TableReadPorts, from = 0): Promise<LogListi
 
 /**
  * What time it is by the store, which has put a time to the entry of `version`: no later than that, and than our clock says.
- * By a clock of one machine that is ahead nothing grows old.
+ * Nothing grows old by the clock of one machine that is ahead.
  */
 export async function logTimeMs(ports: TableLogPorts, version: number): Promise<number> {
   const { entries } = await listLog(ports, version);

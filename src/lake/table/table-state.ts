@@ -13,7 +13,7 @@ import type {
 export interface TableFile {
   readonly path: string;
   readonly sizeBytes: number;
-  /** Of the entry that added it; that of the checkpoint where it was read from one. */
+  /** Version of the entry that added it, or of the checkpoint that it was read from. */
   readonly addedIn: number;
 }
 
@@ -27,7 +27,7 @@ export interface Tombstone {
 
 type DayFiles = TableFile | TableFile[];
 
-/** Of names that are never encoded: then a partition is the same text as in the path. */
+/** Names that are never encoded: a partition is the same text as in the path. */
 const PARTITION_PATH = /^vessel=(\w+)\/date=([\d-]+)\//;
 
 export class TableState {
@@ -133,7 +133,7 @@ export function partitionOfPath(path: string): PartitionValues | undefined {
   return named === null ? undefined : { vessel: named[1]!, date: named[2]! };
 }
 
-/** Of the values where there are any, as the protocol asks; a `remove` may have none, and then the path tells. */
+/** The values where there are any, as the protocol asks; a `remove` may have none, and then the path tells. */
 function partitionOf(path: string, values = partitionOfPath(path)): { vessel: string; date: string } {
   return { vessel: values?.vessel ?? '', date: values?.date ?? '' };
 }

@@ -2,6 +2,7 @@
 import { DataError, messageOf } from '../../core/errors.ts';
 import type { Clock, Log } from '../../core/model/index.ts';
 import type { Action, AddFile, TableMetadata } from './actions.ts';
+import { readCheckpoint } from './checkpoint-read.ts';
 import { lastCheckpointKey, logPrefix } from './log-keys.ts';
 import { damagedLog, unsupportedTable } from './parse-actions.ts';
 import { checkTable } from './schema.ts';
@@ -151,7 +152,7 @@ export class TableView {
   }
 }
 
-/** By what `_last_checkpoint` says, and where that does not hold by what the log has. */
+/** Load what `_last_checkpoint` names, and where that does not hold what the log has. */
 async function load(ports: TableViewPorts): Promise<Loaded> {
   const named = await findLastCheckpoint(ports);
   if (named === undefined || named instanceof DataError)
@@ -202,13 +203,9 @@ async function loadFromListing(ports: TableViewPorts): Promise<Loaded> {
   return await loadFrom(ports, undefined);
 }
 
-/** Loaded when there is a checkpoint to read: a plain lake has none. */
-const loadReader = () => import('./checkpoint-read.ts');
-
 async function loadFrom(ports: TableViewPorts, base: FoundCheckpoint | undefined): Promise<Loaded> {
   const state = new TableState(base?.version ?? NO_VERSION);
   if (base !== undefined) {
-    const { readCheckpoint } = await loadReader();
     for await (const actions of readCheckpoint(ports, base, false))
       for (const action of actions) state.apply(action, base.version);
   }
@@ -265,7 +262,6 @@ export async function* currentFiles(
       'add' in action && isCurrent(state.addedIn(action.add)) ? [action.add] : [],
     );
   if (base !== undefined) {
-    const { readCheckpoint } = await loadReader();
     for await (const actions of readCheckpoint(ports, base, true))
       yield filesWhere(actions, (addedIn) => cameBefore(addedIn, base.version));
   }

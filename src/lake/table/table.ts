@@ -6,13 +6,11 @@
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/model/index.ts';
 import type { Action } from './actions.ts';
+import { checkpointDue, writeCheckpoint } from './checkpoint.ts';
 import { cleanLog, retentionOf, TABLE_RETENTION, type TableRetention } from './retention.ts';
 import { checkTable, extendedMetadata, newTableMetadata, PROTOCOL, type TableContent } from './schema.ts';
 import { commitEntry, logTimeMs, NO_VERSION, readLastCheckpoint, type TableLogPorts } from './table-log.ts';
 import { applyEntry, currentFiles, TableView } from './table-view.ts';
-
-/** Loaded when a table needs them: a plain lake never does, and they write Parquet of their own. */
-const loadCheckpoints = () => import('./checkpoint.ts');
 
 export interface TablePorts extends TableLogPorts {
   readonly log: Log;
@@ -95,7 +93,6 @@ export class Table extends TableView {
       return { state: state.copy(), base: this.loaded.base };
     });
     if (copy.state.version === NO_VERSION) return;
-    const { writeCheckpoint } = await loadCheckpoints();
     await writeCheckpoint(ports, copy.state, currentFiles(ports, copy));
   }
 
@@ -104,7 +101,6 @@ export class Table extends TableView {
     const { version } = this;
     const { log, prefix } = this.#ports;
     try {
-      const { checkpointDue } = await loadCheckpoints();
       const { entriesMs, faults, checkpointVersions } = this.retentionNow();
       if (!(await checkpointDue(this.#ports, version, checkpointVersions))) return;
       if (faults.length > 0) log.warn({ table: prefix, faults }, 'nothing of the table is cleaned up');

@@ -31,7 +31,7 @@ import { hasContent, type LakeFile, readLakeFile } from '../lake-file.ts';
 import { LOOK_MS } from '../layout.ts';
 import { readReceipt } from '../ledger/ledger.ts';
 import { acknowledgePublished } from '../publish/publish.ts';
-import { type LeftOut, type PublishedFile, publishedFiles, tablePath } from '../publish/published-files.ts';
+import { type LeftOut, type PublishedFile, publishedFiles, tablePath } from '../publish/table-files.ts';
 import type { TableContent } from '../table/schema.ts';
 import { openTable, prepareTable, type Table } from '../table/table.ts';
 

@@ -7,8 +7,14 @@ import { keyPrefix, logKeyPrefix, objectPrefix, parseDayFileKey } from '../keys.
 import { readLayout } from '../lake-file.ts';
 import { DayMap } from '../ledger/day-map.ts';
 import { listReceipts } from '../ledger/ledger.ts';
-import { type LeftOut, type PublishedFile, publishedFiles, tablePath } from '../publish/published-files.ts';
-import { expectLog, expectVersion } from '../publish/table-files.ts';
+import {
+  expectLog,
+  expectVersion,
+  type LeftOut,
+  type PublishedFile,
+  publishedFiles,
+  tablePath,
+} from '../publish/table-files.ts';
 import type { Action, AddFile, TableMetadata } from '../table/actions.ts';
 import { readCheckpoint } from '../table/checkpoint-read.ts';
 import { faultText, isTableFault } from '../table/parse-actions.ts';
@@ -193,7 +199,7 @@ export interface Remains {
 
 /**
  * What can be read of a log: the newest of everything but files, and the files of these vessel-days that are there still.
- * Of one that has several nobody knows which is the day: the entry that removed others may be lost.
+ * Where a vessel-day has several, nobody knows which is the day: the entry that removed others may be lost.
  */
 export async function readRemains(log: TableLogPorts, days: readonly LeftOut[]): Promise<Remains> {
   const { entries, checkpoints } = await listLog(log);

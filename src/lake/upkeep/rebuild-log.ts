@@ -27,7 +27,7 @@ import {
   publishedFiles,
   READS_AT_ONCE,
   tablePath,
-} from '../publish/published-files.ts';
+} from '../publish/table-files.ts';
 import type { Action, AddFile } from '../table/actions.ts';
 import { writeCheckpoint } from '../table/checkpoint.ts';
 import { checkTable, PROTOCOL, tableMetadata } from '../table/schema.ts';
@@ -106,7 +106,7 @@ async function begunOrEnded({ store }: UpkeepPorts, job: string): Promise<readon
   return [...new Map(days.map((day) => [formatVesselDay(day), day])).values()];
 }
 
-/** Of entries and checkpoints that are there, and of those that anybody names. */
+/** The highest version of entries and checkpoints that are there, and of those that anybody names. */
 async function highestVersion(log: TableLogPorts, { named }: LogSurvey): Promise<number> {
   const { entries, checkpoints } = await listLog(log);
   const last = await readLastCheckpoint(log);
@@ -141,7 +141,7 @@ async function beginAnew(
     for (const add of keptFiles.values()) state.apply({ add }, state.version);
     yield [...keptFiles.values()];
     for await (const found of publishedFiles(ports, days, again, () => true)) {
-      // Of one whose receipt can be read again meanwhile the next look finds out.
+      // The next look finds out about one whose receipt can be read again meanwhile.
       const adds = found.filter((file) => keptFiles.get(file.day) === undefined && !misfitOf(file, survey));
       for (const { add } of adds) state.apply({ add }, state.version);
       yield adds.map(({ add }) => add);

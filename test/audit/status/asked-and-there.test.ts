@@ -15,9 +15,9 @@ import type { ExportPorts } from '../../../src/export/ports.ts';
 import { createNightly } from '../../../src/fleet/nightly.ts';
 import type { VesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts';
 import { createFailedWatch } from '../../../src/fleet/watches.ts';
-import { noteRegularRun } from '../../../src/lake/asked-days.ts';
 import { writeNote } from '../../../src/lake/ledger/ledger.ts';
 import { createLedgerView } from '../../../src/lake/ledger/ledger-view.ts';
+import { markRegularRun } from '../../../src/lake/marks.ts';
 import type { ScheduleState } from '../../../src/redis/schedule-state.ts';
 import { readCoverage } from '../../../src/web/coverage-map.ts';
 import type { WebPorts } from '../../../src/web/ports.ts';
@@ -179,7 +179,7 @@ async function open(lake: Lake): Promise<WebPorts> {
       ...{ noteVersion: 1, ...day, state, code: CODES[state], message: 'so it is' },
       at: `${TODAY}T10:00:00.000Z`,
     });
-  if (lake.regularFrom !== undefined) await noteRegularRun(store, lake.job, lake.regularFrom);
+  if (lake.regularFrom !== undefined) await markRegularRun(store, lake.job, lake.regularFrom);
   for (const [index, backfill] of lake.backfills.entries())
     await defineBackfill(store, {
       ...{ backfillVersion: 1, id: `b-${index}`, ...backfill, allowShrink: false },

@@ -1,22 +1,28 @@
-/** Somebody says that what is remarked of a vessel is right: of days that wait for series, and of the last published one. */
-import type { Clock, ComparedSeries, Log } from '../core/model/index.ts';
+/**
+ * Somebody says that something is right as it is. What is remarked of a vessel: of days that wait for series, and of the last
+ * published one. Or, once for a job, that series may go which its `select` does not mean any more: it is said of the `select`
+ * that the job has, and of what is published by then; what `select` still means, and the source has lost, it does not cover.
+ */
+import type { ApiVersion, Clock, ComparedSeries, Job, Log, Receipt } from '../core/model/index.ts';
+import { selectHash, settingsHash } from '../core/plan/settings-hash.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { unlessDamaged } from './json.ts';
-import { keyPrefix, parseNoteKey } from './keys.ts';
-import { readNote } from './ledger/ledger.ts';
-import { readLedger } from './ledger/ledger-index.ts';
+import { jsonBytes, unlessDamaged } from './json.ts';
+import { acceptedSelectKey, keyPrefix, parseNoteKey } from './keys.ts';
+import { listReceipts, readNote } from './ledger/ledger.ts';
+import { readLedger, scanLedger } from './ledger/ledger-index.ts';
 import { receiptDates } from './ledger/newest-days.ts';
 import {
-  createRemarks,
   describeRemark,
   isAccepted,
   isWarningAccepted,
   REMARK_MEMBERS,
+  Remarks,
   readAcceptance,
   writeAcceptance,
 } from './remarks.ts';
+import { readFile, SELECT_ACCEPTANCE_FILE } from './shapes.ts';
 
-/** What became of it. */
+/** What became of accepting a remark. */
 type Accepting =
   | { readonly state: 'nothing-to-accept' }
   | {
@@ -33,6 +39,11 @@ interface AcceptPorts {
   readonly store: ObjectStore;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** Whatever this clock says: who accepts has seen all that was there at these instants. */
+function afterAll(clock: Clock, seen: readonly string[]): string {
+  return [new Date(clock.nowMs()).toISOString(), ...seen].sort().at(-1)!;
 }
 
 /** A selection with fewer series than another: of a vessel-day that waits, or of the last one published. */
@@ -61,9 +72,10 @@ export async function acceptRemark(ports: AcceptPorts, job: string, vessel: stri
   const said = { ...(comparedWith && { series }), texts };
   if (open.length === 0 && warnings.every((warning) => isWarningAccepted(before, warning)))
     return { state: 'accepted-before', ...said, waiting: 0 };
-  // Whatever this clock says: who accepts has seen all of these days.
-  const seen = open.map((loss) => loss.comparedWith.finishedAt);
-  const at = [new Date(clock.nowMs()).toISOString(), ...seen].sort().at(-1)!;
+  const at = afterAll(
+    clock,
+    open.map((loss) => loss.comparedWith.finishedAt),
+  );
   // What was accepted of their number before counts from when it was.
   const { selectHash } = comparedWith ?? {};
   const counted = { ...(comparedWith && { series, ...(selectHash && { selectHash }) }), at };
@@ -109,8 +121,78 @@ async function waitingLosses({ store }: AcceptPorts, job: string, vessel: string
 /** The vessel's newest receipt, where it remarks anything. */
 async function newestReceipt({ store, log }: AcceptPorts, job: string, vessel: string) {
   const dates = (await receiptDates(store, job, { vessel })).get(vessel) ?? [];
-  const remarks = createRemarks();
+  const remarks = new Remarks();
   const question = { store, job, dates, vessels: new Set([vessel]), writeIndex: false, log };
   await readLedger({ ...question, members: REMARK_MEMBERS, project: (receipt) => remarks.add(receipt) });
   return remarks.newest()[0];
+}
+
+interface SelectAcceptance {
+  readonly acceptedVersion: 1;
+  readonly job: string;
+  readonly selectHash: string;
+  readonly at: string;
+}
+
+/** May series go which the job's `select` does not mean any more: from this published day, or from any? */
+export async function isSelectAccepted(
+  store: Pick<ObjectStore, 'get'>,
+  job: Job,
+  { finishedAt }: Pick<Receipt, 'finishedAt'> = { finishedAt: '' },
+): Promise<boolean> {
+  const accepted = await readSelectAcceptance(store, job);
+  return accepted !== undefined && accepted.at >= finishedAt;
+}
+
+/** What was accepted of the `select` that the job has; a damaged file says nothing. */
+async function readSelectAcceptance(
+  store: Pick<ObjectStore, 'get'>,
+  job: Job,
+): Promise<SelectAcceptance | undefined> {
+  const read = readFile<SelectAcceptance>(store, acceptedSelectKey(job.name), SELECT_ACCEPTANCE_FILE);
+  const accepted = (await unlessDamaged(read))?.file;
+  return accepted?.selectHash === selectHash(job) ? accepted : undefined;
+}
+
+/** What became of accepting a `select`: of how many published vessel-days other series may have been asked for. */
+interface AcceptedSelect {
+  readonly state: 'accepted' | 'accepted-before' | 'nothing-to-accept';
+  readonly vesselDays: number;
+  readonly message: string;
+}
+
+/** Accept it; done twice it is accepted once. Throws what the store throws. */
+export async function acceptSelect(
+  { store, log, clock, apiVersion }: AcceptPorts & { readonly apiVersion: ApiVersion },
+  job: Job,
+): Promise<AcceptedSelect> {
+  const dates = new Set(await Array.fromAsync(listReceipts(store, job.name), ({ day }) => day.date));
+  const present = settingsHash(job, apiVersion);
+  let [vesselDays, newest] = [0, ''];
+  await scanLedger({
+    ...{ store, log, job: job.name, dates: [...dates].sort(), writeIndex: true },
+    members: ['settingsHash', 'finishedAt'],
+    take({ settingsHash, finishedAt }) {
+      if (settingsHash === present) return;
+      vesselDays++;
+      if (finishedAt > newest) newest = finishedAt;
+    },
+  });
+  const of = `${vesselDays} published vessel-day${vesselDays === 1 ? '' : 's'} with other settings`;
+  if (vesselDays === 0)
+    return {
+      ...{ state: 'nothing-to-accept', vesselDays },
+      message: 'nothing to accept: every published vessel-day has the settings that the job has now',
+    };
+  const before = await readSelectAcceptance(store, job);
+  const what = `series that 'select' does not mean any more may go from ${of}`;
+  if (before !== undefined && before.at >= newest)
+    return { state: 'accepted-before', vesselDays, message: `accepted before: ${what}` };
+  const at = afterAll(clock, [newest]);
+  const accepted: SelectAcceptance = { acceptedVersion: 1, job: job.name, selectHash: selectHash(job), at };
+  await store.put(acceptedSelectKey(job.name), jsonBytes(accepted));
+  return {
+    ...{ state: 'accepted', vesselDays },
+    message: `accepted: ${what}. The next run or firing tries those that were refused again; 'backfill ${job.name} --failed' those of a backfill`,
+  };
 }
