@@ -128,12 +128,12 @@ function watchReaders(streams: readonly NodeJS.WriteStream[], onLost: () => void
   return lost;
 }
 
-/** `log` takes what is said of errors where stderr is lines of JSON. */
-async function perform(
+/** Its exit code. `log` takes what is said of errors where stderr is lines of JSON. */
+export async function perform(
   context: CommandContext,
   argv: readonly string[],
-  lost: Lost,
-  log: Log | undefined,
+  lost: Lost = {},
+  log?: Log,
 ): Promise<number> {
   let code = EXIT_OK;
   const program = buildProgram(COMMANDS, {
