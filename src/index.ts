@@ -13,10 +13,9 @@ import { forEachAtOnce } from './core/concurrency.ts';
 import { CancelledError, ConfigError } from './core/errors.ts';
 import type { Job, Log, Receipt } from './core/model/index.ts';
 import { isDate, silentLog, systemClock, VESSEL_ID } from './core/model/index.ts';
-import { readTraceContext } from './core/model/trace-context.ts';
+import { readTraceContext } from './core/model/tracing.ts';
 import { thisProcess } from './core/process/process-id.ts';
-import type { VesselTrouble } from './export/job-vessels.ts';
-import type { DayResult } from './export/run/perform-task.ts';
+import type { DayResult, ExportEvent, VesselTrouble } from './export/events.ts';
 import { exportJobs } from './export/run/run-jobs.ts';
 import { unlessDamaged } from './lake/json.ts';
 import { readReceipt } from './lake/ledger/ledger.ts';
@@ -35,8 +34,7 @@ export type { VerifiedDay } from './audit/verify/verify-lake.ts';
 export { CancelledError, ConfigError, FatalError, RetriableError, VesselExportError } from './core/errors.ts';
 export type { Job, Note, Proof, Receipt, VesselDay } from './core/model/index.ts';
 export type { Environment } from './core/process/secret-file.ts';
-export type { VesselTrouble } from './export/job-vessels.ts';
-export type { DayResult } from './export/run/perform-task.ts';
+export type { DayResult, VesselTrouble } from './export/events.ts';
 export type { JobDefinitions } from './runtime/config/config.ts';
 export type { JobDefinition } from './runtime/config/jobs.ts';
 export type { Settings } from './runtime/config/variables.ts';
@@ -95,19 +93,16 @@ export async function exportVesselDays(options: ExportOptions): Promise<Exported
   const { app, jobs } = await openWithService(options);
   const { from, to, vessels = [], force = false, allowShrink = false, takeover = false } = options;
   const results: DayResult[] = [];
-  const observer = {
-    onPlanned() {},
-    onProgress() {},
-    onResult(result: DayResult) {
-      results.push(result);
-      options.onResult?.(result);
-    },
-    onVessel: (job: string, trouble: VesselTrouble) => options.onVessel?.(job, trouble),
+  const onEvent = (event: ExportEvent) => {
+    if (event.kind === 'vessel-trouble') options.onVessel?.(event.job, event.trouble);
+    if (event.kind !== 'day-result') return;
+    results.push(event.result);
+    options.onResult?.(event.result);
   };
   try {
     const concurrency = app.config.settings.WORKER_CONCURRENCY;
     const request = { jobs, from, to, vessels, force, allowShrink, takeover, concurrency };
-    await exportJobs(app.ports, request, observer, stop.signal);
+    await exportJobs(app.ports, request, onEvent, stop.signal);
     return await withReceipts(app.store, results);
   } finally {
     await app.close();

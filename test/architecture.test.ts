@@ -308,13 +308,7 @@ const GUARDED_WAYS: Readonly<Record<string, GuardedWay>> = {
   'what comes from lake, queue and Redis is parsed where it is checked': {
     way: /\bJSON\.parse\(/,
     owners: [
-      ...[
-        'lake/json.ts',
-        'lake/ledger/index-columns.ts',
-        'lake/ledger/index-forms.ts',
-        'lake/ledger/index-forms.ts',
-        'lake/ledger/index-lines.ts',
-      ],
+      ...['lake/json.ts', 'lake/ledger/index-file.ts'],
       'query/sql/read-only.ts',
       ...['fleet/queue/queued-day.ts', 'fleet/queue/hold.ts', 'runtime/tracing/queue-telemetry.ts'],
       ...['lake/table/parse-actions.ts', 'lake/table/schema.ts', 'lake/table/table-log.ts'],

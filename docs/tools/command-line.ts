@@ -1,7 +1,10 @@
-/** The command line, as a child process says it. */
+/** The command line: what `--help` prints, and what a command prints as a child process. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { buildProgram } from '../../src/cli/command-line.ts';
+import { COMMANDS } from '../../src/cli/commands/table.ts';
 
 const BIN = resolve(import.meta.dirname, '../../src/bin.js');
 
@@ -24,40 +27,48 @@ export async function outputOf(args: readonly string[], cwd?: string): Promise<s
 
 /** A command with what its `--help` prints. */
 export interface CommandHelp {
-  /** `run`, or `backfill list`. */
+  /** `run`, or `backfill list`; '' for the program itself. */
   readonly name: string;
   readonly description: string;
   readonly help: string;
 }
 
-let commands: Promise<CommandHelp[]> | undefined;
+const HELP_COLUMNS = 80;
 
-/** Every command and subcommand, as `--help` names them. */
-export function allCommands(): Promise<CommandHelp[]> {
-  commands ??= commandsBelow([]);
-  return commands;
+/** The program itself, then every command and subcommand that `--help` names. */
+export function programHelp(): [program: CommandHelp, ...commands: CommandHelp[]] {
+  let text = '';
+  const program = buildProgram(COMMANDS, {
+    screens: {
+      stdout: (more) => {
+        text += more;
+      },
+      stderr: () => {},
+      bold: (title) => title,
+    },
+    contextOf: () => {
+      throw new Error('a command is run, where only help was asked for');
+    },
+    done: () => {},
+  });
+  const helpOf = (command: Command, path: readonly string[]): CommandHelp => {
+    text = '';
+    command.configureOutput({ getOutHelpWidth: () => HELP_COLUMNS }).outputHelp();
+    return { name: path.join(' '), description: command.description(), help: text.trimEnd() };
+  };
+  const below = (parent: Command, path: readonly string[]): CommandHelp[] =>
+    parent
+      .createHelp()
+      .visibleCommands(parent)
+      .filter((command) => command.name() !== 'help')
+      .flatMap((command) => {
+        const words = [...path, command.name()];
+        return [helpOf(command, words), ...below(command, words)];
+      });
+  return [helpOf(program, []), ...below(program, [])];
 }
 
-async function commandsBelow(path: readonly string[]): Promise<CommandHelp[]> {
-  const found: CommandHelp[] = [];
-  for (const name of commandNames(await outputOf([...path, '--help']))) {
-    const words = [...path, name];
-    const help = (await outputOf([...words, '--help'])).trimEnd();
-    found.push({ name: words.join(' '), description: descriptionOf(help), help });
-    found.push(...(await commandsBelow(words)));
-  }
-  return found;
-}
-
-/** The names in the section `Commands:` of a help; its continuation lines are indented further. */
-function commandNames(help: string): string[] {
-  const section = /^Commands:\n((?: .*\n?)*)/m.exec(help)?.[1] ?? '';
-  const names = [...section.matchAll(/^ {2}([a-z][\w-]*)/gm)].map((match) => match[1]!);
-  return names.filter((name) => name !== 'help');
-}
-
-/** The paragraph after the usage. */
-function descriptionOf(help: string): string {
-  const paragraph = help.split('\n\n')[1] ?? '';
-  return paragraph.replace(/\s+/g, ' ').trim();
+/** Every command and subcommand. */
+export function allCommands(): CommandHelp[] {
+  return programHelp().slice(1);
 }

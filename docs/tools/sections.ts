@@ -39,16 +39,16 @@ function settings(): string {
   return table(['variable', 'meaning', 'expected', 'default'], rows);
 }
 
-async function commands(): Promise<string> {
-  const rows = (await allCommands()).map(({ name, description }) => [
+function commands(): string {
+  const rows = allCommands().map(({ name, description }) => [
     `[\`${name}\`](commands.md#${slug(name)})`,
     description,
   ]);
   return table(['command', 'does'], rows);
 }
 
-async function commandHelp(): Promise<string> {
-  const sections = (await allCommands()).map(({ name, help }) => `## ${name}\n\n\`\`\`text\n${help}\n\`\`\``);
+function commandHelp(): string {
+  const sections = allCommands().map(({ name, help }) => `## ${name}\n\n\`\`\`text\n${help}\n\`\`\``);
   return sections.join('\n\n');
 }
 
@@ -101,20 +101,20 @@ async function exposition(): Promise<string> {
     takesWrites: async () => true,
     isHeld: async () => false,
   });
-  metrics.onRequest({ status: 429, ms: 1 });
-  metrics.onVesselDay({ job: 'measurements' }, 'published', { rows: 1, seconds: 1 });
-  metrics.onEncoded(1);
-  metrics.onUploaded(1, 1);
-  metrics.onPlanned('measurements', 1, '2026-01-05');
-  metrics.onFailed('measurements', 1, 1);
-  metrics.onRemarked('measurements', 1);
-  metrics.onLooked('measurements');
-  metrics.onDiscovered('measurements', 1);
-  metrics.onLookedBack('measurements', { changed: 1 });
-  metrics.onSnapshots('metadata', 1);
-  metrics.onLookBackFailed('measurements', 1);
-  metrics.onStuckBackfills(1);
-  metrics.onWebLoginFailed('wrong');
+  metrics.onEvent({ kind: 'request', status: 429, ms: 1 });
+  metrics.onEvent({ kind: 'day-outcome', job: 'measurements', outcome: 'published', rows: 1, seconds: 1 });
+  metrics.onEvent({ kind: 'encoded', seconds: 1 });
+  metrics.onEvent({ kind: 'uploaded', seconds: 1, sizeBytes: 1 });
+  metrics.onEvent({ kind: 'missing', job: 'measurements', missing: 1, oldest: '2026-01-05' });
+  metrics.onEvent({ kind: 'failed', job: 'measurements', failed: 1, refused: 1 });
+  metrics.onEvent({ kind: 'remarked', job: 'measurements', open: [{}] });
+  metrics.onEvent({ kind: 'job-planned', job: 'measurements' });
+  metrics.onEvent({ kind: 'discovered', job: 'measurements', troubles: [{}] });
+  metrics.onEvent({ kind: 'looked-back', job: 'measurements', found: { changed: 1 } });
+  metrics.onEvent({ kind: 'snapshots', job: 'metadata', late: [{}] });
+  metrics.onEvent({ kind: 'look-back-failed', job: 'measurements', times: 1 });
+  metrics.onEvent({ kind: 'stuck-backfills', stuck: new Map([['b-1', 'no job here']]) });
+  metrics.onEvent({ kind: 'web-login-failed', outcome: 'wrong' });
   return (await metrics.read()).text;
 }
 

@@ -18,6 +18,7 @@ import type { ShrinkGuard } from './day-guard.ts';
 import { openShrinkGuard } from './day-guard.ts';
 import { checkDue } from './due.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
+import { stepDone } from './ports.ts';
 import type { ResumePoint } from './resume.ts';
 import { sealDay } from './seal-day.ts';
 import type { SourceCounts } from './source-counts.ts';
@@ -89,7 +90,7 @@ async function countDay(
   const source = await asked.source;
   if (source !== undefined) guard(source.counts, source);
   ports.encoder.prepare(task.job.dataset === 'measurements' ? source?.counts.total() : undefined);
-  await ports.onStep('counted');
+  await stepDone(ports, task, 'counted');
   return { guard, source };
 }
 
@@ -97,18 +98,18 @@ async function finishAttempt(
   { attempt, guard, source }: CountedDay & { readonly attempt: DayAttempt },
   resume: ResumePoint | undefined,
 ): Promise<SealedDay> {
-  const { ports, claim, tally, counts } = attempt;
+  const { ports, task, claim, tally, counts } = attempt;
   const { span: within } = ports.tracing;
   await within('fetch', {}, async (span) => {
     await fetchAll(attempt, source, resume?.checkpoint.cursorMicros);
     span.set({ 'vessel_export.pages': tally.slices, 'vessel_export.rows': counts.total() });
   });
-  await ports.onStep('fetched');
+  await stepDone(ports, task, 'fetched');
   const proven = await within('verify', {}, () => verifyDay(attempt, guard, source));
   return await within('seal', {}, async () => {
     const sealed = await sealDay(attempt, proven);
     await claim.writeSealed(sealed);
-    await ports.onStep('sealed');
+    await stepDone(ports, task, 'sealed');
     return sealed;
   });
 }
@@ -125,7 +126,7 @@ async function verifyDay(
   if (proven?.counts.total() === 0 && task.job.dataset === 'statistics')
     await confirmEmpty(attempt.context, attempt.series);
   guard(counts, proven);
-  await ports.onStep('verified');
+  await stepDone(ports, task, 'verified');
   checkDue(ports, task.job, task.day.date);
   return proven;
 }
@@ -146,11 +147,11 @@ async function fetchAll(
     sizes: ports.sizes,
     onRows: (more) => {
       rows += more;
-      task.onProgress?.({ rows, rowsKnown });
+      task.onEvent?.({ kind: 'day-rows', day: task.day, rows, rowsKnown });
     },
     onPart: (cursor) => writeCheckpoint(attempt, cursor),
   });
-  task.onProgress?.({ rows, rowsKnown });
+  task.onEvent?.({ kind: 'day-rows', day: task.day, rows, rowsKnown });
   try {
     await stages.fetch(slicesFrom(slicesOf(attempt, source), cursorMicros ?? Number.NEGATIVE_INFINITY));
   } finally {
@@ -166,8 +167,8 @@ function slicesOf({ task, series, ports }: DayAttempt, source: SourceCounts | un
 }
 
 async function writeCheckpoint(attempt: DayAttempt, cursorMicros: number): Promise<void> {
-  const { parts, series, counts, values, claim, ports } = attempt;
-  await ports.onStep('part-uploaded');
+  const { parts, series, counts, values, claim, ports, task } = attempt;
+  await stepDone(ports, task, 'part-uploaded');
   const checkpoint: OpenCheckpoint = {
     formatVersion: FORMAT_VERSION,
     upload: parts.upload!,
@@ -180,5 +181,5 @@ async function writeCheckpoint(attempt: DayAttempt, cursorMicros: number): Promi
     tally: tallyOf(attempt),
   };
   await claim.writeCheckpoint(checkpoint);
-  await ports.onStep('checkpoint');
+  await stepDone(ports, task, 'checkpoint');
 }

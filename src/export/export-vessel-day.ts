@@ -37,7 +37,7 @@ import type { BegunDay } from './attempt.ts';
 import { attemptDay } from './attempt.ts';
 import { takeSnapshot } from './metadata-snapshot.ts';
 import type { ExportOutcome, ExportPorts, ExportTask } from './ports.ts';
-import { publishPorts } from './ports.ts';
+import { publishPorts, stepDone } from './ports.ts';
 import { findResumePoint } from './resume.ts';
 
 /**
@@ -80,8 +80,8 @@ async function claimDay(
       throw error;
     });
   addLogFields({ epoch: claim.epoch });
-  task.onEpoch?.(claim.epoch);
-  await ports.onStep('claimed');
+  task.onEvent?.({ kind: 'day-claimed', day: task.day, epoch: claim.epoch });
+  await stepDone(ports, task, 'claimed');
   claim.startHeartbeat();
   try {
     const scope = AbortSignal.any([signal, claim.signal]);

@@ -10,17 +10,8 @@ import { knownDays, knownVessels, lastListedDate } from '../lake/ledger/newest-d
 import type { RequestStats } from '../source/fetch/exchange.ts';
 import { createRequestStats } from '../source/fetch/exchange.ts';
 import { discoverVessels } from '../source/vessels.ts';
+import type { VesselTrouble } from './events.ts';
 import type { ExportPorts } from './ports.ts';
-
-/**
- * `unlisted`: the ledger knows it, and discovery did not name it; its days are planned with the others.
- * `malformed-imo`: metadata names it by what is no IMO number (cleaned here); nothing can be planned for it.
- */
-export interface VesselTrouble {
-  readonly vessel: string;
-  readonly code: 'unlisted' | 'malformed-imo';
-  readonly message: string;
-}
 
 export interface JobVessels {
   /** Sorted where they were discovered. */

@@ -24,7 +24,7 @@ import { finishUpload } from './finish-upload.ts';
 import { guardOptional } from './optional-series.ts';
 import { warnOfOthers } from './other-vessel.ts';
 import type { ExportOutcome, ExportPorts, ExportTask } from './ports.ts';
-import { publishPorts } from './ports.ts';
+import { publishPorts, stepDone } from './ports.ts';
 
 /** Capture, compare with the last snapshot, publish if it differs. */
 export async function takeSnapshot(
@@ -41,7 +41,7 @@ export async function takeSnapshot(
   const { stats } = context;
   const series = await ports.tracing.span('count', {}, () => describeSeries(context));
   checkDue(ports, job, day.date);
-  await ports.onStep('counted');
+  await stepDone(ports, task, 'counted');
   const askedAt = new Date(ports.clock.nowMs()).toISOString();
   const rows = series.idOf.size;
   await guardSnapshot(ports, task, context, claim, published, series);
@@ -52,7 +52,7 @@ export async function takeSnapshot(
   const footer = parquetFooter('metadata', [
     { bodyBytes: group.body.length, tail: group.tail, rows: group.rows },
   ]);
-  await ports.onStep('fetched');
+  await stepDone(ports, task, 'fetched');
   if (!task.force && equalsSnapshot(task.lastSnapshot, task.settingsHash, group.body, footer)) {
     await markCaptured(ports.store, day, task.captures ?? []);
     // It was taken: whatever has failed or waited before is over.
@@ -68,7 +68,7 @@ export async function takeSnapshot(
     emptyFooter: () => footer,
     signal,
   });
-  await ports.onStep('uploaded');
+  await stepDone(ports, task, 'uploaded');
   const sealed: SealedDay = {
     ...destination,
     detail: null,
@@ -89,7 +89,7 @@ export async function takeSnapshot(
     }),
   };
   await claim.writeSealed(sealed);
-  await ports.onStep('sealed');
+  await stepDone(ports, task, 'sealed');
   const receipt = await ports.tracing.span('publish', {}, () =>
     publishSealed(publishPorts(ports, task), claim, sealed),
   );

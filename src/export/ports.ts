@@ -19,6 +19,7 @@ import type { OnStep } from '../lake/publish/publish.ts';
 import type { Encoder } from '../parquet/write/encoder.ts';
 import type { QueryClient } from '../source/fetch/client.ts';
 import type { ObjectStore } from '../store/store.ts';
+import type { OnExportEvent } from './events.ts';
 
 /** What a vessel-day's export needs of the world. */
 export interface ExportPorts {
@@ -46,8 +47,13 @@ export interface ExportPorts {
   /** What vessel-days tell each other of the length of slices. */
   readonly sliceLengths: SliceLengths;
   readonly tracing: Tracing;
-  /** Called after each step of the crash table by its name; tests stop the process there. */
+  /** Only for tests: called after each step of the crash table by its name, to stop the process there. */
   readonly onStep: OnStep;
+}
+
+/** What publishing needs: its steps are told too. */
+export function publishPorts(ports: ExportPorts, task: ExportTask): ExportPorts {
+  return { ...ports, onStep: (step) => stepDone(ports, task, step) };
 }
 
 /** One vessel-day to export, and how. */
@@ -71,22 +77,19 @@ export interface ExportTask {
   readonly captures?: readonly string[];
   /** Why the day is not to be attempted: thrown, and noted, unless it turns out to be done or sealed. */
   readonly giveUp?: VesselExportError;
-  readonly onProgress?: (progress: Progress) => void;
-  /** Told the epoch of the attempt once the vessel-day is claimed. */
-  readonly onEpoch?: (epoch: number) => void;
-  /** Told when all work is done but a commit that other vessel-days join: the next one may begin. */
-  readonly onWaiting?: () => void;
+  /** Why it is exported, such as `nightly`; left out: `run`. */
+  readonly origin?: string;
+  readonly onEvent?: OnExportEvent;
 }
 
-/** What publishing needs of both. */
-export function publishPorts(ports: ExportPorts, { onWaiting }: ExportTask) {
-  return { ...ports, onWaiting };
-}
-
-/** Rows fetched so far, of the rows that the source counted (undefined where it counts something else, or was not asked). */
-export interface Progress {
-  readonly rows: number;
-  readonly rowsKnown: number | undefined;
+/** A step is done: tests may stop the process there, and listeners are told. */
+export async function stepDone(
+  { onStep }: Pick<ExportPorts, 'onStep'>,
+  { day, onEvent }: Pick<ExportTask, 'day' | 'onEvent'>,
+  step: string,
+): Promise<void> {
+  await onStep(step);
+  onEvent?.({ kind: 'day-step', day, step });
 }
 
 /**

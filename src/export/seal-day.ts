@@ -5,6 +5,7 @@ import type { DayAttempt } from './day-attempt.ts';
 import { tallyOf } from './day-attempt.ts';
 import { draftReceipt } from './draft.ts';
 import { finishUpload } from './finish-upload.ts';
+import { stepDone } from './ports.ts';
 import type { SourceCounts } from './source-counts.ts';
 
 /**
@@ -20,7 +21,7 @@ export async function sealDay(attempt: DayAttempt, source: SourceCounts | undefi
     emptyFooter: () => emptyParquetFooter(task.job),
     signal: attempt.context.signal,
   });
-  await attempt.ports.onStep('uploaded');
+  await stepDone(attempt.ports, task, 'uploaded');
   const detail = packDetail({
     ours: counts,
     source: source?.counts ?? null,

@@ -8,11 +8,11 @@ import { findVessels } from '../export/job-vessels.ts';
 import type { Backfill } from '../lake/backfills.ts';
 import { belongsTo, endBackfill, readBackfill } from '../lake/backfills.ts';
 import { noteIfNone } from '../lake/notes.ts';
+import type { BackfillProgress } from './events.ts';
 import type { PlanningPorts } from './nightly.ts';
 import type { Backlog } from './open-days.ts';
 import { createBacklog } from './open-days.ts';
 import type { QueuedDay, VesselDayQueue } from './queue/vessel-day-queue.ts';
-import type { BackfillProgress } from './scheduler-news.ts';
 import { roomFor, topUp } from './top-up.ts';
 import { asNew } from './try-again.ts';
 

@@ -5,41 +5,28 @@
 
 import { endsAfter, endsWithin } from '../core/concurrency.ts';
 import { messageOf } from '../core/errors.ts';
-import type { Clock, Log } from '../core/model/index.ts';
-import type { DayNews } from '../export/run/tell-day.ts';
+import { onKinds } from '../core/event-stream.ts';
+import type { Clock, Log, VesselDay } from '../core/model/index.ts';
 import type { FactName, FleetReport, FleetReporter, RequestCounts } from '../redis/fleet-facts.ts';
 import type { Fact, ProcessFacts } from '../redis/fleet-shapes.ts';
 import { REPORTED_AT_MOST } from '../redis/fleet-shapes.ts';
 import type { BackfillRate } from './backfill-rate.ts';
 import { createBackfillRate } from './backfill-rate.ts';
-import type { BegunDay, RunningDay } from './running-day.ts';
+import type { BackfillProgress, FleetEvent, OnFleetEvent } from './events.ts';
+import type { RunningDay } from './running-day.ts';
 import { createRunningDay } from './running-day.ts';
-import type { BackfillProgress } from './scheduler-news.ts';
 
 interface FleetNewsOptions {
   readonly reporter: FleetReporter;
   readonly clock: Clock;
   readonly log: Log;
   readonly self: Pick<ProcessFacts, 'role' | 'host' | 'pid' | 'version' | 'atOnce'>;
-  /** Vessel-days under way, null for a process that exports none; without it those of which `begin` was told. */
+  /** Vessel-days under way, null for a process that exports none; without it those that have begun and not ended. */
   readonly active?: (() => number | null) | undefined;
 }
 
 export interface FleetNews {
-  onRequest(report: { readonly status?: number; readonly retry: number }): void;
-  begin(day: BegunDay): DayNews;
-  onLead(leads: boolean | undefined): void;
-  onPlanned(job: string, missing: number, oldest: string | undefined): void;
-  onLooked(job: string): void;
-  onFailed(job: string, failed: number, refused: number): void;
-  onLookedBack(
-    job: string,
-    found: Readonly<Record<string, number>>,
-    look: { readonly from: string; readonly to: string },
-  ): void;
-  onBackfill(id: string, progress: BackfillProgress): void;
-  /** It is covered, or was cancelled. */
-  onBackfillEnded(id: string): void;
+  readonly onEvent: OnFleetEvent;
   /** Tell again and again until the signal is aborted, then say farewell. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -52,6 +39,11 @@ const FACTS_MS = 30_000;
 const FAREWELL_MS = 500;
 const NOTHING: RequestCounts = { requests: 0, limited: 0, retries: 0, errors: 0 };
 
+const UNKNOWN_PLAN: Fact<'planned'> = {
+  ...{ lookedMs: null, missing: null, oldestMissing: null },
+  ...{ failed: null, refused: null },
+};
+
 interface Told extends FactName {
   value: object;
   isNew: boolean;
@@ -59,7 +51,7 @@ interface Told extends FactName {
 
 export function createFleetNews({ reporter, clock, log, self, active }: FleetNewsOptions): FleetNews {
   const startedMs = clock.monotonicMs();
-  const running = new Set<RunningDay>();
+  const running = new Map<VesselDay, RunningDay>();
   const facts = new Map<string, Told>();
   const rates = new Map<string, BackfillRate>();
   let dropped: FactName[] = [];
@@ -77,18 +69,7 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
 
   function tellPlanned(job: string, change: Partial<Fact<'planned'>>): void {
     const before = facts.get(`planned/${job}`)?.value;
-    tell(
-      { kind: 'planned', of: job },
-      {
-        lookedMs: null,
-        missing: null,
-        oldestMissing: null,
-        failed: null,
-        refused: null,
-        ...before,
-        ...change,
-      },
-    );
+    tell({ kind: 'planned', of: job }, { ...UNKNOWN_PLAN, ...before, ...change });
   }
 
   function describe(nowMs: number): ProcessFacts {
@@ -97,7 +78,7 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
       leads,
       upMs: Math.round(nowMs - startedMs),
       active: active === undefined ? running.size : active(),
-      running: [...running].slice(0, REPORTED_AT_MOST).map((each) => each.describe(nowMs)),
+      running: [...running.values()].slice(0, REPORTED_AT_MOST).map((each) => each.describe(nowMs)),
     };
   }
 
@@ -134,57 +115,58 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
     if (isFull) factsMs = nowMs;
   }
 
+  function onLead(now: boolean | undefined): void {
+    if ((now ?? null) !== leads) hasNews = true;
+    leads = now ?? null;
+    // What another one learns is that one's to tell.
+    if (now !== false) return;
+    facts.clear();
+    rates.clear();
+    dropped = [];
+  }
+
+  function tellBackfill(of: string, { due, done, failed, queued }: BackfillProgress): void {
+    const rate = rates.get(of) ?? createBackfillRate();
+    rates.set(of, rate);
+    rate.add(clock.monotonicMs(), done);
+    const vesselDaysPerHour = rate.perHour ?? null;
+    const left = due - done - failed;
+    const secondsLeft = (rate.perHour ?? 0) <= 0 ? null : (left / rate.perHour!) * 3_600;
+    tell({ kind: 'backfill', of }, { due, done, failed, queued, vesselDaysPerHour, secondsLeft });
+  }
+
   return {
-    onRequest({ status, retry }) {
-      counts.requests++;
-      if (status === 429) counts.limited++;
-      else if (status === undefined || status >= 400) counts.errors++;
-      if (retry > 0) counts.retries++;
-    },
-    begin(day) {
-      const one = createRunningDay(day, clock);
-      running.add(one);
-      hasNews = true;
-      return {
-        ...one.news,
-        end() {
-          running.delete(one);
-          hasNews = true;
-        },
-      };
-    },
-    onLead(now) {
-      if ((now ?? null) !== leads) hasNews = true;
-      leads = now ?? null;
-      // What another one learns is that one's to tell.
-      if (now !== false) return;
-      facts.clear();
-      rates.clear();
-      dropped = [];
-    },
-    onPlanned: (job, missing, oldest) =>
-      tellPlanned(job, { lookedMs: clock.nowMs(), missing, oldestMissing: oldest ?? null }),
-    onLooked: (job) => tellPlanned(job, { lookedMs: clock.nowMs() }),
-    onFailed: (job, failed, refused) => tellPlanned(job, { failed, refused }),
-    onLookedBack: (job, found, { from, to }) =>
-      tell({ kind: 'look-back', of: job }, { endedMs: clock.nowMs(), from, to, found }),
-    onBackfill(id, { due, done, failed, queued }) {
-      const rate = rates.get(id) ?? createBackfillRate();
-      rates.set(id, rate);
-      rate.add(clock.monotonicMs(), done);
-      const perHour = rate.perHour ?? null;
-      const left = due - done - failed;
-      const secondsLeft = perHour === null || perHour <= 0 ? null : (left / perHour) * 3_600;
-      tell(
-        { kind: 'backfill', of: id },
-        { due, done, failed, queued, vesselDaysPerHour: perHour, secondsLeft },
-      );
-    },
-    onBackfillEnded(id) {
-      rates.delete(id);
-      if (facts.delete(`backfill/${id}`)) dropped.push({ kind: 'backfill', of: id });
-      hasNews = true;
-    },
+    onEvent: onKinds<FleetEvent>({
+      request({ status, retry }) {
+        counts.requests++;
+        if (status === 429) counts.limited++;
+        else if (status === undefined || status >= 400) counts.errors++;
+        if (retry > 0) counts.retries++;
+      },
+      'day-begun'({ day, origin }) {
+        running.set(day, createRunningDay(day, origin, clock));
+        hasNews = true;
+      },
+      'day-step': (event) => running.get(event.day)?.onEvent(event),
+      'day-rows': (event) => running.get(event.day)?.onEvent(event),
+      'day-ended'({ day }) {
+        running.delete(day);
+        hasNews = true;
+      },
+      lead: ({ leads: now }) => onLead(now),
+      missing: ({ job, missing, oldest = null }) =>
+        tellPlanned(job, { lookedMs: clock.nowMs(), missing, oldestMissing: oldest }),
+      'job-planned': ({ job }) => tellPlanned(job, { lookedMs: clock.nowMs() }),
+      failed: ({ job, failed, refused }) => tellPlanned(job, { failed, refused }),
+      'looked-back': ({ job: of, from, to, found }) =>
+        tell({ kind: 'look-back', of }, { endedMs: clock.nowMs(), from, to, found }),
+      backfill: ({ id, progress }) => tellBackfill(id, progress),
+      'backfill-ended'({ id }) {
+        rates.delete(id);
+        if (facts.delete(`backfill/${id}`)) dropped.push({ kind: 'backfill', of: id });
+        hasNews = true;
+      },
+    }),
     async run(signal) {
       while (!signal.aborted) {
         const agoMs = clock.monotonicMs() - sentMs;

@@ -2,6 +2,8 @@
 import type { RequestListener } from 'node:http';
 import type { AppOverrides } from '../app.ts';
 import { ConfigError } from '../core/errors.ts';
+import type { EventStream } from '../core/event-stream.ts';
+import { createEventStream } from '../core/event-stream.ts';
 import type { Log } from '../core/model/index.ts';
 import { readNetworks } from '../core/model/web-address.ts';
 import type { Config } from '../runtime/config/config.ts';
@@ -9,9 +11,9 @@ import { formerVariables } from '../runtime/config/environment.ts';
 import { startOperationsServer } from '../runtime/monitoring/http-server.ts';
 import type { Metrics } from '../runtime/monitoring/metrics.ts';
 import { createMetrics } from '../runtime/monitoring/metrics.ts';
+import type { FleetEvent } from './events.ts';
 import type { Fleet } from './fleet.ts';
 import { openFleet } from './fleet.ts';
-import type { FleetNews } from './fleet-news.ts';
 import { openFleetNews, tellFleet } from './open-fleet-news.ts';
 import { createQueueHold } from './queue/hold.ts';
 
@@ -42,32 +44,30 @@ interface FleetPage {
 }
 
 /**
- * Open the fleet, listen on HTTP_HOST and HTTP_PORT, run, and close both. `url` is where it listens. Throws what
+ * Open the fleet, listen on HTTP_HOST and HTTP_PORT, run, and close both. `url` is where it listens; what is emitted
+ * to `events` is shown and told. Throws what
  * `openFleet`, `startOperationsServer` and `run` throw.
  */
 export async function runFleetProcess(
   options: FleetProcessOptions,
-  run: (fleet: Fleet, metrics: Metrics, url: string, news: FleetNews) => Promise<void>,
+  run: (fleet: Fleet, events: EventStream<FleetEvent>, url: string) => Promise<void>,
 ): Promise<void> {
   const { config, env, log, overrides, signal, active = () => 0, oldestMs = () => 0, held } = options;
   const { HTTP_HOST: host, HTTP_PORT: port, TRUSTED_PROXY } = config.settings;
   for (const warning of formerVariables(env)) log.warn({}, warning);
-  let metrics: Metrics | undefined;
-  let news: FleetNews | undefined;
-  const onRequest: AppOverrides['onRequest'] = (report) => {
-    metrics?.onRequest(report);
-    news?.onRequest(report);
-  };
+  const events = createEventStream<FleetEvent>();
+  const onRequest: AppOverrides['onRequest'] = (report) => events.emit({ kind: 'request', ...report });
   const fleet = await openFleet(config, env, log, { waitForService: true, ...overrides, onRequest });
   // Commands of the queue wait for Redis: who asks for metrics does not.
   const isConnected = () => fleet.connection.client.status === 'ready';
   const hold = createQueueHold(fleet.redis, fleet.queue.bull);
-  news = openFleetNews({ ...fleet, log, role: options.role, active });
+  const news = openFleetNews({ ...fleet, log, role: options.role, active });
+  events.listen(news.onEvent);
   const leave = tellFleet(news);
   /** Of the queue, whichever process has met the fault. */
   const onHold = async () => held?.() ?? (isConnected() ? (await hold.read())?.code : undefined);
   try {
-    metrics = createMetrics({
+    const metrics = createMetrics({
       concurrencyLimit: () => fleet.app.concurrencyLimit.current,
       depth: async () => (isConnected() ? await fleet.queue.depth() : {}),
       active,
@@ -82,6 +82,7 @@ export async function runFleetProcess(
       },
       isHeld: async () => (isConnected() ? (await onHold()) !== undefined : undefined),
     });
+    events.listen(metrics.onEvent);
     const unready = async () => {
       if (signal.aborted) return 'stopping';
       if (!isConnected()) return 'Redis is out of reach';
@@ -100,7 +101,7 @@ export async function runFleetProcess(
       await fleet.app.ports.layout.check(jobs).catch((error: unknown) => {
         if (error instanceof ConfigError) throw error;
       });
-      await run(fleet, metrics, operations.url, news);
+      await run(fleet, events, operations.url);
     } finally {
       await operations.close();
       await page?.close();

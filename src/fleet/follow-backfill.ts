@@ -5,8 +5,8 @@ import type { Backfill } from '../lake/backfills.ts';
 import { readBackfill } from '../lake/backfills.ts';
 import type { BackfillDriver } from './backfill-driver.ts';
 import { driverOf, endCovered, stepDefined } from './backfill-driver.ts';
+import type { BackfillProgress } from './events.ts';
 import type { PlanningPorts } from './nightly.ts';
-import type { BackfillProgress } from './scheduler-news.ts';
 
 /** Shows a backfill to whoever follows it. */
 export interface BackfillView {

@@ -20,15 +20,13 @@ import { lastFiringMs } from '../core/plan/firings.ts';
 import type { ExportTask } from '../export/ports.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import { createRequestStats } from '../source/fetch/exchange.ts';
+import type { LookBack } from './events.ts';
 import type { PlanningPorts } from './nightly.ts';
 import type { QueuedRepair } from './repairs.ts';
 import { queueRepairs } from './repairs.ts';
 import type { Guard } from './say-once.ts';
-import type { LookBack, NewsListener } from './scheduler-news.ts';
 
-interface LookBackOptions
-  extends Pick<PlanningPorts, 'ports' | 'queue' | 'log'>,
-    Pick<NewsListener, 'onLookedBack' | 'onLookBackFailed'> {
+interface LookBackOptions extends Omit<PlanningPorts, 'ledger'> {
   readonly jobs: readonly Job[];
   readonly state: ScheduleState;
   readonly guard: Guard;
@@ -103,8 +101,9 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
     const byState = countBy(findings.map(({ state }) => state));
     await settle({ ...firing, tasks }, queued);
     failed.delete(job.name);
-    const counts = { ...NOTHING, ...byState, 'not-compared': notCompared };
-    options.onLookedBack?.(job.name, counts, { from, to, uncompared: uncomparedOf(reconciliation) });
+    const found = { ...NOTHING, ...byState, 'not-compared': notCompared };
+    const uncompared = uncomparedOf(reconciliation);
+    options.onEvent?.({ kind: 'looked-back', job: job.name, found, from, to, uncompared });
     const seconds = Math.round((clock.monotonicMs() - startedMs) / 1_000);
     log.info(
       { ...summaryOf(reconciliation, byState, queued), requests: stats.requests, seconds },
@@ -133,7 +132,7 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
   function fail(job: string, error: unknown): void {
     const times = (failed.get(job)?.times ?? 0) + 1;
     failed.set(job, { times, untilMs: clock.monotonicMs() + RETRY_MS });
-    options.onLookBackFailed?.(job, times, messageOf(error));
+    options.onEvent?.({ kind: 'look-back-failed', job, times, reason: messageOf(error) });
   }
 
   function begin(firing: Firing, signal: AbortSignal): void {

@@ -18,10 +18,10 @@ import { isSelectAccepted } from '../lake/accept-select.ts';
 import { removeFinishedClaims } from '../lake/claims/claims.ts';
 import type { LedgerView } from '../lake/ledger/ledger-view.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
+import type { OnFleetEvent } from './events.ts';
 import type { Backlog } from './open-days.ts';
 import { createBacklog } from './open-days.ts';
 import type { QueuedKind, VesselDayQueue } from './queue/vessel-day-queue.ts';
-import type { NewsListener } from './scheduler-news.ts';
 import type { TopUp } from './top-up.ts';
 import { roomFor, topUp } from './top-up.ts';
 
@@ -30,11 +30,12 @@ const REFRESH_MS = 60_000;
 /** Of these open dates, the oldest, it is looked each time whether somebody else has exported them. */
 const OLDEST_LOOKED_AT = 4;
 
-export interface PlanningPorts extends Pick<NewsListener, 'onPlanned' | 'onDiscovered'> {
+export interface PlanningPorts {
   readonly ports: ExportPorts;
   readonly queue: VesselDayQueue;
   readonly ledger: LedgerView;
   readonly log: Log;
+  readonly onEvent?: OnFleetEvent;
 }
 
 export interface NightlyPlan {
@@ -86,7 +87,7 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
     const { recentFrom, ...range } = await rangeOf(ledger, job, ports.clock.nowMs());
     const found = await findVessels(ports, job, { vessels: [], to: range.to }, signal);
     const { vessels, unlisted } = found;
-    planning.onDiscovered?.(job.name, found.troubles.length, found);
+    planning.onEvent?.({ kind: 'discovered', job: job.name, ...found });
     await removeFinishedClaims(ports.store, job.name);
     const coverage = createBacklog({ ports, job, vessels, ledger, listedBefore: recentFrom, ...range });
     await coverage.refresh();
@@ -126,9 +127,9 @@ export function createNightly(planning: PlanningPorts, state: ScheduleState): Ni
   }
 
   function tell({ job, coverage }: Night): void {
-    planning.onPlanned?.(job.name, coverage.open().length, coverage.openDates()[0], () =>
-      coverage.unpublished(),
-    );
+    const facts = { missing: coverage.open().length, oldest: coverage.openDates()[0] };
+    const unpublished = () => coverage.unpublished();
+    planning.onEvent?.({ kind: 'missing', job: job.name, ...facts, unpublished });
   }
 
   async function fill(night: Night): Promise<NightlyPlan> {

@@ -6,27 +6,38 @@ import { formatVesselDay, type Job, type VesselDay } from '../core/model/index.t
 import { lastFiringMs } from '../core/plan/firings.ts';
 import type { JobVessels } from '../export/job-vessels.ts';
 import { describeRemarks, howToAccept, type OpenRemark } from '../lake/remarks.ts';
-import type { DayTroubles } from './day-troubles.ts';
-import type { Cause } from './notify/causes.ts';
+import type { FailedDays, LateSnapshot, LookBack } from './events.ts';
+import type { Cause, ToldCause } from './notify/causes.ts';
 import { describeHold, type Hold } from './queue/hold.ts';
-import type { LateSnapshot, LookBack } from './scheduler-news.ts';
 
-/** What the scheduler told last; undefined where it has told nothing yet. */
-export interface Seen {
-  unpublished?: () => Iterable<VesselDay>;
-  found?: JobVessels;
-  remarks?: readonly OpenRemark[];
-  snapshots?: readonly LateSnapshot[];
-  lookBack?: LookBack & { readonly counts: Readonly<Record<string, number>> };
-  lookBackFails?: { readonly times: number; readonly reason: string };
+/** The hold of the queue; it cannot be known while Redis is out of reach. */
+export type HoldNow = Hold | 'none' | 'unknown';
+
+/** What was learned of a job last; `unknown` where nothing was told of it yet. */
+export interface Learned {
+  readonly unpublished: (() => Iterable<VesselDay>) | 'unknown';
+  readonly discovered: JobVessels | 'unknown';
+  readonly remarks: readonly OpenRemark[] | 'unknown';
+  readonly snapshots: readonly LateSnapshot[] | 'unknown';
+  readonly failed: FailedDays | 'unknown';
+  /** The last one that has ended. */
+  readonly lookBack: (LookBack & { readonly found: Readonly<Record<string, number>> }) | 'unknown';
+  /** Since one has ended. */
+  readonly lookBackFails: { readonly times: number; readonly reason: string } | 'none';
+  /** By this process's time. */
+  readonly plannedMs: number;
 }
 
-export interface JobFacts extends Seen {
+export const NOTHING_LEARNED: Learned = {
+  ...{ unpublished: 'unknown', discovered: 'unknown', remarks: 'unknown', snapshots: 'unknown' },
+  ...{ failed: 'unknown', lookBack: 'unknown', lookBackFails: 'none', plannedMs: Number.NEGATIVE_INFINITY },
+};
+
+export interface JobFacts extends Omit<Learned, 'failed' | 'plannedMs'> {
   readonly job: Job;
   readonly nowMs: number;
-  /** Null: the queue is not on hold; undefined: that cannot be known now. */
-  readonly hold: Hold | null | undefined;
-  readonly troubles: DayTroubles | undefined;
+  readonly hold: HoldNow;
+  readonly troubles: DayTroubles | 'unknown';
   /** Since the job was planned, and since it could have been: it has a leader, and the queue is on no hold. */
   readonly plannedAgoMs: number;
   readonly plannableMs: number;
@@ -39,13 +50,13 @@ export interface JobFacts extends Seen {
 export interface FleetFacts {
   /** Is there a job that is not planned, and told of? */
   readonly isUnplanned: boolean;
-  readonly hold: Hold | null | undefined;
+  readonly hold: HoldNow;
   /** Why backfills cannot go on, by id. */
-  readonly stuckBackfills: ReadonlyMap<string, string> | undefined;
+  readonly stuckBackfills: ReadonlyMap<string, string> | 'unknown';
 }
 
-/** Null: there is none; undefined: that is not known now. */
-type Found = Pick<Cause, 'members' | 'text'> | null | undefined;
+/** Whether a cause is there now. */
+type Found = Pick<Cause, 'members' | 'text'> | 'none' | 'unknown';
 
 export interface CauseRow<Facts> {
   readonly begins: string;
@@ -76,8 +87,9 @@ export const FLEET_CAUSES: Readonly<Record<string, CauseRow<FleetFacts>>> = {
     runbook: 'VesselExportOnHold',
     end: 'the queue goes on',
     find({ hold }) {
-      const text = () => `the queue is on hold, and nothing is exported: ${describeHold(hold!)}`;
-      return hold && { members: [hold.code], text: text() };
+      if (typeof hold === 'string') return hold;
+      const text = `the queue is on hold, and nothing is exported: ${describeHold(hold)}`;
+      return { members: [hold.code], text };
     },
   },
   backfill: {
@@ -89,10 +101,9 @@ export const FLEET_CAUSES: Readonly<Record<string, CauseRow<FleetFacts>>> = {
     settlesMs: 15 * MINUTE_MS,
     find({ hold, isUnplanned, stuckBackfills: stuck }) {
       // A hold, or a lake that nothing can be planned for, is why.
-      if (stuck === undefined || hold !== null || isUnplanned) return undefined;
-      const text = () =>
-        `backfills cannot go on: ${listed([...stuck], ([id, reason]) => `${id}: ${reason}`)}`;
-      return stuck.size === 0 ? null : { members: [...stuck.keys()], text: text() };
+      if (stuck === 'unknown' || hold !== 'none' || isUnplanned) return 'unknown';
+      const named = listed([...stuck], ([id, reason]) => `${id}: ${reason}`);
+      return found([...stuck.keys()], `backfills cannot go on: ${named}`);
     },
   },
 };
@@ -104,10 +115,10 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     runbook: 'VesselExportNotPlanned',
     end: 'it is planned again',
     find({ job, nowMs, plannedAgoMs, plannableMs }) {
-      if (job.schedule === undefined || plannedAgoMs < NOT_PLANNED_MS) return null;
+      if (job.schedule === undefined || plannedAgoMs < NOT_PLANNED_MS) return 'none';
       // It is over when it was planned, and not because somebody else leads or the queue goes on.
       const idleMs = Math.min(plannedAgoMs, plannableMs);
-      if (idleMs < NOT_PLANNED_MS) return undefined;
+      if (idleMs < NOT_PLANNED_MS) return 'unknown';
       const since = new Date(nowMs - idleMs).toISOString().slice(0, 16);
       const text = `it has not been planned since ${since}Z; /ready of the scheduler says why`;
       return { members: [job.name], text };
@@ -118,7 +129,8 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     over: 'all of them are published, whoever did that',
     runbook: 'VesselExportDaysFailed',
     end: 'no vessel-day is failed any more',
-    find: ({ job, troubles }) => troubles && troubled(job, troubles.failed, 'failed for good'),
+    find: ({ job, troubles }) =>
+      troubles === 'unknown' ? troubles : troubled(job, troubles.failed, 'failed for good'),
   },
   refused: {
     begins: 'a vessel-day [would shrink](glossary.md#shrink), by a night or by a look-back',
@@ -126,7 +138,9 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     runbook: 'VesselExportDaysRefused',
     end: 'no vessel-day is refused any more',
     find: ({ job, troubles }) =>
-      troubles && troubled(job, troubles.refused, 'would lose readings, and the published days stay'),
+      troubles === 'unknown'
+        ? troubles
+        : troubled(job, troubles.refused, 'would lose readings, and the published days stay'),
   },
   'fewer-series': {
     begins:
@@ -136,8 +150,7 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     end: 'no vessel has fewer series any more that nobody has accepted',
     find({ remarks, plannedAgoMs }) {
       // The receipts that remarks stand in are read when the job is planned.
-      if (remarks === undefined || plannedAgoMs === Infinity) return undefined;
-      if (remarks.length === 0) return null;
+      if (remarks === 'unknown' || plannedAgoMs === Infinity) return 'unknown';
       const named = listed(
         remarks,
         ({ day, warnings }) => `${day.vessel}: ${describeRemarks(warnings)} (right? ${howToAccept(day)})`,
@@ -146,7 +159,7 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
       const members = remarks.flatMap(({ day, warnings }) =>
         warnings.map(({ since }) => `${day.vessel} since ${since}`),
       );
-      return { members, text: `series are missing or left out: ${named}` };
+      return found(members, `series are missing or left out: ${named}`);
     },
   },
   discovery: {
@@ -155,12 +168,14 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     over: 'it names them, or they are taken to have left',
     runbook: 'VesselExportVesselsUnsettled',
     end: 'discovery names every vessel, or those that it left out are taken to have left',
-    find({ found }) {
-      if (found === undefined) return undefined;
-      const { troubles } = found;
-      const named = () => listed(troubles, ({ vessel, message }) => `${vessel}: ${message}`);
-      const members = troubles.map(({ vessel }) => vessel);
-      return members.length === 0 ? null : { members, text: `not as the vessels were before: ${named()}` };
+    find({ discovered }) {
+      if (discovered === 'unknown') return discovered;
+      const { troubles } = discovered;
+      const named = listed(troubles, ({ vessel, message }) => `${vessel}: ${message}`);
+      return found(
+        troubles.map(({ vessel }) => vessel),
+        `not as the vessels were before: ${named}`,
+      );
     },
   },
   snapshots: {
@@ -170,17 +185,19 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     runbook: 'VesselExportSnapshotsStopped',
     end: 'snapshots are taken again',
     find({ job, snapshots, hold, nowMs, troubles }) {
-      if (job.dataset !== 'metadata' || job.schedule === undefined) return null;
+      if (job.dataset !== 'metadata' || job.schedule === undefined) return 'none';
       // During a hold, that is why; a vessel whose day has failed is told by that.
-      if (snapshots === undefined || troubles === undefined || hold !== null) return undefined;
+      if (snapshots === 'unknown' || troubles === 'unknown' || hold !== 'none') return 'unknown';
       const dates = [nowMs, nowMs - DAY_MS].map((ms) => new Date(ms).toISOString().slice(0, 10));
       const isTold = (id: string) => troubles.failed.has(id) || troubles.refused.has(id);
       const late = snapshots.filter(
         ({ vessel }) => !dates.some((date) => isTold(formatVesselDay({ job: job.name, vessel, date }))),
       );
-      const named = () => listed(late, ({ vessel, last }) => `${vessel} since ${last ?? 'it is planned'}`);
-      const members = late.map(({ vessel }) => vessel);
-      return late.length === 0 ? null : { members, text: `no snapshots of metadata are taken: ${named()}` };
+      const named = listed(late, ({ vessel, last }) => `${vessel} since ${last ?? 'it is planned'}`);
+      return found(
+        late.map(({ vessel }) => vessel),
+        `no snapshots of metadata are taken: ${named}`,
+      );
     },
   },
   'look-back': {
@@ -189,9 +206,9 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     runbook: 'VesselExportLookBackFails',
     end: 'a look-back has ended again',
     find({ job, hold, lookBack, lookBackFails: fails }) {
-      if (job.reconcile === undefined) return null;
-      if (fails === undefined) return lookBack && null;
-      if (hold !== null || fails.times < LOOK_BACK_FAILS) return undefined;
+      if (job.reconcile === undefined) return 'none';
+      if (fails === 'none') return lookBack === 'unknown' ? 'unknown' : 'none';
+      if (hold !== 'none' || fails.times < LOOK_BACK_FAILS) return 'unknown';
       return {
         members: [job.name],
         text: `look-backs fail, so that late data are not found: ${fails.reason}`,
@@ -205,12 +222,15 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     runbook: 'VesselExportNotCompared',
     end: 'the last look-back could compare everything',
     find({ job, lookBack }) {
-      if (job.reconcile === undefined) return null;
-      if (lookBack === undefined) return undefined;
+      if (job.reconcile === undefined) return 'none';
+      if (lookBack === 'unknown') return lookBack;
       const { uncompared, to } = lookBack;
       const named = listed(uncompared, ({ what, reason }) => `${what}: ${reason}`);
       const text = `whether published days have changed is not known, by the look-back of ${to}: ${named}`;
-      return uncompared.length === 0 ? null : { members: uncompared.map(({ what }) => what), text };
+      return found(
+        uncompared.map(({ what }) => what),
+        text,
+      );
     },
   },
   'late-data': {
@@ -219,12 +239,12 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     runbook: 'VesselExportLateData',
     end: 'the last look-back found no more late data than usual',
     find({ job, lookBack, lateDays }) {
-      if (job.reconcile === undefined) return null;
-      if (lookBack === undefined) return undefined;
-      const { counts, to } = lookBack;
+      if (job.reconcile === undefined) return 'none';
+      if (lookBack === 'unknown') return lookBack;
+      const { found: counts, to } = lookBack;
       const { changed = 0 } = counts;
       const text = `readings came late for ${vesselDays(changed)}, as the look-back of ${to} found; they are exported again`;
-      return changed <= lateDays ? null : { members: [to], text };
+      return changed <= lateDays ? 'none' : { members: [to], text };
     },
   },
   night: {
@@ -237,20 +257,23 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     find(facts) {
       const { hold, troubles, unpublished } = facts;
       // While the queue is on hold, that is why.
-      if (troubles === undefined || unpublished === undefined || hold !== null) return undefined;
+      if (troubles === 'unknown' || unpublished === 'unknown' || hold !== 'none') return 'unknown';
       return lateNights(facts, unpublished(), troubles);
     },
   },
 };
 
 function troubled({ name }: Job, days: ReadonlyMap<string, string>, what: string): Found {
-  if (days.size === 0) return null;
   const named = listed([...days], ([id, code]) => `${id.slice(name.length + 1)} (${code})`);
-  return { members: [...days.keys()], text: `${vesselDays(days.size)} ${what}: ${named}` };
+  return found([...days.keys()], `${vesselDays(days.size)} ${what}: ${named}`);
+}
+
+function found(members: readonly string[], text: string): Found {
+  return members.length === 0 ? 'none' : { members, text };
 }
 
 /**
- * Null where everything is in the lake that has to be: what was over by the time that is set before now, and has been
+ * `none` where everything is in the lake that has to be: what was over by the time that is set before now, and has been
  * planned for an hour.
  */
 function lateNights(
@@ -258,7 +281,7 @@ function lateNights(
   open: Iterable<VesselDay>,
   { failed, refused }: DayTroubles,
 ): Found {
-  if (job.schedule === undefined) return null;
+  if (job.schedule === undefined) return 'none';
   const plannedMs = lastFiringMs(job.schedule, nowMs - GRACE_MS);
   const dates = new Set<string>();
   let count = 0;
@@ -270,12 +293,39 @@ function lateNights(
     dates.add(day.date);
     count++;
   }
-  if (count === 0) return null;
+  if (count === 0) return 'none';
   const members = [...dates];
   const range =
     members.length === 1 ? members[0] : `${members.length} days, ${members[0]} to ${members.at(-1)},`;
   const text = `${vesselDays(count)} of ${range} are not in the lake yet; 'vessel-export status' has the reasons`;
   return { members, text };
+}
+
+/** As `formatVesselDay` writes them, with the code of each. */
+interface DayTroubles {
+  readonly failed: ReadonlyMap<string, string>;
+  readonly refused: ReadonlyMap<string, string>;
+}
+
+/**
+ * Vessel-days that failed for good or were refused, until they are published. That they failed says the failed set; that
+ * they are no better yet says their note in the lake, which goes when they are published, whoever does that. `told`: what
+ * was told of the job.
+ */
+export function troublesOf({ letters, notes }: FailedDays, told: readonly ToldCause[]): DayTroubles {
+  const dead = new Set(letters.map(({ day }) => formatVesselDay(day)));
+  const toldAs = (kind: string) =>
+    new Set(told.filter((one) => one.kind === kind).flatMap((one) => one.members));
+  const [toldFailed, toldRefused] = [toldAs('failed'), toldAs('refused')];
+  const [failed, refused] = [new Map<string, string>(), new Map<string, string>()];
+  for (const { note } of notes.values()) {
+    const id = formatVesselDay(note);
+    // A try that failed meanwhile takes nothing back.
+    if (note.state === 'refused' || (note.state === 'failed' && toldRefused.has(id) && !dead.has(id)))
+      refused.set(id, note.code);
+    else if (note.state === 'failed' && (dead.has(id) || toldFailed.has(id))) failed.set(id, note.code);
+  }
+  return { failed, refused };
 }
 
 function vesselDays(count: number): string {

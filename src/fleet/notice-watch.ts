@@ -3,35 +3,34 @@
  * looks, so that one that hangs is told of too. What is not known now (before the first plan, or without Redis) is neither
  * news nor over. Times that pass are those of this process: a wall clock may be set back by days.
  */
+import { onKinds } from '../core/event-stream.ts';
 import type { Clock, Job, Log } from '../core/model/index.ts';
-import { dayTroubles } from './day-troubles.ts';
-import {
-  type CauseRow,
-  FLEET_CAUSES,
-  type FleetFacts,
-  JOB_CAUSES,
-  type JobFacts,
-  type Seen,
-} from './notice-causes.ts';
-import { type Cause, causeKey, type ToldCause } from './notify/causes.ts';
-import type { Teller } from './notify/notices.ts';
-import type { Hold } from './queue/hold.ts';
+import { createSharedText } from '../redis/shared-text.ts';
+import type { Config } from '../runtime/config/config.ts';
+import { webhookSettings } from '../runtime/config/derived-settings.ts';
+import type { FleetEvent, OnFleetEvent } from './events.ts';
+import type { Fleet } from './fleet.ts';
+import type { CauseRow, FleetFacts, HoldNow, JobFacts, Learned } from './notice-causes.ts';
+import { FLEET_CAUSES, JOB_CAUSES, NOTHING_LEARNED, troublesOf } from './notice-causes.ts';
+import { causeKey, type KnownCause, type ToldCause } from './notify/causes.ts';
+import { withOtherPlace } from './notify/notice-store.ts';
+import { createTeller, type Teller } from './notify/notices.ts';
+import { createWebhook } from './notify/webhook.ts';
+import { createQueueHold } from './queue/hold.ts';
 import { createGuard } from './say-once.ts';
-import type { FailedDays, NewsListener } from './scheduler-news.ts';
 
 interface NoticeWatchOptions extends Pick<JobFacts, 'nightByMs' | 'lateDays'> {
   readonly jobs: readonly Job[];
   readonly teller: Teller;
   readonly clock: Clock;
   readonly log: Log;
-  /** Null: the queue is not on hold; undefined: that cannot be known now. */
-  readonly readHold: () => Promise<Hold | null | undefined>;
+  readonly readHold: () => Promise<HoldNow>;
   /** Between looks. */
   readonly intervalMs?: number;
 }
 
-export interface NoticeWatch extends NewsListener {
-  onLead(leads: boolean | undefined): void;
+export interface NoticeWatch {
+  readonly onEvent: OnFleetEvent;
   /** One look. Throws what the store, Redis and the delivery throw. */
   look(signal: AbortSignal): Promise<void>;
   /** Look again and again until the signal is aborted. Never rejects. */
@@ -40,105 +39,104 @@ export interface NoticeWatch extends NewsListener {
 
 const INTERVAL_MS = 10_000;
 
-interface SeenOfJob extends Seen {
-  failed?: FailedDays;
-  plannedMs?: number;
-}
+/** Without Redis nobody knows who plans: who did goes on telling, and who stood by goes on standing by. */
+type Role = 'not-known-yet' | 'plans' | 'stands-by';
 
 export function createNoticeWatch(options: NoticeWatchOptions): NoticeWatch {
   const { jobs, teller, clock, log, nightByMs, lateDays, intervalMs = INTERVAL_MS } = options;
-  const seen = new Map<string, SeenOfJob>();
-  let stuckBackfills: ReadonlyMap<string, string> | undefined;
-  let leads: boolean | undefined;
+  const learned = new Map<string, Learned>();
+  let stuckBackfills: FleetFacts['stuckBackfills'] = 'unknown';
+  let role: Role = 'not-known-yet';
   let ledFromMs = clock.monotonicMs();
   /** When the queue was last seen on hold. */
   let heldMs = Number.NEGATIVE_INFINITY;
   /** Since when a cause is found, by its key. */
   const foundMs = new Map<string, number>();
 
-  const see = (job: string, news: SeenOfJob) => void seen.set(job, { ...seen.get(job), ...news });
+  const ofJob = (job: string) => learned.get(job) ?? NOTHING_LEARNED;
+  const learn = (job: string, news: Partial<Learned>) => void learned.set(job, { ...ofJob(job), ...news });
 
-  /** Puts into `known` what is known of these causes. */
-  function find<Facts>(
-    causes: readonly (readonly [kind: string, row: CauseRow<Facts>])[],
-    facts: Facts,
-    job: string | undefined,
-    known: Map<string, Cause | string>,
-  ): void {
-    const about = job === undefined ? {} : { job };
-    const textOf = (text: string) => (job === undefined ? text : `${job}: ${text}`);
-    for (const [kind, { find: found, end, settlesMs = 0 }] of causes) {
-      const key = causeKey({ kind, ...about });
-      const cause = found(facts);
-      if (cause === null) foundMs.delete(key);
-      if (cause === null) known.set(key, textOf(end));
-      if (!cause) continue;
-      const sinceMs = foundMs.get(key) ?? clock.monotonicMs();
-      foundMs.set(key, sinceMs);
-      if (clock.monotonicMs() - sinceMs >= settlesMs)
-        known.set(key, { kind, ...about, ...cause, text: textOf(cause.text) });
+  /** What is known of a cause now; undefined: nothing, or it does not last long enough yet. */
+  function knownOf<Facts>(kind: string, row: CauseRow<Facts>, facts: Facts, job?: string) {
+    const name = job === undefined ? { kind } : { kind, job };
+    const key = causeKey(name);
+    const found = row.find(facts);
+    if (found === 'unknown') return undefined;
+    if (found === 'none') {
+      foundMs.delete(key);
+      return { key, cause: endOf(row, job) };
     }
+    const sinceMs = foundMs.get(key) ?? clock.monotonicMs();
+    foundMs.set(key, sinceMs);
+    if (clock.monotonicMs() - sinceMs < (row.settlesMs ?? 0)) return undefined;
+    return { key, cause: { ...name, ...found, text: textAbout(found.text, job) } };
   }
 
-  function factsOf(job: Job, hold: Hold | null | undefined, told: readonly ToldCause[]): JobFacts {
-    const { failed, plannedMs = Number.NEGATIVE_INFINITY, ...rest } = seen.get(job.name) ?? {};
-    const ofJob = told.filter((one) => one.job === job.name);
+  function factsOf(job: Job, hold: HoldNow, told: readonly ToldCause[]): JobFacts {
+    const { failed, plannedMs, ...rest } = ofJob(job.name);
+    const toldOfJob = told.filter((one) => one.job === job.name);
     const nowMs = clock.monotonicMs();
     return {
       ...{ ...rest, job, hold, nightByMs, lateDays, nowMs: clock.nowMs() },
-      troubles: failed && dayTroubles(failed, ofJob),
+      troubles: failed === 'unknown' ? failed : troublesOf(failed, toldOfJob),
       plannedAgoMs: nowMs - plannedMs,
       plannableMs: nowMs - Math.max(ledFromMs, heldMs),
     };
   }
 
   async function look(signal: AbortSignal): Promise<void> {
-    if (leads === false) return teller.forget();
+    if (role === 'stands-by') return teller.forget();
     const told = await teller.told();
     const hold = await options.readHold();
     // A lake that is full or closed, which the queue is on hold for, may be why nothing can be planned.
-    if (hold) heldMs = clock.monotonicMs();
-    const known = new Map<string, Cause | string>();
+    if (typeof hold !== 'string') heldMs = clock.monotonicMs();
     const factsOfJobs = jobs.map((job) => factsOf(job, hold, told));
-    const isUnplanned = factsOfJobs.some((facts) => Boolean(JOB_CAUSES['not-planned']!.find(facts)));
-    const facts: FleetFacts = { hold, stuckBackfills, isUnplanned };
-    find(Object.entries(FLEET_CAUSES), facts, undefined, known);
-    const ofJobs = Object.entries(JOB_CAUSES).filter(([kind]) => leads === true || kind === 'not-planned');
-    for (const ofJob of factsOfJobs) find(ofJobs, ofJob, ofJob.job.name, known);
-    // Of a job that is not there any more nothing lasts, but for what another version has told.
-    for (const one of told) {
-      const row = JOB_CAUSES[one.kind];
-      if (row !== undefined && one.job !== undefined && !jobs.some(({ name }) => name === one.job))
-        known.set(causeKey(one), `${one.job}: ${row.end}`);
-    }
-    await teller.tell(known, signal);
+    const isUnplanned = factsOfJobs.some(
+      (facts) => typeof JOB_CAUSES['not-planned']!.find(facts) !== 'string',
+    );
+    const ofFleet = { hold, stuckBackfills, isUnplanned };
+    // Who cannot know whether it plans has learned nothing of the jobs.
+    const rows = Object.entries(JOB_CAUSES).filter(([kind]) => role === 'plans' || kind === 'not-planned');
+    const known = [
+      ...Object.entries(FLEET_CAUSES).map(([kind, row]) => knownOf(kind, row, ofFleet)),
+      ...factsOfJobs.flatMap((facts) => rows.map(([kind, row]) => knownOf(kind, row, facts, facts.job.name))),
+      // Of a job that is not there any more nothing lasts, but for what another version has told.
+      ...told
+        .filter(({ job }) => job !== undefined && !jobs.some(({ name }) => name === job))
+        .map((one) => {
+          const row = JOB_CAUSES[one.kind];
+          return row && { key: causeKey(one), cause: endOf(row, one.job) };
+        }),
+    ];
+    const causes = known.filter((one) => one !== undefined).map(({ key, cause }) => [key, cause] as const);
+    await teller.tell(new Map<string, KnownCause>(causes), signal);
+  }
+
+  function onLead(leads: boolean | undefined): void {
+    if (leads === undefined) return;
+    if (leads && role !== 'plans') ledFromMs = clock.monotonicMs();
+    role = leads ? 'plans' : 'stands-by';
+    if (leads) return;
+    // What another process learns meanwhile is not known here.
+    learned.clear();
+    stuckBackfills = 'unknown';
   }
 
   return {
-    onPlanned: (job, _missing, _oldest, unpublished) => see(job, { unpublished }),
-    onDiscovered: (job, _troubles, found) => see(job, { found }),
-    onFailed: (job, _failed, _refused, failed) => see(job, { failed }),
-    onRemarked: (job, _vessels, remarks) => see(job, { remarks }),
-    onSnapshots: (job, _late, snapshots) => see(job, { snapshots }),
-    onLookedBack(job, counts, look) {
-      see(job, { lookBack: { ...look, counts } });
-      delete seen.get(job)!.lookBackFails;
-    },
-    onLookBackFailed: (job, times, reason) => see(job, { lookBackFails: { times, reason } }),
-    onStuckBackfills(_stuck, reasons) {
-      stuckBackfills = new Map(reasons);
-    },
-    onLooked: (job) => see(job, { plannedMs: clock.monotonicMs() }),
-    onLead(now) {
-      if (now === true && leads !== true) ledFromMs = clock.monotonicMs();
-      // What another process learns meanwhile is not known here.
-      if (now === false) {
-        seen.clear();
-        stuckBackfills = undefined;
-      }
-      // Without Redis nobody knows: who led goes on telling, who stood by goes on standing by.
-      if (now !== undefined) leads = now;
-    },
+    onEvent: onKinds<FleetEvent>({
+      missing: ({ job, unpublished }) => learn(job, { unpublished }),
+      discovered: (discovered) => learn(discovered.job, { discovered }),
+      failed: (failed) => learn(failed.job, { failed }),
+      remarked: ({ job, open }) => learn(job, { remarks: open }),
+      snapshots: ({ job, late }) => learn(job, { snapshots: late }),
+      'looked-back': (lookBack) => learn(lookBack.job, { lookBack, lookBackFails: 'none' }),
+      'look-back-failed': (lookBackFails) => learn(lookBackFails.job, { lookBackFails }),
+      'job-planned': ({ job }) => learn(job, { plannedMs: clock.monotonicMs() }),
+      'stuck-backfills'({ stuck }) {
+        stuckBackfills = new Map(stuck);
+      },
+      lead: ({ leads }) => onLead(leads),
+    }),
     look,
     async run(signal) {
       const { guard } = createGuard(log);
@@ -151,4 +149,37 @@ export function createNoticeWatch(options: NoticeWatchOptions): NoticeWatch {
       }
     },
   };
+}
+
+const textAbout = (text: string, job: string | undefined) => (job === undefined ? text : `${job}: ${text}`);
+const endOf = ({ end }: { readonly end: string }, job: string | undefined) => textAbout(end, job);
+
+/** The notices of a scheduler process, by its settings. Undefined where nobody is to be told. `intervalMs` is for tests. */
+export function openNoticeWatch(
+  config: Config,
+  fleet: Fleet,
+  log: Log,
+  intervalMs?: number,
+): NoticeWatch | undefined {
+  const { settings, jobs, current } = config;
+  const webhook = webhookSettings(settings);
+  if (webhook === undefined) return undefined;
+  const { clock, store } = fleet.app.ports;
+  const hold = createQueueHold(fleet.redis, fleet.queue.bull);
+  // Commands of the queue wait for Redis, and notices must not.
+  const isConnected = () => fleet.connection.client.status === 'ready';
+  const shared = createSharedText(fleet.connection, `${fleet.prefix}:notices:told`);
+  return createNoticeWatch({
+    jobs,
+    teller: createTeller({
+      store: withOtherPlace(store, shared),
+      webhook: createWebhook(() => webhookSettings(current(log)) ?? webhook, clock),
+      ...{ clock, log },
+    }),
+    ...{ clock, log },
+    readHold: async () => (isConnected() ? ((await hold.read()) ?? 'none') : 'unknown'),
+    nightByMs: settings.NOTIFY_NIGHT_BY,
+    lateDays: settings.NOTIFY_LATE_DAYS,
+    ...(intervalMs === undefined ? {} : { intervalMs }),
+  });
 }

@@ -7,25 +7,19 @@ import { jobNamed } from '../core/names.ts';
 import { isDue } from '../core/plan/due.ts';
 import { settingsHash } from '../core/plan/settings-hash.ts';
 import { checkDue } from '../export/due.ts';
+import type { DayResult, OnExportEvent } from '../export/events.ts';
 import type { SnapshotsBefore } from '../export/metadata-snapshot.ts';
 import { snapshotsBefore } from '../export/metadata-snapshot.ts';
 import type { ExportPorts } from '../export/ports.ts';
-import type { DayResult } from '../export/run/perform-task.ts';
 import { failedResult, performTask } from '../export/run/perform-task.ts';
-import type { DayNews } from '../export/run/tell-day.ts';
-import { performTold } from '../export/run/tell-day.ts';
 import type { QueuedDay } from './queue/vessel-day-queue.ts';
 
-/**
- * `giveUp`: why the day is not to be attempted. `onWaiting`: to be told when it only waits for a commit. `news`: told how
- * far it is.
- */
+/** `giveUp`: why the day is not to be attempted. */
 export type PerformDay = (
   day: QueuedDay,
   signal: AbortSignal,
   giveUp?: VesselExportError,
-  onWaiting?: () => void,
-  news?: DayNews,
+  onEvent?: OnExportEvent,
 ) => Promise<DayResult>;
 
 /**
@@ -34,16 +28,9 @@ export type PerformDay = (
  */
 export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): PerformDay {
   const snapshots = createSnapshotCache(ports);
-  return async (queued, signal, giveUp, onWaiting, news) => {
-    const {
-      job: name,
-      vessel,
-      date,
-      force = false,
-      allowShrink = false,
-      unlisted = false,
-      compared,
-    } = queued;
+  return async (queued, signal, giveUp, onEvent) => {
+    const { job: name, vessel, date, kind: origin, compared } = queued;
+    const { force = false, allowShrink = false, unlisted = false } = queued;
     const day = { job: name, vessel, date };
     const job = jobNamed(
       jobs,
@@ -62,15 +49,14 @@ export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): Perf
       allowShrink,
       takeover: false,
       unlisted,
-      ...(compared === undefined ? {} : { compared }),
-      ...(giveUp === undefined ? {} : { giveUp }),
-      ...(onWaiting === undefined ? {} : { onWaiting }),
+      ...(compared && { compared }),
+      ...(giveUp && { giveUp }),
+      ...(onEvent && { onEvent }),
+      origin,
       ...before,
     };
     try {
-      return await (news === undefined
-        ? performTask(ports, task, signal)
-        : performTold(ports, task, signal, news));
+      return await performTask(ports, task, signal);
     } catch (error) {
       // The published day stays, and the note keeps look-backs from trying again: nothing is left for the queue.
       if (compared !== undefined && error instanceof RefusedError && isRefusal(error))

@@ -1,13 +1,10 @@
 /** A vessel-day under way, as others are told of it: what it does, and its rows of those that the source counted. */
-import type { Clock } from '../core/model/index.ts';
-import type { DayNews } from '../export/run/tell-day.ts';
+import type { Clock, VesselDay } from '../core/model/index.ts';
+import type { DayEvent } from '../export/events.ts';
 import type { DayStep, RunningFacts } from '../redis/fleet-shapes.ts';
 
-/** `kind`: why it is exported, such as `nightly` or `run`. */
-export type BegunDay = Pick<RunningFacts, 'job' | 'vessel' | 'date' | 'kind'>;
-
 export interface RunningDay {
-  readonly news: Omit<DayNews, 'end'>;
+  onEvent(event: Extract<DayEvent, { readonly kind: 'day-step' | 'day-rows' }>): void;
   /** What it does at a moment of the clock that never goes back; its rate is that since the moments before. */
   describe(nowMs: number): RunningFacts;
 }
@@ -22,10 +19,11 @@ const STEP_AFTER: ReadonlyMap<string, DayStep> = new Map([
   ['fetched', 'proving'],
   ['verified', 'sealing'],
   ['sealed', 'publishing'],
+  ['completed', 'committing'],
 ]);
 
-export function createRunningDay(day: BegunDay, clock: Clock): RunningDay {
-  const { job, vessel, date, kind } = day;
+/** `kind`: why it is exported, such as `nightly` or `run`. */
+export function createRunningDay({ job, vessel, date }: VesselDay, kind: string, clock: Clock): RunningDay {
   const startedMs = clock.monotonicMs();
   let step: DayStep = 'claiming';
   let rows: number | null = null;
@@ -41,17 +39,9 @@ export function createRunningDay(day: BegunDay, clock: Clock): RunningDay {
   }
 
   return {
-    news: {
-      onStep(done) {
-        step = STEP_AFTER.get(done) ?? step;
-      },
-      onProgress(progress) {
-        rows = progress.rows;
-        rowsKnown = progress.rowsKnown ?? null;
-      },
-      onWaiting() {
-        step = 'committing';
-      },
+    onEvent(event) {
+      if (event.kind === 'day-step') step = STEP_AFTER.get(event.step) ?? step;
+      else [rows, rowsKnown] = [event.rows, event.rowsKnown ?? null];
     },
     describe(nowMs) {
       const rate = rateAt(nowMs);

@@ -14,16 +14,13 @@ import { listBackfills } from '../lake/backfills.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { BackfillDriver } from './backfill-driver.ts';
 import { driverOf, endCovered, stepDefined } from './backfill-driver.ts';
-import { createFailedWatch } from './failed-watch.ts';
 import { createLookBacks } from './look-backs.ts';
 import type { NightlyPlan, PlanningPorts } from './nightly.ts';
 import { createNightly } from './nightly.ts';
-import { createRemarkWatch } from './remark-watch.ts';
 import { createGuard } from './say-once.ts';
-import type { NewsListener } from './scheduler-news.ts';
-import { createSnapshotWatch } from './snapshot-watch.ts';
+import { createFailedWatch, createRemarkWatch, createSnapshotWatch } from './watches.ts';
 
-export interface SchedulerOptions extends PlanningPorts, NewsListener {
+export interface SchedulerOptions extends PlanningPorts {
   readonly jobs: readonly Job[];
   readonly state: ScheduleState;
   /** Between looks. */
@@ -48,7 +45,7 @@ const INTERVAL_MS = 10_000;
 const LONGEST_LOOK_RENEWALS = 30;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
-  const { ports, log, jobs, state, intervalMs = INTERVAL_MS } = options;
+  const { ports, log, jobs, state, intervalMs = INTERVAL_MS, onEvent } = options;
   const nightly = createNightly(options, state);
   const scheduled = jobs.filter((job) => job.schedule !== undefined);
   const drivers = new Map<string, BackfillDriver>();
@@ -56,7 +53,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const known = new Set<string>();
   const stuck = new Map<string, string>();
   // What goes wrong with one job does not stop the others.
-  const guarded = createGuard(log, options.onFailure);
+  const guarded = createGuard(log, () => onEvent?.({ kind: 'planning-failed' }));
   const { guard } = guarded;
   const lookBacks = createLookBacks({ ...options, guard });
   const watched = { ...options, ...ports };
@@ -91,7 +88,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       known.delete(id);
       stuck.delete(id);
       guarded.forget(id);
-      if (!backfills.some((each) => each.id === id)) options.onBackfillEnded?.(id);
+      if (!backfills.some((each) => each.id === id)) onEvent?.({ kind: 'backfill-ended', id });
     }
     for (const [id, error] of damaged) {
       known.add(id);
@@ -108,7 +105,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         // Backfills share the room: each takes its part of what those before it have left.
         const progress = await stepDefined(options, driver, signal, 1 / (active.length - index));
         log.debug({ backfill: id, ...progress }, 'backfill');
-        options.onBackfill?.(id, progress);
+        onEvent?.({ kind: 'backfill', id, progress });
         if (!progress.finished) return;
         await endCovered(options, backfill);
         log.info({ backfill: id, done: progress.done, failed: progress.failed }, 'backfill is covered');
@@ -122,7 +119,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     for (const job of scheduled) {
       await guard(job.name, signal, async () => {
         const plan = await nightly.planIfFired(job, nowMs, signal);
-        options.onLooked?.(job.name);
+        onEvent?.({ kind: 'job-planned', job: job.name });
         if (plan !== undefined) log.info({ job: job.name, ...plan }, 'planned');
       });
     }
@@ -132,7 +129,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     // The nights come first, and backfills take the room that is left.
     await guard('look-backs', signal, () => lookBacks.step(nowMs, signal));
     await attempt('backfills', signal, () => topUpBackfills(signal));
-    options.onStuckBackfills?.(stuck.size, stuck);
+    onEvent?.({ kind: 'stuck-backfills', stuck });
   }
 
   /** Who dies is replaced when the lead is over. */
@@ -158,7 +155,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     try {
       leads = await lead();
     } finally {
-      options.onLead?.(leads);
+      onEvent?.({ kind: 'lead', leads });
     }
     if (leads) return await keepingTheLead(signal, () => look(signal));
     nightly.forget();

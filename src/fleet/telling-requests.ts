@@ -9,7 +9,7 @@ export function tellingRequests(overrides: AppOverrides, news: () => FleetNews |
     ...overrides,
     onRequest(report) {
       overrides.onRequest?.(report);
-      news()?.onRequest(report);
+      news()?.onEvent({ kind: 'request', ...report });
     },
   };
 }

@@ -4,14 +4,8 @@
  */
 import { forEachAtOnce } from '../core/concurrency.ts';
 import { isRefusal } from '../core/errors.ts';
-import {
-  addDays,
-  isOvertaken,
-  type Job,
-  type Note,
-  type Receipt,
-  type VesselDay,
-} from '../core/model/index.ts';
+import type { Job, Note, Receipt, VesselDay } from '../core/model/index.ts';
+import { addDays, isOvertaken } from '../core/model/index.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { readNote, readReceipt } from '../lake/ledger/ledger.ts';
 import { type PlanPorts, plannedDays } from '../lake/ledger/planned-days.ts';

@@ -3,14 +3,13 @@ import { hostname } from 'node:os';
 import type { VesselExportError } from '../core/errors.ts';
 import type { Log } from '../core/model/index.ts';
 import { formatVesselDay } from '../core/model/index.ts';
+import type { DayResult } from '../export/events.ts';
 import type { ExportPorts } from '../export/ports.ts';
-import type { DayResult } from '../export/run/perform-task.ts';
 import { failedResult } from '../export/run/perform-task.ts';
 import type { Encoder } from '../parquet/write/index.ts';
 import type { Config } from '../runtime/config/config.ts';
-import type { Metrics } from '../runtime/monitoring/metrics.ts';
+import type { OnFleetEvent } from './events.ts';
 import type { Fleet } from './fleet.ts';
-import type { FleetNews } from './fleet-news.ts';
 import type { HoldWatch, HoldWatchOptions } from './hold-watch.ts';
 import { createHoldWatch } from './hold-watch.ts';
 import { createPerformDay } from './perform-day.ts';
@@ -35,17 +34,16 @@ export interface Work {
 /** Label of every job that is not in JOBS_DIR; no job can be called so. */
 const UNKNOWN_JOB = '(unknown)';
 
-/** Begin to take vessel-days. `news`: told of each while it is under way. */
+/** Begin to take vessel-days. */
 export function startWork(
   config: Config,
   fleet: Fleet,
   log: Log,
-  metrics: Metrics,
+  emit: OnFleetEvent,
   times: WorkTimes = {},
-  news?: FleetNews,
 ): Work {
   const { app, redis, prefix, queue, tracing } = fleet;
-  const ports = measurePorts(app.ports, metrics);
+  const ports = measurePorts(app.ports, emit);
   const performDay = createPerformDay(ports, config.jobs);
   const jobNames = new Set(config.jobs.map(({ name }) => name));
 
@@ -56,11 +54,14 @@ export function startWork(
     onWaiting: () => void,
   ): Promise<void> {
     const startedMs = ports.clock.monotonicMs();
-    const dayNews = news?.begin(queued);
-    const result = await performDay(queued, signal, giveUp, onWaiting, dayNews).finally(dayNews?.end);
+    const result = await performDay(queued, signal, giveUp, (event) => {
+      if (event.kind === 'day-step' && event.step === 'completed') onWaiting();
+      emit(event);
+    });
     hold.onSuccess();
     const seconds = (ports.clock.monotonicMs() - startedMs) / 1_000;
-    metrics.onVesselDay(queued, result.status, { rows: result.rows, seconds });
+    const { status: outcome, rows } = result;
+    emit({ kind: 'day-outcome', job: queued.job, outcome, rows, seconds });
     if (result.status !== 'published') logEnd(log, result);
   }
 
@@ -69,7 +70,7 @@ export function startWork(
     const { day, code, message } = failedResult(ports, { job, vessel, date }, error);
     const [label, level] = OUTCOMES[consequence];
     // A label of one's own for each name that somebody puts into the queue would fill every memory on the way.
-    metrics.onVesselDay({ job: jobNames.has(job) ? job : UNKNOWN_JOB }, label);
+    emit({ kind: 'day-outcome', job: jobNames.has(job) ? job : UNKNOWN_JOB, outcome: label });
     const reason = message === undefined ? {} : { reason: message };
     log[level]({ vesselDay: formatVesselDay(day), code, ...reason }, label);
   }
@@ -104,14 +105,14 @@ export function startWork(
   return { worker, hold };
 }
 
-/** The same ports, telling the metrics how long row groups and parts take. */
-function measurePorts(ports: ExportPorts, metrics: Metrics): ExportPorts {
+/** The same ports, telling how long row groups and parts take. */
+function measurePorts(ports: ExportPorts, emit: OnFleetEvent): ExportPorts {
   const { clock } = ports;
   const store = Object.create(ports.store) as typeof ports.store;
   store.uploadPart = async (upload, partNumber, bytes) => {
     const startedMs = clock.monotonicMs();
     const part = await ports.store.uploadPart(upload, partNumber, bytes);
-    metrics.onUploaded((clock.monotonicMs() - startedMs) / 1_000, bytes.length);
+    emit({ kind: 'uploaded', seconds: (clock.monotonicMs() - startedMs) / 1_000, sizeBytes: bytes.length });
     return part;
   };
   const encoder: Encoder = {
@@ -119,7 +120,7 @@ function measurePorts(ports: ExportPorts, metrics: Metrics): ExportPorts {
     async encode(job) {
       const startedMs = clock.monotonicMs();
       const answer = await ports.encoder.encode(job);
-      metrics.onEncoded((clock.monotonicMs() - startedMs) / 1_000);
+      emit({ kind: 'encoded', seconds: (clock.monotonicMs() - startedMs) / 1_000 });
       return answer;
     },
   };

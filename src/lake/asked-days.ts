@@ -10,8 +10,16 @@
  * range where a hole may reach beyond it.
  */
 import { createTurns } from '../core/concurrency.ts';
-import type { Clock, Job, VesselDay } from '../core/model/index.ts';
-import { addDays, datesBetween, dateToMicros, MICROS_PER_DAY, microsToDate } from '../core/model/index.ts';
+import {
+  addDays,
+  type Clock,
+  datesBetween,
+  dateToMicros,
+  type Job,
+  MICROS_PER_DAY,
+  microsToDate,
+  type VesselDay,
+} from '../core/model/index.ts';
 import { askedFrom } from '../core/plan/asked.ts';
 import type { AskedState, DayRange, DayState } from '../core/plan/due.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
@@ -20,9 +28,10 @@ import { belongsTo, listBackfills } from './backfills.ts';
 import { lastCapture, readCaptures } from './captures.ts';
 import { jsonBytes, unlessDamaged } from './json.ts';
 import { keyPrefix, parseNoteKey, regularRunsKey } from './keys.ts';
+import { DayMap } from './ledger/day-map.ts';
 import { listVessels } from './ledger/ledger.ts';
 import { firstReceiptDate, knownDays, lastReceiptDates } from './ledger/newest-days.ts';
-import { parseFile, REGULAR_RUNS_FILE } from './shapes.ts';
+import { REGULAR_RUNS_FILE, readFile } from './shapes.ts';
 
 /** What a vessel-day without receipt is called; `planned`: `missing` or `not-due`. */
 type NameOpenDay = (day: VesselDay, planned: DayState) => AskedState;
@@ -57,7 +66,7 @@ export async function readAskedDays(ports: AskedPorts, job: Job, range: AskedRan
   const startOfVessel = (vessel: string) => (left.has(vessel) ? NEVER : start);
   const holes = await readHoles(ports.store, job.name, { ...range, to }, startOfVessel, addDays(today, 1));
   return (day, planned) => {
-    if (planned !== 'missing' || (day.date >= start && !left.has(day.vessel)) || holes.has(day))
+    if (planned !== 'missing' || (day.date >= start && !left.has(day.vessel)) || holes.get(day) === true)
       return planned;
     return backfills.some((backfill) => belongsTo(backfill, day)) ? planned : 'not-asked-for';
   };
@@ -112,10 +121,6 @@ async function leftVessels(
   return unseen;
 }
 
-interface Holes {
-  has(day: Pick<VesselDay, 'vessel' | 'date'>): boolean;
-}
-
 /** Holes before the day from which on a vessel's days are asked for anyway. */
 async function readHoles(
   store: ObjectStore,
@@ -123,12 +128,10 @@ async function readHoles(
   range: AskedRange,
   startOfVessel: (vessel: string) => string,
   tomorrow: string,
-): Promise<Holes> {
+): Promise<DayMap<true>> {
   const { vessels, isPublished } = range;
   const dates = datesBetween(range.from, range.to);
-  const indexOf = new Map(dates.map((date, index) => [date, index]));
-  const rowOf = new Map(vessels.map((vessel, row) => [vessel, row]));
-  const isHole = new Uint8Array(vessels.length * dates.length);
+  const holes = new DayMap<true>();
   const ends = vessels.map((vessel) => endBefore(dates, startOfVessel(vessel)));
   const openAt = (index: (row: number) => number) =>
     new Set(
@@ -149,19 +152,15 @@ async function readHoles(
     let last = ago.has(vessel) ? -ago.get(vessel)! : Number.NEGATIVE_INFINITY;
     const close = (next: number) => {
       const hole = next - last - 1;
-      if (hole > 0 && hole <= MAX_HOLE_DAYS)
-        isHole.fill(1, row * dates.length + Math.max(0, last + 1), row * dates.length + Math.min(next, end));
+      if (hole <= MAX_HOLE_DAYS)
+        for (const date of dates.slice(Math.max(0, last + 1), Math.min(next, end)))
+          holes.set({ vessel, date }, true);
       last = next;
     };
     for (let index = 0; index < end; index++) if (isPublished({ vessel, date: dates[index]! })) close(index);
     if (ahead.has(vessel)) close(dates.length - 1 + ahead.get(vessel)!);
   }
-  return {
-    has({ vessel, date }) {
-      const [row, index] = [rowOf.get(vessel), indexOf.get(date)];
-      return row !== undefined && index !== undefined && isHole[row * dates.length + index] === 1;
-    },
-  };
+  return holes;
 }
 
 /** How many of the dates are before one. */
@@ -237,10 +236,8 @@ interface RegularRuns {
 
 /** The first day that a `run` without dates was about; undefined: there was none. A file that is none counts for nothing. */
 async function readRegularFrom(store: Pick<ObjectStore, 'get'>, job: string): Promise<string | undefined> {
-  const key = regularRunsKey(job);
-  const object = await store.get(key);
-  const read = async () => object && parseFile<RegularRuns>(object.bytes, key, REGULAR_RUNS_FILE);
-  return (await unlessDamaged(read()))?.from;
+  const read = readFile<RegularRuns>(store, regularRunsKey(job), REGULAR_RUNS_FILE);
+  return (await unlessDamaged(read))?.file.from;
 }
 
 /**

@@ -5,11 +5,11 @@
 import { createHash } from 'node:crypto';
 import { DataError } from '../core/errors.ts';
 import type { VesselDay } from '../core/model/index.ts';
-import type { ObjectStore, Version } from '../store/store.ts';
+import type { ObjectStore } from '../store/store.ts';
 import { removeFinishedClaims } from './claims/claims.ts';
 import { jsonBytes } from './json.ts';
 import { BACKFILL_PREFIX, backfillKey, parseBackfillKey } from './keys.ts';
-import { BACKFILL_FILE, parseFile, shown } from './shapes.ts';
+import { BACKFILL_FILE, readFile, shown } from './shapes.ts';
 
 export interface Backfill {
   readonly backfillVersion: 1;
@@ -37,25 +37,19 @@ export function backfillId(request: BackfillRequest): string {
   return `${whole}-${narrower.digest('hex').slice(0, 6)}`;
 }
 
-/** A definition as it was read: what is made of it replaces this one and no other. */
-interface ReadBackfill {
-  readonly backfill: Backfill;
-  readonly version: Version;
-}
-
 export async function readBackfill(store: ObjectStore, id: string): Promise<Backfill | undefined> {
-  return (await readVersion(store, id))?.backfill;
+  return (await readVersion(store, id))?.file;
 }
 
-async function readVersion(store: ObjectStore, id: string): Promise<ReadBackfill | undefined> {
-  const object = await store.get(backfillKey(id));
-  if (object === undefined) return undefined;
+/** A definition with its version: what is made of it replaces this one and no other. */
+async function readVersion(store: ObjectStore, id: string) {
   const key = backfillKey(id);
-  const backfill = parseFile<Backfill>(object.bytes, key, BACKFILL_FILE);
-  if (backfill.backfillVersion === 1) return { backfill: { ...backfill, id }, version: object.version };
+  const read = await readFile<Backfill>(store, key, BACKFILL_FILE);
+  if (read === undefined || read.file.backfillVersion === 1)
+    return read && { ...read, file: { ...read.file, id } };
   throw new DataError(
     'unknown-backfill-version',
-    `${key}: got backfillVersion ${shown(backfill.backfillVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
+    `${key}: got backfillVersion ${shown(read.file.backfillVersion)}, expected 1; a newer vessel-export wrote it: use that one`,
   );
 }
 
@@ -96,7 +90,7 @@ export async function updateBackfill(
 ): Promise<{ readonly before: Backfill | undefined; readonly now: Backfill | undefined }> {
   for (;;) {
     const read = await readVersion(store, id);
-    const before = read?.backfill;
+    const before = read?.file;
     const now = change(before);
     if (now === undefined) return { before, now: before };
     const written = await store.putIf(backfillKey(id), jsonBytes(now, 2), read?.version ?? null);

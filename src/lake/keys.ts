@@ -3,8 +3,7 @@
  * dates may stand in a key is the model's rule; a key with any other is none of ours, and parses to undefined.
  */
 import { hash } from 'node:crypto';
-import type { VesselDay } from '../core/model/index.ts';
-import { formatVesselDay, isDate, JOB_NAME, VESSEL_ID } from '../core/model/index.ts';
+import { formatVesselDay, isDate, JOB_NAME, VESSEL_ID, type VesselDay } from '../core/model/index.ts';
 
 /** What is kept about vessel-days: `<folder>/<job>/date=<date>/vessel=<vessel><end>`. */
 const FOLDERS = {
@@ -97,17 +96,12 @@ export function claimKey(day: VesselDay, epoch: number): string {
 
 /** What is kept of a job's receipts of a month `YYYY-MM` for faster reading. */
 export function indexKey(job: string, month: string): string {
-  return `${indexPrefix(job, month)}.columns`;
-}
-
-/** The same as older versions write it. */
-export function indexLinesKey(job: string, month: string): string {
-  return `${indexPrefix(job, month)}.ndjson.gz`;
+  return `${indexPrefix(job, month)}.parquet`;
 }
 
 /** The same of the receipts that one process has written, until a reader has put them into the index. */
 export function indexPieceKey(job: string, month: string, name: string): string {
-  return `${indexPrefix(job, month)}/${name}.columns`;
+  return `${indexPrefix(job, month)}/${name}.parquet`;
 }
 
 /** All of these begin with this. */

@@ -7,8 +7,7 @@ import { readWebAddress } from '../core/model/web-address.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { jsonBytes } from './json.ts';
 import { LAKE_KEY } from './keys.ts';
-import type { LakeFile } from './lake-file.ts';
-import { isConverting, readLakeFile } from './lake-file.ts';
+import { isConverting, type LakeFile, readLakeFile } from './lake-file.ts';
 
 export interface LakeSource {
   /** Base URL with its tenant, without secrets; of made-up readings any text. */

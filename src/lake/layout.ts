@@ -11,13 +11,11 @@
 import { ConfigError, FencedError } from '../core/errors.ts';
 import type { Clock, Layout, Log } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { expectConditionalPut, UNFIT } from '../store/unfit-store.ts';
+import { expectConditionalPut, UNFIT } from '../store/store.ts';
 import { jsonBytes } from './json.ts';
 import { LAKE_KEY } from './keys.ts';
-import type { LakeFile } from './lake-file.ts';
-import { hasContent, isConverting, readLakeFile } from './lake-file.ts';
-import type { LakeSource } from './lake-source.ts';
-import { checkSources, expectSource, withSource } from './lake-source.ts';
+import { hasContent, isConverting, type LakeFile, readLakeFile } from './lake-file.ts';
+import { checkSources, expectSource, type LakeSource, withSource } from './lake-source.ts';
 
 /** For so long a process may believe what it has read. */
 export const LOOK_MS = 15_000;

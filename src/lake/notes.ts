@@ -6,8 +6,7 @@ import type { ObjectStore } from '../store/store.ts';
 import { unlessDamaged } from './json.ts';
 import { keyPrefix, noteKey, parseNoteKey, receiptKey } from './keys.ts';
 import { DayMap } from './ledger/day-map.ts';
-import type { ReceiptVersion } from './ledger/ledger.ts';
-import { isSameReceipt, noteBytes, readNote } from './ledger/ledger.ts';
+import { isSameReceipt, noteBytes, type ReceiptVersion, readNote } from './ledger/ledger.ts';
 
 /** What is kept of a note. */
 export type KnownNote = Pick<Note, 'job' | 'vessel' | 'date' | 'state' | 'code' | 'message' | 'at'>;

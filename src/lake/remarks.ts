@@ -2,8 +2,14 @@
  * Remarks: what a receipt keeps saying about a published day, of several kinds. The next days of the vessel carry it on,
  * until somebody accepts it (`_accepted/…`) or it is over. So what stands open is what the vessel's newest receipt says.
  */
-import type { ComparedSeries, Receipt, SeriesWarning, VesselDay, Warning } from '../core/model/index.ts';
-import { shortName } from '../core/model/index.ts';
+import {
+  type ComparedSeries,
+  type Receipt,
+  type SeriesWarning,
+  shortName,
+  type VesselDay,
+  type Warning,
+} from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
 import { jsonBytes, unlessDamaged } from './json.ts';
 import { acceptedKey } from './keys.ts';

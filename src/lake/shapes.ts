@@ -3,17 +3,19 @@
  * any input: texts are bounded, names are such as stand in keys, instants are instants.
  */
 import { DataError } from '../core/errors.ts';
-import type { Note, VesselDay } from '../core/model/index.ts';
 import {
   API_VERSIONS,
   isDate,
   JOB_NAME,
   LAYOUTS,
+  type Note,
   parseTimestamp,
   shortName,
   VESSEL_ID,
+  type VesselDay,
 } from '../core/model/index.ts';
 import { MAX_ADDRESS_CHARS } from '../core/model/web-address.ts';
+import type { ObjectStore, Version } from '../store/store.ts';
 import { parseJson } from './json.ts';
 
 /** By member: is it right, and what it should be. */
@@ -245,6 +247,17 @@ interface Whole {
  */
 export function parseFile<T>(bytes: Uint8Array, key: string, shape: Shape, whole?: Whole): T {
   return checkedFile<T>(parseJson(bytes, key, whole?.code), key, shape, whole);
+}
+
+/** The file of ours that lies at a key, and its version; undefined where there is none. Throws as `parseFile`, and what the store throws. */
+export async function readFile<T>(
+  store: Pick<ObjectStore, 'get'>,
+  key: string,
+  shape: Shape,
+  whole?: Whole,
+): Promise<{ readonly file: T; readonly version: Version } | undefined> {
+  const object = await store.get(key);
+  return object && { file: parseFile<T>(object.bytes, key, shape, whole), version: object.version };
 }
 
 /** The same for what is parsed already. */

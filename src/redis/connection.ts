@@ -3,10 +3,9 @@ import { createHash } from 'node:crypto';
 import type { RedisOptions } from 'ioredis';
 import { Redis, ReplyError } from 'ioredis';
 import { ConfigError, cleanForeignText, messageOf, RetriableError } from '../core/errors.ts';
-import { isRedisUrl, REDIS_URL_RULE } from '../core/model/index.ts';
 import type { Log } from '../core/model/ports.ts';
 import { silentLog } from '../core/model/ports.ts';
-import { maskUrl } from '../core/model/web-address.ts';
+import { isRedisUrl, maskUrl, REDIS_URL_RULE } from '../core/model/web-address.ts';
 import { nameRefusal } from './write-refusals.ts';
 
 export interface RedisConnection {

@@ -33,7 +33,8 @@ const ACT = z.discriminatedUnion('act', [
     allowShrink: z.boolean(),
   }),
   z.strictObject({ act: z.literal(['pause-backfill', 'resume-backfill', 'cancel-backfill']), id }),
-  z.strictObject({ act: z.literal(['lift-hold', 'end-all-sessions']) }),
+  z.strictObject({ act: z.literal('lift-hold') }),
+  z.strictObject({ act: z.literal('end-all-sessions') }),
   z.strictObject({ act: z.literal('accept-remark'), job, vessel }),
 ]);
 

@@ -5,6 +5,7 @@
 
 import type { CellState } from '../audit/status/cells.ts';
 import type { Dataset, Layout, Note, Receipt } from '../core/model/index.ts';
+import type { Fact, ProcessFacts, RunningFacts } from '../redis/fleet-shapes.ts';
 
 /** Every answer that is no success: HTTP status 4xx or 5xx. The message is cleaned of control characters and secrets. */
 export interface ErrorAnswer {
@@ -95,13 +96,7 @@ export interface CoverageAnswer {
   readonly troubleCount: number;
   readonly remarks: readonly { readonly vessel: string; readonly date: string; readonly message: string }[];
 }
-export interface CoverageTrouble {
-  readonly vessel: string;
-  readonly date: string;
-  readonly state: Note['state'];
-  readonly code: string;
-  readonly message: string;
-}
+export type CoverageTrouble = Pick<Note, 'vessel' | 'date' | 'state' | 'code' | 'message'>;
 
 /** `GET /api/jobs/:job/days/:vessel/:date` */
 export interface VesselDayAnswer {
@@ -112,6 +107,8 @@ export interface VesselDayAnswer {
   readonly state: CellState;
   readonly readAtMs: number;
   readonly receipt: Receipt | null;
+  /** Until it was published, from its first attempt on; null where nothing is. */
+  readonly durationMs: number | null;
   /** What was tried last and why it failed, and what to do next. */
   readonly note: (Note & { readonly next: string }) | null;
   readonly remark: { readonly message: string; readonly accepted: boolean } | null;
@@ -182,21 +179,7 @@ export interface FleetAnswer {
     readonly host: string | null;
     readonly sinceMs: number | null;
   } | null;
-  readonly running: readonly {
-    readonly job: string;
-    readonly vessel: string;
-    readonly date: string;
-    readonly kind: string;
-    readonly startedMs: number | null;
-    readonly rows: number | null;
-    readonly rowsKnown: number | null;
-    readonly rowsPerSecond: number | null;
-    /** `claiming`, `counting`, `fetching`, `proving`, `sealing`, `publishing`, `committing`. */
-    readonly step: string | null;
-    /** Of the process that exports it. */
-    readonly host: string;
-    readonly pid: number;
-  }[];
+  readonly running: readonly RunningDay[];
   /**
    * Vessel-days in the queue by kind (`nightly`, `reconcile`, `backfill`), by state; of those that are delayed or have
    * failed the first thousand each, and what was not looked at as `other`.
@@ -226,21 +209,9 @@ export interface FleetAnswer {
     readonly retries: number;
     readonly errors: number;
   }[];
-  readonly processes: readonly {
-    /** `run` and `backfill`: somebody's command, while it lasts. */
-    readonly role: 'worker' | 'scheduler' | 'run' | 'backfill';
-    readonly host: string;
-    readonly pid: number;
-    readonly version: string;
-    readonly startedMs: number;
-    readonly seenMs: number;
-    /** Vessel-days under way, of so many at once; null for one that exports none. */
-    readonly active: number | null;
-    readonly atOnce: number | null;
-    /** Schedulers: whether it is the one that plans. */
-    readonly leads: boolean | null;
-  }[];
-  readonly backfills: readonly {
+  /** `run` and `backfill` are somebody's command, while it lasts. */
+  readonly processes: readonly Timed<Omit<ProcessFacts, 'upMs' | 'running'> & { readonly seenMs: number }>[];
+  readonly backfills: readonly ({
     readonly id: string;
     readonly job: string;
     readonly from: string;
@@ -248,36 +219,17 @@ export interface FleetAnswer {
     readonly vessels: readonly string[];
     readonly paused: boolean;
     readonly createdAt: string;
-    readonly due: number | null;
-    readonly done: number | null;
-    readonly failed: number | null;
-    readonly queued: number | null;
-    readonly vesselDaysPerHour: number | null;
-    readonly secondsLeft: number | null;
-  }[];
-  readonly lookBacks: readonly {
-    readonly job: string;
-    readonly endedMs: number;
-    readonly from: string;
-    readonly to: string;
-    /** Vessel-days by what was found: `unchanged`, `changed`, … */
-    readonly found: Readonly<Record<string, number>>;
-  }[];
-  /** Of every job, as the scheduler that plans said last. */
-  readonly planned: readonly {
-    readonly job: string;
-    /** Others are planned by hand. */
-    readonly hasSchedule: boolean;
-    readonly lookedMs: number | null;
-    readonly missing: number | null;
-    readonly oldestMissing: string | null;
-    /** In the failed set of the queue, but for those that were refused; and those that are refused, as the map has them. */
-    readonly failed: number | null;
-    readonly refused: number | null;
-  }[];
+  } & { readonly [F in keyof Fact<'backfill'>]: number | null })[];
+  /** `found`: vessel-days by what was found: `unchanged`, `changed`, … */
+  readonly lookBacks: readonly (Fact<'look-back'> & { readonly job: string })[];
+  /** Of every job, as the scheduler that plans said last; jobs without a schedule are planned by hand. */
+  readonly planned: readonly (Fact<'planned'> & { readonly job: string; readonly hasSchedule: boolean })[];
   /** What else somebody should know, as sentences: no worker is connected, a backfill that cannot be read. */
   readonly notes: readonly string[];
 }
+type Timed<T> = T & { readonly startedMs: number };
+/** With the process that exports it. */
+type RunningDay = Timed<Omit<RunningFacts, 'forMs'> & Pick<ProcessFacts, 'host' | 'pid'>>;
 
 /** `POST /api/acts`, a JSON body of one of these; the answer is an ActAnswer. */
 export type Act =

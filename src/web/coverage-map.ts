@@ -1,12 +1,6 @@
 /** Coverage of a job as a map: a letter for each vessel and date, by the rules of `status`. */
-import {
-  type CellState,
-  type Coverage,
-  createCoverageSum,
-  isGap,
-  type OtherFacts,
-  stateOf,
-} from '../audit/status/cells.ts';
+import type { CellState, Coverage, OtherFacts } from '../audit/status/cells.ts';
+import { createCoverageSum, isGap, stateOf } from '../audit/status/cells.ts';
 import { readJobStatus } from '../audit/status/job-status.ts';
 import type { StatusMemory } from '../audit/status/status-memory.ts';
 import { createTurns } from '../core/concurrency.ts';

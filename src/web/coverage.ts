@@ -1,18 +1,23 @@
-/** `GET /api/jobs/:job/coverage`: the map of a job's vessel-days. */
+/**
+ * `GET /api/jobs/:job/coverage`: the map of a job's vessel-days, for many who look at once and in a process that has other
+ * work. A year of a large fleet takes seconds to read: so one is read at a time, for all who ask for it meanwhile; it counts
+ * for ten times as long as it took; and what was read of dates that are listed as they were is not read again. Nothing
+ * happens while nobody asks.
+ */
+
 import type { FastifyInstance } from 'fastify';
-import { ConfigError, shortName } from '../core/errors.ts';
-import {
-  addDays,
-  datesBetween,
-  isDate,
-  type Job,
-  lookbackDaysOf,
-  microsToDate,
-} from '../core/model/index.ts';
+import { createStatusMemory, type StatusMemory } from '../audit/status/status-memory.ts';
+import { ConfigError, messageOf, shortName } from '../core/errors.ts';
+import type { Job } from '../core/model/index.ts';
+import { addDays, datesBetween, isDate, lookbackDaysOf, microsToDate } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
+import { collectEarly } from '../core/process/heap.ts';
+import type { QueueNames } from '../fleet/queue/vessel-day-queue.ts';
 import { firstReceiptDate } from '../lake/ledger/newest-days.ts';
-import { createCoverageAnswers } from './coverage-answers.ts';
+import { askRedis } from './ask-redis.ts';
+import { type CoverageQuestion, readCoverage } from './coverage-map.ts';
 import type { WebPorts } from './ports.ts';
+import { WebError } from './web-error.ts';
 
 const DEFAULT_DAYS = 365;
 /** Eleven years. */
@@ -74,4 +79,137 @@ function defaultFrom(to: string, firstDate: string | undefined, lookbackDays: nu
   const yearBefore = addDays(to, -DEFAULT_DAYS);
   if (firstDate === undefined) return addDays(to, -lookbackDays);
   return firstDate > yearBefore && firstDate < to ? firstDate : yearBefore;
+}
+
+/** An answer counts for at least so long, and at most; in between as long as keeps reading below a tenth of the time. */
+const MIN_KEPT_MS = 10_000;
+const MAX_KEPT_MS = 300_000;
+const KEPT_TIMES = 10;
+/** Answers that are kept: some 400 kB each. */
+const MAX_KEPT = 8;
+/** Different questions that wait for their turn; nobody looks at more maps at once. */
+const MAX_WAITING = 16;
+/** What was read of a job is kept up to so many vessel-days, at some 230 bytes each, and while somebody looks. */
+const MAX_REMEMBERED = 800_000;
+const FORGOTTEN_AFTER_MS = 600_000;
+/** Of each state. Planning fills the queue with some thousands. */
+const MAX_NAMES = 200_000;
+
+type Range = Pick<CoverageQuestion, 'from' | 'to' | 'firstDate'>;
+
+interface CoverageAnswers {
+  /**
+   * The JSON of a CoverageAnswer; `name` says what is asked. Throws what `findRange` and the store throw, ConfigError
+   * `too-many-vessel-days`, and WebError 503 `busy`.
+   */
+  of(name: string, job: Job, findRange: () => Promise<Range>): Promise<Buffer>;
+  close(): void;
+}
+
+function createCoverageAnswers(ports: WebPorts): CoverageAnswers {
+  const { clock } = ports;
+  const closed = new AbortController();
+  const kept = new Map<string, { readonly answer: Promise<Buffer>; untilMs: number }>();
+  const memories = new Map<string, StatusMemory>();
+  let lastReading: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  let lastAskedMs = 0;
+  let isForgetting = false;
+  const askQueue = createQueueQuestion(ports);
+
+  async function read(job: Job, findRange: () => Promise<Range>): Promise<Buffer> {
+    // What is read is garbage soon: without this a worker would hold some sixty megabytes of it.
+    const collectAsBefore = collectEarly();
+    try {
+      return await readNow(job, findRange);
+    } finally {
+      collectAsBefore();
+    }
+  }
+
+  async function readNow(job: Job, findRange: () => Promise<Range>): Promise<Buffer> {
+    const memory = memories.get(job.name) ?? createStatusMemory();
+    memories.set(job.name, memory);
+    const [range, queue] = await Promise.all([findRange(), askQueue()]);
+    const answer = await readCoverage(ports, { job, ...range, queue, memory });
+    if (memory.receipts.size > MAX_REMEMBERED) memories.delete(job.name);
+    return Buffer.from(JSON.stringify(answer));
+  }
+
+  async function forgetLater(): Promise<void> {
+    isForgetting = true;
+    try {
+      for (let restMs = FORGOTTEN_AFTER_MS; restMs > 0; ) {
+        await clock.sleep(restMs, closed.signal);
+        restMs = lastAskedMs + FORGOTTEN_AFTER_MS - clock.monotonicMs();
+      }
+    } catch {
+      // Closed.
+    }
+    memories.clear();
+    kept.clear();
+    isForgetting = false;
+  }
+
+  function begin(name: string, job: Job, findRange: () => Promise<Range>): Promise<Buffer> {
+    const readInTurn = async () => {
+      const sinceMs = clock.monotonicMs();
+      const body = await read(job, findRange);
+      const tookMs = clock.monotonicMs() - sinceMs;
+      const keptMs = Math.min(Math.max(MIN_KEPT_MS, KEPT_TIMES * tookMs), MAX_KEPT_MS);
+      one.untilMs = clock.monotonicMs() + keptMs;
+      return body;
+    };
+    if (waiting >= MAX_WAITING)
+      throw new WebError(503, 'busy', `${waiting} maps are being made for others; ask again in a while`);
+    waiting++;
+    const answer = lastReading.then(readInTurn).finally(() => waiting--);
+    const one = { answer, untilMs: Number.POSITIVE_INFINITY };
+    kept.delete(name);
+    kept.set(name, one);
+    for (const oldest of kept.keys()) if (kept.size > MAX_KEPT) kept.delete(oldest);
+    lastReading = answer.catch(() => {
+      if (kept.get(name) === one) kept.delete(name);
+    });
+    return answer;
+  }
+
+  return {
+    async of(name, job, findRange) {
+      lastAskedMs = clock.monotonicMs();
+      if (!isForgetting) void forgetLater();
+      const known = kept.get(name);
+      if (known !== undefined && lastAskedMs < known.untilMs) return await known.answer;
+      return await begin(name, job, findRange);
+    },
+    close: () => closed.abort(),
+  };
+}
+
+/**
+ * What stands in the queue; undefined where there is no fleet, or `away`. Commands wait while Redis is out of reach: so
+ * there is one question at a time, and nobody waits for it for long.
+ */
+function createQueueQuestion({
+  fleet,
+  clock,
+  log,
+}: WebPorts): () => Promise<QueueNames | 'away' | undefined> {
+  let asking: Promise<QueueNames> | undefined;
+  return async () => {
+    if (fleet === undefined) return undefined;
+    asking ??= fleet.queue.names(MAX_NAMES).finally(() => {
+      asking = undefined;
+    });
+    const names = asking;
+    try {
+      return await askRedis({
+        ...{ redis: fleet.redis, clock, asked: names },
+        without: 'the page shows what the lake says',
+      });
+    } catch (error) {
+      log.debug({}, messageOf(error));
+      return 'away';
+    }
+  };
 }

@@ -2,28 +2,27 @@
  * `GET /api/fleet`: what the fleet does now. It is asked every few seconds by everybody who looks, so all of them share
  * one look at Redis, and one at the backfills of the lake. It answers within seconds, or says why it cannot.
  */
+
 import type { FastifyInstance } from 'fastify';
 import { sharedLimitNames } from '../app.ts';
+import { endsWithin } from '../core/concurrency.ts';
+import { messageOf } from '../core/errors.ts';
+import type { Clock } from '../core/model/index.ts';
 import { readHold } from '../fleet/hold-acts.ts';
 import type { Hold } from '../fleet/queue/hold.ts';
 import { countKinds, KINDS_COUNTED_AT_MOST, type KindCount } from '../fleet/queue/queue-kinds.ts';
-import type { Backfill } from '../lake/backfills.ts';
-import {
-  type FactName,
-  type FleetSeen,
-  lookAtFleet,
-  REQUEST_SLICE_MS,
-  REQUEST_SLICES,
-} from '../redis/fleet-facts.ts';
+import { type Backfill, listBackfills } from '../lake/backfills.ts';
+import type { FactName, FleetSeen } from '../redis/fleet-facts.ts';
+import { lookAtFleet, REQUEST_SLICE_MS, REQUEST_SLICES } from '../redis/fleet-facts.ts';
+import type { ObjectStore } from '../store/store.ts';
 import type { FleetAnswer } from './answers.ts';
 import { askRedis } from './ask-redis.ts';
-import { type BackfillsRead, createBackfillReader } from './fleet-backfills.ts';
 import type { WebPorts } from './ports.ts';
 import { WebError } from './web-error.ts';
 
 type FleetPorts = NonNullable<WebPorts['fleet']>;
 
-/** Everybody who asks meanwhile is told the same. */
+/** Everybody who asks meanwhile is told the same; backfills too are read at most so often. */
 const SHARED_MS = 1_000;
 /** Progress of a backfill that is older says nothing of its rate now. */
 const FRESH_MS = 120_000;
@@ -197,4 +196,48 @@ function notesOf({ seen, queue, backfills }: Looked): string[] {
       "No scheduler is connected, so that nothing is planned: start one with 'vessel-export schedule'.",
     );
   return notes;
+}
+
+interface BackfillsRead {
+  readonly backfills: readonly Backfill[];
+  /** What could not be read, as sentences. */
+  readonly notes: readonly string[];
+}
+
+/** Shown at the most: a page of more says nothing. */
+const MOST = 200;
+const MAX_NOTES = 5;
+const PATIENCE_MS = 400;
+
+/** Never rejects: what cannot be read now stays as it was read last, and a note says so. */
+function createBackfillReader(store: ObjectStore, clock: Clock): () => Promise<BackfillsRead> {
+  let last: BackfillsRead = { backfills: [], notes: ['The backfills of the lake have not been read yet.'] };
+  let readMs = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+
+  async function read(): Promise<void> {
+    const damaged: string[] = [];
+    try {
+      const all = await listBackfills(store, (_, error) => damaged.push(messageOf(error)));
+      const notes = damaged
+        .slice(0, MAX_NOTES)
+        .map((text) => `A backfill cannot be read, and so does not go on: ${text}`);
+      if (damaged.length > MAX_NOTES)
+        notes.push(`${damaged.length - MAX_NOTES} more backfills cannot be read.`);
+      if (all.length > MOST) notes.push(`The oldest ${MOST} of ${all.length} backfills are shown.`);
+      last = { backfills: all.slice(0, MOST), notes };
+      readMs = clock.monotonicMs();
+    } catch (error) {
+      last = { ...last, notes: [`The lake cannot say which backfills there are: ${messageOf(error)}`] };
+    }
+  }
+
+  return async () => {
+    if (clock.monotonicMs() - readMs >= SHARED_MS)
+      reading ??= read().finally(() => {
+        reading = undefined;
+      });
+    if (reading !== undefined) await endsWithin(reading, PATIENCE_MS, clock);
+    return last;
+  };
 }

@@ -1,9 +1,9 @@
 /** The page, opened when somebody first asks for it: nobody who does not look pays for it. */
+
 import type { RequestListener, ServerResponse } from 'node:http';
 import { messageOf } from '../core/errors.ts';
 import type { Log } from '../core/model/index.ts';
 import type { OpenedPage } from './open-page.ts';
-import { setPageHeaders } from './page-headers.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
 import type { EndedSessions } from './sign-in/ended-sessions.ts';
 import { closedBecause } from './sign-in/guard.ts';
@@ -51,4 +51,30 @@ function secretsOf({ readPassword, actPassword, named }: WebAccess): readonly (s
 
 function sendText(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`);
+}
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+  // What is answered depends on who asks; files say otherwise.
+  'cache-control': 'no-store',
+};
+
+/** Set them before anything else does: who knows better sets them again. */
+function setPageHeaders(response: ServerResponse): void {
+  for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
 }

@@ -1,10 +1,32 @@
 /** The page as something that answers requests, whoever listens for them. */
+
 import type { RequestListener } from 'node:http';
+import type { FastifyError, FastifyInstance } from 'fastify';
 import fastify from 'fastify';
+import {
+  ConfigError,
+  codeOf,
+  messageOf,
+  RefusedError,
+  RetriableError,
+  VesselExportError,
+} from '../core/errors.ts';
 import { NO_SCHEMAS } from '../core/no-schemas.ts';
+import { registerAbout } from './about.ts';
+import { registerActs } from './acts.ts';
+import type { ErrorAnswer } from './answers.ts';
+import { compress, encodingFor, MIN_COMPRESSED_BYTES } from './compression.ts';
+import { registerCoverage } from './coverage.ts';
+import { registerFleet } from './fleet.ts';
 import type { WebAccess, WebPorts } from './ports.ts';
+import { createShares } from './shares.ts';
 import type { EndedSessions } from './sign-in/ended-sessions.ts';
-import { registerWeb } from './sign-in/register.ts';
+import { guardApi, guardHost } from './sign-in/guard.ts';
+import { openSessions } from './sign-in/sessions.ts';
+import { registerProvider, registerSignIn } from './sign-in/sign-in.ts';
+import { registerFiles } from './static-files.ts';
+import { registerVesselDay } from './vessel-day.ts';
+import { WebError } from './web-error.ts';
 
 export { createEndedSessions } from './sign-in/ended-sessions.ts';
 
@@ -29,7 +51,87 @@ export async function openPage(
     trustProxy: (address) => access.isProxy?.(address) === true,
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
   });
-  await registerWeb(server, ports, access, ended);
+  guardHost(server, access);
+  answerErrors(server, ports);
+  // A body is JSON, or it is not read.
+  server.removeContentTypeParser('text/plain');
+  server.setNotFoundHandler(async (_request, reply) =>
+    reply.code(404).type('text/plain; charset=utf-8').send('Nothing is served here. The page is at /\n'),
+  );
+  await registerFiles(server);
+  const signIn = { sessions: await openSessions(access, ports.clock), ended };
+  await server.register(
+    async (api) => {
+      guardApi(api, ports, access, signIn);
+      compressAnswers(api);
+      registerSignIn(api, ports, access, signIn);
+      registerProvider(api, ports, access, signIn);
+      api.setNotFoundHandler(async ({ method }) => {
+        throw new WebError(404, 'no-such-answer', `there is no answer to ${method} at this address`);
+      });
+      registerAbout(api, ports, access);
+      registerCoverage(api, ports);
+      registerVesselDay(api, ports);
+      registerFleet(api, ports);
+      registerActs(api, { ...ports, ended });
+    },
+    { prefix: '/api' },
+  );
   await server.ready();
   return { answer: (request, response) => server.routing(request, response), close: () => server.close() };
+}
+
+/** Errors as ErrorAnswer: what is ours says what happened, what is not goes to the log. */
+function answerErrors(server: FastifyInstance, { log }: WebPorts): void {
+  server.setErrorHandler(async (error: FastifyError | Error, request, reply) => {
+    const status = statusOf(error);
+    if (status === 500)
+      log.error(
+        { path: request.routeOptions.url ?? null, code: codeOf(error), error: messageOf(error) },
+        'the page could not be answered',
+      );
+    const isTold = status < 500 || error instanceof VesselExportError;
+    const code = error instanceof VesselExportError ? error.code : status < 500 ? 'usage' : codeOf(error);
+    const message = isTold ? messageOf(error) : 'the server failed to answer; its log says why';
+    // What passes by itself may be asked for again soon.
+    if (status === 503) reply.header('retry-after', '2');
+    return reply
+      .removeHeader('content-encoding')
+      .code(status)
+      .type('application/json; charset=utf-8')
+      .send({ error: { code, message } } satisfies ErrorAnswer);
+  });
+}
+
+function statusOf(error: FastifyError | Error): number {
+  if (error instanceof WebError) return error.status;
+  if (error instanceof ConfigError) return error.code === 'unknown-job' ? 404 : 400;
+  if (error instanceof RefusedError) return 409;
+  if (error instanceof RetriableError) return 503;
+  const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500;
+  return status >= 400 && status < 500 ? status : 500;
+}
+
+/**
+ * Bytes of answers that are on their way, before they were compressed: maps of large fleets have some megabytes. Small ones
+ * are bounded by the connections.
+ */
+const ANSWERS = { what: 'bytes of answers on their way', max: 64 << 20, maxOfClient: 32 << 20 };
+const SMALL_ANSWER_BYTES = 64 << 10;
+
+/** JSON only: pieces of an object are asked for by their bytes, and have bounds of their own. */
+function compressAnswers(api: FastifyInstance): void {
+  const take = createShares(ANSWERS);
+  api.addHook('onSend', async (request, reply, payload) => {
+    const isJson = String(reply.getHeader('content-type') ?? '').startsWith('application/json');
+    if (!isJson || !(typeof payload === 'string' || Buffer.isBuffer(payload))) return payload;
+    reply.header('vary', 'accept-encoding');
+    const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
+    if (bytes.byteLength > SMALL_ANSWER_BYTES) take(request, reply, bytes.byteLength);
+    const encoding = encodingFor(request.headers['accept-encoding']);
+    const isEncoded = reply.hasHeader('content-encoding');
+    if (encoding === 'identity' || isEncoded || bytes.byteLength < MIN_COMPRESSED_BYTES) return bytes;
+    reply.header('content-encoding', encoding).removeHeader('content-length');
+    return await compress(bytes, encoding, false);
+  });
 }

@@ -1,7 +1,20 @@
-/** What those who ask may have at once of something that is bounded, in all and each. */
-import type { FastifyReply } from 'fastify';
-import { addressOf, type Client } from './sign-in/client-address.ts';
+/** From where somebody asks, and what those who ask may have at once of something that is bounded, in all and each. */
+
+import { isIP } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { clientAddress } from '../core/logins.ts';
 import { WebError } from './web-error.ts';
+
+export type Client = Pick<FastifyRequest, 'ip' | 'socket'>;
+
+/**
+ * From where somebody asks, as limits count it: the connection's other end, or, where that is a proxy that is believed
+ * (`TRUSTED_PROXY`), the last address of `X-Forwarded-For` that is none. Some proxies write ports too.
+ */
+export function addressOf({ ip, socket }: Client): string {
+  const address = ip.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2');
+  return clientAddress(isIP(address.replace(/%.*$/, '')) === 0 ? socket.remoteAddress : address);
+}
 
 interface SharesOptions {
   /** Of what, for who is refused. */

@@ -1,14 +1,12 @@
 /** What the detail of a vessel-day says of its hours and series, with names and units as the lake knows them. */
+import type { CountsJson, Receipt, VesselDay } from '../core/model/index.ts';
 import {
   addDays,
-  type CountsJson,
   DayCounts,
   dateToMicros,
   formatVesselDay,
   microsToDate,
   microsToIso,
-  type Receipt,
-  type VesselDay,
 } from '../core/model/index.ts';
 import { parseDetailKey } from '../lake/keys.ts';
 import { type Detail, findDetail } from '../lake/ledger/ledger.ts';

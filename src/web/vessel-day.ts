@@ -7,15 +7,14 @@ import { stateOf } from '../audit/status/cells.ts';
 import { readDayStatus } from '../audit/status/job-status.ts';
 import { nextStep } from '../audit/status/next-steps.ts';
 import { ConfigError, DataError, messageOf, shortName } from '../core/errors.ts';
+import type { Job, Receipt, VesselDay } from '../core/model/index.ts';
 import {
   addDays,
   cleanMessage,
+  durationMsOf,
   formatVesselDay,
   isDate,
-  type Job,
-  type Receipt,
   VESSEL_ID,
-  type VesselDay,
 } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
 import { readQueuedFacts } from '../fleet/queue/read-queue.ts';
@@ -112,6 +111,7 @@ export async function answerVesselDay(
     state: stateOf(status.coverage, { queued: inQueue ?? undefined, isRemarked }).state,
     readAtMs: ports.clock.nowMs(),
     receipt: receipt ?? null,
+    durationMs: receipt === undefined ? null : durationMsOf(receipt),
     note: note === undefined ? null : { ...note, next: nextStep(note, day) },
     remark,
     claim: claimFacts(ports, claims, receipt),

@@ -60,7 +60,6 @@ const driver = createBackfillDriver(
     queue,
     ledger: createLedgerView(store),
     log: silentLog,
-    onPlanned: () => {},
   },
   {
     ...{ backfillVersion: 1, id: 'figures', job: published.job.name, from: range.from, to: range.to },

@@ -73,7 +73,7 @@ async function planAll(): Promise<{ planMs: number; peakBytes: number }> {
   const ports = { store, clock: systemClock, log: silentLog, apiVersion: '2026-09-10' };
   const ledger = createLedgerView(store);
   const driver = createBackfillDriver(
-    { ports: ports as unknown as ExportPorts, queue, ledger, log: silentLog, onPlanned: () => {} },
+    { ports: ports as unknown as ExportPorts, queue, ledger, log: silentLog },
     {
       backfillVersion: 1,
       id: 'figures',

@@ -33,12 +33,8 @@ await exportJobs(
     ...{ jobs: config.jobs, from: date, to: addDays(date, 1), vessels: [] },
     ...{ force: false, allowShrink: false, takeover: false, concurrency: 8 },
   },
-  {
-    onPlanned() {},
-    onProgress() {},
-    onResult({ status }) {
-      if (status === 'published') published++;
-    },
+  (event) => {
+    if (event.kind === 'day-result' && event.result.status === 'published') published++;
   },
   new AbortController().signal,
 );

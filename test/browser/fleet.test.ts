@@ -1,7 +1,9 @@
 /** The fleet's view in a real browser, over processes that work and report. */
+
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createQueueHold } from '../../src/fleet/queue/hold.ts';
+import { DayMap } from '../../src/lake/ledger/day-map.ts';
 import { createFleetReporter } from '../../src/redis/fleet-facts.ts';
 import type { ProcessFacts } from '../../src/redis/fleet-shapes.ts';
 import { defineBackfill } from '../helpers/backfills.ts';
@@ -94,10 +96,29 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
     const createdAt = '2026-02-01T00:00:00.000Z';
     await defineBackfill(fleet.ports.store, { ...common, id: 'b-1', paused: false, createdAt });
     await defineBackfill(fleet.ports.store, { ...common, id: 'b-2', paused: true, createdAt });
-    news.onLead(true);
-    news.onPlanned('measurements', 1_234, '2025-11-03');
-    news.onFailed('measurements', 12, 0);
-    news.onLookedBack('measurements', { unchanged: 90, changed: 2, 'would-shrink': 0 }, range);
+    news.onEvent({ kind: 'lead', leads: true });
+    news.onEvent({
+      kind: 'missing',
+      job: 'measurements',
+      missing: 1_234,
+      oldest: '2025-11-03',
+      unpublished: () => [],
+    });
+    news.onEvent({
+      kind: 'failed',
+      job: 'measurements',
+      failed: 12,
+      refused: 0,
+      letters: [],
+      notes: new DayMap(),
+    });
+    news.onEvent({
+      kind: 'looked-back',
+      job: 'measurements',
+      found: { unchanged: 90, changed: 2, 'would-shrink': 0 },
+      ...range,
+      uncompared: [],
+    });
     const { page, faults } = await browser!.open(`${served.url}/fleet`);
     await createFleetReporter(fleet.fleet).send({
       process: {

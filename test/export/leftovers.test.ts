@@ -9,7 +9,6 @@ import { thisProcess } from '../../src/core/process/process-id.ts';
 import { exportVesselDay } from '../../src/export/export-vessel-day.ts';
 import { snapshotsBefore } from '../../src/export/metadata-snapshot.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
-import type { DayResult } from '../../src/export/run/perform-task.ts';
 import { exportJobs } from '../../src/export/run/run-jobs.ts';
 import { LAKE_KEY, receiptKey } from '../../src/lake/keys.ts';
 import { readNote, readReceipt } from '../../src/lake/ledger/ledger.ts';
@@ -108,16 +107,11 @@ test('what is advised of a refused day publishes it', async () => {
   for (const advice of [next, OTHER_STEPS.refused]) {
     const how = { force: / --force\b/.test(advice), allowShrink: / --allow-shrink\b/.test(advice) };
     const results: string[] = [];
-    const observer = {
-      onPlanned() {},
-      onProgress() {},
-      onResult: (one: DayResult) => results.push(one.status),
-    };
     const request = { jobs: [jobOf('measurements')], from: DATE, to: addDays(DATE, 1), vessels: [] };
     await exportJobs(
       startProcess({ store, clock, source, layout: 'plain' }),
       { ...request, ...how, takeover: false, concurrency: 1 },
-      observer,
+      (event) => event.kind === 'day-result' && results.push(event.result.status),
       new AbortController().signal,
     );
     expect(results).toEqual(['published']);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Job } from '../../src/core/model/index.ts';
 import { addDays, datesBetween } from '../../src/core/model/index.ts';
 import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
+import type { OnFleetEvent } from '../../src/fleet/events.ts';
 import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
@@ -54,10 +55,11 @@ describe.skipIf(server === undefined)('discovery in the fleet', () => {
     bench = await openPlanningBench(redis, server!.newPrefix(), Date.parse('2026-01-10T06:15:00Z'));
     const { clientId, clientSecret } = service;
     const client = clientOf(service, { clientId, clientSecret, limits: QUICK_LIMITS });
-    const onDiscovered = (_job: string, troubles: number) => {
-      unsettled = troubles;
+    const onEvent: OnFleetEvent = (event) => {
+      bench.planning.onEvent?.(event);
+      if (event.kind === 'discovered') unsettled = event.troubles.length;
     };
-    planning = { ...bench.planning, ports: { ...bench.planning.ports, client }, onDiscovered };
+    planning = { ...bench.planning, ports: { ...bench.planning.ports, client }, onEvent };
     return () => bench[Symbol.asyncDispose]();
   });
   afterAll(async () => {

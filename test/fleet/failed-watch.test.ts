@@ -1,8 +1,8 @@
 /** The scheduler tells what is in the failed set: what failed, and what was refused. */
 import { expect, test } from 'vitest';
 import type { Job } from '../../src/core/model/index.ts';
-import { createFailedWatch } from '../../src/fleet/failed-watch.ts';
 import type { DeadLetter } from '../../src/fleet/queue/vessel-day-queue.ts';
+import { createFailedWatch } from '../../src/fleet/watches.ts';
 import { noteKey } from '../../src/lake/keys.ts';
 import { writeNote } from '../../src/lake/ledger/ledger.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
@@ -34,7 +34,9 @@ test('what failed is counted in the failed set and what was refused in the lake,
     queue: { deadLetters: async () => letters },
     store,
     clock,
-    onFailed: (job, failed, refused) => void told.push([job, failed, refused]),
+    onEvent: (event) => {
+      if (event.kind === 'failed') told.push([event.job, event.failed, event.refused]);
+    },
   });
   // The second is refused by a look-back, which puts nothing into the failed set.
   for (const date of ['2026-01-06', '2026-01-07']) await refuse(date);

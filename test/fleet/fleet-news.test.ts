@@ -1,14 +1,17 @@
 /** What a process tells of itself, and when. */
+
 import { expect, test } from 'vitest';
 import { silentLog } from '../../src/core/model/index.ts';
 import { createBackfillRate } from '../../src/fleet/backfill-rate.ts';
 import type { FleetNews } from '../../src/fleet/fleet-news.ts';
 import { createFleetNews } from '../../src/fleet/fleet-news.ts';
+import { DayMap } from '../../src/lake/ledger/day-map.ts';
 import type { FleetReport } from '../../src/redis/fleet-facts.ts';
 import type { ManualClock } from '../helpers/manual-clock.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 
-const DAY = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05', kind: 'nightly' } as const;
+const DAY = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' } as const;
+const ASKED = { kind: 'request', retry: 0, ms: 1 } as const;
 const SELF = { role: 'worker', host: 'north', pid: 7, version: '1.2.3', atOnce: 4 } as const;
 
 interface Bench {
@@ -49,29 +52,31 @@ test('a process with nothing to do says every ten seconds that it is there, and 
 
 test('while a vessel-day runs its rows, rate and step are told every two seconds', async () => {
   const { clock, news, sent, stop } = start();
-  const day = news.begin(DAY);
+  const day = { ...DAY };
+  const stepDone = (step: string) => news.onEvent({ kind: 'day-step', day, step });
+  news.onEvent({ kind: 'day-begun', day, origin: 'nightly' });
   const last = () => sent.at(-1)!.process.running[0];
   await clock.advance(2_000);
-  const begun = { ...DAY, rows: null, rowsKnown: null, rowsPerSecond: null };
+  const begun = { ...DAY, kind: 'nightly', rows: null, rowsKnown: null, rowsPerSecond: null };
   expect(last()).toEqual({ ...begun, forMs: 2_000, step: 'claiming' });
-  day.onStep('claimed');
+  stepDone('claimed');
   await clock.advance(2_000);
   expect(last()).toMatchObject({ step: 'counting' });
-  day.onStep('counted');
+  stepDone('counted');
   for (let rows = 100; rows <= 1_000; rows += 100) {
-    day.onProgress({ rows, rowsKnown: 1_000 });
+    news.onEvent({ kind: 'day-rows', day, rows, rowsKnown: 1_000 });
     await clock.advance(2_000);
   }
   expect(last()).toMatchObject({ rows: 1_000, rowsKnown: 1_000, rowsPerSecond: 50, step: 'fetching' });
-  day.onStep('part-uploaded');
-  day.onStep('fetched');
+  stepDone('part-uploaded');
+  stepDone('fetched');
   await clock.advance(2_000);
   expect(last()).toMatchObject({ step: 'proving', rowsPerSecond: null });
-  day.onWaiting();
+  stepDone('completed');
   await clock.advance(2_000);
   expect(last()).toMatchObject({ step: 'committing' });
   const before = sent.length;
-  day.end();
+  news.onEvent({ kind: 'day-ended', day });
   await clock.advance(2_000);
   expect(last()).toBeUndefined();
   await clock.advance(7_000);
@@ -85,11 +90,11 @@ test('requests that could not be told are told once Redis is back, with the same
   await clock.advance(2_000);
   bench.away = true;
   for (const status of [200, 429, 503, undefined])
-    news.onRequest({ ...(status !== undefined && { status }), retry: status === 503 ? 1 : 0 });
+    news.onEvent({ ...ASKED, ...(status !== undefined && { status }), retry: status === 503 ? 1 : 0 });
   await clock.advance(10_000);
   const counts = { requests: 4, limited: 1, retries: 1, errors: 2 };
   expect(sent.at(-1)!.counts).toEqual(counts);
-  news.onRequest({ status: 200, retry: 0 });
+  news.onEvent({ ...ASKED, status: 200 });
   bench.away = false;
   await clock.advance(2_000);
   // The report that failed may have come: what is new goes with the next.
@@ -104,13 +109,33 @@ test('requests that could not be told are told once Redis is back, with the same
 test('what the scheduler that plans learned is told at once and again and again, and by another no more', async () => {
   const bench = start();
   const { clock, news, sent, stop } = bench;
-  news.onLead(true);
-  news.onLooked('measurements');
-  news.onPlanned('measurements', 3, '2026-01-05');
-  news.onFailed('measurements', 4, 1);
-  news.onLookedBack('measurements', { changed: 2 }, { from: '2026-01-01', to: '2026-01-06' });
+  news.onEvent({ kind: 'lead', leads: true });
+  news.onEvent({ kind: 'job-planned', job: 'measurements' });
+  news.onEvent({
+    kind: 'missing',
+    job: 'measurements',
+    missing: 3,
+    oldest: '2026-01-05',
+    unpublished: () => [],
+  });
+  news.onEvent({
+    kind: 'failed',
+    job: 'measurements',
+    failed: 4,
+    refused: 1,
+    letters: [],
+    notes: new DayMap(),
+  });
+  news.onEvent({
+    kind: 'looked-back',
+    job: 'measurements',
+    found: { changed: 2 },
+    from: '2026-01-01',
+    to: '2026-01-06',
+    uncompared: [],
+  });
   const progress = { due: 10, done: 0, failed: 0, queued: 5, left: 5, finished: false, troubles: [] };
-  news.onBackfill('b-1', progress);
+  news.onEvent({ kind: 'backfill', id: 'b-1', progress });
   await clock.advance(2_000);
   const lookedMs = clock.nowMs() - 2_000;
   const planned = { lookedMs, missing: 3, oldestMissing: '2026-01-05', failed: 4, refused: 1 };
@@ -132,13 +157,13 @@ test('what the scheduler that plans learned is told at once and again and again,
   expect(sent.at(-1)!.facts).toEqual([]);
   await clock.advance(30_000);
   expect(sent.filter(({ facts }) => facts.length === 3)).toHaveLength(2);
-  news.onBackfillEnded('b-1');
+  news.onEvent({ kind: 'backfill-ended', id: 'b-1' });
   bench.away = true;
   await clock.advance(4_000);
   bench.away = false;
   await clock.advance(2_000);
   expect(sent.at(-1)!.dropped).toEqual([{ kind: 'backfill', of: 'b-1' }]);
-  news.onLead(false);
+  news.onEvent({ kind: 'lead', leads: false });
   await clock.advance(60_000);
   expect(sent.at(-1)).toMatchObject({ facts: [], dropped: [], process: { leads: false } });
   await stop();

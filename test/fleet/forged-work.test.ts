@@ -40,7 +40,7 @@ test.skipIf(server === undefined)('forged vessel-days leave no note and at most 
   for (const [index, data] of forged.entries()) await queue.bull.add('nightly', data, { jobId: `x${index}` });
   const unknown = Array.from({ length: 50 }, (_, n) => ({ ...day, job: `job-${n}` }));
   await queue.add([...unknown, day]);
-  const { worker } = startWork(config, fleet, silentLog, metrics);
+  const { worker } = startWork(config, fleet, silentLog, metrics.onEvent);
   try {
     await expect.poll(() => queue.depth()).toMatchObject({ waiting: 0, active: 0, failed: 50 });
     const { text } = await metrics.read();

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Job } from '../../src/core/model/index.ts';
 import { silentLog } from '../../src/core/model/index.ts';
+import type { HoldNow } from '../../src/fleet/notice-causes.ts';
 import { createNoticeWatch } from '../../src/fleet/notice-watch.ts';
 import type { KnownCauses, ToldCause } from '../../src/fleet/notify/causes.ts';
 import type { Hold } from '../../src/fleet/queue/hold.ts';
@@ -15,11 +16,12 @@ const JOB: Job = {
   ...{ schedule: { ...DAILY, settleMs: 0 }, reconcile: { ...DAILY, lookbackDays: 3 } },
 };
 const HOLD: Hold = { code: 'disk-full', message: 'full', host: 'a', sinceMs: 1 };
+const LOOK_BACK = { kind: 'looked-back', job: 'm', from: '2026-01-03', to: '2026-01-06' } as const;
 const never = new AbortController().signal;
 
 function openWatch(told: readonly ToldCause[] = []) {
   const manual = createManualClock();
-  const state = { aheadMs: 0, hold: null as Hold | null | undefined };
+  const state = { aheadMs: 0, hold: 'none' as HoldNow };
   const clock = { ...manual, nowMs: () => manual.nowMs() + state.aheadMs };
   let known: KnownCauses = new Map();
   const watch = createNoticeWatch({
@@ -47,8 +49,8 @@ function openWatch(told: readonly ToldCause[] = []) {
 test('a clock that was ten days ahead when a job was planned does not silence anybody once it is set back', async () => {
   const { watch, state, advance, of } = openWatch();
   state.aheadMs = 10 * DAY_MS;
-  watch.onLead(true);
-  watch.onLooked!('m');
+  watch.onEvent({ kind: 'lead', leads: true });
+  watch.onEvent({ kind: 'job-planned', job: 'm' });
   expect(await of('not-planned/m')).toBe('over: m: it is planned again');
   state.aheadMs = 0;
   await advance(16 * MINUTE_MS);
@@ -57,38 +59,38 @@ test('a clock that was ten days ahead when a job was planned does not silence an
 
 test('what a hold makes fail is told by the hold, and by itself once that is over', async () => {
   const { watch, state, advance, of } = openWatch();
-  watch.onLead(true);
-  watch.onLooked!('m');
-  watch.onLookBackFailed!('m', 3, 'refused');
-  watch.onStuckBackfills!(1, new Map([['b-1', 'no job here']]));
+  watch.onEvent({ kind: 'lead', leads: true });
+  watch.onEvent({ kind: 'job-planned', job: 'm' });
+  watch.onEvent({ kind: 'look-back-failed', job: 'm', times: 3, reason: 'refused' });
+  watch.onEvent({ kind: 'stuck-backfills', stuck: new Map([['b-1', 'no job here']]) });
   state.hold = HOLD;
   await advance(10 * MINUTE_MS);
   expect(await of('hold')).toBe('the queue is on hold, and nothing is exported: disk-full at a: full');
   expect([await of('look-back/m'), await of('backfill')]).toEqual([undefined, undefined]);
-  state.hold = null;
+  state.hold = 'none';
   expect(await of('look-back/m')).toBe('m: look-backs fail, so that late data are not found: refused');
-  watch.onLooked!('m');
+  watch.onEvent({ kind: 'job-planned', job: 'm' });
   expect(await of('backfill')).toBeUndefined();
   await advance(14 * MINUTE_MS);
-  watch.onLooked!('m');
+  watch.onEvent({ kind: 'job-planned', job: 'm' });
   expect(await of('backfill')).toBeUndefined();
   await advance(MINUTE_MS);
   expect(await of('backfill')).toBe('backfills cannot go on: b-1: no job here');
   // A job that is not planned is why, and told.
   await advance(16 * MINUTE_MS);
   expect(await of('backfill')).toBeUndefined();
-  watch.onLooked!('m');
-  watch.onStuckBackfills!(0, new Map());
+  watch.onEvent({ kind: 'job-planned', job: 'm' });
+  watch.onEvent({ kind: 'stuck-backfills', stuck: new Map() });
   expect(await of('backfill')).toBe('over: no backfill is stuck any more');
 });
 
 test('fewer than three failures are nothing, and an end is one', async () => {
   const { watch, of } = openWatch();
-  watch.onLead(true);
+  watch.onEvent({ kind: 'lead', leads: true });
   expect(await of('look-back/m')).toBeUndefined();
-  watch.onLookBackFailed!('m', 2, 'refused');
+  watch.onEvent({ kind: 'look-back-failed', job: 'm', times: 2, reason: 'refused' });
   expect(await of('look-back/m')).toBeUndefined();
-  watch.onLookedBack!('m', {}, { from: '2026-01-03', to: '2026-01-06', uncompared: [] });
+  watch.onEvent({ ...LOOK_BACK, found: {}, uncompared: [] });
   expect(await of('look-back/m')).toBe('over: m: a look-back has ended again');
 });
 
@@ -101,7 +103,7 @@ test('of a job that is gone nothing lasts, but for what another version has told
     sinceMs: 1,
   }));
   const { watch, of } = openWatch(told);
-  watch.onLead(true);
+  watch.onEvent({ kind: 'lead', leads: true });
   expect(await of('failed/gone')).toBe('over: gone: no vessel-day is failed any more');
   expect(await of('tide-too-low/gone')).toBeUndefined();
 });

@@ -85,7 +85,9 @@ export async function openPlanningBench(
       queue,
       ledger: createLedgerView(store),
       log: silentLog,
-      onPlanned: (job, count, oldest) => missing.set(job, [count, oldest]),
+      onEvent: (event) => {
+        if (event.kind === 'missing') missing.set(event.job, [event.missing, event.oldest]);
+      },
     },
     finish,
     async waiting() {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Job, SeriesRemark } from '../../src/core/model/index.ts';
 import { silentLog } from '../../src/core/model/index.ts';
-import { createRemarkWatch } from '../../src/fleet/remark-watch.ts';
+import { createRemarkWatch } from '../../src/fleet/watches.ts';
 import { createLedgerView } from '../../src/lake/ledger/ledger-view.ts';
 import { writeAcceptance } from '../../src/lake/remarks.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
@@ -32,7 +32,9 @@ test('a remark is counted and logged once a day until it is accepted', async () 
     ledger,
     clock,
     log: { ...silentLog, warn: (fields) => void logged.push((fields as { vesselDay: string }).vesselDay) },
-    onRemarked: (_, vessels) => void counted.push(vessels),
+    onEvent: (event) => {
+      if (event.kind === 'remarked') counted.push(event.open.length);
+    },
   });
   const publish = async (vessel: string, date: string, remark?: SeriesRemark) => {
     const day = { job: JOB.name, vessel, date };

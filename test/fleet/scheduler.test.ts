@@ -306,8 +306,10 @@ describe.skipIf(server === undefined)('the scheduler', () => {
           await state.setPlannedFiringMs(...args);
         },
       },
-      onLead: (leads) => led.push(leads),
-      onFailure: () => failures++,
+      onEvent: (event) => {
+        if (event.kind === 'lead') led.push(event.leads);
+        if (event.kind === 'planning-failed') failures++;
+      },
     });
     const stop = new AbortController();
     isFull = true;

@@ -6,7 +6,7 @@ import type { ReadableStore } from '../../src/audit/verify/object-check.ts';
 import { verifyLake } from '../../src/audit/verify/verify-lake.ts';
 import type { Job } from '../../src/core/model/index.ts';
 import { addDays, silentLog } from '../../src/core/model/index.ts';
-import type { DayResult } from '../../src/export/run/perform-task.ts';
+import type { DayResult, ExportEvent } from '../../src/export/events.ts';
 import { exportJobs } from '../../src/export/run/run-jobs.ts';
 import { loadConfig } from '../../src/runtime/config/config.ts';
 import type { JobDefinition } from '../../src/runtime/config/jobs.ts';
@@ -76,8 +76,8 @@ export async function openLakeApp(options: LakeAppOptions): Promise<LakeApp> {
       const { force = false, allowShrink = false } = asked;
       const results: DayResult[] = [];
       const request = { ...rangeOf(asked), force, allowShrink, takeover: false };
-      const onResult = (result: DayResult) => void results.push(result);
-      await exportJobs(app.ports, request, { onPlanned() {}, onProgress() {}, onResult }, signal);
+      const onEvent = (event: ExportEvent) => event.kind === 'day-result' && results.push(event.result);
+      await exportJobs(app.ports, request, onEvent, signal);
       return results;
     },
     async verify(asked = {}) {

@@ -12,7 +12,6 @@ import { createScheduler } from '../../src/fleet/scheduler.ts';
 import { startWork } from '../../src/fleet/work.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { loadConfig } from '../../src/runtime/config/config.ts';
-import { createMetrics } from '../../src/runtime/monitoring/metrics.ts';
 import { acceptService } from '../helpers/lake.ts';
 import type { TestRedis } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
@@ -41,7 +40,7 @@ export interface LookBackBench extends AsyncDisposable {
   /** Resolves once so many look-backs have ended; the last one's line. */
   lookedBack(times: number): Promise<LogLine>;
   /** Run a scheduler until the answer is called. */
-  schedule(more?: Pick<SchedulerOptions, 'onLooked' | 'intervalMs'>): () => Promise<void>;
+  schedule(more?: Pick<SchedulerOptions, 'onEvent' | 'intervalMs'>): () => Promise<void>;
   /** Run a worker, one vessel-day at a time, until the answer is called. */
   work(): () => Promise<void>;
   /** Everything that waits or is under way, as it was queued, in the order in which it will be taken. */
@@ -123,17 +122,7 @@ export async function openLookBackBench(options: LookBackBenchOptions): Promise<
       });
     },
     work() {
-      const depth = () => queue.depth();
-      const metrics = createMetrics({
-        concurrencyLimit: () => 1,
-        depth,
-        active: () => 0,
-        oldestVesselDayMs: () => 0,
-        oldestRequestMs: () => 0,
-        takesWrites: async () => true,
-        isHeld: async () => false,
-      });
-      const { worker } = startWork(config, fleet, log, metrics, {
+      const { worker } = startWork(config, fleet, log, () => {}, {
         worker: { countAgainDelaysMs: [], backoffMs: () => 10 },
       });
       return endable(() => worker.stop());

@@ -8,7 +8,7 @@ import { systemClock } from '../../src/core/model/index.ts';
 import type { Fleet } from '../../src/fleet/fleet.ts';
 import { openFleet } from '../../src/fleet/fleet.ts';
 import type { NoticeWatch } from '../../src/fleet/notice-watch.ts';
-import { openNoticeWatch } from '../../src/fleet/open-notice-watch.ts';
+import { openNoticeWatch } from '../../src/fleet/notice-watch.ts';
 import type { Scheduler } from '../../src/fleet/scheduler.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
 import { startWork } from '../../src/fleet/work.ts';
@@ -124,11 +124,11 @@ export async function openNoticeBench(options: NoticeBenchOptions): Promise<Noti
     notices = watch;
     scheduler = createScheduler({
       ...fleet.planning,
-      ...watch,
+      onEvent: watch.onEvent,
       jobs: config.jobs,
       state: createScheduleState(fleet.redis as Redis, prefix, `scheduler ${schedulers++}`),
     });
-    watch.onLead(true);
+    watch.onEvent({ kind: 'lead', leads: true });
   }
   begin();
 
@@ -168,7 +168,7 @@ export async function openNoticeBench(options: NoticeBenchOptions): Promise<Noti
         takesWrites: async () => true,
         isHeld: async () => false,
       });
-      const { worker, hold } = startWork(config, fleet, log, metrics, {
+      const { worker, hold } = startWork(config, fleet, log, metrics.onEvent, {
         worker: { countAgainDelaysMs: [5, 5, 5], backoffMs: () => 5, maxWaitMs: 20 },
         hold: { pollMs: 20, probeMs: [20, 100] },
       });

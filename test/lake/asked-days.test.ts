@@ -1,8 +1,7 @@
 /** Which days are missing and which nobody has asked for: the same, whatever range of days is looked at. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Job } from '../../src/core/model/index.ts';
-import { addDays, datesBetween } from '../../src/core/model/index.ts';
+import { addDays, datesBetween, type Job } from '../../src/core/model/index.ts';
 import { noteRegularRun, readAskedDays } from '../../src/lake/asked-days.ts';
 import { backfillKey, captureKey, noteKey, receiptKey, regularRunsKey } from '../../src/lake/keys.ts';
 import type { ObjectStore } from '../../src/store/store.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { VesselDay } from '../../src/core/model/index.ts';
-import { addDays, JOB_NAME, VESSEL_ID } from '../../src/core/model/index.ts';
+import { addDays, JOB_NAME, VESSEL_ID, type VesselDay } from '../../src/core/model/index.ts';
 import {
   backfillKey,
   claimKey,

@@ -4,15 +4,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../../src/core/model/index.ts';
 import { LAKE_KEY } from '../../src/lake/keys.ts';
 import { readLakeFile } from '../../src/lake/lake-file.ts';
-import type { LakeSource } from '../../src/lake/lake-source.ts';
-import { acceptSource } from '../../src/lake/lake-source.ts';
+import { acceptSource, type LakeSource } from '../../src/lake/lake-source.ts';
 import { createLakeLayout, LOOK_MS } from '../../src/lake/layout.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
-import type { TempFolder } from '../helpers/temp.ts';
-import { newTempFolder } from '../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../helpers/temp.ts';
 
 const HERE = 'https://api.example.com/acme';
 const OTHER = { code: 'other-source' };

@@ -1,8 +1,7 @@
 /** How a lake is read: first use, lakes from before, and how long a look at a plain one is believed. */
 import { dirname } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Layout } from '../../src/core/model/index.ts';
-import { silentLog } from '../../src/core/model/index.ts';
+import { type Layout, silentLog } from '../../src/core/model/index.ts';
 import { claimKey, LAKE_KEY, receiptKey } from '../../src/lake/keys.ts';
 import { readLayout } from '../../src/lake/lake-file.ts';
 import { createLakeLayout, LOOK_MS } from '../../src/lake/layout.ts';
@@ -10,8 +9,7 @@ import { createLocalStore } from '../../src/store/local/local.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
-import type { TempFolder } from '../helpers/temp.ts';
-import { newTempFolder } from '../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../helpers/temp.ts';
 
 const JOB = 'measurements';
 const DAY = { job: JOB, vessel: 'IMO9321483', date: '2026-01-05' };

@@ -9,8 +9,14 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reconcileJob } from '../../src/audit/reconcile/reconcile-jobs.ts';
 import { readJobStatus } from '../../src/audit/status/job-status.ts';
-import type { Clock, Receipt, VesselDay } from '../../src/core/model/index.ts';
-import { addDays, silentLog, systemClock } from '../../src/core/model/index.ts';
+import {
+  addDays,
+  type Clock,
+  type Receipt,
+  silentLog,
+  systemClock,
+  type VesselDay,
+} from '../../src/core/model/index.ts';
 import { estimateJob } from '../../src/export/estimate/estimate-job.ts';
 import { findVessels } from '../../src/export/job-vessels.ts';
 import { createBacklog } from '../../src/fleet/open-days.ts';
@@ -33,12 +39,9 @@ import { createRequestStats } from '../../src/source/fetch/exchange.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
 import { MAX_WHOLE_BYTES } from '../../src/store/store.ts';
 import { noteOf, receiptOf } from '../helpers/lake.ts';
-import type { LakeApp } from '../helpers/lake-app.ts';
-import { openLakeApp } from '../helpers/lake-app.ts';
-import type { TestService } from '../helpers/run.ts';
-import { DATE, startTestService } from '../helpers/run.ts';
-import type { TempFolder } from '../helpers/temp.ts';
-import { newMemoryFolder } from '../helpers/temp.ts';
+import { type LakeApp, openLakeApp } from '../helpers/lake-app.ts';
+import { DATE, startTestService, type TestService } from '../helpers/run.ts';
+import { newMemoryFolder, type TempFolder } from '../helpers/temp.ts';
 import { viewStatementsOf } from '../query/views/view-lake.ts';
 
 const FLEET = { seed: 1, vessels: 4, readingsPerDay: 1_000 };

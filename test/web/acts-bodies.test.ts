@@ -12,16 +12,8 @@ import { unseenIn } from '../helpers/hostile-text.ts';
 import { lakeFiles } from '../helpers/lake.ts';
 import { makeReceipt, writeReceipts } from '../helpers/ledger.ts';
 import { canStartOwnRedis, type OwnRedis, redisForTests, startOwnRedis } from '../helpers/redis.ts';
-import {
-  exportEnv,
-  FEW_SERIES,
-  newLake,
-  startTestService,
-  type TestLake,
-  type TestService,
-  VESSEL,
-  writeJobs,
-} from '../helpers/run.ts';
+import type { TestLake, TestService } from '../helpers/run.ts';
+import { exportEnv, FEW_SERIES, newLake, startTestService, VESSEL, writeJobs } from '../helpers/run.ts';
 import { ACT_HEADERS } from '../helpers/web.ts';
 import { type ActsPage, openActs } from './acts-bench.ts';
 

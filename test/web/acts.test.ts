@@ -7,16 +7,14 @@ import { writeNote } from '../../src/lake/ledger/ledger.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { noteOf, receiptOf, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
+import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
 import {
   FEW_EXPRESSIONS,
   FEW_SERIES,
-  type JobFile,
   mustExport,
   newLake,
   OTHER_VESSEL,
   startTestService,
-  type TestLake,
-  type TestService,
   VESSEL,
 } from '../helpers/run.ts';
 import { type NoticeBench, openNoticeBench } from '../integration/notice-bench.ts';

@@ -17,11 +17,10 @@ import { CELL_LETTERS, type CellState, type CoverageAnswer } from '../../src/web
 import { registerCoverage } from '../../src/web/coverage.ts';
 import type { WebPorts } from '../../src/web/ports.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
+import type { MadeUpLedger, MadeUpOptions } from '../helpers/made-up-ledger.ts';
 import {
   MADE_UP_JOB,
   MADE_UP_JOB_FILE,
-  type MadeUpLedger,
-  type MadeUpOptions,
   writeMadeUpFolder,
   writeMadeUpLake,
 } from '../helpers/made-up-ledger.ts';

@@ -9,19 +9,9 @@ import { startWork } from '../../src/fleet/work.ts';
 import { createFleetReporter } from '../../src/redis/fleet-facts.ts';
 import type { ProcessFacts } from '../../src/redis/fleet-shapes.ts';
 import { type Config, loadConfig } from '../../src/runtime/config/config.ts';
-import { createMetrics } from '../../src/runtime/monitoring/metrics.ts';
 import type { WebPorts } from '../../src/web/ports.ts';
-import {
-  exportEnv,
-  type JobFile,
-  newLake,
-  startTestService,
-  type TestLake,
-  type TestService,
-  type TestServiceOptions,
-  VESSEL,
-  writeJobs,
-} from '../helpers/run.ts';
+import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
+import { exportEnv, newLake, startTestService, VESSEL, writeJobs } from '../helpers/run.ts';
 
 /** Many small time slices, so that rows come bit by bit. */
 export const FLEET_OVERRIDES: AppOverrides = {
@@ -136,22 +126,13 @@ export async function openTestFleet(options: TestFleetOptions): Promise<TestFlee
     },
     async startWorker() {
       let news: FleetNews | undefined;
-      const onRequest: AppOverrides['onRequest'] = (report) => news?.onRequest(report);
+      const onRequest: AppOverrides['onRequest'] = (report) => news?.onEvent({ kind: 'request', ...report });
       const of = await openFleet(config, {}, silentLog, { ...FLEET_OVERRIDES, onRequest });
-      const metrics = createMetrics({
-        concurrencyLimit: () => 1,
-        depth: async () => ({}),
-        active: () => 0,
-        oldestVesselDayMs: () => 0,
-        oldestRequestMs: () => 0,
-        takesWrites: async () => true,
-        isHeld: async () => false,
-      });
       const atOnce = config.settings.WORKER_CONCURRENCY;
       let worker: VesselDayWorker | undefined;
       const telling = await tell(of, { role: 'worker', atOnce, pid: 7 }, () => worker?.active ?? 0);
       news = telling.news;
-      ({ worker } = startWork(config, of, silentLog, metrics, {}, news));
+      ({ worker } = startWork(config, of, silentLog, telling.news.onEvent));
       const stop = async () => {
         closers.splice(closers.indexOf(stop), 1);
         await worker?.stop();

@@ -1,4 +1,5 @@
 /** What the page is told of the fleet: by processes that really work, of a Redis that may be away or full of anything. */
+
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -12,6 +13,7 @@ import { createQueueHold } from '../../src/fleet/queue/hold.ts';
 import { KINDS_COUNTED_AT_MOST } from '../../src/fleet/queue/queue-kinds.ts';
 import type { Backfill } from '../../src/lake/backfills.ts';
 import { backfillKey } from '../../src/lake/keys.ts';
+import { DayMap } from '../../src/lake/ledger/day-map.ts';
 import type { FleetAnswer } from '../../src/web/answers.ts';
 import { registerFleet } from '../../src/web/fleet.ts';
 import { WebError } from '../../src/web/web-error.ts';
@@ -167,22 +169,42 @@ describe.skipIf(server === undefined)('the fleet', () => {
     await using scheduler = await fleet.startTelling('scheduler');
     const { news } = scheduler;
     await defineBackfill(fleet.ports.store, BACKFILL);
-    news.onLead(true);
-    news.onPlanned('measurements', 12, '2026-01-03');
-    news.onFailed('measurements', 2, 1);
-    news.onLookedBack(
-      'measurements',
-      { changed: 3, unchanged: 11 },
-      { from: '2026-01-01', to: '2026-01-15' },
-    );
-    news.onBackfill('b-1', {
-      due: 31,
-      done: 9,
+    news.onEvent({ kind: 'lead', leads: true });
+    news.onEvent({
+      kind: 'missing',
+      job: 'measurements',
+      missing: 12,
+      oldest: '2026-01-03',
+      unpublished: () => [],
+    });
+    news.onEvent({
+      kind: 'failed',
+      job: 'measurements',
       failed: 2,
-      queued: 5,
-      left: 15,
-      finished: false,
-      troubles: [],
+      refused: 1,
+      letters: [],
+      notes: new DayMap(),
+    });
+    news.onEvent({
+      kind: 'looked-back',
+      job: 'measurements',
+      found: { changed: 3, unchanged: 11 },
+      from: '2026-01-01',
+      to: '2026-01-15',
+      uncompared: [],
+    });
+    news.onEvent({
+      kind: 'backfill',
+      id: 'b-1',
+      progress: {
+        due: 31,
+        done: 9,
+        failed: 2,
+        queued: 5,
+        left: 15,
+        finished: false,
+        troubles: [],
+      },
     });
     const answer = await askUntil(({ backfills }) => backfills[0]?.done === 9);
     expect(answer.processes).toMatchObject([{ role: 'scheduler', leads: true, active: null, atOnce: null }]);

@@ -1,16 +1,10 @@
 /** What is answered of a vessel-day, over real HTTP, of lakes that were really exported: in a folder, on S3, as a table. */
+import { cp } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { convertCommand } from '../../src/cli/commands/convert.ts';
 import { RetriableError } from '../../src/core/errors.ts';
-import {
-  addDays,
-  type ClaimFile,
-  type Clock,
-  type Note,
-  type Receipt,
-  systemClock,
-  type VesselDay,
-} from '../../src/core/model/index.ts';
+import type { ClaimFile, Clock, Note, Receipt, VesselDay } from '../../src/core/model/index.ts';
+import { addDays, systemClock } from '../../src/core/model/index.ts';
 import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
@@ -26,6 +20,7 @@ import { makeJob, startDayServer, startQueuedDayServer } from '../helpers/day-se
 import { hostileNames } from '../helpers/hostile-text.ts';
 import { lakeReadings, serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
+import type { TestLake, TestService } from '../helpers/run.ts';
 import {
   DATE,
   FEW_SERIES,
@@ -33,8 +28,6 @@ import {
   newLake,
   OTHER_VESSEL,
   startTestService,
-  type TestLake,
-  type TestService,
   VESSEL,
 } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
@@ -53,21 +46,24 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A lake in a folder with the day and a snapshot of metadata, a server on it, and its store. */
-async function openLake(env: Record<string, string> = {}, withMetadata = true) {
-  const lake = await newLake();
+/** What an export of the day has left, once for all tests that begin with it. */
+let exported: TestLake | undefined;
+afterAll(() => exported?.[Symbol.asyncDispose]());
+
+/** A lake in a folder with the day, a server on it, and its store. */
+async function openLake(env: Record<string, string> = {}) {
   const jobs = { measurements: FEW_SERIES };
-  await mustExport({ service, lakeUrl: lake.url, jobs, env });
-  if (withMetadata) {
-    const today = new Date().toISOString().slice(0, 10);
-    await mustExport({
-      service,
-      lakeUrl: lake.url,
-      jobs: { metadata: METADATA },
-      env,
-      args: { from: today },
-    });
+  const lake = await newLake();
+  if (Object.keys(env).length > 0) {
+    await mustExport({ service, lakeUrl: lake.url, jobs, env });
+    return await serve(lake);
   }
+  if (exported === undefined) {
+    const first = await newLake();
+    await mustExport({ service, lakeUrl: first.url, jobs });
+    exported = first;
+  }
+  await cp(exported.dir, lake.dir, { recursive: true });
   return await serve(lake);
 }
 
@@ -94,6 +90,8 @@ async function errorOf(answer: Response) {
 
 test('a published day says what was published, hour by hour, and its series with names and units', async () => {
   const { lake, store, server } = await openLake();
+  const today = new Date().toISOString().slice(0, 10);
+  await mustExport({ service, lakeUrl: lake.url, jobs: { metadata: METADATA }, args: { from: today } });
   const answer = await server.answer(PATH);
   const receipt = await receiptIn(store);
   expect(answer).toMatchObject({
@@ -129,7 +127,7 @@ test('a published day says what was published, hour by hour, and its series with
 });
 
 test('the state is the one that status says: stale, missing, not due', async () => {
-  const { server, store } = await openLake({}, false);
+  const { server, store } = await openLake();
   await using other = await startDayServer(store, [makeJob({ select: ['flat/{vessel}/*'] })]);
   expect((await other.answer(PATH)).state).toBe('stale');
   const never = await server.answer(`measurements/days/${OTHER_VESSEL}/${DATE}`);
@@ -151,7 +149,7 @@ test('the state is the one that status says: stale, missing, not due', async () 
 });
 
 test('addresses that name no vessel-day are told what was expected', async () => {
-  const { api } = await openLake({}, false);
+  const { api } = await openLake();
   const wrong: [string, string, RegExp][] = [
     [
       `nights/days/${VESSEL}/${DATE}`,
@@ -178,7 +176,7 @@ test('addresses that name no vessel-day are told what was expected', async () =>
 
 describe('the object by ranges', () => {
   test('single ranges, open ones, the end, all of it, and what HEAD says', async () => {
-    const { api, store } = await openLake({}, false);
+    const { api, store } = await openLake();
     const { bytes } = (await store.get(objectKey(DAY)))!;
     const whole = Buffer.from(bytes);
     const size = whole.length;
@@ -224,7 +222,7 @@ describe('the object by ranges', () => {
   });
 
   test('a day that is replaced is refused to whom has seen the old one, and an ETag never means two', async () => {
-    const { api, server, lake } = await openLake({}, false);
+    const { api, server, lake } = await openLake();
     const etag = (await server.answer(PATH)).object!.etag;
     const get = (headers: Record<string, string>) => fetch(`${api}/${PATH}/object`, { headers });
     const before = await get({ range: 'bytes=0-3', 'if-match': etag });
@@ -246,7 +244,7 @@ describe('the object by ranges', () => {
   });
 
   test('what a receipt names is read only if it is an object of that day', async () => {
-    const { api, store, server } = await openLake({}, false);
+    const { api, store, server } = await openLake();
     const receipt = await receiptIn(store);
     await store.put('_secret.json', jsonBytes({ secret: 1 }));
     await store.put(`measurements/vessel=${OTHER_VESSEL}/date=${DATE}/data.parquet`, jsonBytes({ other: 1 }));
@@ -271,7 +269,7 @@ describe('the object by ranges', () => {
   });
 
   test('an object replaced between two reads of one answer ends it: no body is of two versions', async () => {
-    const { store, lake } = await openLake({}, false);
+    const { store, lake } = await openLake();
     const receipt = await receiptIn(store);
     const [old, other] = [Buffer.alloc(9 << 20, 1), Buffer.alloc(9 << 20, 2)];
     await store.put(objectKey(DAY), old);
@@ -298,7 +296,7 @@ describe('the object by ranges', () => {
 
 describe('what is damaged or gone is told, and the rest is answered', () => {
   test('receipt, note, claim, detail and object', async () => {
-    const { store, server } = await openLake({}, false);
+    const { store, server } = await openLake();
     const sound = (await store.get(receiptKey(DAY)))!.bytes;
     const garbage = Buffer.from('{"receiptVersion":1');
 
@@ -333,7 +331,7 @@ describe('what is damaged or gone is told, and the rest is answered', () => {
   });
 
   test('a failed day says what to do, with its own names', async () => {
-    const { store, server } = await openLake({}, false);
+    const { store, server } = await openLake();
     const note: Note = {
       ...{ noteVersion: 1, ...DAY, state: 'refused', code: 'would-shrink' },
       ...{ message: `it would lose ${hostileNames.escape} readings`, at: '2099-01-01T00:00:00.000Z' },
@@ -349,7 +347,7 @@ describe('what is damaged or gone is told, and the rest is answered', () => {
 });
 
 test('an attempt under way, and one that was broken off', async () => {
-  const { store, server } = await openLake({}, false);
+  const { store, server } = await openLake();
   const day = { ...DAY, date: addDays(DATE, 1) };
   const path = `measurements/days/${VESSEL}/${day.date}`;
   const claim: ClaimFile = {
@@ -374,7 +372,7 @@ test('an attempt under way, and one that was broken off', async () => {
 });
 
 test('a remark stands open until somebody has accepted it', async () => {
-  const { store, server } = await openLake({}, false);
+  const { store, server } = await openLake();
   const comparedWith = { date: '2026-01-04', finishedAt: '2026-01-05T01:00:00.000Z', series: 9 };
   const remark = { kind: 'fewer-series', missing: 1, names: ['<b>Draught</b>'], comparedWith, since: DATE };
   await store.put(receiptKey(DAY), jsonBytes({ ...(await receiptIn(store)), remark }));
@@ -399,7 +397,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
   afterAll(() => redis?.stop());
 
   test('what the queue says of the day, and that Redis is away', async () => {
-    const { store } = await openLake({}, false);
+    const { store } = await openLake();
     const date = addDays(DATE, 1);
     const prefix = redis!.newPrefix();
     const connection = await openRedis(redis!.url);
@@ -428,7 +426,7 @@ describe.skipIf(redis === undefined)('with a queue', () => {
 
 test('on a table: earlier versions that the log names, each with its own rows', async () => {
   const env = { LAKE_LAYOUT: 'delta' };
-  const { lake, store, server, api } = await openLake(env, false);
+  const { lake, store, server, api } = await openLake(env);
   const [id] = names.keys();
   const first = await receiptIn(store);
   service.overlay.addReadings(id!, [
@@ -464,7 +462,7 @@ test('on a table: earlier versions that the log names, each with its own rows', 
 });
 
 test('a lake that is converted while the page is open is one of tables from then on', async () => {
-  const { lake, server, api } = await openLake({}, false);
+  const { lake, server, api } = await openLake();
   const layout = async () => {
     const about = (await (await fetch(`${server.url}/api/about`)).json()) as AboutAnswer;
     return about.layout;

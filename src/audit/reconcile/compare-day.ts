@@ -2,11 +2,13 @@
 
 import type { ComparedDay, Receipt, VesselDay } from '../../core/model/index.ts';
 import { CountsDisagreeError } from '../../core/proof/compare-counts.ts';
-import type { DayTotals, PublishedTotals, SeriesChange } from '../../core/proof/day-totals.ts';
 import {
+  type DayTotals,
   describeChanges,
   findChanges,
+  type PublishedTotals,
   publishedReadings,
+  type SeriesChange,
   seriesTotals,
   totalReadings,
   totalsOf,
@@ -14,8 +16,7 @@ import {
 import { lossesAmong } from '../../core/proof/shrink-guard.ts';
 import type { ExportPorts } from '../../export/ports.ts';
 import { readDetail, readNote } from '../../lake/ledger/ledger.ts';
-import type { ResolvedSeries, SourceContext } from '../../source/context.ts';
-import { seriesName } from '../../source/context.ts';
+import { type ResolvedSeries, type SourceContext, seriesName } from '../../source/context.ts';
 import { askDayCounts } from '../../source/counts.ts';
 
 /**

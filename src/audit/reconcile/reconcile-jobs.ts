@@ -5,24 +5,32 @@
  */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { DataError, HttpStatusError, messageOf, RetriableError } from '../../core/errors.ts';
-import type { Job, VesselDay } from '../../core/model/index.ts';
-import { datesBetween, dateToMicros, MICROS_PER_DAY } from '../../core/model/index.ts';
+import {
+  datesBetween,
+  dateToMicros,
+  type Job,
+  MICROS_PER_DAY,
+  type VesselDay,
+} from '../../core/model/index.ts';
 import type { DayRange } from '../../core/plan/due.ts';
 import { findVessels } from '../../export/job-vessels.ts';
 import type { ExportPorts } from '../../export/ports.ts';
 import { DayMap } from '../../lake/ledger/day-map.ts';
 import { readLedger } from '../../lake/ledger/ledger-index.ts';
 import { plannedDays } from '../../lake/ledger/planned-days.ts';
-import type { SourceContext } from '../../source/context.ts';
-import { createSourceContext } from '../../source/context.ts';
+import { createSourceContext, type SourceContext } from '../../source/context.ts';
 import type { LookbackTotals, LookbackVessel } from '../../source/day-collector.ts';
-import type { RequestStats } from '../../source/fetch/exchange.ts';
-import { createRequestStats } from '../../source/fetch/exchange.ts';
+import { createRequestStats, type RequestStats } from '../../source/fetch/exchange.ts';
 import type { FailureStreak } from '../../source/fetch/retry.ts';
 import { resolveSeries } from '../../source/series.ts';
 import { askLookback, groupVessels } from '../../source/totals-by-day.ts';
-import type { PublishedDay, ReconcileFinding } from './compare-day.ts';
-import { findDifference, isUnchanged, PUBLISHED_MEMBERS } from './compare-day.ts';
+import {
+  findDifference,
+  isUnchanged,
+  PUBLISHED_MEMBERS,
+  type PublishedDay,
+  type ReconcileFinding,
+} from './compare-day.ts';
 
 /** Without vessels: the job's own. */
 interface ReconcileRequest extends DayRange {

@@ -1,6 +1,5 @@
 /** What follows from a reconciliation: the vessel-days to export again, and the refusals to remember. */
-import type { Job, Note, VesselDay } from '../../core/model/index.ts';
-import { isOvertaken } from '../../core/model/index.ts';
+import { isOvertaken, type Job, type Note, type VesselDay } from '../../core/model/index.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import type { ExportPorts, ExportTask } from '../../export/ports.ts';
 import { DayMap } from '../../lake/ledger/day-map.ts';
@@ -35,6 +34,7 @@ export function repairTasks(
       force: state !== 'missing' && state !== 'stale',
       allowShrink,
       takeover,
+      origin: 'reconcile',
       ...(unlisted.has(day.vessel) && { unlisted: true }),
       ...(compared === undefined ? {} : { compared }),
     }));

@@ -2,18 +2,8 @@
 
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { ConfigError, DataError } from '../../core/errors.ts';
-import {
-  addDays,
-  datesBetween,
-  formatVesselDay,
-  type Job,
-  type Log,
-  momentText,
-  type Note,
-  type ProcessId,
-  type Receipt,
-  type VesselDay,
-} from '../../core/model/index.ts';
+import type { Job, Log, Note, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
+import { addDays, datesBetween, formatVesselDay, momentText } from '../../core/model/index.ts';
 import type { DayRange } from '../../core/plan/due.ts';
 import { readAskedDays } from '../../lake/asked-days.ts';
 import { claimedDays, type FoundClaim, findClaims, isLive } from '../../lake/claims/claims.ts';

@@ -3,8 +3,7 @@
  * the names that the model gives aggregations: the encoder's own table is not what its work is checked by.
  */
 import type { SchemaElement } from 'hyparquet';
-import type { Aggregation, Dataset } from '../../core/model/index.ts';
-import { AGGREGATIONS, aggregationColumns } from '../../core/model/index.ts';
+import { AGGREGATIONS, type Aggregation, aggregationColumns, type Dataset } from '../../core/model/index.ts';
 
 const TYPES = {
   timestamp: 'INT64 TIMESTAMP(MICROS, UTC)',

@@ -5,17 +5,13 @@
 import type { Aggregation, Dataset, Layout, Receipt, SealedDay, VesselDay } from '../../core/model/index.ts';
 import type { Precision } from '../../core/proof/compare-counts.ts';
 import { isEnded } from '../../lake/claims/claim.ts';
-import type { FoundClaim } from '../../lake/claims/claims.ts';
-import { findClaims } from '../../lake/claims/claims.ts';
+import { type FoundClaim, findClaims } from '../../lake/claims/claims.ts';
 import { jsonBytes } from '../../lake/json.ts';
 import { detailKey, objectKey, receiptKey } from '../../lake/keys.ts';
-import type { DetailCounts } from './detail-check.ts';
-import { checkDetail } from './detail-check.ts';
-import type { Difference, Finding } from './findings.ts';
-import { difference, findingAt } from './findings.ts';
+import { checkDetail, type DetailCounts } from './detail-check.ts';
+import { type Difference, difference, type Finding, findingAt } from './findings.ts';
 import { checkFooter } from './footer-check.ts';
-import type { CheckedObject, ObjectReading, ReadableStore } from './object-check.ts';
-import { checkObject } from './object-check.ts';
+import { type CheckedObject, checkObject, type ObjectReading, type ReadableStore } from './object-check.ts';
 import { checkReceipt } from './receipt-check.ts';
 import type { CheckedTable } from './table-check.ts';
 

@@ -9,19 +9,14 @@ import {
   precisionOf,
   TO_THE_MICROSECOND,
 } from '../../core/proof/compare-counts.ts';
-import type { SourceSeries } from '../../core/proof/compare-values.ts';
-import { compareSeries } from '../../core/proof/compare-values.ts';
-import type { ResolvedSeries } from '../../source/context.ts';
-import { seriesName } from '../../source/context.ts';
+import { compareSeries, type SourceSeries } from '../../core/proof/compare-values.ts';
+import { type ResolvedSeries, seriesName } from '../../source/context.ts';
 import { askValues } from '../../source/day-values.ts';
-import type { DetailCounts } from './detail-check.ts';
-import { describeSide } from './detail-check.ts';
-import type { Difference, Sides } from './findings.ts';
-import { difference, differenceOf } from './findings.ts';
+import { type DetailCounts, describeSide } from './detail-check.ts';
+import { type Difference, difference, differenceOf, type Sides } from './findings.ts';
 import { RowsUnreadable } from './read-back.ts';
 import type { DayRows } from './read-back-rows.ts';
-import type { ReadableDay } from './window-check.ts';
-import { compareWindows } from './window-check.ts';
+import { compareWindows, type ReadableDay } from './window-check.ts';
 
 /** A vessel-day, and what it is held against. */
 interface DeepDay extends ReadableDay {

@@ -1,13 +1,14 @@
 /** The detail against the receipt that names it: the same text, counts that add up, a proof that holds. */
-import type { Receipt } from '../../core/model/index.ts';
-import { DayCounts, dayRange, microsToIso, shortName } from '../../core/model/index.ts';
-import type { Disagreement, Precision } from '../../core/proof/compare-counts.ts';
-import { compareCounts, describeSpan } from '../../core/proof/compare-counts.ts';
+import { DayCounts, dayRange, microsToIso, type Receipt, shortName } from '../../core/model/index.ts';
+import {
+  compareCounts,
+  type Disagreement,
+  describeSpan,
+  type Precision,
+} from '../../core/proof/compare-counts.ts';
 import { countsDigest } from '../../core/proof/day-totals.ts';
-import type { Detail } from '../../lake/ledger/ledger.ts';
-import { unpackDetail } from '../../lake/ledger/ledger.ts';
-import type { Difference, FindingName } from './findings.ts';
-import { difference, firstFew } from './findings.ts';
+import { type Detail, unpackDetail } from '../../lake/ledger/ledger.ts';
+import { type Difference, difference, type FindingName, firstFew } from './findings.ts';
 import type { ReadableStore } from './object-check.ts';
 
 /** Counts per series and hour: of the object, and as the source said. */

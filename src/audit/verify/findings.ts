@@ -1,7 +1,6 @@
 /** What verify can find, by name. A finding is a difference between what the lake says and what it holds. */
 
-import type { Dataset, VesselDay, Warning } from '../../core/model/index.ts';
-import { cleanMessage } from '../../core/model/index.ts';
+import { cleanMessage, type Dataset, type VesselDay, type Warning } from '../../core/model/index.ts';
 
 /** Of what may claim more than there is: the never-shrink guard believes it. */
 const FORCE_THEN_SHRINK =

@@ -1,11 +1,9 @@
 /** The object's own footer against the receipt, read back by another engine than the one that encoded the rows. */
 import type { FileMetaData, RowGroup } from 'hyparquet';
-import type { Aggregation, Receipt } from '../../core/model/index.ts';
-import { dayRange, microsToIso } from '../../core/model/index.ts';
+import { type Aggregation, dayRange, microsToIso, type Receipt } from '../../core/model/index.ts';
 import { readFooter } from '../../lake/table/file-footer.ts';
 import { describeColumn, schemaDifference } from './dataset-schema.ts';
-import type { Difference } from './findings.ts';
-import { difference } from './findings.ts';
+import { type Difference, difference } from './findings.ts';
 import type { ReadableStore } from './object-check.ts';
 import type { CheckedTable } from './table-check.ts';
 

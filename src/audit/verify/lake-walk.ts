@@ -1,6 +1,5 @@
 /** Which vessel-days of a job there is something of: receipts, objects, details. */
-import type { VesselDay } from '../../core/model/index.ts';
-import { datesBetween } from '../../core/model/index.ts';
+import { datesBetween, type VesselDay } from '../../core/model/index.ts';
 import {
   keyPrefix,
   objectPrefix,

@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Receipt } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import type { Difference, Sides } from './findings.ts';
-import { difference, differenceOf } from './findings.ts';
+import { type Difference, difference, differenceOf, type Sides } from './findings.ts';
 
 /** I4: the part of a store that verify is given. Nothing in it writes. */
 export type ReadableStore = Pick<

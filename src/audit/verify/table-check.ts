@@ -1,20 +1,16 @@
 /** A job's table in a delta lake against receipts and objects: what its log names, and what it says of it. */
 import type { FileMetaData } from 'hyparquet';
 import { DataError } from '../../core/errors.ts';
-import type { Log, Receipt, VesselDay } from '../../core/model/index.ts';
-import { systemClock } from '../../core/model/index.ts';
+import { type Log, type Receipt, systemClock, type VesselDay } from '../../core/model/index.ts';
 import { logKeyPrefix, objectPrefix, receiptKey } from '../../lake/keys.ts';
-import { expectLog } from '../../lake/publish/lost-log.ts';
+import { expectLog } from '../../lake/publish/table-files.ts';
 import { columnsOf } from '../../lake/table/file-footer.ts';
 import { faultText, isTableFault } from '../../lake/table/parse-actions.ts';
-import type { DatasetColumn } from '../../lake/table/schema.ts';
-import { schemaFaults } from '../../lake/table/schema.ts';
+import { type DatasetColumn, schemaFaults } from '../../lake/table/schema.ts';
 import { readStatisticsDigests, statisticsDigest, statisticsText } from '../../lake/table/statistics.ts';
 import { openTableView, type TableView } from '../../lake/table/table-view.ts';
-import type { Difference } from './findings.ts';
-import { difference, differenceOf, firstFew } from './findings.ts';
-import type { WalkRange } from './lake-walk.ts';
-import { isWanted } from './lake-walk.ts';
+import { type Difference, difference, differenceOf, firstFew } from './findings.ts';
+import { isWanted, type WalkRange } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
 
 interface TableFile {

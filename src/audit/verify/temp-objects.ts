@@ -2,8 +2,7 @@
  * Objects as files for an engine that reads only files: a local lake's are where they are, others are written to a
  * folder of their own while they are checked, at most as many at once as vessel-days are verified at once.
  */
-import type { FileHandle } from 'node:fs/promises';
-import { open, rm } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, FatalError, messageOf } from '../../core/errors.ts';

@@ -1,13 +1,11 @@
 /** Attempts and uploads that are under way or were left: no damage, and to be told apart from it. */
 import type { VesselDay } from '../../core/model/index.ts';
 import { isEnded } from '../../lake/claims/claim.ts';
-import type { FoundClaim } from '../../lake/claims/claims.ts';
-import { claimedDays, findClaims } from '../../lake/claims/claims.ts';
+import { claimedDays, type FoundClaim, findClaims } from '../../lake/claims/claims.ts';
 import { unlessDamaged } from '../../lake/json.ts';
 import { dayPrefix, parseDayFileKey } from '../../lake/keys.ts';
 import { readReceipt } from '../../lake/ledger/ledger.ts';
-import type { WalkRange } from './lake-walk.ts';
-import { isWanted, objectPrefixes } from './lake-walk.ts';
+import { isWanted, objectPrefixes, type WalkRange } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
 
 /** Every vessel-day of the range with a claim, or with an open upload that no claim explains, in one sentence. */

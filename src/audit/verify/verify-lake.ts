@@ -4,33 +4,40 @@
  */
 import { runInline } from '../../core/concurrency.ts';
 import { CancelledError, messageOf } from '../../core/errors.ts';
-import type { Job, Layout, Log, Receipt, VesselDay, Warning } from '../../core/model/index.ts';
-import { addDays } from '../../core/model/index.ts';
+import {
+  addDays,
+  type Job,
+  type Layout,
+  type Log,
+  type Receipt,
+  type VesselDay,
+  type Warning,
+} from '../../core/model/index.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { leastPrecision, precisionOf } from '../../core/proof/compare-counts.ts';
 import { OBJECT_NAME, objectKey, receiptKey } from '../../lake/keys.ts';
 import { readLayout } from '../../lake/lake-file.ts';
-import type { Remarks } from '../../lake/remarks.ts';
-import { createRemarks, describeRemark, howToAccept } from '../../lake/remarks.ts';
+import { createRemarks, describeRemark, howToAccept, type Remarks } from '../../lake/remarks.ts';
 import { createSourceContext } from '../../source/context.ts';
 import type { QueryClient } from '../../source/fetch/client.ts';
-import type { SeriesCache } from '../../source/series.ts';
-import { createSeriesCache, resolveSeriesOfIds } from '../../source/series.ts';
-import type { SettingsOf } from './day-check.ts';
-import { checkDay } from './day-check.ts';
+import { createSeriesCache, resolveSeriesOfIds, type SeriesCache } from '../../source/series.ts';
+import { checkDay, type SettingsOf } from './day-check.ts';
 import { checkDeep } from './deep-check.ts';
 import type { DetailCounts } from './detail-check.ts';
-import type { Difference, Finding, Place, Remark } from './findings.ts';
-import { difference, findingAt, firstFew } from './findings.ts';
-import type { StrayFiles } from './lake-walk.ts';
-import { walkDays } from './lake-walk.ts';
+import {
+  type Difference,
+  difference,
+  type Finding,
+  findingAt,
+  firstFew,
+  type Place,
+  type Remark,
+} from './findings.ts';
+import { type StrayFiles, walkDays } from './lake-walk.ts';
 import type { ReadableStore } from './object-check.ts';
-import type { ReadBack } from './read-back.ts';
-import { createReadBack } from './read-back.ts';
-import type { CheckedTable } from './table-check.ts';
-import { openCheckedTable } from './table-check.ts';
-import type { TempObjects } from './temp-objects.ts';
-import { openTempObjects } from './temp-objects.ts';
+import { createReadBack, type ReadBack } from './read-back.ts';
+import { type CheckedTable, openCheckedTable } from './table-check.ts';
+import { openTempObjects, type TempObjects } from './temp-objects.ts';
 import { describeUnfinished } from './unfinished.ts';
 
 interface VerifyRequest {

@@ -1,16 +1,19 @@
 /** Rows of a statistics object against the service's answer for the same windows, asked anew, a time slice at a time. */
 
-import type { Receipt, TimeRange } from '../../core/model/index.ts';
-import { formatVesselDay, isWithin, microsToIso } from '../../core/model/index.ts';
+import {
+  formatVesselDay,
+  isWithin,
+  microsToIso,
+  type Receipt,
+  type TimeRange,
+} from '../../core/model/index.ts';
 import { planWindowSlices } from '../../core/plan/time-slices.ts';
 import { isWindowValue } from '../../core/proof/compare-values.ts';
 import { repeatedResult } from '../../source/answer-faults.ts';
-import type { ResolvedSeries, SourceContext } from '../../source/context.ts';
-import { seriesName } from '../../source/context.ts';
+import { type ResolvedSeries, type SourceContext, seriesName } from '../../source/context.ts';
 import { parseInt64Text, parseTimestampText } from '../../source/decode/index.ts';
 import { collectStatistics, exportedWindows } from '../../source/statistics.ts';
-import type { Difference, Sides } from './findings.ts';
-import { differenceOf } from './findings.ts';
+import { type Difference, differenceOf, type Sides } from './findings.ts';
 import type { ReadBack, ReadObject } from './read-back.ts';
 import type { WindowRow } from './read-back-rows.ts';
 

@@ -2,9 +2,15 @@
 import type { AppOverrides } from '../../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../../core/concurrency.ts';
 import { CancelledError, ConfigError, type DataError, messageOf } from '../../core/errors.ts';
-import { formatCount } from '../../core/model/count-text.ts';
 import type { Job } from '../../core/model/index.ts';
-import { addDays, datesBetween, formatVesselDay, microsToDate, systemClock } from '../../core/model/index.ts';
+import {
+  addDays,
+  datesBetween,
+  formatCount,
+  formatVesselDay,
+  microsToDate,
+  systemClock,
+} from '../../core/model/index.ts';
 import type { BackfillChange } from '../../fleet/backfill-acts.ts';
 import { changeBackfill, checkHasHistory, startBackfill } from '../../fleet/backfill-acts.ts';
 import { createBackfillDriver, releaseFailed, stepDefined } from '../../fleet/backfill-driver.ts';
@@ -16,10 +22,10 @@ import { tellingRequests } from '../../fleet/telling-requests.ts';
 import { type Backfill, type BackfillRequest, belongsTo, listBackfills } from '../../lake/backfills.ts';
 import { vesselsOnDates } from '../../lake/ledger/newest-days.ts';
 import { type Config, pickJobs } from '../../runtime/config/config.ts';
-import { createBackfillView } from '../terminal/backfill-view.ts';
 import { formatSeconds, formatTable } from '../terminal/format.ts';
+import { formatVesselTroubles } from '../terminal/plan-view.ts';
+import { createBackfillView } from '../terminal/progress-view.ts';
 import { roomOn, writeLines, writeText } from '../terminal/screen.ts';
-import { formatVesselTroubles } from '../terminal/vessel-view.ts';
 import type { CommandContext, JsonOption } from './command.ts';
 import { commandLog, EXIT_FAILED, EXIT_OK, openOutput, readConfig, withFleet } from './command.ts';
 import { type AskedDates, askedDates, type RangeOptions } from './dates.ts';
@@ -110,7 +116,7 @@ async function follow(
   const view = createBackfillView(context.stderr, clock);
   const show: BackfillView['show'] = (id, progress) => {
     view.show(id, progress);
-    news.onBackfill(id, progress);
+    news.onEvent({ kind: 'backfill', id, progress });
   };
   const following = followBackfill({
     planning,
@@ -127,7 +133,7 @@ async function follow(
     writeText(context.stdout, `${backfill.id}: ${end.reason}\n`);
     return EXIT_FAILED;
   }
-  news.onBackfillEnded(backfill.id);
+  news.onEvent({ kind: 'backfill-ended', id: backfill.id });
   const { done, failed, troubles } = end.progress;
   const time = formatSeconds((clock.monotonicMs() - startedMs) / 1_000);
   const days = `${formatCount(done)} done, ${formatCount(failed)} failed`;

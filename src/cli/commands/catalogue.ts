@@ -8,7 +8,7 @@ import type { CataloguePorts } from '../../query/catalogue/from-service.ts';
 import { listServiceSeries, listServiceVessels } from '../../query/catalogue/from-service.ts';
 import { loadServiceConfig } from '../../runtime/config/config.ts';
 import { formatSeries, formatVessels } from '../terminal/catalogue-view.ts';
-import { csvLine } from '../terminal/csv.ts';
+import { csvLine } from '../terminal/query-view.ts';
 import { roomOn, type Screen, writeLines } from '../terminal/screen.ts';
 import { type CommandContext, commandLog, EXIT_FAILED, EXIT_OK, openLake, openOutput } from './command.ts';
 

@@ -7,6 +7,7 @@ import { asPattern, openLockedDuckDb, pathLiteral } from '../../core/duckdb/lock
 import { duckdbText, joinSql, type Sql, sql } from '../../core/duckdb/sql-text.ts';
 import { addDays, microsToDate, systemClock } from '../../core/model/index.ts';
 import { openTempFolder } from '../../core/process/temp-folder.ts';
+import type { ExportEvent } from '../../export/events.ts';
 import { exportJobs } from '../../export/run/run-jobs.ts';
 import { readLayout } from '../../lake/lake-file.ts';
 import { readTableFiles } from '../../lake/publish/table-files.ts';
@@ -95,8 +96,9 @@ async function exportDemo(context: CommandContext, config: Config): Promise<Prog
     const snapshots = { jobs: config.jobs.filter(isSnapshot), from: today, to: addDays(today, 1), ...how };
     const days = { jobs: config.jobs.filter((job) => !isSnapshot(job)), ...past, ...how };
     // Done in a moment: the bar is for the days.
-    await exportJobs(app.ports, snapshots, { ...view, onPlanned: () => {} }, context.signal);
-    await exportJobs(app.ports, days, view, context.signal);
+    const unplanned = (event: ExportEvent) => event.kind !== 'planned' && view.onEvent(event);
+    await exportJobs(app.ports, snapshots, unplanned, context.signal);
+    await exportJobs(app.ports, days, view.onEvent, context.signal);
   } finally {
     view.end();
     await app.close();

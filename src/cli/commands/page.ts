@@ -4,7 +4,7 @@ import { readNetworks } from '../../core/model/web-address.ts';
 import { readVersion } from '../../core/version.ts';
 import type { Fleet } from '../../fleet/fleet.ts';
 import type { Config, LakeConfig } from '../../runtime/config/config.ts';
-import { providerSettings } from '../../runtime/config/provider-settings.ts';
+import { providerSettings } from '../../runtime/config/derived-settings.ts';
 import type { Metrics } from '../../runtime/monitoring/metrics.ts';
 import { createLazyPage } from '../../web/lazy-page.ts';
 import type { WebAccess } from '../../web/ports.ts';
@@ -13,7 +13,9 @@ import type { WebAccess } from '../../web/ports.ts';
 export function fleetPage({ current, jobs }: Config, log: Log) {
   return (fleet: Fleet, metrics: Metrics) => {
     const { store, clock, self, apiVersion } = fleet.app.ports;
-    const access = () => ({ ...webAccess(current(log)), onLoginFailed: metrics.onWebLoginFailed });
+    const onLoginFailed: WebAccess['onLoginFailed'] = (outcome) =>
+      metrics.onEvent({ kind: 'web-login-failed', outcome });
+    const access = () => ({ ...webAccess(current(log)), onLoginFailed });
     const ports = { store, jobs, clock, log, self, apiVersion, fleet, version: readVersion() };
     return createLazyPage(access, log, ports);
   };

@@ -3,9 +3,9 @@ import { type App, type AppOverrides, openApp } from '../../app.ts';
 import { type JobReconciliation, reconcileJob } from '../../audit/reconcile/reconcile-jobs.ts';
 import { noteRefusals, repairTasks } from '../../audit/reconcile/repair.ts';
 import { ConfigError } from '../../core/errors.ts';
-import { type Job, type Log, lookbackDaysOf, systemClock, type VesselDay } from '../../core/model/index.ts';
+import { type Job, type Log, lookbackDaysOf, systemClock } from '../../core/model/index.ts';
+import type { DayResult, ExportEvent } from '../../export/events.ts';
 import type { ExportTask } from '../../export/ports.ts';
-import type { DayResult } from '../../export/run/perform-task.ts';
 import { performTasks } from '../../export/run/run-jobs.ts';
 import type { FleetNews } from '../../fleet/fleet-news.ts';
 import type { QueuedRepair } from '../../fleet/repairs.ts';
@@ -19,7 +19,7 @@ import { writeText } from '../terminal/screen.ts';
 import type { CommandContext, Item, Output } from './command.ts';
 import { configure, EXIT_FAILED, EXIT_OK, openOutput, readConfig } from './command.ts';
 import { askedDates, type Dates, datesOr, formatDates, isRegular } from './dates.ts';
-import { isBad, observe, type RunOptions, summarize, toDay } from './run.ts';
+import { isBad, type RunOptions, summarize, toDay } from './run.ts';
 
 export interface ReconcileOptions extends Omit<RunOptions, 'force'> {
   /** Export what an export mends, in this process. */
@@ -173,15 +173,12 @@ async function repair(
   output: Output<'reconcile'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const observed = tasks.map((task) => ({
-    ...task,
-    onProgress: (progress: Parameters<typeof view.onProgress>[1]) => view.onProgress(task.day, progress),
-  }));
-  const observer = {
-    ...observe(view, (result) => output.add('days', toDay(result))),
-    ...(news && { begin: (day: VesselDay) => news.begin({ ...day, kind: 'reconcile' }) }),
+  const onEvent = (event: ExportEvent) => {
+    view.onEvent(event);
+    news?.onEvent(event);
+    if (event.kind === 'day-result') output.add('days', toDay(event.result));
   };
-  await performTasks(app.ports, observed, app.config.settings.WORKER_CONCURRENCY, observer, signal);
+  await performTasks(app.ports, tasks, app.config.settings.WORKER_CONCURRENCY, onEvent, signal);
 }
 
 type Found = JobReconciliation & { readonly dates: Dates };

@@ -1,16 +1,14 @@
 /** `run`: export in this process. */
 import type { AppOverrides } from '../../app.ts';
-import { formatCount } from '../../core/model/count-text.ts';
-import { formatVesselDay, systemClock } from '../../core/model/index.ts';
-import type { VesselTrouble } from '../../export/job-vessels.ts';
-import type { DayResult } from '../../export/run/perform-task.ts';
-import { type ExportObserver, exportJobs } from '../../export/run/run-jobs.ts';
+import { formatCount, formatVesselDay, systemClock } from '../../core/model/index.ts';
+import type { DayResult, ExportEvent, VesselTrouble } from '../../export/events.ts';
+import { exportJobs } from '../../export/run/run-jobs.ts';
 import type { FleetNews } from '../../fleet/fleet-news.ts';
 import { tellingRequests, tellOfRun } from '../../fleet/telling-requests.ts';
 import { formatTable } from '../terminal/format.ts';
-import { createProgressView, type ProgressView } from '../terminal/progress-view.ts';
+import { formatVesselTroubles } from '../terminal/plan-view.ts';
+import { createProgressView } from '../terminal/progress-view.ts';
 import { writeText } from '../terminal/screen.ts';
-import { formatVesselTroubles } from '../terminal/vessel-view.ts';
 import type { CommandContext, Item, OutputOptions } from './command.ts';
 import { EXIT_FAILED, EXIT_OK, openExport, openOutput } from './command.ts';
 import { askedDates, datesOr, EXPORT_DAYS, formatDates, isRegular, type RangeOptions } from './dates.ts';
@@ -54,16 +52,15 @@ export async function runCommand(
       isRegular: isRegular(options),
       concurrency: config.settings.WORKER_CONCURRENCY,
     };
-    const onVessel: ExportObserver['onVessel'] = (job, trouble) => {
-      troubles.push(trouble);
-      output.add('vessels', { job, ...trouble });
+    const onEvent = (event: ExportEvent) => {
+      view.onEvent(event);
+      news?.onEvent(event);
+      if (event.kind === 'day-result') output.add('days', toDay(event.result));
+      if (event.kind !== 'vessel-trouble') return;
+      troubles.push(event.trouble);
+      output.add('vessels', { job: event.job, ...event.trouble });
     };
-    const observer: ExportObserver = {
-      ...observe(view, (result) => output.add('days', toDay(result))),
-      onVessel,
-      ...(news && { begin: (day) => news.begin({ ...day, kind: 'run' }) }),
-    };
-    await exportJobs(app.ports, request, observer, context.signal);
+    await exportJobs(app.ports, request, onEvent, context.signal);
   } catch (error) {
     failure = error;
   } finally {
@@ -80,18 +77,6 @@ export async function runCommand(
   if (failure !== undefined) throw failure;
   const isUnnamed = troubles.some(({ code }) => code === 'malformed-imo');
   return isUnnamed || view.results.some(isBad) ? EXIT_FAILED : EXIT_OK;
-}
-
-/** The view, and somebody else who is told of each result. */
-export function observe(view: ProgressView, onResult: (result: DayResult) => void): ExportObserver {
-  return {
-    onPlanned: (toDo) => view.onPlanned(toDo),
-    onProgress: (day, progress) => view.onProgress(day, progress),
-    onResult(result) {
-      view.onResult(result);
-      onResult(result);
-    },
-  };
 }
 
 /** A result as machines are told it: `done` is what was published before. */

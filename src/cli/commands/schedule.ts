@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import type { AppOverrides } from '../../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../../core/concurrency.ts';
+import type { OnFleetEvent } from '../../fleet/events.ts';
 import { type Fleet, openFleet } from '../../fleet/fleet.ts';
 import { runFleetProcess } from '../../fleet/fleet-process.ts';
-import { openNoticeWatch } from '../../fleet/open-notice-watch.ts';
+import { openNoticeWatch } from '../../fleet/notice-watch.ts';
 import { createScheduler, type Scheduler } from '../../fleet/scheduler.ts';
-import { type NewsListener, tellAll } from '../../fleet/scheduler-news.ts';
 import { createScheduleState } from '../../redis/schedule-state.ts';
 import { formatTable } from '../terminal/format.ts';
 import { writeText } from '../terminal/screen.ts';
@@ -30,12 +30,12 @@ export async function scheduleCommand(
   const config = readConfig(context);
   const { signal } = context;
   const log = commandLog(context, config.settings.LOG_LEVEL);
-  const open = ({ planning, redis, prefix }: Fleet, listeners: readonly NewsListener[] = []) =>
+  const open = ({ planning, redis, prefix }: Fleet, onEvent?: OnFleetEvent) =>
     createScheduler({
       ...planning,
       jobs: config.jobs,
       state: createScheduleState(redis, prefix, randomUUID()),
-      ...tellAll(listeners),
+      ...(onEvent && { onEvent }),
       ...(intervalMs === undefined ? {} : { intervalMs }),
     });
   if (options.once === true) {
@@ -51,14 +51,14 @@ export async function scheduleCommand(
   const trouble = () => scheduler?.trouble;
   const page = fleetPage(config, log);
   const process = { role: 'scheduler', config, env, log, overrides, signal, trouble, page } as const;
-  await runFleetProcess(process, async (fleet, metrics, url, news) => {
+  await runFleetProcess(process, async (fleet, events, url) => {
     const namesWith = (key: 'schedule' | 'reconcile') =>
       config.jobs.filter((job) => job[key] !== undefined).map(({ name }) => name);
     const fields = { jobs: namesWith('schedule'), reconciled: namesWith('reconcile') };
     log.info({ ...fields, http: url }, 'scheduler is ready');
     const notices = openNoticeWatch(config, fleet, log, intervalMs);
-    // It is shown as metrics and on the page, and people are told of it.
-    scheduler = open(fleet, [metrics, news, ...(notices === undefined ? [] : [notices])]);
+    if (notices !== undefined) events.listen(notices.onEvent);
+    scheduler = open(fleet, events.emit);
     const noticing = notices?.run(signal);
     // It may be waiting for Redis.
     await endsAfter(scheduler.run(signal), signal, AWAY_STOP_MS, fleet.app.ports.clock);

@@ -4,11 +4,12 @@ import { type Coverage, type CoverageState, createCoverageSum } from '../../audi
 import { readJobStatus } from '../../audit/status/job-status.ts';
 import { type Clock, type Job, lookbackDaysOf, systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';
-import { findVessels, type JobVessels, type VesselTrouble } from '../../export/job-vessels.ts';
+import type { VesselTrouble } from '../../export/events.ts';
+import { findVessels, type JobVessels } from '../../export/job-vessels.ts';
 import { describeRemark, describeRemarks, howToAccept } from '../../lake/remarks.ts';
+import { formatVesselTroubles } from '../terminal/plan-view.ts';
 import { paint, writeText } from '../terminal/screen.ts';
 import { formatStatus } from '../terminal/status-view.ts';
-import { formatVesselTroubles } from '../terminal/vessel-view.ts';
 import type { CommandContext, Item, OpenedLake, Output, OutputOptions } from './command.ts';
 import { EXIT_OK, openLakeAndService, openOutput } from './command.ts';
 import { askedDates, datesOr, formatDates, type RangeOptions } from './dates.ts';

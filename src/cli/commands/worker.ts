@@ -24,8 +24,8 @@ export async function workerCommand(
   const page = fleetPage(config, log);
   const about = { role: 'worker', config, env, log, overrides, signal, page } as const;
   const options = { ...about, active, oldestMs, held };
-  await runFleetProcess(options, async (fleet, metrics, url, news) => {
-    work = startWork(config, fleet, log, metrics, times, news);
+  await runFleetProcess(options, async (fleet, { emit }, url) => {
+    work = startWork(config, fleet, log, emit, times);
     log.info({ vesselDaysAtOnce: WORKER_CONCURRENCY, http: url }, 'worker is ready');
     // It may be waiting for Redis, which does not have to come back for this process to end.
     await endsAfter(work.hold.watch(signal), signal, 0, fleet.app.ports.clock);

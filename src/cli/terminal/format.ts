@@ -1,7 +1,6 @@
 /** Counts, sizes, times and tables as people read them. */
 import { stripVTControlCharacters } from 'node:util';
-import { formatCount } from '../../core/model/count-text.ts';
-import { cleanMessage } from '../../core/model/index.ts';
+import { cleanMessage, formatCount } from '../../core/model/index.ts';
 
 /** `350,000`, `1.23 M`, `12.3 bn`: for lines that have little room. */
 export function formatShort(count: number): string {
@@ -43,10 +42,14 @@ const MAX_CELL_CHARS = 10_000;
 const MIN_LAST_COLUMN = 24;
 
 /**
- * Columns padded to the widest cell; numbers to the right. The first row is the heading. Where `columns` do not hold
- * a row, its last cell goes on below.
+ * Columns padded to the widest cell; numbers, and those of the columns in `right`, to the right. The first row is the
+ * heading. Where `columns` do not hold a row, its last cell goes on below.
  */
-export function formatTable(rows: readonly (readonly (string | number)[])[], columns = Infinity): string {
+export function formatTable(
+  rows: readonly (readonly (string | number)[])[],
+  columns = Infinity,
+  right: readonly boolean[] = [],
+): string {
   const texts = rows.map((row) =>
     row.map((cell) => (typeof cell === 'number' ? formatCount(cell) : cellText(cell))),
   );
@@ -59,7 +62,8 @@ export function formatTable(rows: readonly (readonly (string | number)[])[], col
     .map((row, index) => {
       const cells = row.map((text, column) => {
         const blank = ' '.repeat((widths[column] ?? 0) - widthOf(text));
-        return index > 0 && typeof rows[index]?.[column] === 'number' ? blank + text : text + blank;
+        const isRight = index > 0 && (right[column] || typeof rows[index]?.[column] === 'number');
+        return isRight ? blank + text : text + blank;
       });
       const line = cells.join(GAP).trimEnd();
       if (widthOf(line) <= columns) return line;

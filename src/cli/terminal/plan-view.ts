@@ -1,9 +1,9 @@
-/** What an export will take, as lines. */
-import { formatCount } from '../../core/model/count-text.ts';
+/** What an export will take, as lines; and vessels that discovery did not settle. */
+import { formatCount } from '../../core/model/index.ts';
 import { ASSUMED_ROW_BYTES } from '../../export/estimate/cost.ts';
 import type { JobPlan } from '../../export/estimate/estimate-job.ts';
+import type { VesselTrouble } from '../../export/events.ts';
 import { formatBytes, formatSeconds } from './format.ts';
-import { formatVesselTroubles } from './vessel-view.ts';
 
 export function formatPlan(
   { job, vessels, states, cost, ...plan }: JobPlan,
@@ -67,4 +67,13 @@ function round(count: number): number {
   if (count < 1_000) return count;
   const unit = 10 ** (Math.floor(Math.log10(count)) - 2);
   return Math.round(count / unit) * unit;
+}
+
+const WORDS: Readonly<Record<VesselTrouble['code'], string>> = {
+  unlisted: 'not listed',
+  'malformed-imo': 'no vessel',
+};
+
+export function formatVesselTroubles(troubles: readonly VesselTrouble[]): string {
+  return troubles.map(({ vessel, code, message }) => `  ${WORDS[code]}  ${vessel}: ${message}`).join('\n');
 }

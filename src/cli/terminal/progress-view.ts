@@ -1,13 +1,16 @@
-/** The progress of many vessel-days: a bar on a terminal, a line per vessel-day elsewhere. */
-import { formatCount } from '../../core/model/count-text.ts';
+/** The progress of many vessel-days: a bar on a terminal, lines elsewhere. */
+
 import type { Clock } from '../../core/model/index.ts';
-import type { DayResult } from '../../export/run/perform-task.ts';
-import type { ExportObserver } from '../../export/run/run-jobs.ts';
+import { formatCount } from '../../core/model/index.ts';
+import type { DayResult, ExportEvent, OnExportEvent } from '../../export/events.ts';
+import type { BackfillProgress } from '../../fleet/events.ts';
+import type { BackfillView } from '../../fleet/follow-backfill.ts';
 import { formatBytes, formatSeconds, formatShort } from './format.ts';
 import { createBar, describeBar, paint, type Screen } from './screen.ts';
 import { type Outlook, TimeLeft } from './time-left.ts';
 
-export interface ProgressView extends ExportObserver {
+export interface ProgressView {
+  readonly onEvent: OnExportEvent;
   /** Results so far, in order of completion. */
   readonly results: readonly DayResult[];
   /** Write a line of log without breaking the bar. */
@@ -36,32 +39,37 @@ export function createProgressView(screen: Screen, clock: Clock): ProgressView {
     }, force);
   };
 
+  function onEvent(event: ExportEvent): void {
+    if (event.kind === 'planned') {
+      timeLeft.plan(event.days);
+      toDo = event.days.length;
+      finished = 0;
+      draw(true);
+    } else if (event.kind === 'day-rows') {
+      timeLeft.progress(event.day, event);
+      draw(false);
+    } else if (event.kind === 'day-result') onResult(event.result);
+  }
+
+  function onResult(result: DayResult): void {
+    results.push(result);
+    if (['done', 'not-begun'].includes(result.status)) return;
+    // Planned as such; with a message it was begun, or would have been.
+    if (result.status === 'not-due' && result.message === undefined) return;
+    timeLeft.finish(result.day, result.rows);
+    finished++;
+    // What stops every vessel-day alike is said once.
+    if (result.message !== undefined && !shown.has(result.message)) {
+      shown.add(result.message);
+      bar.print(`${paint(screen, 'red', `${result.status}:`)} ${result.message}`);
+    }
+    draw(true);
+  }
+
   return {
     results,
     log: bar.print,
-    onPlanned(days) {
-      timeLeft.plan(days);
-      toDo = days.length;
-      finished = 0;
-      draw(true);
-    },
-    onProgress(day, progress) {
-      timeLeft.progress(day, progress);
-      draw(false);
-    },
-    onResult(result) {
-      results.push(result);
-      if (['done', 'not-begun'].includes(result.status)) return;
-      // Planned as such; with a message it was begun, or would have been.
-      if (result.status === 'not-due' && result.message === undefined) return;
-      timeLeft.finish(result.day, result.rows);
-      finished++;
-      // What stops every vessel-day alike is said once.
-      if (result.message === undefined || shown.has(result.message)) return draw(true);
-      shown.add(result.message);
-      bar.print(`${paint(screen, 'red', `${result.status}:`)} ${result.message}`);
-      draw(true);
-    },
+    onEvent,
     end() {
       bar.end();
       toDo = 0;
@@ -90,4 +98,46 @@ function closingLine(results: readonly DayResult[], seconds: number, lakeUrl: st
   if (published.length === 0) return '';
   const sum = (of: 'rows' | 'sizeBytes') => published.reduce((all, result) => all + (result[of] ?? 0), 0);
   return `wrote ${formatCount(sum('rows'))} rows (${formatBytes(sum('sizeBytes'))}) in ${formatSeconds(seconds)} to ${lakeUrl}`;
+}
+
+/** A line that is redrawn on a terminal; elsewhere one line whenever a tenth more is done. */
+export function createBackfillView(screen: Screen, clock: Clock): BackfillView {
+  const bar = createBar(screen, clock);
+  let begin: { atMs: number; ended: number } | undefined;
+  let shownTenths = -1;
+  return {
+    show(id, progress) {
+      const ended = progress.done + progress.failed;
+      begin ??= { atMs: clock.monotonicMs(), ended };
+      const text = describeBackfill(id, progress, {
+        ended: ended - begin.ended,
+        seconds: (clock.monotonicMs() - begin.atMs) / 1_000,
+      });
+      const tenths = Math.floor((10 * ended) / Math.max(1, progress.due));
+      if (screen.isTTY === true) bar.draw((columns) => text.slice(0, columns), true);
+      else if (tenths !== shownTenths) bar.print(text);
+      shownTenths = tenths;
+    },
+    print: bar.print,
+    end: bar.end,
+  };
+}
+
+/** `measurements-…: 120 of 400 vessel-days, 2 failed, 40 in queue, 3 min 20 s left` */
+export function describeBackfill(
+  id: string,
+  progress: BackfillProgress,
+  since: { readonly ended: number; readonly seconds: number },
+): string {
+  const { due, done, failed, queued } = progress;
+  const rest = due - done - failed;
+  const seconds = since.ended > 0 ? (rest / since.ended) * since.seconds : undefined;
+  return [
+    `${id}: ${formatCount(done)} of ${formatCount(due)} vessel-days`,
+    failed > 0 ? `${formatCount(failed)} failed` : '',
+    `${formatCount(queued)} in queue`,
+    seconds === undefined ? '' : `${formatSeconds(seconds)} left`,
+  ]
+    .filter((part) => part !== '')
+    .join(', ');
 }

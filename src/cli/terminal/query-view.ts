@@ -1,9 +1,8 @@
 /** Rows of a query: as a table that fits a terminal, as CSV, as JSON. */
-import { formatCount } from '../../core/model/count-text.ts';
+import { formatCount } from '../../core/model/index.ts';
 import type { Cell, Rows } from '../../query/sql/rows.ts';
-import { csvLine } from './csv.ts';
 import { formatTable, widthOf } from './format.ts';
-import { paint, roomOn, type Screen, writeJson, writeLines } from './screen.ts';
+import { createJsonPage, paint, roomOn, type Screen, writeJson, writeLines } from './screen.ts';
 
 /** Rows that a person looks at, and that a pipe is given. */
 const TERMINAL_ROWS = 40;
@@ -12,8 +11,6 @@ const PIPED_ROWS = 1_000;
 const TERMINAL_CELL = 40;
 const GAP = 2;
 const MORE = '…';
-/** Rows put into one write. */
-const BATCH_ROWS = 500;
 
 /** The first rows, and as many columns as there is room for; what was left out is said below. */
 export async function writeRowTable(screen: Screen, { columns, rows }: Rows): Promise<void> {
@@ -30,8 +27,8 @@ export async function writeRowTable(screen: Screen, { columns, rows }: Rows): Pr
   const fitting = fittingColumns(table, roomOn(screen));
   const left = columns.length - fitting;
   const lines = table.map((row) => [...row.slice(0, fitting), ...(left > 0 ? [MORE] : [])]);
-  const numeric = columns.map((_, column) => shown.every((row) => typeof row[column] !== 'string'));
-  const padded = alignRight(lines, numeric);
+  // Figures stand below each other.
+  const right = columns.map((_, column) => shown.every((row) => typeof row[column] !== 'string'));
   const notes = [
     ...(isCut
       ? [`the first ${formatCount(most)} rows`]
@@ -39,7 +36,10 @@ export async function writeRowTable(screen: Screen, { columns, rows }: Rows): Pr
     ...(left > 0 ? [`${fitting} of ${columns.length} columns`] : []),
   ];
   const hint = isCut || left > 0 ? '; --csv, --json and --parquet give all' : '';
-  writeLines(screen, `${formatTable(padded)}\n${paint(screen, 'dim', `(${notes.join(', ')}${hint})`)}\n`);
+  writeLines(
+    screen,
+    `${formatTable(lines, Infinity, right)}\n${paint(screen, 'dim', `(${notes.join(', ')}${hint})`)}\n`,
+  );
 }
 
 function cellText(cell: Cell, isSeen: boolean): string {
@@ -60,22 +60,12 @@ function fittingColumns(table: readonly (readonly string[])[], room: number): nu
   return Math.max(1, last);
 }
 
-/** Figures stand below each other. */
-function alignRight(lines: readonly (readonly string[])[], numeric: readonly boolean[]): string[][] {
-  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column]!))));
-  return lines.map((line, index) =>
-    line.map((text, column) =>
-      index > 0 && numeric[column] ? ' '.repeat(widths[column]! - widthOf(text)) + text : text,
-    ),
-  );
-}
-
 /** By RFC 4180: null is nothing, an empty text is "". */
 export async function writeCsvRows(screen: Screen, { columns, rows }: Rows): Promise<void> {
-  const write = batches((lines) => writeLines(screen, lines.join('')));
-  write.add(`${csvLine(columns)}\n`);
-  for await (const row of rows) write.add(`${csvLine(row)}\n`);
-  write.end();
+  const page = createJsonPage(screen, true);
+  page.between(`${csvLine(columns)}\n`);
+  for await (const row of rows) page.between(`${csvLine(row)}\n`);
+  page.end();
 }
 
 /** An object a line, as NDJSON. */
@@ -84,17 +74,22 @@ export async function writeJsonRows(screen: Screen, { columns, rows }: Rows): Pr
     writeJson(screen, Object.fromEntries(row.map((cell, column) => [columns[column]!, cell])));
 }
 
-function batches(write: (lines: readonly string[]) => void) {
-  let waiting: string[] = [];
-  const end = () => {
-    if (waiting.length > 0) write(waiting);
-    waiting = [];
-  };
-  return {
-    add(line: string) {
-      waiting.push(line);
-      if (waiting.length === BATCH_ROWS) end();
-    },
-    end,
-  };
+type CsvCell = string | number | boolean | null;
+
+/** What a spreadsheet takes for a formula, which may start programs, and what it would do so with that is a number. */
+const FORMULA = /^[=+\-@＝＋－＠\t\r\n]/;
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+/**
+ * A line of CSV by RFC 4180, without its end: null is nothing, an empty text is `""`. A text that a spreadsheet would take for
+ * a formula has an apostrophe before it, and what one might split at is within quotes.
+ */
+export function csvLine(cells: readonly CsvCell[]): string {
+  return cells.map(csvCell).join(',');
+}
+
+function csvCell(cell: CsvCell): string {
+  if (typeof cell !== 'string') return cell === null ? '' : String(cell);
+  const text = FORMULA.test(cell) && !NUMBER.test(cell) ? `'${cell}` : cell;
+  return text === '' || /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,6 +1,6 @@
 /** How much of an export is done, and how long the rest takes. The time is passed in. */
 import { formatVesselDay, type VesselDay } from '../../core/model/index.ts';
-import type { Progress } from '../../export/ports.ts';
+import type { Progress } from '../../export/events.ts';
 
 /** Beside its rows a vessel-day is uploaded, verified and published: so much of the time of a mean one. */
 const TAIL = 0.1;

@@ -1,14 +1,20 @@
 /** What an export of a job would take: the ledger says what is to do, a few requests how large it is. */
 import { messageOf } from '../../core/errors.ts';
 import type { Job, Receipt, VesselDay } from '../../core/model/index.ts';
-import { addDays, datesBetween, formatVesselDay, microsToDate } from '../../core/model/index.ts';
+import {
+  addDays,
+  datesBetween,
+  durationMsOf,
+  formatVesselDay,
+  microsToDate,
+} from '../../core/model/index.ts';
 import type { DayRange, DayState, ReceiptSettings } from '../../core/plan/due.ts';
 import { isToDo } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { EXPORT_TARGET_WINDOWS, planWindowSlices } from '../../core/plan/time-slices.ts';
 import { readPlannedDays } from '../../lake/ledger/planned-days.ts';
 import type { RequestStats } from '../../source/fetch/exchange.ts';
-import type { VesselTrouble } from '../job-vessels.ts';
+import type { VesselTrouble } from '../events.ts';
 import { findVessels } from '../job-vessels.ts';
 import type { ExportPorts } from '../ports.ts';
 import type { CostEstimate, Experience, SampledDay } from './cost.ts';
@@ -131,6 +137,6 @@ function experienceOf(receipts: readonly KnownReceipt[]): Experience | undefined
     vesselDays: receipts.length,
     rows: sum(({ rows }) => rows),
     sizeBytes: sum(({ sizeBytes }) => sizeBytes),
-    durationMs: sum(({ startedAt, finishedAt }) => Date.parse(finishedAt) - Date.parse(startedAt)),
+    durationMs: sum(durationMsOf),
   };
 }

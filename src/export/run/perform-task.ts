@@ -13,109 +13,81 @@ import type { Receipt, VesselDay } from '../../core/model/index.ts';
 import { formatVesselDay } from '../../core/model/index.ts';
 import { withinVesselDay } from '../../core/model/log-context.ts';
 import { describeRemarks, howToAccept, warningsOf } from '../../lake/remarks.ts';
+import type { DayResult, ExportEvent } from '../events.ts';
 import { exportVesselDay } from '../export-vessel-day.ts';
 import type { ExportPorts, ExportTask } from '../ports.ts';
 
-/** How one vessel-day ended. */
-export interface DayResult {
-  readonly day: VesselDay;
-  readonly status:
-    | 'published'
-    | 'empty'
-    | 'done'
-    | 'unchanged'
-    | 'not-due'
-    | 'failed'
-    | 'refused'
-    | 'waiting'
-    | 'running-elsewhere'
-    | 'interrupted'
-    | 'not-begun';
-  readonly rows?: number;
-  /** Of the object in the lake. */
-  readonly sizeBytes?: number;
-  readonly resumed?: boolean;
-  /** What the receipt keeps saying until it is accepted. */
-  readonly remark?: string;
-  readonly code?: string;
-  readonly message?: string;
-}
-
-/** Export one vessel-day, and log it when it was published. Throws what `exportVesselDay` throws. */
+/**
+ * Export one vessel-day, as a span within the trace under way or as the first of a new one, and log it when it was
+ * published. Throws what `exportVesselDay` throws.
+ */
 export async function performTask(
   ports: ExportPorts,
   task: ExportTask,
   signal: AbortSignal,
 ): Promise<DayResult> {
-  return withinVesselDay(formatVesselDay(task.day), () => performTraced(ports, task, signal));
-}
-
-/** The same as a span, within the trace under way or as the first of a new one. */
-function performTraced(ports: ExportPorts, task: ExportTask, signal: AbortSignal): Promise<DayResult> {
-  const { job, vessel, date } = task.day;
+  const { day, onEvent, origin = 'run' } = task;
   const names = {
-    'vessel_export.job': job,
-    'vessel_export.vessel': vessel,
-    'vessel_export.date': date,
+    'vessel_export.job': day.job,
+    'vessel_export.vessel': day.vessel,
+    'vessel_export.date': day.date,
     'vessel_export.dataset': task.job.dataset,
   };
-  return ports.tracing.span('vessel-day', names, async (span) => {
-    const onEpoch = (epoch: number) => span.set({ 'vessel_export.epoch': epoch });
-    const onPublished = (receipt: Receipt) =>
-      span.set({
-        'vessel_export.pages': receipt.pages,
-        'vessel_export.requests': receipt.requests,
-        'vessel_export.retries': receipt.retries,
-        'vessel_export.proof': receipt.proof,
-      });
-    const result = await perform(ports, { ...task, onEpoch }, signal, onPublished).catch((error) => {
-      span.set({ 'vessel_export.outcome': statusOf(error) });
-      throw error;
+  const perform = () =>
+    ports.tracing.span('vessel-day', names, async (span) => {
+      const traced = (event: ExportEvent) => {
+        if (event.kind === 'day-claimed') span.set({ 'vessel_export.epoch': event.epoch });
+        onEvent?.(event);
+      };
+      try {
+        const { result, receipt } = await exported(ports, { ...task, onEvent: traced }, signal);
+        span.set({
+          'vessel_export.pages': receipt?.pages,
+          'vessel_export.requests': receipt?.requests,
+          'vessel_export.retries': receipt?.retries,
+          'vessel_export.proof': receipt?.proof,
+          'vessel_export.outcome': result.status,
+          'vessel_export.rows': result.rows,
+          'vessel_export.bytes': result.sizeBytes,
+          'vessel_export.resumed': result.resumed,
+        });
+        return result;
+      } catch (error) {
+        span.set({ 'vessel_export.outcome': statusOf(error) });
+        throw error;
+      }
     });
-    const { status, rows, sizeBytes, resumed } = result;
-    span.set({
-      'vessel_export.outcome': status,
-      'vessel_export.rows': rows,
-      'vessel_export.bytes': sizeBytes,
-      'vessel_export.resumed': resumed,
-    });
-    return result;
-  });
+  onEvent?.({ kind: 'day-begun', day, origin });
+  try {
+    return await withinVesselDay(formatVesselDay(day), perform);
+  } finally {
+    onEvent?.({ kind: 'day-ended', day });
+  }
 }
 
-async function perform(
+/** `receipt`: of a day that was published now. */
+async function exported(
   ports: ExportPorts,
   task: ExportTask,
   signal: AbortSignal,
-  onPublished: (receipt: Receipt) => void,
-): Promise<DayResult> {
+): Promise<{ readonly result: DayResult; readonly receipt?: Receipt }> {
   const { day } = task;
   const startedMs = ports.clock.monotonicMs();
   const outcome = await exportVesselDay(ports, task, signal);
-  if (outcome.status === 'unchanged') return { day, status: 'unchanged' };
+  if (outcome.status === 'unchanged') return { result: { day, status: 'unchanged' } };
   const { receipt } = outcome;
-  if (outcome.status === 'done') return { day, status: 'done', rows: receipt.rows };
-  onPublished(receipt);
+  const { rows, proof } = receipt;
+  if (outcome.status === 'done') return { result: { day, status: 'done', rows } };
+  const vesselDay = formatVesselDay(day);
   const durationMs = Math.round(ports.clock.monotonicMs() - startedMs);
   const sizeBytes = receipt.object?.sizeBytes ?? 0;
-  ports.log.info(
-    { vesselDay: formatVesselDay(day), rows: receipt.rows, sizeBytes, proof: receipt.proof, durationMs },
-    'published',
-  );
+  ports.log.info({ vesselDay, rows, sizeBytes, proof, durationMs }, 'published');
   const remark = describeRemarks(warningsOf(receipt));
   if (remark !== '')
-    ports.log.warn(
-      { vesselDay: formatVesselDay(day), remark, accept: howToAccept(day) },
-      'published with a remark',
-    );
-  return {
-    day,
-    status: receipt.rows === 0 ? 'empty' : 'published',
-    rows: receipt.rows,
-    sizeBytes,
-    resumed: outcome.resumed,
-    ...(remark !== '' && { remark }),
-  };
+    ports.log.warn({ vesselDay, remark, accept: howToAccept(day) }, 'published with a remark');
+  const status = rows === 0 ? 'empty' : 'published';
+  const { resumed } = outcome;
+  return { receipt, result: { day, status, rows, sizeBytes, resumed, ...(remark !== '' && { remark }) } };
 }
 
 /** The result that an error makes. */

@@ -39,8 +39,10 @@ export function causeKey({ kind, job }: CauseName): string {
   return job === undefined ? kind : `${kind}/${job}`;
 }
 
-/** The causes that are known about, by their keys: the cause, or what is to be said once there is none any more. */
-export type KnownCauses = ReadonlyMap<string, Cause | string>;
+/** What is known about one now: the cause, or what is to be said once there is none any more. */
+export type KnownCause = Cause | string;
+/** By their keys. */
+export type KnownCauses = ReadonlyMap<string, KnownCause>;
 
 /** What is to be told, and what then will have been told. What is not in `now` stays as it was told. */
 export function compareCauses(

@@ -1,8 +1,56 @@
-/** Sending a message to the address that NOTIFY_URL names. The address may be a secret itself: it is in no message. */
+/** Messages and their way to the address that NOTIFY_URL names. The address may be a secret itself: it is in no message. */
+
+import { createHmac } from 'node:crypto';
 import { RetriableError } from '../../core/errors.ts';
-import type { Clock } from '../../core/model/index.ts';
+import { type Clock, cleanMessage } from '../../core/model/index.ts';
 import { CERTIFICATE_CODES } from '../../core/model/web-address.ts';
-import { bodyOf, type Message, type MessageFormat, signatureOf } from './message.ts';
+import type { Change } from './causes.ts';
+
+/** As it is kept until it has arrived. */
+export interface Message {
+  /** The same whenever it is sent again. */
+  readonly id: string;
+  readonly at: string;
+  readonly changes: readonly Change[];
+  /** Sent by hand, to see whether it arrives. */
+  readonly isTest?: boolean;
+}
+
+/** `json`: all of it, and a text for people. `text`: only that, as chats take it. */
+type MessageFormat = 'json' | 'text';
+
+/** Of each change; the rest is counted. */
+const MEMBERS_SHOWN = 20;
+const WORDS = { begun: '🔴', more: '🔴', over: '🟢' } as const;
+
+/** The body of a message about the deployment of that name. */
+export function bodyOf({ id, at, changes, isTest }: Message, name: string, format: MessageFormat): string {
+  const lines = changes.map(({ what, text }) => `${WORDS[what]} ${cleanMessage(text)}`);
+  if (isTest) lines.push('This is a test: messages arrive here.');
+  const text = [`vessel-export (${name})`, ...lines].join('\n');
+  if (format === 'text') return JSON.stringify({ text });
+  return JSON.stringify({
+    messageVersion: 1,
+    id,
+    at,
+    deployment: name,
+    text,
+    ...(isTest && { test: true }),
+    changes: changes.map(({ what, kind, job, text: line, members }) => ({
+      what,
+      cause: kind,
+      ...(job === undefined ? {} : { job }),
+      text: cleanMessage(line),
+      members: members.slice(0, MEMBERS_SHOWN),
+      more: Math.max(0, members.length - MEMBERS_SHOWN),
+    })),
+  });
+}
+
+/** Of `<seconds since 1970>.<body>`, by HMAC-SHA256: what the header of a signed message says behind `v1=`. */
+function signatureOf(secret: string, seconds: number, body: string): string {
+  return createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
+}
 
 export interface WebhookSettings {
   readonly url: string;

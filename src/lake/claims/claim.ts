@@ -10,27 +10,27 @@
  */
 
 import { FencedError, mayPass, messageOf } from '../../core/errors.ts';
-import type {
-  Checkpoint,
-  ClaimFile,
-  Clock,
-  Log,
-  OpenCheckpoint,
-  ProcessId,
-  Receipt,
-  SealedDay,
-  TableChange,
-  VesselDay,
+import {
+  type Checkpoint,
+  type ClaimFile,
+  type Clock,
+  formatVesselDay,
+  type Log,
+  NO_LONGER,
+  type OpenCheckpoint,
+  type ProcessId,
+  type Receipt,
+  type SealedDay,
+  type TableChange,
+  type VesselDay,
 } from '../../core/model/index.ts';
-import { formatVesselDay, NO_LONGER } from '../../core/model/index.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { jsonBytes, unlessDamaged } from '../json.ts';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from '../keys.ts';
-import type { Detail } from '../ledger/ledger.ts';
-import { findDetail, findReceipt, readReceipt } from '../ledger/ledger.ts';
+import { type Detail, findDetail, findReceipt, readReceipt } from '../ledger/ledger.ts';
 import type { JobTable } from '../publish/job-table.ts';
 import { abortUploads } from '../publish/parts.ts';
-import { CLAIM_FILE, parseFile } from '../shapes.ts';
+import { CLAIM_FILE, readFile } from '../shapes.ts';
 
 const HEARTBEAT_MS = 15_000;
 
@@ -201,8 +201,7 @@ export class Claim {
 
   async #readOwn(): Promise<ClaimFile | undefined> {
     const key = claimKey(this.day, this.epoch);
-    const object = await this.#ports.store.get(key);
-    return object && parseFile<ClaimFile>(object.bytes, key, CLAIM_FILE);
+    return (await readFile<ClaimFile>(this.#ports.store, key, CLAIM_FILE))?.file;
   }
 
   /** Throws FencedError when another attempt owns the vessel-day, or has finished it. */

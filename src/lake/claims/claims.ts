@@ -2,16 +2,21 @@
 
 import { randomUUID } from 'node:crypto';
 import { DataError, FencedError } from '../../core/errors.ts';
-import type { ClaimFile, Clock, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
-import { formatVesselDay } from '../../core/model/index.ts';
+import {
+  type ClaimFile,
+  type Clock,
+  formatVesselDay,
+  type ProcessId,
+  type Receipt,
+  type VesselDay,
+} from '../../core/model/index.ts';
 import { isKnownDead } from '../../core/process/process-id.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { jsonBytes, unlessDamaged } from '../json.ts';
 import { claimKey, claimPrefix, keyPrefix, noteKey, parseClaimKey } from '../keys.ts';
 import { readReceipt } from '../ledger/ledger.ts';
 import { CLAIM_FILE, parseFile } from '../shapes.ts';
-import type { ClaimPorts, ListedClaim, OwnClaimFile } from './claim.ts';
-import { Claim, isEnded } from './claim.ts';
+import { Claim, type ClaimPorts, isEnded, type ListedClaim, type OwnClaimFile } from './claim.ts';
 
 /** A claim whose heartbeat is older than this belongs to nobody any more. */
 const CLAIM_STALE_MS = 60_000;

@@ -1,14 +1,15 @@
-/** The index of a month as it lies in the store: one object, pieces of those who publish, and what older versions left. */
+/**
+ * The index of a month as it lies in the store: one object, and pieces of those who publish. What older versions left is passed
+ * over, and goes when the index is written.
+ */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { DataError, messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import { indexKey, indexLinesKey, indexPrefix } from '../keys.ts';
+import { indexKey, indexPrefix } from '../keys.ts';
 import type { Seal } from './folder-seals.ts';
-import type { UnpackedIndex } from './index-columns.ts';
-import { packIndex, unpackIndex, withSeals } from './index-columns.ts';
-import { readIndexLines } from './index-lines.ts';
-import { mergeIndexes } from './index-merge.ts';
+import type { UnpackedIndex } from './index-file.ts';
+import { mergeIndexes, unpackIndex, withSeals } from './index-file.ts';
 import type { IndexedMember } from './indexed-receipt.ts';
 
 const GETS_AT_ONCE = 8;
@@ -30,16 +31,13 @@ async function findIndexFiles(store: ObjectStore, job: string, month: string): P
   const keys: string[] = [];
   for await (const { key } of store.list(indexPrefix(job, month))) keys.push(key);
   const main = indexKey(job, month);
-  const lines = indexLinesKey(job, month);
-  // Whoever is left on an older version goes on writing lines, beside an index that has all that they have.
-  const isRead = (key: string) => key !== main && (key !== lines || !keys.includes(main));
-  const inOrder = [...keys.filter((key) => key === main), ...keys.filter(isRead).sort()];
+  const inOrder = [...keys.filter((key) => key === main), ...keys.filter((key) => key !== main).sort()];
   const found = new Map<string, Uint8Array>();
   // Who publishes a night of a large fleet leaves a few, and who fills years some sixty a month.
   await forEachAtOnce(inOrder, GETS_AT_ONCE, async (key) => {
     try {
-      const object = await store.get(key);
-      if (object !== undefined) found.set(key, object.bytes);
+      const bytes = isOfOlder(key) ? NO_BYTES : (await store.get(key))?.bytes;
+      if (bytes !== undefined) found.set(key, bytes);
     } catch (error) {
       // Larger than anything of ours.
       if (!(error instanceof DataError)) throw error;
@@ -51,8 +49,10 @@ async function findIndexFiles(store: ObjectStore, job: string, month: string): P
   });
 }
 
+const NO_BYTES = new Uint8Array(0);
+const isOfOlder = (key: string) => key.endsWith('.columns') || key.endsWith('.ndjson.gz');
+
 export interface OpenIndex<M extends IndexedMember> {
-  /** Of lines, which older versions leave: the same in columns. */
   readonly file: IndexFile;
   /** Undefined when it is damaged. */
   readonly index: UnpackedIndex<M> | undefined;
@@ -83,16 +83,18 @@ export async function openIndexes<M extends IndexedMember>(
 
 async function openIndex<M extends IndexedMember>(
   { job, log, members }: IndexPlace & { readonly members: readonly M[] },
-  { key, bytes: found }: IndexFile,
+  file: IndexFile,
 ): Promise<OpenIndex<M>> {
+  const { key, bytes } = file;
+  if (isOfOlder(key)) return { file, index: undefined, isKnown: NO_BYTES };
   try {
-    const isLines = key.endsWith('.ndjson.gz');
-    const bytes = isLines ? await packIndex(job, await readIndexLines(job, found)) : found;
     const index = await unpackIndex(job, bytes, members);
-    return { file: { key, bytes }, index, isKnown: new Uint8Array(index.receipts) };
+    return { file, index, isKnown: new Uint8Array(index.receipts) };
   } catch (error) {
-    log.warn({ key, error: messageOf(error) }, 'the index is not used: reading the receipts themselves');
-    return { file: { key, bytes: found }, index: undefined, isKnown: new Uint8Array(0) };
+    // What follows is advice to those who read Parquet of a service.
+    const fault = messageOf(error).split(';')[0];
+    log.warn({ key, error: fault }, 'the index is not used: reading the receipts themselves');
+    return { file, index: undefined, isKnown: NO_BYTES };
   }
 }
 

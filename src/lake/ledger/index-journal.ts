@@ -10,7 +10,7 @@ import type { Clock, Log } from '../../core/model/index.ts';
 import { systemClock } from '../../core/model/index.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { indexPieceKey, parseReceiptKey } from '../keys.ts';
-import { packIndex } from './index-columns.ts';
+import { packIndex } from './index-file.ts';
 import type { IndexRow } from './indexed-receipt.ts';
 import { toIndexRow } from './indexed-receipt.ts';
 import { parseReceipt } from './ledger.ts';

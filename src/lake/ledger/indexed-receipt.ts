@@ -3,7 +3,6 @@ import type { Moment, Receipt } from '../../core/model/index.ts';
 import { toMoment } from '../../core/model/index.ts';
 import { detailKey } from '../keys.ts';
 import { isCount, isSha256, isText, RECEIPT, RECEIPT_ADDED } from '../shapes.ts';
-import type { Form } from './index-forms.ts';
 import type { ReceiptVersion } from './ledger.ts';
 
 /** What the index keeps of a receipt. */
@@ -45,88 +44,68 @@ export function toIndexRow(receipt: Receipt, listed: ReceiptVersion): IndexRow {
   };
 }
 
+/**
+ * How a column is kept. `text`; `repeated`: text of few different values; `number`; `moment`: a time, where it is written in the
+ * very way of a Date, else a text in a column beside; `json`: any value as JSON, of which few are there.
+ */
 export interface Column {
   readonly of: (row: IndexRow) => unknown;
   readonly isRight: (value: unknown) => boolean;
-  readonly form: Form;
+  readonly kind: 'text' | 'repeated' | 'number' | 'moment' | 'json';
   /** May have no value; null stands for it. */
-  readonly isOptional?: boolean;
+  readonly isOptional: boolean;
 }
 
 const right = (member: string) => (RECEIPT[member] ?? RECEIPT_ADDED[member])![0];
-const isInstant = right('finishedAt');
-const optional = { isOptional: true };
+const column = (kind: Column['kind'], isRight: Column['isRight'], of: Column['of']): Column => ({
+  ...{ kind, isRight, of, isOptional: false },
+});
+const optional = (...[kind, isRight, of]: Parameters<typeof column>): Column => ({
+  ...{ kind, isRight, of, isOptional: true },
+});
+/** A member of the receipt as it is. */
+const member = (name: Exclude<IndexedMember, 'objectBytes' | 'started' | 'finished'>, kind: Column['kind']) =>
+  column(kind, right(name), (row) => row[name]);
+const optionalMember = (...[name, kind]: Parameters<typeof member>): Column => ({
+  ...member(name, kind),
+  isOptional: true,
+});
 
 export const COLUMNS = {
-  vessel: { of: ({ vessel }) => vessel, isRight: right('vessel'), form: 'repeated' },
-  date: { of: ({ date }) => date, isRight: right('date'), form: 'repeated' },
-  listedBytes: { of: ({ listed }) => listed.sizeBytes, isRight: isCount, form: 'numbers' },
-  tag: { of: ({ listed }) => listed.tag, isRight: isText, form: 'texts' },
-  epoch: { of: ({ epoch }) => epoch, isRight: right('epoch'), form: 'numbers' },
-  settingsHash: {
-    of: ({ settingsHash }) => settingsHash,
-    isRight: right('settingsHash'),
-    form: 'repeated',
-  },
-  proof: { of: ({ proof }) => proof, isRight: right('proof'), form: 'repeated' },
-  rows: { of: ({ rows }) => rows, isRight: right('rows'), form: 'numbers' },
-  objectBytes: { of: ({ objectBytes }) => objectBytes, isRight: isCount, form: 'numbers' },
-  startedAt: { of: ({ startedAt }) => startedAt, isRight: isInstant, form: 'instants' },
-  finishedAt: { of: ({ finishedAt }) => finishedAt, isRight: isInstant, form: 'instants' },
-  dataset: { of: ({ dataset }) => dataset, isRight: right('dataset'), form: 'repeated' },
-  series: { of: ({ series }) => series, isRight: right('series'), form: 'numbers' },
-  firstTimestamp: {
-    of: ({ firstTimestamp }) => firstTimestamp,
-    ...{ isRight: right('firstTimestamp'), form: 'json', ...optional },
-  },
-  lastTimestamp: {
-    of: ({ lastTimestamp }) => lastTimestamp,
-    ...{ isRight: right('lastTimestamp'), form: 'json', ...optional },
-  },
-  selectedSeries: {
-    of: ({ selectedSeries }) => selectedSeries,
-    ...{ isRight: right('selectedSeries'), form: 'numbers', ...optional },
-  },
-  unlisted: {
-    of: ({ unlisted }) => unlisted,
-    ...{ isRight: right('unlisted'), form: 'sparse', ...optional },
-  },
-  remark: { of: ({ remark }) => remark, isRight: right('remark'), form: 'sparse', ...optional },
-  warnings: { of: ({ warnings }) => warnings, isRight: right('warnings'), form: 'sparse', ...optional },
-  sourceRows: { of: ({ source }) => source?.rows, isRight: isCount, form: 'numbers', ...optional },
-  askedAt: { of: ({ source }) => source?.askedAt, isRight: isInstant, form: 'instants', ...optional },
-  totalsSha256: {
-    of: ({ source }) => source?.totalsSha256,
-    ...{ isRight: isSha256, form: 'texts', ...optional },
-  },
-  detailSha256: { of: ({ detail }) => detail?.sha256, isRight: isSha256, form: 'texts', ...optional },
+  vessel: column('repeated', right('vessel'), ({ vessel }) => vessel),
+  date: column('repeated', right('date'), ({ date }) => date),
+  listedBytes: column('number', isCount, ({ listed }) => listed.sizeBytes),
+  tag: column('text', isText, ({ listed }) => listed.tag),
+  epoch: member('epoch', 'number'),
+  settingsHash: member('settingsHash', 'repeated'),
+  proof: member('proof', 'repeated'),
+  rows: member('rows', 'number'),
+  objectBytes: column('number', isCount, ({ objectBytes }) => objectBytes),
+  startedAt: member('startedAt', 'moment'),
+  finishedAt: member('finishedAt', 'moment'),
+  dataset: member('dataset', 'repeated'),
+  series: member('series', 'number'),
+  firstTimestamp: optionalMember('firstTimestamp', 'text'),
+  lastTimestamp: optionalMember('lastTimestamp', 'text'),
+  selectedSeries: optionalMember('selectedSeries', 'number'),
+  unlisted: optionalMember('unlisted', 'json'),
+  remark: optionalMember('remark', 'json'),
+  warnings: optionalMember('warnings', 'json'),
+  sourceRows: optional('number', isCount, ({ source }) => source?.rows),
+  askedAt: optional('moment', right('finishedAt'), ({ source }) => source?.askedAt),
+  totalsSha256: optional('text', isSha256, ({ source }) => source?.totalsSha256),
+  detailSha256: optional('text', isSha256, ({ detail }) => detail?.sha256),
   /** Where it is not the usual one. */
-  detailKey: {
-    of: (row) => (row.detail?.key === detailKey(row) ? undefined : row.detail?.key),
-    ...{ isRight: isText, form: 'sparse', ...optional },
-  },
+  detailKey: optional('text', isText, (row) =>
+    row.detail?.key === detailKey(row) ? undefined : row.detail?.key,
+  ),
 } as const satisfies Record<string, Column>;
 export type ColumnName = keyof typeof COLUMNS;
 
-/** The columns that a member is put together from, beside those that every reader needs. */
-export const COLUMNS_OF: Readonly<Record<IndexedMember, readonly ColumnName[]>> = {
-  epoch: ['epoch'],
-  settingsHash: ['settingsHash'],
-  proof: ['proof'],
-  rows: ['rows'],
-  objectBytes: ['objectBytes'],
-  startedAt: ['startedAt'],
+/** Members that are put together from other columns than that of their name. */
+export const MADE_OF: Readonly<Partial<Record<IndexedMember, readonly ColumnName[]>>> = {
   started: ['startedAt'],
-  finishedAt: ['finishedAt'],
   finished: ['finishedAt'],
-  dataset: ['dataset'],
-  series: ['series'],
-  firstTimestamp: ['firstTimestamp'],
-  lastTimestamp: ['lastTimestamp'],
-  selectedSeries: ['selectedSeries'],
-  unlisted: ['unlisted'],
-  remark: ['remark'],
-  warnings: ['warnings'],
   source: ['sourceRows', 'askedAt', 'totalsSha256'],
   detail: ['detailSha256', 'detailKey'],
 };

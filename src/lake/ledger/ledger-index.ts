@@ -1,5 +1,5 @@
 /**
- * Reading many receipts: what was read of a month is kept in one object, `_index/<job>/<month>.columns`, so that
+ * Reading many receipts: what was read of a month is kept in one object, `_index/<job>/<month>.parquet`, so that
  * the next reader fetches only the receipts that are new. Who publishes many leaves what it has written beside it, in
  * pieces of its own (`index-journal.ts`); the next reader that writes puts them into it.
  *

@@ -5,7 +5,7 @@ import type { VesselDay } from '../../core/model/index.ts';
 import { indexKey, receiptKey } from '../keys.ts';
 import type { FolderLook, IndexedSeal, Seal } from './folder-seals.ts';
 import { isSameFolder, lookAtFolder, MAX_OTHERS } from './folder-seals.ts';
-import { packIndex } from './index-columns.ts';
+import { packIndex } from './index-file.ts';
 import type { KnownIndex, OpenIndex } from './index-files.ts';
 import { openIndexes, withoutRows, writeIndexAnew } from './index-files.ts';
 import type { IndexedMember, IndexRow } from './indexed-receipt.ts';

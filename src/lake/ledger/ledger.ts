@@ -53,11 +53,7 @@ export async function findReceipt(
 
 /** A receipt's file. Throws DataError `damaged-receipt` or `unknown-receipt-version` naming the key. */
 export function parseReceipt(bytes: Uint8Array, key: string): Receipt {
-  return checkedReceipt(parseJson(bytes, key, DAMAGED_RECEIPT), key);
-}
-
-/** The same for what is parsed already. */
-export function checkedReceipt(value: unknown, key: string): Receipt {
+  const value = parseJson<unknown>(bytes, key, DAMAGED_RECEIPT);
   if (isObject(value) && isNewerReceipt(value))
     throw new DataError(
       NEWER_RECEIPT,

@@ -9,15 +9,20 @@
  */
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { CommitFailedError, CommitUnknownError, DataError, messageOf } from '../../core/errors.ts';
-import type { Clock, Log, Receipt, TableChange, VesselDay } from '../../core/model/index.ts';
-import { formatVesselDay } from '../../core/model/index.ts';
+import {
+  type Clock,
+  formatVesselDay,
+  type Log,
+  type Receipt,
+  type TableChange,
+  type VesselDay,
+} from '../../core/model/index.ts';
 import { unlessDamaged } from '../json.ts';
 import type { Action } from '../table/actions.ts';
 import type { TableContent } from '../table/schema.ts';
 import { readStatisticsDigests, statisticsDigest } from '../table/statistics.ts';
-import type { Table } from '../table/table.ts';
-import { prepareTable } from '../table/table.ts';
-import { expectVersion } from './lost-log.ts';
+import { prepareTable, type Table } from '../table/table.ts';
+import { expectVersion } from './table-files.ts';
 
 /** From one entry to the next, while there is something to commit. */
 const GATHER_MS = 1_000;

@@ -24,7 +24,7 @@ interface LakeTablesPorts {
 }
 
 const loadJobTable = () => import('./job-table.ts');
-const loadLostLog = () => import('./lost-log.ts');
+const loadTableFiles = () => import('./table-files.ts');
 const loadTable = () => import('../table/table.ts');
 
 export function createLakeTables(ports: LakeTablesPorts): LakeTables {
@@ -34,7 +34,7 @@ export function createLakeTables(ports: LakeTablesPorts): LakeTables {
     // A plain lake has none of this.
     const [{ JobTable }, { expectLog }, { openTable }] = await Promise.all([
       loadJobTable(),
-      loadLostLog(),
+      loadTableFiles(),
       loadTable(),
     ]);
     const prefix = objectPrefix(content.job);

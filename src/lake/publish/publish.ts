@@ -66,15 +66,13 @@ import type { Claim } from '../claims/claim.ts';
 import { objectKey } from '../keys.ts';
 import type { JobTable } from './job-table.ts';
 
-/** Called after each step by its name; tests kill the process there. */
+/** Called after each step by its name; tests kill the process there. After `completed` only a commit that others join is left. */
 export type OnStep = (step: string) => void | Promise<void>;
 
 interface PublishPorts {
   readonly store: ObjectStore;
   readonly clock: Clock;
   readonly onStep: OnStep;
-  /** Told when nothing is left but to wait for a commit that others join. */
-  readonly onWaiting?: (() => void) | undefined;
 }
 
 /** Tries of a completing call whose outcome is unknown and turns out not to have happened. */
@@ -121,7 +119,6 @@ async function commitOnce(
     await completeOnce(ports, claim, upload, parts, conditionalComplete ? null : undefined);
   }
   await ports.onStep('completed');
-  ports.onWaiting?.();
   return await table.commit({ day, change, checkFence: () => claim.checkStanding() });
 }
 

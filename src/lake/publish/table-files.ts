@@ -1,10 +1,14 @@
-/** The files of a delta lake that are its vessel-days now: for those who read files, and no log. */
-import type { Log, VesselDay } from '../../core/model/index.ts';
-import { silentLog, systemClock } from '../../core/model/index.ts';
+/**
+ * The files of a delta lake that are its vessel-days now, for those who read files and no log; and whether a log is lost, or part
+ * of it: receipts tell, for each was written after its entry.
+ */
+import { type Log, type Receipt, silentLog, systemClock, type VesselDay } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import { objectPrefix } from '../keys.ts';
-import { openTableView } from '../table/table-view.ts';
-import { expectLog } from './lost-log.ts';
+import { orDamaged } from '../json.ts';
+import { logKeyPrefix, objectPrefix, parseDayFileKey, receiptKey } from '../keys.ts';
+import { listReceipts, readReceipt } from '../ledger/ledger.ts';
+import { damagedLog } from '../table/parse-actions.ts';
+import { openTableView, type TableView } from '../table/table-view.ts';
 
 interface TableFile {
   readonly day: VesselDay;
@@ -26,4 +30,53 @@ export async function readTableFiles(
     for (const { path, sizeBytes } of files)
       found.push({ day: { job, vessel, date }, key: `${prefix}${path}`, sizeBytes });
   return found;
+}
+
+/**
+ * Throws DataError `damaged-log` where a job has published, and its view found no log. A list of its ledger, and the first
+ * receipt mostly; nothing where the view has one.
+ */
+export async function expectLog(
+  store: Pick<ObjectStore, 'list' | 'get'>,
+  job: string,
+  view: Pick<TableView, 'version' | 'refresh'>,
+): Promise<void> {
+  if (view.version >= 0) return;
+  for await (const { day } of listReceipts(store, job)) {
+    const receipt = await orDamaged(readReceipt(store, day));
+    if (receipt === undefined) continue;
+    if (receipt === 'damaged' ? !(await hasFile(store, day)) : !receipt.object && !receipt.table) continue;
+    // Another process may have made the table since, and published.
+    await view.refresh();
+    if (view.version >= 0) return;
+    throw damagedLog(
+      logKeyPrefix(job),
+      'no log',
+      receipt === 'damaged'
+        ? `one: ${receiptKey(day)} cannot be read, and its vessel-day has a file`
+        : `one: ${receiptKey(day)} says that the job has published`,
+    );
+  }
+}
+
+async function hasFile(store: Pick<ObjectStore, 'list'>, { job, vessel, date }: VesselDay): Promise<boolean> {
+  for await (const { key } of store.list(objectPrefix(job, vessel)))
+    if (parseDayFileKey(key)?.date === date) return true;
+  return false;
+}
+
+/** Throws DataError `damaged-log` where a receipt names a later version of its table than there is. */
+export async function expectVersion(
+  view: { readonly version: number; refresh(): Promise<unknown> },
+  receipt: Receipt,
+): Promise<void> {
+  const named = receipt.table?.version ?? 0;
+  if (named <= view.version) return;
+  await view.refresh();
+  if (named <= view.version) return;
+  throw damagedLog(
+    logKeyPrefix(receipt.job),
+    `versions up to ${view.version}`,
+    `version ${named}, which ${receiptKey(receipt)} names: the newest entries are lost`,
+  );
 }

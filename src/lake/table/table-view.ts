@@ -5,164 +5,159 @@ import type { Action, AddFile, TableMetadata } from './actions.ts';
 import { lastCheckpointKey, logPrefix } from './log-keys.ts';
 import { damagedLog, unsupportedTable } from './parse-actions.ts';
 import { checkTable } from './schema.ts';
-import type { FoundCheckpoint, LogEntry, TableReadPorts } from './table-log.ts';
 import {
   entriesAfter,
   expectEntry,
+  type FoundCheckpoint,
   findLastCheckpoint,
   isBelowCheckpoint,
+  type LogEntry,
   listLog,
   missingEntry,
   NO_VERSION,
   readLastCheckpoint,
+  type TableReadPorts,
 } from './table-log.ts';
-import type { TableFile, Tombstone } from './table-state.ts';
-import { TableState } from './table-state.ts';
+import { type TableFile, TableState, type Tombstone } from './table-state.ts';
 
 interface TableViewPorts extends TableReadPorts {
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** A table for those who only read. */
-export interface TableView {
-  /** The version that this view has come to; NO_VERSION (-1) where there is no table yet. */
-  readonly version: number;
-  readonly metadata: TableMetadata | undefined;
-  readonly fileCount: number;
-  /** Files of a vessel-day, at `version`: one at most, unless something is wrong or files were compacted. */
-  filesOf(vessel: string, date: string): readonly TableFile[];
-  /** Vessel-days with files, at `version`. */
-  days(): Iterable<{ readonly vessel: string; readonly date: string; readonly files: readonly TableFile[] }>;
-  /** Files that left the table within the retention: readers of older versions may want them. */
-  tombstones(): Iterable<Tombstone>;
-  tombstoneOf(path: string): Tombstone | undefined;
-  /** Every file with its statistics, read again from the log; keeps none. No commit goes on meanwhile. */
-  files(): AsyncGenerator<AddFile>;
-  /** Why `_last_checkpoint`, or the checkpoint that it names, could not be read; the view does without. */
-  readonly checkpointFault: DataError | undefined;
-  /**
-   * Come to the newest version; the entries on the way, in order, or undefined where the view began anew. Two requests
-   * where there are none.
-   */
-  refresh(): Promise<readonly LogEntry[] | undefined>;
+interface Loaded {
+  readonly state: TableState;
+  /** A checkpoint that the state goes on from. */
+  readonly base: FoundCheckpoint | undefined;
+  /** Why `_last_checkpoint`, or the checkpoint that it names, could not be read. */
+  readonly fault?: DataError | undefined;
+  /** Version of the checkpoint that is named, and could not be read. */
+  readonly brokenVersion?: number | undefined;
 }
 
 /** A view longer out of use, by either clock, begins anew: entries that it would go on from may be gone. */
 const MAX_IDLE_MS = 24 * 3_600_000;
 
-/** The same for those who only read: nothing is written. */
+/** A table for those who only read; table.ts has the one for those who commit. */
 export async function openTableView(ports: TableViewPorts): Promise<TableView> {
-  return viewOf(await openView(ports));
+  const view = new TableView(ports);
+  await view.refresh();
+  return view;
 }
 
-/** What a view is about, and its turns: what is decided must not change while it is done. */
-interface OpenView extends Loaded {
-  readonly ports: TableViewPorts;
-  /** When the log was last read to its end, by the monotonic clock and by the other, which a sleeping machine does not stop. */
-  read: readonly [monotonicMs: number, nowMs: number];
+/** What a table holds at a version. What it is asked is done one after the other: what is decided must not change meanwhile. */
+export class TableView {
+  protected loaded: Loaded = { state: new TableState(NO_VERSION), base: undefined };
   /** The log may have something else: the next look begins anew, and nothing is committed before. */
-  isDoubted: boolean;
-  alone<T>(work: () => Promise<T>): Promise<T>;
-}
+  protected isDoubted = true;
+  readonly #ports: TableViewPorts;
+  /** When the log was last read to its end, by the monotonic clock and by the other, which a sleeping machine does not stop. */
+  #readAt: readonly number[] = [0, 0];
+  #turn: Promise<unknown> = Promise.resolve();
 
-export async function openView(ports: TableViewPorts): Promise<OpenView> {
-  let turn: Promise<unknown> = Promise.resolve();
-  const alone = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = turn.then(work);
-    turn = result.catch(() => {});
+  /** Knows nothing before the first `refresh`. */
+  constructor(ports: TableViewPorts) {
+    this.#ports = ports;
+  }
+
+  /** The version that this view has come to; NO_VERSION (-1) where there is no table yet. */
+  get version(): number {
+    return this.loaded.state.version;
+  }
+
+  get metadata(): TableMetadata | undefined {
+    return this.loaded.state.metadata;
+  }
+
+  get fileCount(): number {
+    return this.loaded.state.fileCount;
+  }
+
+  /** Why `_last_checkpoint`, or the checkpoint that it names, could not be read; the view does without. */
+  get checkpointFault(): DataError | undefined {
+    return this.loaded.fault;
+  }
+
+  /** Files of a vessel-day, at `version`: one at most, unless something is wrong or files were compacted. */
+  filesOf(vessel: string, date: string): readonly TableFile[] {
+    return this.loaded.state.filesOf(vessel, date);
+  }
+
+  /** Vessel-days with files, at `version`. */
+  days(): ReturnType<TableState['allDays']> {
+    return this.loaded.state.allDays();
+  }
+
+  /** Files that left the table within the retention, by path: readers of older versions may want them. */
+  get tombstones(): ReadonlyMap<string, Tombstone> {
+    return this.loaded.state.tombstones;
+  }
+
+  /** Every file with its statistics, read again from the log; keeps none. Nothing else is done with the view meanwhile. */
+  async *files(): AsyncGenerator<AddFile> {
+    const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const held = this.alone(() => {
+      begun.resolve();
+      return over.promise;
+    });
+    await begun.promise;
+    try {
+      for await (const files of currentFiles(this.#ports, this.loaded)) yield* files;
+    } finally {
+      over.resolve();
+      await held;
+    }
+  }
+
+  /**
+   * Come to the newest version; the entries on the way, in order, or undefined where the view began anew. Two requests
+   * where there are none. Throws DataError `damaged-log` where the log does not say what the table is, FatalError
+   * `unsupported-table` where it needs more than we know.
+   */
+  refresh(): Promise<readonly LogEntry[] | undefined> {
+    return this.alone(async () => {
+      const { clock } = this.#ports;
+      const now = [clock.monotonicMs(), clock.nowMs()];
+      const isIdle = now.some((ms, i) => Math.abs(ms - this.#readAt[i]!) > MAX_IDLE_MS);
+      const isOfUse = !isIdle && !this.isDoubted;
+      // Also where this throws: a table that cannot be read is not written to.
+      this.isDoubted = true;
+      const found = isOfUse ? await this.#readNewer() : undefined;
+      if (found === undefined) this.loaded = await load(this.#ports);
+      this.isDoubted = false;
+      this.#readAt = now;
+      return found;
+    });
+  }
+
+  /** The entries that have come since; undefined where that cannot be told from this view. */
+  async #readNewer(): Promise<readonly LogEntry[] | undefined> {
+    const found: LogEntry[] = [];
+    const { state } = this.loaded;
+    try {
+      for await (const entry of applyNewer(this.#ports, state)) found.push(entry);
+    } catch (error) {
+      if (!(error instanceof DataError)) throw error;
+      return undefined;
+    }
+    // Below a checkpoint versions may have been cleaned away: that looks as though nobody had come to them yet.
+    return (await isBelowCheckpoint(this.#ports, state.version)) ? undefined : found;
+  }
+
+  protected alone<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {});
     return result;
-  };
-  return { ...(await load(ports)), ports, read: timesOf(ports), isDoubted: false, alone };
-}
-
-function timesOf({ clock }: TableViewPorts): OpenView['read'] {
-  return [clock.monotonicMs(), clock.nowMs()];
-}
-
-export function viewOf(view: OpenView): TableView {
-  return {
-    get version() {
-      return view.state.version;
-    },
-    get metadata() {
-      return view.state.metadata;
-    },
-    get fileCount() {
-      return view.state.fileCount;
-    },
-    get checkpointFault() {
-      return view.checkpointFault;
-    },
-    filesOf: (vessel, date) => view.state.filesOf(vessel, date),
-    days: () => view.state.allDays(),
-    tombstones: () => view.state.tombstones.values(),
-    tombstoneOf: (path) => view.state.tombstones.get(path),
-    files: () => filesInTurn(view),
-    refresh: () => view.alone(() => refresh(view)),
-  };
-}
-
-async function refresh(view: OpenView): Promise<readonly LogEntry[] | undefined> {
-  const times = timesOf(view.ports);
-  const isIdle = times.some((ms, i) => Math.abs(ms - view.read[i]!) > MAX_IDLE_MS);
-  const isOfUse = !isIdle && !view.isDoubted;
-  // Also where this throws: a table that cannot be read is not written to.
-  view.isDoubted = true;
-  const found = isOfUse ? await readNewer(view) : undefined;
-  if (found === undefined) Object.assign(view, await load(view.ports));
-  Object.assign(view, { isDoubted: false, read: times });
-  return found;
-}
-
-/** The entries that have come since; undefined where that cannot be told from this view. */
-async function readNewer({ ports, state }: OpenView): Promise<readonly LogEntry[] | undefined> {
-  const found: LogEntry[] = [];
-  try {
-    for await (const entry of applyNewer(ports, state)) found.push(entry);
-  } catch (error) {
-    if (!(error instanceof DataError)) throw error;
-    return undefined;
-  }
-  // Below a checkpoint versions may have been cleaned away: that looks as though nobody had come to them yet.
-  return (await isBelowCheckpoint(ports, state.version)) ? undefined : found;
-}
-
-/** Nothing else is done with the view until the last file is taken. */
-async function* filesInTurn(view: OpenView): AsyncGenerator<AddFile> {
-  const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const held = view.alone(() => {
-    begun.resolve();
-    return over.promise;
-  });
-  await begun.promise;
-  try {
-    for await (const files of currentFiles(view.ports, view.state, view.base)) yield* files;
-  } finally {
-    over.resolve();
-    await held;
   }
 }
-
-interface Loaded {
-  state: TableState;
-  /** A checkpoint that the state goes on from. */
-  base: FoundCheckpoint | undefined;
-  checkpointFault?: DataError | undefined;
-  /** Of the checkpoint that is named, and could not be read. */
-  brokenVersion?: number | undefined;
-}
-
-/** In place of what a view knew before. */
-const SOUND = { checkpointFault: undefined, brokenVersion: undefined };
 
 /** By what `_last_checkpoint` says, and where that does not hold by what the log has. */
 async function load(ports: TableViewPorts): Promise<Loaded> {
   const named = await findLastCheckpoint(ports);
   if (named === undefined || named instanceof DataError)
-    return { ...SOUND, ...(await loadFromListing(ports)), checkpointFault: named };
+    return { ...(await loadFromListing(ports)), fault: named };
   try {
-    return { ...SOUND, ...(await loadFrom(ports, named)) };
+    return await loadFrom(ports, named);
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
     // It may have been cleaned away while it was read: then another one is named.
@@ -180,7 +175,7 @@ async function load(ports: TableViewPorts): Promise<Loaded> {
         `version ${named.version}`,
         `no version beyond ${version}, the last that is there: the newest entries are lost`,
       );
-    return { ...loaded, checkpointFault: error, brokenVersion: named.version };
+    return { ...loaded, fault: error, brokenVersion: named.version };
   }
 }
 
@@ -263,8 +258,7 @@ function checkState(ports: TableViewPorts, { protocol, metadata, version }: Tabl
  */
 export async function* currentFiles(
   ports: TableViewPorts,
-  state: TableState,
-  base: FoundCheckpoint | undefined,
+  { state, base }: Pick<Loaded, 'state' | 'base'>,
 ): AsyncGenerator<AddFile[]> {
   const filesWhere = (actions: readonly Action[], isCurrent: (addedIn: number | undefined) => boolean) =>
     actions.flatMap((action) =>

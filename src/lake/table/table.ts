@@ -1,20 +1,15 @@
 /**
- * A job's data as a Delta table: what it holds at a version, and the one way to change it. An instance is one view, of
- * one process; what it is asked is done one after the other. Any number of processes may commit to the same table:
- * of those that write the same version one wins, and the others learn what it did before they try again.
+ * A job's data as a Delta table: what it holds at a version, and the one way to change it. Any number of processes may
+ * commit to the same table: of those that write the same version one wins, and the others learn what it did before they try
+ * again.
  */
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/model/index.ts';
 import type { Action } from './actions.ts';
-import { cleanLog } from './cleanup.ts';
-import type { TableRetention } from './retention.ts';
-import { retentionOf, TABLE_RETENTION } from './retention.ts';
-import type { TableContent } from './schema.ts';
-import { checkTable, extendedMetadata, newTableMetadata, PROTOCOL } from './schema.ts';
-import type { TableLogPorts } from './table-log.ts';
-import { commitEntry, logTimeMs, NO_VERSION, readLastCheckpoint } from './table-log.ts';
-import type { TableView } from './table-view.ts';
-import { applyEntry, currentFiles, openView, viewOf } from './table-view.ts';
+import { cleanLog, retentionOf, TABLE_RETENTION, type TableRetention } from './retention.ts';
+import { checkTable, extendedMetadata, newTableMetadata, PROTOCOL, type TableContent } from './schema.ts';
+import { commitEntry, logTimeMs, NO_VERSION, readLastCheckpoint, type TableLogPorts } from './table-log.ts';
+import { applyEntry, currentFiles, TableView } from './table-view.ts';
 
 /** Loaded when a table needs them: a plain lake never does, and they write Parquet of their own. */
 const loadCheckpoints = () => import('./checkpoint.ts');
@@ -25,101 +20,100 @@ export interface TablePorts extends TableLogPorts {
   readonly retention?: TableRetention;
 }
 
-export interface Table extends TableView {
+/** The table at its newest version. Throws as `refresh`. */
+export async function openTable(ports: TablePorts): Promise<Table> {
+  const table = new Table(ports);
+  await table.refresh();
+  return table;
+}
+
+/** A table as one process sees and changes it. */
+export class Table extends TableView {
+  readonly #ports: TablePorts;
+
+  constructor(ports: TablePorts) {
+    super(ports);
+    this.#ports = ports;
+  }
+
   /** By our clock, or that of whoever wrote the newest entry where ours is behind: what is removed now is not old at once. */
-  nowMs(): number;
+  nowMs(): number {
+    return Math.max(this.#ports.clock.nowMs(), this.loaded.state.writtenMs);
+  }
+
   /** As the table's own configuration says. */
-  retentionNow(): ReturnType<typeof retentionOf>;
+  retentionNow(): ReturnType<typeof retentionOf> {
+    return retentionOf(this.metadata, this.#ports.retention ?? TABLE_RETENTION);
+  }
+
   /**
    * What must be committed before, or with, files of `content`: protocol and columns of a new table, or the columns
    * that are missing, or nothing. Throws RefusedError `table-schema`, FatalError `unsupported-table`.
    */
-  preparation(content: TableContent): Action[];
+  preparation(content: TableContent): Action[] {
+    const { protocol, metadata } = this.loaded.state;
+    if (protocol === undefined || metadata === undefined)
+      return [{ protocol: PROTOCOL }, { metaData: newTableMetadata(content, this.#ports.clock.nowMs()) }];
+    checkTable(content.job, protocol, metadata);
+    const metaData = extendedMetadata(metadata, content);
+    return metaData === undefined ? [] : [{ metaData }];
+  }
+
   /**
    * Commit the version after `afterVersion`, which is what the actions were decided upon. True: it is committed, and
    * this view has come to it. False: someone else's version is there, or has come and gone: `refresh`, and decide again.
    * Throws CommitUnknownError when the outcome could not be learned: `refresh` tells.
    */
-  commit(afterVersion: number, operation: string, actions: readonly Action[]): Promise<boolean>;
-  /** Checkpoint and cleanup, where they are due. Never throws: a table is right without. Commits go on meanwhile. */
-  tidy(): Promise<void>;
-  /** A checkpoint at this version, due or not; throws what goes wrong. */
-  checkpoint(): Promise<void>;
-}
-
-/**
- * The table at its newest version. Throws DataError `damaged-log` where its log does not say what the table is,
- * FatalError `unsupported-table` where it needs more than we know.
- */
-export async function openTable(ports: TablePorts): Promise<Table> {
-  const { clock, log, prefix, retention = TABLE_RETENTION } = ports;
-  const view = await openView(ports);
-  const { alone } = view;
-
-  async function commit(
-    afterVersion: number,
-    operation: string,
-    actions: readonly Action[],
-  ): Promise<boolean> {
-    const { state } = view;
-    if (afterVersion !== state.version || view.isDoubted) return false;
-    const version = afterVersion + 1;
-    view.isDoubted = true;
-    const outcome = await commitEntry(ports, version, operation, actions);
-    view.isDoubted = outcome === 'below';
-    if (outcome !== 'committed') return false;
-    applyEntry(state, { version, actions });
-    return true;
-  }
-
-  const retentionNow = () => retentionOf(view.state.metadata, retention);
-
-  /** Of the table as it is at one moment: whoever commits does not wait for it to be written. */
-  async function checkpoint(): Promise<void> {
-    const newest = await readLastCheckpoint(ports);
-    const timeMs = await logTimeMs(ports, view.state.version);
-    const { state, base } = await alone(async () => {
-      view.state.dropTombstones(timeMs - retentionNow().filesMs);
-      // The one that this view began with may have been cleaned away since.
-      const isOfUse = newest !== undefined && newest.version !== view.brokenVersion;
-      if (isOfUse && newest.version <= view.state.version) view.base = newest;
-      return { state: view.state.copy(), base: view.base };
+  commit(afterVersion: number, operation: string, actions: readonly Action[]): Promise<boolean> {
+    return this.alone(async () => {
+      const { state } = this.loaded;
+      if (afterVersion !== state.version || this.isDoubted) return false;
+      const version = afterVersion + 1;
+      this.isDoubted = true;
+      const outcome = await commitEntry(this.#ports, version, operation, actions);
+      this.isDoubted = outcome === 'below';
+      if (outcome !== 'committed') return false;
+      applyEntry(state, { version, actions });
+      return true;
     });
-    if (state.version === NO_VERSION) return;
-    const { writeCheckpoint } = await loadCheckpoints();
-    await writeCheckpoint(ports, state, currentFiles(ports, state, base));
   }
 
-  async function tidy(): Promise<void> {
-    const { version } = view.state;
+  /**
+   * A checkpoint at this version, due or not; throws what goes wrong. It is of the table as it is at one moment: whoever
+   * commits does not wait for it to be written.
+   */
+  async checkpoint(): Promise<void> {
+    const ports = this.#ports;
+    const newest = await readLastCheckpoint(ports);
+    const timeMs = await logTimeMs(ports, this.version);
+    const copy = await this.alone(async () => {
+      const { state, brokenVersion } = this.loaded;
+      state.dropTombstones(timeMs - this.retentionNow().filesMs);
+      // The one that this view began with may have been cleaned away since.
+      const isOfUse = newest !== undefined && newest.version !== brokenVersion;
+      if (isOfUse && newest.version <= state.version) this.loaded = { ...this.loaded, base: newest };
+      return { state: state.copy(), base: this.loaded.base };
+    });
+    if (copy.state.version === NO_VERSION) return;
+    const { writeCheckpoint } = await loadCheckpoints();
+    await writeCheckpoint(ports, copy.state, currentFiles(ports, copy));
+  }
+
+  /** Checkpoint and cleanup, where they are due. Never throws: a table is right without. Commits go on meanwhile. */
+  async tidy(): Promise<void> {
+    const { version } = this;
+    const { log, prefix } = this.#ports;
     try {
       const { checkpointDue } = await loadCheckpoints();
-      if (!(await checkpointDue(ports, version, retention.checkpointVersions))) return;
-      const { entriesMs, faults } = retentionNow();
+      const { entriesMs, faults, checkpointVersions } = this.retentionNow();
+      if (!(await checkpointDue(this.#ports, version, checkpointVersions))) return;
       if (faults.length > 0) log.warn({ table: prefix, faults }, 'nothing of the table is cleaned up');
-      await checkpoint();
-      await cleanLog(ports, entriesMs);
+      await this.checkpoint();
+      await cleanLog(this.#ports, entriesMs);
     } catch (error) {
       log.warn({ table: prefix, version, error: messageOf(error) }, 'no checkpoint could be written');
     }
   }
-
-  return Object.assign(viewOf(view), {
-    preparation(content: TableContent): Action[] {
-      const { protocol, metadata } = view.state;
-      if (protocol === undefined || metadata === undefined)
-        return [{ protocol: PROTOCOL }, { metaData: newTableMetadata(content, clock.nowMs()) }];
-      checkTable(content.job, protocol, metadata);
-      const metaData = extendedMetadata(metadata, content);
-      return metaData === undefined ? [] : [{ metaData }];
-    },
-    commit: (afterVersion: number, operation: string, actions: readonly Action[]) =>
-      alone(() => commit(afterVersion, operation, actions)),
-    tidy,
-    checkpoint,
-    retentionNow,
-    nowMs: () => Math.max(clock.nowMs(), view.state.writtenMs),
-  });
 }
 
 interface PrepareOptions {

@@ -14,23 +14,26 @@
  */
 import { randomUUID } from 'node:crypto';
 import { ConfigError, FencedError, messageOf, RefusedError } from '../../core/errors.ts';
-import type { Clock, Log, ProcessId, Receipt, VesselDay } from '../../core/model/index.ts';
-import { formatVesselDay } from '../../core/model/index.ts';
+import {
+  type Clock,
+  formatVesselDay,
+  type Log,
+  type ProcessId,
+  type Receipt,
+  type VesselDay,
+} from '../../core/model/index.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
-import { expectConditionalPut } from '../../store/unfit-store.ts';
+import { expectConditionalPut } from '../../store/store.ts';
 import { claimedDays, findClaims, isLive, takeClaim } from '../claims/claims.ts';
 import { jsonBytes, orDamaged } from '../json.ts';
 import { keyPrefix, LAKE_KEY, objectPrefix, parseReceiptKey } from '../keys.ts';
-import type { LakeFile } from '../lake-file.ts';
-import { hasContent, readLakeFile } from '../lake-file.ts';
+import { hasContent, type LakeFile, readLakeFile } from '../lake-file.ts';
 import { LOOK_MS } from '../layout.ts';
 import { readReceipt } from '../ledger/ledger.ts';
 import { acknowledgePublished } from '../publish/publish.ts';
-import type { LeftOut, PublishedFile } from '../publish/published-files.ts';
-import { publishedFiles, tablePath } from '../publish/published-files.ts';
+import { type LeftOut, type PublishedFile, publishedFiles, tablePath } from '../publish/published-files.ts';
 import type { TableContent } from '../table/schema.ts';
-import type { Table } from '../table/table.ts';
-import { openTable, prepareTable } from '../table/table.ts';
+import { openTable, prepareTable, type Table } from '../table/table.ts';
 
 /** Clocks of two processes may run apart by so much meanwhile. */
 const MARGIN_MS = 1_000;

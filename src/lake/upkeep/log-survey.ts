@@ -1,29 +1,30 @@
-/** What is wrong with the log of a job's table, held against the receipts: for whoever makes it say what they say. */
+/** What is wrong with the log of a job's table, held against the receipts, and what is left of one that is damaged. */
 import { ConfigError, DataError } from '../../core/errors.ts';
-import type { Receipt, VesselDay } from '../../core/model/index.ts';
-import { formatVesselDay } from '../../core/model/index.ts';
+import { formatVesselDay, type Receipt, type VesselDay } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { claimedDays } from '../claims/claims.ts';
 import { keyPrefix, logKeyPrefix, objectPrefix, parseDayFileKey } from '../keys.ts';
 import { readLayout } from '../lake-file.ts';
+import { DayMap } from '../ledger/day-map.ts';
 import { listReceipts } from '../ledger/ledger.ts';
-import { expectLog, expectVersion } from '../publish/lost-log.ts';
-import type { LeftOut, PublishedFile } from '../publish/published-files.ts';
-import { publishedFiles, tablePath } from '../publish/published-files.ts';
-import type { TableMetadata } from '../table/actions.ts';
-import { faultText } from '../table/parse-actions.ts';
-import type { DatasetColumn, TableContent } from '../table/schema.ts';
-import { schemaFaults } from '../table/schema.ts';
+import { type LeftOut, type PublishedFile, publishedFiles, tablePath } from '../publish/published-files.ts';
+import { expectLog, expectVersion } from '../publish/table-files.ts';
+import type { Action, AddFile, TableMetadata } from '../table/actions.ts';
+import { readCheckpoint } from '../table/checkpoint-read.ts';
+import { faultText, isTableFault } from '../table/parse-actions.ts';
+import { type DatasetColumn, schemaFaults, type TableContent } from '../table/schema.ts';
 import { readStatisticsDigests, statisticsDigest } from '../table/statistics.ts';
-import type { Table } from '../table/table.ts';
-import { openTable } from '../table/table.ts';
+import { openTable, type Table } from '../table/table.ts';
+import { listLog, readEntry, type TableLogPorts } from '../table/table-log.ts';
+import { TableState } from '../table/table-state.ts';
 import type { UpkeepPorts } from './convert.ts';
 
 export interface LogSurvey {
   readonly job: string;
-  /** The columns of all files. */
-  readonly content: TableContent;
-  /** Those that are to be in the table. */
+  readonly dataset: Receipt['dataset'];
+  /** The columns of all files, by name. */
+  readonly columns: ReadonlyMap<string, DatasetColumn>;
+  /** Files that are to be in the table. */
   readonly fileCount: number;
   /** The highest version that a receipt names. */
   readonly named: number;
@@ -31,7 +32,7 @@ export interface LogSurvey {
   readonly leftOut: readonly LeftOut[];
   /** The table, where its log can be read and has every version that a receipt names. */
   readonly table: Table | undefined;
-  /** Of which it has not what their receipts say, or what their files are. */
+  /** Vessel-days of which the table has not what their receipts say, or what their files are. */
   readonly differing: readonly VesselDay[];
   /** Paths of files that are as their receipts say, and whose statistics in the log are not theirs. */
   readonly misstated: ReadonlySet<string>;
@@ -56,36 +57,40 @@ export async function surveyLog(ports: UpkeepPorts, job: string): Promise<LogSur
   const leftOut: LeftOut[] = [];
   const differing = new Map<string, VesselDay>();
   const misstated = new Set<string>();
+  const add = ({ job, vessel, date }: VesselDay) => {
+    differing.set(formatVesselDay({ job, vessel, date }), { job, vessel, date });
+  };
   let newest: Receipt | undefined;
   // Receipts are read beside each other: which is the earliest is known once a batch of them is.
   let first: Receipt | undefined;
   const take = (receipt: Receipt) => {
     if (first === undefined || placeOf(receipt) < placeOf(first)) first = receipt;
     if (versionIn(receipt) > versionIn(newest)) newest = receipt;
-    if (typeof opened === 'object' && differs(opened, receipt))
-      differing.set(formatVesselDay(receipt), dayOf(receipt));
+    if (typeof opened === 'object' && differs(opened, receipt)) add(receipt);
     return true;
   };
   const columns = new Map<string, DatasetColumn>();
   let fileCount = 0;
   for await (const files of publishedFiles(ports, days, leftOut, take))
     for (const file of files) {
-      const misfit = misfitOf(file, first!.dataset, columns);
-      if (misfit !== undefined) leftOut.push({ day: file.day, message: misfit });
-      else for (const column of file.columns) columns.set(column.name, column);
-      fileCount += misfit === undefined ? 1 : 0;
-      const digest = digests.get(file.add.path);
-      if (misfit === undefined && digest !== undefined && digest !== statisticsDigest(file.add.stats))
-        misstated.add(file.add.path);
-      if (misstated.has(file.add.path)) differing.set(formatVesselDay(file.day), file.day);
+      const { path, stats } = file.add;
+      const misfit = misfitOf(file, { dataset: first!.dataset, columns });
+      if (misfit !== undefined) {
+        leftOut.push({ day: file.day, message: misfit });
+        continue;
+      }
+      for (const column of file.columns) columns.set(column.name, column);
+      fileCount++;
+      if ((digests.get(path) ?? statisticsDigest(stats)) === statisticsDigest(stats)) continue;
+      misstated.add(path);
+      add(file.day);
     }
   if (first === undefined)
     throw new ConfigError(
       'no-receipts',
       `${keyPrefix('receipt', job)}: found ${leftOut[0]?.message ?? 'no receipts'}, expected those of the job`,
     );
-  const content = { job, dataset: first.dataset, columns: [...columns.values()] };
-  const survey = { job, content, fileCount, named: versionIn(newest), misstated };
+  const survey = { job, dataset: first.dataset, columns, fileCount, named: versionIn(newest), misstated };
   const table = typeof opened === 'string' ? opened : await orFault(() => withVersion(opened, newest));
   if (typeof table === 'string') {
     leftOut.push(...(await unknownDays(store, job, days)));
@@ -93,22 +98,23 @@ export async function surveyLog(ports: UpkeepPorts, job: string): Promise<LogSur
   }
   const faults = [
     ...(table.checkpointFault === undefined ? [] : [faultText(table.checkpointFault)]),
-    ...(await columnFaults(table.metadata!, content)),
+    ...(await columnFaults(table.metadata!, contentOf(survey))),
     ...[...differing.keys()].map((day) => `${day}: the table has not what receipt and file say`),
   ];
   return { ...survey, leftOut, differing: [...differing.values()], table, faults };
 }
 
-export async function receiptDays(store: ObjectStore, job: string): Promise<VesselDay[]> {
-  const days: VesselDay[] = [];
-  for await (const { day } of listReceipts(store, job)) days.push(day);
-  return days;
+export function receiptDays(store: ObjectStore, job: string): Promise<VesselDay[]> {
+  return Array.fromAsync(listReceipts(store, job), ({ day }) => day);
+}
+
+export function contentOf({ job, dataset, columns }: Pick<LogSurvey, 'job' | 'dataset' | 'columns'>) {
+  return { job, dataset, columns: [...columns.values()] };
 }
 
 const versionIn = (receipt: Receipt | undefined) => receipt?.table?.version ?? -1;
 /** Receipts are listed in the order of these. */
 const placeOf = ({ date, vessel }: VesselDay): string => `${date}/${vessel}`;
-const dayOf = ({ job, vessel, date }: VesselDay): VesselDay => ({ job, vessel, date });
 
 /** The table, read to its last byte, with digests of its statistics; or what is wrong with it. */
 function openWhole(ports: UpkeepPorts, job: string, digests: Map<string, string>): Promise<Table | string> {
@@ -156,8 +162,7 @@ export async function columnFaults(
 /** Why a file cannot be in a table of a dataset that has these columns among others. */
 export function misfitOf(
   { add, ...file }: PublishedFile,
-  dataset: Receipt['dataset'],
-  columns: ReadonlyMap<string, DatasetColumn>,
+  { dataset, columns }: Pick<LogSurvey, 'dataset' | 'columns'>,
 ): string | undefined {
   const other = file.columns.find(({ name, type }) => (columns.get(name)?.type ?? type) !== type);
   const found =
@@ -173,11 +178,64 @@ async function unknownDays(store: ObjectStore, job: string, days: readonly Vesse
   const unknown = new Map<string, LeftOut>();
   for await (const { key } of store.list(objectPrefix(job))) {
     const day = parseDayFileKey(key);
+    const message = `${key} is there, and no receipt: run the day again`;
     if (day !== undefined && !known.has(formatVesselDay(day)))
-      unknown.set(formatVesselDay(day), {
-        day,
-        message: `${key} is there, and no receipt: run the day again`,
-      });
+      unknown.set(formatVesselDay(day), { day, message });
   }
   return [...unknown.values()];
+}
+
+export interface Remains {
+  /** Everything but files. */
+  readonly state: TableState;
+  readonly adds: DayMap<AddFile>;
+}
+
+/**
+ * What can be read of a log: the newest of everything but files, and the files of these vessel-days that are there still.
+ * Of one that has several nobody knows which is the day: the entry that removed others may be lost.
+ */
+export async function readRemains(log: TableLogPorts, days: readonly LeftOut[]): Promise<Remains> {
+  const { entries, checkpoints } = await listLog(log);
+  const state = new TableState(-1);
+  const wanted = new DayMap<true>();
+  for (const { day } of days) wanted.set(day, true);
+  const found = new Map<string, AddFile>();
+  const take = (actions: readonly Action[]) => {
+    for (const action of actions)
+      if ('remove' in action) found.delete(action.remove.path);
+      else if (!('add' in action)) state.apply(action, 0);
+      else if (wanted.get(dayOf(action.add)) === true) found.set(action.add.path, action.add);
+  };
+  async function isRead(read: () => Promise<void>): Promise<boolean> {
+    try {
+      await read();
+      return true;
+    } catch (error) {
+      if (!isTableFault(error)) throw error;
+      return false;
+    }
+  }
+  let from = 0;
+  for (const checkpoint of checkpoints) {
+    const takeAll = async () => {
+      for await (const actions of readCheckpoint(log, checkpoint, days.length > 0)) take(actions);
+    };
+    if (!(await isRead(takeAll))) continue;
+    from = checkpoint.version;
+    break;
+  }
+  for (const { version } of entries)
+    if (version >= from) await isRead(async () => take((await readEntry(log, version))?.actions ?? []));
+  const adds = new DayMap<AddFile>();
+  for (const files of Map.groupBy(found.values(), (add) => Object.values(dayOf(add)).join()).values()) {
+    const [add, ...others] = files as [AddFile, ...AddFile[]];
+    const object = await log.store.head(`${log.prefix}${add.path}`);
+    if (others.length === 0 && object?.sizeBytes === add.sizeBytes) adds.set(dayOf(add), add);
+  }
+  return { state, adds };
+}
+
+function dayOf({ partitionValues: { vessel, date } }: AddFile): Pick<VesselDay, 'vessel' | 'date'> {
+  return { vessel: vessel ?? '', date: date ?? '' };
 }

@@ -14,29 +14,38 @@
  * Killed anywhere and run again it ends the same. Nothing is removed: older entries go with the clean-up of the log.
  */
 import { forEachAtOnce } from '../../core/concurrency.ts';
-import type { Receipt, VesselDay } from '../../core/model/index.ts';
-import { formatVesselDay } from '../../core/model/index.ts';
+import { formatVesselDay, type Receipt, type VesselDay } from '../../core/model/index.ts';
 import { isEnded } from '../claims/claim.ts';
 import { claimedDays, findClaims, isLive } from '../claims/claims.ts';
 import { unlessDamaged } from '../json.ts';
 import { objectPrefix } from '../keys.ts';
 import { readReceipt } from '../ledger/ledger.ts';
-import type { LeftOut } from '../publish/published-files.ts';
-import { BATCH, describeFile, publishedFiles, READS_AT_ONCE, tablePath } from '../publish/published-files.ts';
+import {
+  BATCH,
+  describeFile,
+  type LeftOut,
+  publishedFiles,
+  READS_AT_ONCE,
+  tablePath,
+} from '../publish/published-files.ts';
 import type { Action, AddFile } from '../table/actions.ts';
 import { writeCheckpoint } from '../table/checkpoint.ts';
 import { checkTable, PROTOCOL, tableMetadata } from '../table/schema.ts';
-import type { Table } from '../table/table.ts';
-import { openTable } from '../table/table.ts';
-import type { TableLogPorts } from '../table/table-log.ts';
-import { commitEntry, listLog, readLastCheckpoint } from '../table/table-log.ts';
+import { openTable, type Table } from '../table/table.ts';
+import { commitEntry, listLog, readLastCheckpoint, type TableLogPorts } from '../table/table-log.ts';
 import { TableState } from '../table/table-state.ts';
-import type { UpkeepPorts } from './convert.ts';
-import { WAIT_MS } from './convert.ts';
-import type { LogSurvey } from './log-survey.ts';
-import { columnFaults, differs, misfitOf, receiptDays, surveyLog } from './log-survey.ts';
-import type { Survivors } from './log-survivors.ts';
-import { partOf, survivors } from './log-survivors.ts';
+import { type UpkeepPorts, WAIT_MS } from './convert.ts';
+import {
+  columnFaults,
+  contentOf,
+  differs,
+  type LogSurvey,
+  misfitOf,
+  type Remains,
+  readRemains,
+  receiptDays,
+  surveyLog,
+} from './log-survey.ts';
 
 const OPERATION = 'REBUILD LOG';
 
@@ -62,9 +71,11 @@ export async function rebuildLog(ports: UpkeepPorts, job: string, isWanted: bool
   const log = { ...ports, prefix: objectPrefix(job) };
   const leftOut = survey.leftOut.filter(({ isUnread }) => !isUnread);
   const unreadDays = survey.leftOut.filter(({ isUnread }) => isUnread);
-  const old = survey.table === undefined ? await survivors(log, unreadDays) : undefined;
+  const old = survey.table === undefined ? await readRemains(log, unreadDays) : undefined;
   const hasFile = (day: VesselDay) =>
-    old === undefined ? survey.table!.filesOf(day.vessel, day.date).length > 0 : old.adds.has(partOf(day));
+    old === undefined
+      ? survey.table!.filesOf(day.vessel, day.date).length > 0
+      : old.adds.get(day) !== undefined;
   const unread = unreadDays.map(({ day, message }) => ({
     ...{ day, isUnread: true },
     message: `${message}; ${hasFile(day) ? 'its file stays in the table' : 'it is not in the table'}`,
@@ -107,11 +118,11 @@ async function beginAnew(
   ports: UpkeepPorts,
   log: UpkeepPorts & TableLogPorts,
   survey: LogSurvey,
-  { state: kept, adds: keptFiles }: Survivors,
+  { state: kept, adds: keptFiles }: Remains,
   leftOut: LeftOut[],
 ): Promise<Table> {
-  const { job, content } = survey;
-  const metadata = tableMetadata(content, ports.clock.nowMs(), kept.metadata);
+  const { job } = survey;
+  const metadata = tableMetadata(contentOf(survey), ports.clock.nowMs(), kept.metadata);
   checkTable(job, kept.protocol ?? PROTOCOL, metadata);
   let state = kept;
   for (let outcome = 'taken'; outcome === 'taken'; ) {
@@ -123,7 +134,6 @@ async function beginAnew(
   }
   Object.assign(state, { protocol: PROTOCOL, metadata });
   for (const [appId, transaction] of kept.transactions) state.transactions.set(appId, transaction);
-  const columns = new Map(content.columns.map((column) => [column.name, column]));
   const days = await receiptDays(ports.store, job);
   const again: LeftOut[] = [];
   async function* files(): AsyncGenerator<AddFile[]> {
@@ -132,9 +142,7 @@ async function beginAnew(
     yield [...keptFiles.values()];
     for await (const found of publishedFiles(ports, days, again, () => true)) {
       // Of one whose receipt can be read again meanwhile the next look finds out.
-      const adds = found.filter(
-        (file) => !keptFiles.has(partOf(file.day)) && !misfitOf(file, content.dataset, columns),
-      );
+      const adds = found.filter((file) => keptFiles.get(file.day) === undefined && !misfitOf(file, survey));
       for (const { add } of adds) state.apply({ add }, state.version);
       yield adds.map(({ add }) => add);
       count += adds.length;
@@ -179,15 +187,14 @@ async function settleDays(
 async function actionsOf(
   { store }: UpkeepPorts,
   table: Table,
-  { content, misstated }: LogSurvey,
+  survey: LogSurvey,
   receipt: Receipt,
 ): Promise<Action[]> {
   const { vessel, date, object } = receipt;
-  const isMisstated = object !== null && misstated.has(tablePath(receipt, object.key));
+  const isMisstated = object !== null && survey.misstated.has(tablePath(receipt, object.key));
   if (!isMisstated && !differs(table, receipt)) return [];
   const file = object && (await unlessDamaged(describeFile(store, receipt, object)));
-  const columns = new Map(content.columns.map((column) => [column.name, column]));
-  if (object !== null && (!file || misfitOf(file, content.dataset, columns) !== undefined)) return [];
+  if (object !== null && (!file || misfitOf(file, survey) !== undefined)) return [];
   const common = { partitionValues: { vessel, date }, deletedMs: table.nowMs(), dataChange: true };
   const files = table.filesOf(vessel, date);
   const others = files.filter(({ path }) => path !== file?.add.path);
@@ -208,7 +215,8 @@ async function liveDays(ports: UpkeepPorts, days: readonly VesselDay[]): Promise
 }
 
 /** The table has the columns of its files, and a checkpoint that can be read. */
-async function settleTable(ports: UpkeepPorts, table: Table, { content }: LogSurvey): Promise<void> {
+async function settleTable(ports: UpkeepPorts, table: Table, survey: LogSurvey): Promise<void> {
+  const content = contentOf(survey);
   for (let isSettled = false; !isSettled; ) {
     await table.refresh();
     const metadata = table.metadata!;

@@ -8,17 +8,17 @@
  * before has lost his version. No name is used twice, so no later attempt brings them back. The entry that fills the version
  * tells what time it is by the store, too: by a clock of this machine that is ahead nothing goes.
  */
-import type { Clock, VesselDay } from '../../core/model/index.ts';
-import { silentLog } from '../../core/model/index.ts';
-import type { ListedObject, ObjectStore } from '../../store/store.ts';
+import { type Clock, silentLog, type VesselDay } from '../../core/model/index.ts';
+import type { ObjectStore } from '../../store/store.ts';
 import { findClaims } from '../claims/claims.ts';
 import { orDamaged } from '../json.ts';
 import { logKeyPrefix, objectPrefix, parseDayFileKey } from '../keys.ts';
 import { readReceipt } from '../ledger/ledger.ts';
 import { faultText, isTableFault } from '../table/parse-actions.ts';
-import type { Table } from '../table/table.ts';
-import { openTable } from '../table/table.ts';
+import { openTable, type Table } from '../table/table.ts';
 import { logTimeMs } from '../table/table-log.ts';
+
+const DAY_MS = 86_400_000;
 
 interface TableGarbagePorts {
   readonly store: ObjectStore;
@@ -36,36 +36,27 @@ interface TableGarbage {
 /** Names of jobs begin with these; what the lake keeps beside them does not, and is not listed. */
 const FIRST_OF_JOB_NAMES = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
-/** Of every job with a table. `leastAgeMs`: younger files are left alone, whatever they are. */
-export async function* findTableGarbage(
-  ports: TableGarbagePorts,
-  leastAgeMs: number,
-): AsyncGenerator<TableGarbage> {
-  let files: DayFile[] = [];
-  for await (const file of dayFiles(ports, leastAgeMs)) {
-    if (files[0] !== undefined && files[0].day.job !== file.day.job) {
-      yield* garbageOf(ports, files[0].day.job, files);
-      files = [];
-    }
-    files.push(file);
-  }
-  if (files[0] !== undefined) yield* garbageOf(ports, files[0].day.job, files);
-}
-
 interface DayFile {
   readonly key: string;
   readonly day: VesselDay;
   readonly ageMs: number;
 }
 
-/** Job after job: keys are listed in their order. */
-async function* dayFiles({ store, clock }: TableGarbagePorts, leastAgeMs: number): AsyncGenerator<DayFile> {
-  for (const first of FIRST_OF_JOB_NAMES)
-    for await (const { key, modifiedMs } of store.list(first) as AsyncIterable<ListedObject>) {
+/** Garbage of every job with a table. `leastAgeMs`: younger files are left alone, whatever they are. */
+export async function* findTableGarbage(
+  ports: TableGarbagePorts,
+  leastAgeMs: number,
+): AsyncGenerator<TableGarbage> {
+  const { store, clock } = ports;
+  for (const first of FIRST_OF_JOB_NAMES) {
+    const files: DayFile[] = [];
+    for await (const { key, modifiedMs } of store.list(first)) {
       const day = parseDayFileKey(key);
       const ageMs = clock.nowMs() - modifiedMs;
-      if (day !== undefined && ageMs >= leastAgeMs) yield { key, day, ageMs };
+      if (day !== undefined && ageMs >= leastAgeMs) files.push({ key, day, ageMs });
     }
+    for (const [job, ofJob] of Map.groupBy(files, ({ day }) => day.job)) yield* garbageOf(ports, job, ofJob);
+  }
 }
 
 async function* garbageOf(
@@ -74,13 +65,10 @@ async function* garbageOf(
   files: readonly DayFile[],
 ): AsyncGenerator<TableGarbage> {
   const opened = await openIfSound(ports, job);
-  if (typeof opened === 'string') {
-    yield { key: logKeyPrefix(job), why: opened, keep: true, remove: async () => false };
-    return;
-  }
+  const kept = (why: string) => ({ key: logKeyPrefix(job), why, keep: true, remove: async () => false });
+  if (typeof opened === 'string') return yield kept(opened);
   const { filesMs, faults } = opened.retentionNow();
-  for (const fault of faults)
-    yield { key: logKeyPrefix(job), why: fault, keep: true, remove: async () => false };
+  for (const fault of faults) yield kept(fault);
   const nowMs = ports.clock.nowMs();
   const unnamed: DayFile[] = [];
   for (const file of files)
@@ -88,12 +76,11 @@ async function* garbageOf(
   let removable: Promise<ReadonlySet<string>> | undefined;
   for (const { key, day, ageMs } of unnamed) {
     const isClaimed = (await findClaims(ports.store, day)).length > 0;
-    const age = `${Math.floor(ageMs / 86_400_000)} days old`;
+    const of = Number.isFinite(filesMs) ? ` of the last ${Math.ceil(filesMs / DAY_MS)} days` : '';
+    const old = `${Math.floor(ageMs / DAY_MS)} days old, and no version${of} has it`;
     yield {
       key,
-      why: isClaimed
-        ? 'an attempt may go on with it'
-        : `${age}, and no version${Number.isFinite(filesMs) ? ` of the last ${Math.ceil(filesMs / 86_400_000)} days` : ''} has it`,
+      why: isClaimed ? 'an attempt may go on with it' : old,
       keep: isClaimed,
       async remove() {
         removable ??= findRemovable(ports, opened, unnamed);
@@ -122,7 +109,7 @@ async function openIfSound({ store, clock }: TableGarbagePorts, job: string): Pr
 function isNamed(table: Table, { key, day }: DayFile, nowMs: number): boolean {
   const path = key.slice(objectPrefix(day.job).length);
   if (table.filesOf(day.vessel, day.date).some((file) => file.path === path)) return true;
-  const goneMs = table.tombstoneOf(path)?.deletedMs;
+  const goneMs = table.tombstones.get(path)?.deletedMs;
   return goneMs !== undefined && goneMs >= nowMs - table.retentionNow().filesMs;
 }
 

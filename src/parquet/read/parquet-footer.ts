@@ -39,6 +39,8 @@ interface ParquetFooter {
   readonly columns: readonly ParquetColumn[];
   readonly groups: readonly ParquetRowGroup[];
   readonly rows: number;
+  /** What else its writer says of it. */
+  readonly keyValues: ReadonlyMap<string, string>;
 }
 
 interface FooterLimits {
@@ -61,6 +63,7 @@ export function readParquetFooter(
   let columns: ParquetColumn[] = [];
   let claimedRows = -1;
   const groups: ParquetRowGroup[] = [];
+  const keyValues = new Map<string, string>();
   const budget = { uncompressedBytes: 0, rows: 0, maxRows };
   reader.struct((id, type) => {
     if (id === 2) {
@@ -78,6 +81,8 @@ export function readParquetFooter(
         groups.push(readRowGroup(reader, index, wanted as readonly Leaf[], leafCount, start, budget));
       });
       if (count !== groups.length) throw badParquet(FOOTER, 'two lists of row groups', 'one');
+    } else if (id === 5) {
+      reader.list(type, () => readKeyValue(reader, keyValues));
     } else if (id === 8) {
       throw badParquet(FOOTER, 'encrypted columns', 'plain ones');
     } else return false;
@@ -87,7 +92,18 @@ export function readParquetFooter(
   if (claimedRows !== budget.rows)
     throw badParquet(FOOTER, `${claimedRows} rows, and ${budget.rows} in the row groups`, 'equal numbers');
   assertApart(groups);
-  return { columns, groups, rows: budget.rows };
+  return { columns, groups, rows: budget.rows, keyValues };
+}
+
+function readKeyValue(reader: ThriftReader, keyValues: Map<string, string>): void {
+  let [key, value] = ['', ''];
+  reader.struct((id, type) => {
+    if (id === 1) key = reader.text(type);
+    else if (id === 2) value = reader.text(type);
+    else return false;
+    return true;
+  });
+  keyValues.set(key, value);
 }
 
 function footerSpan(body: Uint8Array): { start: number; end: number } {

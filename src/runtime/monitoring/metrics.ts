@@ -1,6 +1,6 @@
 /** Prometheus metrics of one process: `vessel_export_…`, seconds and bytes. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { VesselDay } from '../../core/model/index.ts';
+import { onKinds } from '../../core/event-stream.ts';
 
 const PREFIX = 'vessel_export_';
 
@@ -20,42 +20,57 @@ export interface MetricSources {
   readonly isHeld: () => Promise<boolean | undefined>;
 }
 
+/** What the metrics show, of the events of a process. */
+export type MeasuredEvent =
+  | { readonly kind: 'request'; readonly status?: number; readonly ms: number }
+  /** A vessel-day of the queue has ended: `published`, `failed`, `handed-back`, … */
+  | {
+      readonly kind: 'day-outcome';
+      readonly job: string;
+      readonly outcome: string;
+      readonly rows?: number | undefined;
+      readonly seconds?: number;
+    }
+  | { readonly kind: 'encoded'; readonly seconds: number }
+  | { readonly kind: 'uploaded'; readonly seconds: number; readonly sizeBytes: number }
+  /** What planning found missing, or what is left of it: how many vessel-days, and the oldest date. */
+  | {
+      readonly kind: 'missing';
+      readonly job: string;
+      readonly missing: number;
+      readonly oldest: string | undefined;
+    }
+  /** Vessels that the last discovery left out, or named by what is no IMO number. */
+  | { readonly kind: 'discovered'; readonly job: string; readonly troubles: readonly object[] }
+  /** How many vessel-days of a job are in the failed set, and how many are refused, as the lake has it. */
+  | { readonly kind: 'failed'; readonly job: string; readonly failed: number; readonly refused: number }
+  /** Vessels with a remark that nobody has accepted. */
+  | { readonly kind: 'remarked'; readonly job: string; readonly open: readonly object[] }
+  /** A job was planned, or found to be planned. */
+  | { readonly kind: 'job-planned'; readonly job: string }
+  /** Vessels whose last snapshot that a schedule asked for was not taken, nor one since. */
+  | { readonly kind: 'snapshots'; readonly job: string; readonly late: readonly object[] }
+  /** What a look-back found: vessel-days by state, those of none too. */
+  | {
+      readonly kind: 'looked-back';
+      readonly job: string;
+      readonly found: Readonly<Record<string, number>>;
+    }
+  /** How many look-backs of a job have failed since one has ended. */
+  | { readonly kind: 'look-back-failed'; readonly job: string; readonly times: number }
+  /** Backfills whose last look failed, with the reason of each. */
+  | { readonly kind: 'stuck-backfills'; readonly stuck: ReadonlyMap<string, string> }
+  | { readonly kind: 'planning-failed' }
+  /** Does this process plan? Undefined: it cannot know now. What another plans is that one's to show. */
+  | { readonly kind: 'lead'; readonly leads: boolean | undefined }
+  /** Somebody was not let in to the page: the password was `wrong`, or the address `locked` out. */
+  | { readonly kind: 'web-login-failed'; readonly outcome: 'wrong' | 'locked' };
+
 export interface Metrics {
   /** The exposition text and its content type. */
   read(): Promise<{ text: string; contentType: string }>;
-  onRequest(report: { readonly status?: number; readonly ms: number }): void;
-  /** A vessel-day has ended: `published`, `failed`, `handed-back`, … */
-  onVesselDay(
-    day: Pick<VesselDay, 'job'>,
-    outcome: string,
-    facts?: { readonly rows?: number | undefined; readonly seconds: number },
-  ): void;
-  onEncoded(seconds: number): void;
-  onUploaded(seconds: number, sizeBytes: number): void;
-  /** What planning found missing, or what is left of it: how many vessel-days, and the oldest date. */
-  onPlanned(job: string, missing: number, oldest: string | undefined): void;
-  /** How many vessels the last discovery left out, or named by what is no IMO number. */
-  onDiscovered(job: string, troubles: number): void;
-  /** How many vessel-days of a job are in the failed set, and how many are refused, as the lake has it. */
-  onFailed(job: string, failed: number, refused: number): void;
-  /** How many vessels have a remark that nobody has accepted. */
-  onRemarked(job: string, vessels: number): void;
-  /** A job was planned, or found to be planned. */
-  onLooked(job: string): void;
-  /** Of how many vessels the last snapshot that a schedule asked for was not taken. */
-  onSnapshots(job: string, late: number): void;
-  /** How many look-backs of a job have failed since one has ended. */
-  onLookBackFailed(job: string, times: number): void;
-  /** Of how many backfills the last look failed. */
-  onStuckBackfills(stuck: number): void;
-  /** Something could not be planned. */
-  onFailure(): void;
-  /** Does this process plan? Undefined: it cannot know now. What another plans is that one's to show. */
-  onLead(leads: boolean | undefined): void;
-  /** Somebody was not let in to the page: the password was `wrong`, or the address `locked` out. */
-  onWebLoginFailed(outcome: 'wrong' | 'locked'): void;
-  /** What a look-back found: vessel-days by state, those of none too. */
-  onLookedBack(job: string, counts: Readonly<Record<string, number>>): void;
+  /** Other kinds are passed over. */
+  onEvent(event: MeasuredEvent | { readonly kind: string }): void;
 }
 
 const DAY_SECONDS = [1, 3, 10, 30, 60, 180, 600, 1_800, 3_600, 10_800];
@@ -123,50 +138,52 @@ export function createMetrics(sources: MetricSources): Metrics {
 
   return {
     read: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
-    onRequest({ status = 0, ms }) {
-      requests.inc({ status: String(status) });
-      if (status === 429) rateLimited.inc();
-      requestSeconds.observe(ms / 1_000);
-    },
-    onVesselDay({ job }, outcome, facts) {
-      vesselDays.inc({ job, outcome });
-      if (outcome !== 'published' || facts === undefined) return;
-      rows.inc({ job }, facts.rows ?? 0);
-      daySeconds.observe(facts.seconds);
-    },
-    onEncoded: (seconds) => encodeSeconds.observe(seconds),
-    onUploaded(seconds, sizeBytes) {
-      uploadSeconds.observe(seconds);
-      uploadedBytes.inc(sizeBytes);
-    },
-    onPlanned(job, count, date) {
-      missing.set({ job }, count);
-      oldest.set({ job }, date === undefined ? 0 : Date.parse(`${date}T00:00:00Z`) / 1_000);
-    },
-    onFailed(job, failed, refused) {
-      failedDays.set({ job }, failed);
-      refusedDays.set({ job }, refused);
-    },
-    onRemarked: (job, vessels) => remarked.set({ job }, vessels),
-    onDiscovered: (job, troubles) => unsettled.set({ job }, troubles),
-    onLooked: (job) => lookedAt.setToCurrentTime({ job }),
-    onSnapshots: (job, late) => lateSnapshots.set({ job }, late),
-    onLookBackFailed: (job, times) => lookBackFailures.set({ job }, times),
-    onStuckBackfills: (count) => stuck.set(count),
-    onFailure: () => failures.inc(),
-    onWebLoginFailed: (outcome) => webFailures.inc({ outcome }),
-    onLead(leads) {
-      leader.set(leads ? 1 : 0);
-      if (leads !== false) return;
-      const shownByTheLeader = [missing, oldest, lookedAt, unsettled, remarked, failedDays, refusedDays];
-      for (const each of [...shownByTheLeader, lateSnapshots, lookBackFailures]) each.reset();
-      stuck.remove();
-    },
-    onLookedBack(job, counts) {
-      for (const [state, count] of Object.entries(counts)) lookedBack.set({ job, state }, count);
-      lookedBackAt.setToCurrentTime({ job });
-      lookBackFailures.set({ job }, 0);
-    },
+    onEvent: onKinds<MeasuredEvent>({
+      request({ status = 0, ms }) {
+        requests.inc({ status: String(status) });
+        if (status === 429) rateLimited.inc();
+        requestSeconds.observe(ms / 1_000);
+      },
+      'day-outcome'({ job, outcome, rows: published = 0, seconds }) {
+        vesselDays.inc({ job, outcome });
+        if (outcome !== 'published' || seconds === undefined) return;
+        rows.inc({ job }, published);
+        daySeconds.observe(seconds);
+      },
+      encoded: ({ seconds }) => encodeSeconds.observe(seconds),
+      uploaded({ seconds, sizeBytes }) {
+        uploadSeconds.observe(seconds);
+        uploadedBytes.inc(sizeBytes);
+      },
+      missing({ job, missing: count, oldest: date }) {
+        missing.set({ job }, count);
+        oldest.set({ job }, date === undefined ? 0 : Date.parse(`${date}T00:00:00Z`) / 1_000);
+      },
+      failed({ job, failed, refused }) {
+        failedDays.set({ job }, failed);
+        refusedDays.set({ job }, refused);
+      },
+      remarked: ({ job, open }) => remarked.set({ job }, open.length),
+      discovered: ({ job, troubles }) => unsettled.set({ job }, troubles.length),
+      'job-planned': ({ job }) => lookedAt.setToCurrentTime({ job }),
+      snapshots: ({ job, late }) => lateSnapshots.set({ job }, late.length),
+      'look-back-failed': ({ job, times }) => lookBackFailures.set({ job }, times),
+      'looked-back'({ job, found }) {
+        for (const [state, count] of Object.entries(found)) lookedBack.set({ job, state }, count);
+        lookedBackAt.setToCurrentTime({ job });
+        lookBackFailures.set({ job }, 0);
+      },
+      'stuck-backfills': (event) => stuck.set(event.stuck.size),
+      'planning-failed': () => failures.inc(),
+      'web-login-failed': ({ outcome }) => webFailures.inc({ outcome }),
+      lead({ leads }) {
+        leader.set(leads ? 1 : 0);
+        if (leads !== false) return;
+        const shownByTheLeader = [missing, oldest, lookedAt, unsettled, remarked, failedDays, refusedDays];
+        for (const each of [...shownByTheLeader, lateSnapshots, lookBackFailures]) each.reset();
+        stuck.remove();
+      },
+    }),
   };
 }
 

@@ -2,9 +2,9 @@
  * Measurements as one Parquet file, sent row group by row group: memory is bounded by one, and by some hundred bytes of
  * each that was sent. A file ends with what it holds, so its reader needs all of it; that is the format's nature.
  */
-import type { SchemaElement } from 'hyparquet';
 import type { ColumnBatch, TimeRange } from '../../core/model/index.ts';
 import { JSON_TEXT, jsonTextAt, LONG, MICROS_PER_MILLI } from '../../core/model/index.ts';
+import type { SchemaElement } from '../../parquet/write/index.ts';
 import { PARQUET_MAGIC, PlainFile } from '../../parquet/write/index.ts';
 import type { DataSource } from '../data/source.ts';
 import type { SelectedSeries } from '../query/selection.ts';

@@ -13,13 +13,13 @@ import { createLineBound } from '../../core/logins.ts';
 import { isLoopbackHost } from '../../core/model/web-address.ts';
 import { namesOf } from '../act-body.ts';
 import type { NamedPeople, Right, WebAccess, WebPorts } from '../ports.ts';
+import { addressOf } from '../shares.ts';
 import { WebError } from '../web-error.ts';
-import { addressOf } from './client-address.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import type { Session, Sessions } from './sessions.ts';
 
 /** Who acts, for the log. */
-export interface Actor {
+interface Actor {
   readonly name: string;
   readonly namedBy: Session['namedBy'];
   readonly address: string;

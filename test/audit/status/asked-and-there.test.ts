@@ -7,21 +7,14 @@ import { expect, test } from 'vitest';
 import { type Coverage, type CoverageState, createCoverageSum } from '../../../src/audit/status/cells.ts';
 import { readJobStatus } from '../../../src/audit/status/job-status.ts';
 import { createStatusMemory } from '../../../src/audit/status/status-memory.ts';
-import {
-  addDays,
-  datesBetween,
-  formatVesselDay,
-  type Job,
-  type Note,
-  silentLog,
-  type VesselDay,
-} from '../../../src/core/model/index.ts';
+import type { Job, Note, VesselDay } from '../../../src/core/model/index.ts';
+import { addDays, datesBetween, formatVesselDay, silentLog } from '../../../src/core/model/index.ts';
 import { settingsHash } from '../../../src/core/plan/settings-hash.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
 import type { ExportPorts } from '../../../src/export/ports.ts';
-import { createFailedWatch } from '../../../src/fleet/failed-watch.ts';
 import { createNightly } from '../../../src/fleet/nightly.ts';
 import type { VesselDayQueue } from '../../../src/fleet/queue/vessel-day-queue.ts';
+import { createFailedWatch } from '../../../src/fleet/watches.ts';
 import { noteRegularRun } from '../../../src/lake/asked-days.ts';
 import { writeNote } from '../../../src/lake/ledger/ledger.ts';
 import { createLedgerView } from '../../../src/lake/ledger/ledger-view.ts';
@@ -217,9 +210,10 @@ async function fleetOf(ports: WebPorts, job: Job) {
     {
       ...{ ports: ports as unknown as ExportPorts, queue: emptyQueue, log: silentLog },
       ledger: createLedgerView(ports.store),
-      onPlanned(_job, missing, oldest, unpublished) {
-        told = { missing, oldest };
-        days = new Set([...unpublished()].map(formatVesselDay));
+      onEvent(event) {
+        if (event.kind !== 'missing') return;
+        told = { missing: event.missing, oldest: event.oldest };
+        days = new Set([...event.unpublished()].map(formatVesselDay));
       },
     },
     {
@@ -231,8 +225,8 @@ async function fleetOf(ports: WebPorts, job: Job) {
   let refused: number | undefined;
   const watch = createFailedWatch({
     ...{ jobs: [job], queue: emptyQueue, store: ports.store, clock: ports.clock },
-    onFailed: (_job, _failed, now) => {
-      refused = now;
+    onEvent: (event) => {
+      if (event.kind === 'failed') refused = event.refused;
     },
   });
   await watch();

@@ -4,14 +4,8 @@ import { expect, test } from 'vitest';
 import { stateOf } from '../../../src/audit/status/cells.ts';
 import { readJobStatus } from '../../../src/audit/status/job-status.ts';
 import { createStatusMemory } from '../../../src/audit/status/status-memory.ts';
-import {
-  addDays,
-  datesBetween,
-  formatVesselDay,
-  type Job,
-  silentLog,
-  type VesselDay,
-} from '../../../src/core/model/index.ts';
+import type { Job, VesselDay } from '../../../src/core/model/index.ts';
+import { addDays, datesBetween, formatVesselDay, silentLog } from '../../../src/core/model/index.ts';
 import { settingsHash } from '../../../src/core/plan/settings-hash.ts';
 import { jsonBytes } from '../../../src/lake/json.ts';
 import { claimKey, noteKey, receiptKey } from '../../../src/lake/keys.ts';

@@ -8,28 +8,31 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reconcileJob } from '../../../src/audit/reconcile/reconcile-jobs.ts';
 import { repairTasks } from '../../../src/audit/reconcile/repair.ts';
-import type { Finding } from '../../../src/audit/verify/findings.ts';
-import { adviceFor, FINDINGS } from '../../../src/audit/verify/findings.ts';
+import { adviceFor, FINDINGS, type Finding } from '../../../src/audit/verify/findings.ts';
 import type { ReadableStore } from '../../../src/audit/verify/object-check.ts';
-import type { Clock, Dataset, Layout, VesselDay } from '../../../src/core/model/index.ts';
-import { addDays, dayRange, formatVesselDay, systemClock } from '../../../src/core/model/index.ts';
+import {
+  addDays,
+  type Clock,
+  type Dataset,
+  dayRange,
+  formatVesselDay,
+  type Layout,
+  systemClock,
+  type VesselDay,
+} from '../../../src/core/model/index.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
-import type { DayResult } from '../../../src/export/run/perform-task.ts';
+import type { DayResult, ExportEvent } from '../../../src/export/events.ts';
 import { performTasks } from '../../../src/export/run/run-jobs.ts';
 import { rebuildLog } from '../../../src/lake/upkeep/rebuild-log.ts';
 import type { JobDefinition } from '../../../src/runtime/config/jobs.ts';
 import { fleetVessels } from '../../../src/service/data/made-up/fleet.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { lakeFiles, receiptOf } from '../../helpers/lake.ts';
-import type { LakeApp } from '../../helpers/lake-app.ts';
-import { openLakeApp } from '../../helpers/lake-app.ts';
-import type { TestService } from '../../helpers/run.ts';
-import { DATE, startTestService } from '../../helpers/run.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newMemoryFolder } from '../../helpers/temp.ts';
+import { type LakeApp, openLakeApp } from '../../helpers/lake-app.ts';
+import { DATE, startTestService, type TestService } from '../../helpers/run.ts';
+import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
 import { refuseWrites } from './audit-lake.ts';
-import type { Advice, Trial, Victim } from './damages.ts';
-import { put, TRIALS } from './damages.ts';
+import { type Advice, put, TRIALS, type Trial, type Victim } from './damages.ts';
 
 const SILENT_DATE = addDays(DATE, 1);
 const FLEET = { seed: 1, vessels: TRIALS.length, readingsPerDay: 1_000 };
@@ -265,9 +268,9 @@ async function reconcile({ app, jobs }: LakeApp, runs: readonly Run[]): Promise<
     const request = { from: date, to: addDays(date, 1), vessels, concurrency: 4 };
     const found = await reconcileJob(app.ports, job, request, signal);
     const results: DayResult[] = [];
-    const onResult = (result: DayResult) => void results.push(result);
+    const onEvent = (event: ExportEvent) => event.kind === 'day-result' && results.push(event.result);
     const tasks = repairTasks(app.ports, job, found, { allowShrink: true, takeover: false });
-    await performTasks(app.ports, tasks, 4, { onPlanned() {}, onProgress() {}, onResult }, signal);
+    await performTasks(app.ports, tasks, 4, onEvent, signal);
     keepResults(group, results);
   }
 }

@@ -6,20 +6,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import type { VerifyOptions, VerifyOverrides } from '../../../src/cli/commands/verify.ts';
-import { verifyCommand } from '../../../src/cli/commands/verify.ts';
-import type { Receipt, VesselDay } from '../../../src/core/model/index.ts';
-import { addDays, dateToMicros, dayRange, systemClock } from '../../../src/core/model/index.ts';
+import { type VerifyOptions, type VerifyOverrides, verifyCommand } from '../../../src/cli/commands/verify.ts';
+import {
+  addDays,
+  dateToMicros,
+  dayRange,
+  type Receipt,
+  systemClock,
+  type VesselDay,
+} from '../../../src/core/model/index.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
 import type { Detail } from '../../../src/lake/ledger/ledger.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import type { JobFile, RunExportOptions, TestService } from '../../helpers/run.ts';
 import {
   DATE,
   exportEnv,
+  type JobFile,
   mustExport,
   QUICK_LIMITS,
+  type RunExportOptions,
   startTestService,
+  type TestService,
   VESSEL,
   writeJobs,
 } from '../../helpers/run.ts';

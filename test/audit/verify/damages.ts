@@ -7,10 +7,17 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { parquetMetadata } from 'hyparquet';
-import type { FindingName } from '../../../src/audit/verify/findings.ts';
-import { adviceFor } from '../../../src/audit/verify/findings.ts';
-import type { Dataset, Layout, Receipt, VesselDay } from '../../../src/core/model/index.ts';
-import { dateToMicros, parseTimestamp, silentLog, systemClock } from '../../../src/core/model/index.ts';
+import { adviceFor, type FindingName } from '../../../src/audit/verify/findings.ts';
+import {
+  type Dataset,
+  dateToMicros,
+  type Layout,
+  parseTimestamp,
+  type Receipt,
+  silentLog,
+  systemClock,
+  type VesselDay,
+} from '../../../src/core/model/index.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
 import type { Detail } from '../../../src/lake/ledger/ledger.ts';
 import { openTable } from '../../../src/lake/table/table.ts';

@@ -4,8 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { ALL_DATES, walkDays, walkLedger } from '../../../src/audit/verify/lake-walk.ts';
 import type { ReadableStore } from '../../../src/audit/verify/object-check.ts';
-import type { VesselDay } from '../../../src/core/model/index.ts';
-import { datesBetween } from '../../../src/core/model/index.ts';
+import { datesBetween, type VesselDay } from '../../../src/core/model/index.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';
 import { vesselIds } from '../../helpers/ledger.ts';
 

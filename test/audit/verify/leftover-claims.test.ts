@@ -6,17 +6,19 @@ import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { FormatSizes, Layout, Receipt, VesselDay } from '../../../src/core/model/index.ts';
-import { FORMAT_SIZES } from '../../../src/core/model/index.ts';
+import {
+  FORMAT_SIZES,
+  type FormatSizes,
+  type Layout,
+  type Receipt,
+  type VesselDay,
+} from '../../../src/core/model/index.ts';
 import { claimKey, claimPrefix, detailKey, receiptKey } from '../../../src/lake/keys.ts';
 import type { JobDefinition } from '../../../src/runtime/config/jobs.ts';
 import { receiptOf } from '../../helpers/lake.ts';
-import type { LakeApp } from '../../helpers/lake-app.ts';
-import { openLakeApp } from '../../helpers/lake-app.ts';
-import type { TestService } from '../../helpers/run.ts';
-import { DATE, startTestService, VESSEL } from '../../helpers/run.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newMemoryFolder } from '../../helpers/temp.ts';
+import { type LakeApp, openLakeApp } from '../../helpers/lake-app.ts';
+import { DATE, startTestService, type TestService, VESSEL } from '../../helpers/run.ts';
+import { newMemoryFolder, type TempFolder } from '../../helpers/temp.ts';
 import { edit, editDetail, editReceipt } from './audit-lake.ts';
 
 const DAY: VesselDay = { job: 'measurements', vessel: VESSEL, date: DATE };

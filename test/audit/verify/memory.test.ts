@@ -6,15 +6,14 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import type { ReadableStore } from '../../../src/audit/verify/object-check.ts';
-import type { VerifiedDay } from '../../../src/audit/verify/verify-lake.ts';
-import { verifyLake } from '../../../src/audit/verify/verify-lake.ts';
-import type { Receipt } from '../../../src/core/model/index.ts';
+import { type VerifiedDay, verifyLake } from '../../../src/audit/verify/verify-lake.ts';
 import {
   addDays,
   createSeriesDictionary,
   DayCounts,
   dateToMicros,
   microsToIso,
+  type Receipt,
   silentLog,
 } from '../../../src/core/model/index.ts';
 import { detailKey, objectKey, receiptKey } from '../../../src/lake/keys.ts';

@@ -1,8 +1,13 @@
 /** Forgery: a published day with other rows in it, whose receipt names the new bytes. Only a deep verify can tell. */
 
 import { join } from 'node:path';
-import type { Aggregation, StatisticsRow, VesselDay } from '../../../src/core/model/index.ts';
-import { createSeriesDictionary, microsToIso } from '../../../src/core/model/index.ts';
+import {
+  type Aggregation,
+  createSeriesDictionary,
+  microsToIso,
+  type StatisticsRow,
+  type VesselDay,
+} from '../../../src/core/model/index.ts';
 import { objectKey } from '../../../src/lake/keys.ts';
 import {
   createEncoder,
@@ -11,8 +16,7 @@ import {
   encodeMetadata,
 } from '../../../src/parquet/write/index.ts';
 import { duckRows } from '../../helpers/lake.ts';
-import type { Reading } from '../../parquet/write/lake-file.ts';
-import { bareSeries, batchOf, fileOf, sealAll } from '../../parquet/write/lake-file.ts';
+import { bareSeries, batchOf, fileOf, type Reading, sealAll } from '../../parquet/write/lake-file.ts';
 import { editReceipt, replaceObject } from './audit-lake.ts';
 
 /** Change the readings of a published day. */

@@ -355,7 +355,7 @@ test('nothing is written but the index', async () => {
   await status({}, { job: { ...JOB, vessels: { discover: 'flat/*/*' } } });
   const after = await lakeFiles(lake.dir);
   expect([...after.keys()].filter((key) => !before.has(key))).toEqual([
-    '_index/measurements/2026-01.columns',
+    '_index/measurements/2026-01.parquet',
   ]);
   expect([...before].filter(([key, bytes]) => after.get(key)?.equals(bytes) !== true)).toEqual([]);
 });

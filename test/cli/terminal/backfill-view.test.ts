@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBackfillView, describeBackfill } from '../../../src/cli/terminal/backfill-view.ts';
+import { createBackfillView, describeBackfill } from '../../../src/cli/terminal/progress-view.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 
 test('progress is shown with the time left at the rate so far', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { csvLine } from '../../../src/cli/terminal/csv.ts';
+import { csvLine } from '../../../src/cli/terminal/query-view.ts';
 
 test.for([
   ["=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"],

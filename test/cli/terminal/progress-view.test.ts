@@ -42,11 +42,11 @@ test('what is not counted or not begun yet is said to be about or over', () => {
 
 test('on a terminal the bar is redrawn, at most ten times a second', async () => {
   const { view, written, clock } = openView(true);
-  view.onPlanned([day]);
-  view.onProgress(day, { rows: 1, rowsKnown: 2 });
+  view.onEvent({ kind: 'planned', days: [day] });
+  view.onEvent({ kind: 'day-rows', day, rows: 1, rowsKnown: 2 });
   expect(written).toHaveLength(1);
   await clock.advance(100);
-  view.onProgress(day, { rows: 2, rowsKnown: 2 });
+  view.onEvent({ kind: 'day-rows', day, rows: 2, rowsKnown: 2 });
   expect(written).toHaveLength(2);
   expect(written.at(-1)).toContain('2 of 2 rows');
 });
@@ -54,10 +54,11 @@ test('on a terminal the bar is redrawn, at most ten times a second', async () =>
 test('in 80 columns the time left is there, and the line fits', async () => {
   const { view, written, clock } = openView(true, 80);
   const days = Array.from({ length: 1_825 }, (_, i) => ({ ...day, vessel: `IMO${i}` }));
-  view.onPlanned(days);
-  for (const one of days) view.onProgress(one, { rows: 9_000_000, rowsKnown: 19_000_000 });
+  view.onEvent({ kind: 'planned', days: days });
+  for (const one of days)
+    view.onEvent({ kind: 'day-rows', day: one, rows: 9_000_000, rowsKnown: 19_000_000 });
   await clock.advance(60_000);
-  view.onProgress(day, { rows: 9_000_000, rowsKnown: 19_000_000 });
+  view.onEvent({ kind: 'day-rows', day, rows: 9_000_000, rowsKnown: 19_000_000 });
   const line = written.at(-1)!.replace('\r\u001b[2K', '');
   expect(line).toMatch(/^█+░+ {2}0\/1,825 vessel-days .* \d+ \w+ \d+ \w+ left$/);
   expect(line.length).toBeLessThan(80);
@@ -65,7 +66,7 @@ test('in 80 columns the time left is there, and the line fits', async () => {
 
 test('a log line stands above the bar, which is drawn again below it', () => {
   const { view, written } = openView(true, 40);
-  view.onPlanned([day]);
+  view.onEvent({ kind: 'planned', days: [day] });
   const bar = written.at(-1)!.replace('\r\u001b[2K', '');
   view.log('warn  something that is too long for a line of this terminal\n');
   expect(written.slice(1)).toEqual([
@@ -77,18 +78,21 @@ test('a log line stands above the bar, which is drawn again below it', () => {
 
 test('elsewhere nothing is drawn, and failures are lines', () => {
   const { view, written } = openView(false);
-  view.onPlanned([day, nextDay]);
-  view.onProgress(day, { rows: 1, rowsKnown: 2 });
-  view.onResult({ day, status: 'failed', code: 'x', message: 'it broke' });
+  view.onEvent({ kind: 'planned', days: [day, nextDay] });
+  view.onEvent({ kind: 'day-rows', day, rows: 1, rowsKnown: 2 });
+  view.onEvent({ kind: 'day-result', result: { day, status: 'failed', code: 'x', message: 'it broke' } });
   view.end();
   expect(written).toEqual(['failed: it broke\n']);
 });
 
 test('what stops every vessel-day alike is said once', () => {
   const { view, written } = openView(false);
-  view.onPlanned([day, nextDay]);
+  view.onEvent({ kind: 'planned', days: [day, nextDay] });
   for (const one of [day, nextDay])
-    view.onResult({ day: one, status: 'failed', code: 'x', message: 'the credentials were refused' });
+    view.onEvent({
+      kind: 'day-result',
+      result: { day: one, status: 'failed', code: 'x', message: 'the credentials were refused' },
+    });
   expect(written).toHaveLength(1);
   expect(view.results).toHaveLength(2);
 });
@@ -96,10 +100,13 @@ test('what stops every vessel-day alike is said once', () => {
 test('the closing line says rows, bytes, time and place of what was written', async () => {
   const { view, clock } = openView(false);
   expect(view.closingLine('file:///lake')).toBe('');
-  view.onPlanned([day, nextDay]);
+  view.onEvent({ kind: 'planned', days: [day, nextDay] });
   await clock.advance(62_000);
-  view.onResult({ day, status: 'published', rows: 1_234_567, sizeBytes: 8_640_000 });
-  view.onResult({ day: nextDay, status: 'done', rows: 99 });
+  view.onEvent({
+    kind: 'day-result',
+    result: { day, status: 'published', rows: 1_234_567, sizeBytes: 8_640_000 },
+  });
+  view.onEvent({ kind: 'day-result', result: { day: nextDay, status: 'done', rows: 99 } });
   expect(view.closingLine('file:///lake')).toBe(
     'wrote 1,234,567 rows (8.64 MB) in 1 min 2 s to file:///lake',
   );

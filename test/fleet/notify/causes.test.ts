@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  type Cause,
-  causeKey,
-  compareCauses,
-  type KnownCauses,
-  MAX_MEMBERS,
-  type ToldCause,
-} from '../../../src/fleet/notify/causes.ts';
+import type { Cause, KnownCauses, ToldCause } from '../../../src/fleet/notify/causes.ts';
+import { causeKey, compareCauses, MAX_MEMBERS } from '../../../src/fleet/notify/causes.ts';
 
 const failed = (...members: string[]): Cause => ({
   kind: 'failed',

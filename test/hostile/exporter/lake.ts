@@ -196,12 +196,12 @@ const CHANGES: readonly (readonly [string, Change])[] = [
   ['_lake.json: another version', put('_lake.json', '{"layout":"plain","formatVersion":99}')],
   ['_lake.json: text', put('_lake.json', ESC)],
   ['_lake.json: a FIFO', fifo('_lake.json')],
-  ['_index: rubbish', put('_index/readings/2026-01.ndjson.gz', 'rubbish')],
+  ['_index: rubbish', put('_index/readings/2026-01.parquet', 'rubbish')],
   [
     '_index: a bomb',
     put('_index/readings/2026-01.ndjson.gz', gzipSync(Buffer.alloc(512 * 1024 * 1024, 0x0a))),
   ],
-  ['_index: a FIFO', fifo('_index/readings/2026-01.ndjson.gz')],
+  ['_index: a FIFO', fifo('_index/readings/2026-01.parquet')],
   ['_accepted: rubbish', put(`_accepted/readings/vessel=${VESSEL}.json`, DEEP)],
   ['a claim: rubbish', put(`_checkpoints/readings/date=${DATE}/vessel=${VESSEL}/7.json`, '{')],
   [

@@ -1,18 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { FencedError } from '../../../src/core/errors.ts';
-import type { ProcessId, VesselDay } from '../../../src/core/model/index.ts';
-import { silentLog } from '../../../src/core/model/index.ts';
+import { type ProcessId, silentLog, type VesselDay } from '../../../src/core/model/index.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
-import type { ClaimPorts } from '../../../src/lake/claims/claim.ts';
-import { openCheckpoint } from '../../../src/lake/claims/claim.ts';
+import { type ClaimPorts, openCheckpoint } from '../../../src/lake/claims/claim.ts';
 import { readClaims, takeClaim } from '../../../src/lake/claims/claims.ts';
 import { claimKey, claimPrefix, objectKey } from '../../../src/lake/keys.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
-import type { ManualClock } from '../../helpers/manual-clock.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
+import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts';
 import { newTempFolder } from '../../helpers/temp.ts';
 
 const day: VesselDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };

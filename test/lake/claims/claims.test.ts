@@ -5,8 +5,7 @@ import { claimKey, receiptKey } from '../../../src/lake/keys.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 
 const JOB = 'measurements';
 const dayOf = (vessel: string): VesselDay => ({ job: JOB, vessel, date: '2026-01-05' });

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Receipt } from '../../../src/core/model/index.ts';
 import { addDays, datesBetween, silentLog } from '../../../src/core/model/index.ts';
 import { indexKey, indexPieceKey, keyPrefix, receiptKey } from '../../../src/lake/keys.ts';
-import { packIndex, unpackIndex } from '../../../src/lake/ledger/index-columns.ts';
+import { packIndex, unpackIndex } from '../../../src/lake/ledger/index-file.ts';
 import { toIndexRow } from '../../../src/lake/ledger/indexed-receipt.ts';
 import { listVessels, parseReceipt } from '../../../src/lake/ledger/ledger.ts';
 import { scanLedger } from '../../../src/lake/ledger/ledger-index.ts';

@@ -4,7 +4,7 @@
  */
 import { addDays, datesBetween, silentLog } from '../../../src/core/model/index.ts';
 import { indexKey, indexPieceKey, indexPrefix, receiptKey } from '../../../src/lake/keys.ts';
-import { packIndex, unpackIndex } from '../../../src/lake/ledger/index-columns.ts';
+import { packIndex, unpackIndex } from '../../../src/lake/ledger/index-file.ts';
 import { toIndexRow } from '../../../src/lake/ledger/indexed-receipt.ts';
 import { scanLedger } from '../../../src/lake/ledger/ledger-index.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';

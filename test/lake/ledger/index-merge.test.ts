@@ -1,20 +1,26 @@
 /** Indexes of a month as one: each receipt once, as the newest source has it, in memory that a scheduler has. */
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Receipt } from '../../../src/core/model/index.ts';
 import { detailKey, indexKey } from '../../../src/lake/keys.ts';
-import { packIndex, unpackIndex } from '../../../src/lake/ledger/index-columns.ts';
-import { mergeIndexes } from '../../../src/lake/ledger/index-merge.ts';
+import { mergeIndexes, packIndex, unpackIndex } from '../../../src/lake/ledger/index-file.ts';
 import type { IndexedMember } from '../../../src/lake/ledger/indexed-receipt.ts';
-import { COLUMNS_OF, toIndexRow } from '../../../src/lake/ledger/indexed-receipt.ts';
+import { toIndexRow } from '../../../src/lake/ledger/indexed-receipt.ts';
 import { makeReceipt, vesselIds } from '../../helpers/ledger.ts';
 import { newTempFolder } from '../../helpers/temp.ts';
 
 const JOB = 'measurements';
 const VESSELS = vesselIds(5);
-const MEMBERS = Object.keys(COLUMNS_OF) as IndexedMember[];
+const MEMBERS: readonly IndexedMember[] = [
+  ...(['epoch', 'settingsHash', 'proof', 'rows', 'startedAt', 'finishedAt', 'dataset', 'series'] as const),
+  ...(['source', 'detail', 'selectedSeries', 'remark', 'warnings', 'unlisted', 'firstTimestamp'] as const),
+  ...(['lastTimestamp', 'objectBytes', 'started', 'finished'] as const),
+];
 
 const remark: Receipt['remark'] = {
   ...{ kind: 'fewer-series', missing: 1, names: ['é'], since: '2026-01-05' },
@@ -50,28 +56,24 @@ const source = fc.record({
   leftOut: fc.integer({ min: 1, max: 5 }),
 });
 
-/** The index as versions write it that know no such column. */
-function without(bytes: Uint8Array, column: string): Uint8Array {
-  const headEnd = bytes.indexOf(0x0a);
-  const head = JSON.parse(Buffer.from(bytes.subarray(0, headEnd)).toString());
-  const kept: Uint8Array[] = [];
-  let at = headEnd + 1;
-  for (const [name, length] of head.columns as [string, number][]) {
-    if (name !== column) kept.push(bytes.subarray(at, at + length));
-    at += length;
-  }
-  const columns = head.columns.filter(([name]: [string]) => name !== column);
-  return Buffer.concat([Buffer.from(`${JSON.stringify({ ...head, columns })}\n`), ...kept]);
-}
-
-test('an index from before there were warnings has none', async () => {
-  const row = toIndexRow(makeReceipt({ job: JOB, vessel: VESSELS[0]!, date: '2026-01-05' }, { remark }), {
-    ...{ sizeBytes: 1, tag: 'a' },
-  });
-  const old = without(await packIndex(JOB, [row]), 'warnings');
-  const index = await unpackIndex(JOB, old, ['remark', 'warnings']);
-  expect(index.row(0)).toMatchObject({ remark });
-  expect(index.row(0)).not.toHaveProperty('warnings');
+test('anybody can read an index: it is Parquet of a row a receipt', async () => {
+  const rows = vesselIds(70).map((vessel) =>
+    toIndexRow(makeReceipt({ job: JOB, vessel, date: '2026-01-05' }, { remark, rows: 7 }), {
+      ...{ sizeBytes: 1, tag: 'a' },
+    }),
+  );
+  await using folder = await newTempFolder();
+  const path = join(folder.path, 'index.parquet');
+  writeFileSync(path, await packIndex(JOB, rows));
+  const instance = await DuckDBInstance.create();
+  const connection = await instance.connect();
+  const found = await connection.runAndReadAll(
+    `SELECT count(*), sum(rows)::INT, min(vessel), max("date"), min(remark) FROM '${path}' WHERE finishedAt IS NOT NULL`,
+  );
+  connection.closeSync();
+  instance.closeSync();
+  const [first] = rows.map(({ vessel }) => vessel).sort();
+  expect(found.getRows()).toEqual([[70n, 490, first, '2026-01-05', JSON.stringify(remark)]]);
 });
 
 test('of each vessel-day there is what the last source has that has it', async () => {

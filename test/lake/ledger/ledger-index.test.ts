@@ -1,21 +1,16 @@
-import { gzipSync } from 'node:zlib';
+import { crc32 } from 'node:zlib';
+import { parquetMetadata } from 'hyparquet';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { DataError } from '../../../src/core/errors.ts';
 import type { Log, Receipt, VesselDay } from '../../../src/core/model/index.ts';
 import { addDays, datesBetween, silentLog } from '../../../src/core/model/index.ts';
 import { jsonBytes } from '../../../src/lake/json.ts';
-import {
-  indexKey,
-  indexLinesKey,
-  indexPrefix,
-  keyPrefix,
-  parseReceiptKey,
-  receiptKey,
-} from '../../../src/lake/keys.ts';
-import { unpackIndex } from '../../../src/lake/ledger/index-columns.ts';
+import { indexKey, indexPrefix, keyPrefix, parseReceiptKey, receiptKey } from '../../../src/lake/keys.ts';
+import { unpackIndex } from '../../../src/lake/ledger/index-file.ts';
 import { withIndexJournal } from '../../../src/lake/ledger/index-journal.ts';
 import { readReceipt } from '../../../src/lake/ledger/ledger.ts';
 import { readLedger } from '../../../src/lake/ledger/ledger-index.ts';
+import { withKeyValues } from '../../../src/parquet/write/index.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt, vesselIds, writeReceipt, writeReceipts } from '../../helpers/ledger.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
@@ -152,10 +147,11 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
     expect(await ask({ vessels: new Set(VESSELS.slice(0, 33)) })).toEqual({ fromIndex: 132, fetched: 0 });
   });
 
-  const headed = (bytes: Buffer, from: string, to: string) => {
-    const headEnd = bytes.indexOf('\n');
-    const head = bytes.toString('utf8', 0, headEnd).replace(from, to);
-    return Buffer.concat([Buffer.from(head), bytes.subarray(headEnd)]);
+  /** With what the footer says of it changed, and right by its checksum. */
+  const said = (bytes: Uint8Array, from: string, to: string) => {
+    const [pair] = parquetMetadata(Uint8Array.from(bytes).buffer).key_value_metadata!;
+    const about = pair!.value!.slice(pair!.value!.indexOf(' ') + 1).replace(from, to);
+    return withKeyValues(bytes, { [pair!.key]: `${crc32(about)} ${about}` });
   };
   const damages: [string, (bytes: Buffer) => Uint8Array][] = [
     ...[100, 700].map((at): [string, (bytes: Buffer) => Uint8Array] => [
@@ -164,12 +160,11 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
     ]),
     ['cut off', (bytes) => bytes.subarray(0, bytes.length - 300)],
     ['something behind it', (bytes) => Buffer.concat([bytes, Buffer.from('x')])],
-    ['no head', () => Buffer.from('{"rows":1}')],
+    ['no Parquet', () => Buffer.from('{"rows":1}')],
     ['nothing in it', () => Buffer.alloc(0)],
-    ["another job's", (bytes) => headed(bytes, `"${JOB}"`, '"other"')],
-    ['of the version before', (bytes) => headed(bytes, '"indexVersion":4', '"indexVersion":3')],
-    ['of a version to come', (bytes) => headed(bytes, '"indexVersion":4', '"indexVersion":5')],
-    ['of fewer receipts', (bytes) => headed(bytes, '"receipts":80', '"receipts":79')],
+    ["another job's", (bytes) => said(bytes, `"${JOB}"`, '"other"')],
+    ['of a version to come', (bytes) => said(bytes, '"indexVersion":5', '"indexVersion":6')],
+    ['Parquet of something else', (bytes) => withKeyValues(bytes, {})],
   ];
   // What is read is the same bytes on S3: one of them is enough there.
   test.each(placeName === 'on S3' ? damages.slice(0, 1) : damages)(
@@ -184,35 +179,27 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
     },
   );
 
-  /** The index of January as version 0.1.0 wrote it. */
-  async function writeLines(): Promise<void> {
-    const lines: string[] = [];
-    for (const date of [FROM, addDays(FROM, 1)])
-      for await (const { key, sizeBytes, tag } of place.store.list(keyPrefix('receipt', JOB, date))) {
-        const receipt = (await readReceipt(place.store, parseReceiptKey(key)!))!;
-        lines.push(`${JSON.stringify({ ...receipt, listed: { sizeBytes, tag } })}\n`);
-      }
-    await place.store.put(indexLinesKey(JOB, '2026-01'), gzipSync(lines.reverse().join('')));
-  }
-
-  test('the index of an older version is read, and replaced by one of this', async () => {
-    await writeLedger();
-    await writeLines();
-    await rewrite(makeReceipt(day(3), { epoch: 2, rows: 7_654_321 }));
-    expect(await ask({ writeIndex: false })).toEqual({ fromIndex: 79, fetched: 81 });
-    expect(await ask()).toEqual({ fromIndex: 79, fetched: 81 });
-    expect(await place.store.head(indexLinesKey(JOB, '2026-01'))).toBeUndefined();
-    expect(await ask()).toEqual({ fromIndex: 160, fetched: 0 });
-    // A process of the older version goes on beside us.
-    await writeLines();
-    expect(await ask()).toEqual({ fromIndex: 160, fetched: 0 });
-  });
-
   const filesOf = async (month: string) => {
     const keys: string[] = [];
     for await (const { key } of place.store.list(indexPrefix(JOB, month))) keys.push(key);
     return keys;
   };
+  test('indexes of older forms are passed over, and gone once there is one of this', async () => {
+    await writeLedger();
+    for (const old of ['.ndjson.gz', '.columns', '/a-piece.columns'])
+      await place.store.put(
+        `${indexPrefix(JOB, '2026-01')}${old}`,
+        Buffer.from('whatever older versions wrote'),
+      );
+    const warnings: unknown[] = [];
+    const log = { ...silentLog, warn: (fields: unknown) => void warnings.push(fields) };
+    expect(await ask({ log, writeIndex: false })).toEqual({ fromIndex: 0, fetched: 160 });
+    expect(await ask({ log })).toEqual({ fromIndex: 0, fetched: 160 });
+    expect(await filesOf('2026-01')).toEqual([january]);
+    expect(await ask({ log })).toEqual({ fromIndex: 160, fetched: 0 });
+    expect(warnings).toEqual([]);
+  });
+
   const publish = (store: ObjectStore, receipts: readonly Receipt[]) =>
     inParallel(receipts, 16, async (receipt) => {
       await store.putIf(receiptKey(receipt), jsonBytes(receipt), null);
@@ -229,7 +216,7 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
     expect(await filesOf('2026-01')).toEqual([]);
     await journal.close();
     const [piece] = await filesOf('2026-01');
-    expect(piece).toMatch(/^_index\/measurements\/2026-01\/.+[.]columns$/);
+    expect(piece).toMatch(/^_index\/measurements\/2026-01\/.+[.]parquet$/);
     // Replaced by somebody else since.
     await rewrite(makeReceipt(day(3), { epoch: 2, rows: 7_654_321 }));
     expect(await ask({ writeIndex: false })).toEqual({ fromIndex: 79, fetched: 1 });

@@ -1,17 +1,14 @@
 /** Commits of one process to a table that others write too. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CommitUnknownError, FencedError, RetriableError } from '../../../src/core/errors.ts';
-import type { TableChange, VesselDay } from '../../../src/core/model/index.ts';
-import { addDays, silentLog } from '../../../src/core/model/index.ts';
+import { addDays, silentLog, type TableChange, type VesselDay } from '../../../src/core/model/index.ts';
 import { JobTable } from '../../../src/lake/publish/job-table.ts';
 import { openTable } from '../../../src/lake/table/table.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import type { ManualClock } from '../../helpers/manual-clock.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
+import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts';
 import { replayTable } from '../../helpers/table.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 
 const PREFIX = 'measurements/';
 const CONTENT = {

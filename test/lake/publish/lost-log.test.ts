@@ -1,8 +1,7 @@
 /** A log that is lost, all of it or its newest entries, is not begun anew: the receipts know of it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DataError } from '../../../src/core/errors.ts';
-import type { Receipt, VesselDay } from '../../../src/core/model/index.ts';
-import { silentLog, systemClock } from '../../../src/core/model/index.ts';
+import { type Receipt, silentLog, systemClock, type VesselDay } from '../../../src/core/model/index.ts';
 import { receiptKey, tableFileKey } from '../../../src/lake/keys.ts';
 import type { JobTable } from '../../../src/lake/publish/job-table.ts';
 import { createLakeTables } from '../../../src/lake/publish/lake-tables.ts';
@@ -10,8 +9,7 @@ import { readTableFiles } from '../../../src/lake/publish/table-files.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 import { expectFault, keysOf } from '../../store/store-suite.ts';
 import { LOG_FOLDER, MEASUREMENTS } from '../table/fixtures.ts';
 

@@ -1,13 +1,11 @@
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { EncodedRowGroup, VesselDay } from '../../../src/core/model/index.ts';
-import { NO_RUNS } from '../../../src/core/model/index.ts';
+import { type EncodedRowGroup, NO_RUNS, type VesselDay } from '../../../src/core/model/index.ts';
 import { objectKey } from '../../../src/lake/keys.ts';
 import { createPartUpload } from '../../../src/lake/publish/parts.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 
 const day: VesselDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
 let folder: TempFolder;

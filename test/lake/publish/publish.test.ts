@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CommitFailedError, CommitUnknownError, FencedError } from '../../../src/core/errors.ts';
-import type { SealedDay, VesselDay } from '../../../src/core/model/index.ts';
-import { DayCounts, silentLog, systemClock } from '../../../src/core/model/index.ts';
+import {
+  DayCounts,
+  type SealedDay,
+  silentLog,
+  systemClock,
+  type VesselDay,
+} from '../../../src/core/model/index.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
 import type { Claim } from '../../../src/lake/claims/claim.ts';
 import { readClaims, takeClaim } from '../../../src/lake/claims/claims.ts';
@@ -12,8 +17,7 @@ import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt } from '../../helpers/ledger.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 
 const day: VesselDay = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' };
 let folder: TempFolder;

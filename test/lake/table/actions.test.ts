@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { DataError, FatalError } from '../../../src/core/errors.ts';
-import type { Action } from '../../../src/lake/table/actions.ts';
-import { formatActions } from '../../../src/lake/table/actions.ts';
+import { type Action, formatActions } from '../../../src/lake/table/actions.ts';
 import { parseActions } from '../../../src/lake/table/parse-actions.ts';
 import { addOf, removeOf } from './fixtures.ts';
 

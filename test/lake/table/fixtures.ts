@@ -1,15 +1,11 @@
 /** A table in a store, and days to commit to it. */
-import type { Log } from '../../../src/core/model/index.ts';
-import { silentLog } from '../../../src/core/model/index.ts';
+import { type Log, silentLog } from '../../../src/core/model/index.ts';
 import type { Action, AddFile } from '../../../src/lake/table/actions.ts';
-import type { TableRetention } from '../../../src/lake/table/retention.ts';
-import { TABLE_RETENTION } from '../../../src/lake/table/retention.ts';
+import { TABLE_RETENTION, type TableRetention } from '../../../src/lake/table/retention.ts';
 import type { TableContent } from '../../../src/lake/table/schema.ts';
-import type { Table, TablePorts } from '../../../src/lake/table/table.ts';
-import { openTable } from '../../../src/lake/table/table.ts';
+import { openTable, type Table, type TablePorts } from '../../../src/lake/table/table.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import type { ManualClock } from '../../helpers/manual-clock.ts';
-import { createManualClock } from '../../helpers/manual-clock.ts';
+import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts';
 
 export const LOG_FOLDER = 'measurements/_delta_log/';
 export const VESSEL = 'IMO9321483';

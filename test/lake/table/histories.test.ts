@@ -9,14 +9,12 @@ import {
   FencedError,
   RetriableError,
 } from '../../../src/core/errors.ts';
-import type { TableChange, VesselDay } from '../../../src/core/model/index.ts';
-import { silentLog } from '../../../src/core/model/index.ts';
+import { silentLog, type TableChange, type VesselDay } from '../../../src/core/model/index.ts';
 import { JobTable } from '../../../src/lake/publish/job-table.ts';
 import { parseActions } from '../../../src/lake/table/parse-actions.ts';
 import { TABLE_RETENTION } from '../../../src/lake/table/retention.ts';
 import { openTable } from '../../../src/lake/table/table.ts';
-import type { World } from '../../helpers/seeded-world.ts';
-import { createWorld } from '../../helpers/seeded-world.ts';
+import { createWorld, type World } from '../../helpers/seeded-world.ts';
 import { MEASUREMENTS } from './fixtures.ts';
 
 const PREFIX = 'measurements/';

@@ -4,15 +4,21 @@ import { join } from 'node:path';
 import { parquetMetadata } from 'hyparquet';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FatalError } from '../../../src/core/errors.ts';
-import type { Table } from '../../../src/lake/table/table.ts';
-import { openTable } from '../../../src/lake/table/table.ts';
+import { openTable, type Table } from '../../../src/lake/table/table.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 import { collect, expectFault, keysOf } from '../../store/store-suite.ts';
-import type { TablePlace } from './fixtures.ts';
-import { addOf, append, LOG_FOLDER, MEASUREMENTS, newTable, placeOf, removeOf } from './fixtures.ts';
+import {
+  addOf,
+  append,
+  LOG_FOLDER,
+  MEASUREMENTS,
+  newTable,
+  placeOf,
+  removeOf,
+  type TablePlace,
+} from './fixtures.ts';
 
 const DATE = '2026-01-05';
 let folder: TempFolder;

@@ -6,8 +6,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
-import type { SchemaElement } from 'hyparquet';
-import { parquetMetadata, parquetReadObjects } from 'hyparquet';
+import { parquetMetadata, parquetReadObjects, type SchemaElement } from 'hyparquet';
 import { duckRows } from '../../helpers/lake.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever JSON says.

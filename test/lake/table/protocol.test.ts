@@ -2,12 +2,10 @@
 import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Clock } from '../../../src/core/model/index.ts';
-import { dayRange, silentLog, systemClock } from '../../../src/core/model/index.ts';
+import { type Clock, dayRange, silentLog, systemClock } from '../../../src/core/model/index.ts';
 import { thisProcess } from '../../../src/core/process/process-id.ts';
 import { TABLE_RETENTION } from '../../../src/lake/table/retention.ts';
-import type { Table } from '../../../src/lake/table/table.ts';
-import { openTable } from '../../../src/lake/table/table.ts';
+import { openTable, type Table } from '../../../src/lake/table/table.ts';
 import { convertLake } from '../../../src/lake/upkeep/convert.ts';
 import { findGarbage } from '../../../src/lake/upkeep/garbage.ts';
 import { rebuildLog } from '../../../src/lake/upkeep/rebuild-log.ts';
@@ -22,8 +20,7 @@ import {
   TO,
 } from '../../audit/verify/audit-lake.ts';
 import { serviceNames } from '../../helpers/lake.ts';
-import type { TestLake, TestService } from '../../helpers/run.ts';
-import { mustExport, newLake, VESSEL } from '../../helpers/run.ts';
+import { mustExport, newLake, type TestLake, type TestService, VESSEL } from '../../helpers/run.ts';
 import { checkProtocol } from './protocol-check.ts';
 
 const HASTY: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 20), signal) };

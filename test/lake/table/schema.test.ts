@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { FatalError, RefusedError } from '../../../src/core/errors.ts';
 import type { TableMetadata } from '../../../src/lake/table/actions.ts';
-import type { TableContent } from '../../../src/lake/table/schema.ts';
 import {
   checkTable,
   extendedMetadata,
   newTableMetadata,
   PROTOCOL,
   parseSchema,
+  type TableContent,
 } from '../../../src/lake/table/schema.ts';
 import { MEASUREMENTS } from './fixtures.ts';
 

@@ -7,8 +7,14 @@ import {
   createMeasurementRowGroups,
   emptyParquetFooter,
 } from '../../../src/parquet/write/index.ts';
-import type { Reading, Value } from '../../parquet/write/lake-file.ts';
-import { batchOf, DAY_MICROS, fileOf, sealAll } from '../../parquet/write/lake-file.ts';
+import {
+  batchOf,
+  DAY_MICROS,
+  fileOf,
+  type Reading,
+  sealAll,
+  type Value,
+} from '../../parquet/write/lake-file.ts';
 
 const encoder = createEncoder({ threads: 0 });
 afterAll(() => encoder.close());

@@ -5,12 +5,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CommitUnknownError, DataError, FatalError, RetriableError } from '../../../src/core/errors.ts';
 import { formatActions } from '../../../src/lake/table/actions.ts';
 import { PROTOCOL } from '../../../src/lake/table/schema.ts';
-import type { Table } from '../../../src/lake/table/table.ts';
-import { openTable } from '../../../src/lake/table/table.ts';
+import { openTable, type Table } from '../../../src/lake/table/table.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 import { expectFault, keysOf } from '../../store/store-suite.ts';
 import {
   addOf,
@@ -87,10 +85,10 @@ test('a day is replaced, emptied, and comes again', async () => {
   expect(table.filesOf(VESSEL, DATE)).toEqual([{ path: second.add.path, sizeBytes: 1_007, addedIn: 2 }]);
   await append(table, removeOf(second, place.clock.nowMs()));
   expect(table.filesOf(VESSEL, DATE)).toEqual([]);
-  expect([...table.tombstones()].map(({ path }) => path)).toEqual([first.add.path, second.add.path]);
+  expect([...table.tombstones.values()].map(({ path }) => path)).toEqual([first.add.path, second.add.path]);
   await append(table, first);
   expect(table.fileCount).toBe(2);
-  expect([...table.tombstones()].map(({ path }) => path)).toEqual([second.add.path]);
+  expect([...table.tombstones.values()].map(({ path }) => path)).toEqual([second.add.path]);
   expect(await namesIn(place)).toEqual(['a.parquet {"numRecords":1}', 'x.parquet {"numRecords":1}']);
 });
 
@@ -167,7 +165,7 @@ test('checkpoints come by themselves, and readers need no entry before them', as
   expect(await namesIn(place)).toEqual(expected);
   const again = await openTable(place);
   expect(again.metadata).toEqual(table.metadata);
-  expect([...again.tombstones()]).toHaveLength(1);
+  expect([...again.tombstones.values()]).toHaveLength(1);
   expect(place.warnings).toEqual([]);
 });
 
@@ -317,7 +315,7 @@ test('by a clock that is ahead nothing grows old, neither entries nor files that
     await table.tidy();
   }
   expect((await keysOf(store, LOG_FOLDER)).filter((key) => key.endsWith('.json'))).toHaveLength(21);
-  expect([...(await openTable(place)).tombstones()]).toHaveLength(1);
+  expect([...(await openTable(place)).tombstones.values()]).toHaveLength(1);
   expect(await checkpoints()).toHaveLength(2);
 });
 
@@ -385,7 +383,7 @@ test('tombstones stay in checkpoints for their retention', async () => {
   await append(table, removeOf(a, nowMs - 8 * DAY_MS), removeOf(b, nowMs - 6 * DAY_MS));
   await table.checkpoint();
   const again = await openTable(place);
-  expect([...again.tombstones()]).toEqual([
+  expect([...again.tombstones.values()]).toEqual([
     {
       ...{ path: b.add.path, sizeBytes: b.add.sizeBytes, deletedMs: nowMs - 6 * DAY_MS },
       partitionValues: b.add.partitionValues,

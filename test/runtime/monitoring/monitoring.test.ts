@@ -1,15 +1,12 @@
 import { once } from 'node:events';
-import type { RequestListener } from 'node:http';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { connect } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
 import { FatalError } from '../../../src/core/errors.ts';
 import { silentLog } from '../../../src/core/model/index.ts';
 import type { OperationsOptions, OperationsServer } from '../../../src/runtime/monitoring/http-server.ts';
 import { startOperationsServer } from '../../../src/runtime/monitoring/http-server.ts';
-import type { MetricSources, Metrics } from '../../../src/runtime/monitoring/metrics.ts';
-import { createMetrics } from '../../../src/runtime/monitoring/metrics.ts';
+import { createMetrics, type MetricSources, type Metrics } from '../../../src/runtime/monitoring/metrics.ts';
 
 const SOURCES: MetricSources = {
   concurrencyLimit: () => 3,
@@ -53,20 +50,26 @@ async function samplesOf(metrics: Metrics): Promise<Map<string, number>> {
 
 test('metrics count vessel-days, rows, requests, refusals and times', async () => {
   const metrics = createMetrics(SOURCES);
-  metrics.onVesselDay({ job: 'measurements' }, 'published', { rows: 1_200, seconds: 4 });
-  metrics.onVesselDay({ job: 'measurements' }, 'published', { rows: 300, seconds: 2 });
-  metrics.onVesselDay({ job: 'measurements' }, 'failed');
-  metrics.onRequest({ status: 200, ms: 250 });
-  metrics.onRequest({ status: 429, ms: 5 });
-  metrics.onRequest({ ms: 1_000 });
-  metrics.onEncoded(0.2);
-  metrics.onUploaded(0.4, 5_000_000);
-  metrics.onPlanned('measurements', 7, '2026-01-05');
-  metrics.onPlanned('metadata', 0, undefined);
-  metrics.onDiscovered('measurements', 2);
-  metrics.onFailed('measurements', 3, 1);
-  metrics.onLookedBack('measurements', { changed: 2, refused: 1 });
-  metrics.onLookedBack('measurements', { changed: 0, refused: 1 });
+  metrics.onEvent({
+    kind: 'day-outcome',
+    job: 'measurements',
+    outcome: 'published',
+    rows: 1_200,
+    seconds: 4,
+  });
+  metrics.onEvent({ kind: 'day-outcome', job: 'measurements', outcome: 'published', rows: 300, seconds: 2 });
+  metrics.onEvent({ kind: 'day-outcome', job: 'measurements', outcome: 'failed' });
+  metrics.onEvent({ kind: 'request', status: 200, ms: 250 });
+  metrics.onEvent({ kind: 'request', status: 429, ms: 5 });
+  metrics.onEvent({ kind: 'request', ms: 1_000 });
+  metrics.onEvent({ kind: 'encoded', seconds: 0.2 });
+  metrics.onEvent({ kind: 'uploaded', seconds: 0.4, sizeBytes: 5_000_000 });
+  metrics.onEvent({ kind: 'missing', job: 'measurements', missing: 7, oldest: '2026-01-05' });
+  metrics.onEvent({ kind: 'missing', job: 'metadata', missing: 0, oldest: undefined });
+  metrics.onEvent({ kind: 'discovered', job: 'measurements', troubles: [{}, {}] });
+  metrics.onEvent({ kind: 'failed', job: 'measurements', failed: 3, refused: 1 });
+  metrics.onEvent({ kind: 'looked-back', job: 'measurements', found: { changed: 2, refused: 1 } });
+  metrics.onEvent({ kind: 'looked-back', job: 'measurements', found: { changed: 0, refused: 1 } });
   const samples = await samplesOf(metrics);
   expect(Object.fromEntries(samples)).toMatchObject({
     'vessel_export_vessel_days_total{job="measurements",outcome="published"}': 2,
@@ -125,12 +128,12 @@ test('what cannot be looked up has no sample, and none of before', async () => {
 test('who plans says so, and what is missing; who stands by leaves that to the other', async () => {
   const metrics = createMetrics(SOURCES);
   expect([...(await samplesOf(metrics)).keys()]).not.toContain('vessel_export_scheduler_leader');
-  metrics.onLead(true);
-  metrics.onPlanned('measurements', 7, '2026-01-05');
-  metrics.onLooked('measurements');
-  metrics.onDiscovered('measurements', 1);
-  metrics.onRemarked('measurements', 1);
-  metrics.onFailure();
+  metrics.onEvent({ kind: 'lead', leads: true });
+  metrics.onEvent({ kind: 'missing', job: 'measurements', missing: 7, oldest: '2026-01-05' });
+  metrics.onEvent({ kind: 'job-planned', job: 'measurements' });
+  metrics.onEvent({ kind: 'discovered', job: 'measurements', troubles: [{}] });
+  metrics.onEvent({ kind: 'remarked', job: 'measurements', open: [{}] });
+  metrics.onEvent({ kind: 'planning-failed' });
   const leading = {
     'vessel_export_missing_vessel_days{job="measurements"}': 7,
     'vessel_export_oldest_missing_timestamp_seconds{job="measurements"}': 1_767_571_200,
@@ -140,10 +143,10 @@ test('who plans says so, and what is missing; who stands by leaves that to the o
   };
   expect(Object.fromEntries(await samplesOf(metrics))).toMatchObject(leading);
   // Redis cannot say who leads: the figures stay, the lead is not claimed.
-  metrics.onLead(undefined);
+  metrics.onEvent({ kind: 'lead', leads: undefined });
   const unknown = { ...leading, vessel_export_scheduler_leader: 0 };
   expect(Object.fromEntries(await samplesOf(metrics))).toMatchObject(unknown);
-  metrics.onLead(false);
+  metrics.onEvent({ kind: 'lead', leads: false });
   const names = [...(await samplesOf(metrics)).keys()].filter((name) => name.includes('measurements'));
   expect(names).toEqual([]);
 });

@@ -57,10 +57,10 @@ function pairs(rows) {
 }
 
 /** @param {VesselDayAnswer} answer */
-export function receiptFacts({ receipt, date }) {
+export function receiptFacts({ receipt, durationMs, date }) {
   if (receipt === null)
     return section('Receipt', h('p', { class: 'hint' }, 'Nothing is published of this vessel-day.'));
-  const { object, source, startedAt, finishedAt } = receipt;
+  const { object, source, finishedAt } = receipt;
   const isReadings = receipt.dataset === 'measurements';
   const isSnapshot = receipt.dataset === 'metadata';
   const selected = receipt.selectedSeries;
@@ -91,7 +91,7 @@ export function receiptFacts({ receipt, date }) {
           ? null
           : `${isSnapshot ? plural(source.rows, 'series', 'series') : plural(source.rows, 'reading')}, asked ${momentText(source.askedAt)}`,
       ],
-      ['Published', `${momentText(finishedAt)}, after ${durationText(startedAt, finishedAt)}`],
+      ['Published', `${momentText(finishedAt)}, after ${durationText(durationMs)}`],
       [
         'Object',
         object === null

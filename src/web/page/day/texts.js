@@ -45,9 +45,9 @@ export function momentText(iso) {
   return match === null ? shownName(iso) : `${match[1]} ${match[2]} UTC`;
 }
 
-/** @param {string} startedAt @param {string} finishedAt @returns {string} `12.4 s` */
-export function durationText(startedAt, finishedAt) {
-  const seconds = (Date.parse(finishedAt) - Date.parse(startedAt)) / 1_000;
+/** @param {number | null} ms @returns {string} `12.4 s` */
+export function durationText(ms) {
+  const seconds = (ms ?? -1) / 1_000;
   if (!(seconds >= 0)) return '';
   return seconds < 120
     ? `${seconds.toLocaleString('en-US', { maximumFractionDigits: 1 })} s`

@@ -1,0 +1,78 @@
+/**
+ * What a process of the fleet tells: one stream of events, for metrics, the other processes and notices. A listener switches
+ * on `kind` and passes over what it does not know. What metrics show of an event is declared with them.
+ */
+import type { VesselDay } from '../core/model/index.ts';
+import type { ExportEvent, VesselTrouble } from '../export/events.ts';
+import type { JobVessels } from '../export/job-vessels.ts';
+import type { KnownNotes } from '../lake/notes.ts';
+import type { OpenRemark } from '../lake/remarks.ts';
+import type { MeasuredEvent } from '../runtime/monitoring/metrics.ts';
+import type { DeadLetter } from './queue/vessel-day-queue.ts';
+
+type Measured<K extends MeasuredEvent['kind']> = Extract<MeasuredEvent, { readonly kind: K }>;
+type More =
+  | 'missing'
+  | 'discovered'
+  | 'failed'
+  | 'remarked'
+  | 'snapshots'
+  | 'looked-back'
+  | 'look-back-failed';
+
+export type FleetEvent =
+  | ExportEvent
+  | Exclude<MeasuredEvent, { readonly kind: More | 'request' }>
+  | (Measured<'request'> & { readonly retry: number })
+  /** `unpublished`: those that are missing, and those that only the service's clock holds back. */
+  | (Measured<'missing'> & { readonly unpublished: () => Iterable<VesselDay> })
+  | (Measured<'discovered'> & JobVessels)
+  | (Measured<'failed'> & FailedDays)
+  | (Measured<'remarked'> & { readonly open: readonly OpenRemark[] })
+  | (Measured<'snapshots'> & { readonly late: readonly LateSnapshot[] })
+  | (Measured<'looked-back'> & LookBack)
+  | (Measured<'look-back-failed'> & { readonly reason: string })
+  | { readonly kind: 'backfill'; readonly id: string; readonly progress: BackfillProgress }
+  /** It is covered, or was cancelled. */
+  | { readonly kind: 'backfill-ended'; readonly id: string };
+
+export type OnFleetEvent = (event: FleetEvent) => void;
+
+/** Of one job. */
+export interface FailedDays {
+  /** Of the failed set. */
+  readonly letters: readonly DeadLetter[];
+  /** Of the lake. */
+  readonly notes: KnownNotes;
+}
+
+/** A vessel whose snapshots have stopped; `last`: the day of its last one, null where that is not known. */
+export interface LateSnapshot {
+  readonly vessel: string;
+  readonly last: string | null;
+}
+
+/** The days that a look-back looked at, and what could not be compared of them. */
+export interface LookBack {
+  /** UTC dates, `to` exclusive. */
+  readonly from: string;
+  readonly to: string;
+  /** Vessels and vessel-days. */
+  readonly uncompared: readonly { readonly what: string; readonly reason: string }[];
+}
+
+export interface BackfillProgress {
+  /** Vessel-days of the range that are due. */
+  readonly due: number;
+  readonly done: number;
+  /** In the failed set. */
+  readonly failed: number;
+  /** In the queue, waiting or under way. */
+  readonly queued: number;
+  /** Due, but not in the queue yet. */
+  readonly left: number;
+  /** Every due vessel-day is done or has failed. */
+  readonly finished: boolean;
+  /** Vessels that discovery did not settle. */
+  readonly troubles: readonly VesselTrouble[];
+}

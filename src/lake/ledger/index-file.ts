@@ -1,0 +1,362 @@
+/**
+ * The index of a month's receipts as a file: Parquet of what its readers ask for of each receipt, so that a reader unpacks those
+ * columns alone that it asks for. The footer says whose it is, and has the seals of its dates (`folder-seals.ts`).
+ */
+import { crc32 } from 'node:zlib';
+import { createTurns } from '../../core/concurrency.ts';
+import type { Moment, Receipt } from '../../core/model/index.ts';
+import { MICROS_PER_MILLI, momentText, toMoment } from '../../core/model/index.ts';
+import type { FlatFile } from '../../parquet/read/flat-file.ts';
+import { openFlatFile } from '../../parquet/read/flat-file.ts';
+import type { LeafColumn, SchemaElement } from '../../parquet/write/index.ts';
+import { PARQUET_MAGIC, PlainFile, withKeyValues } from '../../parquet/write/index.ts';
+import { detailKey } from '../keys.ts';
+import type { IndexedSeal, Seal } from './folder-seals.ts';
+import { readSeals } from './folder-seals.ts';
+import type { Column, ColumnName, IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
+import { COLUMNS, MADE_OF } from './indexed-receipt.ts';
+import type { ReceiptVersion } from './ledger.ts';
+import { isSameReceipt } from './ledger.ts';
+
+/** Raised with every change of the columns: an index of another version is passed over, and written anew. */
+const INDEX_VERSION = 5;
+const ABOUT = 'vessel_export.index';
+/** Behind the name of a moment's column: that of its other texts. */
+const AS_TEXT = '_text';
+
+/** The value of a row; null: it has none. */
+type ReadValue = (at: number) => unknown;
+export type Seals = ReadonlyMap<string, IndexedSeal>;
+
+const columnEntries = Object.entries<Column>(COLUMNS) as [ColumnName, Column][];
+
+const SCHEMA: readonly SchemaElement[] = (() => {
+  const whole = { type: 'INT64', repetition_type: 'OPTIONAL' } as const;
+  const text = {
+    ...({ type: 'BYTE_ARRAY', repetition_type: 'OPTIONAL', converted_type: 'UTF8' } as const),
+    logical_type: { type: 'STRING' as const },
+  };
+  const time = {
+    ...({ ...whole, converted_type: 'TIMESTAMP_MICROS' } as const),
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' } as const,
+  };
+  const leaves = columnEntries.flatMap(([name, { kind }]): SchemaElement[] => {
+    if (kind === 'number') return [{ name, ...whole }];
+    return kind === 'moment'
+      ? [
+          { name, ...time },
+          { name: `${name}${AS_TEXT}`, ...text },
+        ]
+      : [{ name, ...text }];
+  });
+  return [{ name: 'schema', num_children: leaves.length }, ...leaves];
+})();
+/** The same for the reader. */
+const QUESTIONS = SCHEMA.slice(1).map(({ name, type, logical_type: logical }) => ({
+  name,
+  kind:
+    type === 'BYTE_ARRAY'
+      ? ('text' as const)
+      : logical === undefined
+        ? ('long' as const)
+        : ('timestamp' as const),
+}));
+const LAST_MILLIS = Date.UTC(2199, 11, 31, 23, 59, 59, 999);
+const DICTIONARIES = columnEntries.flatMap(([name, { kind }]) => (kind === 'repeated' ? [name] : []));
+
+/** The order of rows in an index: that in which a store lists their receipts. */
+function inOrder(a: IndexRow, b: IndexRow): number {
+  if (a.date !== b.date) return a.date < b.date ? -1 : 1;
+  return a.vessel < b.vessel ? -1 : a.vessel > b.vessel ? 1 : 0;
+}
+
+/** An index of these receipts; others in the thread have their turn meanwhile. */
+export async function packIndex(job: string, all: readonly IndexRow[]): Promise<Uint8Array> {
+  const rows = [...all].sort(inOrder);
+  return packColumns(job, rows.length, (name) => (at) => COLUMNS[name].of(rows[at]!) ?? null, new Map());
+}
+
+/** `columnOf` says one column after the other: of the unpacked ones only one is in memory. */
+async function packColumns(
+  job: string,
+  receipts: number,
+  columnOf: (name: ColumnName) => ReadValue,
+  seals: Seals,
+): Promise<Uint8Array> {
+  const turn = createTurns();
+  const file = new PlainFile(SCHEMA, { createdBy: 'vessel-export', dictionaries: DICTIONARIES });
+  const pieces: Uint8Array[] = [PARQUET_MAGIC];
+  let last: { readonly name: ColumnName; readonly valueAt: ReadValue } | undefined;
+  const fill = (column: LeafColumn) => {
+    const [path] = column.leaf.path as [string];
+    const isText = path.endsWith(AS_TEXT);
+    const name = (isText ? path.slice(0, -AS_TEXT.length) : path) as ColumnName;
+    if (last?.name !== name) last = { name, valueAt: columnOf(name) };
+    fillColumn(column, receipts, last.valueAt, isText ? 'text of a moment' : COLUMNS[name].kind);
+  };
+  for (const piece of receipts === 0 ? [] : file.rowGroup(fill)) {
+    pieces.push(piece);
+    await turn();
+  }
+  return Buffer.concat([...pieces, file.end(aboutOf(job, seals))]);
+}
+
+function fillColumn(
+  column: LeafColumn,
+  receipts: number,
+  valueAt: ReadValue,
+  kind: Column['kind'] | 'text of a moment',
+): void {
+  for (let at = 0; at < receipts; at++) {
+    const value = valueAt(at);
+    if (value === null) column.addNull();
+    else if (kind === 'number') column.addNumber(value as number);
+    else if (kind === 'json') column.addText(JSON.stringify(value));
+    else if (kind === 'text' || kind === 'repeated') column.addText(value as string);
+    else {
+      // A text, or a moment of another index.
+      const moment = toMoment(value as string);
+      if ((typeof moment === 'string') !== (kind === 'text of a moment')) column.addNull();
+      else if (typeof moment === 'string') column.addText(moment);
+      else column.addNumber(moment * MICROS_PER_MILLI);
+    }
+  }
+}
+
+/** The pages of a file have checksums, and what its footer says gets one. */
+function aboutOf(job: string, seals: Seals): Record<string, string> {
+  const about = JSON.stringify({ indexVersion: INDEX_VERSION, job, seals: [...seals] });
+  return { [ABOUT]: `${crc32(about)} ${about}` };
+}
+
+/** The same index with other seals. */
+export function withSeals(job: string, bytes: Uint8Array, seals: Seals): Uint8Array {
+  return withKeyValues(bytes, aboutOf(job, seals));
+}
+
+export interface UnpackedIndex<M extends IndexedMember> {
+  readonly receipts: number;
+  /** Of its dates that are sealed. */
+  readonly seals: Seals;
+  /** First of the rows of a date, and the one behind the last; they are in the order of their vessels. Holds no row. */
+  rangeOf(date: string): Range;
+  vessel(at: number): string;
+  isSame(at: number, listed: ReceiptVersion): boolean;
+  row(at: number): IndexedPart<M>;
+}
+
+/**
+ * Others in the thread have their turn between two columns. Throws Error for bytes that are damaged, of another job, or
+ * of another version.
+ */
+export async function unpackIndex<M extends IndexedMember>(
+  job: string,
+  bytes: Uint8Array,
+  members: readonly M[],
+): Promise<UnpackedIndex<M>> {
+  const { receipts, read, seals } = openIndex(job, bytes);
+  const turn = createTurns();
+  const columns = new Map<ColumnName, ReadValue>();
+  const needed: readonly ColumnName[] = ['vessel', 'date', 'listedBytes', 'tag'];
+  for (const name of [...needed, ...members.flatMap((one) => MADE_OF[one] ?? [one as ColumnName])]) {
+    if (!columns.has(name)) columns.set(name, read(name));
+    await turn();
+  }
+  const column = <T>(name: ColumnName) => columns.get(name) as (at: number) => T;
+  const [vessel, date] = [column<string>('vessel'), column<string>('date')];
+  const [sizeBytes, tag] = [column<number>('listedBytes'), column<string>('tag')];
+  const readers = members.map((member) => [member, readMember(job, member, column)] as const);
+  const ranges = rangesByDate(receipts, date, vessel);
+  const rangeOf = (one: string) => ranges.get(one) ?? NO_ROWS;
+  return {
+    receipts,
+    seals: new Map([...seals].filter(([one, { rows }]) => rows === rangeOf(one)[1] - rangeOf(one)[0])),
+    rangeOf,
+    vessel,
+    isSame: (at, listed) => isSameReceipt({ sizeBytes: sizeBytes(at), tag: tag(at) }, listed),
+    row(at) {
+      const row: Record<string, unknown> = { job, vessel: vessel(at), date: date(at) };
+      for (const [member, valueAt] of readers) {
+        const value = valueAt(at);
+        if (value !== undefined) row[member] = value;
+      }
+      return row as unknown as IndexedPart<M>;
+    },
+  };
+}
+
+/** A member of each row; undefined where a receipt has none. */
+function readMember(
+  job: string,
+  member: IndexedMember,
+  column: <T>(name: ColumnName) => (at: number) => T,
+): ReadValue {
+  if (member === 'source') {
+    const [rowsAt, askedAt] = [column<number | null>('sourceRows'), column<Moment | null>('askedAt')];
+    const digestAt = column<string | null>('totalsSha256');
+    return (at): Receipt['source'] => {
+      const [rows, asked, totalsSha256] = [rowsAt(at), askedAt(at), digestAt(at)];
+      if (rows === null || asked === null) return null;
+      return { rows, askedAt: momentText(asked), ...(totalsSha256 !== null && { totalsSha256 }) };
+    };
+  }
+  if (member === 'detail') {
+    const [digestAt, keyAt] = [column<string | null>('detailSha256'), column<string | null>('detailKey')];
+    const [vessel, date] = [column<string>('vessel'), column<string>('date')];
+    return (at): Receipt['detail'] => {
+      const sha256 = digestAt(at);
+      const key = () => keyAt(at) ?? detailKey({ job, vessel: vessel(at), date: date(at) });
+      return sha256 === null ? null : { key: key(), sha256 };
+    };
+  }
+  const [name] = MADE_OF[member] ?? [member as ColumnName];
+  const valueAt = column<unknown>(name!);
+  if (member === name && COLUMNS[name].kind === 'moment') return (at) => momentText(valueAt(at) as Moment);
+  return (at) => valueAt(at) ?? undefined;
+}
+
+type Range = readonly [from: number, to: number];
+const NO_ROWS: Range = [0, 0];
+
+/** Where the rows of each date are. Throws Error where they are in another order, or a vessel-day is there twice. */
+function rangesByDate(
+  receipts: number,
+  dateAt: (at: number) => string,
+  vesselAt: (at: number) => string,
+): Map<string, Range> {
+  const ranges = new Map<string, Range>();
+  let from = 0;
+  for (let at = 1; at <= receipts; at++) {
+    const [before, date] = [dateAt(at - 1), at < receipts ? dateAt(at) : undefined];
+    if (date === before && vesselAt(at) > vesselAt(at - 1)) continue;
+    if (date !== undefined && date <= before) throw new Error('its receipts are not in order');
+    ranges.set(before, [from, at]);
+    from = at;
+  }
+  return ranges;
+}
+
+interface OpenIndex {
+  readonly receipts: number;
+  /** Unpacks and checks a column: moments as such. Throws Error. */
+  readonly read: (name: ColumnName) => ReadValue;
+  readonly seals: Seals;
+}
+
+/** Throws Error for bytes that are damaged, of another job, or of another version, and so does each `read`. */
+function openIndex(job: string, bytes: Uint8Array): OpenIndex {
+  const file = openFlatFile(bytes, QUESTIONS);
+  const said = file.keyValues.get(ABOUT) ?? '';
+  const about = said.slice(said.indexOf(' ') + 1);
+  if (said !== `${crc32(about)} ${about}`) throw new Error('its footer is none of an index');
+  const { indexVersion, job: whose, seals } = JSON.parse(about) as Record<string, unknown>;
+  if (indexVersion !== INDEX_VERSION || whose !== job)
+    throw new Error(`it is of version ${indexVersion} of ${whose}, expected ${INDEX_VERSION} of ${job}`);
+  return { receipts: file.rows, read: (name) => readColumn(file, name), seals: readSeals(seals) };
+}
+
+function expectThat(isSo: boolean, name: string): void {
+  if (!isSo) throw new Error(`its column ${name} has other values than it can have`);
+}
+
+/** Throws Error for a value that a column cannot have. */
+function readColumn(file: FlatFile, name: ColumnName): ReadValue {
+  const { kind, isRight, isOptional }: Column = COLUMNS[name];
+  const { rows } = file;
+  if (kind === 'number') {
+    const numbers = file.numbers(name);
+    for (let at = 0; at < rows; at++)
+      expectThat(Number.isNaN(numbers[at]) ? isOptional : isRight(numbers[at]), name);
+    return (at) => (Number.isNaN(numbers[at]) ? null : numbers[at]!);
+  }
+  if (kind === 'moment') return readMoments(file, name);
+  const texts = file.texts(name);
+  expectThat(isOptional || texts.count === rows, name);
+  if (kind === 'json') {
+    const values = new Map<number, unknown>();
+    for (let at = 0; at < rows && values.size < texts.count; at++) {
+      const text = texts.at(at);
+      if (text !== null) values.set(at, JSON.parse(text));
+    }
+    expectThat([...values.values()].every(isRight), name);
+    return (at) => values.get(at) ?? null;
+  }
+  if (kind === 'repeated') expectThat(texts.dictionary.every(isRight), name);
+  else for (let at = 0; at < rows; at++) expectThat(texts.at(at) === null || isRight(texts.at(at)), name);
+  return (at) => texts.at(at);
+}
+
+function readMoments(file: FlatFile, name: ColumnName): (at: number) => Moment | null {
+  const { isRight, isOptional }: Column = COLUMNS[name];
+  const [micros, texts] = [file.numbers(name), file.texts(`${name}${AS_TEXT}`)];
+  const momentAt = (at: number) => (Number.isNaN(micros[at]) ? texts.at(at) : micros[at]! / MICROS_PER_MILLI);
+  for (let at = 0; at < file.rows; at++) {
+    const moment = momentAt(at);
+    const isTime = typeof moment === 'number' && moment >= 0 && moment <= LAST_MILLIS;
+    expectThat(isTime || (moment === null ? isOptional : isRight(moment)), name);
+  }
+  return momentAt;
+}
+
+interface MergeSource {
+  readonly bytes: Uint8Array;
+  isTaken(at: number, date: string): boolean;
+}
+
+/**
+ * What is taken of several indexes as one; of two rows of a vessel-day that of the later source. In memory there are their packed
+ * bytes and those of the new one, a column of them unpacked, and 8 bytes for each receipt. Others in the thread have their turn
+ * meanwhile. Throws Error for a source that is damaged.
+ */
+export async function mergeIndexes(
+  job: string,
+  sources: readonly MergeSource[],
+  seals: ReadonlyMap<string, Seal>,
+): Promise<Uint8Array> {
+  const opened = sources.map((source) => ({ ...openIndex(job, source.bytes), isTaken: source.isTaken }));
+  const { count, sourceAt, rowAt, rowsOf } = await placeRows(opened);
+  const counted = new Map([...seals].map(([date, seal]) => [date, { ...seal, rows: rowsOf.get(date) ?? 0 }]));
+  const columnOf = (name: ColumnName): ReadValue => {
+    const columns = opened.map(({ read }) => read(name));
+    return (at) => columns[sourceAt[at]!]!(rowAt[at]!);
+  };
+  return packColumns(job, count, columnOf, counted);
+}
+
+interface Places {
+  readonly count: number;
+  /** By row of the new index: the source and the row there. */
+  readonly sourceAt: Uint32Array;
+  readonly rowAt: Uint32Array;
+  /** By date, how many there are. */
+  readonly rowsOf: ReadonlyMap<string, number>;
+}
+
+async function placeRows(sources: readonly (OpenIndex & Pick<MergeSource, 'isTaken'>)[]): Promise<Places> {
+  const most = sources.reduce((sum, { receipts }) => sum + receipts, 0);
+  const [sourceAt, rowAt] = [new Uint32Array(most), new Uint32Array(most)];
+  const rowsOf = new Map<string, number>();
+  const turn = createTurns();
+  const known = sources.map(({ receipts, read, isTaken }, source) => {
+    const [vesselAt, dateAt] = [
+      read('vessel') as (at: number) => string,
+      read('date') as (at: number) => string,
+    ];
+    return { source, vesselAt, isTaken, ranges: rangesByDate(receipts, dateAt, vesselAt) };
+  });
+  let count = 0;
+  for (const date of [...new Set(known.flatMap(({ ranges }) => [...ranges.keys()]))].sort()) {
+    await turn();
+    const newest = new Map<string, readonly [source: number, at: number]>();
+    for (const { source, vesselAt, isTaken, ranges } of known) {
+      const [from, to] = ranges.get(date) ?? NO_ROWS;
+      for (let at = from; at < to; at++) if (isTaken(at, date)) newest.set(vesselAt(at), [source, at]);
+    }
+    rowsOf.set(date, newest.size);
+    for (const vessel of [...newest.keys()].sort()) {
+      [sourceAt[count], rowAt[count]] = newest.get(vessel)!;
+      count++;
+    }
+  }
+  return { count, sourceAt, rowAt, rowsOf };
+}
