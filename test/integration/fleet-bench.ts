@@ -86,6 +86,7 @@ export interface FleetBench extends AsyncDisposable {
 
 export async function openFleetBench(options: FleetOptions = {}): Promise<FleetBench> {
   const service = await startTestService(options.service);
+  const select = (options.job?.select as string[] | undefined) ?? ['flat/{vessel}/S*'];
   const redis = await startOwnRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
   const lake = await newLake();
   const bucket = options.s3 && (await openBucket(options.s3));
@@ -93,7 +94,7 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
     [JOB]: {
       dataset: 'measurements',
       vessels: { discover: 'flat/*/*' },
-      select: ['flat/{vessel}/*'],
+      select,
       ...options.job,
     },
   });
@@ -187,7 +188,8 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
       for (const date of datesBetween(from, readTo)) {
         for (const vessel of vessels) {
           const day = { job: JOB, vessel, date };
-          await expectExactDay(service, { lakeDir: lake.dir, day, expressions: [`flat/${vessel}/*`] });
+          const expressions = select.map((expression) => expression.replace('{vessel}', vessel));
+          await expectExactDay(service, { lakeDir: lake.dir, day, expressions });
         }
       }
       await expectNothingElse(lake.dir, vessels, datesBetween(from, to));
