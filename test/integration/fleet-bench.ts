@@ -21,7 +21,7 @@ import { openRedis } from '../../src/redis/connection.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { expectExactDay, lakeFiles, receiptOf } from '../helpers/lake.ts';
 import type { OwnRedis } from '../helpers/redis.ts';
-import { startOwnRedis } from '../helpers/redis.ts';
+import { knowLimits, startOwnRedis } from '../helpers/redis.ts';
 import type { JobFile, TestService, TestServiceOptions } from '../helpers/run.ts';
 import { exportEnv, newLake, startTestService, writeJobs } from '../helpers/run.ts';
 import type { TestS3 } from '../helpers/s3.ts';
@@ -88,6 +88,7 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
   const service = await startTestService(options.service);
   const select = (options.job?.select as string[] | undefined) ?? ['flat/{vessel}/S*'];
   const redis = await startOwnRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
+  await knowLimits(redis.url, 'vessel-export', service);
   const lake = await newLake();
   const bucket = options.s3 && (await openBucket(options.s3));
   const jobsDir = await writeJobs({
