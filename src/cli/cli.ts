@@ -124,12 +124,12 @@ function watchReaders(streams: readonly NodeJS.WriteStream[], onLost: () => void
   return lost;
 }
 
-/** `log` takes what is said of errors where stderr is lines of JSON. */
-async function perform(
+/** Its exit code. `log` takes what is said of errors where stderr is lines of JSON. */
+export async function perform(
   context: CommandContext,
   argv: readonly string[],
-  lost: { readonly code?: number },
-  log: Log | undefined,
+  lost: { readonly code?: number } = {},
+  log?: Log,
 ): Promise<number> {
   let code = EXIT_OK;
   const program = buildProgram(COMMANDS, {

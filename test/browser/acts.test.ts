@@ -15,7 +15,7 @@ import { createQueueHold } from '../../src/fleet/queue/hold.ts';
 import { listBackfills } from '../../src/lake/backfills.ts';
 import { loadConfig } from '../../src/runtime/config/config.ts';
 import { browserForTests } from '../helpers/browser.ts';
-import { redisForTests } from '../helpers/redis.ts';
+import { knowLimits, redisForTests } from '../helpers/redis.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
 import { exportEnv, FEW_SERIES, newLake, startTestService, VESSEL, writeJobs } from '../helpers/run.ts';
 import { signIn } from '../helpers/web.ts';
@@ -47,7 +47,9 @@ describe.skipIf(browser === undefined || redis === undefined)('who acts', () => 
   beforeEach(async () => {
     lake = await newLake();
     const env = exportEnv(service, lake.url, jobsDir);
-    const config = loadConfig({ ...env, REDIS_URL: redis!.url, REDIS_PREFIX: redis!.newPrefix() });
+    const prefix = redis!.newPrefix();
+    await knowLimits(redis!.url, prefix, service);
+    const config = loadConfig({ ...env, REDIS_URL: redis!.url, REDIS_PREFIX: prefix });
     fleet = await openFleet(config, env, silentLog, { encoderThreads: 0 });
     served = await openActs({ store: fleet.app.store, jobs: config.jobs, fleet });
   });

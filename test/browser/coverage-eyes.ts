@@ -46,7 +46,7 @@ export async function openMadeUp(
 
 async function shown(page: Page): Promise<void> {
   // The lake is read by others' leave; what the page makes of the answer is measured apart.
-  await page.locator('.coverage').waitFor({ timeout: 180_000 });
+  await page.locator('.coverage').waitFor();
   await drawn(page);
 }
 

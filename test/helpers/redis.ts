@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
+import { sharedLimitNames } from '../../src/app.ts';
 import { composeServices, secretOf } from './compose-file.ts';
 import { startContainer } from './docker.ts';
 import { refusingPort } from './ports.ts';
@@ -104,6 +105,26 @@ export async function startOwnRedis(settings: readonly string[] = []): Promise<O
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/**
+ * A Redis that knows its past, under this prefix and for the service's client: in one that is new nobody gets a slot for
+ * two seconds.
+ */
+export async function knowLimits(
+  url: string,
+  prefix: string,
+  { clientId, baseUrl }: { readonly clientId: string; readonly baseUrl: string },
+): Promise<void> {
+  const redis = new Redis(url);
+  const { credential } = sharedLimitNames({
+    QUERY_CLIENT_ID: clientId,
+    QUERY_BASE_URL: baseUrl,
+    QUERY_PACE_GROUP: '',
+  });
+  const [, server] = /run_id:(\w+)/.exec(await redis.info('server'))!;
+  await redis.hset(`${prefix}:cap:{${credential}}:state`, { server });
+  redis.disconnect();
 }
 
 async function launch(program: string, port: number, folder: string, settings: readonly string[]) {

@@ -330,3 +330,16 @@ export function runCli(
 ): Promise<RanCli> {
   return startCli(args, env, cwd).ended;
 }
+
+/** `vessel-export …` in this process: for what a command says and does, where no signal, terminal or library is tried. */
+export async function callCli(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<RanCli> {
+  const { perform } = await import('../../src/cli/cli.ts');
+  const [stdout, stderr] = [createScreen(), createScreen()];
+  const { signal } = new AbortController();
+  const context = { env: { PATH: process.env.PATH, ...env }, stdout, stderr, signal };
+  const code = await perform(context, ['node', 'vessel-export', ...withoutEnvFile(args)]);
+  return { code, signal: null, stdout: stdout.text, stderr: stderr.text };
+}

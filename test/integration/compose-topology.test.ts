@@ -12,7 +12,10 @@ import { exampleBackfill, healthOf, startComposeFleet } from './compose-fleet.ts
 const s3 = await s3ForTests();
 
 describe.skipIf(s3 === undefined || !canStartOwnRedis())('the fleet of docker-compose.yml', () => {
-  test('exports the last nights at once and a range on demand, each day exact', async () => {
+  // Seven processes of their own.
+  test('exports the last nights at once and a range on demand, each day exact', {
+    timeout: 240_000,
+  }, async () => {
     await using fleet = await startComposeFleet(s3!);
     const { service, queryService } = fleet;
     expect(healthOf('query-service', new URL(service.baseUrl).port)).toBe(0);

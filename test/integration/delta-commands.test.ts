@@ -7,11 +7,11 @@ import { serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
 import {
+  callCli,
   DATE,
   exportEnv,
   mustExport,
   newLake,
-  runCli,
   startCli,
   startTestService,
   VESSEL,
@@ -61,7 +61,7 @@ afterAll(async () => {
 });
 
 async function json(args: readonly string[]): Promise<Record<string, unknown>> {
-  const { code, stdout } = await runCli([...args, '--json'], env);
+  const { code, stdout } = await callCli([...args, '--json'], env);
   expect({ code, stdout }).toMatchObject({ code: 0 });
   return JSON.parse(stdout);
 }
@@ -75,7 +75,7 @@ test('status and plan say that the day is done', async () => {
 });
 
 test('sql counts each reading once', async () => {
-  const { code, stdout, stderr } = await runCli(
+  const { code, stdout, stderr } = await callCli(
     ['sql', 'SELECT count(*) AS n FROM measurements', '--json'],
     env,
   );
@@ -85,7 +85,7 @@ test('sql counts each reading once', async () => {
 
 test.for(['duckdb', 'clickhouse', 'spark', 'athena', 'trino'])('views for %s read tables', async (engine) => {
   const location = ['duckdb', 'clickhouse'].includes(engine) ? [] : ['--location', 's3://bucket/lake'];
-  const { code, stdout, stderr } = await runCli(['views', '--for', engine, ...location], env);
+  const { code, stdout, stderr } = await callCli(['views', '--for', engine, ...location], env);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(/delta/i);
   expect(stdout).not.toMatch(/(?<!_ledger\/)measurements\/\*/);
@@ -106,7 +106,7 @@ test('a service over the lake has each reading once', async () => {
 test('reconcile finds late data, and brings them into the table', async () => {
   expect(await json(['reconcile', ...RANGE])).toMatchObject({ vesselDays: 1, findings: [] });
   service.overlay.addReadings(series, [{ timestampMicros: NOON_MICROS + 2, valueText: '2.5' }]);
-  const found = await runCli(['reconcile', ...RANGE, '--run', '--json'], env);
+  const found = await callCli(['reconcile', ...RANGE, '--run', '--json'], env);
   expect(found.code).toBe(0);
   expect(JSON.parse(found.stdout)).toMatchObject({
     findings: [{ vessel: VESSEL, date: DATE }],
@@ -119,7 +119,7 @@ test('reconcile finds late data, and brings them into the table', async () => {
 
 /** Asked to work on a plain lake. */
 const runAsPlain = (args: readonly string[]) =>
-  runCli(args, {
+  callCli(args, {
     ...env,
     ...{ LAKE_LAYOUT: 'plain', HTTP_PORT: '0' },
     ...(redis && { REDIS_URL: redis.url, REDIS_PREFIX: redis.newPrefix() }),

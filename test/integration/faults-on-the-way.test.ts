@@ -94,7 +94,7 @@ async function expectFailureUnder(
 /** A fault for the first of every three requests. */
 const oftenBut = (fault: Fault) => (request: FaultyRequest) => (request.n % 3 === 0 ? undefined : fault);
 
-for (const status of [429, 500, 502, 503, 504] as const) {
+for (const status of [429, 503, 504] as const) {
   test(`status ${status} twice of three times, everywhere but at the token endpoint`, async () => {
     const faults = (request: FaultyRequest) =>
       request.family === 'token' ? undefined : oftenBut({ kind: 'status', status })(request);
@@ -188,7 +188,7 @@ test('every body of every family cut once, anywhere', async () => {
         millis,
       });
     }),
-    { numRuns: 8 },
+    { numRuns: 4 },
   );
 });
 
@@ -226,13 +226,17 @@ test('bodies that end too soon as if they were whole: exact or refused', async (
       expect(await unfinishedFiles(lake.dir)).toEqual([]);
     }),
     // Chance alone may leave out all that are refused. Metadata cannot be asked for in halves that would fit.
-    { numRuns: 12, examples: [[{ family: 'metadata', fraction: 0.05, transport: 'ndjson', times: 100 }]] },
+    { numRuns: 6, examples: [[{ family: 'metadata', fraction: 0.05, transport: 'ndjson', times: 100 }]] },
   );
   expect(refused).toBeGreaterThan(0);
 });
 
-for (const transport of ['ndjson', 'json', 'parquet']) {
-  for (const which of ['metadata', 'statistics', 'measurements']) {
+for (const [transport, families] of [
+  ['ndjson', ['metadata', 'statistics', 'measurements']],
+  ['json', ['measurements']],
+  ['parquet', ['measurements']],
+] as const) {
+  for (const which of families) {
     test(`${which} that end in mid-record as if they were whole are asked for again, transport ${transport}`, async () => {
       let cuts = 0;
       await using lake = await newLake();
@@ -418,18 +422,18 @@ test('tokens that live for less than the wait in the line', async () => {
   const hasty = await startTestService({ readingsPerDay: 1_000, tokenTtlSeconds: 2 });
   await using lake = await newLake();
   try {
-    // The line is longer than two seconds: eight vessel-days, one slot, four turns a second.
+    // The line is longer than two seconds: four vessel-days, one slot, four turns a second.
     const { results } = await mustExport({
       service: hasty,
       lakeUrl: lake.url,
-      args: { to: '2026-01-13' },
+      args: { to: '2026-01-09' },
       env: {
         QUERY_MAX_CONCURRENCY: '1',
         QUERY_MAX_REQUESTS_PER_MINUTE: '240',
         WORKER_CONCURRENCY: '8',
       },
     });
-    expect(results.filter(({ state }) => state === 'published')).toHaveLength(8);
+    expect(results.filter(({ state }) => state === 'published')).toHaveLength(4);
   } finally {
     await hasty.close();
   }
@@ -471,20 +475,19 @@ test('refused credentials: one clear message, no storm', async () => {
   expect(ran.stderr.match(/the credentials were refused/g)!.length).toBeLessThanOrEqual(2);
 });
 
-const WRONG: readonly [string, Fault, string][] = [
-  ['another api-version', { kind: 'api-version', value: '2031-01-01' }, 'wrong-api-version'],
-  ['no api-version', { kind: 'api-version', value: undefined }, 'wrong-api-version'],
-  ['a redirect', { kind: 'redirect', location: 'https://elsewhere.example/x?token=1' }, 'redirect-refused'],
-  ['status 403', { kind: 'status', status: 403 }, 'forbidden'],
+const ELSEWHERE = 'https://elsewhere.example/x?token=1';
+const WRONG: readonly [string, Fault, which: string, string][] = [
+  ['another api-version', { kind: 'api-version', value: '2031-01-01' }, 'metadata', 'wrong-api-version'],
+  ['no api-version', { kind: 'api-version', value: undefined }, 'statistics', 'wrong-api-version'],
+  ['a redirect', { kind: 'redirect', location: ELSEWHERE }, 'measurements', 'redirect-refused'],
+  ['status 403', { kind: 'status', status: 403 }, 'measurements', 'forbidden'],
 ];
-for (const [what, fault, code] of WRONG) {
-  for (const which of ['metadata', 'statistics', 'measurements']) {
-    test(`${what} from ${which} ends the run`, async () => {
-      const { ran, note } = await expectFailureUnder(({ family }) => (family === which ? fault : undefined));
-      expect(ran.results).toMatchObject([{ state: 'failed', code }]);
-      expect(note).toMatchObject({ state: 'failed', code });
-    });
-  }
+for (const [what, fault, which, code] of WRONG) {
+  test(`${what} from ${which} ends the run`, async () => {
+    const { ran, note } = await expectFailureUnder(({ family }) => (family === which ? fault : undefined));
+    expect(ran.results).toMatchObject([{ state: 'failed', code }]);
+    expect(note).toMatchObject({ state: 'failed', code });
+  });
 }
 
 const GARBAGE: readonly [string, Fault & { kind: 'garbage' }][] = [
@@ -503,7 +506,8 @@ const GARBAGE: readonly [string, Fault & { kind: 'garbage' }][] = [
   ],
 ];
 for (const [what, fault] of GARBAGE) {
-  for (const which of ['metadata', 'statistics', 'measurements']) {
+  const isShort = !['a login page', 'null'].includes(what);
+  for (const which of isShort ? ['measurements'] : ['metadata', 'statistics', 'measurements']) {
     test(`garbage: ${what} instead of ${which} publishes nothing`, async () => {
       const { ran } = await expectFailureUnder(({ family }) => (family === which ? fault : undefined));
       expect(ran.results).toMatchObject([{ state: 'failed' }]);

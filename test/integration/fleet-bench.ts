@@ -21,7 +21,7 @@ import { openRedis } from '../../src/redis/connection.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { expectExactDay, lakeFiles, receiptOf } from '../helpers/lake.ts';
 import type { OwnRedis } from '../helpers/redis.ts';
-import { startOwnRedis } from '../helpers/redis.ts';
+import { knowLimits, startOwnRedis } from '../helpers/redis.ts';
 import type { JobFile, TestService, TestServiceOptions } from '../helpers/run.ts';
 import { exportEnv, newLake, startTestService, writeJobs } from '../helpers/run.ts';
 import type { TestS3 } from '../helpers/s3.ts';
@@ -86,14 +86,16 @@ export interface FleetBench extends AsyncDisposable {
 
 export async function openFleetBench(options: FleetOptions = {}): Promise<FleetBench> {
   const service = await startTestService(options.service);
+  const select = (options.job?.select as string[] | undefined) ?? ['flat/{vessel}/S*'];
   const redis = await startOwnRedis(['--appendonly', 'yes', '--appendfsync', 'always']);
+  await knowLimits(redis.url, 'vessel-export', service);
   const lake = await newLake();
   const bucket = options.s3 && (await openBucket(options.s3));
   const jobsDir = await writeJobs({
     [JOB]: {
       dataset: 'measurements',
       vessels: { discover: 'flat/*/*' },
-      select: ['flat/{vessel}/*'],
+      select,
       ...options.job,
     },
   });
@@ -187,7 +189,8 @@ export async function openFleetBench(options: FleetOptions = {}): Promise<FleetB
       for (const date of datesBetween(from, readTo)) {
         for (const vessel of vessels) {
           const day = { job: JOB, vessel, date };
-          await expectExactDay(service, { lakeDir: lake.dir, day, expressions: [`flat/${vessel}/*`] });
+          const expressions = select.map((expression) => expression.replace('{vessel}', vessel));
+          await expectExactDay(service, { lakeDir: lake.dir, day, expressions });
         }
       }
       await expectNothingElse(lake.dir, vessels, datesBetween(from, to));

@@ -21,7 +21,7 @@ const CHAOS: ReadonlySet<Ingredient> = new Set(
   (process.env.CHAOS?.split(',') as Ingredient[] | undefined) ?? [...INGREDIENTS, 'poison'],
 );
 
-describe.skipIf(!canStartOwnRedis())('a fleet of three workers', { timeout: 480_000 + DAYS * 10_000 }, () => {
+describe.skipIf(!canStartOwnRedis())('a fleet of three workers', { timeout: 300_000 + DAYS * 10_000 }, () => {
   let bench: FleetBench;
   afterEach(() => bench[Symbol.asyncDispose]());
 

@@ -18,7 +18,7 @@ import type { ObjectStore, UploadRef } from '../../src/store/store.ts';
 import { lakeFiles } from '../helpers/lake.ts';
 import { makeReceipt } from '../helpers/ledger.ts';
 import type { TestLake } from '../helpers/run.ts';
-import { DATE, newLake, runCli, VESSEL, writeJobs } from '../helpers/run.ts';
+import { callCli, DATE, newLake, VESSEL, writeJobs } from '../helpers/run.ts';
 import { s3ForTests } from '../helpers/s3.ts';
 import { awsEnv } from '../helpers/s3-client.ts';
 
@@ -317,12 +317,12 @@ test('the command shows a table and how to remove', async () => {
   await store.put(claimKey(DAY, 2), json(claimOf(2, { heartbeatMs: 0 })));
   const jobsDir = await writeJobs({ measurements: { dataset: 'measurements', select: ['flat/{vessel}/*'] } });
   const env = { LAKE_URL: lake.url, JOBS_DIR: jobsDir };
-  const shown = await runCli(['gc'], env);
+  const shown = await callCli(['gc'], env);
   expect(shown.stdout).toContain(
     `would be removed  claim  ${claimKey(DAY, 2)}  attempt 2 has published the day\n`,
   );
   expect(shown.stdout).toMatch(/\n1 to remove, 0 kept; --yes removes them\n$/);
-  const removed = await runCli(['gc', '--yes'], env);
+  const removed = await callCli(['gc', '--yes'], env);
   expect(removed.stdout).toMatch(/\n1 removed, 0 kept\n$/);
   expect(removed.code).toBe(0);
   await rm(jobsDir, { recursive: true });

@@ -14,6 +14,7 @@ import { DATE, newLake, runExport, startTestService, VESSEL } from '../helpers/r
 import { s3ForTests } from '../helpers/s3.ts';
 import { awsEnv } from '../helpers/s3-client.ts';
 import { expectTableAgrees } from '../helpers/table.ts';
+import { isLong } from '../helpers/tiers.ts';
 import { startFaultProxy } from '../store/fault-proxy.ts';
 
 const s3 = await s3ForTests();
@@ -166,17 +167,19 @@ describe('on a disk', () => {
     ]);
   });
 
-  test('of a day that is replaced', async () => {
-    expect((await holdEach(newPlace, true)).length).toBe(8);
+  // In the suite that is tried on S3.
+  test.for(isLong ? [8] : [])('of a day that is replaced, at each of %i', async (mutations) => {
+    expect((await holdEach(newPlace, true)).length).toBe(mutations);
   });
 
-  test('of a new day of a table, and of one that is replaced', async () => {
+  test('of a new day of a table, and in the long tier of one that is replaced', async () => {
     // A day that has not changed is aborted and not completed: the source has one reading more than the first time.
     const held = await holdEach(placeOf('delta'), false);
     expect(held.map((what) => what.split(' ')[0])).toEqual([
       ...['putIf', 'putIfAbsent', 'putIf', 'createUpload', 'uploadPart', 'putIf', 'completeUpload'],
       ...['putIfAbsent', 'putIf', 'putIf', 'removeAll'],
     ]);
+    if (!isLong) return;
     const replaced = await holdEach(placeOf('delta'), true);
     expect(replaced.filter((what) => what.includes('_delta_log'))).toHaveLength(1);
   });
@@ -213,18 +216,22 @@ describe.skipIf(s3 === undefined)('on S3, held in the network', () => {
     };
   };
 
-  test.each([
-    // What the lake is comes first.
-    ['of a new day', false, ['PUT', 'PUT', 'POST', 'PUT', 'PUT', 'POST', 'PUT', 'PUT', 'POST']],
+  // What the lake is comes first.
+  const newDay = ['PUT', 'PUT', 'POST', 'PUT', 'PUT', 'POST', 'PUT', 'PUT', 'POST'];
+  test.each<[string, boolean, string[]]>([
+    ...(isLong ? [['of a new day', false, newDay] satisfies [string, boolean, string[]]] : []),
     ['of a day that is replaced', true, ['PUT', 'POST', 'PUT', 'PUT', 'POST', 'PUT', 'PUT', 'POST']],
   ])('%s', async (_, force, mutations) => {
     const held = await holdEach(placeOf('plain'), force);
     expect(held.map((what) => what.split(' ')[0])).toEqual(mutations);
   });
 
-  test('of a day of a table that is replaced', async () => {
-    const held = await holdEach(placeOf('delta'), true);
-    const mutations = ['PUT', 'POST', 'PUT', 'PUT', 'POST', 'PUT', 'PUT', 'PUT', 'POST'];
-    expect(held.map((what) => what.split(' ')[0])).toEqual(mutations);
-  });
+  test.for(isLong ? (['delta'] as const) : [])(
+    'of a day that is replaced, in a lake of layout %s',
+    async (layout) => {
+      const held = await holdEach(placeOf(layout), true);
+      const mutations = ['PUT', 'POST', 'PUT', 'PUT', 'POST', 'PUT', 'PUT', 'PUT', 'POST'];
+      expect(held.map((what) => what.split(' ')[0])).toEqual(mutations);
+    },
+  );
 });

@@ -14,6 +14,7 @@ import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { loadConfig } from '../../src/runtime/config/config.ts';
 import { acceptService } from '../helpers/lake.ts';
 import type { TestRedis } from '../helpers/redis.ts';
+import { knowLimits } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService } from '../helpers/run.ts';
 import { exportEnv, newLake, QUICK_LIMITS, writeJobs } from '../helpers/run.ts';
 
@@ -60,6 +61,7 @@ export async function openLookBackBench(options: LookBackBenchOptions): Promise<
   await acceptService(lake.dir, service);
   const jobsDir = await writeJobs(options.jobs);
   const prefix = redis.newPrefix();
+  await knowLimits(redis.url, prefix, service);
   const env = {
     ...exportEnv(service, lake.url, jobsDir),
     REDIS_URL: redis.url,

@@ -32,7 +32,7 @@ const DAY_MS = 86_400_000;
 const JOB: JobFile = {
   dataset: 'measurements',
   vessels: [VESSEL, OTHER_VESSEL],
-  select: ['flat/{vessel}/*'],
+  select: ['flat/{vessel}/S*'],
   schedule: { cron: '15 6 * * *', settle: '6h' },
   reconcile: { cron: '45 7 * * *', lookback: `${DAYS}d` },
 };
@@ -67,7 +67,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
       overrides: { clock },
     });
     const idsOf = async (vessel: string) =>
-      [vessel, [...(await serviceNames(source, [`flat/${vessel}/*`])).keys()].sort()] as const;
+      [vessel, [...(await serviceNames(source, [`flat/${vessel}/S*`])).keys()].sort()] as const;
     seriesOf = new Map([await idsOf(VESSEL), await idsOf(OTHER_VESSEL)]);
     await source.close();
   });
@@ -111,7 +111,7 @@ describe.skipIf(redis === undefined)('look-backs of the scheduler', () => {
   }
 
   const expectExact = (day: VesselDay) =>
-    expectExactDay(service, { lakeDir: bench.lake.dir, day, expressions: [`flat/${day.vessel}/*`] });
+    expectExactDay(service, { lakeDir: bench.lake.dir, day, expressions: [`flat/${day.vessel}/S*`] });
 
   test('a firing at which nothing could be compared is not looked back at, and comes again', async () => {
     service.faults = ({ family }) => (family === 'statistics' ? { kind: 'status', status: 503 } : undefined);

@@ -24,7 +24,7 @@ const FROM = '2026-01-05';
 const TO = addDays(FROM, 3);
 const NOW_MS = Date.parse(`${TO}T12:00:00Z`);
 const clock = { ...systemClock, nowMs: () => NOW_MS };
-const JOB: JobFile = { dataset: 'measurements', vessels: [VESSEL], select: ['flat/{vessel}/*'] };
+const JOB: JobFile = { dataset: 'measurements', vessels: [VESSEL], select: ['flat/{vessel}/S*'] };
 const JOBS = { measurements: JOB };
 const dayOf = (offset: number): VesselDay => ({
   job: 'measurements',
@@ -43,7 +43,7 @@ describe.skipIf(redis === undefined)('reconcile --enqueue', () => {
     const source = await startTestService({ readingsPerDay: 1_000 });
     const args = { from: FROM, to: TO };
     await mustExport({ service: source, lakeUrl: base.url, jobs: JOBS, args, overrides: { clock } });
-    series = [...(await serviceNames(source, [`flat/${VESSEL}/*`])).keys()].sort();
+    series = [...(await serviceNames(source, [`flat/${VESSEL}/S*`])).keys()].sort();
     await source.close();
   });
   afterAll(async () => {
@@ -88,7 +88,7 @@ describe.skipIf(redis === undefined)('reconcile --enqueue', () => {
   }
 
   const expectExact = (day: VesselDay, emptied = false) =>
-    expectExactDay(service, { lakeDir: bench.lake.dir, day, expressions: [`flat/${VESSEL}/*`], emptied });
+    expectExactDay(service, { lakeDir: bench.lake.dir, day, expressions: [`flat/${VESSEL}/S*`], emptied });
 
   test('what changed and what is missing is queued, and nothing else is done here', async () => {
     addReadings(dayOf(1));

@@ -43,7 +43,7 @@ const FROM = '2026-01-05';
 const TO = addDays(FROM, 30);
 /** Noon of the day after the look-back: all of it is due. */
 const clock = { ...systemClock, nowMs: () => Date.parse(`${TO}T12:00:00Z`) };
-const JOB: JobFile = { dataset: 'measurements', vessels: VESSELS, select: ['flat/{vessel}/*'] };
+const JOB: JobFile = { dataset: 'measurements', vessels: VESSELS, select: ['flat/{vessel}/S*'] };
 const day = (offset: number, vessel = VESSEL): VesselDay => ({
   job: 'measurements',
   vessel,
@@ -65,8 +65,8 @@ beforeAll(async () => {
   base = await newLake();
   const service = await startTestService(FLEET);
   try {
-    ids = [...(await serviceNames(service, [`flat/${VESSEL}/*`])).keys()].sort();
-    otherIds = [...(await serviceNames(service, [`flat/${OTHER_VESSEL}/*`])).keys()].sort();
+    ids = [...(await serviceNames(service, [`flat/${VESSEL}/S*`])).keys()].sort();
+    otherIds = [...(await serviceNames(service, [`flat/${OTHER_VESSEL}/S*`])).keys()].sort();
     service.overlay.removeReadings(ids[0], dayRange(QUIET.date));
     await mustExport({
       service,
@@ -194,7 +194,7 @@ async function expectSource(on: Bench, which: VesselDay): Promise<void> {
   await expectExactDay(on.service, {
     lakeDir: on.lake.dir,
     day: which,
-    expressions: [`flat/${which.vessel}/*`],
+    expressions: [`flat/${which.vessel}/S*`],
   });
 }
 
@@ -303,7 +303,7 @@ test('days that were never published, and those of other settings', async () => 
   const { findings, code } = await on.reconcile({ ...TWO_DAYS, run: true });
   expect({ code, findings }).toMatchObject({ code: 0, findings: [{ state: 'missing', date: day(1).date }] });
   expect(await on.changedFiles()).toEqual([receiptKey(day(1))]);
-  const narrower = { ...JOB, select: ['flat/{vessel}/S*'] };
+  const narrower = { ...JOB, select: ['flat/{vessel}/Shaft *'] };
   const stale = await on.reconcile({ ...TWO_DAYS, run: true }, { job: narrower });
   const found = [`stale ${name(day(0))}`, `stale ${name(day(1))}`];
   expect(stale).toMatchObject({ code: 1, found, results: [{ state: 'refused' }, { state: 'refused' }] });

@@ -45,7 +45,7 @@ async function sweep({ store }: CrashLake): Promise<void> {
     if (!keep) await remove();
 }
 
-describe('a table under many writers that are killed', { timeout: 480_000 + DAYS * 10_000 }, () => {
+describe('a table under many writers that are killed', { timeout: 300_000 + DAYS * 10_000 }, () => {
   let bench: CrashBench;
   let series: string;
   let added = 0;

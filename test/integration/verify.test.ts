@@ -24,7 +24,7 @@ import {
 } from '../audit/verify/audit-lake.ts';
 import { duckRows, lakeFiles, receiptOf, serviceNames } from '../helpers/lake.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
-import { newLake, OTHER_VESSEL, runCli, VESSEL, writeJobs } from '../helpers/run.ts';
+import { callCli, newLake, OTHER_VESSEL, VESSEL, writeJobs } from '../helpers/run.ts';
 
 let service: TestService;
 let sound: TestLake;
@@ -70,7 +70,7 @@ describe('a sound lake', () => {
   test('is verified without credentials, by the command', async () => {
     const jobsDir = await writeJobs(JOBS);
     const args = ['verify', 'measurements', '--from', MEASURED.date, '--to', EMPTY.date];
-    const { code, stdout, stderr } = await runCli(args, { LAKE_URL: sound.url, JOBS_DIR: jobsDir });
+    const { code, stdout, stderr } = await callCli(args, { LAKE_URL: sound.url, JOBS_DIR: jobsDir });
     await rm(jobsDir, { recursive: true });
     expect(stderr).toBe('');
     expect(stdout).toMatch(
@@ -123,7 +123,7 @@ describe('a sound lake', () => {
       result: { vesselDays: 3, unknownJobs: ['statistics'] },
     });
     const jobsDir = await writeJobs(rest);
-    const { code, stdout } = await runCli(['verify'], { LAKE_URL: sound.url, JOBS_DIR: jobsDir });
+    const { code, stdout } = await callCli(['verify'], { LAKE_URL: sound.url, JOBS_DIR: jobsDir });
     await rm(jobsDir, { recursive: true });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^3 vessel-days verified .*: no findings\n/);
@@ -136,11 +136,11 @@ describe('a sound lake', () => {
     expect(await runVerify(other)).toMatchObject({ code: 0, result: { vesselDays: 0, from: '2031-01-01' } });
     const jobsDir = await writeJobs(JOBS);
     const args = ['verify', 'measurements', '--month', '2031-01'];
-    const { code, stdout } = await runCli(args, { LAKE_URL: sound.url, JOBS_DIR: jobsDir });
+    const { code, stdout } = await callCli(args, { LAKE_URL: sound.url, JOBS_DIR: jobsDir });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^nothing to verify: .*\nthe lake has .*measurements: 1 vessel, 2026-01-05 to/);
     await using empty = await newLake();
-    const nothing = await runCli(['verify'], { LAKE_URL: empty.url, JOBS_DIR: jobsDir });
+    const nothing = await callCli(['verify'], { LAKE_URL: empty.url, JOBS_DIR: jobsDir });
     await rm(jobsDir, { recursive: true });
     expect(nothing).toMatchObject({ code: 0, stdout: expect.stringContaining('the lake has no receipts\n') });
   });
@@ -185,7 +185,7 @@ test('stray files are found wherever readers would find them, a folder at a time
   expect({ code, ...result }).toMatchObject({ code: 1, vesselDays: 5, withFindings: 0 });
   const jobsDir = await writeJobs(JOBS);
   const args = ['verify', job, '--from', MEASURED.date, '--to', EMPTY.date];
-  const { stdout } = await runCli(args, { LAKE_URL: lake.url, JOBS_DIR: jobsDir });
+  const { stdout } = await callCli(args, { LAKE_URL: lake.url, JOBS_DIR: jobsDir });
   await rm(jobsDir, { recursive: true });
   expect(stdout).toContain(`object-stray  ${job}/${VESSEL}\n`);
 });

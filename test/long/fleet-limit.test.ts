@@ -19,6 +19,7 @@ describe.skipIf(!canStartOwnRedis())('a fleet of three workers', () => {
 
   test('under a cap of what the service takes at once, not one request is refused', async () => {
     bench = await openFleetBench({
+      job: { select: ['flat/{vessel}/*'] },
       service: { vessels: 2, readingsPerDay: OVERLAPPING, maxConcurrency: 3 },
       // Fewer places than vessel-days, even where one worker is quicker to ask.
       env: { QUERY_MAX_CONCURRENCY: '3', WORKER_CONCURRENCY: '2' },
@@ -35,6 +36,7 @@ describe.skipIf(!canStartOwnRedis())('a fleet of three workers', () => {
   test('under a cap far above that, it settles near it and every day is exact', async () => {
     const takes = 2;
     bench = await openFleetBench({
+      job: { select: ['flat/{vessel}/*'] },
       service: { vessels: 2, readingsPerDay: OVERLAPPING, maxConcurrency: takes },
       env: { QUERY_MAX_CONCURRENCY: '20' },
     });

@@ -11,6 +11,7 @@ export default mergeConfig(
         'test/browser/coverage-large.test.ts',
         'test/crash/*.test.ts',
         'test/integration/*-chaos.test.ts',
+        'test/integration/late-writes.test.ts',
         'test/redis/shared-concurrency-limit-processes.test.ts',
       ],
       env: { TEST_TIER: 'long' },

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { canStartOwnRedis, type OwnRedis, startOwnRedis } from '../helpers/redis.ts';
+import { isLong } from '../helpers/tiers.ts';
 import { type CountingListener, startCountingListener } from './counting-listener.ts';
 import type { ChildOptions } from './shared-concurrency-limit-child.ts';
 
@@ -13,6 +14,8 @@ const TTL_MS = 4_000;
 const SETTLE_MS = 3_000;
 /** Of a body that outlives slots which are not renewed. */
 const LONG_BODY_MS = 1.25 * TTL_MS;
+/** How often something strikes, and requests after each strike. */
+const [STRIKES, REQUESTS] = isLong ? [4, 40] : [1, 20];
 
 interface Crew extends AsyncDisposable {
   readonly redis: OwnRedis;
@@ -80,7 +83,7 @@ describe.skipIf(!canStartOwnRedis())('processes under one concurrency limit', ()
     listener.answer((index) => (index % 30 === 29 ? LONG_BODY_MS : 5 + 40 * random()));
     const names = ['a', 'b', 'c'];
     for (const name of names) crew.start(name, 4);
-    for (let kills = 0; kills < 4; kills++) {
+    for (let kills = 0; kills < STRIKES; kills++) {
       const target = listener.seen.length + 20 + Math.floor(random() * 20);
       await listener.until((_, index) => index >= target);
       const name = names[Math.floor(random() * names.length)]!;
@@ -100,14 +103,14 @@ describe.skipIf(!canStartOwnRedis())('processes under one concurrency limit', ()
     const random = sequence(11);
     listener.answer((index) => (index % 10 === 9 ? LONG_BODY_MS : 5 + 40 * random()));
     for (const name of ['a', 'b', 'c']) crew.start(name, 4);
-    await listener.until((_, index) => index >= 40);
+    await listener.until((_, index) => index >= REQUESTS);
     await redis.kill();
     await redis.start();
     const back = listener.seen.length;
-    await listener.until((_, index) => index >= back + 40);
+    await listener.until((_, index) => index >= back + REQUESTS);
     await redis.command('FLUSHALL');
     const flushed = listener.seen.length;
-    await listener.until((_, index) => index >= flushed + 40);
+    await listener.until((_, index) => index >= flushed + REQUESTS);
     expect(listener.peak()).toBe(4);
     expect(await crew.dismiss()).toEqual([0, 0, 0]);
     expect(await redis.command('ZCARD', 'crew:cap:{reader}:leases')).toBe(0);

@@ -10,6 +10,7 @@ import { createFleetReporter } from '../../src/redis/fleet-facts.ts';
 import type { ProcessFacts } from '../../src/redis/fleet-shapes.ts';
 import { type Config, loadConfig } from '../../src/runtime/config/config.ts';
 import type { WebPorts } from '../../src/web/ports.ts';
+import { knowLimits } from '../helpers/redis.ts';
 import type { JobFile, TestLake, TestService, TestServiceOptions } from '../helpers/run.ts';
 import { exportEnv, newLake, startTestService, VESSEL, writeJobs } from '../helpers/run.ts';
 
@@ -62,6 +63,7 @@ interface TestFleetOptions {
 
 export async function openTestFleet(options: TestFleetOptions): Promise<TestFleet> {
   const service = await startTestService({ readingsPerDay: 20_000, ...options.service });
+  await knowLimits(options.redisUrl, options.prefix, service);
   const lake = await newLake();
   const jobsDir = await writeJobs(options.jobs ?? { measurements: MEASUREMENTS });
   const env = {

@@ -7,11 +7,11 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestLake } from '../../helpers/run.ts';
 import {
+  callCli,
   exportEnv,
   FEW_SERIES,
   mustExport,
   newLake,
-  runCli,
   startCli,
   startTestService,
   writeJobs,
@@ -78,7 +78,7 @@ test.for([
   ['a short password', async () => ({ WEB_ACT_PASSWORD: 'short' }), [], /WEB_ACT_PASSWORD.*at least 12/],
 ] as const)('%s is told, with what to set', async ([, changed, args, said]) => {
   const given = { ...env, ...(await changed()) };
-  const { code, stdout, stderr } = await runCli(['web', '--port', '0', ...args], given);
+  const { code, stdout, stderr } = await callCli(['web', '--port', '0', ...args], given);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(said);
   expect(stderr).not.toContain("'short'");
@@ -89,7 +89,7 @@ test('a port that is taken is told, whoever has it', async () => {
   await using other = createServer((_request, answer) => answer.end('{"service":"vessel-export"}'));
   await once(other.listen(0, '127.0.0.1'), 'listening');
   const { port } = other.address() as AddressInfo;
-  const { code, stdout, stderr } = await runCli(['web', '--port', String(port)], env);
+  const { code, stdout, stderr } = await callCli(['web', '--port', String(port)], env);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(/cannot listen on 127\.0\.0\.1:\d+: .*in use.*--port/);
 });
