@@ -1,7 +1,7 @@
 /** What goes wrong again and again is said once, until it has gone well. */
 import { codeOf, messageOf } from '../core/errors.ts';
 import type { Log } from '../core/model/index.ts';
-import { withoutRequestIds } from '../source/fetch/trace.ts';
+import { withoutRequestIds } from '../source/fetch/address.ts';
 
 /** Do `work`; its error is logged as `<failed>: <message>`, not thrown. Throws only when the signal is aborted. */
 export type Guard = (

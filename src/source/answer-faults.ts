@@ -2,10 +2,9 @@
 import { DataError, HttpStatusError, RetriableError, shortName } from '../core/errors.ts';
 import type { Micros, QueryRequest, QueryResponse, VesselDay } from '../core/model/index.ts';
 import { formatVesselDay, MAX_SERIES, microsToIso } from '../core/model/index.ts';
-import { describeRequest } from './fetch/address.ts';
+import { describeRequest, nameRequest } from './fetch/address.ts';
 import { unreachableCode } from './fetch/faults.ts';
 import type { FailureStreak } from './fetch/retry.ts';
-import { nameRequest } from './fetch/trace.ts';
 
 /** A reading of a series that metadata did not name: the set of series may have changed meanwhile. */
 export class UnknownSeriesError extends DataError {

@@ -1,7 +1,7 @@
 /** Requests that are written in odd ways, and what every answer carries whatever was asked. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { originForm } from '../../src/service/http/request-target.ts';
+import { originForm } from '../../src/service/http/http-server.ts';
 import { openService, type TestService, VESSEL } from './running-service.ts';
 
 const ROLL = `/test/metadata/flat/${VESSEL}/Roll`;

@@ -1,14 +1,51 @@
 /** The HTTP server: what every request has in common, above all that each error has the contract's body. */
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Fastify from 'fastify';
+import type { ServerResponse } from 'node:http';
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
 import { type ConnectionLimits, Connections, MAX_HEADER_BYTES } from '../../core/connections.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Clock, Log } from '../../core/model/index.ts';
 import { NO_SCHEMAS } from '../../core/no-schemas.ts';
 import { type AccessLog, createAccessLog, loggedPath, requestIdOf } from './access-log.ts';
 import { errorBody, HttpError } from './http-error.ts';
-import { originForm } from './request-target.ts';
-import { SAFETY_HEADER_LINES, setSafetyHeaders } from './safety-headers.ts';
+
+const ABSOLUTE = /^https?:\/\/[^/?#]+/i;
+
+/**
+ * A target in absolute form (`http://host/path?query`), as proxies send it, without scheme and host; any other as
+ * it is. Nothing is decoded or resolved: levels of a path stay what they are.
+ */
+export function originForm(target: string): string {
+  const prefix = ABSOLUTE.exec(target)?.[0];
+  if (prefix === undefined || !URL.canParse(prefix)) return target;
+  const rest = target.slice(prefix.length);
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+const SAFETY_HEADERS: Readonly<Record<string, string>> = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'content-security-policy':
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  // What is answered depends on the token.
+  'cache-control': 'no-store',
+};
+
+/** The same, for answers that are written to a socket as they are. */
+export const SAFETY_HEADER_LINES: string = Object.entries(SAFETY_HEADERS)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('');
+
+/** Set them before anything else does: who knows better sets them again. */
+export function setSafetyHeaders(response: ServerResponse): void {
+  for (const [name, value] of Object.entries(SAFETY_HEADERS)) response.setHeader(name, value);
+}
 
 /** What node:http gives up on, by its code. */
 const REFUSALS: Readonly<Record<string, readonly [status: number, message: string]>> = {

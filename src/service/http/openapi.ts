@@ -5,7 +5,7 @@ import { clientAddress } from '../../core/logins.ts';
 import { API_VERSIONS, type Family } from '../../core/model/index.ts';
 import { CONTENT_TYPES, formatsOf } from '../query/formats.ts';
 import { FAMILIES, PARAMETERS } from '../query/parameters.ts';
-import { querySchema } from './query-body.ts';
+import { querySchema } from './request-body.ts';
 import { RESPONSE_SCHEMAS } from './response-schemas.ts';
 import type { RouteContext } from './routes.ts';
 import { AUTH_SEGMENT } from './token-endpoint.ts';

@@ -17,8 +17,7 @@ import type { AccessLog } from './access-log.ts';
 import type { TokenAuthority } from './credentials.ts';
 import { HttpError } from './http-error.ts';
 import type { ConcurrencyLimit, RateLimit } from './limits.ts';
-import { MAX_BODY_BYTES, readExpressions } from './query-body.ts';
-import type { BodyReader } from './request-body.ts';
+import { type BodyReader, MAX_BODY_BYTES, readExpressions } from './request-body.ts';
 import { chooseVersion } from './versions.ts';
 
 export interface RouteContext {

@@ -24,7 +24,7 @@ import {
 } from '../../core/model/ports.ts';
 import type { ApiVersion, QueryRequest, QueryResponse } from '../../core/model/query.ts';
 import type { TraceContext } from '../../core/model/tracing.ts';
-import { addressOf, describeRequest } from './address.ts';
+import { addressOf, describeRequest, idHeaders, nameRequest } from './address.ts';
 import { withConcurrencyLimit } from './concurrency-limit.ts';
 import { type DeadlineLimits, withDeadline } from './deadline.ts';
 import {
@@ -42,9 +42,7 @@ import { RETRY_LIMITS, type RetryLimits, type RetryScope } from './retry.ts';
 import { withRetry } from './retry-loop.ts';
 import { createServerClock, withServerClock } from './server-clock.ts';
 import { doubted, readAnswerError } from './status.ts';
-import { withToken, withTokenAtHand } from './token.ts';
-import { createTokenSource } from './token-source.ts';
-import { idHeaders, nameRequest } from './trace.ts';
+import { createTokenSource, withToken, withTokenAtHand } from './token.ts';
 import { createTransport } from './transport.ts';
 import { versionOf, withVersion } from './version.ts';
 

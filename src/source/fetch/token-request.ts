@@ -1,12 +1,95 @@
-/** The request for an access token: OAuth 2.0 client credentials (RFC 6749 §4.4). */
+/** The request for an access token: OAuth 2.0 client credentials (RFC 6749 §4.4), what is sent and how long what comes lives. */
 import { randomUUID } from 'node:crypto';
 import { FatalError, HttpStatusError } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/ports.ts';
 import type { TraceContext } from '../../core/model/tracing.ts';
-import type { BasicCredentials } from './basic-credentials.ts';
+import { idHeaders, nameRequest } from './address.ts';
 import type { Answer, Exchange } from './exchange.ts';
 import { readAnswerError } from './status.ts';
-import { idHeaders, nameRequest } from './trace.ts';
+
+/**
+ * Client id and secret as HTTP Basic. The contract shows them as they are; RFC 6749 §2.3.1 has them percent-encoded before,
+ * which servers that decode need where they hold `%`, `+` and the like. Nobody tells which is meant but by refusing: the
+ * plain form goes first, and the other once, so that nobody is locked out sooner for having two. Afterwards the forms take
+ * turns, one at each refusal, until one has worked; that one stays.
+ */
+export class BasicCredentials {
+  /** Never to be shown. */
+  readonly secrets: readonly string[];
+  readonly #forms: readonly string[];
+  readonly #refused = new Set<number>();
+  #hasWorked = false;
+  #at = 0;
+
+  constructor(clientId: string, clientSecret: string) {
+    const pairs = [
+      [clientId, clientSecret],
+      [percentEncoded(clientId), percentEncoded(clientSecret)],
+    ];
+    const forms = pairs.map((pair) => Buffer.from(pair.join(':'), 'utf8').toString('base64'));
+    this.#forms = [...new Set(forms)];
+    this.secrets = [...pairs.map(([, secret]) => secret!), ...forms];
+  }
+
+  /** The form to send next. */
+  get form(): string {
+    return this.#forms[this.#at]!;
+  }
+
+  accepted(): void {
+    this.#hasWorked = true;
+  }
+
+  /** The form was refused. True where another is to be tried at once. */
+  refused(): boolean {
+    this.#refused.add(this.#at);
+    this.#at = (this.#at + 1) % this.#forms.length;
+    return !this.#hasWorked && !this.#refused.has(this.#at);
+  }
+}
+
+/** With `%20` and not `+` for a space: whoever decodes understands it, as a form or as a URL. */
+function percentEncoded(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}
+
+/** What a token is taken to live where nobody says so. */
+const ASSUMED_LIFETIME_MS = 3_600_000;
+/** Whoever says more means "for ever", or counts in another unit. */
+const MAX_LIFETIME_MS = 86_400_000;
+
+/**
+ * Lifetime of a token in milliseconds: the shorter of its own `exp − iat` (a clock that is off does not matter to that) and
+ * the endpoint's `expires_in`, which is less where the endpoint has kept the token for a while. Where neither gives a time
+ * ahead, `exp` by our clock, and else an hour. A day at most.
+ */
+export function lifetimeOf(token: string, expiresIn: unknown, nowMs: number): number {
+  const { exp, iat } = claimsOf(token);
+  const expMs = typeof exp === 'number' ? exp * 1000 : undefined;
+  const toldMs = ahead(secondsOf(expiresIn) * 1000);
+  const ownMs = typeof iat === 'number' ? ahead(expMs, iat * 1000) : undefined;
+  const knownMs = toldMs ?? ownMs ?? (typeof iat === 'number' ? undefined : ahead(expMs, nowMs));
+  return Math.min(knownMs ?? ASSUMED_LIFETIME_MS, ownMs ?? Infinity, MAX_LIFETIME_MS);
+}
+
+function ahead(untilMs: number | undefined, fromMs = 0): number | undefined {
+  const ms = (untilMs ?? 0) - fromMs;
+  return ms > 0 && Number.isFinite(ms) ? ms : undefined;
+}
+
+/** Some endpoints send the number as text. */
+function secondsOf(value: unknown): number {
+  if (typeof value === 'string' && /^\d{1,15}(\.\d{1,9})?$/.test(value)) return Number(value);
+  return typeof value === 'number' ? value : 0;
+}
+
+function claimsOf(token: string): { readonly exp?: unknown; readonly iat?: unknown } {
+  try {
+    return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) ?? {};
+  } catch {
+    return {};
+  }
+}
 
 export interface TokenRequestOptions {
   readonly authUrl: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createConcurrencyLimit } from '../../../src/source/fetch/concurrency-limit.ts';
-import { lifetimeOf } from '../../../src/source/fetch/token-lifetime.ts';
+import { lifetimeOf } from '../../../src/source/fetch/token-request.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import {
   answer,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readTraceContext } from '../../../src/core/model/tracing.ts';
 import { createLog } from '../../../src/runtime/log.ts';
-import { idHeaders, withoutRequestIds } from '../../../src/source/fetch/trace.ts';
+import { idHeaders, withoutRequestIds } from '../../../src/source/fetch/address.ts';
 import { answer, clientOf, errorOf, PAGE, refuse, startListener } from './listener.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';

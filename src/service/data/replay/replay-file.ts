@@ -7,9 +7,15 @@ import { ConfigError, cleanForeignText, messageOf } from '../../../core/errors.t
 import { type ColumnBatch, timestampMicros } from '../../../core/model/index.ts';
 import { BatchBuilder } from '../batch-builder.ts';
 import type { SeriesRecord } from '../source.ts';
-import { isObject, numberText, parseLine } from './json-line.ts';
-import { LineFault } from './line-fault.ts';
-import { type FileLine, linesOfFile, MAX_LINE_BYTES } from './replay-lines.ts';
+import {
+  type FileLine,
+  isObject,
+  LineFault,
+  linesOfFile,
+  MAX_LINE_BYTES,
+  numberText,
+  parseLine,
+} from './replay-lines.ts';
 import { seriesOfLine } from './replay-series.ts';
 
 /** About 250 MB of memory. */

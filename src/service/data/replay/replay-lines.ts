@@ -1,5 +1,55 @@
-/** The lines of a file of readings, one at a time and of bounded length, whatever the file holds. */
+/** The lines of a file of readings: one at a time and of bounded length, as JSON that keeps every number as it was spelled. */
 import { createReadStream } from 'node:fs';
+
+/** What is wrong with a line: what was found, and what was expected. Its place is told by who reads the file. */
+export class LineFault extends Error {
+  readonly found: string;
+  readonly expected: string;
+  constructor(found: string, expected: string) {
+    super(`found ${found}, expected ${expected}`);
+    this.found = found;
+    this.expected = expected;
+  }
+}
+
+/** JSON of one line, every number as it was spelled: an integer beyond 2^53, `5` against `5.0`. */
+
+/** Stands for a number in what was parsed; `JSON.stringify` writes it as it was. */
+interface RawNumber {
+  readonly rawJSON: string;
+}
+
+/** What Node's JSON has and TypeScript's library does not know yet. */
+interface JsonWithSource {
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context: { source: string }) => unknown,
+  ): unknown;
+  rawJSON(text: string): unknown;
+  isRawJSON(value: unknown): value is RawNumber;
+}
+const json = JSON as unknown as JsonWithSource;
+
+/** Throws SyntaxError. */
+export function parseLine(text: string): unknown {
+  return json.parse(text, (_, value, { source }) =>
+    typeof value === 'number' ? json.rawJSON(source) : value,
+  );
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !json.isRawJSON(value);
+}
+
+/** A number that is written with this text. */
+export function rawNumber(text: string): unknown {
+  return json.rawJSON(text);
+}
+
+/** The spelling of a number, or undefined for anything else. */
+export function numberText(value: unknown): string | undefined {
+  return json.isRawJSON(value) ? value.rawJSON : undefined;
+}
 
 /** Longer ones are no lines of readings, and are not kept in memory. */
 export const MAX_LINE_BYTES = 1024 * 1024;

@@ -4,8 +4,7 @@ import { floatText } from '../../query/formats.ts';
 import { namesInDomains } from '../lake-series.ts';
 import { uuidFrom } from '../made-up/random.ts';
 import type { SeriesRecord } from '../source.ts';
-import { isObject, numberText, rawNumber } from './json-line.ts';
-import { LineFault } from './line-fault.ts';
+import { isObject, LineFault, numberText, rawNumber } from './replay-lines.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
