@@ -1,8 +1,6 @@
 import { createWaitingLine } from '../../core/concurrency.ts';
 import type { Clock, ConcurrencyLimit, RateLimit, Slot } from '../../core/model/ports.ts';
 import { CONCURRENCY_LIMIT_RULES } from '../../core/model/ports.ts';
-import type { Body } from '../../core/model/query.ts';
-import { bodyOf } from './body.ts';
 import type { Answer, Send } from './exchange.ts';
 import { retryAfterMs } from './retry.ts';
 
@@ -116,12 +114,10 @@ export function withConcurrencyLimit(concurrencyLimit: ConcurrencyLimit, clock: 
   };
 }
 
-function releasing({ body }: Answer, slot: Slot): Body {
-  return bodyOf(async (take) => {
-    try {
-      await body.read(take);
-    } finally {
-      slot.release();
-    }
-  });
+async function* releasing({ body }: Answer, slot: Slot): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } finally {
+    slot.release();
+  }
 }
