@@ -128,7 +128,7 @@ export class Connections {
     server.on('connection', (socket: Socket) => {
       if (this.#admit(socket)) for (const listener of serve) listener.call(server, socket);
     });
-    // Who asks whether to send its body is told when the body is wanted.
+    // A client that asks whether to send its body is told when the body is wanted.
     server.on('checkContinue', (request, response) => server.emit('request', request, response));
     server.on('checkExpectation', (request: IncomingMessage) =>
       this.refuse(request.socket, 417, `got Expect '${request.headers.expect}', expected 100-continue`),

@@ -32,7 +32,6 @@ export class DayCounts {
   /** Time series id → index of its first cell. */
   readonly #places = new Map<string, number>();
   #cells = new Float64Array(0);
-  #sortedIds: readonly string[] | undefined;
   readonly #firstSeries: number;
 
   constructor(dayFromMicros: Micros, expectedSeries = FIRST_SERIES) {
@@ -65,7 +64,7 @@ export class DayCounts {
   }
 
   #placeToFill(timeSeriesId: string): number {
-    const known = this.placeOf(timeSeriesId);
+    const known = this.#placeOf(timeSeriesId);
     if (known >= 0) return known;
     const place = this.#places.size * SERIES_CELLS;
     if (place === this.#cells.length) {
@@ -74,7 +73,6 @@ export class DayCounts {
       this.#cells = wider;
     }
     this.#places.set(timeSeriesId, place);
-    this.#sortedIds = undefined;
     return place;
   }
 
@@ -83,39 +81,28 @@ export class DayCounts {
     return this.#places.keys();
   }
 
-  /** The same in a fixed order. */
-  sortedIds(): readonly string[] {
-    this.#sortedIds ??= [...this.#places.keys()].sort();
-    return this.#sortedIds;
-  }
-
-  /** The cells of all series: see DAY_HOURS. */
-  get cells(): Float64Array {
-    return this.#cells;
-  }
-
   /** Where the cells of a series begin; -1: it has no reading. */
-  placeOf(timeSeriesId: string): number {
+  #placeOf(timeSeriesId: string): number {
     return this.#places.get(timeSeriesId) ?? -1;
   }
 
   /** What is known of one series in one hour; undefined where it has no reading. */
   hour(timeSeriesId: string, hour: number): HourCount | undefined {
     if (!this.hasHour(timeSeriesId, hour)) return undefined;
-    const at = this.placeOf(timeSeriesId) + hour;
+    const at = this.#placeOf(timeSeriesId) + hour;
     const cells = this.#cells;
     return { count: cells[at]!, firstMicros: cells[at + FIRSTS]!, lastMicros: cells[at + LASTS]! };
   }
 
   /** Has the series a reading in the hour? */
   hasHour(timeSeriesId: string, hour: number): boolean {
-    const place = this.placeOf(timeSeriesId);
+    const place = this.#placeOf(timeSeriesId);
     return place >= 0 && isHourOfDay(hour) && this.#cells[place + hour] !== 0;
   }
 
   /** Hours in which the series has readings, ascending. */
   hours(timeSeriesId: string): number[] {
-    const place = this.placeOf(timeSeriesId);
+    const place = this.#placeOf(timeSeriesId);
     const hours: number[] = [];
     for (let hour = 0; place >= 0 && hour < DAY_HOURS; hour++)
       if (this.#cells[place + hour] !== 0) hours.push(hour);
@@ -133,14 +120,14 @@ export class DayCounts {
   /** Readings of one series over the day. */
   seriesTotal(timeSeriesId: string): number {
     let total = 0;
-    const place = this.placeOf(timeSeriesId);
+    const place = this.#placeOf(timeSeriesId);
     for (let hour = 0; place >= 0 && hour < DAY_HOURS; hour++) total += this.#cells[place + hour]!;
     return total;
   }
 
   /** First and last reading of one series, or undefined where it has none. */
   seriesSpan(timeSeriesId: string): TimeSpan | undefined {
-    const place = this.placeOf(timeSeriesId);
+    const place = this.#placeOf(timeSeriesId);
     return place < 0 ? undefined : this.#spanOfCells(place, place + SERIES_CELLS);
   }
 
@@ -186,7 +173,7 @@ export class DayCounts {
 
   #hasCellsOf(other: DayCounts, id: string): boolean {
     const [ours, theirs] = [this.#cells, other.#cells];
-    const [from, to] = [this.placeOf(id), other.placeOf(id)];
+    const [from, to] = [this.#placeOf(id), other.#placeOf(id)];
     if (to < 0) return false;
     // Cells of no reading are 0, times too.
     for (let cell = 0; cell < SERIES_CELLS; cell++) if (ours[from + cell] !== theirs[to + cell]) return false;
@@ -201,7 +188,7 @@ export class DayCounts {
         return [hour, count, firstMicros - this.dayFromMicros, lastMicros - this.dayFromMicros];
       });
     // Not by assignment: a series may be called `__proto__`.
-    return Object.fromEntries(this.sortedIds().map((id) => [id, rows(id)]));
+    return Object.fromEntries([...this.ids()].sort().map((id) => [id, rows(id)]));
   }
 
   static fromJson(dayFromMicros: Micros, json: CountsJson, expectedSeries?: number): DayCounts {

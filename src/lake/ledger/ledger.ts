@@ -128,13 +128,9 @@ export function packDetail({ ours, source, series, select }: CountedDetail): {
   gzip: Uint8Array;
   sha256: string;
 } {
-  const oursText = JSON.stringify(ours.toJson());
-  // Nearly every day's are equal.
-  const sourceText = source && ours.equals(source) ? oursText : JSON.stringify(source?.toJson() ?? null);
-  const named = series && Object.fromEntries([...series].sort(([a], [b]) => (a < b ? -1 : 1)));
-  const names = named === undefined ? '' : `,"series":${JSON.stringify(named)}`;
-  const selected = select === undefined ? '' : `,"select":${JSON.stringify(select)}`;
-  const text = Buffer.from(`{"ours":${oursText},"source":${sourceText}${names}${selected}}\n`);
+  const names = series && Object.fromEntries([...series].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const detail = { ours: ours.toJson(), source: source?.toJson() ?? null, series: names, select };
+  const text = `${JSON.stringify(detail)}\n`;
   return { gzip: gzipSync(text, { level: DETAIL_LEVEL }), sha256: hash('sha256', text) };
 }
 

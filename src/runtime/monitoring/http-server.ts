@@ -44,7 +44,7 @@ const HEALTH = { status: 'ok', service: 'vessel-export' };
 const OWN_PATHS: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics']);
 const isOwn = ({ url = '' }: IncomingMessage) => OWN_PATHS.has(url.split('?', 1)[0]!);
 
-/** Some browsers and scrapers; whoever would be an attacker has a few addresses at hand. */
+/** Room for some browsers and scrapers; an attacker has a few addresses at hand. */
 const LIMITS: ConnectionLimits = {
   ...CONNECTION_LIMITS,
   maxConnections: 500,
@@ -56,7 +56,7 @@ const LIMITS: ConnectionLimits = {
 const BACKLOG = 1_024;
 /** A connection may be silent for so long: an answer about a large lake takes a while. */
 const SILENCE_MS = 180_000;
-/** Who asks whether this process can work waits no longer: what does not answer by then does not work. */
+/** A probe of readiness waits no longer: what does not answer by then does not work. */
 const READY_PATIENCE_MS = 5_000;
 
 /**

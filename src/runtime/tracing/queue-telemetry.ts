@@ -72,7 +72,7 @@ export function createQueueTracing(tracer: Tracer): QueueTracing {
   };
 }
 
-/** What whoever takes it needs to know of whoever has sent it. */
+/** The sender's context, for the process that takes the vessel-day. */
 function withSender(sender: Context): Context {
   return sender.setValue(SENDER, sender);
 }

@@ -3,8 +3,8 @@ import { statfs } from 'node:fs/promises';
 import { statIfThere } from './walk.ts';
 
 /**
- * By Linux's numbers, the file systems of which it is known that each name that is added, replaced or removed sets the
- * times of its folder. Others may make these times up, as a bucket does that is mounted as a folder.
+ * File systems, by Linux's numbers, that are known to set the times of a folder whenever a name in it is added, replaced or
+ * removed. Others may make these times up, as a bucket does that is mounted as a folder.
  */
 const KEEPING_TIMES: ReadonlySet<number> = new Set([
   0xef53, // ext4

@@ -221,7 +221,7 @@ function uploadGone(upload: UploadRef): CommitFailedError {
   );
 }
 
-/** A part for an upload of which this store knows no parts. */
+/** Why a part cannot be sent to an upload that this store has neither created nor adopted. */
 async function unknownUpload(upload: UploadRef, path: string): Promise<Error> {
   if ((await unlessMissing(stat(path))) === undefined) return uploadGone(upload);
   return new FatalError(

@@ -81,7 +81,7 @@ function expectList(
   if (IsTruncated === undefined) throw notAList(s3, prefix, 'the answer is no list');
 }
 
-/** Who gives one answer to all lists, such as a cache that does not look at queries, names others too. */
+/** A cache that does not look at queries gives one answer to all lists, which names other objects too. */
 function expectAsked(s3: S3Bucket, prefix: string, name: string): void {
   if (name.startsWith(s3.folder + prefix)) return;
   throw notAList(s3, prefix, `the list names ${s3.clean(JSON.stringify(name))}, which was not asked for`);

@@ -33,7 +33,7 @@ export async function readRange(
   const asked = `${fromByte}-${toByte - 1}`;
   const another = (found: string) => new Error(`found ${found}, expected bytes ${asked}`);
   return await s3.call('read', key, async () => {
-    // Who does not know ranges answers with the whole: that is as good where it ends no later.
+    // A store that does not know ranges answers with the whole object, which is as good where it ends no later.
     const tooLarge = (sizeBytes: number) => another(`${sizeBytes} bytes`);
     const read = await readBody(s3, key, { Range: `bytes=${asked}` }, toByte, tooLarge);
     if (read === undefined) return undefined;
