@@ -1,5 +1,5 @@
 /** Steps 2 to 8 of one vessel-day: count, plan, fetch, decode, seal, upload, verify, sealed draft. */
-import type { OpenCheckpoint, Receipt, SealedDay, TimeRange } from '../core/model/index.ts';
+import type { OpenCheckpoint, SealedDay, TimeRange } from '../core/model/index.ts';
 import { dayRange, FORMAT_VERSION } from '../core/model/index.ts';
 import {
   EXPORT_TARGET_WINDOWS,
@@ -7,101 +7,64 @@ import {
   planWindowSlices,
   slicesFrom,
 } from '../core/plan/time-slices.ts';
-import type { Claim } from '../lake/claims/claim.ts';
 import { confirmEmpty } from '../source/counts.ts';
-import type { AskedSource } from './asked-source.ts';
-import { askAboutDay } from './asked-source.ts';
 import { openStages } from './dataset.ts';
-import type { AttemptStart, DayAttempt } from './day-attempt.ts';
-import { beginAttempt, tallyOf } from './day-attempt.ts';
-import type { ShrinkGuard } from './day-guard.ts';
-import { openShrinkGuard } from './day-guard.ts';
-import { checkDue } from './due.ts';
-import type { ExportPorts, ExportTask } from './ports.ts';
+import { type AttemptStart, beginAttempt, type DayAttempt, tallyOf } from './day-attempt.ts';
+import { openShrinkGuard, type ShrinkGuard } from './day-guard.ts';
 import { stepDone } from './ports.ts';
-import type { ResumePoint } from './resume.ts';
 import { sealDay } from './seal-day.ts';
-import type { SourceCounts } from './source-counts.ts';
-import { verifyCounts } from './source-counts.ts';
-
-/** What an attempt goes on from. */
-export interface BegunDay {
-  readonly resume?: ResumePoint | undefined;
-  /** What the source has been asked already. */
-  readonly asked?: AskedSource | undefined;
-}
+import { checkDue, type SourceCounts, verifyCounts } from './source-answers.ts';
 
 /**
  * Fetch and verify one vessel-day up to its sealed draft. Throws CountsDisagreeError, UnknownSeriesError,
  * RefusedError, FencedError, NotDueError, or what the client and the store throw.
  */
-export async function attemptDay(
-  ports: ExportPorts,
-  task: ExportTask,
-  claim: Claim,
-  published: Receipt | undefined,
-  begun: BegunDay,
-  signal: AbortSignal,
-): Promise<SealedDay> {
-  const { resume, asked = askAboutDay(ports, task, signal) } = begun;
+export async function attemptDay(start: AttemptStart): Promise<SealedDay> {
+  const { ports, claim, resume, answers } = start;
   try {
-    return await attemptAsked({ ports, task, claim, published, resume, asked });
-  } finally {
-    asked.stop();
-  }
-}
-
-async function attemptAsked(start: AttemptStart): Promise<SealedDay> {
-  const { ports, claim, published, resume, asked } = start;
-  const counted = await ports.tracing.span('count', {}, async (span) => {
-    const attempt = await beginAttempt(start);
-    const { guard, source } = await countDay(attempt, published, asked);
-    span.set({
-      'vessel_export.series': attempt.series.idOf.size,
-      'vessel_export.source_rows': source?.counts.total(),
+    const { attempt, guard, source } = await ports.tracing.span('count', {}, async (span) => {
+      const counted = await countDay(start);
+      span.set({
+        'vessel_export.series': counted.attempt.series.idOf.size,
+        'vessel_export.source_rows': counted.source?.counts.total(),
+      });
+      return counted;
     });
-    return { attempt, guard, source };
-  });
-  const { attempt } = counted;
-  // Until here nothing was uploaded that is not in a checkpoint.
-  try {
-    return await finishAttempt(counted, resume);
-  } catch (error) {
-    // What no claim names nobody goes on with. The first error is the one to report.
-    if (!claim.hasProgress) await attempt.parts.abort().catch(() => {});
-    throw error;
+    // Until here nothing was uploaded that is not in a checkpoint.
+    try {
+      return await finishAttempt(attempt, guard, source, resume?.checkpoint.cursorMicros);
+    } catch (error) {
+      // What no claim names nobody goes on with. The first error is the one to report.
+      if (!claim.hasProgress) await attempt.parts.abort().catch(() => {});
+      throw error;
+    }
+  } finally {
+    answers.stop();
   }
 }
 
 /** What the source counts of the day, and the guard that it has passed. */
-interface CountedDay {
-  readonly guard: ShrinkGuard;
-  /** Undefined: the job does not ask. */
-  readonly source: SourceCounts | undefined;
-}
-
-async function countDay(
-  attempt: DayAttempt,
-  published: Receipt | undefined,
-  asked: AskedSource,
-): Promise<CountedDay> {
-  const { ports, task } = attempt;
-  const guard = await openShrinkGuard(attempt, published);
-  const source = await asked.source;
+async function countDay(start: AttemptStart) {
+  const { ports, task, answers } = start;
+  const attempt = await beginAttempt(start);
+  const guard = await openShrinkGuard(attempt);
+  const source = await answers.counts;
   if (source !== undefined) guard(source.counts, source);
-  ports.encoder.prepare(task.job.dataset === 'measurements' ? source?.counts.total() : undefined);
+  ports.encoder.prepare(rowsKnownOf(attempt, source));
   await stepDone(ports, task, 'counted');
-  return { guard, source };
+  return { attempt, guard, source };
 }
 
 async function finishAttempt(
-  { attempt, guard, source }: CountedDay & { readonly attempt: DayAttempt },
-  resume: ResumePoint | undefined,
+  attempt: DayAttempt,
+  guard: ShrinkGuard,
+  source: SourceCounts | undefined,
+  cursorMicros: number | undefined,
 ): Promise<SealedDay> {
   const { ports, task, claim, tally, counts } = attempt;
   const { span: within } = ports.tracing;
   await within('fetch', {}, async (span) => {
-    await fetchAll(attempt, source, resume?.checkpoint.cursorMicros);
+    await fetchAll(attempt, source, cursorMicros);
     span.set({ 'vessel_export.pages': tally.slices, 'vessel_export.rows': counts.total() });
   });
   await stepDone(ports, task, 'fetched');
@@ -138,25 +101,32 @@ async function fetchAll(
   cursorMicros: number | undefined,
 ): Promise<void> {
   const { task, ports, counts } = attempt;
-  const rowsKnown = task.job.dataset === 'measurements' ? source?.counts.total() : undefined;
+  const { day, onEvent } = task;
+  const rowsKnown = rowsKnownOf(attempt, source);
   let rows = counts.total();
+  const onRows = (more: number) => {
+    rows += more;
+    onEvent?.({ kind: 'day-rows', day, rows, rowsKnown });
+  };
   const stages = openStages({
     ...attempt,
     sourceCounts: source?.counts,
     encoder: ports.encoder,
     sizes: ports.sizes,
-    onRows: (more) => {
-      rows += more;
-      task.onEvent?.({ kind: 'day-rows', day: task.day, rows, rowsKnown });
-    },
+    onRows,
     onPart: (cursor) => writeCheckpoint(attempt, cursor),
   });
-  task.onEvent?.({ kind: 'day-rows', day: task.day, rows, rowsKnown });
+  onRows(0);
   try {
     await stages.fetch(slicesFrom(slicesOf(attempt, source), cursorMicros ?? Number.NEGATIVE_INFINITY));
   } finally {
     await stages.close();
   }
+}
+
+/** Rows that there will be: of statistics the source counts something else. */
+function rowsKnownOf({ task }: DayAttempt, source: SourceCounts | undefined): number | undefined {
+  return task.job.dataset === 'measurements' ? source?.counts.total() : undefined;
 }
 
 function slicesOf({ task, series, ports }: DayAttempt, source: SourceCounts | undefined): TimeRange[] {

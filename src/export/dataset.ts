@@ -6,8 +6,7 @@ import type { PartUpload } from '../lake/publish/parts.ts';
 import type { Encoder, RowGroupBuilder } from '../parquet/write/index.ts';
 import { createMeasurementRowGroups, createStatisticsRowGroups } from '../parquet/write/index.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
-import type { Assembly, FetchTally } from './assembly.ts';
-import { createAssembly } from './assembly.ts';
+import { type Assembly, createAssembly, type FetchTally } from './assembly.ts';
 import { fetchReadings, timestampStepMicros } from './readings.ts';
 import { fetchWindows } from './windows.ts';
 

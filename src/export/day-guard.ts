@@ -1,38 +1,33 @@
 /** May what is counted take the place of what is published? */
 import { RefusedError } from '../core/errors.ts';
-import type { DayCounts, Receipt } from '../core/model/index.ts';
-import { formatVesselDay } from '../core/model/index.ts';
+import { type DayCounts, formatVesselDay, type Receipt } from '../core/model/index.ts';
 import { publishedReadings, seriesTotals, totalReadings, totalsOf } from '../core/proof/day-totals.ts';
-import type { SelectChange } from '../core/proof/shrink-guard.ts';
-import { guardAgainstShrinking } from '../core/proof/shrink-guard.ts';
+import { guardAgainstShrinking, type SelectChange } from '../core/proof/shrink-guard.ts';
 import { isSelectAccepted } from '../lake/accept-select.ts';
 import type { Claim } from '../lake/claims/claim.ts';
 import { objectKey } from '../lake/keys.ts';
 import { readUnnamedDetail } from '../lake/ledger/ledger.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
-import type { SelectedBefore } from '../source/select-meaning.ts';
-import { notMeantNow } from '../source/select-meaning.ts';
+import { notMeantNow, type SelectedBefore } from '../source/select-meaning.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { DayAttempt } from './day-attempt.ts';
-import { hasSameSelect } from './fewer-series.ts';
+import { hasSameSelect, readSelectedSeries } from './fewer-series.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
-import { readSelectedSeries } from './selected-series.ts';
-import type { SourceCounts } from './source-counts.ts';
+import type { SourceCounts } from './source-answers.ts';
 
 export type ShrinkGuard = (counts: DayCounts, source: SourceCounts | undefined) => void;
 
 /** Refuses counts that are less than the published day's, by series where its detail is at hand. */
-export async function openShrinkGuard(
-  { claim, context, ports, task, series: { idOf } }: DayAttempt,
-  published: Receipt | undefined,
-): Promise<ShrinkGuard> {
+export async function openShrinkGuard(attempt: DayAttempt): Promise<ShrinkGuard> {
+  const { claim, context, ports, task, previous } = attempt;
+  const { idOf } = attempt.series;
   if (task.allowShrink) return () => {};
-  if (published === undefined) return guardWithoutReceipt(ports, task, claim, idOf);
-  const detail = await claim.readDetail(published);
+  if (previous === undefined) return guardWithoutReceipt(ports, task, claim, idOf);
+  const detail = await claim.readDetail(previous);
   const bySeries = detail && seriesTotals(detail.ours);
   const names = new Map([...(bySeries?.keys() ?? [])].map((id) => [id, detail?.series?.[id] ?? null]));
-  const change = await selectChange(ports, task, context, published, idOf, { names, select: detail?.select });
-  const guarded = { total: publishedReadings(published), bySeries, names: detail?.series };
+  const change = await selectChange(ports, task, context, previous, idOf, { names, select: detail?.select });
+  const guarded = { total: publishedReadings(previous), bySeries, names: detail?.series };
   return (counts, source) =>
     guardAgainstShrinking({
       day: task.day,
@@ -80,27 +75,27 @@ export async function guardSnapshot(
   task: ExportTask,
   context: SourceContext,
   claim: Claim,
-  published: Receipt | undefined,
+  previous: Receipt | undefined,
   { idOf }: ResolvedSeries,
 ): Promise<void> {
   if (task.allowShrink) return;
-  const key = published === undefined ? await unnamedObject(ports.store, claim) : undefined;
+  const key = previous === undefined ? await unnamedObject(ports.store, claim) : undefined;
   const before = await readSelectedSeries(
     ports.store,
-    published ?? { dataset: 'metadata', object: key === undefined ? null : { key }, detail: null },
+    previous ?? { dataset: 'metadata', object: key === undefined ? null : { key }, detail: null },
   );
-  if (published === undefined && before === undefined) return;
+  if (previous === undefined && before === undefined) return;
   const names = before?.names ?? new Map<string, string | null>();
   const change: SelectChange =
-    published === undefined
+    previous === undefined
       ? { select: 'same' }
-      : await selectChange(ports, task, context, published, idOf, { names });
+      : await selectChange(ports, task, context, previous, idOf, { names });
   const once = (ids: Iterable<string>) =>
     new Map([...ids].map((id) => [id, { count: 1, firstMicros: undefined, lastMicros: undefined }]));
   guardAgainstShrinking({
     ...{ day: task.day, counted: 'series', idOf, change },
     published: {
-      ...{ total: published?.rows ?? names.size, bySeries: before && once(names.keys()) },
+      ...{ total: previous?.rows ?? names.size, bySeries: before && once(names.keys()) },
       names: Object.fromEntries(names),
     },
     candidate: { total: idOf.size, bySeries: once(idOf.keys()) },
@@ -111,18 +106,18 @@ async function selectChange(
   { store }: ExportPorts,
   task: ExportTask,
   context: SourceContext,
-  published: Receipt,
+  previous: Receipt,
   idOf: ResolvedSeries['idOf'],
   { names, select }: SelectedBefore,
 ): Promise<SelectChange> {
   const { job, day } = task;
-  if (published.dataset !== job.dataset && published.rows > 0)
+  if (previous.dataset !== job.dataset && previous.rows > 0)
     throw new RefusedError(
       'would-shrink',
-      `${formatVesselDay(day)}: refused to replace published ${published.dataset} by ${job.dataset}: what is published stays. Give the job of ${job.dataset} another name; if it is to take the place of the other, run again with --allow-shrink`,
+      `${formatVesselDay(day)}: refused to replace published ${previous.dataset} by ${job.dataset}: what is published stays. Give the job of ${job.dataset} another name; if it is to take the place of the other, run again with --allow-shrink`,
     );
-  if (hasSameSelect(task, published)) return { select: 'same' };
+  if (hasSameSelect(task, previous)) return { select: 'same' };
   const gone = new Map([...names].filter(([id]) => !idOf.has(id)));
-  if (gone.size === 0 || !(await isSelectAccepted(store, job, published))) return { select: 'changed' };
+  if (gone.size === 0 || !(await isSelectAccepted(store, job, previous))) return { select: 'changed' };
   return { select: 'accepted', notMeant: await notMeantNow(context, { names: gone, select }) };
 }

@@ -17,28 +17,24 @@ import {
   RefusedError,
   VesselExportError,
 } from '../core/errors.ts';
-import type { Job, Note, Receipt, VesselDay } from '../core/model/index.ts';
+import type { Note, Receipt, SealedDay, VesselDay } from '../core/model/index.ts';
 import { formatVesselDay, isOvertaken } from '../core/model/index.ts';
 import { addLogFields } from '../core/model/log-context.ts';
 import { isAsAsked, isProven } from '../core/plan/due.ts';
 import { CountsDisagreeError } from '../core/proof/compare-counts.ts';
 import type { Claim } from '../lake/claims/claim.ts';
-import type { Inheritance } from '../lake/claims/claims.ts';
-import { takeClaim } from '../lake/claims/claims.ts';
+import { type Inheritance, takeClaim } from '../lake/claims/claims.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { noteKey } from '../lake/keys.ts';
 import { readNote, writeNote } from '../lake/ledger/ledger.ts';
 import { acknowledgePublished, publishSealed } from '../lake/publish/publish.ts';
 import { datasetColumns } from '../parquet/write/index.ts';
 import { UnknownSeriesError } from '../source/answer-faults.ts';
-import type { EarlyQuestion } from './asked-source.ts';
-import { createEarlyQuestion } from './asked-source.ts';
-import type { BegunDay } from './attempt.ts';
 import { attemptDay } from './attempt.ts';
 import { takeSnapshot } from './metadata-snapshot.ts';
-import type { ExportOutcome, ExportPorts, ExportTask } from './ports.ts';
-import { publishPorts, stepDone } from './ports.ts';
+import { type ExportOutcome, type ExportPorts, type ExportTask, publishPorts, stepDone } from './ports.ts';
 import { findResumePoint } from './resume.ts';
+import { askSource, createPrefetch, type Prefetch } from './source-answers.ts';
 
 /**
  * Export one vessel-day. Throws the error that ended it, after leaving the lake as the next attempt needs it:
@@ -49,43 +45,45 @@ export async function exportVesselDay(
   task: ExportTask,
   signal: AbortSignal,
 ): Promise<ExportOutcome> {
-  const early = createEarlyQuestion(ports, task, signal);
+  const prefetch = createPrefetch(ports, task, signal);
   try {
-    return await claimDay(ports, task, early, signal);
+    return await claimDay(ports, task, prefetch, signal);
   } finally {
-    early.stop();
+    prefetch.stop();
   }
 }
 
 async function claimDay(
   ports: ExportPorts,
   task: ExportTask,
-  early: EarlyQuestion,
+  prefetch: Prefetch,
   signal: AbortSignal,
 ): Promise<ExportOutcome> {
-  const layout = await ports.layout.settle(task.day.job);
-  const table = layout === 'plain' ? undefined : await ports.tables.open(tableContent(task.job));
-  const onClaimed = () => ports.layout.confirm(layout, task.day.job);
+  const { job, day } = task;
+  const layout = await ports.layout.settle(day.job);
+  const content = { job: job.name, dataset: job.dataset, columns: datasetColumns(job) };
+  const table = layout === 'plain' ? undefined : await ports.tables.open(content);
+  const onClaimed = () => ports.layout.confirm(layout, day.job);
   const onAlone = (before: Receipt | undefined) => {
-    if (!isDone(task, before)) early.begin(before);
+    if (!isDone(task, before)) prefetch.begin(before);
   };
   const { claim, inheritance } = await ports.tracing
-    .span('claim', {}, () => takeClaim({ ...ports, table }, task.day, { ...task, onClaimed, onAlone }))
+    .span('claim', {}, () => takeClaim({ ...ports, table }, day, { ...task, onClaimed, onAlone }))
     .catch(async (error: unknown) => {
       // A receipt or a claim that cannot be read: nobody can own the day, and it says why.
       if (error instanceof DataError)
-        await noteOf(ports, task.day, error)
+        await noteOf(ports, day, error)
           .then((note) => writeNote(ports.store, note))
           .catch(() => {});
       throw error;
     });
   addLogFields({ epoch: claim.epoch });
-  task.onEvent?.({ kind: 'day-claimed', day: task.day, epoch: claim.epoch });
+  task.onEvent?.({ kind: 'day-claimed', day, epoch: claim.epoch });
   await stepDone(ports, task, 'claimed');
   claim.startHeartbeat();
   try {
     const scope = AbortSignal.any([signal, claim.signal]);
-    const outcome = await finishDay(ports, task, claim, inheritance, early, scope);
+    const outcome = await finishDay({ ports, task, claim, inheritance, prefetch, signal: scope });
     if (outcome.status === 'published') ports.lastPublished.onPublished(outcome.receipt);
     return outcome;
   } catch (error) {
@@ -100,15 +98,15 @@ function isDone(task: ExportTask, receipt: Receipt | undefined): receipt is Rece
   return receipt !== undefined && !isForced(task, receipt) && isAsAsked(task.job, task.settingsHash, receipt);
 }
 
+/** A day that was published since it was compared is not what was to be replaced. */
+function isForced({ force, compared }: ExportTask, receipt: Receipt): boolean {
+  return force && (compared === undefined || compared.epoch === receipt.epoch);
+}
+
 /** The receipt can be read: if the day has failed since it could not, that is over. */
 async function forgetUnreadable({ store }: ExportPorts, day: VesselDay): Promise<void> {
   const note = await unlessDamaged(readNote(store, day));
   if (note !== undefined && isOvertaken(note, { finishedAt: '' })) await store.remove(noteKey(day));
-}
-
-/** What the job's table is to hold. */
-function tableContent(job: Job) {
-  return { job: job.name, dataset: job.dataset, columns: datasetColumns(job) };
 }
 
 function abortReason(signal: AbortSignal, fenced: AbortSignal): unknown {
@@ -116,54 +114,43 @@ function abortReason(signal: AbortSignal, fenced: AbortSignal): unknown {
   return signal.reason instanceof VesselExportError ? signal.reason : new CancelledError();
 }
 
-async function finishDay(
-  ports: ExportPorts,
-  task: ExportTask,
-  claim: Claim,
-  inheritance: Inheritance,
-  early: EarlyQuestion,
-  signal: AbortSignal,
-): Promise<ExportOutcome> {
-  const { predecessor, sealedBefore } = inheritance;
-  // Forced means asked again, and other settings mean other content: a draft of before is not published any more.
-  const isWanted =
-    predecessor?.sealed &&
-    predecessor === sealedBefore &&
-    !task.force &&
-    isProven(task.job, predecessor.sealed.draft.proof);
-  const acknowledged =
-    sealedBefore && !isWanted ? await acknowledgePublished(ports, claim, sealedBefore) : undefined;
-  const receipt = acknowledged ?? inheritance.receipt;
-  if (isDone(task, receipt)) {
-    await forgetUnreadable(ports, claim.day);
-    await claim.finish(receipt);
-    return { status: 'done', receipt };
-  }
-  if (isWanted && predecessor.sealed) {
-    const published = await publishInherited(ports, task, claim, predecessor.sealed);
-    if (published !== undefined) return { status: 'published', receipt: published, resumed: true };
-  }
-  if (task.giveUp !== undefined) throw task.giveUp;
-  if (task.job.dataset === 'metadata') return snapshot(ports, task, claim, receipt, signal);
-  const resume =
-    predecessor?.checkpoint && !predecessor.sealed
-      ? await findResumePoint(ports, task, claim, predecessor.checkpoint, signal)
-      : undefined;
-  const asked = early.under(claim, inheritance);
-  return exportReadings(ports, task, claim, receipt, { resume, asked }, signal);
+/** A vessel-day that this process has claimed. */
+interface ClaimedDay {
+  readonly ports: ExportPorts;
+  readonly task: ExportTask;
+  readonly claim: Claim;
+  readonly inheritance: Inheritance;
+  readonly prefetch: Prefetch;
+  readonly signal: AbortSignal;
 }
 
-/** A day that was published since it was compared is not what was to be replaced. */
-function isForced({ force, compared }: ExportTask, receipt: Receipt | undefined): boolean {
-  return force && (compared === undefined || receipt === undefined || compared.epoch === receipt.epoch);
+async function finishDay(claimed: ClaimedDay): Promise<ExportOutcome> {
+  const { ports, task, claim, inheritance } = claimed;
+  const { predecessor, sealedBefore } = inheritance;
+  // Forced means asked again, and other settings mean other content: a draft of before is not published any more.
+  const sealed = predecessor === sealedBefore && !task.force ? predecessor?.sealed : undefined;
+  const draft = sealed && isProven(task.job, sealed.draft.proof) ? sealed : undefined;
+  // What a predecessor has published without saying so is said now.
+  const acknowledged =
+    sealedBefore && !draft ? await acknowledgePublished(ports, claim, sealedBefore) : undefined;
+  const previous = acknowledged ?? inheritance.receipt;
+  if (isDone(task, previous)) {
+    await forgetUnreadable(ports, claim.day);
+    await claim.finish(previous);
+    return { status: 'done', receipt: previous };
+  }
+  const published = draft && (await publishDraft(claimed, draft));
+  if (published !== undefined) return { status: 'published', receipt: published, resumed: true };
+  if (task.giveUp !== undefined) throw task.giveUp;
+  return task.job.dataset === 'metadata'
+    ? await exportSnapshot(claimed, previous)
+    : await exportReadings(claimed, previous);
 }
 
 /** Steps 9 and 10 of a day that a predecessor sealed; undefined when its upload is lost. */
-async function publishInherited(
-  ports: ExportPorts,
-  task: ExportTask,
-  claim: Claim,
-  sealed: NonNullable<Inheritance['predecessor']>['sealed'] & object,
+async function publishDraft(
+  { ports, task, claim }: ClaimedDay,
+  sealed: SealedDay,
 ): Promise<Receipt | undefined> {
   await claim.inherit({ checkpoint: null, sealed });
   try {
@@ -178,49 +165,50 @@ async function publishInherited(
 }
 
 /** A snapshot; once more where the object turns out to be another than was thought. */
-async function snapshot(
-  ports: ExportPorts,
-  task: ExportTask,
-  claim: Claim,
-  published: Receipt | undefined,
-  signal: AbortSignal,
+async function exportSnapshot(
+  { ports, task, claim, signal }: ClaimedDay,
+  previous: Receipt | undefined,
 ): Promise<ExportOutcome> {
   try {
-    return await takeSnapshot(ports, task, claim, published, signal);
+    return await takeSnapshot(ports, task, claim, previous, signal);
   } catch (error) {
     if (!(error instanceof CommitFailedError)) throw error;
     return takeSnapshot(ports, task, claim, await claim.lookAgain(), signal);
   }
 }
 
+/** From a predecessor's checkpoint where that may be, else from a clean start; once more from one where that can help. */
 async function exportReadings(
-  ports: ExportPorts,
-  task: ExportTask,
-  claim: Claim,
-  receipt: Receipt | undefined,
-  begun: BegunDay,
-  signal: AbortSignal,
+  { ports, task, claim, inheritance, prefetch, signal }: ClaimedDay,
+  found: Receipt | undefined,
 ): Promise<ExportOutcome> {
-  let [from, published] = [begun, receipt];
+  const { predecessor } = inheritance;
+  let resume =
+    predecessor?.checkpoint && !predecessor.sealed
+      ? await findResumePoint(ports, task, claim, predecessor.checkpoint, signal)
+      : undefined;
+  let previous = found;
+  let prefetched = prefetch.under(claim, inheritance);
   for (let cleanStarts = 0; ; cleanStarts++) {
-    if (from.resume === undefined) await claim.startClean();
+    if (resume === undefined) await claim.startClean();
     try {
-      const sealed = await attemptDay(ports, task, claim, published, from, signal);
-      const written = await ports.tracing.span('publish', {}, () =>
+      const answers = prefetched ?? askSource(ports, task, signal);
+      const sealed = await attemptDay({ ports, task, claim, previous, resume, answers });
+      const receipt = await ports.tracing.span('publish', {}, () =>
         publishSealed(publishPorts(ports, task), claim, sealed),
       );
-      return { status: 'published', receipt: written, resumed: from.resume !== undefined };
+      return { status: 'published', receipt, resumed: resume !== undefined };
     } catch (error) {
-      if (!isMendedByCleanStart(error) || cleanStarts === 1 || signal.aborted) throw error;
+      if (!isCuredByCleanStart(error) || cleanStarts === 1 || signal.aborted) throw error;
       ports.log.warn({ vesselDay: formatVesselDay(task.day), reason: messageOf(error) }, 'starting clean');
-      published = await claim.lookAgain();
-      from = {};
+      previous = await claim.lookAgain();
+      [resume, prefetched] = [undefined, undefined];
     }
   }
 }
 
-/** May a clean start, with the source asked anew, mend this? */
-function isMendedByCleanStart(error: unknown): boolean {
+/** May a clean start, with the source asked again, cure this? */
+function isCuredByCleanStart(error: unknown): boolean {
   const errors = [CountsDisagreeError, UnknownSeriesError, CommitFailedError];
   return errors.some((kind) => error instanceof kind);
 }

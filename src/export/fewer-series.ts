@@ -7,12 +7,12 @@ import type { ComparedSeries, Receipt, SeriesRemark, Waiting } from '../core/mod
 import { addDays, formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../core/model/index.ts';
 import { selectHash } from '../core/plan/settings-hash.ts';
 import { unlessDamaged } from '../lake/json.ts';
-import { readNote, readReceipt } from '../lake/ledger/ledger.ts';
+import { type Detail, readDetail, readNote, readReceipt } from '../lake/ledger/ledger.ts';
 import { describeRemark, howToAccept, isAccepted, readAcceptance } from '../lake/remarks.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
-import { notMeantNow } from '../source/select-meaning.ts';
+import { notMeantNow, type SelectedBefore } from '../source/select-meaning.ts';
+import type { ObjectStore } from '../store/store.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
-import { readSelectedSeries, selectedCount } from './selected-series.ts';
 
 /** Names in a remark. */
 export const NAMED = 3;
@@ -27,17 +27,17 @@ export function hasSameSelect({ job, settingsHash }: ExportTask, receipt: Receip
 }
 
 /**
- * What the day's receipt has to say of its series. `own`: the receipt that the day has. Throws NotYetError
+ * What the day's receipt has to say of its series. `previous`: the receipt that the day has. Throws NotYetError
  * `fewer-series` while the day waits, and what the client and the store throw.
  */
 export async function remarkOnSeries(
   ports: ExportPorts,
   task: ExportTask,
   context: SourceContext,
-  own: Receipt | undefined,
+  previous: Receipt | undefined,
   { idOf }: Pick<ResolvedSeries, 'idOf'>,
 ): Promise<SeriesRemark | undefined> {
-  const last = await lastReceipt(ports, task, own);
+  const last = await lastReceipt(ports, task, previous);
   if (last === undefined) return undefined;
   const isSame = hasSameSelect(task, last);
   const lost = isSame ? undefined : await lostAcross(ports, task, context, last, idOf);
@@ -70,14 +70,14 @@ export async function remarkOnSeries(
 export async function lastReceipt(
   { lastPublished, tables }: ExportPorts,
   task: ExportTask,
-  own: Receipt | undefined,
+  previous: Receipt | undefined,
 ): Promise<Receipt | undefined> {
   const isComparable = (receipt: Receipt) => hasSameSelect(task, receipt);
-  const snapshots = [own, task.lastSnapshot].filter((receipt) => receipt !== undefined);
+  const snapshots = [previous, task.lastSnapshot].filter((receipt) => receipt !== undefined);
   const last =
     task.job.dataset === 'metadata'
       ? (snapshots.find(isComparable) ?? snapshots[0])
-      : await lastPublished.of(task.day, own, isComparable);
+      : await lastPublished.of(task.day, previous, isComparable);
   if (last !== undefined) await tables.expect(last);
   return last;
 }
@@ -183,4 +183,41 @@ async function waitForSeries(
     nextMs - nowMs,
     waiting,
   );
+}
+
+/** How many series were selected; of a receipt that does not say, those that had readings. */
+function selectedCount({ selectedSeries, series }: Receipt): number {
+  return selectedSeries ?? series;
+}
+
+/**
+ * The series that were selected, with the `select` that named them where that is known; of an older receipt those that had
+ * readings, without names. Undefined where detail or object is missing or damaged.
+ */
+export async function readSelectedSeries(
+  store: ObjectStore,
+  receipt: Pick<Receipt, 'dataset' | 'detail'> & { readonly object: { readonly key: string } | null },
+): Promise<SelectedBefore | undefined> {
+  if (receipt.dataset === 'metadata') {
+    const object = receipt.object === null ? undefined : await store.get(receipt.object.key);
+    const names = object && (await unlessNoParquet(object.bytes));
+    return names && { names };
+  }
+  const detail = await unlessDamaged(readDetail(store, receipt));
+  return detail && { names: namesOf(detail), select: detail.select };
+}
+
+/** Time series id → name. */
+function namesOf({ series, ours }: Detail): ReadonlyMap<string, string | null> {
+  return series ? new Map(Object.entries(series)) : new Map(Object.keys(ours).map((id) => [id, null]));
+}
+
+/** Whatever is wrong with it: the snapshot cannot be compared with. */
+async function unlessNoParquet(bytes: Uint8Array): Promise<ReadonlyMap<string, string | null> | undefined> {
+  const { readSeriesNames } = await import('../source/decode/parquet.ts');
+  try {
+    return readSeriesNames(bytes);
+  } catch {
+    return undefined;
+  }
 }

@@ -4,11 +4,9 @@
  * exported, or missing, but not forgotten.
  */
 
-import type { Job } from '../core/model/index.ts';
-import { addDays, microsToDate } from '../core/model/index.ts';
+import { addDays, type Job, microsToDate } from '../core/model/index.ts';
 import { knownDays, knownVessels, lastListedDate } from '../lake/ledger/newest-days.ts';
-import type { RequestStats } from '../source/fetch/exchange.ts';
-import { createRequestStats } from '../source/fetch/exchange.ts';
+import { createRequestStats, type RequestStats } from '../source/fetch/exchange.ts';
 import { discoverVessels } from '../source/vessels.ts';
 import type { VesselTrouble } from './events.ts';
 import type { ExportPorts } from './ports.ts';

@@ -3,8 +3,7 @@
  * written only when it differs from the last, and days that are over are never made up.
  */
 import { hash } from 'node:crypto';
-import type { Job, Receipt, SealedDay } from '../core/model/index.ts';
-import { microsToDate } from '../core/model/index.ts';
+import { type Job, microsToDate, type Receipt, type SealedDay } from '../core/model/index.ts';
 import { markCaptured, readCaptures } from '../lake/captures.ts';
 import type { Claim } from '../lake/claims/claim.ts';
 import { unlessDamaged } from '../lake/json.ts';
@@ -17,21 +16,18 @@ import { encodeMetadata, parquetFooter } from '../parquet/write/index.ts';
 import { createSourceContext } from '../source/context.ts';
 import { describeSeries } from '../source/series.ts';
 import { guardSnapshot } from './day-guard.ts';
-import { draftReceipt } from './draft.ts';
-import { checkDue } from './due.ts';
 import { remarkOnSeries } from './fewer-series.ts';
-import { finishUpload } from './finish-upload.ts';
-import { guardOptional } from './optional-series.ts';
-import { warnOfOthers } from './other-vessel.ts';
-import type { ExportOutcome, ExportPorts, ExportTask } from './ports.ts';
-import { publishPorts, stepDone } from './ports.ts';
+import { type ExportOutcome, type ExportPorts, type ExportTask, publishPorts, stepDone } from './ports.ts';
+import { draftReceipt, finishUpload } from './seal-day.ts';
+import { guardOptional, warnOfOthers } from './series-checks.ts';
+import { checkDue } from './source-answers.ts';
 
 /** Capture, compare with the last snapshot, publish if it differs. */
 export async function takeSnapshot(
   ports: ExportPorts,
   task: ExportTask,
   claim: Claim,
-  published: Receipt | undefined,
+  previous: Receipt | undefined,
   signal: AbortSignal,
 ): Promise<ExportOutcome> {
   await claim.startClean();
@@ -44,10 +40,10 @@ export async function takeSnapshot(
   await stepDone(ports, task, 'counted');
   const askedAt = new Date(ports.clock.nowMs()).toISOString();
   const rows = series.idOf.size;
-  await guardSnapshot(ports, task, context, claim, published, series);
-  await guardOptional(ports, task, published, series);
-  const remark = await remarkOnSeries(ports, task, context, published, series);
-  const warnings = await warnOfOthers(ports, task, published, series);
+  await guardSnapshot(ports, task, context, claim, previous, series);
+  await guardOptional(ports, task, previous, series);
+  const remark = await remarkOnSeries(ports, task, context, previous, series);
+  const warnings = await warnOfOthers(ports, task, previous, series);
   const group = await encodeMetadata(series.metadata, ports.encoder);
   const footer = parquetFooter('metadata', [
     { bodyBytes: group.body.length, tail: group.tail, rows: group.rows },
@@ -64,7 +60,7 @@ export async function takeSnapshot(
   const parts = createPartUpload({ ...ports, day, layout });
   await parts.append(group);
   const { kept, ...destination } = await finishUpload(ports, {
-    ...{ claim, parts, published, footer },
+    ...{ claim, parts, previous, footer },
     emptyFooter: () => footer,
     signal,
   });
@@ -73,16 +69,8 @@ export async function takeSnapshot(
     ...destination,
     detail: null,
     draft: draftReceipt(ports, task, {
-      rows,
-      selectedSeries: rows,
-      unmatched: series.unmatched,
-      remark,
-      warnings,
-      counts: undefined,
+      ...{ rows, series, remark, warnings, counts: undefined, kept, destination },
       proof: 'exact',
-      upload: destination.upload ?? undefined,
-      parts: destination.parts,
-      kept,
       detailSha256: null,
       source: { rows, askedAt },
       tally: { startedAt, pages: 1, requests: stats.requests, retries: stats.retries, clippedRows: 0 },

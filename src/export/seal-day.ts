@@ -1,54 +1,186 @@
-import type { Proof, SealedDay } from '../core/model/index.ts';
+/** Step 8: the last part of a day's upload, what publishing it will change in the job's table, and the draft of its receipt. */
+import type {
+  DayCounts,
+  Proof,
+  Receipt,
+  ReceiptDraft,
+  SealedDay,
+  SeriesRemark,
+  SeriesWarning,
+  Tally,
+} from '../core/model/index.ts';
+import { FORMAT_VERSION, microsToIso } from '../core/model/index.ts';
+import { selectHash } from '../core/plan/settings-hash.ts';
+import type { Claim } from '../lake/claims/claim.ts';
+import { detailKey } from '../lake/keys.ts';
 import { packDetail } from '../lake/ledger/ledger.ts';
+import type { PartUpload } from '../lake/publish/parts.ts';
 import { emptyParquetFooter, parquetFooter } from '../parquet/write/index.ts';
-import type { DayAttempt } from './day-attempt.ts';
-import { tallyOf } from './day-attempt.ts';
-import { draftReceipt } from './draft.ts';
-import { finishUpload } from './finish-upload.ts';
-import { stepDone } from './ports.ts';
-import type { SourceCounts } from './source-counts.ts';
+import type { ResolvedSeries } from '../source/context.ts';
+import { holdsParts } from '../store/uploaded-parts.ts';
+import { type DayAttempt, tallyOf } from './day-attempt.ts';
+import { type ExportPorts, type ExportTask, stepDone } from './ports.ts';
+import type { SourceCounts } from './source-answers.ts';
 
-/**
- * Step 8: the last part, and the draft that the receipt will be. In a plain lake a day that was emptied becomes an object
- * of no rows.
- */
+/** The draft of readings. In a plain lake a day that was emptied becomes an object of no rows. */
 export async function sealDay(attempt: DayAttempt, source: SourceCounts | undefined): Promise<SealedDay> {
-  const { parts, task, counts, series, claim, published } = attempt;
+  const { ports, parts, task, counts, series, claim, previous, remark, warnings } = attempt;
+  const { job } = task;
   const rows = parts.groups.reduce((sum, group) => sum + group.rows, 0);
-  const { kept, ...destination } = await finishUpload(attempt.ports, {
-    ...{ claim, parts, published },
-    footer: rows === 0 ? undefined : parquetFooter(task.job.dataset, parts.groups),
-    emptyFooter: () => emptyParquetFooter(task.job),
+  const { kept, ...destination } = await finishUpload(ports, {
+    ...{ claim, parts, previous },
+    footer: rows === 0 ? undefined : parquetFooter(job.dataset, parts.groups),
+    emptyFooter: () => emptyParquetFooter(job),
     signal: attempt.context.signal,
   });
-  await stepDone(attempt.ports, task, 'uploaded');
+  await stepDone(ports, task, 'uploaded');
   const detail = packDetail({
     ours: counts,
     source: source?.counts ?? null,
     series: series.idOf,
-    select: task.job.select,
+    select: job.select,
   });
-  const proof: Proof = source === undefined || task.job.verify === 'off' ? 'unproven' : task.job.verify;
   return {
     ...destination,
     detail: Buffer.from(detail.gzip).toString('base64'),
-    draft: draftReceipt(attempt.ports, task, {
-      rows,
-      selectedSeries: series.idOf.size,
-      unmatched: series.unmatched,
-      remark: attempt.remark,
-      warnings: attempt.warnings,
-      counts,
-      proof,
-      upload: destination.upload ?? undefined,
-      parts: destination.parts,
-      kept,
+    draft: draftReceipt(ports, task, {
+      ...{ rows, series, remark, warnings, counts, kept, destination },
+      proof: source === undefined || job.verify === 'off' ? 'unproven' : job.verify,
       detailSha256: detail.sha256,
-      source:
-        source === undefined
-          ? null
-          : { rows: source.counts.total(), askedAt: source.askedAt, totalsSha256: source.totalsSha256 },
+      source: source
+        ? { rows: source.counts.total(), askedAt: source.askedAt, totalsSha256: source.totalsSha256 }
+        : null,
       tally: tallyOf(attempt),
     }),
+  };
+}
+
+/** Where the day goes: part of a sealed day. */
+type Destination = Pick<SealedDay, 'upload' | 'parts' | 'table'>;
+
+interface Finished extends Destination {
+  /** What an unchanged day keeps of its previous receipt. */
+  readonly kept?: Pick<Receipt, 'object' | 'table'>;
+}
+
+interface FinishOptions {
+  readonly claim: Claim;
+  readonly parts: PartUpload;
+  readonly previous: Receipt | undefined;
+  /** Undefined: the day has no rows. */
+  readonly footer: Uint8Array | undefined;
+  /** The end of a file without rows, which a plain lake puts in the place of one with rows. */
+  readonly emptyFooter: () => Uint8Array;
+  readonly signal: AbortSignal;
+}
+
+/** Upload what is pending. In a delta lake a day without rows has no file, and one that has not changed no new one. */
+export async function finishUpload(ports: ExportPorts, options: FinishOptions): Promise<Finished> {
+  const { claim, parts, footer, emptyFooter } = options;
+  if (claim.table !== undefined) return await finishTableFile(ports, options, claim.table.version);
+  if (footer !== undefined) await parts.finish(footer);
+  else if (claim.objectVersion) await parts.finish(emptyFooter());
+  return { upload: parts.upload ?? null, parts: [...parts.parts] };
+}
+
+async function finishTableFile(ports: ExportPorts, options: FinishOptions, since: number): Promise<Finished> {
+  const { claim, parts, previous, footer } = options;
+  const remove = claim.replacedFiles;
+  if (footer === undefined)
+    return { upload: null, parts: [], table: remove.length === 0 ? null : { remove, add: null, since } };
+  await parts.finish(footer);
+  const upload = parts.upload!;
+  const { fileStatistics } = await import('../lake/table/statistics.ts');
+  const stats = fileStatistics(footer, upload.key);
+  if (previous !== undefined && (await isUnchanged(ports, options, previous, stats))) {
+    await parts.abort();
+    const { object, table } = previous;
+    return { upload: null, parts: [], table: null, kept: { object, ...(table && { table }) } };
+  }
+  const sizeBytes = parts.parts.reduce((sum, part) => sum + part.sizeBytes, 0);
+  const add = { key: upload.key, sizeBytes, modifiedMs: ports.clock.nowMs(), stats };
+  return { upload, parts: [...parts.parts], table: { remove, add, since } };
+}
+
+/** The same bytes are in the table, under the name that the receipt has; and they are, for a receipt vouches for them. */
+async function isUnchanged(
+  { store }: ExportPorts,
+  { claim, parts: { parts }, signal }: FinishOptions,
+  { object }: Receipt,
+  stats: string,
+): Promise<boolean> {
+  if (object === null || parts.length !== object.parts.length) return false;
+  if (parts.some(({ sha256 }, i) => sha256 !== object.parts[i]!.sha256)) return false;
+  const { key, sizeBytes } = object;
+  if (!(await claim.table!.holds(claim.day, { key, sizeBytes, stats }))) return false;
+  if ((await store.head(key))?.sizeBytes !== sizeBytes) return false;
+  return await holdsParts(parts, (fromByte, toByte) => {
+    signal.throwIfAborted();
+    return store.getRange(key, fromByte, toByte);
+  });
+}
+
+interface DraftFacts {
+  readonly rows: number;
+  /** The selection. */
+  readonly series: Pick<ResolvedSeries, 'idOf' | 'unmatched'>;
+  readonly remark: SeriesRemark | undefined;
+  readonly warnings: readonly SeriesWarning[];
+  /** Undefined for metadata, whose rows are not readings. */
+  readonly counts: DayCounts | undefined;
+  readonly proof: Proof;
+  readonly destination: Destination;
+  readonly kept: Finished['kept'];
+  readonly detailSha256: string | null;
+  readonly source: Receipt['source'];
+  readonly tally: Tally;
+}
+
+/** The receipt that a sealed day will have, but for who finishes it and when. */
+export function draftReceipt(ports: ExportPorts, task: ExportTask, facts: DraftFacts): ReceiptDraft {
+  const { day, job } = task;
+  const { rows, series, remark, warnings, counts, kept, detailSha256, tally } = facts;
+  const { upload, parts } = facts.destination;
+  const span = counts?.span();
+  return {
+    receiptVersion: 1,
+    job: day.job,
+    vessel: day.vessel,
+    date: day.date,
+    dataset: job.dataset,
+    settingsHash: task.settingsHash,
+    proof: facts.proof,
+    rows,
+    series: counts?.seriesCount() ?? rows,
+    selectedSeries: series.idOf.size,
+    selectHash: selectHash(job),
+    ...(series.unmatched.length > 0 && {
+      unmatchedExpressions: series.unmatched.map((expression) => job.select.indexOf(expression)),
+    }),
+    firstTimestamp: span === undefined ? null : microsToIso(span.firstMicros),
+    lastTimestamp: span === undefined ? null : microsToIso(span.lastMicros),
+    object: upload
+      ? {
+          key: upload.key,
+          sizeBytes: parts.reduce((sum, part) => sum + part.sizeBytes, 0),
+          upload: upload.nonce,
+          parts: parts.map(({ sizeBytes, sha256 }) => ({ sizeBytes, sha256 })),
+        }
+      : (kept?.object ?? null),
+    ...(kept?.table && { table: kept.table }),
+    detail: detailSha256 === null ? null : { key: detailKey(day), sha256: detailSha256 },
+    source: facts.source,
+    sourceUrl: ports.sourceUrl,
+    ...(remark && { remark }),
+    ...(warnings.length > 0 && { warnings }),
+    apiVersion: ports.apiVersion,
+    formatVersion: FORMAT_VERSION,
+    pages: tally.pages,
+    requests: tally.requests,
+    retries: tally.retries,
+    clippedRows: tally.clippedRows,
+    startedAt: tally.startedAt,
+    version: ports.version,
+    ...(task.unlisted && { unlisted: true }),
   };
 }

@@ -3,18 +3,18 @@
  * every few seconds in one command; without Redis nothing is told, and nothing else changes.
  */
 
+import { hostname } from 'node:os';
+import type { App } from '../app.ts';
 import { endsAfter, endsWithin } from '../core/concurrency.ts';
 import { messageOf } from '../core/errors.ts';
 import { onKinds } from '../core/event-stream.ts';
 import type { Clock, Log, VesselDay } from '../core/model/index.ts';
+import type { RedisConnection } from '../redis/connection.ts';
 import type { FactName, FleetReport, FleetReporter, RequestCounts } from '../redis/fleet-facts.ts';
-import type { Fact, ProcessFacts } from '../redis/fleet-shapes.ts';
-import { REPORTED_AT_MOST } from '../redis/fleet-shapes.ts';
-import type { BackfillRate } from './backfill-rate.ts';
-import { createBackfillRate } from './backfill-rate.ts';
+import { createFleetReporter } from '../redis/fleet-facts.ts';
+import { type Fact, type ProcessFacts, REPORTED_AT_MOST } from '../redis/fleet-shapes.ts';
 import type { BackfillProgress, FleetEvent, OnFleetEvent } from './events.ts';
-import type { RunningDay } from './running-day.ts';
-import { createRunningDay } from './running-day.ts';
+import { type BackfillRate, createBackfillRate, createRunningDay, type RunningDay } from './running-day.ts';
 
 interface FleetNewsOptions {
   readonly reporter: FleetReporter;
@@ -185,5 +185,45 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
       };
       await endsWithin(farewell(), FAREWELL_MS, clock);
     },
+  };
+}
+
+interface FleetNewsOf {
+  readonly app: Pick<App, 'config' | 'ports'>;
+  /** Where it is told. */
+  readonly connection: RedisConnection;
+  readonly log: Log;
+  readonly role: ProcessFacts['role'];
+  /** Vessel-days under way; without it those of which the news is told. */
+  readonly active?: (() => number) | undefined;
+}
+
+/** Roles that export; the others have no places for vessel-days. */
+const EXPORTING: ReadonlySet<ProcessFacts['role']> = new Set(['worker', 'run']);
+
+/** Told once it runs (`tellFleet`). */
+export function openFleetNews({ app, connection, log, role, active }: FleetNewsOf): FleetNews {
+  const { config, ports } = app;
+  const { REDIS_PREFIX: prefix, WORKER_CONCURRENCY } = config.settings;
+  const isExporting = EXPORTING.has(role);
+  return createFleetNews({
+    reporter: createFleetReporter({ connection, prefix }),
+    clock: ports.clock,
+    log,
+    self: {
+      ...{ role, host: hostname(), pid: process.pid, version: ports.version },
+      atOnce: isExporting ? WORKER_CONCURRENCY : null,
+    },
+    active: isExporting ? active : () => null,
+  });
+}
+
+/** Tell of this process until the answer is called. */
+export function tellFleet(news: FleetNews): () => Promise<void> {
+  const left = new AbortController();
+  const telling = news.run(left.signal);
+  return async () => {
+    left.abort();
+    await telling;
   };
 }

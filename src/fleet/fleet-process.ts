@@ -2,19 +2,16 @@
 import type { RequestListener } from 'node:http';
 import type { AppOverrides } from '../app.ts';
 import { ConfigError } from '../core/errors.ts';
-import type { EventStream } from '../core/event-stream.ts';
-import { createEventStream } from '../core/event-stream.ts';
+import { createEventStream, type EventStream } from '../core/event-stream.ts';
 import type { Log } from '../core/model/index.ts';
 import { readNetworks } from '../core/model/web-address.ts';
 import type { Config } from '../runtime/config/config.ts';
 import { formerVariables } from '../runtime/config/environment.ts';
 import { startOperationsServer } from '../runtime/monitoring/http-server.ts';
-import type { Metrics } from '../runtime/monitoring/metrics.ts';
-import { createMetrics } from '../runtime/monitoring/metrics.ts';
+import { createMetrics, type Metrics } from '../runtime/monitoring/metrics.ts';
 import type { FleetEvent } from './events.ts';
-import type { Fleet } from './fleet.ts';
-import { openFleet } from './fleet.ts';
-import { openFleetNews, tellFleet } from './open-fleet-news.ts';
+import { type Fleet, openFleet } from './fleet.ts';
+import { openFleetNews, tellFleet } from './fleet-news.ts';
 import { createQueueHold } from './queue/hold.ts';
 
 interface FleetProcessOptions {

@@ -1,6 +1,5 @@
 /** What the processes of a fleet share: the app, and the queue in Redis. */
-import type { App, AppOverrides } from '../app.ts';
-import { openApp } from '../app.ts';
+import { type App, type AppOverrides, openApp } from '../app.ts';
 import { ConfigError } from '../core/errors.ts';
 import type { Log } from '../core/model/index.ts';
 import { createLedgerView } from '../lake/ledger/ledger-view.ts';
@@ -8,8 +7,7 @@ import type { RedisConnection } from '../redis/connection.ts';
 import type { Config } from '../runtime/config/config.ts';
 import type { QueueTracing } from '../runtime/tracing/queue-tracing.ts';
 import type { PlanningPorts } from './nightly.ts';
-import type { VesselDayQueue } from './queue/vessel-day-queue.ts';
-import { openVesselDayQueue } from './queue/vessel-day-queue.ts';
+import { openVesselDayQueue, type VesselDayQueue } from './queue/vessel-day-queue.ts';
 
 export interface Fleet {
   readonly app: App;

@@ -1,10 +1,8 @@
 /** Stay with a backfill until it is covered: tops the queue up and shows how far it is. */
 import { CancelledError, messageOf, RateLimitedError, RetriableError } from '../core/errors.ts';
 import type { Job } from '../core/model/index.ts';
-import type { Backfill } from '../lake/backfills.ts';
-import { readBackfill } from '../lake/backfills.ts';
-import type { BackfillDriver } from './backfill-driver.ts';
-import { driverOf, endCovered, stepDefined } from './backfill-driver.ts';
+import { type Backfill, readBackfill } from '../lake/backfills.ts';
+import { type BackfillDriver, driverOf, endCovered, stepDefined } from './backfills.ts';
 import type { BackfillProgress } from './events.ts';
 import type { PlanningPorts } from './nightly.ts';
 

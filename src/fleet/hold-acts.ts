@@ -1,7 +1,6 @@
 /** What people are told of a hold, and do about it, by a command or the page. */
 import type { Fleet } from './fleet.ts';
-import type { Hold } from './queue/hold.ts';
-import { createQueueHold, describeHold } from './queue/hold.ts';
+import { createQueueHold, describeHold, type Hold } from './queue/hold.ts';
 
 type HoldPorts = Pick<Fleet, 'connection' | 'queue'>;
 

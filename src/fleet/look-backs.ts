@@ -8,22 +8,18 @@
  * what it found is compared with the ledger again whenever the queue is topped up.
  */
 
-import type { FindingState } from '../audit/reconcile/compare-day.ts';
-import { FINDING_STATES } from '../audit/reconcile/compare-day.ts';
-import type { JobReconciliation } from '../audit/reconcile/reconcile-jobs.ts';
-import { reconcileJob } from '../audit/reconcile/reconcile-jobs.ts';
+import { FINDING_STATES, type FindingState } from '../audit/reconcile/compare-day.ts';
+import { type JobReconciliation, reconcileJob } from '../audit/reconcile/reconcile-jobs.ts';
 import { noteRefusals, repairTasks } from '../audit/reconcile/repair.ts';
 import { messageOf, RetriableError } from '../core/errors.ts';
-import type { Job, Log } from '../core/model/index.ts';
-import { addDays, formatVesselDay, microsToDate } from '../core/model/index.ts';
+import { addDays, formatVesselDay, type Job, type Log, microsToDate } from '../core/model/index.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
 import type { ExportTask } from '../export/ports.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import { createRequestStats } from '../source/fetch/exchange.ts';
 import type { LookBack } from './events.ts';
+import { type QueuedRepair, queueRepairs } from './fill-queue.ts';
 import type { PlanningPorts } from './nightly.ts';
-import type { QueuedRepair } from './repairs.ts';
-import { queueRepairs } from './repairs.ts';
 import type { Guard } from './say-once.ts';
 
 interface LookBackOptions extends Omit<PlanningPorts, 'ledger'> {

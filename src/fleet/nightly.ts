@@ -19,11 +19,9 @@ import { removeFinishedClaims } from '../lake/claims/claims.ts';
 import type { LedgerView } from '../lake/ledger/ledger-view.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
 import type { OnFleetEvent } from './events.ts';
-import type { Backlog } from './open-days.ts';
-import { createBacklog } from './open-days.ts';
+import { roomFor, type TopUp, topUp } from './fill-queue.ts';
+import { type Backlog, createBacklog } from './open-days.ts';
 import type { QueuedKind, VesselDayQueue } from './queue/vessel-day-queue.ts';
-import type { TopUp } from './top-up.ts';
-import { roomFor, topUp } from './top-up.ts';
 
 /** Between looks at what has become of the days of a firing. */
 const REFRESH_MS = 60_000;

@@ -4,13 +4,10 @@
  */
 
 import { forEachAtOnce } from '../core/concurrency.ts';
-import type { Job, VesselDay } from '../core/model/index.ts';
-import { addDays, datesBetween } from '../core/model/index.ts';
-import type { DayRange } from '../core/plan/due.ts';
-import { isDue, isToDo } from '../core/plan/due.ts';
+import { addDays, datesBetween, type Job, type VesselDay } from '../core/model/index.ts';
+import { type DayRange, isDue, isToDo } from '../core/plan/due.ts';
 import type { KnownOfDate, LedgerView } from '../lake/ledger/ledger-view.ts';
-import type { PlanPorts } from '../lake/ledger/planned-days.ts';
-import { plannedDays } from '../lake/ledger/planned-days.ts';
+import { type PlanPorts, plannedDays } from '../lake/ledger/planned-days.ts';
 
 /** Lists at once. */
 const LIST_CONCURRENCY = 8;

@@ -6,17 +6,14 @@
  * Not BullMQ's job schedulers: after a time down they fire once and skip the other firings, so that the ledger has
  * to be looked at anyway; and when Redis is flushed they are gone, and nothing says that no night is exported.
  */
-import type { DataError } from '../core/errors.ts';
-import { messageOf } from '../core/errors.ts';
+import { type DataError, messageOf } from '../core/errors.ts';
 import type { Job } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
 import { listBackfills } from '../lake/backfills.ts';
 import type { ScheduleState } from '../redis/schedule-state.ts';
-import type { BackfillDriver } from './backfill-driver.ts';
-import { driverOf, endCovered, stepDefined } from './backfill-driver.ts';
+import { type BackfillDriver, driverOf, endCovered, stepDefined } from './backfills.ts';
 import { createLookBacks } from './look-backs.ts';
-import type { NightlyPlan, PlanningPorts } from './nightly.ts';
-import { createNightly } from './nightly.ts';
+import { createNightly, type NightlyPlan, type PlanningPorts } from './nightly.ts';
 import { createGuard } from './say-once.ts';
 import { createFailedWatch, createRemarkWatch, createSnapshotWatch } from './watches.ts';
 

@@ -21,7 +21,7 @@ export async function tellOfRun(
 ): Promise<{ readonly news: FleetNews; leave(): Promise<void> } | undefined> {
   const { redis: connection } = app;
   if (connection === undefined) return undefined;
-  const { openFleetNews, tellFleet } = await import('./open-fleet-news.ts');
+  const { openFleetNews, tellFleet } = await import('./fleet-news.ts');
   const news = openFleetNews({ app, connection, log, role: 'run' });
   return { news, leave: tellFleet(news) };
 }

@@ -10,8 +10,8 @@ import { unlessDamaged } from '../lake/json.ts';
 import { readNote, readReceipt } from '../lake/ledger/ledger.ts';
 import { type PlanPorts, plannedDays } from '../lake/ledger/planned-days.ts';
 import type { ObjectStore } from '../store/store.ts';
+import { roomFor } from './fill-queue.ts';
 import type { QueuedDay, VesselDayQueue } from './queue/vessel-day-queue.ts';
-import { roomFor } from './top-up.ts';
 
 interface TryAgainPorts {
   readonly queue: VesselDayQueue;

@@ -1,24 +1,26 @@
-/** The work of a worker process: vessel-days from the queue, performed, counted and logged. */
+/** The work of a worker process: vessel-days from the queue, performed by the jobs that it knows, counted and logged. */
 import { hostname } from 'node:os';
-import type { VesselExportError } from '../core/errors.ts';
-import type { Log } from '../core/model/index.ts';
-import { formatVesselDay } from '../core/model/index.ts';
-import type { DayResult } from '../export/events.ts';
+import { HttpStatusError, isRefusal, RefusedError, type VesselExportError } from '../core/errors.ts';
+import { formatVesselDay, type Job, type Log } from '../core/model/index.ts';
+import { jobNamed } from '../core/names.ts';
+import { isDue } from '../core/plan/due.ts';
+import { settingsHash } from '../core/plan/settings-hash.ts';
+import type { DayResult, OnExportEvent } from '../export/events.ts';
+import { type SnapshotsBefore, snapshotsBefore } from '../export/metadata-snapshot.ts';
 import type { ExportPorts } from '../export/ports.ts';
-import { failedResult } from '../export/run/perform-task.ts';
+import { failedResult, performTask } from '../export/run/perform-task.ts';
+import { checkDue } from '../export/source-answers.ts';
 import type { Encoder } from '../parquet/write/index.ts';
 import type { Config } from '../runtime/config/config.ts';
+import { expressionFor } from '../source/series.ts';
+import { PROBE_PREFIX } from '../store/key.ts';
 import type { OnFleetEvent } from './events.ts';
 import type { Fleet } from './fleet.ts';
-import type { HoldWatch, HoldWatchOptions } from './hold-watch.ts';
-import { createHoldWatch } from './hold-watch.ts';
-import { createPerformDay } from './perform-day.ts';
-import { probeLake, probeService } from './probe.ts';
-import type { Consequence } from './queue/consequence.ts';
+import { createHoldWatch, type HoldWatch, type HoldWatchOptions } from './hold-watch.ts';
 import { createQueueHold } from './queue/hold.ts';
+import type { Consequence } from './queue/settle-job.ts';
 import type { QueuedDay } from './queue/vessel-day-queue.ts';
-import type { VesselDayWorker, WorkerTimings } from './queue/vessel-day-worker.ts';
-import { startVesselDayWorker } from './queue/vessel-day-worker.ts';
+import { startVesselDayWorker, type VesselDayWorker, type WorkerTimings } from './queue/vessel-day-worker.ts';
 
 /** Times that tests shorten. */
 export interface WorkTimes {
@@ -142,4 +144,106 @@ function logEnd(log: Log, { day, status, rows, code, message }: DayResult): void
   const vesselDay = formatVesselDay(day);
   if (status === 'refused') log.warn({ vesselDay, code, reason: message }, status);
   else log.info({ vesselDay, ...(rows === undefined ? {} : { rows }) }, status);
+}
+
+/** `giveUp`: why the day is not to be attempted. */
+export type PerformDay = (
+  day: QueuedDay,
+  signal: AbortSignal,
+  giveUp?: VesselExportError,
+  onEvent?: OnExportEvent,
+) => Promise<DayResult>;
+
+/**
+ * Throws ConfigError `unknown-job` for a job that is not in JOBS_DIR here, and what the export throws, NotDueError too; but a day
+ * that a look-back sent, and that would lose readings, has the result `refused`.
+ */
+export function createPerformDay(ports: ExportPorts, jobs: readonly Job[]): PerformDay {
+  const snapshots = createSnapshotCache(ports);
+  return async (queued, signal, giveUp, onEvent) => {
+    const { job: name, vessel, date, kind: origin, compared } = queued;
+    const { force = false, allowShrink = false, unlisted = false } = queued;
+    const day = { job: name, vessel, date };
+    const job = jobNamed(
+      jobs,
+      name,
+      `here, which ${formatVesselDay(day)} is of (all schedulers and workers need the same job files)`,
+    );
+    // It may have waited: a snapshot of a day that is over can't be taken any more.
+    if (!isDue(job, date, ports.clock.nowMs())) return { day, status: 'not-due' };
+    checkDue(ports, job, date);
+    const before = job.dataset === 'metadata' ? (await snapshots(job, date))(vessel) : {};
+    const task = {
+      job,
+      day,
+      settingsHash: settingsHash(job, ports.apiVersion),
+      force,
+      allowShrink,
+      takeover: false,
+      unlisted,
+      ...(compared && { compared }),
+      ...(giveUp && { giveUp }),
+      ...(onEvent && { onEvent }),
+      origin,
+      ...before,
+    };
+    try {
+      return await performTask(ports, task, signal);
+    } catch (error) {
+      // The published day stays, and the note keeps look-backs from trying again: nothing is left for the queue.
+      if (compared !== undefined && error instanceof RefusedError && isRefusal(error))
+        return failedResult(ports, day, error);
+      throw error;
+    }
+  };
+}
+
+/** Snapshots of days that are over never change, so one look per job and date serves every vessel. */
+function createSnapshotCache(ports: ExportPorts) {
+  let last: { key: string; snapshots: Promise<SnapshotsBefore> } | undefined;
+  return (job: Job, date: string): Promise<SnapshotsBefore> => {
+    const key = `${job.name}/${date}`;
+    if (last?.key !== key) {
+      const snapshots = snapshotsBefore(ports, job);
+      last = { key, snapshots };
+      snapshots.catch(() => {
+        last = undefined;
+      });
+    }
+    return last.snapshots;
+  };
+}
+
+/** Rejects with what a vessel-day would meet. Any answer but 401 shows that the credentials are accepted. */
+export async function probeService(
+  ports: Pick<ExportPorts, 'client'>,
+  job: Job,
+  signal: AbortSignal,
+): Promise<void> {
+  const expression =
+    'discover' in job.vessels ? job.vessels.discover : expressionFor(job.select[0]!, job.vessels[0] ?? '');
+  try {
+    await ports.client.exchange(
+      () => ({ family: 'metadata', expressions: [expression], format: 'json' }),
+      async (response) => {
+        // The first bytes say enough; leaving the loop ends the body.
+        for await (const _ of response.body) return;
+      },
+      { signal },
+    );
+  } catch (error) {
+    if (!(error instanceof HttpStatusError) || error.status === 401) throw error;
+  }
+}
+
+/** Look at what it says of itself, write a small object and remove it. Rejects with what a vessel-day would meet. */
+export async function probeLake(
+  ports: Pick<ExportPorts, 'store' | 'nonce' | 'layout'>,
+  jobs: readonly Job[],
+): Promise<void> {
+  await ports.layout.settle();
+  await ports.layout.checkSource(jobs.map(({ name }) => name));
+  const key = `${PROBE_PREFIX}${ports.nonce()}`;
+  await ports.store.put(key, Buffer.from('{}\n'));
+  await ports.store.remove(key);
 }

@@ -1,12 +1,9 @@
 /** The connection to Redis: checked once when it is opened, kept and made again for as long as it is open. */
 import { createHash } from 'node:crypto';
-import type { RedisOptions } from 'ioredis';
-import { Redis, ReplyError } from 'ioredis';
+import { Redis, type RedisOptions, ReplyError } from 'ioredis';
 import { ConfigError, cleanForeignText, messageOf, RetriableError } from '../core/errors.ts';
-import { isRedisUrl, REDIS_URL_RULE } from '../core/model/index.ts';
-import type { Log } from '../core/model/ports.ts';
-import { silentLog } from '../core/model/ports.ts';
-import { maskUrl } from '../core/model/web-address.ts';
+import { type Log, silentLog } from '../core/model/ports.ts';
+import { isRedisUrl, maskUrl, REDIS_URL_RULE } from '../core/model/web-address.ts';
 import { nameRefusal } from './write-refusals.ts';
 
 export interface RedisConnection {

@@ -19,8 +19,7 @@
 import type { ConcurrencyLimit, RateLimit, Slot } from '../core/model/ports.ts';
 import { CONCURRENCY_LIMIT_RULES } from '../core/model/ports.ts';
 import { concurrencyLimitScript } from './lua/concurrency-limit.ts';
-import type { SharedLimitOptions } from './shared-limit.ts';
-import { SHARED_TIMES, SharedLimit } from './shared-limit.ts';
+import { SHARED_TIMES, SharedLimit, type SharedLimitOptions } from './shared-limit.ts';
 
 export interface SharedConcurrencyLimitOptions extends SharedLimitOptions {
   /** Whose requests are counted together: a digest, never the secret. */

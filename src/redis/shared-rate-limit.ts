@@ -12,11 +12,9 @@
  *   forgotten.
  */
 
-import type { RateLimit } from '../core/model/ports.ts';
-import { RATE_LIMIT_RULES } from '../core/model/ports.ts';
+import { RATE_LIMIT_RULES, type RateLimit } from '../core/model/ports.ts';
 import { rateLimitScript } from './lua/rate-limit.ts';
-import type { SharedLimitOptions } from './shared-limit.ts';
-import { SharedLimit } from './shared-limit.ts';
+import { SharedLimit, type SharedLimitOptions } from './shared-limit.ts';
 
 interface SharedRateLimitOptions extends SharedLimitOptions {
   /** Whose requests are counted together. */

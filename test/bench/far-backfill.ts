@@ -10,7 +10,7 @@
  */
 import { addDays, silentLog, systemClock } from '../../src/core/model/index.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
-import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
+import { createBackfillDriver } from '../../src/fleet/backfills.ts';
 import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { createLedgerView } from '../../src/lake/ledger/ledger-view.ts';
 import { openRedis } from '../../src/redis/connection.ts';

@@ -9,11 +9,10 @@
  */
 
 import { pathToFileURL } from 'node:url';
-import type { Job } from '../../src/core/model/index.ts';
-import { addDays, silentLog, systemClock } from '../../src/core/model/index.ts';
+import { addDays, type Job, silentLog, systemClock } from '../../src/core/model/index.ts';
 import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
-import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
+import { createBackfillDriver } from '../../src/fleet/backfills.ts';
 import { createNightly } from '../../src/fleet/nightly.ts';
 import { createBacklog } from '../../src/fleet/open-days.ts';
 import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';

@@ -15,8 +15,7 @@ import { readNote, readReceipt } from '../../src/lake/ledger/ledger.ts';
 import { rebuildLog } from '../../src/lake/upkeep/rebuild-log.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { API, startProcess } from '../helpers/export-process.ts';
-import type { MadeUpSeries } from '../helpers/made-up-source.ts';
-import { createMadeUpSource } from '../helpers/made-up-source.ts';
+import { createMadeUpSource, type MadeUpSeries } from '../helpers/made-up-source.ts';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { createMemoryStore } from '../helpers/memory-store.ts';
 

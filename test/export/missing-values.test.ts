@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Aggregation, StatisticsRow } from '../../src/core/model/index.ts';
-import { AGGREGATIONS } from '../../src/core/model/index.ts';
-import { findMissingValues } from '../../src/export/missing-values.ts';
+import { AGGREGATIONS, type Aggregation, type StatisticsRow } from '../../src/core/model/index.ts';
+import { findMissingValues } from '../../src/export/windows.ts';
 
 function window(id: string, values: Partial<Record<Aggregation, string>>, hour = 0): StatisticsRow {
   return { id, timestampMicros: hour * 3_600_000_000, values: new Map(Object.entries(values)) };

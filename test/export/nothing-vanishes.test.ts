@@ -21,8 +21,7 @@ import { detailKey, receiptKey } from '../../src/lake/keys.ts';
 import { readDetail, readReceipt } from '../../src/lake/ledger/ledger.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { API, startProcess } from '../helpers/export-process.ts';
-import type { MadeUpSeries, MadeUpSource } from '../helpers/made-up-source.ts';
-import { createMadeUpSource } from '../helpers/made-up-source.ts';
+import { createMadeUpSource, type MadeUpSeries, type MadeUpSource } from '../helpers/made-up-source.ts';
 import { createManualClock, type ManualClock } from '../helpers/manual-clock.ts';
 import { createMemoryStore } from '../helpers/memory-store.ts';
 

@@ -1,8 +1,12 @@
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Job } from '../../src/core/model/index.ts';
-import { changeBackfill, startBackfill } from '../../src/fleet/backfill-acts.ts';
-import { createBackfillDriver, stepDefined } from '../../src/fleet/backfill-driver.ts';
+import {
+  changeBackfill,
+  createBackfillDriver,
+  startBackfill,
+  stepDefined,
+} from '../../src/fleet/backfills.ts';
 import type { Fleet } from '../../src/fleet/fleet.ts';
 import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
@@ -14,8 +18,7 @@ import { openRedis } from '../../src/redis/connection.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { defineBackfill } from '../helpers/backfills.ts';
 import { redisForTests } from '../helpers/redis.ts';
-import type { PlanningBench } from './planning-bench.ts';
-import { JOB, openPlanningBench } from './planning-bench.ts';
+import { JOB, openPlanningBench, type PlanningBench } from './planning-bench.ts';
 
 const server = await redisForTests();
 const connection = server && (await openRedis(server.url));

@@ -1,25 +1,21 @@
 /** What the scheduler makes of a service that names no vessel, or fewer than the ledger knows. */
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Job } from '../../src/core/model/index.ts';
-import { addDays, datesBetween } from '../../src/core/model/index.ts';
-import { createBackfillDriver } from '../../src/fleet/backfill-driver.ts';
+import { addDays, datesBetween, type Job } from '../../src/core/model/index.ts';
+import { createBackfillDriver } from '../../src/fleet/backfills.ts';
 import type { OnFleetEvent } from '../../src/fleet/events.ts';
 import { followBackfill } from '../../src/fleet/follow-backfill.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
 import { createScheduler } from '../../src/fleet/scheduler.ts';
-import type { Backfill } from '../../src/lake/backfills.ts';
-import { backfillId, endBackfill, listBackfills } from '../../src/lake/backfills.ts';
+import { type Backfill, backfillId, endBackfill, listBackfills } from '../../src/lake/backfills.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { createScheduleState } from '../../src/redis/schedule-state.ts';
 import { defineBackfill } from '../helpers/backfills.ts';
 import type { Fault } from '../helpers/faulty-service/faults.ts';
 import { redisForTests } from '../helpers/redis.ts';
-import type { TestService } from '../helpers/run.ts';
-import { OTHER_VESSEL, QUICK_LIMITS, startTestService, VESSEL } from '../helpers/run.ts';
+import { OTHER_VESSEL, QUICK_LIMITS, startTestService, type TestService, VESSEL } from '../helpers/run.ts';
 import { clientOf } from '../source/fetch/listener.ts';
-import type { PlanningBench } from './planning-bench.ts';
-import { JOB, openPlanningBench, withoutLookBacks } from './planning-bench.ts';
+import { JOB, openPlanningBench, type PlanningBench, withoutLookBacks } from './planning-bench.ts';
 
 const server = await redisForTests();
 const connection = server && (await openRedis(server.url));

@@ -2,13 +2,11 @@
 
 import { expect, test } from 'vitest';
 import { silentLog } from '../../src/core/model/index.ts';
-import { createBackfillRate } from '../../src/fleet/backfill-rate.ts';
-import type { FleetNews } from '../../src/fleet/fleet-news.ts';
-import { createFleetNews } from '../../src/fleet/fleet-news.ts';
+import { createFleetNews, type FleetNews } from '../../src/fleet/fleet-news.ts';
+import { createBackfillRate } from '../../src/fleet/running-day.ts';
 import { DayMap } from '../../src/lake/ledger/day-map.ts';
 import type { FleetReport } from '../../src/redis/fleet-facts.ts';
-import type { ManualClock } from '../helpers/manual-clock.ts';
-import { createManualClock } from '../helpers/manual-clock.ts';
+import { createManualClock, type ManualClock } from '../helpers/manual-clock.ts';
 
 const DAY = { job: 'measurements', vessel: 'IMO9321483', date: '2026-01-05' } as const;
 const ASKED = { kind: 'request', retry: 0, ms: 1 } as const;

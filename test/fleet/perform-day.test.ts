@@ -1,12 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { App } from '../../src/app.ts';
-import { openApp } from '../../src/app.ts';
+import { type App, openApp } from '../../src/app.ts';
 import { DataError } from '../../src/core/errors.ts';
 import { silentLog, systemClock } from '../../src/core/model/index.ts';
-import type { PerformDay } from '../../src/fleet/perform-day.ts';
-import { createPerformDay } from '../../src/fleet/perform-day.ts';
-import { probeLake, probeService } from '../../src/fleet/probe.ts';
+import { createPerformDay, type PerformDay, probeLake, probeService } from '../../src/fleet/work.ts';
 import { loadConfig } from '../../src/runtime/config/config.ts';
 import { lakeFiles, noteOf } from '../helpers/lake.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';

@@ -2,21 +2,18 @@
 
 import { pathToFileURL } from 'node:url';
 import type { Redis } from 'ioredis';
-import type { Job, VesselDay } from '../../src/core/model/index.ts';
-import { silentLog } from '../../src/core/model/index.ts';
+import { type Job, silentLog, type VesselDay } from '../../src/core/model/index.ts';
 import { lastFiringMs } from '../../src/core/plan/firings.ts';
 import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import type { ExportPorts } from '../../src/export/ports.ts';
 import type { PlanningPorts } from '../../src/fleet/nightly.ts';
-import type { VesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
-import { openVesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
+import { openVesselDayQueue, type VesselDayQueue } from '../../src/fleet/queue/vessel-day-queue.ts';
 import { createLedgerView } from '../../src/lake/ledger/ledger-view.ts';
 import type { ScheduleState } from '../../src/redis/schedule-state.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import { makeReceipt, writeReceipt } from '../helpers/ledger.ts';
-import type { ManualClock } from '../helpers/manual-clock.ts';
-import { createManualClock } from '../helpers/manual-clock.ts';
+import { createManualClock, type ManualClock } from '../helpers/manual-clock.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 
 export const VESSELS = ['IMO9000001', 'IMO9000002'];

@@ -3,20 +3,16 @@
 import { UnrecoverableError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { VesselDay } from '../../src/core/model/index.ts';
-import { silentLog } from '../../src/core/model/index.ts';
+import { silentLog, type VesselDay } from '../../src/core/model/index.ts';
 import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import type { ExportTask } from '../../src/export/ports.ts';
+import { MAX_WAITING, type QueuedRepair, queueRepairs } from '../../src/fleet/fill-queue.ts';
 import { QUEUE_NAME } from '../../src/fleet/queue/vessel-day-queue.ts';
-import type { QueuedRepair } from '../../src/fleet/repairs.ts';
-import { queueRepairs } from '../../src/fleet/repairs.ts';
-import { MAX_WAITING } from '../../src/fleet/top-up.ts';
 import { acceptSelect } from '../../src/lake/accept-select.ts';
 import { receiptKey } from '../../src/lake/keys.ts';
 import { openRedis } from '../../src/redis/connection.ts';
 import { redisForTests } from '../helpers/redis.ts';
-import type { PlanningBench } from './planning-bench.ts';
-import { JOB, openPlanningBench } from './planning-bench.ts';
+import { JOB, openPlanningBench, type PlanningBench } from './planning-bench.ts';
 
 const server = await redisForTests();
 const connection = server && (await openRedis(server.url));

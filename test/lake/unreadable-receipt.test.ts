@@ -20,7 +20,7 @@ import {
 import { estimateJob } from '../../src/export/estimate/estimate-job.ts';
 import { findVessels } from '../../src/export/job-vessels.ts';
 import { createBacklog } from '../../src/fleet/open-days.ts';
-import { createPerformDay } from '../../src/fleet/perform-day.ts';
+import { createPerformDay } from '../../src/fleet/work.ts';
 import { acceptRemark } from '../../src/lake/accept-remark.ts';
 import { removeFinishedClaims } from '../../src/lake/claims/claims.ts';
 import { claimKey, receiptKey } from '../../src/lake/keys.ts';

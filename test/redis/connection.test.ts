@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, RetriableError } from '../../src/core/errors.ts';
 import type { Log } from '../../src/core/model/ports.ts';

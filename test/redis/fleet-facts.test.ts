@@ -9,8 +9,7 @@ import { SharedConcurrencyLimit } from '../../src/redis/shared-concurrency-limit
 import { SharedRateLimit } from '../../src/redis/shared-rate-limit.ts';
 import { hostileNames, longName, unseenIn } from '../helpers/hostile-text.ts';
 import { redisForTests } from '../helpers/redis.ts';
-import type { RedisTime, TestProcess } from './redis-time.ts';
-import { startRedisTime } from './redis-time.ts';
+import { type RedisTime, startRedisTime, type TestProcess } from './redis-time.ts';
 
 const server = await redisForTests();
 const raw = server && (await openRedis(server.url));

@@ -1,6 +1,5 @@
 import type { Clock } from '../../src/core/model/ports.ts';
-import type { RedisConnection } from '../../src/redis/connection.ts';
-import { openRedis } from '../../src/redis/connection.ts';
+import { openRedis, type RedisConnection } from '../../src/redis/connection.ts';
 
 /** Time that stands still until the test moves it, for processes and for the scripts in Redis alike. */
 export interface RedisTime {

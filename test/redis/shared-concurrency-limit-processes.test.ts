@@ -1,13 +1,10 @@
 /** Several real processes under one concurrency limit, on a Redis that dies too. */
-import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { OwnRedis } from '../helpers/redis.ts';
-import { canStartOwnRedis, startOwnRedis } from '../helpers/redis.ts';
-import type { CountingListener } from './counting-listener.ts';
-import { startCountingListener } from './counting-listener.ts';
+import { canStartOwnRedis, type OwnRedis, startOwnRedis } from '../helpers/redis.ts';
+import { type CountingListener, startCountingListener } from './counting-listener.ts';
 import type { ChildOptions } from './shared-concurrency-limit-child.ts';
 
 const CHILD = join(import.meta.dirname, 'shared-concurrency-limit-child.ts');

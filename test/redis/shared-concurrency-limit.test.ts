@@ -5,8 +5,7 @@ import { SharedConcurrencyLimit } from '../../src/redis/shared-concurrency-limit
 import { SHARED_TIMES } from '../../src/redis/shared-limit.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import { describeConcurrencyLimit } from '../source/fetch/concurrency-limit-conformance.ts';
-import type { RedisTime, TestProcess } from './redis-time.ts';
-import { startRedisTime } from './redis-time.ts';
+import { type RedisTime, startRedisTime, type TestProcess } from './redis-time.ts';
 
 const redis = await redisForTests();
 afterAll(() => redis?.stop());

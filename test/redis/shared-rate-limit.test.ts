@@ -2,8 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { SharedRateLimit } from '../../src/redis/shared-rate-limit.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import { describeRateLimit } from '../source/fetch/rate-limit-conformance.ts';
-import type { RedisTime, TestProcess } from './redis-time.ts';
-import { startRedisTime } from './redis-time.ts';
+import { type RedisTime, startRedisTime, type TestProcess } from './redis-time.ts';
 
 const redis = await redisForTests();
 afterAll(() => redis?.stop());

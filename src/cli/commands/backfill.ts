@@ -2,16 +2,27 @@
 import type { AppOverrides } from '../../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../../core/concurrency.ts';
 import { CancelledError, ConfigError, type DataError, messageOf } from '../../core/errors.ts';
-import { formatCount } from '../../core/model/count-text.ts';
 import type { Job } from '../../core/model/index.ts';
-import { addDays, datesBetween, formatVesselDay, microsToDate, systemClock } from '../../core/model/index.ts';
-import type { BackfillChange } from '../../fleet/backfill-acts.ts';
-import { changeBackfill, checkHasHistory, startBackfill } from '../../fleet/backfill-acts.ts';
-import { createBackfillDriver, releaseFailed, stepDefined } from '../../fleet/backfill-driver.ts';
+import {
+  addDays,
+  datesBetween,
+  formatCount,
+  formatVesselDay,
+  microsToDate,
+  systemClock,
+} from '../../core/model/index.ts';
+import type { BackfillChange } from '../../fleet/backfills.ts';
+import {
+  changeBackfill,
+  checkHasHistory,
+  createBackfillDriver,
+  releaseFailed,
+  startBackfill,
+  stepDefined,
+} from '../../fleet/backfills.ts';
 import type { Fleet } from '../../fleet/fleet.ts';
-import type { FleetNews } from '../../fleet/fleet-news.ts';
+import { type FleetNews, openFleetNews, tellFleet } from '../../fleet/fleet-news.ts';
 import { type BackfillView, followBackfill } from '../../fleet/follow-backfill.ts';
-import { openFleetNews, tellFleet } from '../../fleet/open-fleet-news.ts';
 import { tellingRequests } from '../../fleet/telling-requests.ts';
 import { type Backfill, type BackfillRequest, belongsTo, listBackfills } from '../../lake/backfills.ts';
 import { vesselsOnDates } from '../../lake/ledger/newest-days.ts';

@@ -7,8 +7,8 @@ import { type Job, type Log, lookbackDaysOf, systemClock } from '../../core/mode
 import type { DayResult, ExportEvent } from '../../export/events.ts';
 import type { ExportTask } from '../../export/ports.ts';
 import { performTasks } from '../../export/run/run-jobs.ts';
+import type { QueuedRepair } from '../../fleet/fill-queue.ts';
 import type { FleetNews } from '../../fleet/fleet-news.ts';
-import type { QueuedRepair } from '../../fleet/repairs.ts';
 import { tellingRequests, tellOfRun } from '../../fleet/telling-requests.ts';
 import { noteRegularRun } from '../../lake/asked-days.ts';
 import type { Config } from '../../runtime/config/config.ts';
@@ -142,7 +142,7 @@ async function openFor(
     return { app, news, close };
   }
   const { openFleet } = await import('../../fleet/fleet.ts');
-  const { queueRepairs } = await import('../../fleet/repairs.ts');
+  const { queueRepairs } = await import('../../fleet/fill-queue.ts');
   const { app, queue, close } = await openFleet(config, env, log, overrides);
   const ports = { queue, store: app.store };
   return { app, close, enqueue: (tasks) => queueRepairs(ports, tasks, { retryFailed: false }) };

@@ -1,8 +1,7 @@
 /** Coverage as a person wants it: per job a grid, vessels down and dates across. */
 import type { Coverage, CoverageState, CoverageSummary } from '../../audit/status/cells.ts';
 import { COVERAGE_STATES } from '../../audit/status/cells.ts';
-import { countOf, formatCount } from '../../core/model/count-text.ts';
-import { formatVesselDay, type VesselDay } from '../../core/model/index.ts';
+import { countOf, formatCount, formatVesselDay, type VesselDay } from '../../core/model/index.ts';
 import type { DayResult } from '../../export/events.ts';
 import { widthOf } from './format.ts';
 import { paint, type Screen, type Style } from './screen.ts';

@@ -8,8 +8,7 @@ import {
   formatVesselDay,
   microsToDate,
 } from '../../core/model/index.ts';
-import type { DayRange, DayState, ReceiptSettings } from '../../core/plan/due.ts';
-import { isToDo } from '../../core/plan/due.ts';
+import { type DayRange, type DayState, isToDo, type ReceiptSettings } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { EXPORT_TARGET_WINDOWS, planWindowSlices } from '../../core/plan/time-slices.ts';
 import { readPlannedDays } from '../../lake/ledger/planned-days.ts';
@@ -17,10 +16,8 @@ import type { RequestStats } from '../../source/fetch/exchange.ts';
 import type { VesselTrouble } from '../events.ts';
 import { findVessels } from '../job-vessels.ts';
 import type { ExportPorts } from '../ports.ts';
-import type { CostEstimate, Experience, SampledDay } from './cost.ts';
-import { estimateCost } from './cost.ts';
-import type { TimedDay } from './sample.ts';
-import { sampleDays, timeFetch } from './sample.ts';
+import { type CostEstimate, type Experience, estimateCost, type SampledDay } from './cost.ts';
+import { sampleDays, type TimedDay, timeFetch } from './sample.ts';
 
 /** Without vessels: the job's own. */
 interface EstimateRequest extends DayRange {

@@ -8,8 +8,7 @@ import { parseInt64Text } from '../../source/decode/index.ts';
 import type { RequestStats } from '../../source/fetch/exchange.ts';
 import { resolveSeries } from '../../source/series.ts';
 import { collectStatistics } from '../../source/statistics.ts';
-import type { SampledDay, TimedFetch } from './cost.ts';
-import { spread } from './cost.ts';
+import { type SampledDay, spread, type TimedFetch } from './cost.ts';
 
 const SAMPLED_VESSELS = 8;
 const SAMPLED_DATES = 6;

@@ -9,8 +9,7 @@ import {
   RefusedError,
   VesselExportError,
 } from '../../core/errors.ts';
-import type { Receipt, VesselDay } from '../../core/model/index.ts';
-import { formatVesselDay } from '../../core/model/index.ts';
+import { formatVesselDay, type Receipt, type VesselDay } from '../../core/model/index.ts';
 import { withinVesselDay } from '../../core/model/log-context.ts';
 import { describeRemarks, howToAccept, warningsOf } from '../../lake/remarks.ts';
 import type { DayResult, ExportEvent } from '../events.ts';

@@ -1,18 +1,17 @@
 /** Many vessel-days of some jobs, in this process: plan from the ledger, then perform what is left. */
 import { runInline } from '../../core/concurrency.ts';
 import { CancelledError } from '../../core/errors.ts';
-import type { Job } from '../../core/model/index.ts';
-import { formatVesselDay } from '../../core/model/index.ts';
+import { formatVesselDay, type Job } from '../../core/model/index.ts';
 import { isDue } from '../../core/plan/due.ts';
 import { settingsHash } from '../../core/plan/settings-hash.ts';
 import { noteRegularRun } from '../../lake/asked-days.ts';
 import { removeFinishedClaims } from '../../lake/claims/claims.ts';
 import { readPlannedDays } from '../../lake/ledger/planned-days.ts';
-import { whyNotDue } from '../due.ts';
 import type { DayResult, ExportEvent, OnExportEvent } from '../events.ts';
 import { findVessels } from '../job-vessels.ts';
 import { snapshotsBefore } from '../metadata-snapshot.ts';
 import type { ExportPorts, ExportTask } from '../ports.ts';
+import { whyNotDue } from '../source-answers.ts';
 import { failedResult, performTask } from './perform-task.ts';
 
 interface ExportRequest {

@@ -6,8 +6,7 @@ import type { JobType, Queue } from 'bullmq';
 import type { ChainableCommander, Redis } from 'ioredis';
 import { messageOf, shortName } from '../../core/errors.ts';
 import type { Log } from '../../core/model/index.ts';
-import type { QueuedDay } from './queued-day.ts';
-import { MAX_QUEUED_BYTES, parseQueuedDay } from './queued-day.ts';
+import { MAX_QUEUED_BYTES, parseQueuedDay, type QueuedDay } from './queued-day.ts';
 
 /** Said of what is no vessel-day, in the log. */
 export const NOT_A_DAY = 'a job that is no vessel-day is dropped from the queue';

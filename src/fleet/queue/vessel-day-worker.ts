@@ -7,25 +7,19 @@
  *   limiter          without one a pause for a rate limit is ignored
  *   removeOnComplete (in the queue) a job that remains would make every later one for its day a silent no-op
  */
-import type { Job } from 'bullmq';
-import { DelayedError, WaitingError, Worker } from 'bullmq';
+import { DelayedError, type Job, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { AWAY_STOP_MS, endsWithin } from '../../core/concurrency.ts';
-import type { VesselExportError } from '../../core/errors.ts';
-import { CancelledError, DataError, messageOf } from '../../core/errors.ts';
+import { CancelledError, DataError, messageOf, type VesselExportError } from '../../core/errors.ts';
 import type { Clock, Log, Random } from '../../core/model/index.ts';
 import { formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../../core/model/index.ts';
 import { withinVesselDay } from '../../core/model/log-context.ts';
 import type { QueueTracing } from '../../runtime/tracing/queue-tracing.ts';
-import type { Consequence } from './consequence.ts';
-import { backoffMs } from './consequence.ts';
-import { createLoneTurn } from './lone-turn.ts';
-import type { QueuedDay } from './queued-day.ts';
-import { readQueuedDay } from './queued-day.ts';
+import { type QueuedDay, readQueuedDay } from './queued-day.ts';
 import { NOT_A_DAY } from './read-queue.ts';
-import { createSettleJob, LockLostError, WORKERS_DIED } from './settle-job.ts';
+import { backoffMs, type Consequence, createSettleJob, LockLostError, WORKERS_DIED } from './settle-job.ts';
+import { createExclusiveRun, createSlots } from './slots.ts';
 import { QUEUE_NAME } from './vessel-day-queue.ts';
-import { createWorkPlaces } from './work-places.ts';
 
 /** Times that tests shorten. */
 export interface WorkerTimings {
@@ -57,8 +51,8 @@ const MAX_STALLED_COUNT = 1_000_000;
  * last with nothing beside it.
  */
 const MAX_HANDED_ON = 2;
-/** For who comes while a vessel-day has its lone turn. */
-const LONE_DELAY_MS = 10_000;
+/** For who comes while a vessel-day runs exclusively. */
+const EXCLUSIVE_DELAY_MS = 10_000;
 
 export interface WorkerOptions {
   readonly redis: Redis;
@@ -109,7 +103,7 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
   const timings = { ...WORKER_TIMINGS, ...options.timings };
   /** By vessel-day, the oldest first. */
   const running = new Map<string, { readonly control: AbortController; readonly startedMs: number }>();
-  const loneTurn = createLoneTurn();
+  const exclusive = createExclusiveRun();
   const settle = createSettleJob({ clock, timings, onFault: options.onFault, onTrouble: options.onTrouble });
   let isStopping = false;
   /** Jobs that are no vessel-days. */
@@ -129,8 +123,8 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
       await job.moveToWait(token!);
       throw new WaitingError();
     }
-    if (loneTurn.isTaken) {
-      await job.moveToDelayed(clock.nowMs() + Math.min(LONE_DELAY_MS, timings.maxWaitMs), token);
+    if (exclusive.isTaken) {
+      await job.moveToDelayed(clock.nowMs() + Math.min(EXCLUSIVE_DELAY_MS, timings.maxWaitMs), token);
       throw new DelayedError();
     }
     const control = new AbortController();
@@ -139,14 +133,14 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
       await withinVesselDay(job.id!, async () => {
         tracing?.onTaken(job.attemptsStarted === 1 ? job.timestamp : undefined);
         try {
-          await places.within(control.signal, (leave) => performHandedOn(job, control.signal, leave));
+          await slots.within(control.signal, (leave) => performHandedOn(job, control.signal, leave));
         } catch (error) {
           await settle(job, token!, error, control.signal);
         }
       });
     } finally {
       running.delete(job.id!);
-      loneTurn.onEnd();
+      exclusive.onEnd();
     }
   }
 
@@ -161,16 +155,16 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
   /** Others end first, and none begins meanwhile. */
   async function performAlone(job: Job<QueuedDay>, signal: AbortSignal): Promise<void> {
     log.info({ vesselDay: job.id }, 'two workers have died with it: performed alone');
-    const turn = loneTurn.take(() => running.size - 1, signal);
+    const turn = exclusive.take(() => running.size - 1, signal);
     try {
-      await pauses.add('lone');
+      await pauses.add('exclusive');
       await turn;
       await perform(job.data, signal, undefined, () => {});
     } finally {
       // Without a listener of its own when the pause fails.
       turn.catch(() => {});
-      loneTurn.release();
-      await pauses.delete('lone');
+      exclusive.release();
+      await pauses.delete('exclusive');
     }
   }
 
@@ -186,8 +180,8 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
     settings: { backoffStrategy: (attemptsMade) => timings.backoffMs(attemptsMade, options.random) },
   });
   const pauses = createPauses(worker);
-  const places = createWorkPlaces({
-    places: concurrency,
+  const slots = createSlots({
+    slots: concurrency,
     clock,
     holdJobs: (jobs) => {
       worker.concurrency = jobs;
@@ -234,13 +228,13 @@ export function startVesselDayWorker(options: WorkerOptions): VesselDayWorker {
 
 /** Why no vessel-days are taken; none are as long as there is a reason. */
 function createPauses(worker: Worker) {
-  const reasons = new Set<'asked' | 'lone'>();
+  const reasons = new Set<'asked' | 'exclusive'>();
   return {
-    async add(reason: 'asked' | 'lone'): Promise<void> {
+    async add(reason: 'asked' | 'exclusive'): Promise<void> {
       reasons.add(reason);
       await worker.pause(true);
     },
-    async delete(reason: 'asked' | 'lone'): Promise<void> {
+    async delete(reason: 'asked' | 'exclusive'): Promise<void> {
       if (reasons.delete(reason) && reasons.size === 0 && worker.closing === undefined) await worker.resume();
     },
   };

@@ -1,7 +1,7 @@
+import { createWaitingLine } from '../../core/concurrency.ts';
 import type { Clock, ConcurrencyLimit, RateLimit, Slot } from '../../core/model/ports.ts';
 import { CONCURRENCY_LIMIT_RULES } from '../../core/model/ports.ts';
 import type { Body } from '../../core/model/query.ts';
-import { createWaitingLine } from '../../core/model/waiting-line.ts';
 import { bodyOf } from './body.ts';
 import type { Answer, Send } from './exchange.ts';
 import { retryAfterMs } from './retry.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { SampledDay } from '../../../src/export/estimate/cost.ts';
-import { estimateCost, spread } from '../../../src/export/estimate/cost.ts';
+import { estimateCost, type SampledDay, spread } from '../../../src/export/estimate/cost.ts';
 
 const day = (readings: number): SampledDay => ({
   vessel: 'IMO9321483',

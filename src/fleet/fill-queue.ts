@@ -1,16 +1,81 @@
-/** Vessel-days that a look-back found, put into the queue: what an export mends, and is still as it was compared. */
+/**
+ * What puts vessel-days into the queue: open ones, a few thousand at a time (a million would only fill Redis), and those that
+ * a look-back found.
+ */
 import { forEachAtOnce } from '../core/concurrency.ts';
 import { isRefusal } from '../core/errors.ts';
-import type { Receipt, VesselDay } from '../core/model/index.ts';
-import { formatVesselDay } from '../core/model/index.ts';
+import { formatVesselDay, type Receipt, type VesselDay } from '../core/model/index.ts';
 import { isAsAsked } from '../core/plan/due.ts';
 import type { ExportTask } from '../export/ports.ts';
 import { isSelectAccepted } from '../lake/accept-select.ts';
 import { orDamaged } from '../lake/json.ts';
 import { readReceipt } from '../lake/ledger/ledger.ts';
 import type { ObjectStore } from '../store/store.ts';
-import type { DeadLetter, QueuedDay, VesselDayQueue } from './queue/vessel-day-queue.ts';
-import { roomFor } from './top-up.ts';
+import type { OpenDays } from './open-days.ts';
+import type { DeadLetter, QueuedDay, QueuedKind, VesselDayQueue } from './queue/vessel-day-queue.ts';
+
+/**
+ * Vessel-days that may wait in the queue before no more of a kind enter. What is more urgent may wait in greater
+ * number: a queue that is full of a backfill still takes what a look-back found, and nightly vessel-days.
+ */
+export const MAX_WAITING = { nightly: 4_000, reconcile: 3_000, backfill: 2_000 } as const;
+
+/** How many more of a kind may enter. */
+export async function roomFor(queue: VesselDayQueue, kind: QueuedKind): Promise<number> {
+  const { waiting, prioritized, delayed } = await queue.depth();
+  const taken = (kind === 'nightly' ? waiting : prioritized) + delayed;
+  return Math.max(0, MAX_WAITING[kind] - taken);
+}
+
+export interface TopUp {
+  readonly added: number;
+  /** Those of the open ones, as far as was looked, that stand in the queue or in its failed set now. */
+  readonly queued: readonly VesselDay[];
+  /** Not looked at, or without room. */
+  readonly left: number;
+}
+
+/** Looked at in one round trip. */
+const ASKED_AT_ONCE = 1_000;
+
+/**
+ * Add open vessel-days that are not in the queue, in their order, as many as there is room for, with what `entryOf`
+ * says of it. `before`: those that were in the queue when the ledger was read; they count as queued.
+ */
+export async function topUp(
+  queue: VesselDayQueue,
+  open: OpenDays,
+  room: number,
+  entryOf: (day: VesselDay) => Omit<QueuedDay, keyof VesselDay>,
+  before: ReadonlySet<string> = new Set(),
+): Promise<TopUp> {
+  const queued: VesselDay[] = [];
+  let added = 0;
+  // Without room it only matters which are in the queue already, and no more than these can be.
+  let most = room > 0 ? open.length : Math.min(open.length, MAX_WAITING.nightly + ASKED_AT_ONCE);
+  for (const chunk of chunksOf(open)) {
+    if (most <= 0) break;
+    most -= chunk.length;
+    const known = await queue.known(chunk);
+    const isKnown = (day: VesselDay) => known.has(formatVesselDay(day)) || before.has(formatVesselDay(day));
+    const fresh = chunk.filter((day) => !isKnown(day)).slice(0, room - added);
+    await queue.add(fresh.map((day) => ({ ...day, ...entryOf(day) })));
+    added += fresh.length;
+    queued.push(...chunk.filter(isKnown), ...fresh);
+    if (added === room && room > 0) break;
+  }
+  return { added, queued, left: open.length - queued.length };
+}
+
+function* chunksOf(days: Iterable<VesselDay>): Iterable<VesselDay[]> {
+  let chunk: VesselDay[] = [];
+  for (const day of days) {
+    if (chunk.push(day) < ASKED_AT_ONCE) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
+}
 
 /**
  * `enqueued`: now. `in-queue`: it was there already, and stays as it is. `done`: exported since it was compared.
@@ -35,7 +100,7 @@ interface RepairPorts {
 /** Receipts read at once. */
 const GETS_AT_ONCE = 32;
 /** Vessel-days added at once. */
-const CHUNK = 500;
+const ADDED_AT_ONCE = 500;
 
 /**
  * Put tasks into the queue, in their order, as many as there is room for; returns what became of each. With
@@ -55,7 +120,7 @@ export async function queueRepairs(
   const ended = new Map<string, RepairStatus>();
   let room = await roomFor(queue, 'reconcile');
   for (let at = 0; at < fresh.length && room > 0; ) {
-    const chunk = fresh.slice(at, at + Math.min(room, CHUNK));
+    const chunk = fresh.slice(at, at + Math.min(room, ADDED_AT_ONCE));
     at += chunk.length;
     const open = await stillOpen(store, chunk);
     await queue.add(open.map(toQueued));

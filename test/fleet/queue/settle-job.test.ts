@@ -14,7 +14,7 @@ import {
   RefusedError,
   RetriableError,
 } from '../../../src/core/errors.ts';
-import { backoffMs, consequenceOf } from '../../../src/fleet/queue/consequence.ts';
+import { backoffMs, consequenceOf } from '../../../src/fleet/queue/settle-job.ts';
 
 test.for([
   ['cancelled', new CancelledError(), 'hand-back'],

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { createWorkPlaces } from '../../../src/fleet/queue/work-places.ts';
+import { createSlots } from '../../../src/fleet/queue/slots.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 
 const NEVER = new AbortController().signal;
 
-function open(places: number) {
+function open(slots: number) {
   const clock = createManualClock(0);
   const held: number[] = [];
-  const work = createWorkPlaces({ places, clock, holdJobs: (jobs) => held.push(jobs) });
+  const work = createSlots({ slots, clock, holdJobs: (jobs) => held.push(jobs) });
   const begun: string[] = [];
   /** Begin something; `leave` and `end` are its to be called. */
   const begin = (name: string, signal = NEVER) => {

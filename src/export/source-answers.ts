@@ -1,0 +1,156 @@
+/**
+ * What the source says of a vessel-day: its clock, the day's series, and its counts, asked before the readings are fetched
+ * and compared after. Series and counts are prefetched while the day is being claimed: an answer takes longer than a request
+ * to the lake. Readings are fetched only once the claim stands, and the never-shrink guard has compared these counts with the
+ * receipt that was read under it.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { NotDueError } from '../core/errors.ts';
+import type { DayCounts, Job, Receipt } from '../core/model/index.ts';
+import { NO_LONGER } from '../core/model/index.ts';
+import { isDueByService, untilDueMs } from '../core/plan/due.ts';
+import {
+  CountsDisagreeError,
+  compareCounts,
+  describeDisagreements,
+  precisionOf,
+} from '../core/proof/compare-counts.ts';
+import { countsDigest } from '../core/proof/day-totals.ts';
+import type { Claim } from '../lake/claims/claim.ts';
+import type { Inheritance } from '../lake/claims/claims.ts';
+import type { ResolvedSeries, SourceContext } from '../source/context.ts';
+import { createSourceContext, seriesName } from '../source/context.ts';
+import { askDayCounts } from '../source/counts.ts';
+import { resolveSeries } from '../source/series.ts';
+import type { ExportPorts, ExportTask } from './ports.ts';
+
+/** The source's counts, and when they were asked. */
+export interface SourceCounts {
+  readonly counts: DayCounts;
+  readonly askedAt: string;
+  /** Digest of the totals by day: the one that a look-back compares. */
+  readonly totalsSha256: string;
+}
+
+export interface SourceAnswers {
+  readonly context: SourceContext;
+  readonly startedAt: string;
+  /** Throws what `resolveSeries` throws, and NotDueError. */
+  readonly series: Promise<ResolvedSeries>;
+  /** Undefined where the job asks for no counts. Throws what `series` and the client throw. */
+  readonly counts: Promise<SourceCounts | undefined>;
+  /** Ends what is still being asked. */
+  stop(): void;
+}
+
+/** Ask for the series of a vessel-day, and then for its counts. */
+export function askSource(ports: ExportPorts, task: ExportTask, signal: AbortSignal): SourceAnswers {
+  const { job, day } = task;
+  const stopped = new AbortController();
+  const startedAt = new Date(ports.clock.nowMs()).toISOString();
+  const context = createSourceContext(ports, job, day, AbortSignal.any([signal, stopped.signal]));
+  const series = resolveSeries(context).then((found) => {
+    checkDue(ports, job, day.date);
+    return found;
+  });
+  const counts = series.then((found) =>
+    job.verify === 'off' ? undefined : askCounts({ ports, context, series: found }),
+  );
+  // Thrown where they are awaited, if they are.
+  for (const answer of [series, counts]) answer.catch(() => {});
+  return { context, startedAt, series, counts, stop: () => stopped.abort(NO_LONGER) };
+}
+
+/** The same, begun while the day is being claimed. */
+export interface Prefetch {
+  /** Begin, with the receipt that there was then. */
+  begin(before: Receipt | undefined): void;
+  /**
+   * The answers, if they may count under the claim: nobody has published since, and nobody has left a checkpoint that has
+   * to be compared first. Others are dropped.
+   */
+  under(claim: Claim, inheritance: Inheritance): SourceAnswers | undefined;
+  stop(): void;
+}
+
+export function createPrefetch(ports: ExportPorts, task: ExportTask, signal: AbortSignal): Prefetch {
+  let begun: { readonly before: Receipt | undefined; readonly answers: SourceAnswers } | undefined;
+  const stop = () => begun?.answers.stop();
+  // Traced as the vessel-day's, and not as its claim's.
+  const outside = AsyncLocalStorage.snapshot();
+  return {
+    begin(before) {
+      if (task.job.dataset !== 'metadata' && task.giveUp === undefined)
+        begun ??= { before, answers: outside(() => askSource(ports, task, signal)) };
+    },
+    under(claim, { receipt, predecessor, sealedBefore }) {
+      if (begun === undefined) return undefined;
+      const isUntouched = predecessor === undefined && sealedBefore === undefined;
+      if (!isUntouched || receipt?.epoch !== begun.before?.epoch) {
+        stop();
+        return undefined;
+      }
+      claim.signal.addEventListener('abort', stop, { once: true });
+      return begun.answers;
+    },
+    stop,
+  };
+}
+
+interface Counting {
+  readonly ports: Pick<ExportPorts, 'clock'>;
+  readonly context: SourceContext;
+  readonly series: ResolvedSeries;
+}
+
+async function askCounts({ ports, context, series }: Counting): Promise<SourceCounts> {
+  const askedAt = new Date(ports.clock.nowMs()).toISOString();
+  const counts = await askDayCounts(context, series);
+  return { counts, askedAt, totalsSha256: countsDigest(counts) };
+}
+
+/**
+ * I1: step 7. The counts that prove the day; undefined where nothing was asked. Throws CountsDisagreeError when
+ * ours are not the source's, not even when it is asked again: readings may have arrived while we fetched.
+ */
+export async function verifyCounts(
+  counting: Counting,
+  ours: DayCounts,
+  source: SourceCounts | undefined,
+): Promise<SourceCounts | undefined> {
+  const { context, series } = counting;
+  const { job, day } = context;
+  if (source === undefined || job.verify === 'off') return undefined;
+  const options = { policy: job.verify, precision: precisionOf(job) };
+  if (compareCounts(ours, source.counts, options).length === 0) return source;
+  const again = await askCounts(counting);
+  const disagreements = compareCounts(ours, again.counts, options);
+  if (disagreements.length === 0) return again;
+  const differences = describeDisagreements(disagreements, (id) => seriesName(series, id));
+  throw new CountsDisagreeError(
+    day,
+    `the readings fetched are not the readings the source counts: ${differences}`,
+  );
+}
+
+/** Why a vessel-day is not due by the service's clock; undefined where it is, or nobody knows. */
+export function whyNotDue(
+  { client, clock }: Pick<ExportPorts, 'client' | 'clock'>,
+  job: Job,
+  date: string,
+): NotDueError | undefined {
+  const serverMs = client.serverNowMs();
+  if (serverMs === undefined || isDueByService(job, date, serverMs)) return undefined;
+  const minutes = Math.round((serverMs - clock.nowMs()) / 60_000);
+  const apart = `${Math.abs(minutes)} minutes ${minutes < 0 ? 'behind' : 'ahead of'} this machine's`;
+  return new NotDueError(
+    `${date} is not due by the clock of the query service, which is ${apart}; set this machine's clock right, or tell the operator of the service`,
+    untilDueMs(job, date, serverMs),
+  );
+}
+
+/** Throws NotDueError where the service says that the day is not over. */
+export function checkDue(ports: ExportPorts, job: Job, date: string): void {
+  const reason = whyNotDue(ports, job, date);
+  if (reason !== undefined) throw reason;
+}

@@ -1,0 +1,113 @@
+/**
+ * How many vessel-days of a worker are at work at once, and how many jobs it holds for that. Who only waits for a commit
+ * that others join gives its slot to the next one, which must be at hand: the queue gives out jobs when others end, and
+ * those end together. So a worker holds as many jobs more as lately waited at once, twice over; where none waits, none.
+ */
+
+import { createWaitingLine } from '../../core/concurrency.ts';
+import type { Clock } from '../../core/model/index.ts';
+
+/** Jobs beyond the slots: each is one that another worker does not have. */
+const MAX_MORE_JOBS = 96;
+/** How long ago `lately` is, at the least. */
+const WINDOW_MS = 2_000;
+
+interface Slots {
+  /** Perform `work` in a slot of its own, once there is one. `leave`: it only waits from now on. */
+  within<T>(signal: AbortSignal, work: (leave: () => void) => Promise<T>): Promise<T>;
+}
+
+interface SlotsOptions {
+  readonly slots: number;
+  readonly clock: Clock;
+  /** Told how many jobs to hold. */
+  readonly holdJobs: (jobs: number) => void;
+}
+
+export function createSlots({ slots, clock, holdJobs }: SlotsOptions): Slots {
+  const line = createWaitingLine();
+  let [free, outside, jobs] = [slots, 0, slots];
+  /** Most that waited at once, in this window and the one before. */
+  let [most, mostBefore, windowMs] = [0, 0, clock.monotonicMs()];
+
+  function look(): void {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - windowMs > WINDOW_MS) {
+      [mostBefore, most] = [nowMs - windowMs > 2 * WINDOW_MS ? 0 : most, outside];
+      windowMs = nowMs;
+    }
+    most = Math.max(most, outside);
+    const wanted = slots + Math.min(2 * Math.max(most, mostBefore), MAX_MORE_JOBS);
+    if (wanted !== jobs) holdJobs(wanted);
+    jobs = wanted;
+  }
+
+  function giveBack(): void {
+    if (!line.letOneGo()) free++;
+  }
+
+  return {
+    async within(signal, work) {
+      if (free === 0) await line.join(signal);
+      else free--;
+      look();
+      let isOutside = false;
+      const leave = () => {
+        if (isOutside) return;
+        isOutside = true;
+        outside++;
+        look();
+        giveBack();
+      };
+      try {
+        return await work(leave);
+      } finally {
+        if (isOutside) outside--;
+        else giveBack();
+        look();
+      }
+    },
+  };
+}
+
+/**
+ * A vessel-day whose workers died twice is performed while nothing else is in this process: it is either the cause, and then
+ * takes no other with it, or was only there, and then its worker lives.
+ */
+interface ExclusiveRun {
+  /** Is one under way, or waited for? Then nobody else may begin. */
+  readonly isTaken: boolean;
+  /** Take it, and wait until `others` are none. Rejects with the signal's reason. */
+  take(others: () => number, signal: AbortSignal): Promise<void>;
+  /** A vessel-day has ended. */
+  onEnd(): void;
+  /** Let others begin again. */
+  release(): void;
+}
+
+export function createExclusiveRun(): ExclusiveRun {
+  let isTaken = false;
+  let look = () => {};
+  return {
+    get isTaken() {
+      return isTaken;
+    },
+    async take(others, signal) {
+      isTaken = true;
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const onAbort = () => reject(signal.reason);
+      look = () => {
+        if (others() === 0) resolve();
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      if (signal.aborted) onAbort();
+      look();
+      await promise.finally(() => signal.removeEventListener('abort', onAbort));
+    },
+    onEnd: () => look(),
+    release() {
+      isTaken = false;
+      look = () => {};
+    },
+  };
+}
