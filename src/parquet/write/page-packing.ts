@@ -129,11 +129,11 @@ export function framed(bytes: Uint8Array): Uint8Array {
 }
 
 /** What `framed` adds to a page. */
-export const FRAME_BYTES = 12;
+const FRAME_BYTES = 12;
 
 /** Must save so much of a page to be worth a reader's time. */
 const MIN_GAIN = 0.05;
 
-export function isWorthwhile(packedBytes: number, bytes: number): boolean {
+function isWorthwhile(packedBytes: number, bytes: number): boolean {
   return bytes > MIN_BYTES && packedBytes < (1 - MIN_GAIN) * bytes;
 }

@@ -10,7 +10,7 @@ import { unpackIndex } from '../../../src/lake/ledger/index-file.ts';
 import { withIndexJournal } from '../../../src/lake/ledger/index-journal.ts';
 import { readReceipt } from '../../../src/lake/ledger/ledger.ts';
 import { readLedger } from '../../../src/lake/ledger/ledger-index.ts';
-import { withKeyValues } from '../../../src/parquet/write/index.ts';
+import { withKeyValues } from '../../../src/parquet/write/plain-file.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt, vesselIds, writeReceipt, writeReceipts } from '../../helpers/ledger.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
