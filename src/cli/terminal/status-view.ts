@@ -80,11 +80,12 @@ export function formatStatus(shown: ShownCoverage, columns: number, colours: Col
 }
 
 function formatGrid({ job, cells, summary }: ShownCoverage, columns: number, colours: Colours): string[] {
-  const byPlace = new Map(cells.map((cell) => [placeOf(cell.day), cell]));
-  const sorted = (names: readonly string[]) => [...new Set(names)].sort();
-  const vessels = sorted(cells.map(({ day }) => day.vessel));
-  const dates = sorted(cells.map(({ day }) => day.date));
-  const cellOf = (vessel: string, date: string) => byPlace.get(placeOf({ vessel, date }));
+  const byDate = (of: readonly Coverage[]) => new Map(of.map((cell) => [cell.day.date, cell]));
+  const ofVessels = Map.groupBy(cells, ({ day }) => day.vessel);
+  const byPlace = new Map([...ofVessels].map(([vessel, of]) => [vessel, byDate(of)]));
+  const vessels = [...byPlace.keys()].sort();
+  const dates = [...new Set(cells.map(({ day }) => day.date))].sort();
+  const cellOf = (vessel: string, date: string) => byPlace.get(vessel)?.get(date);
   const mostRows = cells.reduce(
     (most, { state, rows }) => (state === 'published' ? Math.max(most, rows ?? 0) : most),
     0,
