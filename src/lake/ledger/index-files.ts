@@ -9,10 +9,12 @@ import type { ObjectStore } from '../../store/store.ts';
 import { indexKey, indexPrefix } from '../keys.ts';
 import type { Seal } from './folder-seals.ts';
 import type { UnpackedIndex } from './index-file.ts';
-import { mergeIndexes, unpackIndex, withSeals } from './index-file.ts';
 import type { IndexedMember } from './indexed-receipt.ts';
 
 const GETS_AT_ONCE = 8;
+
+/** Loaded where there is an index to read or to write: most runs have none. */
+export const loadIndexFile = () => import('./index-file.ts');
 
 interface IndexPlace {
   readonly store: ObjectStore;
@@ -88,6 +90,7 @@ async function openIndex<M extends IndexedMember>(
   const { key, bytes } = file;
   if (isOfOlder(key)) return { file, index: undefined, isKnown: NO_BYTES };
   try {
+    const { unpackIndex } = await loadIndexFile();
     const index = await unpackIndex(job, bytes, members);
     return { file, index, isKnown: new Uint8Array(index.receipts) };
   } catch (error) {
@@ -115,6 +118,7 @@ export async function writeIndexAnew(
 ): Promise<void> {
   const key = indexKey(job, month);
   try {
+    const { mergeIndexes, withSeals } = await loadIndexFile();
     const seals = sealsAnew(key, indexes, looked);
     const isSame = read.length === 0 && indexes.length === 1 && isAllKnown(key, indexes[0]!, looked);
     const bytes = isSame

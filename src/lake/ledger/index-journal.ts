@@ -10,7 +10,7 @@ import type { Clock, Log } from '../../core/model/index.ts';
 import { systemClock } from '../../core/model/index.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { indexPieceKey, parseReceiptKey } from '../keys.ts';
-import { packIndex } from './index-file.ts';
+import { loadIndexFile } from './index-files.ts';
 import type { IndexRow } from './indexed-receipt.ts';
 import { toIndexRow } from './indexed-receipt.ts';
 import { parseReceipt } from './ledger.ts';
@@ -49,6 +49,7 @@ export function withIndexJournal(store: ObjectStore, log: Log, clock: Clock = sy
     const name = `${new Date().toISOString().replaceAll(/[^0-9]/g, '')}-${randomUUID()}`;
     const key = indexPieceKey(job, date.slice(0, 7), name);
     try {
+      const { packIndex } = await loadIndexFile();
       await store.put(key, await packIndex(job, [...newest.values()]));
     } catch (error) {
       log.debug({ key, error: messageOf(error) }, 'a piece of the index could not be written');

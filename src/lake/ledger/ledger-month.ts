@@ -6,9 +6,8 @@ import type { ObjectStore } from '../../store/store.ts';
 import { indexKey, receiptKey } from '../keys.ts';
 import type { FolderLook, IndexedSeal, Seal } from './folder-seals.ts';
 import { isSameFolder, lookAtFolder, MAX_OTHERS } from './folder-seals.ts';
-import { packIndex } from './index-file.ts';
 import type { KnownIndex, OpenIndex } from './index-files.ts';
-import { openIndexes, withoutRows, writeIndexAnew } from './index-files.ts';
+import { loadIndexFile, openIndexes, withoutRows, writeIndexAnew } from './index-files.ts';
 import type { IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
 import { toIndexRow } from './indexed-receipt.ts';
 import type { ListedVessel } from './ledger.ts';
@@ -264,6 +263,7 @@ async function fetchReceipts<M extends IndexedMember>(
 async function packRows(job: string, state: MonthState): Promise<void> {
   const { rows } = state;
   state.rows = [];
+  const { packIndex } = await loadIndexFile();
   state.packed.push(await packIndex(job, rows));
 }
 

@@ -1,5 +1,5 @@
 /** The columns of a checkpoint in the classic form. */
-import type { SchemaElement } from '../../parquet/write/index.ts';
+import type { SchemaElement } from '../../parquet/write/plain-file.ts';
 
 /** Top-level columns, in the order of the schema. */
 const ACTION_KINDS = ['txn', 'add', 'remove', 'metaData', 'protocol'];

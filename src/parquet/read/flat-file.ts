@@ -1,7 +1,7 @@
 /** A file of flat columns that is read a column at a time, in the same bounded memory as the service's Parquet. */
 import { ColumnReader, createPageBudget } from './column-reader.ts';
 import { parquetTooLarge } from './parquet-faults.ts';
-import { MAX_PARQUET_ROWS, readParquetFooter } from './parquet-footer.ts';
+import { MAX_PARQUET_ROWS, MAX_UNCOMPRESSED_BYTES, readParquetFooter } from './parquet-footer.ts';
 import type { ColumnQuestion } from './parquet-schema.ts';
 
 /** Rows that are read at a time. */
@@ -32,7 +32,8 @@ export interface Texts {
 
 /** `columns`: those that may be asked for, which must be there. Throws as `readParquetFooter`. */
 export function openFlatFile(parquet: Uint8Array, columns: readonly ColumnQuestion[]): FlatFile {
-  const footer = readParquetFooter(parquet, columns, { maxRows: MAX_PARQUET_ROWS });
+  const limits = { maxRows: MAX_PARQUET_ROWS, maxUncompressedBytes: columns.length * MAX_UNCOMPRESSED_BYTES };
+  const footer = readParquetFooter(parquet, columns, limits);
   const { rows, keyValues } = footer;
 
   /** Call `onRows` for some rows at a time, of which `values` have a value. */

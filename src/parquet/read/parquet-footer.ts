@@ -45,6 +45,8 @@ interface ParquetFooter {
 
 interface FooterLimits {
   readonly maxRows: number;
+  /** Of the columns that are asked for, all together; default: what is read of them at once. */
+  readonly maxUncompressedBytes?: number;
 }
 
 /**
@@ -54,7 +56,7 @@ interface FooterLimits {
 export function readParquetFooter(
   body: Uint8Array,
   questions: readonly ColumnQuestion[],
-  { maxRows }: FooterLimits,
+  { maxRows, maxUncompressedBytes = MAX_UNCOMPRESSED_BYTES }: FooterLimits,
 ): ParquetFooter {
   const { start, end } = footerSpan(body);
   const reader = new ThriftReader(body, start, end, FOOTER);
@@ -64,7 +66,7 @@ export function readParquetFooter(
   let claimedRows = -1;
   const groups: ParquetRowGroup[] = [];
   const keyValues = new Map<string, string>();
-  const budget = { uncompressedBytes: 0, rows: 0, maxRows };
+  const budget = { uncompressedBytes: 0, rows: 0, maxRows, maxUncompressedBytes };
   reader.struct((id, type) => {
     if (id === 2) {
       const schema = readSchema(reader, type);
@@ -130,6 +132,7 @@ interface Budget {
   uncompressedBytes: number;
   rows: number;
   readonly maxRows: number;
+  readonly maxUncompressedBytes: number;
 }
 
 /** What one column chunk says of itself. */
@@ -221,11 +224,11 @@ function checkedChunk(
   if (values !== rows) throw badParquet(where, `${values} values`, `${rows}, one a row`);
   if (!(uncompressedBytes >= 0)) throw badParquet(where, `${uncompressedBytes} bytes uncompressed`, 'a size');
   budget.uncompressedBytes += uncompressedBytes;
-  if (budget.uncompressedBytes > MAX_UNCOMPRESSED_BYTES)
+  if (budget.uncompressedBytes > budget.maxUncompressedBytes)
     throw parquetTooLarge(
       where,
       budget.uncompressedBytes,
-      MAX_UNCOMPRESSED_BYTES,
+      budget.maxUncompressedBytes,
       'bytes uncompressed up to there',
     );
   const start = dictionaryAt > 0 ? Math.min(dictionaryAt, dataAt) : dataAt;

@@ -2,9 +2,8 @@ import type { ColumnChunk, ColumnIndex, OffsetIndex, SchemaElement, Statistics }
 import type { ByteSink } from './byte-sink.ts';
 import { putBytes } from './byte-sink.ts';
 import type { PackedPages } from './page-packing.ts';
-import { asItIs, discardPacked, packerOf } from './page-packing.ts';
+import { asItIs, discard, discardPacked, packerOf } from './page-packing.ts';
 import { putDataPageHeader, putDictionaryPageHeader } from './parquet-thrift.ts';
-import { discard } from './zstd.ts';
 
 /** A column chunk in its place, as the footer describes it; offsets count from the first byte of the file. */
 export interface PlacedChunk {

@@ -5,10 +5,9 @@ import { FORMAT_VERSION } from '../../core/model/index.ts';
 import type { ByteSink } from './byte-sink.ts';
 import { createByteSink, putBytes } from './byte-sink.ts';
 import { shiftChunk } from './column-chunk.ts';
-import { CREATED_BY, datasetColumns } from './columns.ts';
+import { CREATED_BY, datasetColumns, rootElement, schemaElement } from './columns.ts';
 import { MAGIC_BYTES, PARQUET_MAGIC, readMetadata } from './parquet-tail.ts';
 import { putFooter, putShiftedOffsetIndex } from './parquet-thrift.ts';
-import { rootElement, schemaElement } from './schema.ts';
 
 /**
  * What follows the last body of a file: the page indexes and the footer of all row groups.

@@ -1,12 +1,8 @@
-export type { SchemaElement } from 'hyparquet';
 export { datasetColumns } from './columns.ts';
 export { createEncoder, type Encoder, encoderThreadsFor, SMALL_ROW_GROUP_ROWS } from './encoder.ts';
 export { emptyParquetFooter, parquetFooter } from './footer.ts';
-export type { LeafColumn } from './leaf-column.ts';
 export { createMeasurementRowGroups } from './measurement-row-groups.ts';
 export { encodeMetadata } from './metadata-row-group.ts';
-export { rowAdder } from './nested-rows.ts';
 export { PARQUET_MAGIC } from './parquet-tail.ts';
-export { PlainFile, withKeyValues } from './plain-file.ts';
 export type { RowGroupBuilder } from './row-group-builder.ts';
 export { createStatisticsRowGroups } from './statistics-row-groups.ts';

@@ -1,7 +1,7 @@
 import type { ColumnBatch } from '../../core/model/index.ts';
 import { JSON_TEXT, jsonTextAt } from '../../core/model/index.ts';
-import type { KindRuns } from './kind-runs.ts';
-import { createKindRuns, startRun } from './kind-runs.ts';
+import type { KindRuns } from './pages.ts';
+import { createKindRuns, startRun } from './pages.ts';
 
 /**
  * Readings in order of arrival → in order of (time_series_id, timestamp, value).

@@ -2,8 +2,7 @@ import type { EncodedRowGroup, SeriesMetadata } from '../../core/model/index.ts'
 import { NO_RUNS } from '../../core/model/index.ts';
 import { METADATA_COLUMNS } from './columns.ts';
 import { createEncoder, type Encoder } from './encoder.ts';
-import { splitParquetFile } from './parquet-tail.ts';
-import { checkRowGroup } from './row-group-check.ts';
+import { checkRowGroup, splitParquetFile } from './parquet-tail.ts';
 import { rankSeries } from './series-ranks.ts';
 import { createTable, setValue, type TableValue, tableNulls } from './table.ts';
 

@@ -10,6 +10,9 @@ import { LeafColumn } from './leaf-column.ts';
 import { PARQUET_MAGIC, readMetadata } from './parquet-tail.ts';
 import { putFooter, rowGroupBytes } from './parquet-thrift.ts';
 
+export type { SchemaElement };
+export { PARQUET_MAGIC };
+
 interface PlainFileOptions {
   readonly createdBy: string;
   /** Columns whose values repeat, by path with dots. */

@@ -3,8 +3,7 @@ import type { EncodedRowGroup } from '../../core/model/index.ts';
 import { firstRowFrom, microsToIso, ROW_GROUP_TEXT_BYTES } from '../../core/model/index.ts';
 import type { EncodeJob } from './encode-job.ts';
 import type { Encoder } from './encoder.ts';
-import { splitParquetFile } from './parquet-tail.ts';
-import { checkRowGroup, type RowFacts } from './row-group-check.ts';
+import { checkRowGroup, type RowFacts, splitParquetFile } from './parquet-tail.ts';
 import type { RankedSeries } from './series-ranks.ts';
 
 /**

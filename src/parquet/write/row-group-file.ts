@@ -3,10 +3,9 @@ import type { ByteSink } from './byte-sink.ts';
 import { createByteSink, putBytes } from './byte-sink.ts';
 import type { PlacedChunk } from './column-chunk.ts';
 import type { Column } from './columns.ts';
-import { CREATED_BY } from './columns.ts';
+import { CREATED_BY, rootElement, schemaElement } from './columns.ts';
 import { PARQUET_MAGIC } from './parquet-tail.ts';
 import { putColumnIndex, putFooter, putOffsetIndex } from './parquet-thrift.ts';
-import { rootElement, schemaElement } from './schema.ts';
 
 /** Memory of larger files is given up: one huge row group does not keep as much for all others. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;

@@ -3,9 +3,9 @@ import { createByteSink, putBytes, putUint32, putVarint, reserve } from './byte-
 import type { PageBody, PlacedChunk } from './column-chunk.ts';
 import { appendChunk } from './column-chunk.ts';
 import type { Column } from './columns.ts';
+import { chunkColumn } from './columns.ts';
 import { putText } from './page-values.ts';
 import { PAGE_ROWS } from './pages.ts';
-import { chunkColumn } from './schema.ts';
 
 /**
  * The column chunk of a text that belongs to the row's series, encoded from the runs that sorted rows are, a few

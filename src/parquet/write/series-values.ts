@@ -1,8 +1,8 @@
 /** What the values of each series come to, from rows that are sorted by series and time. */
 import type { LakeValue, SeriesRows } from '../../core/model/index.ts';
 import { DOUBLE, LONG, MAX_EDGE_VALUES } from '../../core/model/index.ts';
-import { endOfRun } from './kind-runs.ts';
 import type { SortedReadings } from './measurement-sort.ts';
+import { endOfRun } from './pages.ts';
 
 /** What the rows of one series (rank) come to. */
 export interface RankValues {

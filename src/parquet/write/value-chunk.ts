@@ -4,15 +4,14 @@ import { createByteSink } from './byte-sink.ts';
 import type { ChunkBody, PageBody, PlacedChunk } from './column-chunk.ts';
 import { appendChunk } from './column-chunk.ts';
 import type { Column } from './columns.ts';
+import { chunkColumn } from './columns.ts';
 import type { PackedPages } from './page-packing.ts';
-import { discardPacked, packedOnce } from './page-packing.ts';
+import { compressed, discard, discardPacked, packedOnce } from './page-packing.ts';
 import type { Bounds, ColumnValues } from './page-values.ts';
 import type { PageRows } from './pages.ts';
 import { putLevels } from './pages.ts';
-import { chunkColumn } from './schema.ts';
 import type { DictionaryScratch, ValueDictionary } from './value-dictionary.ts';
 import { buildDictionary, createDictionaryScratch, putCodes } from './value-dictionary.ts';
-import { compressed, discard } from './zstd.ts';
 
 /** Memory for one row group at a time, used again for the next. It only grows, to the largest seen. */
 export interface EncodeScratch {

@@ -4,8 +4,8 @@
  */
 import type { ColumnBatch, TimeRange } from '../../core/model/index.ts';
 import { JSON_TEXT, jsonTextAt, LONG, MICROS_PER_MILLI } from '../../core/model/index.ts';
-import type { SchemaElement } from '../../parquet/write/index.ts';
-import { PARQUET_MAGIC, PlainFile } from '../../parquet/write/index.ts';
+import type { SchemaElement } from '../../parquet/write/plain-file.ts';
+import { PARQUET_MAGIC, PlainFile } from '../../parquet/write/plain-file.ts';
 import type { DataSource } from '../data/source.ts';
 import type { SelectedSeries } from '../query/selection.ts';
 import { STEPS_PER_LOOK, type Work } from '../turns.ts';

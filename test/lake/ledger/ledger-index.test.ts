@@ -10,7 +10,7 @@ import { unpackIndex } from '../../../src/lake/ledger/index-file.ts';
 import { withIndexJournal } from '../../../src/lake/ledger/index-journal.ts';
 import { readReceipt } from '../../../src/lake/ledger/ledger.ts';
 import { readLedger } from '../../../src/lake/ledger/ledger-index.ts';
-import { withKeyValues } from '../../../src/parquet/write/index.ts';
+import { withKeyValues } from '../../../src/parquet/write/plain-file.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
 import { makeReceipt, vesselIds, writeReceipt, writeReceipts } from '../../helpers/ledger.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
@@ -153,11 +153,15 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
     const about = pair!.value!.slice(pair!.value!.indexOf(' ') + 1).replace(from, to);
     return withKeyValues(bytes, { [pair!.key]: `${crc32(about)} ${about}` });
   };
+  const flipped = (bytes: Buffer, at: number) => bytes.fill(bytes[at]! ^ 0x10, at, at + 1);
+  const insideTags = (bytes: Buffer) => {
+    const [group] = parquetMetadata(Uint8Array.from(bytes).buffer).row_groups;
+    const { meta_data } = group!.columns.find(({ meta_data: meta }) => meta?.path_in_schema[0] === 'tag')!;
+    return Number(meta_data!.data_page_offset + meta_data!.total_compressed_size / 2n);
+  };
   const damages: [string, (bytes: Buffer) => Uint8Array][] = [
-    ...[100, 700].map((at): [string, (bytes: Buffer) => Uint8Array] => [
-      `a flipped byte at ${at}`,
-      (bytes) => bytes.fill(bytes[at]! ^ 0x10, at, at + 1),
-    ]),
+    ['a flipped byte of a column that every reader needs', (bytes) => flipped(bytes, insideTags(bytes))],
+    ['a flipped byte of what its footer says', (bytes) => flipped(bytes, bytes.lastIndexOf('indexVersion'))],
     ['cut off', (bytes) => bytes.subarray(0, bytes.length - 300)],
     ['something behind it', (bytes) => Buffer.concat([bytes, Buffer.from('x')])],
     ['no Parquet', () => Buffer.from('{"rows":1}')],

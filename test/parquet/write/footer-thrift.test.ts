@@ -5,9 +5,8 @@ import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { describe, expect, test } from 'vitest';
 import { AGGREGATIONS } from '../../../src/core/model/index.ts';
 import { createByteSink } from '../../../src/parquet/write/byte-sink.ts';
-import { datasetColumns } from '../../../src/parquet/write/columns.ts';
+import { datasetColumns, rootElement, schemaElement } from '../../../src/parquet/write/columns.ts';
 import { putFooter } from '../../../src/parquet/write/parquet-thrift.ts';
-import { rootElement, schemaElement } from '../../../src/parquet/write/schema.ts';
 
 const DATASETS = ['measurements', 'statistics', 'metadata'] as const;
 

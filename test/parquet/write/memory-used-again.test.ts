@@ -8,7 +8,7 @@ import type { EncodedRowGroup } from '../../../src/core/model/index.ts';
 import { createSeriesDictionary } from '../../../src/core/model/index.ts';
 import type { Encoder } from '../../../src/parquet/write/index.ts';
 import { createEncoder, createMeasurementRowGroups } from '../../../src/parquet/write/index.ts';
-import { compressed, discard } from '../../../src/parquet/write/zstd.ts';
+import { compressed, discard } from '../../../src/parquet/write/page-packing.ts';
 import type { Reading, Value } from './lake-file.ts';
 import { batchOf, DAY_MICROS, runsOf } from './lake-file.ts';
 

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { createKindRuns, startRun } from '../../../src/parquet/write/kind-runs.ts';
-import { pagesBySeries, pagesOf } from '../../../src/parquet/write/pages.ts';
+import { createKindRuns, pagesBySeries, pagesOf, startRun } from '../../../src/parquet/write/pages.ts';
 
 const [VALUE, NONE] = [1, 0];
 

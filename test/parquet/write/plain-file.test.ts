@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import type { SchemaElement } from 'hyparquet';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { expect, test } from 'vitest';
-import { PARQUET_MAGIC, PlainFile, rowAdder } from '../../../src/parquet/write/index.ts';
+import { rowAdder } from '../../../src/parquet/write/nested-rows.ts';
+import { PARQUET_MAGIC, PlainFile } from '../../../src/parquet/write/plain-file.ts';
 
 type Row = Record<string, unknown>;
 
