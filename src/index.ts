@@ -13,7 +13,7 @@ import { forEachAtOnce } from './core/concurrency.ts';
 import { CancelledError, ConfigError } from './core/errors.ts';
 import type { Job, Log, Receipt } from './core/model/index.ts';
 import { isDate, silentLog, systemClock, VESSEL_ID } from './core/model/index.ts';
-import { readTraceContext } from './core/model/trace-context.ts';
+import { readTraceContext } from './core/model/tracing.ts';
 import { thisProcess } from './core/process/process-id.ts';
 import type { DayResult, ExportEvent, VesselTrouble } from './export/events.ts';
 import { exportJobs } from './export/run/run-jobs.ts';

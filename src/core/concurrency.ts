@@ -119,3 +119,41 @@ export async function endsAfter(
   signal.removeEventListener('abort', onAbort);
   return endsWithin(work, graceMs, clock);
 }
+
+/** Callers that wait for their turn, first come first served. `Turn` is what they are given with it. */
+export type WaitingLine<Turn = void> = ReturnType<typeof createWaitingLine<Turn>>;
+
+/** `onLeave` is told when someone gave up waiting. */
+export function createWaitingLine<Turn = void>(onLeave: () => void = () => {}) {
+  const waiting = new Set<(turn: Turn) => void>();
+  return {
+    get length(): number {
+      return waiting.size;
+    },
+    /** Resolves when it is one's turn; rejects with the signal's reason, and leaves the line, when it is aborted. */
+    join: (signal?: AbortSignal): Promise<Turn> =>
+      new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason);
+        const go = (turn: Turn) => {
+          signal?.removeEventListener('abort', leave);
+          resolve(turn);
+        };
+        const leave = () => {
+          waiting.delete(go);
+          reject(signal?.reason);
+          onLeave();
+        };
+        waiting.add(go);
+        signal?.addEventListener('abort', leave, { once: true });
+      }),
+    /** Let the first one go; false when nobody waits. */
+    letOneGo: (turn: Turn): boolean => {
+      for (const go of waiting) {
+        waiting.delete(go);
+        go(turn);
+        return true;
+      }
+      return false;
+    },
+  };
+}

@@ -31,7 +31,7 @@ export interface ConnectionLimits {
   readonly maxPipelined: number;
 }
 
-/** Of the service; who listens for fewer clients has fewer connections. */
+/** The service's limits; who listens for fewer clients has fewer connections. */
 export const CONNECTION_LIMITS: ConnectionLimits = {
   maxConnections: 1_000,
   maxConnectionsPerAddress: 250,
@@ -46,8 +46,8 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 export const MAX_HEADER_BYTES = 64 * 1024;
 /** A client that has been answered before it has sent everything gets so long to take the answer in. */
 const LINGER_MS = 1_000;
-/** Between two looks at who takes nothing. */
-const LOOK_MS = 1_000;
+/** How often clients that take nothing are looked for. */
+const POLL_MS = 1_000;
 /** Refused connections that may linger; the others end at once. */
 const MAX_LINGERING = 100;
 /** Connections beyond the bounds, for requests that must not be starved. */
@@ -75,7 +75,7 @@ interface Excess {
 
 interface Connection {
   readonly address: string;
-  /** Of a spare one. */
+  /** Why it is a spare one; undefined: it is none. */
   readonly excess: Excess | undefined;
   /** Requests that have no answer yet. */
   unanswered: number;
@@ -112,7 +112,7 @@ export class Connections {
       {
         maxHeaderSize: MAX_HEADER_BYTES,
         headersTimeout: limits.headersTimeoutMs,
-        // Of bodies that nobody reads; of the others request-body.ts says what is missing.
+        // For bodies that nobody reads; request-body.ts says what is missing of the others.
         requestTimeout: limits.headersTimeoutMs + limits.bodyTimeoutMs + LINGER_MS,
         connectionsCheckingInterval: Math.min(limits.headersTimeoutMs, limits.bodyTimeoutMs) / 4,
         keepAliveTimeout: limits.idleTimeoutMs,
@@ -222,7 +222,7 @@ export class Connections {
     } else if (this.#open.size - this.#counted >= MAX_SPARE) this.#endOldestSpare();
     const nothing = { response: undefined, waiting: undefined };
     this.#open.set(socket, { address, excess, unanswered: 0, before: Promise.resolve(), ...nothing });
-    this.#watch ??= setInterval(() => this.#endStalled(), LOOK_MS).unref();
+    this.#watch ??= setInterval(() => this.#endStalled(), POLL_MS).unref();
     socket.once('close', () => this.#forget(socket));
     return true;
   }
@@ -253,7 +253,7 @@ export class Connections {
     else this.#perAddress.delete(address);
   }
 
-  /** Of the address that has most of them: what comes must find a place, and a probe is over within moments. */
+  /** Ends one of the address that has most: what comes must find a place, and a probe is over within moments. */
   #endOldestSpare(): void {
     const spare = [...this.#open].filter(([, { excess }]) => excess !== undefined);
     const byAddress = [...Map.groupBy(spare, ([, { address }]) => address).values()];

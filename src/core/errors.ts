@@ -18,8 +18,7 @@
  *   CommitUnknownError   the commit may have happened              → read before writing again
  *   CancelledError       someone asked us to stop                  → exit 130
  */
-import type { Waiting } from './model/index.ts';
-import { cleanListing, cleanMessage } from './model/index.ts';
+import { cleanListing, cleanMessage, type Waiting } from './model/index.ts';
 
 export { cleanForeignText, shortName } from './model/index.ts';
 

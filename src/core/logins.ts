@@ -28,7 +28,7 @@ type LoginOutcome<T> =
 /** How many failures are free, and how long those beyond lock out. */
 const FREE_FAILURES = 10;
 const FREE_FAILURES_OF_ADDRESS = 50;
-/** From so many failures of a name on, over all addresses, one is free. */
+/** After so many failures of a name, over all addresses, one is free. */
 const MANY_FAILURES_OF_NAME = 100;
 const FIRST_LOCK_MS = 1_000;
 const MAX_LOCK_MS = 300_000;

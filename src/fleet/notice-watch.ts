@@ -7,7 +7,7 @@ import { onKinds } from '../core/event-stream.ts';
 import type { Clock, Job, Log } from '../core/model/index.ts';
 import { createSharedText } from '../redis/shared-text.ts';
 import type { Config } from '../runtime/config/config.ts';
-import { webhookSettings } from '../runtime/config/webhook-settings.ts';
+import { webhookSettings } from '../runtime/config/derived-settings.ts';
 import type { FleetEvent, OnFleetEvent } from './events.ts';
 import type { Fleet } from './fleet.ts';
 import type { CauseRow, FleetFacts, HoldNow, JobFacts, Learned } from './notice-causes.ts';

@@ -11,7 +11,7 @@
 import { ConfigError, FencedError } from '../core/errors.ts';
 import type { Clock, Layout, Log } from '../core/model/index.ts';
 import type { ObjectStore } from '../store/store.ts';
-import { expectConditionalPut, UNFIT } from '../store/unfit-store.ts';
+import { expectConditionalPut, UNFIT } from '../store/store.ts';
 import { jsonBytes } from './json.ts';
 import { LAKE_KEY } from './keys.ts';
 import { hasContent, isConverting, type LakeFile, readLakeFile } from './lake-file.ts';

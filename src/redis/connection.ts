@@ -2,9 +2,8 @@
 import { createHash } from 'node:crypto';
 import { Redis, type RedisOptions, ReplyError } from 'ioredis';
 import { ConfigError, cleanForeignText, messageOf, RetriableError } from '../core/errors.ts';
-import { isRedisUrl, REDIS_URL_RULE } from '../core/model/index.ts';
 import { type Log, silentLog } from '../core/model/ports.ts';
-import { maskUrl } from '../core/model/web-address.ts';
+import { isRedisUrl, maskUrl, REDIS_URL_RULE } from '../core/model/web-address.ts';
 import { nameRefusal } from './write-refusals.ts';
 
 export interface RedisConnection {

@@ -4,10 +4,9 @@
  * from the reply what it was granted. Messages tell it to report before it would have done so by itself.
  */
 import { randomUUID } from 'node:crypto';
-import { endsWithin } from '../core/concurrency.ts';
+import { createWaitingLine, endsWithin, type WaitingLine } from '../core/concurrency.ts';
 import { cleanForeignText, messageOf } from '../core/errors.ts';
 import { type Clock, type Log, type Random, silentLog } from '../core/model/ports.ts';
-import { createWaitingLine, type WaitingLine } from '../core/model/waiting-line.ts';
 import type { RedisConnection } from './connection.ts';
 import { REDIS_NOW } from './lua/members.ts';
 

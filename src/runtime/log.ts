@@ -1,8 +1,7 @@
 /** Structured logs: JSON lines, or short lines for a person at a terminal. */
 import { hostname } from 'node:os';
 import pino from 'pino';
-import type { Log } from '../core/model/index.ts';
-import { cleanFields, cleanMessage } from '../core/model/index.ts';
+import { cleanFields, cleanMessage, type Log } from '../core/model/index.ts';
 import { currentLogFields } from '../core/model/log-context.ts';
 
 interface LogOptions {
@@ -11,13 +10,13 @@ interface LogOptions {
   readonly readable: boolean;
   /** Takes whole lines. */
   readonly write: (line: string) => void;
-  /** Of the trace that the process works for, where what is being done has no other. */
+  /** Trace that the process works for, where what is being done has no other. */
   readonly traceId?: string | undefined;
 }
 
 /**
- * A log that writes lines: each says which process wrote it, and has the fields of `withLogFields`. Fields must not hold secrets: whoever logs
- * sees to that.
+ * A log that writes lines: each says which process wrote it, and has the fields of `withLogFields`. Whoever logs sees to it
+ * that fields hold no secrets.
  */
 export function createLog(options: LogOptions): Log {
   const write = options.readable ? (line: string) => options.write(readableLine(line)) : options.write;

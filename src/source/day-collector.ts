@@ -3,7 +3,7 @@ import { DataError } from '../core/errors.ts';
 import type { Aggregation, CountedRow, Micros, StatisticsRow, TimeRange } from '../core/model/index.ts';
 import { dateToMicros, isWithin, MICROS_PER_DAY, microsToIso } from '../core/model/index.ts';
 import type { DayTotals, SeriesTotal } from '../core/proof/day-totals.ts';
-import { TotalsDigest } from '../core/proof/totals-digest.ts';
+import { cellsDigest } from '../core/proof/day-totals.ts';
 import { repeatedResult } from './answer-faults.ts';
 import type { ResolvedSeries } from './context.ts';
 import { parseInt64Text, parseTimestampText } from './decode/index.ts';
@@ -40,7 +40,6 @@ interface DayCollector {
 interface VesselColumns {
   readonly firstColumn: number;
   readonly ids: readonly string[];
-  readonly digest: TotalsDigest;
 }
 
 const UNKNOWN = -1;
@@ -55,7 +54,7 @@ export function createDayCollector(group: readonly LookbackVessel[], range: Time
   const vessels = new Map<string, VesselColumns>();
   for (const { vessel, series } of group) {
     const ids = [...series.idOf.keys()].sort();
-    vessels.set(vessel, { firstColumn: columnOf.size, ids, digest: new TotalsDigest(ids) });
+    vessels.set(vessel, { firstColumn: columnOf.size, ids });
     for (const id of ids) columnOf.set(id, columnOf.size);
   }
   const cells = columnOf.size * daysIn(range);
@@ -164,7 +163,7 @@ export function createDayCollector(group: readonly LookbackVessel[], range: Time
 
   function digestOf(vessel: string, date: string): string | undefined {
     const day = dayOf(vessel, date);
-    return day?.digest.of({ counts, firsts, lasts }, day.from);
+    return day && cellsDigest(day.ids, { counts, firsts, lasts }, day.from);
   }
 
   return { add, addCounted, strangers, totals: () => ({ of, digestOf }) };

@@ -12,7 +12,7 @@ const MAX_KEY_BYTES = 900;
 const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\\]/u;
 const NONCE = /^[A-Za-z0-9-]{1,64}$/;
 
-/** Below it a process tries, for a moment and under a name of its own, what it may and what the store can. */
+/** A process tries here, for a moment and under a name of its own, what it may and what the store can. */
 export const PROBE_PREFIX = '_probes/';
 
 /** Throws FatalError (`bad-key`) unless `key` may name an object. */
@@ -33,12 +33,8 @@ export function checkNonce(nonce: string): void {
   if (!NONCE.test(nonce)) throw badKey('nonce', nonce, 'expected 1 to 64 of the characters A-Z a-z 0-9 -');
 }
 
-/** Nearly every key: segments of such characters, none of which begins with a dot, in one byte each. */
-const USUAL = /^[\w=-][\w.=-]*(?:\/[\w=-][\w.=-]*)*$/;
-
 /** What is wrong with a key, or undefined. */
 export function faultOfKey(key: string): string | undefined {
-  if (key.length <= MAX_SEGMENT_BYTES && USUAL.test(key)) return undefined;
   if (key === '') return 'it is empty';
   if (Buffer.byteLength(key) > MAX_KEY_BYTES) return `it is longer than ${MAX_KEY_BYTES} bytes`;
   if (!key.isWellFormed() || FORBIDDEN.test(key)) return 'it holds a control character or a backslash';

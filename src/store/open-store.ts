@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ConfigError, messageOf } from '../core/errors.ts';
-import type { Log } from '../core/model/ports.ts';
-import { silentLog } from '../core/model/ports.ts';
+import { type Log, silentLog } from '../core/model/ports.ts';
 import { maskUrl } from '../core/model/web-address.ts';
 import { faultOfKey } from './key.ts';
 import { createLocalStore } from './local/local.ts';

@@ -1,4 +1,8 @@
-import { DataError } from '../core/errors.ts';
+import { ConfigError, DataError } from '../core/errors.ts';
+import type { PartRef, UploadRef } from '../core/model/index.ts';
+
+export type { PartRef, UploadRef };
+
 /** What is read whole is small; the largest are claims of long days with thousands of series. */
 export const MAX_WHOLE_BYTES = 64 << 20;
 
@@ -156,18 +160,15 @@ export interface ListedObject {
   readonly tag: Version;
 }
 
-/** An open upload. JSON-serialisable: it is kept in checkpoints. */
-export interface UploadRef {
-  readonly key: string;
-  readonly uploadId: string;
-  readonly nonce: string;
-}
+/** What a store is that has no `conditionalPut`, and what is left to do with it. */
+export const UNFIT =
+  'the store writes over an object although it is told not to (If-None-Match): two processes could export the same day at once, and lose what the other wrote. One process at a time may export into a plain lake there';
 
-/** A stored part. JSON-serialisable. `tag` is the store's own name for its content (S3: the ETag). */
-export interface PartRef {
-  readonly partNumber: number;
-  readonly sizeBytes: number;
-  /** SHA-256 of the part, 64 hex digits. */
-  readonly sha256: string;
-  readonly tag: string;
+/** Throws ConfigError `unfit-store` where an object is not safe from a second writer. `what`: that needs it. */
+export async function expectConditionalPut(
+  store: Pick<ObjectStore, 'url' | 'capabilities'>,
+  what: string,
+): Promise<void> {
+  if ((await store.capabilities()).conditionalPut) return;
+  throw new ConfigError('unfit-store', `${store.url}: ${UNFIT}; ${what} needs a store that obeys it`);
 }

@@ -7,8 +7,7 @@
 import type { FastifyInstance } from 'fastify';
 import { endsWithin } from '../core/concurrency.ts';
 import { ConfigError, codeOf, messageOf } from '../core/errors.ts';
-import { countOf } from '../core/model/count-text.ts';
-import { addDays, type Clock, formatVesselDay } from '../core/model/index.ts';
+import { addDays, type Clock, countOf, formatVesselDay } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
 import { type BackfillChange, changeBackfill, startBackfill } from '../fleet/backfills.ts';
 import { liftHold, readHold } from '../fleet/hold-acts.ts';

@@ -109,8 +109,8 @@ export interface VesselDayAnswer {
   readonly receipt: Receipt | null;
   /** Until it was published, from its first attempt on; null where nothing is. */
   readonly durationMs: number | null;
-  /** What was tried last and why it failed, and what to do next. */
-  readonly note: (Note & { readonly next: string }) | null;
+  /** What was tried last and why it failed, whether the day was published after it, and what to do next. */
+  readonly note: (Note & { readonly next: string; readonly isOver: boolean }) | null;
   readonly remark: { readonly message: string; readonly accepted: boolean } | null;
   /** An attempt under way, or one that was broken off. */
   readonly claim: {

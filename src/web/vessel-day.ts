@@ -14,6 +14,7 @@ import {
   durationMsOf,
   formatVesselDay,
   isDate,
+  isOvertaken,
   VESSEL_ID,
 } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
@@ -112,7 +113,12 @@ export async function answerVesselDay(
     readAtMs: ports.clock.nowMs(),
     receipt: receipt ?? null,
     durationMs: receipt === undefined ? null : durationMsOf(receipt),
-    note: note === undefined ? null : { ...note, next: nextStep(note, day) },
+    note:
+      (note && {
+        ...{ ...note, next: nextStep(note, day) },
+        isOver: receipt !== undefined && isOvertaken(note, receipt),
+      }) ??
+      null,
     remark,
     claim: claimFacts(ports, claims, receipt),
     queued,

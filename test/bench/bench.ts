@@ -10,7 +10,7 @@ import { cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { version as duckdbVersion } from '@duckdb/node-api';
-import { formatCount } from '../../src/core/model/count-text.ts';
+import { formatCount } from '../../src/core/model/index.ts';
 import { newTempFolder } from '../helpers/temp.ts';
 import { startMadeUpServer, startPreparedServer } from './child.ts';
 import { bytesByColumn, describeColumns, measureDemoLake } from './columns.ts';

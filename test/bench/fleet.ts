@@ -1,7 +1,7 @@
 /** What a fleet costs those who look at it and plan it: `status` and `reconcile` of a month, planning of ten years, the queue. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatCount } from '../../src/core/model/count-text.ts';
+import { formatCount } from '../../src/core/model/index.ts';
 import { type BenchServer, type ChildRun, measureScript, startServer } from './child.ts';
 import { queryEnv } from './contenders.ts';
 import { formatTable, megabytes, type Voice } from './figures.ts';

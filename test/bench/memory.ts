@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HeadObjectCommand } from '@aws-sdk/client-s3';
-import { formatCount } from '../../src/core/model/count-text.ts';
+import { formatCount } from '../../src/core/model/index.ts';
 import { type BenchServer, startPreparedServer } from './child.ts';
 import { DAY_KEY, exportEnv, measureExport } from './contenders.ts';
 import { formatTable, megabytes, type Voice } from './figures.ts';

@@ -4,8 +4,7 @@
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatCount } from '../../src/core/model/count-text.ts';
-import { addDays } from '../../src/core/model/index.ts';
+import { addDays, formatCount } from '../../src/core/model/index.ts';
 import { type BenchServer, type ChildRun, measureScript, startMadeUpServer } from './child.ts';
 import { exportEnv } from './contenders.ts';
 import { formatSpread, formatTable, megabytes, spreadOf, type Voice } from './figures.ts';

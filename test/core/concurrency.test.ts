@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { TaskResult } from '../../src/core/concurrency.ts';
-import { runInline } from '../../src/core/concurrency.ts';
+import { runInline, type TaskResult } from '../../src/core/concurrency.ts';
 import { CancelledError, DataError, FatalError } from '../../src/core/errors.ts';
 
 /** Runs numbered tasks; each waits until the test lets it go. */

@@ -22,7 +22,7 @@ import {
 import { packIndex } from '../../src/lake/ledger/index-file.ts';
 import type { IndexRow } from '../../src/lake/ledger/indexed-receipt.ts';
 import { toIndexRow } from '../../src/lake/ledger/indexed-receipt.ts';
-import { versionOf } from '../../src/store/local/walk.ts';
+import { fileVersion } from '../../src/store/local/walk.ts';
 import type { ObjectStore } from '../../src/store/store.ts';
 import type { CellState } from '../../src/web/answers.ts';
 import { makeReceipt, vesselIds } from './ledger.ts';
@@ -280,7 +280,7 @@ function writeNow(path: string, bytes: Uint8Array): string {
   const file = openSync(path, 'w');
   try {
     writeSync(file, bytes);
-    return versionOf(fstatSync(file));
+    return fileVersion(fstatSync(file));
   } finally {
     closeSync(file);
   }

@@ -1,7 +1,6 @@
 /** An S3 store before a server that answers as a test says. */
 import { once } from 'node:events';
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { S3StoreOptions } from '../../src/store/s3/client.ts';

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { FatalError } from '../../src/core/errors.ts';
 import type { UploadRef } from '../../src/store/store.ts';
-import type { StoreSuite } from './store-suite.ts';
-import { bytes, collect, expectFault, inParallel, keysOf } from './store-suite.ts';
+import { bytes, collect, expectFault, inParallel, keysOf, type StoreSuite } from './store-suite.ts';
 
 /** Lists of objects and of open uploads. */
 export function describeLists(suite: StoreSuite): void {

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { DataError, FatalError } from '../../src/core/errors.ts';
-import type { ObjectStore } from '../../src/store/store.ts';
-import { MAX_WHOLE_BYTES } from '../../src/store/store.ts';
-import type { StoreSuite } from './store-suite.ts';
-import { bytes, collect, expectFault, keysOf, textOf } from './store-suite.ts';
+import { MAX_WHOLE_BYTES, type ObjectStore } from '../../src/store/store.ts';
+import { bytes, collect, expectFault, keysOf, type StoreSuite, textOf } from './store-suite.ts';
 
 const WRONG_KEYS = [
   ...['', '/a', 'a/', 'a//b', '../a', 'a/../b', '.', 'a/.hidden', 'a\\b'],

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { CommitFailedError } from '../../src/core/errors.ts';
 import type { PartRef, UploadRef } from '../../src/store/store.ts';
-import type { StoreSuite } from './store-suite.ts';
-import { bytes, collect, expectFault, faultOf, kept, textOf } from './store-suite.ts';
+import { bytes, collect, expectFault, faultOf, kept, type StoreSuite, textOf } from './store-suite.ts';
 
 /** Multipart uploads, and what becomes of them in the hands of a successor. */
 export function describeUploads(suite: StoreSuite): void {

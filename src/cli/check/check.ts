@@ -4,7 +4,7 @@ import { messageOf } from '../../core/errors.ts';
 import { type Clock, FLAT_DOMAINS, type Job } from '../../core/model/index.ts';
 import { openTempFolder } from '../../core/process/temp-folder.ts';
 import type { SurveyedConfig } from '../../runtime/config/config.ts';
-import { providerSettings } from '../../runtime/config/provider-settings.ts';
+import { providerSettings } from '../../runtime/config/derived-settings.ts';
 import type { Settings } from '../../runtime/config/variables.ts';
 import { expressionFor } from '../../source/series.ts';
 import { checkJob } from './jobs.ts';

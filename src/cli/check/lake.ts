@@ -11,7 +11,7 @@ import type { Settings } from '../../runtime/config/variables.ts';
 import { PROBE_PREFIX } from '../../store/key.ts';
 import { openStore, parseLakeUrl } from '../../store/open-store.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import { UNFIT } from '../../store/unfit-store.ts';
+import { UNFIT } from '../../store/store.ts';
 import type { CheckResult, Finding } from './result.ts';
 import { failed, faultOf, inTime, resultsOf, skipped, warning } from './result.ts';
 

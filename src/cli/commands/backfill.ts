@@ -2,9 +2,15 @@
 import type { AppOverrides } from '../../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../../core/concurrency.ts';
 import { CancelledError, ConfigError, type DataError, messageOf } from '../../core/errors.ts';
-import { formatCount } from '../../core/model/count-text.ts';
 import type { Job } from '../../core/model/index.ts';
-import { addDays, datesBetween, formatVesselDay, microsToDate, systemClock } from '../../core/model/index.ts';
+import {
+  addDays,
+  datesBetween,
+  formatCount,
+  formatVesselDay,
+  microsToDate,
+  systemClock,
+} from '../../core/model/index.ts';
 import type { BackfillChange } from '../../fleet/backfills.ts';
 import {
   changeBackfill,

@@ -1,5 +1,5 @@
 import type { Log } from '../../core/model/index.ts';
-import { readTraceContext } from '../../core/model/trace-context.ts';
+import { readTraceContext } from '../../core/model/tracing.ts';
 import type { EnvFile } from '../../runtime/config/environment.ts';
 import { createLog } from '../../runtime/log.ts';
 import { paint, type Screen, writeText } from '../terminal/screen.ts';

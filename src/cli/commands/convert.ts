@@ -1,7 +1,6 @@
 /** `convert`: a plain lake becomes a Delta table for each job, in place. */
 import { CancelledError, ConfigError } from '../../core/errors.ts';
-import { countOf } from '../../core/model/count-text.ts';
-import { type Clock, formatVesselDay, systemClock } from '../../core/model/index.ts';
+import { type Clock, countOf, formatVesselDay, systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';
 import { type Conversion, convertLake } from '../../lake/upkeep/convert.ts';
 import { formatTable } from '../terminal/format.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { ConfigError } from '../../core/errors.ts';
 import { type Clock, systemClock } from '../../core/model/index.ts';
 import { createWebhook } from '../../fleet/notify/webhook.ts';
-import { webhookSettings } from '../../runtime/config/webhook-settings.ts';
+import { webhookSettings } from '../../runtime/config/derived-settings.ts';
 import { writeText } from '../terminal/screen.ts';
 import { type CommandContext, EXIT_OK, readLakeConfig } from './command.ts';
 

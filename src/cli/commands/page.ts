@@ -4,7 +4,7 @@ import { readNetworks } from '../../core/model/web-address.ts';
 import { readVersion } from '../../core/version.ts';
 import type { Fleet } from '../../fleet/fleet.ts';
 import type { Config, LakeConfig } from '../../runtime/config/config.ts';
-import { providerSettings } from '../../runtime/config/provider-settings.ts';
+import { providerSettings } from '../../runtime/config/derived-settings.ts';
 import type { Metrics } from '../../runtime/monitoring/metrics.ts';
 import { createLazyPage } from '../../web/lazy-page.ts';
 import type { WebAccess } from '../../web/ports.ts';

@@ -1,7 +1,6 @@
 /** `rebuild-log`: the log of a table is made to say what the receipts say. Shows what it would do; does it with `--yes`. */
 import { ConfigError } from '../../core/errors.ts';
-import { countOf } from '../../core/model/count-text.ts';
-import { type Clock, formatVesselDay, JOB_NAME, systemClock } from '../../core/model/index.ts';
+import { type Clock, countOf, formatVesselDay, JOB_NAME, systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';
 import { type RebuiltLog, rebuildLog } from '../../lake/upkeep/rebuild-log.ts';
 import { writeText } from '../terminal/screen.ts';

@@ -1,7 +1,6 @@
 /** `run`: export in this process. */
 import type { AppOverrides } from '../../app.ts';
-import { formatCount } from '../../core/model/count-text.ts';
-import { formatVesselDay, systemClock } from '../../core/model/index.ts';
+import { formatCount, formatVesselDay, systemClock } from '../../core/model/index.ts';
 import type { DayResult, ExportEvent, VesselTrouble } from '../../export/events.ts';
 import { exportJobs } from '../../export/run/run-jobs.ts';
 import type { FleetNews } from '../../fleet/fleet-news.ts';

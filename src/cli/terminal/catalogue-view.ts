@@ -1,6 +1,5 @@
 /** Vessels and series as tables. */
-import { formatCount } from '../../core/model/count-text.ts';
-import { microsToIso } from '../../core/model/index.ts';
+import { formatCount, microsToIso } from '../../core/model/index.ts';
 import { expressionOf, type SeriesEntry, type VesselEntry } from '../../query/catalogue/entries.ts';
 import { formatTable, widthOf } from './format.ts';
 import { paint, type Screen } from './screen.ts';

@@ -1,5 +1,5 @@
 /** What a check found, as lines. */
-import { countOf } from '../../core/model/count-text.ts';
+import { countOf } from '../../core/model/index.ts';
 import { CHECK_STATES, CHECK_SUBJECTS, type CheckResult, type CheckState } from '../check/result.ts';
 import { paint, type Screen, type Style } from './screen.ts';
 

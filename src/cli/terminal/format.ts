@@ -1,7 +1,6 @@
 /** Counts, sizes, times and tables as people read them. */
 import { stripVTControlCharacters } from 'node:util';
-import { formatCount } from '../../core/model/count-text.ts';
-import { cleanMessage } from '../../core/model/index.ts';
+import { cleanMessage, formatCount } from '../../core/model/index.ts';
 
 /** `350,000`, `1.23 M`, `12.3 bn`: for lines that have little room. */
 export function formatShort(count: number): string {

@@ -1,5 +1,5 @@
 /** What an export will take, as lines; and vessels that discovery did not settle. */
-import { formatCount } from '../../core/model/count-text.ts';
+import { formatCount } from '../../core/model/index.ts';
 import { ASSUMED_ROW_BYTES } from '../../export/estimate/cost.ts';
 import type { JobPlan } from '../../export/estimate/estimate-job.ts';
 import type { VesselTrouble } from '../../export/events.ts';

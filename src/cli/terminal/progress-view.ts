@@ -1,6 +1,7 @@
 /** The progress of many vessel-days: a bar on a terminal, lines elsewhere. */
-import { formatCount } from '../../core/model/count-text.ts';
+
 import type { Clock } from '../../core/model/index.ts';
+import { formatCount } from '../../core/model/index.ts';
 import type { DayResult, ExportEvent, OnExportEvent } from '../../export/events.ts';
 import type { BackfillProgress } from '../../fleet/events.ts';
 import type { BackfillView } from '../../fleet/follow-backfill.ts';

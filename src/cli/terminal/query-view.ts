@@ -1,5 +1,5 @@
 /** Rows of a query: as a table that fits a terminal, as CSV, as JSON. */
-import { formatCount } from '../../core/model/count-text.ts';
+import { formatCount } from '../../core/model/index.ts';
 import type { Cell, Rows } from '../../query/sql/rows.ts';
 import { formatTable, widthOf } from './format.ts';
 import { createJsonPage, paint, roomOn, type Screen, writeJson, writeLines } from './screen.ts';

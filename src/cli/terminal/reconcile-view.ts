@@ -1,7 +1,7 @@
 /** What a reconciliation found, as lines. */
 import type { FindingState } from '../../audit/reconcile/compare-day.ts';
 import type { JobReconciliation } from '../../audit/reconcile/reconcile-jobs.ts';
-import { countOf, formatCount } from '../../core/model/count-text.ts';
+import { countOf, formatCount } from '../../core/model/index.ts';
 import type { QueuedRepair, RepairStatus } from '../../fleet/fill-queue.ts';
 
 const WORDS: Readonly<Record<FindingState, string>> = {

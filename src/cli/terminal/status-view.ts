@@ -1,8 +1,7 @@
 /** Coverage as a person wants it: per job a grid, vessels down and dates across. */
 import type { Coverage, CoverageState, CoverageSummary } from '../../audit/status/cells.ts';
 import { COVERAGE_STATES } from '../../audit/status/cells.ts';
-import { countOf, formatCount } from '../../core/model/count-text.ts';
-import { formatVesselDay, type VesselDay } from '../../core/model/index.ts';
+import { countOf, formatCount, formatVesselDay, type VesselDay } from '../../core/model/index.ts';
 import type { DayResult } from '../../export/events.ts';
 import { widthOf } from './format.ts';
 import { paint, type Screen, type Style } from './screen.ts';
@@ -81,11 +80,12 @@ export function formatStatus(shown: ShownCoverage, columns: number, colours: Col
 }
 
 function formatGrid({ job, cells, summary }: ShownCoverage, columns: number, colours: Colours): string[] {
-  const byPlace = new Map(cells.map((cell) => [placeOf(cell.day), cell]));
-  const sorted = (names: readonly string[]) => [...new Set(names)].sort();
-  const vessels = sorted(cells.map(({ day }) => day.vessel));
-  const dates = sorted(cells.map(({ day }) => day.date));
-  const cellOf = (vessel: string, date: string) => byPlace.get(placeOf({ vessel, date }));
+  const byDate = (of: readonly Coverage[]) => new Map(of.map((cell) => [cell.day.date, cell]));
+  const ofVessels = Map.groupBy(cells, ({ day }) => day.vessel);
+  const byPlace = new Map([...ofVessels].map(([vessel, of]) => [vessel, byDate(of)]));
+  const vessels = [...byPlace.keys()].sort();
+  const dates = [...new Set(cells.map(({ day }) => day.date))].sort();
+  const cellOf = (vessel: string, date: string) => byPlace.get(vessel)?.get(date);
   const mostRows = cells.reduce(
     (most, { state, rows }) => (state === 'published' ? Math.max(most, rows ?? 0) : most),
     0,

@@ -1,8 +1,8 @@
 /** The progress of verify: a bar on a terminal; what it found, as it finds it. */
 import { FINDINGS, type Finding, formatPlace, type Remark } from '../../audit/verify/findings.ts';
 import type { VerifiedDay, VerifyObserver } from '../../audit/verify/verify-lake.ts';
-import { countOf, formatCount } from '../../core/model/count-text.ts';
 import type { Clock } from '../../core/model/index.ts';
+import { countOf, formatCount } from '../../core/model/index.ts';
 import { formatBytes, formatSeconds } from './format.ts';
 import { createBar, describeBar, paint, type Screen } from './screen.ts';
 

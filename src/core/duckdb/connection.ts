@@ -7,8 +7,7 @@ import type {
   StatementType,
 } from '@duckdb/node-api';
 import { ConfigError } from '../errors.ts';
-import type { Sql } from './sql-text.ts';
-import { sql } from './sql-text.ts';
+import { type Sql, sql } from './sql-text.ts';
 
 export type { DuckDBResult, DuckDBValue };
 

@@ -5,8 +5,7 @@
  */
 import { join } from 'node:path';
 import { SqlConnection } from './connection.ts';
-import type { Sql } from './sql-text.ts';
-import { duckdbText, joinSql, sql } from './sql-text.ts';
+import { duckdbText, joinSql, type Sql, sql } from './sql-text.ts';
 
 interface LockedOptions {
   /** Folders with objects. */

@@ -50,7 +50,7 @@ export function isPlain(text: string): boolean {
   return !FIRST_NOT_PLAIN.test(text);
 }
 
-/** Of an engine whose literals know no escape but the doubled quote; what is not plain is given by its bytes. */
+/** For an engine whose literals know no escape but the doubled quote; what is not plain is given by its bytes. */
 export function doubledQuotes(sign: '"' | '[]', ofBytes: (hex: Sql) => Sql): Spelling {
   return {
     quote: quotedBy(sign),
@@ -61,7 +61,7 @@ export function doubledQuotes(sign: '"' | '[]', ofBytes: (hex: Sql) => Sql): Spe
   };
 }
 
-/** Of one whose literals know escapes with backslashes: of code points, or of bytes alone. */
+/** For one whose literals know escapes with backslashes: of code points, or of bytes alone. */
 export function backslashes(sign: '`', of: 'code points' | 'bytes'): Spelling {
   const hex = (code: number, digits: number) => code.toString(16).padStart(digits, '0');
   const byCode = (char: string) => {

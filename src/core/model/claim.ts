@@ -1,7 +1,6 @@
 import type { CountsJson } from './counts.ts';
 import type { ReceiptDraft } from './receipt.ts';
-import type { SplicedRowGroup } from './row-group.ts';
-import type { SeriesRowsJson } from './series-rows.ts';
+import type { SeriesRowsJson, SplicedRowGroup } from './row-group.ts';
 
 /** A process, named such that another one can tell whether it still lives. */
 export interface ProcessId {
@@ -10,17 +9,28 @@ export interface ProcessId {
   readonly pid: number;
 }
 
+/** An open upload of an object store. */
+export interface UploadRef {
+  readonly key: string;
+  readonly uploadId: string;
+  readonly nonce: string;
+}
+
+/** A stored part of one. `tag` is the store's own name for its content (S3: the ETag). */
+export interface PartRef {
+  readonly partNumber: number;
+  readonly sizeBytes: number;
+  /** SHA-256 of the part, 64 hex digits. */
+  readonly sha256: string;
+  readonly tag: string;
+}
+
 /** Durable progress of one unfinished vessel-day: the state of its open upload, and the proof so far. */
 export interface Checkpoint {
-  /** Of the row groups; absent in checkpoints of version 1. */
+  /** Version of the row groups; absent in checkpoints of version 1. */
   readonly formatVersion?: number;
-  readonly upload: { readonly key: string; readonly uploadId: string; readonly nonce: string };
-  readonly parts: readonly {
-    readonly partNumber: number;
-    readonly sizeBytes: number;
-    readonly sha256: string;
-    readonly tag: string;
-  }[];
+  readonly upload: UploadRef;
+  readonly parts: readonly PartRef[];
   /** Row groups in those parts; `footer` is the tail, base64. */
   readonly rowGroups: readonly {
     readonly bodyBytes: number;
@@ -71,12 +81,12 @@ export interface TableChange {
 /** A finished, verified, not yet published day: from here on only publish and receipt remain. */
 export interface SealedDay {
   /** Null for a day that is empty and has no object in the lake; in a delta lake for one that is empty, or unchanged. */
-  readonly upload: Checkpoint['upload'] | null;
-  readonly parts: Checkpoint['parts'];
+  readonly upload: UploadRef | null;
+  readonly parts: readonly PartRef[];
   readonly draft: ReceiptDraft;
   /** The detail object's JSON text, gzipped, base64. */
   readonly detail: string | null;
-  /** In a delta lake; null where the table has the day already as it is to be. */
+  /** Set in a delta lake; null where the table already has the day as it is to be. */
   readonly table?: TableChange | null;
 }
 

@@ -1,6 +1,5 @@
 import type { SeriesRuns } from './row-group.ts';
-import type { Micros } from './time.ts';
-import { MICROS_PER_HOUR } from './time.ts';
+import { MICROS_PER_HOUR, type Micros } from './time.ts';
 
 /** From the first reading to the last, both included. */
 export interface TimeSpan {
@@ -11,19 +10,6 @@ export interface TimeSpan {
 /** What is known of one series in one hour (or window) of a day. */
 export interface HourCount extends TimeSpan {
   count: number;
-}
-
-function spanOfBoth(a: TimeSpan | undefined, { firstMicros, lastMicros }: TimeSpan): TimeSpan {
-  if (a === undefined) return { firstMicros, lastMicros };
-  return {
-    firstMicros: Math.min(a.firstMicros, firstMicros),
-    lastMicros: Math.max(a.lastMicros, lastMicros),
-  };
-}
-
-function isSameHour(a: HourCount | undefined, b: HourCount | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  return a.count === b.count && a.firstMicros === b.firstMicros && a.lastMicros === b.lastMicros;
 }
 
 /** Hours of a day: so many cells of a series are counts (0: no reading), then follow first times, then last times. */
@@ -46,16 +32,8 @@ export class DayCounts {
   /** Time series id → index of its first cell. */
   readonly #places = new Map<string, number>();
   #cells = new Float64Array(0);
-  /**
-   * By series and hour, as it came: what is not a number of readings in an hour of the day, and all that was added
-   * after such. Only a damaged file has any.
-   */
-  #others: Map<string, Map<number, HourCount>> | undefined;
   #sortedIds: readonly string[] | undefined;
   readonly #firstSeries: number;
-  /** The series that was looked for last, mostly that of the next look too. */
-  #lastId = '';
-  #lastPlace = -1;
 
   constructor(dayFromMicros: Micros, expectedSeries = FIRST_SERIES) {
     this.dayFromMicros = dayFromMicros;
@@ -74,17 +52,12 @@ export class DayCounts {
       this.add(ids[ranks[run]!]!, counts[run]!, firstMicros[run]!, lastMicros[run]!);
   }
 
-  /** Add what is known of an hour, wherever its times lie. */
+  /** Add what is known of an hour, wherever its times lie. Throws RangeError for no hour of a day. */
   addHour(timeSeriesId: string, hour: number, count: number, firstMicros: Micros, lastMicros: Micros): void {
     if (count === 0) return;
-    const place = this.#placeToFill(timeSeriesId);
-    const isUsual = isHourOfDay(hour) && count > 0 && Number.isFinite(count);
-    if (!isUsual || !Number.isFinite(firstMicros) || !Number.isFinite(lastMicros) || this.#others) {
-      this.#addOther(timeSeriesId, hour, { count, firstMicros, lastMicros });
-      return;
-    }
+    if (!isHourOfDay(hour)) throw new RangeError(`got hour ${hour}, expected one of a day`);
+    const at = this.#placeToFill(timeSeriesId) + hour;
     const cells = this.#cells;
-    const at = place + hour;
     const known = cells[at]!;
     cells[at] = known + count;
     if (known === 0 || firstMicros < cells[at + FIRSTS]!) cells[at + FIRSTS] = firstMicros;
@@ -105,19 +78,6 @@ export class DayCounts {
     return place;
   }
 
-  #addOther(timeSeriesId: string, hour: number, added: HourCount): void {
-    const known = this.hour(timeSeriesId, hour);
-    const place = this.placeOf(timeSeriesId);
-    if (isHourOfDay(hour)) for (const part of [0, FIRSTS, LASTS]) this.#cells[place + part + hour] = 0;
-    this.#others ??= new Map();
-    const hours = this.#others.get(timeSeriesId) ?? new Map<number, HourCount>();
-    this.#others.set(timeSeriesId, hours);
-    hours.set(
-      hour,
-      known === undefined ? added : { count: known.count + added.count, ...spanOfBoth(known, added) },
-    );
-  }
-
   /** The series that have readings. */
   ids(): Iterable<string> {
     return this.#places.keys();
@@ -129,11 +89,6 @@ export class DayCounts {
     return this.#sortedIds;
   }
 
-  /** Does every count lie in an hour of the day? Then `cells` hold all of them. */
-  get isUsual(): boolean {
-    return this.#others === undefined;
-  }
-
   /** The cells of all series: see DAY_HOURS. */
   get cells(): Float64Array {
     return this.#cells;
@@ -141,31 +96,21 @@ export class DayCounts {
 
   /** Where the cells of a series begin; -1: it has no reading. */
   placeOf(timeSeriesId: string): number {
-    if (timeSeriesId === this.#lastId && this.#lastPlace >= 0) return this.#lastPlace;
-    const place = this.#places.get(timeSeriesId);
-    if (place === undefined) return -1;
-    this.#lastId = timeSeriesId;
-    this.#lastPlace = place;
-    return place;
+    return this.#places.get(timeSeriesId) ?? -1;
   }
 
   /** What is known of one series in one hour; undefined where it has no reading. */
   hour(timeSeriesId: string, hour: number): HourCount | undefined {
-    const place = this.placeOf(timeSeriesId);
-    if (place < 0) return undefined;
-    const at = place + hour;
+    if (!this.hasHour(timeSeriesId, hour)) return undefined;
+    const at = this.placeOf(timeSeriesId) + hour;
     const cells = this.#cells;
-    if (isHourOfDay(hour) && cells[at] !== 0)
-      return { count: cells[at]!, firstMicros: cells[at + FIRSTS]!, lastMicros: cells[at + LASTS]! };
-    return this.#others?.get(timeSeriesId)?.get(hour);
+    return { count: cells[at]!, firstMicros: cells[at + FIRSTS]!, lastMicros: cells[at + LASTS]! };
   }
 
   /** Has the series a reading in the hour? */
   hasHour(timeSeriesId: string, hour: number): boolean {
     const place = this.placeOf(timeSeriesId);
-    if (place < 0) return false;
-    if (isHourOfDay(hour) && this.#cells[place + hour] !== 0) return true;
-    return this.#others?.get(timeSeriesId)?.has(hour) === true;
+    return place >= 0 && isHourOfDay(hour) && this.#cells[place + hour] !== 0;
   }
 
   /** Hours in which the series has readings, ascending. */
@@ -174,8 +119,7 @@ export class DayCounts {
     const hours: number[] = [];
     for (let hour = 0; place >= 0 && hour < DAY_HOURS; hour++)
       if (this.#cells[place + hour] !== 0) hours.push(hour);
-    const others = this.#others?.get(timeSeriesId);
-    return others === undefined ? hours : [...hours, ...others.keys()].sort((a, b) => a - b);
+    return hours;
   }
 
   /** Readings of one hour over all series. */
@@ -183,7 +127,6 @@ export class DayCounts {
     let total = 0;
     const end = this.#places.size * SERIES_CELLS;
     if (isHourOfDay(hour)) for (let at = hour; at < end; at += SERIES_CELLS) total += this.#cells[at]!;
-    for (const hours of this.#others?.values() ?? []) total += hours.get(hour)?.count ?? 0;
     return total;
   }
 
@@ -192,16 +135,13 @@ export class DayCounts {
     let total = 0;
     const place = this.placeOf(timeSeriesId);
     for (let hour = 0; place >= 0 && hour < DAY_HOURS; hour++) total += this.#cells[place + hour]!;
-    for (const { count } of this.#others?.get(timeSeriesId)?.values() ?? []) total += count;
     return total;
   }
 
   /** First and last reading of one series, or undefined where it has none. */
   seriesSpan(timeSeriesId: string): TimeSpan | undefined {
     const place = this.placeOf(timeSeriesId);
-    let span = place < 0 ? undefined : this.#spanOfCells(place, place + SERIES_CELLS);
-    for (const hour of this.#others?.get(timeSeriesId)?.values() ?? []) span = spanOfBoth(span, hour);
-    return span;
+    return place < 0 ? undefined : this.#spanOfCells(place, place + SERIES_CELLS);
   }
 
   #spanOfCells(from: number, to: number): TimeSpan | undefined {
@@ -224,7 +164,6 @@ export class DayCounts {
     const end = this.#places.size * SERIES_CELLS;
     for (let place = 0; place < end; place += SERIES_CELLS)
       for (let at = place; at < place + DAY_HOURS; at++) total += cells[at]!;
-    for (const hours of this.#others?.values() ?? []) for (const { count } of hours.values()) total += count;
     return total;
   }
 
@@ -235,36 +174,23 @@ export class DayCounts {
 
   /** Earliest and latest reading, or undefined for an empty day. */
   span(): TimeSpan | undefined {
-    let span = this.#spanOfCells(0, this.#places.size * SERIES_CELLS);
-    for (const hours of this.#others?.values() ?? [])
-      for (const hour of hours.values()) span = spanOfBoth(span, hour);
-    return span;
+    return this.#spanOfCells(0, this.#places.size * SERIES_CELLS);
   }
 
   /** The same counts and times in the same hours. */
   equals(other: DayCounts): boolean {
     if (other === this) return true;
-    if (other.#places.size !== this.#places.size) return false;
-    const isEqual = this.isUsual && other.isUsual ? this.#hasCellsOf : this.#hasHoursOf;
-    for (const id of this.#places.keys())
-      if (other.placeOf(id) < 0 || !isEqual.call(this, other, id)) return false;
-    return true;
+    const ids = [...this.#places.keys()];
+    return other.#places.size === ids.length && ids.every((id) => this.#hasCellsOf(other, id));
   }
 
   #hasCellsOf(other: DayCounts, id: string): boolean {
     const [ours, theirs] = [this.#cells, other.#cells];
     const [from, to] = [this.placeOf(id), other.placeOf(id)];
+    if (to < 0) return false;
     // Cells of no reading are 0, times too.
     for (let cell = 0; cell < SERIES_CELLS; cell++) if (ours[from + cell] !== theirs[to + cell]) return false;
     return true;
-  }
-
-  #hasHoursOf(other: DayCounts, id: string): boolean {
-    const hours = this.hours(id);
-    return (
-      hours.length === other.hours(id).length &&
-      hours.every((hour) => isSameHour(this.hour(id, hour), other.hour(id, hour)))
-    );
   }
 
   /** A plain value for JSON, in a fixed order; instants as microseconds of the day. */

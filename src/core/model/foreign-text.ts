@@ -110,3 +110,14 @@ function endOf(text: string, chars: number): string {
 function isHighHalf(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
+
+/** `1,234,567`. Whole numbers by hand: the first use of a locale takes 40 ms, a tenth of a small export. */
+export function formatCount(count: number): string {
+  if (!Number.isSafeInteger(count)) return count.toLocaleString('en-US');
+  return String(count).replace(/\d(?=(?:\d{3})+$)/g, '$&,');
+}
+
+/** `1 vessel-day`, `1,234 vessel-days` */
+export function countOf(count: number, what: string): string {
+  return `${formatCount(count)} ${what}${count === 1 ? '' : 's'}`;
+}

@@ -8,15 +8,11 @@ export * from './column-batch.ts';
 export * from './counts.ts';
 export * from './foreign-text.ts';
 export * from './job.ts';
-export * from './json-text-heap.ts';
-export * from './layout.ts';
 export * from './ports.ts';
 export * from './query.ts';
 export * from './receipt.ts';
-export * from './redis-url.ts';
 export * from './row-group.ts';
 export * from './series.ts';
-export * from './series-rows.ts';
 export * from './time.ts';
 export {
   instantMicros,

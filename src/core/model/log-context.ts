@@ -24,7 +24,7 @@ export function withinVesselDay<T>(vesselDay: string, work: () => T): T {
   return storage.getStore()?.vesselDay === vesselDay ? work() : withLogFields({ vesselDay }, work);
 }
 
-/** From now on the lines of what is being done have these fields too: what is only known on the way. */
+/** Adds fields that are only known on the way to the lines of what is being done. */
 export function addLogFields(fields: LogFields): void {
   Object.assign(storage.getStore() ?? {}, fields);
 }

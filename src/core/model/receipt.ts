@@ -38,7 +38,7 @@ export interface Receipt {
     readonly upload: string;
     readonly parts: readonly { readonly sizeBytes: number; readonly sha256: string }[];
   } | null;
-  /** In a delta lake: the version of the job's table that brought the day as it is; absent where it was always empty. */
+  /** The version of the job's table that brought the day as it is, in a delta lake; absent where it was always empty. */
   readonly table?: { readonly version: number };
   readonly detail: { readonly key: string; readonly sha256: string } | null;
   /** The source's total for the day, and when it was asked; null where `verify: off` asked nothing. */
@@ -99,7 +99,7 @@ export interface SeriesWarning {
   /** How many they are, and of the first few what they are called and what is odd. */
   readonly series: number;
   readonly names: readonly string[];
-  /** Of all of them: who accepts it has seen just these. */
+  /** Digest of all of them: who accepts the warning has seen just these. */
   readonly digest: string;
   /** Date of the vessel-day that left them out first. */
   readonly since: string;
@@ -112,7 +112,7 @@ export type Warning = SeriesRemark | SeriesWarning;
 export interface Waiting {
   /** When it was first seen. */
   readonly firstSeenAt: string;
-  /** From when on it is published without them. */
+  /** When it is published without them. */
   readonly publishedFrom: string;
   /** Series that there were; with fewer still it waits anew. */
   readonly selectedSeries: number;

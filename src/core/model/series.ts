@@ -1,3 +1,5 @@
+import { UNSEEN_CHAR } from './foreign-text.ts';
+
 /** Member of `domainsJson` that holds what no column and no domain has; no domain is named so. */
 export const OTHER_FIELDS = '_other';
 
@@ -55,7 +57,7 @@ export interface StatisticsRow {
 /** A row that holds count, first and last time and nothing else. Its reader uses it again for the next row. */
 export interface CountedRow {
   id: string;
-  /** Of the id, in the dictionary of its answer. */
+  /** Code of the id in the dictionary of its answer. */
   code: number;
   /** Start of the window. */
   timestampMicros: number;
@@ -108,4 +110,17 @@ export function aggregationColumns(aggregation: Aggregation): readonly Aggregati
     default:
       return [{ name: aggregation, type: 'double' }];
   }
+}
+
+/** An id is a UUID; whatever a service has instead, a line of text is enough. Thousands of ids are held. */
+export const MAX_ID_BYTES = 4_096;
+/** What is expected where `isSeriesId` says no. */
+export const ID_RULE = `an id of at most ${MAX_ID_BYTES} bytes without control or invisible characters`;
+
+const PLAIN_ID = /^[\x20-\x7e]*$/;
+const UNSEEN = new RegExp(UNSEEN_CHAR, 'u');
+
+/** Whether a text can be an id. Every answer that names series is held against it: ids go on into SQL, files and screens. */
+export function isSeriesId(id: string): boolean {
+  return new TextEncoder().encode(id).length <= MAX_ID_BYTES && (PLAIN_ID.test(id) || !UNSEEN.test(id));
 }

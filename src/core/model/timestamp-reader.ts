@@ -1,6 +1,6 @@
 /** The contract's own shape of a timestamp, read from bytes: answers hold millions of them. */
 import { MICROS_PER_DAY, MICROS_PER_SECOND, type Micros } from './time.ts';
-import { daysOfDate, FIRST_YEAR, LAST_YEAR, PLAIN_LENGTH } from './timestamp-text.ts';
+import { daysOfDate, FIRST_YEAR, LAST_YEAR } from './timestamp-text.ts';
 
 const ZERO = 0x30;
 const PLUS = 0x2b;
@@ -11,7 +11,7 @@ const UPPER_T = 0x54;
 const UPPER_Z = 0x5a;
 
 const MICROS_PER_MINUTE = 60 * MICROS_PER_SECOND;
-/** Of the bytes `DDTH` in one word, all but the last. */
+/** Mask of the word `DDTH` without its last byte. */
 const DAY_AND_T = 0xff_ff_ff;
 
 /** Four characters as bytes have them, little-endian. */
@@ -20,6 +20,8 @@ const wordOf = (text: string): number =>
 const SECOND = wordOf(':00.');
 const FOUR_DIGITS = wordOf('0000');
 const TWO_DIGITS_AND_END = wordOf('00Z"');
+
+const PLAIN_LENGTH = 'YYYY-MM-DDTHH:MM:SS.ffffffZ'.length;
 
 /** The timestamp is not in the contract's own shape. */
 export const OTHER_TIMESTAMP = -1;

@@ -40,3 +40,40 @@ const NO_SPAN: Span = { set() {} };
 
 /** Nothing is traced. */
 export const noTracing: Tracing = { span: (_name, _attributes, work) => work(NO_SPAN) };
+
+/** Traces that somebody else began, by W3C Trace Context: of the environment, and of what stands in a queue. */
+
+/** Where a trace goes on. */
+export interface TraceContext {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string;
+  /** Id of the parent span: 16 hexadecimal digits. */
+  readonly spanId: string;
+  /** Two hexadecimal digits. */
+  readonly flags: string;
+  /** What vendors on the way have added; handed on as it is. */
+  readonly state?: string;
+}
+
+const TRACEPARENT =
+  /^(?!ff)(?<version>[0-9a-f]{2})-(?!0{32})(?<traceId>[0-9a-f]{32})-(?!0{16})(?<spanId>[0-9a-f]{16})-(?<flags>[0-9a-f]{2})(?<more>-.*)?$/;
+/** Sampled, and random: the bits that are defined. */
+const KNOWN_FLAGS = 0b11;
+const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
+
+/** The trace that `TRACEPARENT` and `TRACESTATE` name; by the rule of W3C one that is malformed counts as none. */
+export function readTraceContext(
+  env: Readonly<Record<string, string | undefined>>,
+): TraceContext | undefined {
+  const { version, traceId, spanId, flags, more } =
+    TRACEPARENT.exec(env.TRACEPARENT?.trim() ?? '')?.groups ?? {};
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  if (version === '00' && more !== undefined) return undefined;
+  const state = env.TRACESTATE?.trim() ?? '';
+  return {
+    traceId,
+    spanId,
+    flags: (Number.parseInt(flags, 16) & KNOWN_FLAGS).toString(16).padStart(2, '0'),
+    ...(TRACESTATE.test(state) && { state }),
+  };
+}

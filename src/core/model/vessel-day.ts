@@ -17,8 +17,7 @@ export const VESSEL_ID = /^IMO\d{7}$/;
 
 /** An IMO number as metadata may spell it (`9321483`, `IMO 9321483`), as digits alone; other text as it is. */
 export function imoDigits(text: string): string {
-  // Of digits alone, as nearly all are, nothing is taken apart.
-  return /^\d+$/.test(text) ? text : (/^(?:IMO)?\s*(\d+)$/i.exec(text)?.[1] ?? text);
+  return /^(?:IMO)?\s*(\d+)$/i.exec(text)?.[1] ?? text;
 }
 
 /** The vessel of an IMO number; undefined for what is none. */
@@ -26,3 +25,7 @@ export function vesselOf(imo: string): string | undefined {
   const vessel = `IMO${imoDigits(imo)}`;
   return VESSEL_ID.test(vessel) ? vessel : undefined;
 }
+
+/** How a lake is read: as plain Hive Parquet, or as a Delta table for each job. */
+export const LAYOUTS = ['plain', 'delta'] as const;
+export type Layout = (typeof LAYOUTS)[number];

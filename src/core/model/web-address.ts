@@ -4,7 +4,7 @@
  */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** Of the service's, which stands in every receipt: no request could be longer. */
+/** Bound on the service's address, which stands in every receipt: no request could be longer. */
 export const MAX_ADDRESS_CHARS = 2_000;
 
 /** An http or https address; undefined for any other text. */
@@ -73,4 +73,19 @@ export function maskUrl(text: string, isUserSecret = false): string {
       return scheme === '' || /[/\\]/.test(userInfo) ? whole : `${scheme}***@`;
     },
   );
+}
+
+/** What the address of a Redis must be, in words. */
+export const REDIS_URL_RULE = 'redis://[user:password@]host[:port][/database], or rediss:// for TLS';
+
+/** Is it one, with a name and a password that can be decoded? */
+export function isRedisUrl(text: string): boolean {
+  if (!/^rediss?:\/\/[^/?#]+(\/\d*)?$/.test(text) || !URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  try {
+    decodeURIComponent(`${username}:${password}`);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -9,7 +9,7 @@ export function putWhole(bytes: Uint8Array, at: number, value: number): number {
   return putDigits(bytes, putWhole(bytes, at, high), (value - high * NINE_DIGITS) | 0, 9);
 }
 
-/** At least so many digits of a number below a billion. */
+/** Puts a number below a billion with `least` digits or more. */
 function putDigits(bytes: Uint8Array, at: number, value: number, least: number): number {
   let end = at + least;
   for (let limit = 10 ** least; value >= limit; limit *= 10) end++;

@@ -1,6 +1,5 @@
-/** From which day on a job is exported without anybody naming its days again. Pure. */
-import type { Job } from '../model/index.ts';
-import { addDays, lookbackDaysOf } from '../model/index.ts';
+/** The first day that a job exports without anybody naming its days again. Pure. */
+import { addDays, type Job, lookbackDaysOf } from '../model/index.ts';
 
 /** Days before today that a firing reads the receipts of at most. */
 const MAX_LOOKBACK_DAYS = 90;

@@ -1,6 +1,5 @@
 /** How long a time slice is asked for at most, learnt from what failed and what got through. Pure. */
-import type { Clock, Micros } from '../model/index.ts';
-import { MICROS_PER_DAY, MICROS_PER_HOUR } from '../model/index.ts';
+import { type Clock, MICROS_PER_DAY, MICROS_PER_HOUR, type Micros } from '../model/index.ts';
 
 /** What a vessel-day knows of it. */
 export interface SliceLength {

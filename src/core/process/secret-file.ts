@@ -1,9 +1,7 @@
 /** A setting that may come from a file: the one place that reads what `<NAME>_FILE` names. */
-import type { BigIntStats } from 'node:fs';
-import { readFileSync, statSync } from 'node:fs';
+import { type BigIntStats, readFileSync, statSync } from 'node:fs';
 import { messageOf } from '../errors.ts';
-import type { Clock, Log } from '../model/ports.ts';
-import { systemClock } from '../model/ports.ts';
+import { type Clock, type Log, systemClock } from '../model/ports.ts';
 
 /** Settings by their names, as text. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -49,8 +47,8 @@ function adviceOn(error: unknown): string {
   return messageOf(error);
 }
 
-/** Between two looks at files; and after the last change of one, until which it may be half written. */
-const [LOOK_MS, SETTLE_MS] = [1_000, 1_000];
+/** Files are polled so often; a file may be half written for so long after its last change. */
+const [POLL_MS, SETTLE_MS] = [1_000, 1_000];
 
 /** What to go on with, and what could not be read. */
 interface ReadAgain<T> {
@@ -79,11 +77,11 @@ export function followSecrets<T>(
   const atStart = look();
   let seen = atStart;
   let known: string | undefined;
-  let [lookedMs, seenMs] = [clock.monotonicMs(), Number.NEGATIVE_INFINITY];
+  let [polledMs, seenMs] = [clock.monotonicMs(), Number.NEGATIVE_INFINITY];
   return (log) => {
     const atMs = clock.monotonicMs();
-    if (files.length === 0 || atMs - lookedMs < LOOK_MS) return value;
-    lookedMs = atMs;
+    if (files.length === 0 || atMs - polledMs < POLL_MS) return value;
+    polledMs = atMs;
     const marks = look();
     const isNew = marks !== atStart || known !== undefined;
     if (marks !== seen) [seen, seenMs] = [marks, atMs];
@@ -124,7 +122,7 @@ function markOf(path: string): string {
     : [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ');
 }
 
-/** By the clock of the file system; a file that is gone may be about to come back. */
+/** Time by the clock of the file system; a file that is gone may be about to come back. */
 function changeMsOf(path: string): number {
   return Number(statsOf(path)?.ctimeMs ?? Number.POSITIVE_INFINITY);
 }

@@ -41,7 +41,7 @@ export async function sweepTempFolders(parent: string): Promise<void> {
   }
 }
 
-/** Of this user; on Windows nobody can say. */
+/** Is the folder this user's? Windows cannot say. */
 async function isOwnFolder(path: string): Promise<boolean> {
   const stats = await lstat(path).catch(() => undefined);
   return stats?.isDirectory() === true && (process.getuid === undefined || stats.uid === process.getuid());

@@ -53,7 +53,7 @@ interface CompareOptions {
   readonly precision: Precision;
 }
 
-/** Of times that are the source's own. */
+/** Precision of times that are the source's own. */
 export const TO_THE_MICROSECOND: Precision = { grain: 'hour', earlyMicros: 0, lateMicros: 0 };
 const TO_THE_MILLISECOND: Precision = {
   grain: 'day',
@@ -105,7 +105,7 @@ export function compareCounts(ours: DayCounts, source: DayCounts, options: Compa
   return disagreements;
 }
 
-/** Hours in which either side has readings, also such as are no hours of the day. */
+/** Hours in which either side has readings. */
 function hoursOf(timeSeriesId: string, ours: DayCounts, source: DayCounts): readonly number[] {
   const hours = new Set([...ours.hours(timeSeriesId), ...source.hours(timeSeriesId)]);
   return [...hours].sort((a, b) => a - b);

@@ -7,12 +7,10 @@
  * order differ by at most about n × 2⁻⁵³ of the sum of their absolute values, which for ten million readings is 1.1e-9.
  */
 import { hash } from 'node:crypto';
-import type { LakeValue, Micros, SeriesRows, TimeSpan } from '../model/index.ts';
-import { microsToIso } from '../model/index.ts';
-import type { Precision } from './compare-counts.ts';
-import { isSameTime } from './compare-counts.ts';
+import { type LakeValue, type Micros, microsToIso, type SeriesRows, type TimeSpan } from '../model/index.ts';
+import { isSameTime, type Precision } from './compare-counts.ts';
 
-/** Of the sum of absolute values, within which two sums of doubles count as equal. */
+/** Two sums of doubles count as equal within this share of the sum of absolute values. */
 const SUM_TOLERANCE = 1e-9;
 
 /** What the source says of one series or window: aggregation → JSON text. */
@@ -109,7 +107,7 @@ function isSum(text: string, { longs, magnitude }: SeriesRows, sum: bigint | num
   if (isNumber(text, sum)) return true;
   const isWhole = typeof sum === 'bigint' && INTEGER.test(text);
   if (isWhole && (magnitude <= 2 ** 53 || !mayBeDouble(text))) return false;
-  // Of longs alone each is rounded once, and each sum of some of them.
+  // Each long is rounded once, and each sum of some of them.
   const tolerance = isWhole ? 2 * longs * 2 ** -53 : SUM_TOLERANCE;
   return Math.abs(Number(text) - Number(sum)) <= tolerance * magnitude;
 }

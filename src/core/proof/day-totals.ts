@@ -1,8 +1,7 @@
 /** A day's readings of each series in three numbers: what reconcile compares, without hours. Pure. */
 
-import type { CountsJson, DayCounts, Receipt } from '../model/index.ts';
-import { shortName } from '../model/index.ts';
-import { TotalsDigest } from './totals-digest.ts';
+import { hash } from 'node:crypto';
+import { type CountsJson, type DayCounts, type Receipt, shortName } from '../model/index.ts';
 
 /** Readings of one series in one day. */
 export interface SeriesTotal {
@@ -70,12 +69,39 @@ export function totalReadings(totals: DayTotals): number {
   return readings;
 }
 
-/** SHA-256 (hex) of the totals, whatever their order. Equal digests: equal totals. */
+/** Of each series, in one order: readings, and the first and last of them in microseconds since the day began. */
+interface TotalsCells {
+  readonly counts: Float64Array;
+  /** NaN where the source did not say. */
+  readonly firsts: Float64Array;
+  readonly lasts: Float64Array;
+}
+
+/**
+ * SHA-256 (hex) of a line `"id" count first last` for each series with readings. `ids` are sorted; the cells of the first one
+ * are at `from`.
+ */
+export function cellsDigest(
+  ids: readonly string[],
+  { counts, firsts, lasts }: TotalsCells,
+  from = 0,
+): string {
+  const numberText = (value: number) => (Number.isNaN(value) ? '-' : `${value}`);
+  let lines = '';
+  for (const [index, id] of ids.entries()) {
+    const cell = from + index;
+    if (!(counts[cell]! > 0)) continue;
+    lines += `${JSON.stringify(id)} ${counts[cell]} ${numberText(firsts[cell]!)} ${numberText(lasts[cell]!)}\n`;
+  }
+  return hash('sha256', lines);
+}
+
+/** The same of totals, whatever their order. Equal digests: equal totals. */
 export function totalsDigest(totals: DayTotals): string {
   const ids = [...totals.keys()].sort();
   const cellsOf = (cell: (total: SeriesTotal) => number | undefined) =>
     Float64Array.from(ids, (id) => cell(totals.get(id)!) ?? Number.NaN);
-  return new TotalsDigest(ids).of({
+  return cellsDigest(ids, {
     counts: cellsOf(({ count }) => count),
     firsts: cellsOf(({ firstMicros }) => firstMicros),
     lasts: cellsOf(({ lastMicros }) => lastMicros),
@@ -84,15 +110,7 @@ export function totalsDigest(totals: DayTotals): string {
 
 /** `totalsDigest` of the totals of counts at hand. */
 export function countsDigest(counts: DayCounts): string {
-  if (!counts.isUsual) return totalsDigest(totalsOf(counts));
-  const { dayFromMicros } = counts;
-  const ids = counts.sortedIds();
-  const spans = ids.map((id) => counts.seriesSpan(id)!);
-  return new TotalsDigest(ids).of({
-    counts: Float64Array.from(ids, (id) => counts.seriesTotal(id)),
-    firsts: Float64Array.from(spans, ({ firstMicros }) => firstMicros - dayFromMicros),
-    lasts: Float64Array.from(spans, ({ lastMicros }) => lastMicros - dayFromMicros),
-  });
+  return totalsDigest(totalsOf(counts));
 }
 
 /**

@@ -17,7 +17,7 @@ export class SeriesValues {
     this.bySeries.set(timeSeriesId, known === undefined ? later : joined(known, later));
   }
 
-  /** In a fixed order. */
+  /** A plain value for JSON, in a fixed order. */
   toJson(): SeriesRowsJson {
     return Object.fromEntries(
       [...this.bySeries.keys()].sort().map((id) => [id, rowsToJson(this.bySeries.get(id)!)]),

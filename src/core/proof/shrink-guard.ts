@@ -1,9 +1,7 @@
 /** The never-shrink guard: nothing published gives way to less, unless that is allowed. Pure. */
 import { RefusedError } from '../errors.ts';
-import type { VesselDay } from '../model/index.ts';
-import { formatVesselDay, shortName } from '../model/index.ts';
-import type { DayTotals, SeriesChange } from './day-totals.ts';
-import { findChanges, firstThree, listChanges } from './day-totals.ts';
+import { formatVesselDay, shortName, type VesselDay } from '../model/index.ts';
+import { type DayTotals, findChanges, firstThree, listChanges, type SeriesChange } from './day-totals.ts';
 
 /** The changes by which a series loses readings. */
 export function lossesAmong(changes: readonly SeriesChange[]): SeriesChange[] {
@@ -13,7 +11,7 @@ export function lossesAmong(changes: readonly SeriesChange[]): SeriesChange[] {
 /** Readings of a day, or series of a metadata snapshot: in all, and by series where that is known. */
 interface GuardedAmount {
   readonly total: number;
-  /** Of a snapshot each series counts once. */
+  /** Each series of a snapshot counts once. */
   readonly bySeries?: DayTotals | undefined;
   /** Names of the series, where they are known. */
   readonly names?: Readonly<Record<string, string | null>> | undefined;

@@ -3,8 +3,9 @@
  * that others join gives its slot to the next one, which must be at hand: the queue gives out jobs when others end, and
  * those end together. So a worker holds as many jobs more as lately waited at once, twice over; where none waits, none.
  */
+
+import { createWaitingLine } from '../../core/concurrency.ts';
 import type { Clock } from '../../core/model/index.ts';
-import { createWaitingLine } from '../../core/model/waiting-line.ts';
 
 /** Jobs beyond the slots: each is one that another worker does not have. */
 const MAX_MORE_JOBS = 96;

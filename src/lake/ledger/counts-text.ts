@@ -16,7 +16,6 @@ const NUMBER_NAME = /^\d+$/;
 
 /** UTF-8 of `JSON.stringify(counts.toJson())`. */
 export function countsText(counts: DayCounts): Uint8Array {
-  if (!counts.isUsual) return byJson(counts);
   const ids = counts.sortedIds();
   const names = ids.map((id) => JSON.stringify(id));
   let capacity = 2;

@@ -5,8 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { CommitUnknownError, DataError, RetriableError, shortName } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/index.ts';
-import type { ObjectStore } from '../../store/store.ts';
-import { expectConditionalPut } from '../../store/unfit-store.ts';
+import { expectConditionalPut, type ObjectStore } from '../../store/store.ts';
 import { type Action, formatActions } from './actions.ts';
 import { entryKey, lastCheckpointKey, logPrefix, parseLogKey, versionsPrefix } from './log-keys.ts';
 import { damagedLog, parseActions } from './parse-actions.ts';

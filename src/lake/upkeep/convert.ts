@@ -23,7 +23,7 @@ import {
   type VesselDay,
 } from '../../core/model/index.ts';
 import type { ObjectStore, Version } from '../../store/store.ts';
-import { expectConditionalPut } from '../../store/unfit-store.ts';
+import { expectConditionalPut } from '../../store/store.ts';
 import { claimedDays, findClaims, isLive, takeClaim } from '../claims/claims.ts';
 import { jsonBytes, orDamaged } from '../json.ts';
 import { keyPrefix, LAKE_KEY, objectPrefix, parseReceiptKey } from '../keys.ts';

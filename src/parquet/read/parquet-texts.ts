@@ -1,6 +1,6 @@
 /** Texts of a Parquet column: the codes of ids, and JSON that is checked; a dictionary's entries once each. */
 import type { SeriesDictionary } from '../../core/model/index.ts';
-import { isSeriesId, MAX_ID_BYTES } from '../../core/model/series-id.ts';
+import { isSeriesId, MAX_ID_BYTES } from '../../core/model/series.ts';
 import type { ColumnReader } from './column-reader.ts';
 import type { DictionaryEntries } from './page-values.ts';
 import { SpellingTable } from './spelling-table.ts';

@@ -1,16 +1,13 @@
 /** Environment and job files → one frozen Config, or one ConfigError that lists every fault. */
 import { ConfigError } from '../../core/errors.ts';
-import type { Job, Log } from '../../core/model/index.ts';
-import { cleanMessage } from '../../core/model/index.ts';
+import { cleanMessage, type Job, type Log } from '../../core/model/index.ts';
 import { pickJobs as jobsNamed } from '../../core/names.ts';
 import { followSecrets } from '../../core/process/secret-file.ts';
 import type { EnvFile, Environment, Origin } from './environment.ts';
 import { formerVariables, jointFaults, misspelledVariables, readEnvironment, show } from './environment.ts';
-import type { JobDefinition, ReadJobs } from './jobs.ts';
-import { defineJobs, readJobs } from './jobs.ts';
+import { defineJobs, type JobDefinition, type ReadJobs, readJobs } from './jobs.ts';
 import type { Variable } from './variable.ts';
-import type { Settings, VariableName } from './variables.ts';
-import { VARIABLES } from './variables.ts';
+import { type Settings, VARIABLES, type VariableName } from './variables.ts';
 
 export interface Config {
   readonly settings: Settings;

@@ -6,8 +6,7 @@ import { parseEnv } from 'node:util';
 import { ConfigError } from '../../core/errors.ts';
 import { cleanForeignText } from '../../core/model/index.ts';
 import { readSmallText } from '../../core/process/small-file.ts';
-import type { EnvFile, Environment } from './environment.ts';
-import { holdsSecret } from './environment.ts';
+import { type EnvFile, type Environment, holdsSecret } from './environment.ts';
 
 /** Read where no other file is named. */
 export const ENV_FILE = '.env';
@@ -81,5 +80,20 @@ function uselessVariables(path: string, values: Readonly<Record<string, string>>
   return TOO_LATE.filter((name) => values[name]).map(
     (name) =>
       `${name} in '${path}' has no effect: Node.js reads it when it starts; set it in the environment`,
+  );
+}
+
+/** What needs no quotes, whoever reads it. */
+const PLAIN_VALUE = /^[\w./:@%+,=~-]+$/;
+
+/** A line `NAME=value`, understood alike by Node.js, by `docker compose`, and by shells. Throws ConfigError `env-value` for a value that no quotes hold: it belongs into a file. */
+export function envLine(name: string, value: string): string {
+  if (PLAIN_VALUE.test(value)) return `${name}=${value}`;
+  // Within double quotes some replace '$' and '\'.
+  const quote = ["'", '`'].find((one) => !value.includes(one));
+  if (quote !== undefined && !/[\r\n]/.test(value)) return `${name}=${quote}${value}${quote}`;
+  throw new ConfigError(
+    'env-value',
+    `${name}: its value has quotes or line ends that a .env cannot hold; put it into a file, and name that in ${name}_FILE`,
   );
 }

@@ -1,12 +1,10 @@
 /** Environment → settings; every fault is gathered, none thrown. */
 import { maskUrl } from '../../core/model/web-address.ts';
 import { nearestName } from '../../core/names.ts';
-import type { Environment } from '../../core/process/secret-file.ts';
-import { findSecret } from '../../core/process/secret-file.ts';
+import { type Environment, findSecret } from '../../core/process/secret-file.ts';
 import { inClearFaults } from './in-clear.ts';
 import type { Variable } from './variable.ts';
-import type { Settings, VariableName } from './variables.ts';
-import { FORMER_VARIABLES, VARIABLES } from './variables.ts';
+import { FORMER_VARIABLES, type Settings, VARIABLES, type VariableName } from './variables.ts';
 import { webFaults } from './web-variables.ts';
 
 export type { Environment };
@@ -97,7 +95,7 @@ export function jointFaults(
   settings: Partial<Settings>,
   env: Environment,
 ): { readonly setting: VariableName; readonly fault: string }[] {
-  const faults = [...redisFaults(settings), ...webFaults(settings)].map(
+  const faults = [...redisFaults(settings), ...s3Faults(settings), ...webFaults(settings)].map(
     ([setting, fault]) => ({ setting, fault: `${setting}: ${fault}` }) as const,
   );
   return [...faults, ...inClearFaults(settings, env)];
@@ -163,6 +161,12 @@ type JointFault = [name: VariableName, fault: string];
 function redisFaults({ REDIS_PASSWORD, REDIS_URL }: Partial<Settings>): JointFault[] {
   if (REDIS_PASSWORD === undefined || !REDIS_URL || new URL(REDIS_URL).password === '') return [];
   return [['REDIS_PASSWORD', 'set, and REDIS_URL holds a password too, expected one of them']];
+}
+
+function s3Faults({ S3_SSE: sse, S3_SSE_KMS_KEY_ID: key }: Partial<Settings>): JointFault[] {
+  if (key === undefined || (sse !== undefined && sse !== 'AES256')) return [];
+  const found = sse === undefined ? 'is not set' : `is ${sse}`;
+  return [['S3_SSE_KMS_KEY_ID', `names a key, and S3_SSE ${found}, expected S3_SSE=aws:kms`]];
 }
 
 /** Secrets that are no settings of ours. */

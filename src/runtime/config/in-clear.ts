@@ -1,9 +1,8 @@
 /** No secret over a network in clear: one rule for every setting whose address is sent one. */
 import { isInClear, isTls, readWebAddress } from '../../core/model/web-address.ts';
-import type { Environment } from '../../core/process/secret-file.ts';
-import { findSecret, isPipe } from '../../core/process/secret-file.ts';
+import { type Environment, findSecret, isPipe } from '../../core/process/secret-file.ts';
 import { s3Endpoint } from '../../store/s3/settings.ts';
-import { tracingSettings } from './tracing-settings.ts';
+import { tracingSettings } from './derived-settings.ts';
 import type { Settings, VariableName } from './variables.ts';
 
 interface Address {

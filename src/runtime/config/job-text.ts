@@ -1,9 +1,7 @@
 /** The text of a job file, and what YAML makes of it: whatever lies in its place, it is read in bounded time and memory. */
-import type { Document } from 'yaml';
-import { isScalar, LineCounter, parseDocument, visit } from 'yaml';
+import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import { messageOf } from '../../core/errors.ts';
-import type { ReadText } from '../../core/process/small-file.ts';
-import { readSmallText } from '../../core/process/small-file.ts';
+import { type ReadText, readSmallText } from '../../core/process/small-file.ts';
 
 /** Ten thousand vessels fit into it; the parser takes its time, and all the more the longer a file is. */
 const MAX_FILE_BYTES = 128 << 10;

@@ -3,12 +3,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { messageOf } from '../../core/errors.ts';
-import type { Aggregation, Job } from '../../core/model/index.ts';
-import { JOB_NAME } from '../../core/model/index.ts';
+import { type Aggregation, JOB_NAME, type Job } from '../../core/model/index.ts';
 import { didYouMean } from '../../core/names.ts';
 import type { JobFile } from './job-file.ts';
-import { JOB_FILE, JOB_FILE_KEYS, parseDurationMs, UNIT_MS, windowMicros } from './job-file.ts';
-import { ruleFaults } from './job-rules.ts';
+import { JOB_FILE, JOB_FILE_KEYS, parseDurationMs, ruleFaults, UNIT_MS, windowMicros } from './job-file.ts';
 import { readJobText, readYaml } from './job-text.ts';
 
 export interface ReadJobs {
@@ -44,12 +42,12 @@ function readJob(path: string, name: string): { job?: Job; faults: string[] } {
   return read.fault === undefined ? parseJob(path, name, read.text) : { faults: [`${path}: ${read.fault}`] };
 }
 
-/** Of one file no more than so many faults are listed: those of the others must be seen too. */
-const SHOWN_FAULTS = 20;
+/** One file lists no more faults, so that those of the others are seen too. */
+const MAX_SHOWN_FAULTS = 20;
 
 function firstFew(faults: readonly string[], path: string): string[] {
-  const more = faults.length - SHOWN_FAULTS;
-  return more > 0 ? [...faults.slice(0, SHOWN_FAULTS), `${path}: and ${more} more faults`] : [...faults];
+  const more = faults.length - MAX_SHOWN_FAULTS;
+  return more > 0 ? [...faults.slice(0, MAX_SHOWN_FAULTS), `${path}: and ${more} more faults`] : [...faults];
 }
 
 /** What a job file says, as an object. */
@@ -82,7 +80,7 @@ export function parseJob(path: string, name: string, text: string): { job?: Job;
 
 function describeIssue(path: string, issue: z.core.$ZodIssue): string {
   const field = issue.path.map(String).join('.') || '(the whole file)';
-  // Of a whole file, which may be any that a link names, or a list, the message says enough.
+  // The message says enough about a list, and about a whole file, which may be any that a link names.
   const isWhole = issue.path.length === 0 || typeof issue.input === 'object';
   const shown = isWhole ? undefined : JSON.stringify(issue.input);
   const got = shown === undefined ? '' : `got ${shown.slice(0, 100)}, `;

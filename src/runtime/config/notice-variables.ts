@@ -1,8 +1,7 @@
 /** The variables about messages that the scheduler sends. */
 import { z } from 'zod';
 import { readWebAddress } from '../../core/model/web-address.ts';
-import { wholeNumber } from './value-kinds.ts';
-import type { Variable } from './variable.ts';
+import { type Variable, wholeNumber } from './variable.ts';
 
 export const NOTICE_VARIABLES = [
   {

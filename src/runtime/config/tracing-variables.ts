@@ -1,7 +1,6 @@
 /** The variables about traces: names and meanings are OpenTelemetry's. */
 import { z } from 'zod';
-import { collectorUrl, flag, headerList, SAMPLERS } from './value-kinds.ts';
-import type { Variable } from './variable.ts';
+import { collectorUrl, flag, headerList, SAMPLERS, type Variable } from './variable.ts';
 
 export const TRACING_VARIABLES = [
   {

@@ -1,14 +1,16 @@
 /** The environment variables: name, meaning, rule and default of each, as one table. */
 import { availableParallelism, tmpdir } from 'node:os';
 import { z } from 'zod';
-import { API_VERSIONS, isRedisUrl, LAYOUTS, REDIS_URL_RULE } from '../../core/model/index.ts';
+import { API_VERSIONS, LAYOUTS } from '../../core/model/index.ts';
+import { isRedisUrl, REDIS_URL_RULE } from '../../core/model/web-address.ts';
 import { LAKE_URL_RULE, readLakeUrl } from '../../store/open-store.ts';
-import { S3_SSE_NAMES } from '../../store/s3/settings.ts';
 import { NOTICE_VARIABLES } from './notice-variables.ts';
 import { TRACING_VARIABLES } from './tracing-variables.ts';
-import { hostList, redisName, serviceUrl, wholeNumber } from './value-kinds.ts';
-import type { Variable } from './variable.ts';
+import { hostList, redisName, serviceUrl, type Variable, wholeNumber } from './variable.ts';
 import { WEB_VARIABLES } from './web-variables.ts';
+
+/** As S3 names them in `x-amz-server-side-encryption`. */
+const S3_SSE_NAMES = ['AES256', 'aws:kms', 'aws:kms:dsse'] as const;
 
 export const VARIABLES = [
   {

@@ -1,8 +1,7 @@
 /** The variables about the page: who may look and act, how they are known, and what stands in front of it. */
 import { z } from 'zod';
 import { isInClear, readNetworks, readWebAddress } from '../../core/model/web-address.ts';
-import { textList } from './value-kinds.ts';
-import type { Variable } from './variable.ts';
+import { textList, type Variable } from './variable.ts';
 
 const password = z.string().min(12);
 const headerName = z

@@ -4,11 +4,9 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { endsWithin } from '../../core/concurrency.ts';
-import type { ConnectionLimits } from '../../core/connections.ts';
-import { CONNECTION_LIMITS, Connections } from '../../core/connections.ts';
+import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from '../../core/connections.ts';
 import { ConfigError, codeOf, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/model/index.ts';
-import { systemClock } from '../../core/model/index.ts';
+import { type Log, systemClock } from '../../core/model/index.ts';
 import { NO_SCHEMAS } from '../../core/no-schemas.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -39,7 +37,7 @@ export interface OperationsServer {
   close(): Promise<void>;
 }
 
-/** By it a process of ours is told from another program that has the port. */
+/** Tells a process of ours from another program that has the port. */
 const HEALTH = { status: 'ok', service: 'vessel-export' };
 
 /** Addresses that are answered whatever becomes of the page, and however many connections strangers open. */
@@ -56,7 +54,7 @@ const LIMITS: ConnectionLimits = {
 };
 /** Connections that wait to be accepted: who finds no room there, a probe too, tries again after a second, then three. */
 const BACKLOG = 1_024;
-/** Without a byte in either direction: an answer about a large lake may take a while. */
+/** A connection may be silent for so long: an answer about a large lake takes a while. */
 const SILENCE_MS = 180_000;
 /** Who asks whether this process can work waits no longer: what does not answer by then does not work. */
 const READY_PATIENCE_MS = 5_000;
@@ -122,7 +120,7 @@ interface Readiness {
   readonly onHold?: string;
 }
 
-/** In bounded time. Codes and words of ours only: anybody may ask, and what else there is to say is in the log. */
+/** Answers in bounded time, in codes and words of ours only: anybody may ask, and the log has the rest. */
 async function readReadiness({ unready, onHold, log }: OperationsOptions): Promise<Readiness> {
   const look = async (): Promise<Readiness> => {
     const reason = await unready();

@@ -1,8 +1,7 @@
 /** What is under way, by OpenTelemetry's contexts: they follow the calls by themselves. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Context, ContextManager } from '@opentelemetry/api';
-import { createTraceState, ROOT_CONTEXT, trace } from '@opentelemetry/api';
-import type { TraceContext } from '../../core/model/trace-context.ts';
+import { type Context, type ContextManager, createTraceState, ROOT_CONTEXT, trace } from '@opentelemetry/api';
+import type { TraceContext } from '../../core/model/tracing.ts';
 
 /** Everything in this process is below `root`, which OpenTelemetry's own manager cannot say. */
 export function createContexts(root: Context): ContextManager {

@@ -6,8 +6,7 @@ import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';
 import { hostname } from 'node:os';
-import type { ContextManager } from '@opentelemetry/api';
-import { context, propagation, trace } from '@opentelemetry/api';
+import { type ContextManager, context, propagation, trace } from '@opentelemetry/api';
 import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici';
 import {
   defaultResource,
@@ -15,15 +14,14 @@ import {
   envDetector,
   resourceFromAttributes,
 } from '@opentelemetry/resources';
-import type { BufferConfig } from '@opentelemetry/sdk-trace-node';
-import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { BatchSpanProcessor, type BufferConfig, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { endsWithin } from '../../core/concurrency.ts';
 import { ConfigError, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/model/index.ts';
-import { readTraceContext } from '../../core/model/trace-context.ts';
-import type { Tracing } from '../../core/model/tracing.ts';
+import { type Log, systemClock } from '../../core/model/index.ts';
+import { readTraceContext, type Tracing } from '../../core/model/tracing.ts';
 import type { Encoder } from '../../parquet/write/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
-import type { TracingSettings } from '../config/tracing-settings.ts';
+import type { TracingSettings } from '../config/derived-settings.ts';
 import { contextOf, createContexts } from './contexts.ts';
 import type { QueueTracing } from './queue-tracing.ts';
 import { createSpanSender } from './span-sender.ts';
@@ -90,25 +88,13 @@ export function openTracing({ settings, env, log, version, origins }: TracingOpt
     },
     async close() {
       undici.disable();
-      await within(sender.isWell ? CLOSE_MS : UNWELL_CLOSE_MS, provider.shutdown());
+      await endsWithin(provider.shutdown(), sender.isWell ? CLOSE_MS : UNWELL_CLOSE_MS, systemClock);
       if (sender.lost > 0) log.debug({ spans: sender.lost }, 'spans that did not get to the collector');
       trace.disable();
       context.disable();
       propagation.disable();
     },
   };
-}
-
-/** Resolves when `ended` settles, however, or when the time is over. */
-async function within(limitMs: number, ended: Promise<unknown>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, limitMs);
-  ended.then(
-    () => resolve(),
-    () => resolve(),
-  );
-  await promise;
-  clearTimeout(timer);
 }
 
 /** The service's name, and what else of it somebody says by OTEL_RESOURCE_ATTRIBUTES, goes before what we say. */

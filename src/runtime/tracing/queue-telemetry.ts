@@ -5,7 +5,7 @@ import type { Telemetry } from 'bullmq';
 import { BullMQOtel } from 'bullmq-otel';
 import { formatVesselDay } from '../../core/model/index.ts';
 import { addLogFields } from '../../core/model/log-context.ts';
-import { readTraceContext } from '../../core/model/trace-context.ts';
+import { readTraceContext } from '../../core/model/tracing.ts';
 import { contextOf } from './contexts.ts';
 import type { QueueTracing, SentDay } from './queue-tracing.ts';
 import { noteError } from './spans.ts';

@@ -7,7 +7,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-node';
 import { messageOf } from '../../core/errors.ts';
 import type { Log } from '../../core/model/index.ts';
-import type { TracingSettings } from '../config/tracing-settings.ts';
+import type { TracingSettings } from '../config/derived-settings.ts';
 
 type ExportResult = Parameters<Parameters<SpanExporter['export']>[1]>[0];
 
@@ -18,7 +18,7 @@ interface SpanSender extends SpanExporter {
   readonly lost: number;
 }
 
-/** Beyond the exporter's own timeout, which an answer of a byte now and then outlives. */
+/** Bound on a batch. The exporter's own timeout is outlived by an answer of a byte now and then. */
 const BATCH_MS = 20_000;
 /** The exporter's codes. */
 const [SUCCESS, FAILED] = [0, 1];

@@ -1,6 +1,5 @@
 /** Spans of ours: the implementation of the tracing port, and of the ports that it is put around. */
-import type { Span as OtelSpan, Tracer } from '@opentelemetry/api';
-import { context, SpanStatusCode, trace } from '@opentelemetry/api';
+import { context, type Span as OtelSpan, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api';
 import {
   CancelledError,
   codeOf,

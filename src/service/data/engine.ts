@@ -7,10 +7,10 @@
  * signal: it has to, for the process cannot exit before it.
  */
 import { tmpdir } from 'node:os';
+import { createWaitingLine } from '../../core/concurrency.ts';
 import type { SqlConnection } from '../../core/duckdb/connection.ts';
 import type { LockedDuckDb } from '../../core/duckdb/locked.ts';
 import { interruptOnAbort, openLockedDuckDb } from '../../core/duckdb/locked.ts';
-import { createWaitingLine } from '../../core/model/waiting-line.ts';
 import type { TempFolder } from '../../core/process/temp-folder.ts';
 import { openTempFolder } from '../../core/process/temp-folder.ts';
 

@@ -1,5 +1,5 @@
 import type { SeriesDictionary } from '../../core/model/index.ts';
-import { isSeriesId, MAX_ID_BYTES } from '../../core/model/series-id.ts';
+import { isSeriesId, MAX_ID_BYTES } from '../../core/model/series.ts';
 import { SpellingTable } from '../../parquet/read/spelling-table.ts';
 import type { BodyWindow } from './body-window.ts';
 import { UUID_BYTES, UuidTable } from './uuid-table.ts';

@@ -1,6 +1,6 @@
 import type { SeriesMetadata, WireShape } from '../../core/model/index.ts';
 import { imoDigits, OTHER_FIELDS } from '../../core/model/index.ts';
-import { ID_RULE, isSeriesId } from '../../core/model/series-id.ts';
+import { ID_RULE, isSeriesId } from '../../core/model/series.ts';
 import { BodyScanner, type RecordParser } from './body-scanner.ts';
 import { type BodyWindow, INCOMPLETE } from './body-window.ts';
 import { colonEnd, keyEnd, stringValue, valueEnd } from './json-tokens.ts';

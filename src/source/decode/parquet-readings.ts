@@ -17,7 +17,7 @@ import {
   microsToIso,
   type SeriesDictionary,
 } from '../../core/model/index.ts';
-import { ID_RULE } from '../../core/model/series-id.ts';
+import { ID_RULE } from '../../core/model/series.ts';
 import { ColumnReader, createPageBudget } from '../../parquet/read/column-reader.ts';
 import { PARQUET_ADVICE, parquetTooLarge } from '../../parquet/read/parquet-faults.ts';
 import {

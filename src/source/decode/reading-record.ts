@@ -7,7 +7,7 @@ import {
   microsToIso,
   type SeriesDictionary,
 } from '../../core/model/index.ts';
-import { ID_RULE, isSeriesId } from '../../core/model/series-id.ts';
+import { ID_RULE, isSeriesId } from '../../core/model/series.ts';
 import { OTHER_TIMESTAMP, TimestampReader } from '../../core/model/timestamp-reader.ts';
 import { timestampMicros } from '../../core/model/timestamp-text.ts';
 import { type RecordParser, throwErrorObject } from './body-scanner.ts';

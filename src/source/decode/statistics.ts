@@ -7,7 +7,7 @@ import type {
   WireShape,
 } from '../../core/model/index.ts';
 import { AGGREGATIONS, createSeriesDictionary, timestampMicros } from '../../core/model/index.ts';
-import { ID_RULE, isSeriesId } from '../../core/model/series-id.ts';
+import { ID_RULE, isSeriesId } from '../../core/model/series.ts';
 import { type BodyFormat, BodyScanner } from './body-scanner.ts';
 import { INCOMPLETE } from './body-window.ts';
 import { CountedRowReader, OTHER_ROW } from './counted-row.ts';

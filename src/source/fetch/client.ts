@@ -23,7 +23,7 @@ import {
   silentLog,
 } from '../../core/model/ports.ts';
 import type { ApiVersion, QueryRequest, QueryResponse } from '../../core/model/query.ts';
-import type { TraceContext } from '../../core/model/trace-context.ts';
+import type { TraceContext } from '../../core/model/tracing.ts';
 import { addressOf, describeRequest } from './address.ts';
 import { withConcurrencyLimit } from './concurrency-limit.ts';
 import { type DeadlineLimits, withDeadline } from './deadline.ts';

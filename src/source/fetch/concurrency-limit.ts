@@ -1,3 +1,4 @@
+import { createWaitingLine } from '../../core/concurrency.ts';
 import {
   CONCURRENCY_LIMIT_RULES,
   type ConcurrencyState,
@@ -6,7 +7,6 @@ import {
 } from '../../core/model/limit-rules.ts';
 import type { Clock, ConcurrencyLimit, RateLimit, Slot } from '../../core/model/ports.ts';
 import type { Body } from '../../core/model/query.ts';
-import { createWaitingLine } from '../../core/model/waiting-line.ts';
 import { bodyOf } from './body.ts';
 import type { Answer, Send } from './exchange.ts';
 import { retryAfterMs } from './retry.ts';

@@ -1,6 +1,6 @@
+import { createWaitingLine } from '../../core/concurrency.ts';
 import { grownRate, RATE_LIMIT_RULES, type RateState, slowedRate } from '../../core/model/limit-rules.ts';
 import type { Clock, RateLimit } from '../../core/model/ports.ts';
-import { createWaitingLine } from '../../core/model/waiting-line.ts';
 import type { Send } from './exchange.ts';
 
 /** The times are those of `RATE_LIMIT_RULES` unless they are given. */

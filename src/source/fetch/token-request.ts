@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { FatalError, HttpStatusError } from '../../core/errors.ts';
 import type { Clock } from '../../core/model/ports.ts';
-import type { TraceContext } from '../../core/model/trace-context.ts';
+import type { TraceContext } from '../../core/model/tracing.ts';
 import type { BasicCredentials } from './basic-credentials.ts';
 import type { Answer, Exchange } from './exchange.ts';
 import { readAnswerError } from './status.ts';

@@ -1,6 +1,6 @@
 /** Ids that join a request here with what the service and others have of it. */
 import { randomBytes } from 'node:crypto';
-import type { TraceContext } from '../../core/model/trace-context.ts';
+import type { TraceContext } from '../../core/model/tracing.ts';
 
 /** Headers that name a request: its id, and as a new span of the trace where there is one. */
 export function idHeaders(requestId: string, trace: TraceContext | undefined): Record<string, string> {

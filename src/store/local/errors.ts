@@ -12,7 +12,7 @@ export async function onDisk<T>(doing: string, path: string, work: () => Promise
 /** A file system error by consequence. Errors that are ours already pass unchanged. */
 export function localError(error: unknown, doing: string, path: string): VesselExportError {
   if (error instanceof VesselExportError) return error;
-  const code = codeOf(error) ?? 'unknown';
+  const code = errnoOf(error) ?? 'unknown';
   const what = `cannot ${doing} ${path}`;
   const options = { cause: error };
   switch (code) {
@@ -73,7 +73,7 @@ export function notAFile(path: string): FatalError {
 }
 
 /** The `code` of a system error (`ENOENT`), or undefined. */
-export function codeOf(error: unknown): string | undefined {
+export function errnoOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException | undefined)?.code;
 }
 
@@ -82,7 +82,7 @@ export async function unlessMissing<T>(promise: Promise<T>): Promise<T | undefin
   try {
     return await promise;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (errnoOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

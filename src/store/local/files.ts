@@ -1,10 +1,8 @@
 /** Durable file operations under a folder that other processes write to and prune at the same time. */
-import type { Stats } from 'node:fs';
-import { constants } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
-import { mkdir, open } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf, notAFile, unlessMissing } from './errors.ts';
+import { errnoOf, notAFile, unlessMissing } from './errors.ts';
 
 /** Attempts to win a race against pruning or sweeping; each lost one means that somebody else made progress. */
 export const RACE_ATTEMPTS = 100;
@@ -75,7 +73,7 @@ export async function createFile(path: string): Promise<FileHandle> {
       return await open(path, 'wx');
     } catch (error) {
       // No folder yet, or somebody pruned it between mkdir and open.
-      if (codeOf(error) !== 'ENOENT' || attempt === RACE_ATTEMPTS) throw error;
+      if (errnoOf(error) !== 'ENOENT' || attempt === RACE_ATTEMPTS) throw error;
       await makeFolder(dirname(path));
     }
   }
@@ -89,12 +87,12 @@ export async function createFile(path: string): Promise<FileHandle> {
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder).catch(async (error: unknown) => {
-      if (codeOf(error) !== 'ENOENT') throw error;
+      if (errnoOf(error) !== 'ENOENT') throw error;
       await makeFolder(dirname(folder));
       await mkdir(folder);
     });
   } catch (error) {
-    if (codeOf(error) === 'EEXIST' || codeOf(error) === 'ENOENT') return;
+    if (errnoOf(error) === 'EEXIST' || errnoOf(error) === 'ENOENT') return;
     throw error;
   }
   await unlessMissing(syncFolder(dirname(folder)));
@@ -107,7 +105,7 @@ export async function syncFolder(folder: string): Promise<void> {
     await opened.sync();
   } catch (error) {
     // Some network file systems cannot sync a folder: they do it by themselves.
-    if (codeOf(error) !== 'EINVAL' && codeOf(error) !== 'ENOTSUP') throw error;
+    if (errnoOf(error) !== 'EINVAL' && errnoOf(error) !== 'ENOTSUP') throw error;
   } finally {
     await opened.close();
   }

@@ -5,14 +5,13 @@ import { FatalError } from '../../core/errors.ts';
 import { checkKey, checkPrefix, faultOfKey } from '../key.ts';
 import type { ListedObject, ObjectStore, UploadRef, Version } from '../store.ts';
 import { eachOf, MAX_WHOLE_BYTES, tooLargeToRead } from '../store.ts';
-import { codeOf, localError, onDisk, unlessMissing } from './errors.ts';
+import { errnoOf, localError, onDisk, unlessMissing } from './errors.ts';
 import { openFile, readAll, readRange, syncFolder } from './files.ts';
 import { folderStateOf } from './folder-state.ts';
 import { removeAndPrune, removeFound } from './removals.ts';
 import { moveTemp, placeFile, sweepTemps, untilAlone } from './temps.ts';
 import { LocalUploads, uploadOfFile } from './uploads.ts';
-import type { FoundFileStat } from './walk.ts';
-import { versionOf, walkPages, withStats } from './walk.ts';
+import { type FoundFileStat, fileVersion, walkPages, withStats } from './walk.ts';
 
 const MAX_SWEPT_FOLDERS = 10_000;
 
@@ -81,16 +80,16 @@ async function readObject(path: string): Promise<{ bytes: Uint8Array; version: V
   const { file, info } = opened;
   try {
     if (info.size > MAX_WHOLE_BYTES) throw tooLargeToRead(path, info.size);
-    return { version: versionOf(info), bytes: await readAll(file, info.size, 0) };
+    return { version: fileVersion(info), bytes: await readAll(file, info.size, 0) };
   } finally {
     await file.close();
   }
 }
 
 async function headObject(path: string): Promise<{ sizeBytes: number; version: Version } | undefined> {
-  // Of a link itself: it is never what we wrote.
+  // A link is never what we wrote, so it is not followed.
   const info = await unlessMissing(lstat(path));
-  return info?.isFile() ? { sizeBytes: info.size, version: versionOf(info) } : undefined;
+  return info?.isFile() ? { sizeBytes: info.size, version: fileVersion(info) } : undefined;
 }
 
 async function put(folder: LocalFolder, path: string, bytes: Uint8Array): Promise<void> {
@@ -111,7 +110,7 @@ async function putIf(
 ): Promise<Version | undefined> {
   await sweepOnce(folder, dirname(path));
   const written = await placeFile(path, bytes, async (temp, info) => {
-    const version = versionOf(info);
+    const version = fileVersion(info);
     if (expected === null) return (await linkIfAbsent(temp, path)) ? version : undefined;
     if ((await headObject(path))?.version !== expected) return undefined;
     await untilAlone(path, temp);
@@ -182,7 +181,7 @@ async function linkIfAbsent(temp: string, path: string): Promise<boolean> {
     await link(temp, path);
     return true;
   } catch (error) {
-    switch (codeOf(error)) {
+    switch (errnoOf(error)) {
       case 'EEXIST':
         return false;
       case 'EPERM':
@@ -190,7 +189,7 @@ async function linkIfAbsent(temp: string, path: string): Promise<boolean> {
       case 'ENOSYS':
         throw new FatalError(
           'no-hard-links',
-          `cannot create ${path}: its file system has no hard links (${codeOf(error)}), which are needed to let exactly one of several writers win. Put the lake on a file system that has them (ext4, XFS, Btrfs, APFS, NFS), or on S3.`,
+          `cannot create ${path}: its file system has no hard links (${errnoOf(error)}), which are needed to let exactly one of several writers win. Put the lake on a file system that has them (ext4, XFS, Btrfs, APFS, NFS), or on S3.`,
           { cause: error },
         );
       default:

@@ -1,7 +1,7 @@
 /** Removing files, with the folders that are empty then. */
 import { rmdir, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf, unlessMissing } from './errors.ts';
+import { errnoOf, unlessMissing } from './errors.ts';
 import { syncFolder } from './files.ts';
 import { sweepTemps } from './temps.ts';
 
@@ -32,7 +32,7 @@ async function removeEmptyFolder(folder: string): Promise<boolean> {
     await rmdir(folder);
     return true;
   } catch (error) {
-    switch (codeOf(error)) {
+    switch (errnoOf(error)) {
       case 'ENOENT': // Somebody else pruned it: the one above may be empty now.
         return true;
       case 'ENOTEMPTY':

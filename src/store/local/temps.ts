@@ -5,13 +5,12 @@
  */
 import { hash } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
-import { readdir, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive } from '../../core/process/process-id.ts';
-import { codeOf, localError, unlessMissing } from './errors.ts';
+import { errnoOf, localError, unlessMissing } from './errors.ts';
 import { createFile, RACE_ATTEMPTS, writeAll } from './files.ts';
 import { walkFiles } from './walk.ts';
 
@@ -35,7 +34,7 @@ export async function placeFile<T>(
       const info = await writeAndSync(temp.file, bytes);
       return await place(temp.path, info);
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT' || attempt === RACE_ATTEMPTS) throw error;
+      if (errnoOf(error) !== 'ENOENT' || attempt === RACE_ATTEMPTS) throw error;
     } finally {
       await dropTemp(temp.path);
     }

@@ -1,19 +1,16 @@
 import { hash } from 'node:crypto';
-import type { Stats } from 'node:fs';
-import { constants } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
-import { chmod, copyFile, rename, stat, truncate, unlink } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { chmod, copyFile, type FileHandle, rename, stat, truncate, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CommitFailedError, CommitUnknownError, FatalError, messageOf } from '../../core/errors.ts';
 import { checkNonce } from '../key.ts';
 import type { PartRef, UploadRef, Version } from '../store.ts';
-import type { PartContent } from '../uploaded-parts.ts';
-import { holdsParts, sizeOf } from '../uploaded-parts.ts';
-import { codeOf, unlessMissing } from './errors.ts';
+import { holdsParts, type PartContent, sizeOf } from '../uploaded-parts.ts';
+import { errnoOf, unlessMissing } from './errors.ts';
 import { createFile, openFile, readRange, syncFolder, writeAll } from './files.ts';
 import { removeAndPrune } from './removals.ts';
 import { createTemp, dropTemp, moveTemp, sweepTemps } from './temps.ts';
-import { versionOf } from './walk.ts';
+import { fileVersion } from './walk.ts';
 
 /**
  * Multipart uploads on a disk: one hidden file `.<name>.<nonce>.upload` beside the object, the parts one after
@@ -21,7 +18,7 @@ import { versionOf } from './walk.ts';
  * again: a writer whose upload was adopted finds nothing and fails. The successor works on a copy, so what a
  * stopped writer still had in flight goes into a file that nobody can see.
  *
- * Of an upload that this store created or adopted it remembers the parts, until the upload ends.
+ * The store remembers the parts of an upload that it created or adopted, until the upload ends.
  */
 const UPLOAD_NAME = /^\.(.+)\.([A-Za-z0-9-]{1,64})\.upload$/;
 
@@ -63,7 +60,7 @@ export class LocalUploads {
     try {
       await (await createFile(path)).close();
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error;
+      if (errnoOf(error) !== 'EEXIST') throw error;
       throw new FatalError(
         'nonce-reused',
         `there is an upload ${nonce} of ${key} already; every upload needs a nonce of its own.`,
@@ -123,11 +120,11 @@ export class LocalUploads {
       if ((await stat(temp.path)).size < sizeBytes) return undefined;
       await truncate(temp.path, sizeBytes);
       if (!(await fileHoldsParts(temp.path, parts))) return undefined;
-      // In this order there are never two uploads. A crash between the two acts costs the progress, no more.
+      // There are never two uploads in this order. A crash in between costs the progress, no more.
       await unlink(oldPath);
       await moveTemp(temp.path, newPath);
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return undefined; // The predecessor published, or another one adopted.
+      if (errnoOf(error) === 'ENOENT') return undefined; // The predecessor published, or another one adopted.
       throw error;
     } finally {
       await dropTemp(temp.path);
@@ -156,7 +153,7 @@ export class LocalUploads {
     }
     if (expected !== undefined) {
       const found = await unlessMissing(stat(target));
-      if ((found === undefined ? null : versionOf(found)) !== expected)
+      if ((found === undefined ? null : fileVersion(found)) !== expected)
         throw new CommitFailedError(
           'object-changed',
           `${upload.key} is not what was to be replaced: another object has been written there since. Look again before you write.`,
@@ -165,7 +162,7 @@ export class LocalUploads {
     try {
       await rename(path, target);
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') throw uploadGone(upload);
+      if (errnoOf(error) === 'ENOENT') throw uploadGone(upload);
       throw error;
     }
     this.#partsOf.delete(upload.uploadId);

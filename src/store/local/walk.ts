@@ -1,7 +1,7 @@
 import type { Dirent, Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from './errors.ts';
+import { errnoOf } from './errors.ts';
 
 interface FoundFile {
   /** Relative to the root, with `/`. */
@@ -61,24 +61,17 @@ async function readFolder(path: string): Promise<Dirent[]> {
   try {
     return await readdir(path, { withFileTypes: true });
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return [];
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return [];
     throw error;
   }
 }
 
-/** From here on the order of UTF-16 is not that of UTF-8. */
-const BEYOND_PLAIN = /[\ud800-\uffff]/;
-
 /** A folder sorts as its name with the slash that follows it in every key below. */
 function inKeyOrder(entries: readonly Dirent[]): Dirent[] {
-  const named = entries.map((entry) => ({
-    entry,
-    name: entry.isDirectory() ? `${entry.name}/` : entry.name,
-  }));
-  if (named.some(({ name }) => BEYOND_PLAIN.test(name)))
-    named.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
-  else named.sort((a, b) => (a.name < b.name ? -1 : 1));
-  return named.map(({ entry }) => entry);
+  return entries
+    .map((entry) => ({ entry, name: Buffer.from(entry.isDirectory() ? `${entry.name}/` : entry.name) }))
+    .sort((a, b) => Buffer.compare(a.name, b.name))
+    .map(({ entry }) => entry);
 }
 
 export type FoundFileStat = FoundFile & {
@@ -89,7 +82,7 @@ export type FoundFileStat = FoundFile & {
 };
 
 /** Names this writing of a file: every write makes a new one, whose inode or time (to the microsecond) is another. */
-export function versionOf({ ino, mtimeMs }: Pick<Stats, 'ino' | 'mtimeMs'>): string {
+export function fileVersion({ ino, mtimeMs }: Pick<Stats, 'ino' | 'mtimeMs'>): string {
   return `${ino}-${mtimeMs}`;
 }
 
@@ -112,7 +105,7 @@ export async function statIfThere(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined;
+    if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR') return undefined;
     throw error;
   }
 }
@@ -121,5 +114,5 @@ function withStat(file: FoundFile, info: Stats): FoundFileStat {
   // Where the file system keeps no time of birth, Node reports 0 or a later time.
   const createdMs = info.birthtimeMs > 0 ? Math.min(info.birthtimeMs, info.mtimeMs) : info.mtimeMs;
   const { fileKey, path } = file;
-  return { fileKey, path, sizeBytes: info.size, modifiedMs: info.mtimeMs, createdMs, tag: versionOf(info) };
+  return { fileKey, path, sizeBytes: info.size, modifiedMs: info.mtimeMs, createdMs, tag: fileVersion(info) };
 }

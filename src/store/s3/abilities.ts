@@ -41,7 +41,7 @@ export async function probeAbilities(s3: S3Bucket): Promise<S3Abilities> {
     try {
       const { ETag } = await s3.client.send(new PutObjectCommand({ ...target, Body: PROBE }));
       const version = ETag || (await headObject(s3, key))?.version;
-      // Without one nothing is known: not that the store has no conditions, which would hold for as long as we run.
+      // Nothing is known without a version. To say that the store has no conditions would hold for as long as we run.
       if (!version) throw unnamed();
       const matchForm = await findMatchForm(s3, target, version);
       const putsIfAbsent = (await tryPut(s3, target, { IfNoneMatch: '*' }, randomUUID())) === 'refused';

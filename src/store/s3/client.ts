@@ -53,11 +53,11 @@ export interface S3Bucket {
 
 /** The SDK's delays begin at 50 ms and double, so eight tries bear with a store that is gone for some seconds. */
 const DEFAULT_MAX_ATTEMPTS = 8;
-/** What the body of an answer has to bring on the whole. */
+/** Least speed of an answer's body on the whole. */
 const MIN_BYTES_PER_SECOND = 10 * 1024;
-/** Of an answer that is no object: a list of 1,000 names, each letter of them escaped, has less. */
+/** Bound on an answer that is no object. A list of 1,000 names with each letter escaped has less. */
 const MAX_ANSWER_BYTES = 16 << 20;
-/** Of the last three times. */
+/** Three sets of credentials are kept. */
 const MAX_KNOWN_SECRETS = 9;
 
 export function openBucket(options: S3StoreOptions): S3Bucket {
@@ -90,7 +90,7 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
     // Bodies are checked by the SHA-256 that every request signs. The SDK's newer checksums are not understood
     // by every store, and sending them as trailers is answered 411 by Ceph 16.
     requestChecksumCalculation: 'WHEN_REQUIRED' as const,
-    // With this header the SDK opens a connection for every larger body, past the bound on sockets.
+    // The SDK opens a connection for every larger body with this header, past the bound on sockets.
     expectContinueHeader: false,
     maxAttempts: options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS,
   };

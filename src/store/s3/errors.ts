@@ -43,9 +43,9 @@ const CHECK_POLICY: Verdict = {
   next: 'Check the credentials and their policy: they need s3:ListBucket, s3:ListBucketMultipartUploads on the bucket and s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListMultipartUploadParts on its objects (without s3:ListBucket a missing object looks forbidden).',
 };
 
-/** Faults that no retry mends, by S3's error code. */
+/** Faults that no retry fixes, by S3's error code. */
 const FATAL: Readonly<Record<string, Verdict>> = {
-  // Of one object among several that were to be removed there is no status.
+  // One object among several that were to be removed has no status.
   AccessDenied: CHECK_POLICY,
   NoSuchBucket: { code: 'no-bucket', next: 'Create the bucket, or correct LAKE_URL.' },
   InvalidBucketName: { code: 'no-bucket', next: 'Correct the bucket in LAKE_URL.' },
@@ -81,7 +81,7 @@ const FATAL: Readonly<Record<string, Verdict>> = {
 const CERTIFICATE = /CERT|^UNABLE_TO_/;
 const NO_REGION = /region is missing/i;
 
-/** Bodies that were damaged or cut on their way: the store refused them, sending again mends it. */
+/** Bodies that were damaged or cut on their way: the store refused them, sending again fixes it. */
 const DAMAGED = new Set([
   'BadDigest',
   'XAmzContentSHA256Mismatch',
@@ -187,7 +187,7 @@ function verdictOf({ name, status, text }: S3Fault): Verdict | undefined {
       return undefined;
     default:
       return status >= 400 && status < 500
-        ? { code: 's3-refused', next: 'No retry mends this; look at the answer.' }
+        ? { code: 's3-refused', next: 'No retry fixes this; look at the answer.' }
         : undefined;
   }
 }

@@ -56,7 +56,7 @@ export async function* listUploads(
       const key = s3.keyOf(Key!);
       // They are listed to be dropped: what was not asked for is not ours to drop.
       if (!Key!.startsWith(s3.folder + prefix) || faultOfKey(key) !== undefined) continue;
-      // To drop it would be to remove the object.
+      // Dropping it would remove the object.
       if (!UploadId) throw notAList(s3, prefix, 'the list has an upload without an id');
       yield { key, uploadId: UploadId, nonce: '', startedMs: Initiated?.getTime() ?? 0 };
     }

@@ -6,8 +6,7 @@ import type {
   HeadObjectCommandOutput,
 } from '@aws-sdk/client-s3';
 import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
-import type { Version } from '../store.ts';
-import { MAX_WHOLE_BYTES, tooLargeToRead } from '../store.ts';
+import { MAX_WHOLE_BYTES, tooLargeToRead, type Version } from '../store.ts';
 import type { S3Bucket } from './client.ts';
 import { faultOf, isMissing } from './errors.ts';
 

@@ -1,11 +1,8 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { RetriableError } from '../../core/errors.ts';
-import type { ObjectStore, Version } from '../store.ts';
-import { eachOf } from '../store.ts';
-import type { PutCondition, S3Abilities } from './abilities.ts';
-import { probeAbilities } from './abilities.ts';
-import type { S3Bucket, S3StoreOptions } from './client.ts';
-import { openBucket } from './client.ts';
+import { eachOf, type ObjectStore, type Version } from '../store.ts';
+import { type PutCondition, probeAbilities, type S3Abilities } from './abilities.ts';
+import { openBucket, type S3Bucket, type S3StoreOptions } from './client.ts';
 import { isConflict, isMissing } from './errors.ts';
 import { listPages, listUploads } from './lists.ts';
 import { headObject, readObject, readRange } from './reads.ts';
@@ -89,7 +86,7 @@ async function putObject(
   return ETag || (await versionOfWritten(s3, key, bytes));
 }
 
-/** After an answer without an ETag, which the page of somebody in between is too: what is there tells. */
+/** An answer without an ETag may be a proxy's page, so the object is read back. */
 async function versionOfWritten(s3: S3Bucket, key: string, bytes: Uint8Array): Promise<Version> {
   const found = await readObject(s3, key);
   if (found !== undefined && Buffer.compare(found.bytes, bytes) === 0) return found.version;
@@ -107,7 +104,7 @@ async function putIfVersion(
   abilities: S3Abilities | undefined,
 ): Promise<Version | undefined> {
   if (expected !== null && abilities?.matchForm === undefined)
-    return await replaceLookingOn(s3, key, bytes, expected);
+    return await replaceWithReads(s3, key, bytes, expected);
   const condition =
     expected === null ? { IfNoneMatch: '*' as const } : { IfMatch: abilities!.matchForm!(expected) };
   for (let attempt = 1; attempt <= CONFLICT_ATTEMPTS; attempt++) {
@@ -128,8 +125,8 @@ async function putIfVersion(
   );
 }
 
-/** For a store that cannot replace a version in one act: look before, write, look after. */
-async function replaceLookingOn(
+/** Reads before and after the write, for a store that cannot replace a version in one act. */
+async function replaceWithReads(
   s3: S3Bucket,
   key: string,
   bytes: Uint8Array,

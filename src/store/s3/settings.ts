@@ -1,9 +1,8 @@
+import type { ServerSideEncryption } from '@aws-sdk/client-s3';
 import { ConfigError, messageOf } from '../../core/errors.ts';
-import type { Log } from '../../core/model/ports.ts';
-import { silentLog } from '../../core/model/ports.ts';
+import { type Log, silentLog } from '../../core/model/ports.ts';
 import { isInClear, maskUrl, readWebAddress } from '../../core/model/web-address.ts';
-import type { Environment } from '../../core/process/secret-file.ts';
-import { findSecret, followSecrets } from '../../core/process/secret-file.ts';
+import { type Environment, findSecret, followSecrets } from '../../core/process/secret-file.ts';
 
 interface S3Credentials {
   readonly accessKeyId: string;
@@ -25,19 +24,16 @@ export interface S3Settings {
 }
 
 export interface S3Encryption {
-  readonly sse: (typeof S3_SSE_NAMES)[number];
+  readonly sse: ServerSideEncryption;
   /** Key of the key management service (id, ARN or alias); absent: the bucket's, or Amazon's own. */
-  readonly kmsKeyId?: string;
+  readonly kmsKeyId?: string | undefined;
 }
-
-/** As S3 names them in `x-amz-server-side-encryption`. */
-export const S3_SSE_NAMES = ['AES256', 'aws:kms', 'aws:kms:dsse'] as const;
 
 /**
  * The AWS settings in an environment: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`,
  * `AWS_DEFAULT_REGION`, `AWS_ACCESS_KEY_ID` with its companions (each also from the file that `…_FILE`
- * names, which is then followed), `AWS_MAX_ATTEMPTS`; and `S3_SSE` with `S3_SSE_KMS_KEY_ID`. Throws ConfigError naming
- * the variable.
+ * names, which is then followed), `AWS_MAX_ATTEMPTS`. Throws ConfigError naming the variable. `S3_SSE` with
+ * `S3_SSE_KMS_KEY_ID` are settings of ours, and are checked with the others.
  */
 export function s3SettingsFromEnv(env: Environment, log: Log = silentLog): S3Settings {
   const endpoint = endpointFromEnv(env);
@@ -46,13 +42,15 @@ export function s3SettingsFromEnv(env: Environment, log: Log = silentLog): S3Set
     env.AWS_REGION || env.AWS_DEFAULT_REGION || (endpoint === undefined ? undefined : 'us-east-1');
   const credentials = credentialsFromEnv(env, log);
   const maxAttempts = maxAttemptsFromEnv(env);
-  const encryption = encryptionFromEnv(env);
+  const { S3_SSE: sse, S3_SSE_KMS_KEY_ID } = env;
   return {
     ...(endpoint !== undefined && { endpoint }),
     ...(region !== undefined && { region }),
     ...(credentials !== undefined && { credentials }),
     ...(maxAttempts !== undefined && { maxAttempts }),
-    ...(encryption !== undefined && { encryption }),
+    ...(sse && {
+      encryption: { sse: sse as ServerSideEncryption, kmsKeyId: S3_SSE_KMS_KEY_ID || undefined },
+    }),
   };
 }
 
@@ -78,7 +76,7 @@ function endpointFromEnv(env: Environment): string | undefined {
   return value;
 }
 
-/** In the order of S3Credentials. They belong together: one that is new with others that are not opens nothing. */
+/** The order is that of S3Credentials. They belong together: a new one opens nothing beside old ones. */
 const CREDENTIALS = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const;
 
 /** Undefined where the SDK's own search (profile, single sign-on, role of the instance) decides. */
@@ -135,21 +133,4 @@ function maxAttemptsFromEnv(env: Environment): number | undefined {
     );
   }
   return Number(value);
-}
-
-function encryptionFromEnv(env: Environment): S3Encryption | undefined {
-  const { S3_SSE: text, S3_SSE_KMS_KEY_ID: kmsKeyId } = env;
-  const sse = S3_SSE_NAMES.find((name) => name === text);
-  if (text && sse === undefined) {
-    const expected = `one of ${S3_SSE_NAMES.join(', ')}`;
-    throw new ConfigError('s3-sse', `S3_SSE is ${JSON.stringify(text)}: expected ${expected}.`);
-  }
-  if (kmsKeyId && (sse === undefined || sse === 'AES256')) {
-    const found = sse === undefined ? 'is not set' : `is ${sse}`;
-    throw new ConfigError(
-      's3-sse',
-      `S3_SSE_KMS_KEY_ID names a key, and S3_SSE ${found}: set S3_SSE=aws:kms, or leave out the key.`,
-    );
-  }
-  return sse && { sse, ...(kmsKeyId && { kmsKeyId }) };
 }

@@ -10,13 +10,11 @@ import {
 import { CommitFailedError, CommitUnknownError } from '../../core/errors.ts';
 import { checkNonce } from '../key.ts';
 import type { PartRef, UploadRef, Version } from '../store.ts';
-import type { ReadRange } from '../uploaded-parts.ts';
-import { holdsParts, sizeOf } from '../uploaded-parts.ts';
+import { holdsParts, type ReadRange, sizeOf } from '../uploaded-parts.ts';
 import type { S3Abilities } from './abilities.ts';
 import type { S3Bucket } from './client.ts';
 import { faultOf, uploadGone, wasRefused } from './errors.ts';
-import type { NamedHead } from './reads.ts';
-import { askHead } from './reads.ts';
+import { askHead, type NamedHead } from './reads.ts';
 
 /**
  * Multipart uploads on S3. The upload's nonce becomes metadata of the object, which is how an object whose

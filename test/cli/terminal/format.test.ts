@@ -8,7 +8,7 @@ import {
   wrapText,
 } from '../../../src/cli/terminal/format.ts';
 import { paint } from '../../../src/cli/terminal/screen.ts';
-import { countOf } from '../../../src/core/model/count-text.ts';
+import { countOf } from '../../../src/core/model/index.ts';
 
 test('counts, sizes and durations are written for people', () => {
   expect([8, 200, 18_720].map(formatSeconds)).toEqual(['8 s', '3 min 20 s', '5 h 12 min']);

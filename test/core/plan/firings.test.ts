@@ -33,8 +33,8 @@ test('what fires in every hour goes on while the clocks show an hour again', () 
 
 const HOUR_MS = 3_600_000;
 
-/** Moments around which some zone's clocks change, with the zones; those of one history only once. */
-function changes(fromYear: number, toYear: number): [timezone: string, aroundMs: number][] {
+/** Moments of a year around which some zone's clocks change, with the zones; those of one history only once. */
+function findChanges(): [timezone: string, aroundMs: number][] {
   const seen = new Map<string, [string, number[]]>();
   for (const timezone of Intl.supportedValuesOf('timeZone')) {
     const format = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' });
@@ -42,7 +42,7 @@ function changes(fromYear: number, toYear: number): [timezone: string, aroundMs:
       format.formatToParts(ms).find(({ type }) => type === 'timeZoneName')!.value;
     const at: number[] = [];
     const history: string[] = [];
-    for (let ms = Date.UTC(fromYear, 0); ms < Date.UTC(toYear, 0); ms += 24 * HOUR_MS) {
+    for (let ms = Date.UTC(2026, 0); ms < Date.UTC(2027, 0); ms += 24 * HOUR_MS) {
       if (offset(ms) === offset(ms + 24 * HOUR_MS)) continue;
       at.push(ms);
       history.push(`${ms} ${offset(ms)} ${offset(ms + 24 * HOUR_MS)}`);
@@ -52,14 +52,15 @@ function changes(fromYear: number, toYear: number): [timezone: string, aroundMs:
   return [...seen.values()].flatMap(([timezone, at]) => at.map((ms): [string, number] => [timezone, ms]));
 }
 
+const CHANGES = findChanges();
+
 test('a night is one firing in every zone of the world, and a look never fails or goes back', () => {
-  const around = changes(2026, 2027);
-  expect(new Set(around.map(([timezone]) => timezone)).size).toBeGreaterThan(20);
+  expect(new Set(CHANGES.map(([timezone]) => timezone)).size).toBeGreaterThan(20);
   for (const time of ['0 0', '30 0', '45 1', '30 2', '0 3', '59 23']) {
     const cron = `${time} * * *`;
-    for (const [timezone, ms] of around) {
+    for (const [timezone, ms] of CHANGES) {
       const firings: number[] = [];
-      for (let now = ms - 60 * HOUR_MS; now <= ms + 84 * HOUR_MS; now += HOUR_MS / 2) {
+      for (let now = ms - 48 * HOUR_MS; now <= ms + 60 * HOUR_MS; now += HOUR_MS) {
         const firing = lastFiringMs({ cron, timezone }, now);
         expect(firing).toBeLessThanOrEqual(now);
         if (firing === firings.at(-1)) continue;
@@ -70,7 +71,7 @@ test('a night is one firing in every zone of the world, and a look never fails o
         expect(sinceLast, what).toBeLessThanOrEqual(26);
         firings.push(firing);
       }
-      expect(firings.length).toBeGreaterThanOrEqual(6);
+      expect(firings.length).toBeGreaterThanOrEqual(5);
     }
   }
 });
@@ -78,9 +79,9 @@ test('a night is one firing in every zone of the world, and a look never fails o
 test.for(['*/20 * * * *', '0 */2 * * *', '15 6 * * 1', '0 0 1 * *', '0 */5 2-4 * * *'])(
   '%s never fails or goes back, whatever the clocks do',
   (cron) => {
-    for (const [timezone, ms] of changes(2026, 2027)) {
+    for (const [timezone, ms] of CHANGES) {
       let last = Number.NEGATIVE_INFINITY;
-      for (let now = ms - 30 * HOUR_MS; now <= ms + 54 * HOUR_MS; now += HOUR_MS / 2) {
+      for (let now = ms - 30 * HOUR_MS; now <= ms + 54 * HOUR_MS; now += HOUR_MS) {
         const firing = lastFiringMs({ cron, timezone }, now);
         expect(firing, `${timezone} ${new Date(now).toISOString()}`).toBeGreaterThanOrEqual(last);
         expect(firing).toBeLessThanOrEqual(now);

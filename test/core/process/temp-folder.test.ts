@@ -1,14 +1,12 @@
 /** What a killed service leaves behind is removed by the next one that starts, and no more than that. */
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { sweepTempFolders } from '../../../src/core/process/temp-folder.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 import { openService } from '../../service/running-service.ts';
 
 const CHILD = fileURLToPath(new URL('../../service/engine-child.ts', import.meta.url));

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Job } from '../../../src/core/model/index.ts';
-import { DayCounts, dayRange, MICROS_PER_HOUR } from '../../../src/core/model/index.ts';
+import { DayCounts, dayRange, type Job, MICROS_PER_HOUR } from '../../../src/core/model/index.ts';
 import {
   compareCounts,
   describeDisagreements,
@@ -145,13 +144,6 @@ test('of more readings than counted the times may lie further out, never further
   expect(compareCounts(times(6, 0, 89), times(5, 10, 90), options)).toHaveLength(1);
   // As many as counted are the same ones.
   expect(compareCounts(times(5, 0, 90), times(5, 10, 90), options)).toHaveLength(1);
-});
-
-test('what lies in no hour of the day is compared too', () => {
-  const stray = counts(['a', 0, 5]);
-  stray.addHour('a', 24, 60, fromMicros, fromMicros);
-  const found = compareCounts(counts(['a', 0, 5]), stray, { policy: 'exact', precision: TO_THE_MICROSECOND });
-  expect(found).toEqual([{ timeSeriesId: 'a', hour: 24, ours: 0, source: 60 }]);
 });
 
 test('of unknown settings only what holds for all of them is compared', () => {

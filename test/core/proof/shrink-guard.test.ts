@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RefusedError } from '../../../src/core/errors.ts';
-import type { DayTotals } from '../../../src/core/proof/day-totals.ts';
-import { findChanges } from '../../../src/core/proof/day-totals.ts';
+import { type DayTotals, findChanges } from '../../../src/core/proof/day-totals.ts';
 import { guardAgainstShrinking, lossesAmong } from '../../../src/core/proof/shrink-guard.ts';
 
 const totals = (counts: Record<string, number>): DayTotals =>

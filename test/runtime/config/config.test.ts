@@ -187,12 +187,15 @@ test('what a file cannot give as a secret is said with its name, and nothing of 
       QUERY_CLIENT_SECRET_FILE: file('empty', '\n'),
       REDIS_URL: 'redis://:one@redis',
       REDIS_PASSWORD_FILE: file('password', 'the-other\n'),
+      S3_SSE: 'AES256',
+      S3_SSE_KMS_KEY_ID: 'a-key',
       WEB_ACT_PASSWORD_FILE: file('huge', 'hush'.repeat(20_000)),
     }),
   );
   expect(faults).toContain(
     `QUERY_CLIENT_SECRET (file ${join(folder.path, 'empty')}): it is empty, expected not empty`,
   );
+  expect(faults).toContain('S3_SSE_KMS_KEY_ID: names a key, and S3_SSE is AES256, expected S3_SSE=aws:kms');
   expect(faults).toContain('REDIS_PASSWORD: set, and REDIS_URL holds a password too, expected one of them');
   expect(faults).toContain(
     `WEB_ACT_PASSWORD_FILE: '${join(folder.path, 'huge')}' has 80000 bytes, expected a secret of at most 65536`,

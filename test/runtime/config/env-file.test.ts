@@ -5,8 +5,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { ConfigError } from '../../../src/core/errors.ts';
 import { withEnvFile } from '../../../src/runtime/config/env-file.ts';
 import { runCli, startProgram, writeJobs } from '../../helpers/run.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 
 const BIN = resolve(import.meta.dirname, '../../../src/bin.js');
 let folder: TempFolder;

@@ -1,15 +1,12 @@
 import { once } from 'node:events';
-import type { RequestListener } from 'node:http';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { connect } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
 import { FatalError } from '../../../src/core/errors.ts';
 import { silentLog } from '../../../src/core/model/index.ts';
 import type { OperationsOptions, OperationsServer } from '../../../src/runtime/monitoring/http-server.ts';
 import { startOperationsServer } from '../../../src/runtime/monitoring/http-server.ts';
-import type { MetricSources, Metrics } from '../../../src/runtime/monitoring/metrics.ts';
-import { createMetrics } from '../../../src/runtime/monitoring/metrics.ts';
+import { createMetrics, type MetricSources, type Metrics } from '../../../src/runtime/monitoring/metrics.ts';
 
 const SOURCES: MetricSources = {
   concurrencyLimit: () => 3,

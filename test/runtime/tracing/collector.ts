@@ -1,6 +1,5 @@
 /** A collector for a test: takes OTLP by http/protobuf and decodes it by the field numbers of opentelemetry-proto. */
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 

@@ -14,8 +14,8 @@ registerHooks({ load });
 `;
 
 /** The environment of a process whose modules are recorded in `folder`, and their addresses so far. */
-export async function recordModules(folder: string, name = 'loaded') {
-  const [recorder, list] = [join(folder, 'recorder.mjs'), join(folder, name)];
+export async function recordModules(folder: string) {
+  const [recorder, list] = [join(folder, 'recorder.mjs'), join(folder, 'loaded')];
   await writeFile(recorder, RECORDER);
   return {
     env: { LOADED_MODULES: list, NODE_OPTIONS: `--import ${recorder}` },

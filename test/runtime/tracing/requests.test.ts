@@ -1,11 +1,9 @@
 /** Requests to the service as spans: each is sent as its own, and others than ours are none. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { silentLog, systemClock } from '../../../src/core/model/index.ts';
-import type { OpenTracing } from '../../../src/runtime/tracing/open-tracing.ts';
-import { openTracing } from '../../../src/runtime/tracing/open-tracing.ts';
+import { type OpenTracing, openTracing } from '../../../src/runtime/tracing/open-tracing.ts';
 import { answer, clientOf, errorOf, PAGE, refuse, startListener } from '../../source/fetch/listener.ts';
-import type { Collector } from './collector.ts';
-import { startCollector } from './collector.ts';
+import { type Collector, startCollector } from './collector.ts';
 
 describe('requests in a trace', () => {
   let tracing: OpenTracing;

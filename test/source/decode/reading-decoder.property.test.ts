@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isSeriesId } from '../../../src/core/model/series-id.ts';
+import { isSeriesId } from '../../../src/core/model/series.ts';
 import {
   cutAt,
   decodeBody,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readTraceContext } from '../../../src/core/model/trace-context.ts';
+import { readTraceContext } from '../../../src/core/model/tracing.ts';
 import { createLog } from '../../../src/runtime/log.ts';
 import { idHeaders, withoutRequestIds } from '../../../src/source/fetch/trace.ts';
 import { answer, clientOf, errorOf, PAGE, refuse, startListener } from './listener.ts';

@@ -5,8 +5,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { FatalError } from '../../../src/core/errors.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import { mountSmallDisk } from '../../helpers/small-disk.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 import { bytes, expectFault, textOf } from '../store-suite.ts';
 
 const KEY = 'job/day/data.parquet';

@@ -15,8 +15,7 @@ import { FatalError } from '../../../src/core/errors.ts';
 import { folderStateOf } from '../../../src/store/local/folder-state.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 import { describeStore } from '../conformance.ts';
 import { bytes, collect, expectFault, keysOf, textOf } from '../store-suite.ts';
 

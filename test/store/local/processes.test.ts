@@ -1,16 +1,13 @@
-import type { ChildProcessByStdio } from 'node:child_process';
-import { spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readFile, unlink } from 'node:fs/promises';
-import type { Interface } from 'node:readline';
-import { createInterface } from 'node:readline';
+import { createInterface, type Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { PartRef, UploadRef } from '../../../src/store/store.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 import { bytes, collect, keysOf, textOf } from '../store-suite.ts';
 
 const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Place } from '../answering-s3.ts';
-import { place, refuse } from '../answering-s3.ts';
+import { type Place, place, refuse } from '../answering-s3.ts';
 
 const written = { etag: '"0123456789abcdef0123456789abcdef"' };
 const signedMs = ({ headers }: Place['asked'][number]) =>

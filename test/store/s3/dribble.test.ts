@@ -1,7 +1,6 @@
 /** A store that sends just enough not to be silent: every call ends by itself. */
 import { once } from 'node:events';
-import type { AddressInfo, Socket } from 'node:net';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { RetriableError } from '../../../src/core/errors.ts';
 import type { S3StoreOptions } from '../../../src/store/s3/client.ts';

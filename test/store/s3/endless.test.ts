@@ -3,8 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { expect, test } from 'vitest';
-import type { Place } from '../answering-s3.ts';
-import { place } from '../answering-s3.ts';
+import { type Place, place } from '../answering-s3.ts';
 
 const CHUNK = Buffer.alloc(1 << 20, ' ');
 const UPLOAD = { key: 'day', uploadId: 'an-upload', nonce: 'a-nonce' };

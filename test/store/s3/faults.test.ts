@@ -8,11 +8,9 @@ import type { S3StoreOptions } from '../../../src/store/s3/client.ts';
 import { createS3Store } from '../../../src/store/s3/s3.ts';
 import type { ObjectStore, PartRef, UploadRef } from '../../../src/store/store.ts';
 import { missingRadosgwPrograms, startRadosgw } from '../../helpers/radosgw.ts';
-import type { TestBucket } from '../../helpers/s3.ts';
-import { bucketOn, s3ForTests } from '../../helpers/s3.ts';
+import { bucketOn, s3ForTests, type TestBucket } from '../../helpers/s3.ts';
 import { plainClient } from '../../helpers/s3-client.ts';
-import type { FaultProxy, SeenRequest } from '../fault-proxy.ts';
-import { startFaultProxy } from '../fault-proxy.ts';
+import { type FaultProxy, type SeenRequest, startFaultProxy } from '../fault-proxy.ts';
 import { bytes, collect, expectFault, keysOf, textOf } from '../store-suite.ts';
 
 const s3 = await s3ForTests();

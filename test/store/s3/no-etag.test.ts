@@ -2,8 +2,7 @@
 import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import type { Place } from '../answering-s3.ts';
-import { place, refuse } from '../answering-s3.ts';
+import { type Place, place, refuse } from '../answering-s3.ts';
 
 const BYTES = Buffer.from('{"some":"bytes"}');
 const UPLOAD = { key: 'day', uploadId: 'an-upload', nonce: 'a-nonce' };

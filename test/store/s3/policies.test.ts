@@ -4,8 +4,7 @@ import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { S3Client } from '@aws-sdk/client-s3';
-import { CreateBucketCommand, PutBucketPolicyCommand } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, PutBucketPolicyCommand, type S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { gcCommand } from '../../../src/cli/commands/gc.ts';
 import { planCommand } from '../../../src/cli/commands/plan.ts';
@@ -15,8 +14,7 @@ import { systemClock } from '../../../src/core/model/index.ts';
 import { objectKey } from '../../../src/lake/keys.ts';
 import { openStore } from '../../../src/store/open-store.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';
-import type { Radosgw, S3Address } from '../../helpers/radosgw.ts';
-import { missingRadosgwPrograms, startRadosgw } from '../../helpers/radosgw.ts';
+import { missingRadosgwPrograms, type Radosgw, type S3Address, startRadosgw } from '../../helpers/radosgw.ts';
 import type { TestService } from '../../helpers/run.ts';
 import {
   DATE,

@@ -2,8 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { FatalError } from '../../../src/core/errors.ts';
-import type { Place } from '../answering-s3.ts';
-import { place, refuse } from '../answering-s3.ts';
+import { type Place, place, refuse } from '../answering-s3.ts';
 import { expectFault } from '../store-suite.ts';
 
 const KEYS = ['a', 'b', 'c'];

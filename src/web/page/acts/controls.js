@@ -7,7 +7,6 @@ import { h } from '../parts/dom.js';
 import { loadStyles } from '../parts/styles.js';
 import { backfillForm } from './backfill-form.js';
 import { confirmed } from './confirm.js';
-import { showOutcome } from './outcome-bar.js';
 
 /**
  * @typedef {import('../../answers.ts').Act} Act
@@ -225,4 +224,25 @@ function whyNot(error) {
   if (status === 401 || status === 403)
     return `${message ?? 'not allowed'}: sign in with the password for acting, and press again.`;
   return message ?? `the server answered ${status}`;
+}
+
+/** @type {HTMLElement | null} */
+let bar = null;
+
+/**
+ * @param {string} text
+ * @param {boolean} isDone
+ * @param {AbortSignal} signal the view is left
+ */
+function showOutcome(text, isDone, signal) {
+  bar?.remove();
+  const shown = h(
+    'div',
+    { class: 'act-bar' },
+    h('p', { class: `act-outcome ${isDone ? 'act-done' : 'act-failed'}` }, text),
+    h('button', { type: 'button', onclick: () => shown.remove() }, 'Close'),
+  );
+  document.body.append(shown);
+  signal.addEventListener('abort', () => shown.remove(), { once: true });
+  bar = shown;
 }

@@ -3,8 +3,7 @@
 import { fill, h } from '../parts/dom.js';
 import { counted, dayAddress, plural, shown, shownName } from '../parts/texts.js';
 import { dayNumber } from './dates.js';
-import { swatch } from './swatch.js';
-import { agoText, cellFacts } from './texts.js';
+import { agoText, cellFacts, swatch } from './texts.js';
 
 const TICK_MS = 1_000;
 

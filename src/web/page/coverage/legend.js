@@ -3,7 +3,7 @@
 import { fill, h } from '../parts/dom.js';
 import { counted } from '../parts/texts.js';
 import { KINDS } from './grid.js';
-import { swatch } from './swatch.js';
+import { swatch } from './texts.js';
 
 /** @param {{ choose: (states: readonly string[]) => void }} on */
 export function createLegend(on) {

@@ -16,9 +16,8 @@
  */
 import { dateText, dayNumber } from './dates.js';
 import { kindsOf } from './grid.js';
-import { listenToKeys } from './keys.js';
+import { listenToKeys, listenToPointer } from './input.js';
 import { AXIS_PX, xOf, zoomStep } from './layout.js';
-import { listenToPointer } from './pointer.js';
 import { createSurface } from './surface.js';
 import { cellFacts } from './texts.js';
 

@@ -2,6 +2,10 @@
 /**
  * What somebody has chosen to see, as the query of the address says it: each view has a link. Defaults are left out.
  * What the address says wrongly counts as not said, except dates: the server answers for those.
+ */
+import { BY_STATE } from '../parts/states.js';
+
+/**
  * @typedef {'year' | 'month' | 'days'} ZoomName
  * @typedef {object} Settings
  * @property {string | null} from date; null: as the server chooses
@@ -18,7 +22,6 @@
  * @property {string | null} top vessel of the first row in sight
  * @property {string | null} left first date in sight
  */
-import { BY_STATE } from '../parts/states.js';
 
 export const SMALLEST_DAY_PX = 1;
 export const LARGEST_DAY_PX = 48;
@@ -86,4 +89,27 @@ export function coverageAddress(job, settings) {
  */
 export function ofOtherDays(settings, from, to) {
   return { ...settings, from, to, date: null, left: null };
+}
+
+const SETTLED_MS = 200;
+
+/** @param {{ write: () => void, signal: AbortSignal }} of */
+export function keepAddress({ write, signal }) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const flush = () => {
+    if (timer === undefined) return;
+    clearTimeout(timer);
+    timer = undefined;
+    if (!signal.aborted) write();
+  };
+  signal.addEventListener('abort', () => clearTimeout(timer));
+  return {
+    change() {
+      clearTimeout(timer);
+      timer = setTimeout(flush, SETTLED_MS);
+    },
+    /** Now: something is about to leave this view. */
+    flush,
+  };
 }

@@ -1,6 +1,6 @@
 // @ts-check
-/** Sentences about a map and its cells. */
-
+/** Sentences about a map and its cells, and a cell as the map has it. */
+import { h } from '../parts/dom.js';
 import { shown, shownName } from '../parts/texts.js';
 import { dateText, WEEKDAYS, weekday } from './dates.js';
 import { kindAt } from './grid.js';
@@ -38,4 +38,12 @@ export function agoText(seconds) {
   if (seconds < 5_400) return `${Math.round(seconds / 60)} min`;
   if (seconds < 129_600) return `${Math.round(seconds / 3_600)} h`;
   return `${Math.round(seconds / 86_400)} days`;
+}
+
+/** A small cell as the map has them: colour and sign. @param {import('./grid.js').StateRow} kind */
+export function swatch(kind) {
+  const element = h('span', { class: 'cov-swatch', 'aria-hidden': 'true' }, kind.sign);
+  element.style.setProperty('background', `var(${kind.colour})`);
+  element.style.setProperty('color', `var(--cov-sign-${kind.state})`);
+  return element;
 }

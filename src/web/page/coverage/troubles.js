@@ -9,7 +9,7 @@ import { fill, h } from '../parts/dom.js';
 import { BY_STATE } from '../parts/states.js';
 import { counted, dayAddress, plural, shown, shownName } from '../parts/texts.js';
 import { troubleGroups } from './rows.js';
-import { swatch } from './swatch.js';
+import { swatch } from './texts.js';
 
 const FIRST = 10;
 const MORE = 100;

@@ -9,16 +9,15 @@
 import { fill, h } from '../parts/dom.js';
 import { loadStyles } from '../parts/styles.js';
 import { dayAddress, shown, shownName } from '../parts/texts.js';
-import { keepAddress } from './address.js';
 import { createControls } from './controls.js';
 import { dayOf } from './dates.js';
 import { createChosen, createFacts, shownText } from './facts.js';
 import { gridOf } from './grid.js';
-import { KEYS_TEXT } from './keys.js';
+import { KEYS_TEXT } from './input.js';
 import { createLegend } from './legend.js';
 import { createMap } from './map.js';
 import { rowsShown } from './rows.js';
-import { coverageAddress, ofOtherDays, settingsOf } from './settings.js';
+import { coverageAddress, keepAddress, ofOtherDays, settingsOf } from './settings.js';
 import { createTroubles } from './troubles.js';
 import { createVesselTable } from './vessel-table.js';
 

@@ -1,16 +1,16 @@
 // @ts-check
+/** A curve: the readings of one series, as they are shown, told and saved. */
+import { h, table } from '../parts/dom.js';
+import { firstFrom, summaryOf } from './curve-points.js';
+import { counted, instantText, numberText, plural, shown, shownName, timeText } from './texts.js';
+
 /**
- * A curve: the readings of one series, as they are shown, told and saved.
  * @typedef {import('./day-parquet.js').ColumnOfSeries} ColumnOfSeries
  * @typedef {import('./curve-points.js').Readings} Readings
  * @typedef {import('./curve-chart.js').Span} Span
  * @typedef {{ id: string, name: string, fullName: string, unit: string | null, colour: number, column: string | null, raw: ColumnOfSeries,
  *   readings: Readings, texts: number, band?: { low: Readings, high: Readings } }} Curve `readings` has NaN for what is no number
  */
-import { h } from '../parts/dom.js';
-import { csvLine, exactText, harmless } from './csv.js';
-import { firstFrom, summaryOf } from './curve-points.js';
-import { counted, instantText, numberText, plural, shown, shownName, timeText } from './texts.js';
 
 /** @param {ColumnOfSeries} raw @returns {Readings} */
 export function readingsOf({ times, values }) {
@@ -81,12 +81,7 @@ export function summaryTable(curves, onRemove) {
       ),
     );
   });
-  return h(
-    'table',
-    { class: 'curve-facts' },
-    h('thead', {}, h('tr', {}, ...heads.map((head) => h('th', { scope: 'col' }, head)))),
-    h('tbody', {}, ...rows),
-  );
+  return table(heads, rows, { class: 'curve-facts' });
 }
 
 /** The reading nearest to an instant; undefined where there is none. @param {Curve} curve @param {number} micros */
@@ -178,11 +173,32 @@ export function readingsTable(curves, span) {
     }
     more.hidden = places.every(({ at, end }) => at >= end);
   }
-  const heads = ['Time (UTC)', 'Series', 'Value'].map((head) => h('th', { scope: 'col' }, head));
-  return h(
-    'div',
-    { class: 'readings-table' },
-    h('table', {}, h('thead', {}, h('tr', {}, ...heads)), rows),
-    more,
-  );
+  return h('div', { class: 'readings-table' }, table(['Time (UTC)', 'Series', 'Value'], rows), more);
+}
+
+/** @param {number | bigint | string | null} value @returns {string} every digit, so that it can be read back exactly */
+function exactText(value) {
+  if (value === null) return '';
+  return Object.is(value, -0) ? '-0' : String(value);
+}
+
+/** @param {readonly string[]} cells @returns {string} a line by RFC 4180, without its end */
+function csvLine(cells) {
+  return cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',');
+}
+
+/** A name that a spreadsheet would take for a formula. @param {string} name @returns {string} */
+function harmless(name) {
+  return /^[=+\-@\t\r]/.test(name) ? `'${name}` : name;
+}
+
+/** @param {string} fileName @param {readonly string[]} lines */
+export function downloadCsv(fileName, lines) {
+  const url = URL.createObjectURL(new Blob([`${lines.join('\r\n')}\r\n`], { type: 'text/csv' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = fileName;
+  link.click();
+  // The browser has it by then.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

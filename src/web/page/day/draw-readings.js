@@ -1,8 +1,8 @@
 // @ts-check
-/** What is shown of the readings of a day, drawn: curves, what they come to, and a table. */
+/** The readings of a day as they are drawn; nearer, farther, and from one to the next. */
 import { fill, h } from '../parts/dom.js';
-import { placesIn, readingsTable, summaryTable, summaryText } from './curves.js';
-import { MAX_CURVES, spanOf } from './settings.js';
+import { nextReading, placesIn, pointText, readingsTable, summaryTable, summaryText } from './curves.js';
+import { MAX_CURVES, spanOf, zoomOf } from './settings.js';
 import { plural, timeText } from './texts.js';
 
 /**
@@ -79,4 +79,52 @@ function hintText({ curves, series }, drawn) {
       : `Pick a series to see its curve, up to ${MAX_CURVES} at once.`;
   if (drawn.length === 0) return 'These values are no numbers: they stand in the table.';
   return 'Times are UTC. Drag to zoom, double-click for the whole day; with the keyboard: arrows, + and −, Escape. Where no reading came for five times the usual distance, the line is broken.';
+}
+
+/** @param {Readings} readings @param {import('./curve-chart.js').Span | null} span null: the whole day */
+export function setZoom(readings, span) {
+  readings.zoom = span === null ? null : zoomOf(span, readings.fromMicros);
+  readings.write({ zoom: readings.zoom });
+  draw(readings);
+}
+
+/** About what is pointed at, or the middle. @param {Readings} readings @param {number} factor */
+export function zoomBy(readings, factor) {
+  const { fromMicros, toMicros } = spanShown(readings);
+  const middle = readings.pointedAt ?? (fromMicros + toMicros) / 2;
+  setZoom(readings, {
+    fromMicros: middle - (middle - fromMicros) * factor,
+    toMicros: middle + (toMicros - middle) * factor,
+  });
+}
+
+/** @param {Readings} readings @param {KeyboardEvent} event */
+export function walk(readings, event) {
+  const { key, shiftKey } = event;
+  if (key === '+' || key === '=') zoomBy(readings, 0.5);
+  else if (key === '-') zoomBy(readings, 2);
+  else if (key === 'Escape') setZoom(readings, null);
+  else if (key === 'ArrowLeft' || key === 'ArrowRight')
+    step(readings, key === 'ArrowRight' ? 1 : -1, shiftKey ? 50 : 1);
+  else return;
+  event.preventDefault();
+}
+
+/** To the next reading of any curve. @param {Readings} readings @param {1 | -1} way @param {number} count */
+function step(readings, way, count) {
+  const { curves, chart, announce } = readings;
+  const span = spanShown(readings);
+  let at = readings.pointedAt ?? (way === 1 ? span.fromMicros - 1 : span.toMicros + 1);
+  for (let i = 0; i < count; i++) at = nextReading(curves, span, at, way) ?? at;
+  readings.pointedAt = at;
+  chart.point(at);
+  const text = pointText(curves, at);
+  fill(readings.parts.pointed, text);
+  announce(text);
+}
+
+/** @param {Readings} readings @param {number | null} micros an instant; null: nothing is pointed at */
+export function pointAt(readings, micros) {
+  readings.pointedAt = micros;
+  fill(readings.parts.pointed, micros === null ? '' : pointText(readings.curves, micros));
 }

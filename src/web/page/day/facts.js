@@ -1,6 +1,6 @@
 // @ts-check
 /** What is known of a vessel-day besides its readings: state, note, attempt, receipt, versions, ids for the log. */
-import { h } from '../parts/dom.js';
+import { h, table } from '../parts/dom.js';
 import { BY_STATE } from '../parts/states.js';
 import {
   bytesText,
@@ -124,10 +124,10 @@ function clock(iso, date) {
 }
 
 /** @param {VesselDayAnswer} answer */
-export function noteFacts({ note, receipt }) {
+export function noteFacts({ note }) {
   if (note === null) return null;
   const words = { failed: 'The last attempt failed', refused: 'Refused', waiting: 'Waits' };
-  const isOver = receipt !== null && note.at <= receipt.finishedAt;
+  const { isOver } = note;
   const isKnownTime = !note.at.startsWith('9999');
   return section(
     isOver ? 'What went wrong before it was published' : words[note.state],
@@ -199,35 +199,23 @@ export function versionFacts({ versions, job, vessel, date }, shownVersion) {
   const heads = ['Version', 'Written', 'Rows', 'Size', ''];
   return section(
     'Versions',
-    h(
-      'table',
-      {},
-      h('thead', {}, h('tr', {}, ...heads.map((head) => h('th', { scope: 'col' }, head)))),
-      h(
-        'tbody',
-        {},
-        ...versions.map(({ version, at, rows, sizeBytes, isCurrent }) => {
-          const isShown = shownVersion === null ? isCurrent : shownVersion === version;
-          const address = `${dayAddress(job, vessel, date)}${isCurrent ? '' : `?version=${version}`}`;
-          return h(
-            'tr',
-            {},
-            h('th', { scope: 'row' }, String(version)),
-            h('td', {}, momentText(at)),
-            h('td', { class: 'number' }, rows === null ? '' : counted(rows)),
-            h('td', { class: 'number' }, bytesText(sizeBytes)),
-            h(
-              'td',
-              {},
-              isShown
-                ? isCurrent
-                  ? 'the day, shown below'
-                  : 'shown below'
-                : h('a', { href: address }, isCurrent ? 'the day' : 'show its readings'),
-            ),
-          );
-        }),
-      ),
+    table(
+      heads,
+      versions.map(({ version, at, rows, sizeBytes, isCurrent }) => {
+        const isShown = shownVersion === null ? isCurrent : shownVersion === version;
+        const address = `${dayAddress(job, vessel, date)}${isCurrent ? '' : `?version=${version}`}`;
+        const shownText = isCurrent ? 'the day, shown below' : 'shown below';
+        const link = h('a', { href: address }, isCurrent ? 'the day' : 'show its readings');
+        return h(
+          'tr',
+          {},
+          h('th', { scope: 'row' }, String(version)),
+          h('td', {}, momentText(at)),
+          h('td', { class: 'number' }, rows === null ? '' : counted(rows)),
+          h('td', { class: 'number' }, bytesText(sizeBytes)),
+          h('td', {}, isShown ? shownText : link),
+        );
+      }),
     ),
   );
 }

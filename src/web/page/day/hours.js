@@ -1,6 +1,6 @@
 // @ts-check
 /** The proof hour by hour: what is published, beside what the source counted. */
-import { h } from '../parts/dom.js';
+import { h, table } from '../parts/dom.js';
 import { counted, plural } from './texts.js';
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
@@ -42,7 +42,7 @@ export function hoursChart({ ours, source }) {
       source === null ? null : h('span', { class: 'key source' }, 'counted by the source'),
       h('span', { class: differing.length > 0 ? 'fault' : 'hint' }, text),
     ),
-    h('details', {}, h('summary', {}, 'As a table'), table({ ours, source })),
+    h('details', {}, h('summary', {}, 'As a table'), hoursTable({ ours, source })),
   );
 }
 
@@ -72,7 +72,7 @@ function hoursText({ ours, source }) {
 }
 
 /** @param {{ ours: readonly number[], source: readonly number[] | null }} hours */
-function table({ ours, source }) {
+function hoursTable({ ours, source }) {
   const heads = ['Hour (UTC)', 'Published', ...(source === null ? [] : ['Source', 'Difference'])];
   const rows = HOURS.map((hour) => {
     const own = ours[hour] ?? 0;
@@ -88,14 +88,8 @@ function table({ ours, source }) {
       ...cells.map((cell) => h('td', { class: 'number' }, cell)),
     );
   });
-  return h(
-    'table',
-    {},
-    h(
-      'thead',
-      {},
-      h('tr', {}, ...heads.map((head, i) => h('th', { scope: 'col', class: i > 0 && 'number' }, head))),
-    ),
-    h('tbody', {}, ...rows),
+  return table(
+    heads.map((text, i) => ({ text, isNumber: i > 0 })),
+    rows,
   );
 }

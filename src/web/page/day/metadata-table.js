@@ -1,6 +1,6 @@
 // @ts-check
 /** A snapshot of metadata as a table: one row a series. */
-import { fill, h } from '../parts/dom.js';
+import { fill, h, table } from '../parts/dom.js';
 import { openDayParquet, readAllRows } from './day-parquet.js';
 import { openRangedFile, ReplacedError } from './ranged-file.js';
 import { plural, shown } from './texts.js';
@@ -65,11 +65,11 @@ function draw(root, names, rows) {
     );
   };
   list();
-  const heads = places.map((i) => h('th', { scope: 'col' }, shown(names[i] ?? '', 60)));
+  const heads = places.map((i) => shown(names[i] ?? '', 60));
   const scroller = h(
     'div',
     { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Series of this snapshot' },
-    h('table', {}, h('thead', {}, h('tr', {}, ...heads)), body),
+    table(heads, body),
   );
   fill(root, search, count, scroller);
 }

@@ -1,18 +1,16 @@
 // @ts-check
 /** The readings of a day: pick series, see their curves. Everything is read from the lake's object, by ranges. */
 import { fill, h } from '../parts/dom.js';
-import { downloadCsv } from './csv.js';
 import { createCurveChart } from './curve-chart.js';
 import { createCurveSource } from './curve-source.js';
-import { csvOf, summaryText } from './curves.js';
+import { csvOf, downloadCsv, summaryText } from './curves.js';
 import { openDayParquet, readSeriesList } from './day-parquet.js';
-import { draw, spanShown } from './draw-readings.js';
+import { draw, pointAt, setZoom, spanShown, walk, zoomBy } from './draw-readings.js';
 import { openRangedFile } from './ranged-file.js';
 import { createTried } from './reading-trouble.js';
 import { createSeriesList } from './series-list.js';
 import { MAX_CURVES } from './settings.js';
 import { bytesText, plural, shownName } from './texts.js';
-import { pointAt, setZoom, walk, zoomBy } from './walk-readings.js';
 
 /**
  * @typedef {import('../../answers.ts').VesselDayAnswer} VesselDayAnswer

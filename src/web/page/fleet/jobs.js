@@ -2,7 +2,7 @@
 /** What was planned and found of each job, and its backfills. */
 import { h } from '../parts/dom.js';
 import { plural } from '../parts/texts.js';
-import { controlsFor } from './controls.js';
+import { controlsFor } from './hold.js';
 import { cell, keyedTable, progressBar, say } from './keyed.js';
 import { numbers } from './tables.js';
 import { duration, inFull, inShort, moment, NOT_KNOWN, percent, shareOf, spoken } from './words.js';

@@ -3,7 +3,7 @@
  * Lists that are drawn again every few seconds: what is there stays the same element, so that focus, selection and what
  * somebody has opened stay where they are.
  */
-import { fill, h } from '../parts/dom.js';
+import { fill, h, table } from '../parts/dom.js';
 
 /**
  * @template T
@@ -58,20 +58,12 @@ export function say(node, text) {
  */
 export function keyedTable({ caption, columns, keyOf, create, empty }) {
   const body = h('tbody');
-  const heads = columns.map((column) =>
-    typeof column === 'string'
-      ? h('th', { scope: 'col' }, column)
-      : h('th', { scope: 'col', class: 'number' }, column.text),
-  );
-  const table = h(
-    'table',
-    {},
-    h('caption', { class: 'visually-hidden' }, caption),
-    h('thead', {}, h('tr', {}, ...heads)),
-    body,
-  );
   const nothing = h('p', { class: 'hint' }, empty);
-  const frame = h('div', { class: 'fleet-scroll', role: 'region', 'aria-label': caption }, table);
+  const frame = h(
+    'div',
+    { class: 'fleet-scroll', role: 'region', 'aria-label': caption },
+    table(columns, body, { caption }),
+  );
   const element = h('div', {}, nothing);
   const drawRows = keyed(body, keyOf, create);
   return {

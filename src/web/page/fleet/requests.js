@@ -1,7 +1,7 @@
 // @ts-check
 /** What was asked of the service in the last day: a chart, the same as a sentence, and as a table. */
 import uPlot from '/vendor/uplot/dist/uPlot.esm.js';
-import { fill, h } from '../parts/dom.js';
+import { fill, h, table } from '../parts/dom.js';
 import { plural } from '../parts/texts.js';
 import { say } from './keyed.js';
 import { numbers } from './tables.js';
@@ -36,7 +36,8 @@ export function requestsSection(signal) {
   ];
   const body = h('tbody');
   const heads = ['from', ...['requests', 'refused (429)', 'asked again', 'errors'].map(numbers)];
-  const table = h(
+  const caption = 'Requests by ten minutes, the newest first';
+  const details = h(
     'details',
     {},
     h('summary', {}, 'The same as a table'),
@@ -48,37 +49,19 @@ export function requestsSection(signal) {
         role: 'region',
         'aria-label': 'Requests by ten minutes',
       },
-      h(
-        'table',
-        {},
-        h('caption', { class: 'visually-hidden' }, 'Requests by ten minutes, the newest first'),
-        h(
-          'thead',
-          {},
-          h(
-            'tr',
-            {},
-            ...heads.map((head) =>
-              typeof head === 'string'
-                ? h('th', { scope: 'col' }, head)
-                : h('th', { scope: 'col', class: 'number' }, head.text),
-            ),
-          ),
-        ),
-        body,
-      ),
+      table(heads, body, { caption }),
     ),
   );
   /** @type {readonly Step[]} */
   let steps = [];
   let drawn = '';
   const drawTable = () => {
-    if (/** @type {HTMLDetailsElement} */ (table).open)
+    if (/** @type {HTMLDetailsElement} */ (details).open)
       fill(body, ...steps.filter(isBusy).toReversed().map(rowOf));
   };
-  table.addEventListener('toggle', drawTable, { signal });
+  details.addEventListener('toggle', drawTable, { signal });
 
-  const element = h('div', {}, summary, ...charts.map((each) => each.element), table);
+  const element = h('div', {}, summary, ...charts.map((each) => each.element), details);
   const fit = new ResizeObserver(() => {
     for (const each of charts) each.draw(steps, element.clientWidth, false);
   });
@@ -108,7 +91,7 @@ export function requestsSection(signal) {
       steps = requests;
       say(summary, sentenceOf(requests));
       for (const each of charts) each.draw(requests, element.clientWidth, false);
-      table.hidden = !requests.some(isBusy);
+      details.hidden = !requests.some(isBusy);
       drawTable();
     },
   };

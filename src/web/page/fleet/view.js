@@ -2,21 +2,18 @@
 /** The fleet: what it does now, drawn again every few seconds while somebody looks. */
 import { fill, h } from '../parts/dom.js';
 import { loadStyles } from '../parts/styles.js';
-import { signInHint } from './controls.js';
-import { holdSection } from './hold.js';
+import { holdSection, limitsSection, signInHint } from './hold.js';
 import { backfillsSection, jobsSection } from './jobs.js';
 import { keyed, say } from './keyed.js';
-import { limitsSection } from './limits.js';
-import { REFRESH_MS, refreshing } from './refresh.js';
 import { requestsSection } from './requests.js';
-import { runningSection } from './running.js';
-import { processesSection, queueSection } from './tables.js';
+import { processesSection, queueSection, runningSection } from './tables.js';
 import { machineTime, timeOfDay } from './words.js';
 
 /** @typedef {import('../../answers.ts').FleetAnswer} FleetAnswer */
 
 /** An answer that is later is none: the next one may come. */
 const PATIENCE_MS = 10_000;
+const REFRESH_MS = 3_000;
 const STYLES = ['/page/fleet/fleet.css', '/vendor/uplot/dist/uPlot.min.css'];
 
 /** @type {import('../view.d.ts').View} */
@@ -161,4 +158,54 @@ function notesList() {
 function section(title, content) {
   const id = `fleet-${title.toLowerCase().replaceAll(' ', '-')}`;
   return h('section', { 'aria-labelledby': id }, h('h2', { id }, title), content);
+}
+
+/**
+ * Asks again and again while somebody looks: not while the page is hidden, and not after the view was left.
+ * @param {{ ask: () => Promise<void>, signal: AbortSignal }} options `ask` never rejects
+ * @returns {{ soon: () => void, pause: () => void, resume: () => void }} `soon`: ask at once
+ */
+function refreshing({ ask, signal }) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  let isAsking = false;
+  let isWantedAgain = false;
+  let isPaused = false;
+
+  const next = () => {
+    clearTimeout(timer);
+    if (!signal.aborted && !document.hidden && !isPaused) timer = setTimeout(now, REFRESH_MS);
+  };
+  const now = async () => {
+    clearTimeout(timer);
+    if (signal.aborted) return;
+    isWantedAgain = isAsking;
+    if (isAsking) return;
+    isAsking = true;
+    await ask();
+    isAsking = false;
+    if (isWantedAgain) void now();
+    else next();
+  };
+  document.addEventListener(
+    'visibilitychange',
+    () => {
+      if (document.hidden) clearTimeout(timer);
+      else if (!isPaused) void now();
+    },
+    { signal },
+  );
+  signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  void now();
+  return {
+    soon: () => void now(),
+    pause() {
+      isPaused = true;
+      clearTimeout(timer);
+    },
+    resume() {
+      isPaused = false;
+      void now();
+    },
+  };
 }

@@ -19,6 +19,25 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+/**
+ * A table with a line of headings; `caption` is for those who listen.
+ * @param {readonly (string | { text: string, isNumber: boolean })[]} heads @param {HTMLElement | readonly HTMLElement[]} rows or the body that has them
+ * @param {{ caption?: string, class?: string }} [options]
+ */
+export function table(heads, rows, { caption, class: kind } = {}) {
+  const cells = heads.map((head) => {
+    const { text, isNumber } = typeof head === 'string' ? { text: head, isNumber: false } : head;
+    return h('th', { scope: 'col', class: isNumber && 'number' }, text);
+  });
+  return h(
+    'table',
+    { class: kind },
+    caption !== undefined && h('caption', { class: 'visually-hidden' }, caption),
+    h('thead', {}, h('tr', {}, ...cells)),
+    Array.isArray(rows) ? h('tbody', {}, ...rows) : /** @type {HTMLElement} */ (rows),
+  );
+}
+
 /** @param {Node} parent @param {...(Node | string | number | null | undefined | false)} children */
 export function fill(parent, ...children) {
   /** @type {Element} */ (parent).replaceChildren(...shown(children));

@@ -1,0 +1,52 @@
+/** What several variables say together. */
+import type { Settings, VariableName } from './variables.ts';
+
+/** Where spans are sent. */
+export interface TracingSettings {
+  readonly url: string;
+  /** They may hold secrets. A function where they may change. */
+  readonly headers: Readonly<Record<string, string>> | (() => Readonly<Record<string, string>>);
+}
+
+type TracingVariables = Pick<
+  Settings,
+  | 'OTEL_EXPORTER_OTLP_ENDPOINT'
+  | 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'
+  | 'OTEL_EXPORTER_OTLP_HEADERS'
+  | 'OTEL_SDK_DISABLED'
+>;
+
+/** Undefined: nothing is traced. By OpenTelemetry's rule the address for traces is taken as it is. */
+export function tracingSettings(settings: Partial<TracingVariables>) {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = settings;
+  const url = own ?? (base && `${base.replace(/\/+$/, '')}/v1/traces`);
+  if (url === undefined || settings.OTEL_SDK_DISABLED) return undefined;
+  const setting = own === undefined ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
+  const headers = Object.fromEntries(settings.OTEL_EXPORTER_OTLP_HEADERS ?? []);
+  return { setting, url, headers } as const satisfies TracingSettings & { setting: VariableName };
+}
+
+/** Where and how messages are sent; undefined: nobody is told. */
+export function webhookSettings(
+  settings: Pick<Settings, 'NOTIFY_URL' | 'NOTIFY_SECRET' | 'NOTIFY_FORMAT' | 'REDIS_PREFIX'>,
+) {
+  const { NOTIFY_URL: url, NOTIFY_SECRET: secret, NOTIFY_FORMAT: format, REDIS_PREFIX: name } = settings;
+  // Deployments that share a Redis differ by their prefix; the others are told apart by where they send.
+  return url === undefined ? undefined : { url, secret, format, name };
+}
+
+/** The provider at which people sign in with their own names; undefined: none. */
+export function providerSettings(settings: Partial<Settings>) {
+  const { WEB_OIDC_ISSUER: issuer, WEB_OIDC_CLIENT_ID: clientId, PUBLIC_URL } = settings;
+  const { WEB_OIDC_CLIENT_SECRET: clientSecret, WEB_OIDC_SCOPE: scope = 'openid' } = settings;
+  const { WEB_OIDC_NAME_CLAIM: nameClaim = 'sub', WEB_OIDC_GROUPS_CLAIM: groupsClaim = 'groups' } = settings;
+  if (
+    issuer === undefined ||
+    clientId === undefined ||
+    clientSecret === undefined ||
+    PUBLIC_URL === undefined
+  )
+    return undefined;
+  const redirectUri = `${PUBLIC_URL}/api/session/provider/return`;
+  return { issuer, clientId, clientSecret, scope, nameClaim, groupsClaim, redirectUri };
+}
