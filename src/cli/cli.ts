@@ -17,7 +17,7 @@ import {
   EXIT_USAGE,
 } from './commands/context.ts';
 import { COMMANDS } from './commands/table.ts';
-import { openScreen, paint, writeLines, writeText } from './terminal/screen.ts';
+import { openScreen, paint, type Screen, writeLines, writeText } from './terminal/screen.ts';
 
 /** Run the command that `argv` names, and exit with its code. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -106,16 +106,12 @@ function endBy(signal: Signal, release: () => void): never {
   process.exit(signal === 'SIGINT' ? EXIT_INTERRUPTED : EXIT_TERMINATED);
 }
 
-interface Lost {
-  code?: number;
-}
-
 /**
  * The exit code once nobody reads what is written (`| head`): the command ends as if it were interrupted, and
  * quietly. Output that cannot be written for another reason, such as a full disk, is a failure.
  */
-function watchReaders(streams: readonly NodeJS.WriteStream[], onLost: () => void): Lost {
-  const lost: Lost = {};
+function watchReaders(streams: readonly NodeJS.WriteStream[], onLost: () => void): { code?: number } {
+  const lost: { code?: number } = {};
   for (const stream of streams) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (lost.code !== undefined) return;
@@ -132,7 +128,7 @@ function watchReaders(streams: readonly NodeJS.WriteStream[], onLost: () => void
 async function perform(
   context: CommandContext,
   argv: readonly string[],
-  lost: Lost,
+  lost: { readonly code?: number },
   log: Log | undefined,
 ): Promise<number> {
   let code = EXIT_OK;
@@ -155,33 +151,30 @@ async function perform(
     await program.parseAsync([...argv]);
     return code;
   } catch (error) {
-    return lost.code ?? (log === undefined ? report(context, error) : reportTo(log, error));
+    if (lost.code !== undefined) return lost.code;
+    report(error, log, context.stderr);
+    return exitCodeOf(error);
   }
 }
 
-function report(context: CommandContext, error: unknown): number {
-  const say = (what: string, text: unknown) =>
-    writeText(context.stderr, `${paint(context.stderr, 'red', what)} ${text}\n`);
-  if (error instanceof CancelledError) writeLines(context.stderr, `${INTERRUPTED}\n`);
-  else if (error instanceof VesselExportError) say('error:', messageOf(error));
-  else if (!(error instanceof CommanderError)) {
-    const text = (error instanceof Error && error.stack) || messageOf(error);
-    say('internal error, please report it:', cleanListing(text));
+/** What a command ended with, as a line of the log where there is one. */
+function report(error: unknown, log: Log | undefined, stderr: Screen): void {
+  if (error instanceof CommanderError) return;
+  if (error instanceof CancelledError) {
+    if (log === undefined) writeLines(stderr, `${INTERRUPTED}\n`);
+    else log.info({}, INTERRUPTED);
+    return;
   }
-  return exitCodeOf(error);
-}
-
-/** The same as a line of the log. */
-function reportTo(log: Log, error: unknown): number {
-  const code = codeOf(error);
-  if (error instanceof CancelledError) log.info({}, INTERRUPTED);
-  else if (error instanceof VesselExportError) log.error({ code }, error.message);
-  else if (!(error instanceof CommanderError))
-    log.error(
-      { code, stack: error instanceof Error ? error.stack : undefined },
-      `internal error, please report it: ${messageOf(error)}`,
-    );
-  return exitCodeOf(error);
+  const isOurs = error instanceof VesselExportError;
+  const what = isOurs ? 'error:' : 'internal error, please report it:';
+  const stack = !isOurs && error instanceof Error ? error.stack : undefined;
+  if (log === undefined) {
+    const text = stack === undefined ? messageOf(error) : cleanListing(stack);
+    writeText(stderr, `${paint(stderr, 'red', what)} ${text}\n`);
+  } else {
+    const message = isOurs ? error.message : `${what} ${messageOf(error)}`;
+    log.error({ code: codeOf(error), ...(!isOurs && { stack }) }, message);
+  }
 }
 
 const INTERRUPTED = 'interrupted; run the same command again to finish';

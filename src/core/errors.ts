@@ -39,6 +39,10 @@ export class ConfigError extends VesselExportError {
   /** It may list faults, a line each. */
   static override readonly clean = cleanListing;
 }
+/** What was typed is wrong: ConfigError `usage`. */
+export function usageError(message: string): ConfigError {
+  return new ConfigError('usage', message);
+}
 /** No repetition helps: a refused credential, a full disk. */
 export class FatalError extends VesselExportError {}
 /** May pass by itself: the service or the lake is out of reach. */

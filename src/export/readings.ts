@@ -97,10 +97,10 @@ async function readText(options: ReadingsOptions, response: QueryResponse, sink:
     onBatch: sink.onBatch,
   });
   try {
-    await response.body.read((chunk) => {
+    for await (const chunk of response.body) {
       decoder.push(chunk);
-      if (options.builder.sealableRows() > 0) return sealReady(options);
-    });
+      if (options.builder.sealableRows() > 0) await sealReady(options);
+    }
   } catch (error) {
     if (error instanceof RetriableError) decoder.flush();
     throw error;
@@ -124,7 +124,7 @@ async function readParquet(
         'page-too-large',
         `got an answer in Parquet of more than ${MAX_PARQUET_BYTES} bytes, expected at most so many; a shorter time slice may hold less, else use transport: ndjson`,
       );
-    chunks.push(chunk);
+    chunks.push(Buffer.from(chunk));
   }
   const body = Buffer.concat(chunks, bytes);
   chunks.length = 0;

@@ -1,12 +1,9 @@
-import type { Job, Log, VesselDay } from '../core/model/index.ts';
-import { shortName } from '../core/model/index.ts';
+import { type Job, type Log, shortName, type VesselDay } from '../core/model/index.ts';
 import type { SlicedFamily, SliceLength, SliceLengths } from '../core/plan/slice-length.ts';
 import { createSliceLength } from '../core/plan/slice-length.ts';
 import type { QueryClient } from './fetch/client.ts';
-import type { RequestStats } from './fetch/exchange.ts';
-import { createRequestStats } from './fetch/exchange.ts';
-import type { FailureStreak } from './fetch/retry.ts';
-import { createFailureStreak } from './fetch/retry.ts';
+import { createRequestStats, type RequestStats } from './fetch/exchange.ts';
+import { createFailureStreak, type FailureStreak } from './fetch/retry.ts';
 
 /** What asking the source takes. */
 export interface SourcePorts {

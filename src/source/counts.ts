@@ -12,8 +12,7 @@ import {
 } from '../core/model/index.ts';
 import { CountsDisagreeError, describeSpan } from '../core/proof/compare-counts.ts';
 import { tooManySeries } from './answer-faults.ts';
-import type { ResolvedSeries, SourceContext } from './context.ts';
-import { seriesName } from './context.ts';
+import { type ResolvedSeries, type SourceContext, seriesName } from './context.ts';
 import { createReadingDecoder, parseInt64Text, parseTimestampText } from './decode/index.ts';
 import type { RetryScope } from './fetch/retry.ts';
 import { askInSlices } from './slices.ts';

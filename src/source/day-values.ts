@@ -1,6 +1,5 @@
 /** Counts, times and values of a day, as the source's statistics give them. */
-import type { TimeRange } from '../core/model/index.ts';
-import { dayRange, formatVesselDay } from '../core/model/index.ts';
+import { dayRange, formatVesselDay, type TimeRange } from '../core/model/index.ts';
 import type { AnsweredValues, SourceSeries } from '../core/proof/compare-values.ts';
 import { repeatedResult } from './answer-faults.ts';
 import type { ResolvedSeries, SourceContext } from './context.ts';

@@ -1,7 +1,6 @@
 /** Which series an expression means, asked of metadata. */
 import { DataError, HttpStatusError, RetriableError } from '../core/errors.ts';
-import type { QueryRequest, QueryResponse } from '../core/model/index.ts';
-import { wireShape } from '../core/model/index.ts';
+import { type QueryRequest, type QueryResponse, wireShape } from '../core/model/index.ts';
 import { answerFault } from './answer-faults.ts';
 import type { SourceContext } from './context.ts';
 import { createMetadataDecoder, type MetadataElement } from './decode/index.ts';
@@ -93,7 +92,7 @@ async function readAnswer<T>(
       throw tooMany(`more than ${MAX_KEPT_BYTES} bytes about ${kept.length} series that are kept`);
   });
   try {
-    await response.body.read((chunk) => decoder.push(chunk));
+    for await (const chunk of response.body) decoder.push(chunk);
     decoder.end();
     return { listed, kept };
   } catch (error) {

@@ -1,7 +1,6 @@
 /** Which series a job selects of a vessel. */
 import { cleanForeignText, RetriableError, shortName } from '../core/errors.ts';
-import type { SeriesMetadata } from '../core/model/index.ts';
-import { formatVesselDay, MAX_SERIES, vesselOf } from '../core/model/index.ts';
+import { formatVesselDay, MAX_SERIES, type SeriesMetadata, vesselOf } from '../core/model/index.ts';
 import { tooManySeries } from './answer-faults.ts';
 import type { OtherSeries, ResolvedSeries, SourceContext } from './context.ts';
 import type { MetadataElement } from './decode/index.ts';

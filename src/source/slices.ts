@@ -1,6 +1,5 @@
 /** Time slices are asked for one after the other, and what does not come in halves. */
-import type { Micros, TimeRange } from '../core/model/index.ts';
-import { formatRange, formatVesselDay } from '../core/model/index.ts';
+import { formatRange, formatVesselDay, type Micros, type TimeRange } from '../core/model/index.ts';
 import type { SlicedFamily } from '../core/plan/slice-length.ts';
 import { splitTimeSlice } from '../core/plan/time-slices.ts';
 import { mayFitInHalves } from './answer-faults.ts';

@@ -109,7 +109,7 @@ export function askStatistics<T>(
           }),
       });
       try {
-        await response.body.read((chunk) => decoder.push(chunk));
+        for await (const chunk of response.body) decoder.push(chunk);
         decoder.end();
       } catch (error) {
         throw answerFault(error, request, response);

@@ -1,11 +1,26 @@
 /** The source's totals of many vessel-days with few requests: statistics in windows of a day. */
-import type { TimeRange } from '../core/model/index.ts';
-import { MICROS_PER_DAY } from '../core/model/index.ts';
-import { mayFitInHalves } from './answer-faults.ts';
-import type { SourceContext } from './context.ts';
-import type { LookbackTotals, LookbackVessel } from './day-collector.ts';
-import { createDayCollector, daysIn } from './day-collector.ts';
+import { DataError } from '../core/errors.ts';
+import type { Aggregation, CountedRow, Micros, StatisticsRow, TimeRange } from '../core/model/index.ts';
+import { dateToMicros, isWithin, MICROS_PER_DAY, microsToIso } from '../core/model/index.ts';
+import type { DayTotals, SeriesTotal } from '../core/proof/day-totals.ts';
+import { mayFitInHalves, repeatedResult } from './answer-faults.ts';
+import type { ResolvedSeries, SourceContext } from './context.ts';
+import { parseInt64Text, parseTimestampText } from './decode/index.ts';
 import { collectStatistics } from './statistics.ts';
+
+/** A vessel, its series, and the days of it that are asked for. */
+export interface LookbackVessel {
+  readonly vessel: string;
+  readonly series: Pick<ResolvedSeries, 'idOf' | 'expressions'>;
+  /** Whole days. */
+  readonly range: TimeRange;
+}
+
+/**
+ * Totals of a vessel-day; undefined when it was not asked for. Throws DataError `repeated-result` where something of it was
+ * told twice.
+ */
+export type LookbackTotals = (vessel: string, date: string) => DayTotals | undefined;
 
 /** Series × days that one request asks for at most: bounds its answer to some 10 MB. */
 const LOOKBACK_RESULTS = 50_000;
@@ -73,16 +88,12 @@ async function askParts(
 ): Promise<LookbackTotals> {
   const totals: LookbackTotals[] = [];
   for (const part of parts) totals.push(await askLookback(context, part));
-  const inParts = <T>(ask: (part: LookbackTotals) => T | undefined): T | undefined => {
+  return (vessel, date) => {
     for (const part of totals) {
-      const answer = ask(part);
-      if (answer !== undefined) return answer;
+      const found = part(vessel, date);
+      if (found !== undefined) return found;
     }
     return undefined;
-  };
-  return {
-    of: (vessel, date) => inParts((part) => part.of(vessel, date)),
-    digestOf: (vessel, date) => inParts((part) => part.digestOf(vessel, date)),
   };
 }
 
@@ -111,7 +122,7 @@ async function askOnce(context: SourceContext, group: readonly LookbackVessel[])
       ...{ expressions, range, aggregations: ['count', 'first_time', 'last_time'], window: '1d' },
       isDivisible: splitGroup(group) !== undefined,
     },
-    () => createDayCollector(group, range),
+    () => new DayCollector(group, range),
     (days, row) => days.add(row),
     (days, row) => days.addCounted(row),
   );
@@ -122,5 +133,103 @@ async function askOnce(context: SourceContext, group: readonly LookbackVessel[])
       'statistics of series that metadata does not list are passed over',
     );
   }
-  return collector.totals();
+  return (vessel, date) => collector.of(vessel, date);
+}
+
+/** Whole days of a range. */
+function daysIn(range: TimeRange): number {
+  return (range.toMicros - range.fromMicros) / MICROS_PER_DAY;
+}
+
+/** What one window of a day says of a series. */
+interface Cell {
+  count?: number;
+  first_time?: Micros;
+  last_time?: Micros;
+  /** What was told twice. */
+  repeated?: Aggregation;
+}
+
+/** Gathers windows of a day by vessel-day, whatever their order. An older version sends one value a row. */
+export class DayCollector {
+  /** Series that nobody asked for. */
+  readonly strangers = new Set<string>();
+  readonly #range: TimeRange;
+  readonly #idsOf: ReadonlyMap<string, readonly string[]>;
+  /** By series, then by the begin of the day. */
+  readonly #cells = new Map<string, Map<Micros, Cell>>();
+
+  constructor(group: readonly LookbackVessel[], range: TimeRange) {
+    this.#range = range;
+    this.#idsOf = new Map(group.map(({ vessel, series }) => [vessel, [...series.idOf.keys()]]));
+    for (const id of [...this.#idsOf.values()].flat()) this.#cells.set(id, new Map());
+  }
+
+  add(row: StatisticsRow): void {
+    const cell = this.#cellOf(row);
+    if (cell === undefined) return;
+    for (const [aggregation, text] of row.values) {
+      if (text === 'null') continue;
+      if (aggregation === 'count') put(cell, aggregation, parseInt64Text(text));
+      else if (aggregation === 'first_time' || aggregation === 'last_time')
+        put(cell, aggregation, parseTimestampText(text));
+    }
+  }
+
+  addCounted(row: CountedRow): void {
+    const cell = this.#cellOf(row);
+    if (cell === undefined) return;
+    put(cell, 'count', row.count);
+    put(cell, 'first_time', row.firstMicros);
+    put(cell, 'last_time', row.lastMicros);
+  }
+
+  /** As LookbackTotals. */
+  of(vessel: string, date: string): DayTotals | undefined {
+    const ids = this.#idsOf.get(vessel);
+    const dayMicros = dateToMicros(date);
+    if (ids === undefined || !isWithin(this.#range, dayMicros)) return undefined;
+    const totals = new Map<string, SeriesTotal>();
+    for (const id of ids) {
+      const cell = this.#cells.get(id)!.get(dayMicros);
+      if (cell?.repeated !== undefined) throw repeatedResult(vessel, cell.repeated, id, dayMicros);
+      if (cell?.count === undefined || cell.count <= 0) continue;
+      const sinceMidnight = (micros: Micros | undefined) =>
+        micros === undefined ? undefined : micros - dayMicros;
+      const { count, first_time, last_time } = cell;
+      totals.set(id, {
+        count,
+        firstMicros: sinceMidnight(first_time),
+        lastMicros: sinceMidnight(last_time),
+      });
+    }
+    return totals;
+  }
+
+  /** Undefined for a day or a series that was not asked for. */
+  #cellOf({ id, timestampMicros }: { readonly id: string; readonly timestampMicros: Micros }) {
+    expectMidnight(timestampMicros);
+    if (!isWithin(this.#range, timestampMicros)) return undefined;
+    const days = this.#cells.get(id);
+    if (days === undefined) {
+      this.strangers.add(id);
+      return undefined;
+    }
+    const cell = days.get(timestampMicros) ?? {};
+    days.set(timestampMicros, cell);
+    return cell;
+  }
+}
+
+function put(cell: Cell, aggregation: 'count' | 'first_time' | 'last_time', value: number): void {
+  if (cell[aggregation] !== undefined) cell.repeated ??= aggregation;
+  cell[aggregation] = value;
+}
+
+function expectMidnight(startMicros: Micros): void {
+  if (startMicros % MICROS_PER_DAY === 0) return;
+  throw new DataError(
+    'windows-misaligned',
+    `got a statistics window of a day that begins at ${microsToIso(startMicros)}, expected UTC midnight: its counts cannot be compared with UTC days; report it to the operator of the query service`,
+  );
 }

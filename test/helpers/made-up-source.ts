@@ -1,8 +1,9 @@
 /** A query service without a network: a client that answers from a few series that a test changes as it likes. */
+
+import { Readable } from 'node:stream';
 import { HttpStatusError } from '../../src/core/errors.ts';
 import type { QueryRequest, TimeRange } from '../../src/core/model/index.ts';
 import { dateToMicros, microsToIso } from '../../src/core/model/index.ts';
-import { bodyOf } from '../../src/source/fetch/body.ts';
 import type { QueryClient } from '../../src/source/fetch/client.ts';
 import { createRequestStats } from '../../src/source/fetch/exchange.ts';
 
@@ -84,7 +85,7 @@ export function createMadeUpSource(dates: readonly string[]): MadeUpSource {
         apiVersion: '2026-09-10',
         contentType: 'application/json',
         requestId: `r${requests.length}`,
-        body: bodyOf(async (take) => void (await take(bytes))),
+        body: Readable.from([bytes]),
       });
     },
     stats: createRequestStats(),

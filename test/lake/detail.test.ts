@@ -1,12 +1,8 @@
 /** Details as they are stored: one text, however its gzip was made. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { gunzipSync } from 'node:zlib';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type CountsJson, DayCounts } from '../../src/core/model/index.ts';
-import { gzipPieces } from '../../src/lake/gzip-pieces.ts';
-import { countsText } from '../../src/lake/ledger/counts-text.ts';
+import { DayCounts } from '../../src/core/model/index.ts';
 import { packDetail, unpackDetail } from '../../src/lake/ledger/ledger.ts';
 
 const DAY_MICROS = Date.parse('2026-01-05T00:00:00Z') * 1_000;
@@ -43,35 +39,8 @@ test.each([
   }
 });
 
-test('counts are written as JSON writes them', () => {
-  const id = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', '10', '9', '07', 'é"\\', '\ud800'));
-  const number = fc.oneof(fc.nat(), fc.maxSafeNat(), fc.integer(), fc.double());
-  const hours = fc.array(fc.tuple(fc.nat(23), fc.maxSafeNat(), number, number));
-  fc.assert(
-    fc.property(fc.dictionary(id, hours), (json) => {
-      const counts = DayCounts.fromJson(0, json as CountsJson);
-      expect(Buffer.from(countsText(counts)).toString()).toBe(JSON.stringify(counts.toJson()));
-    }),
-  );
-  const digits = Array.from({ length: 16 }, (_, n) => [10 ** n - 1, 10 ** n]).flat();
-  const counts = DayCounts.fromJson(0, { a: digits.slice(0, 24).map((n, hour) => [hour, n + 1, n, n]) });
-  expect(Buffer.from(countsText(counts)).toString()).toBe(JSON.stringify(counts.toJson()));
-});
-
-test('any pieces, some of them again', () => {
-  const pieces = fc
-    .array(fc.uint8Array({ maxLength: 200 }), { minLength: 1 })
-    .chain((some) => fc.array(fc.constantFrom(...some)));
-  fc.assert(
-    fc.property(pieces, fc.integer({ min: 1, max: 9 }), (all, level) => {
-      expect(gunzipSync(gzipPieces(all, level))).toEqual(Buffer.concat(all));
-    }),
-  );
-});
-
-test('a damaged piece is found', () => {
-  const piece = Buffer.from('0123456789'.repeat(50));
-  const gzip = Buffer.from(gzipPieces([piece, piece], 4));
+test('a damaged detail is found', () => {
+  const { gzip } = packDetail({ ours: countsOf(20), source: countsOf(20) });
   gzip[20]! ^= 1;
   expect(unpackDetail(gzip)).toBeUndefined();
 });
@@ -102,6 +71,5 @@ test('a series may be called as objects call what they come from', () => {
   const counts = new DayCounts(DAY_MICROS);
   for (const id of ['__proto__', 'constructor', 'a']) counts.add(id, 1, DAY_MICROS, DAY_MICROS);
   const text = JSON.stringify(counts.toJson());
-  expect(Buffer.from(countsText(counts)).toString()).toBe(text);
   expect(DayCounts.fromJson(DAY_MICROS, JSON.parse(text)).equals(counts)).toBe(true);
 });

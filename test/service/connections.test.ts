@@ -4,8 +4,7 @@ import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createManualClock } from '../helpers/manual-clock.ts';
 import { ERROR_BODY, endClients, get, LONG, open, post, serve, statuses } from './raw-client.ts';
-import type { TestService } from './running-service.ts';
-import { NOW_MS, openService, VESSEL } from './running-service.ts';
+import { NOW_MS, openService, type TestService, VESSEL } from './running-service.ts';
 
 afterEach(endClients);
 

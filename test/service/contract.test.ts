@@ -7,12 +7,10 @@ import { ACCESS } from './contract/access.ts';
 import { DOMAINS } from './contract/domains.ts';
 import { MEASUREMENTS } from './contract/measurements.ts';
 import { METADATA } from './contract/metadata.ts';
-import type { Row } from './contract/row.ts';
-import { points, refusal, status } from './contract/row.ts';
+import { points, type Row, refusal, status } from './contract/row.ts';
 import { STATISTICS } from './contract/statistics.ts';
 import { RANGES } from './contract/time-ranges.ts';
-import type { TestService } from './running-service.ts';
-import { openService, VESSEL } from './running-service.ts';
+import { openService, type TestService, VESSEL } from './running-service.ts';
 
 const TABLE: readonly (readonly [string, readonly Row[]])[] = [
   ['domains', DOMAINS],

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Fault, FaultyRequest } from '../helpers/faulty-service/faults.ts';
-import type { TestService } from './running-service.ts';
-import { openService, VESSEL } from './running-service.ts';
+import { openService, type TestService, VESSEL } from './running-service.ts';
 
 const NEW = { 'x-api-version': '2026-09-10' };
 const DAY = 'from=2026-01-05&to=2026-01-06';

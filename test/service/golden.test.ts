@@ -2,8 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { TestService } from './running-service.ts';
-import { openService } from './running-service.ts';
+import { openService, type TestService } from './running-service.ts';
 import { createTestLake, readingOfLine } from './test-lake.ts';
 
 const NEW = { 'x-api-version': '2026-09-10' };

@@ -1,14 +1,12 @@
 /** Expressions that ask for more work than their length lets expect. */
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SeriesRecord } from '../../src/service/data/source.ts';
 import { parsePath, parseQueryExpression } from '../../src/service/query/expressions.ts';
 import { selectSeries } from '../../src/service/query/selection.ts';
-import type { TestService } from './running-service.ts';
-import { openService, VESSEL } from './running-service.ts';
+import { openService, type TestService, VESSEL } from './running-service.ts';
 import { neverDue } from './work.ts';
 
 const TEN = '{a,b,c,d,e,f,g,h,i,j}';

@@ -1,7 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { TestService } from './running-service.ts';
-import { openService, VESSEL } from './running-service.ts';
+import { openService, type TestService, VESSEL } from './running-service.ts';
 
 const NEW = { 'x-api-version': '2026-09-10' };
 

@@ -5,8 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkedByParser } from '../../src/core/duckdb/sql-text.ts';
 import { createEngine } from '../../src/service/data/engine.ts';
 import { openService } from './running-service.ts';
-import type { TestLake } from './test-lake.ts';
-import { createTestLake } from './test-lake.ts';
+import { createTestLake, type TestLake } from './test-lake.ts';
 
 const VESSEL = 'IMO9074729';
 const OTHER = 'IMO9321483';

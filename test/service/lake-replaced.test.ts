@@ -1,16 +1,14 @@
 /** A large vessel-day that an exporter replaces while an answer is made from it: one version, or an error. */
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
-import { get } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { dayRange, silentLog } from '../../src/core/model/index.ts';
-import type { Engine } from '../../src/service/data/engine.ts';
-import { createEngine } from '../../src/service/data/engine.ts';
+import { createEngine, type Engine } from '../../src/service/data/engine.ts';
 import { openLakeSource } from '../../src/service/data/lake.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
 import { openService } from './running-service.ts';

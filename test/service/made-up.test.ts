@@ -11,8 +11,7 @@ import {
 } from '../../src/core/model/index.ts';
 import { measurementsBody } from '../../src/service/bodies/measurements-body.ts';
 import { fleetVessels, imoNumber } from '../../src/service/data/made-up/fleet.ts';
-import type { MadeUpSource } from '../../src/service/data/made-up/made-up-source.ts';
-import { createMadeUpSource } from '../../src/service/data/made-up/made-up-source.ts';
+import { createMadeUpSource, type MadeUpSource } from '../../src/service/data/made-up/made-up-source.ts';
 import type { SeriesRecord } from '../../src/service/data/source.ts';
 import { Turns } from '../../src/service/turns.ts';
 import { NOW_MS, VESSEL } from './running-service.ts';

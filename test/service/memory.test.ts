@@ -1,6 +1,5 @@
 /** What a running service keeps of its requests: nothing. Bytes are counted after the garbage has been collected. */
-import type { ChildProcess } from 'node:child_process';
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';

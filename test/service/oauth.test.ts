@@ -4,8 +4,7 @@ import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLog } from '../../src/core/model/index.ts';
 import { TokenAuthority } from '../../src/service/http/credentials.ts';
-import type { TestService } from './running-service.ts';
-import { basic, CLIENT, openService, testClock, VESSEL } from './running-service.ts';
+import { basic, CLIENT, openService, type TestService, testClock, VESSEL } from './running-service.ts';
 
 const ODD = { clientId: 'fleet: a+b%41 ö', clientSecret: 'é%2Bx+y:%zz /"\\', vessels: '*' } as const;
 const GRANT = 'grant_type=client_credentials';

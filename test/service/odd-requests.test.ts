@@ -2,8 +2,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { originForm } from '../../src/service/http/request-target.ts';
-import type { TestService } from './running-service.ts';
-import { openService, VESSEL } from './running-service.ts';
+import { openService, type TestService, VESSEL } from './running-service.ts';
 
 const ROLL = `/test/metadata/flat/${VESSEL}/Roll`;
 

@@ -1,10 +1,8 @@
 /** Clients that speak to a service in bytes of their own, and what they send. */
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { ServiceOptions } from '../../src/service/options.ts';
-import type { TestService } from './running-service.ts';
-import { openService, VESSEL } from './running-service.ts';
+import { openService, type TestService, VESSEL } from './running-service.ts';
 
 export interface RawClient {
   readonly socket: Socket;

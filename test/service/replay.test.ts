@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/core/errors.ts';
 import { newTempFolder } from '../helpers/temp.ts';
-import type { TestService } from './running-service.ts';
-import { openService, VESSEL } from './running-service.ts';
+import { openService, type TestService, VESSEL } from './running-service.ts';
 import { DAYS, expectSameBytes, NEW, QUERIES } from './same-answers.ts';
 
 const scratch = await newTempFolder();

@@ -1,7 +1,6 @@
 /** Questions of every kind, to be answered with the same bytes by whoever has the same readings of two days. */
 import { expect } from 'vitest';
-import type { TestService } from './running-service.ts';
-import { VESSEL } from './running-service.ts';
+import { type TestService, VESSEL } from './running-service.ts';
 
 export const DAYS = [
   ['2026-01-05', '2026-01-06'],

@@ -2,8 +2,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import axios from 'axios';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { TestService } from './running-service.ts';
-import { openService, VESSEL } from './running-service.ts';
+import { openService, type TestService, VESSEL } from './running-service.ts';
 
 let s: TestService;
 beforeAll(async () => {

@@ -1,14 +1,11 @@
 /** What is asked of statistics, of a listener that answers as scripted. */
 import { describe, expect, test } from 'vitest';
 import { messageOf } from '../../src/core/errors.ts';
-import type { Job } from '../../src/core/model/index.ts';
-import { dayRange, MAX_SERIES, silentLog } from '../../src/core/model/index.ts';
-import type { SourceContext } from '../../src/source/context.ts';
-import { createSourceContext } from '../../src/source/context.ts';
+import { dayRange, type Job, MAX_SERIES, silentLog } from '../../src/core/model/index.ts';
+import { createSourceContext, type SourceContext } from '../../src/source/context.ts';
 import { askDayCounts, confirmEmpty } from '../../src/source/counts.ts';
 import { resolveSeries } from '../../src/source/series.ts';
-import type { Listener } from './fetch/listener.ts';
-import { answer, breakOff, clientOf, startListener } from './fetch/listener.ts';
+import { answer, breakOff, clientOf, type Listener, startListener } from './fetch/listener.ts';
 
 const DATE = '2026-01-05';
 const JOB: Job = {

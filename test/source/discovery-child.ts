@@ -1,6 +1,5 @@
 /** Discovers the vessels of a service in a process of its own; says how many, and what it took. */
-import type { ApiVersion } from '../../src/core/model/index.ts';
-import { systemClock } from '../../src/core/model/index.ts';
+import { type ApiVersion, systemClock } from '../../src/core/model/index.ts';
 import { createQueryClient } from '../../src/source/fetch/client.ts';
 import { createConcurrencyLimit } from '../../src/source/fetch/concurrency-limit.ts';
 import { createRequestStats } from '../../src/source/fetch/exchange.ts';

@@ -1,15 +1,13 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import type { Job } from '../../src/core/model/index.ts';
-import { silentLog } from '../../src/core/model/index.ts';
+import { type Job, silentLog } from '../../src/core/model/index.ts';
 import { createSourceContext } from '../../src/source/context.ts';
 import { createRequestStats } from '../../src/source/fetch/exchange.ts';
 import { describeSeries, resolveSeries } from '../../src/source/series.ts';
 import { discoverVessels } from '../../src/source/vessels.ts';
 import { answer, clientOf, errorOf, startListener } from './fetch/listener.ts';
-import type { FleetMetadata } from './fleet-metadata.ts';
-import { fleetImo, sendFleet } from './fleet-metadata.ts';
+import { type FleetMetadata, fleetImo, sendFleet } from './fleet-metadata.ts';
 
 const VESSEL = `IMO${fleetImo(3)}`;
 const JOB: Job = {

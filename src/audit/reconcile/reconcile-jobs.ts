@@ -13,17 +13,22 @@ import {
   type VesselDay,
 } from '../../core/model/index.ts';
 import type { DayRange } from '../../core/plan/due.ts';
+import { totalsDigest } from '../../core/proof/day-totals.ts';
 import { findVessels } from '../../export/job-vessels.ts';
 import type { ExportPorts } from '../../export/ports.ts';
 import { DayMap } from '../../lake/ledger/day-map.ts';
 import { readLedger } from '../../lake/ledger/ledger-index.ts';
 import { plannedDays } from '../../lake/ledger/planned-days.ts';
 import { createSourceContext, type SourceContext } from '../../source/context.ts';
-import type { LookbackTotals, LookbackVessel } from '../../source/day-collector.ts';
 import { createRequestStats, type RequestStats } from '../../source/fetch/exchange.ts';
 import type { FailureStreak } from '../../source/fetch/retry.ts';
 import { resolveSeries } from '../../source/series.ts';
-import { askLookback, groupVessels } from '../../source/totals-by-day.ts';
+import {
+  askLookback,
+  groupVessels,
+  type LookbackTotals,
+  type LookbackVessel,
+} from '../../source/totals-by-day.ts';
 import {
   findDifference,
   isUnchanged,
@@ -270,9 +275,10 @@ async function compareVessel(
   const { ports, contextOf, findings, toCompare, published } = lookback;
   for (const date of toCompare.get(vessel)!) {
     const receipt = published.get({ vessel, date })!;
-    const digest = totals.digestOf(vessel, date)!;
+    const now = totals(vessel, date)!;
+    const digest = totalsDigest(now);
     if (!isUnchanged(receipt, digest)) {
-      const counted = { now: totals.of(vessel, date)!, digest };
+      const counted = { now, digest };
       const finding = await findDifference(ports, contextOf(vessel, date), series, receipt, counted);
       if (finding !== undefined) findings.push(finding);
     }

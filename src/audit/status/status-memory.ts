@@ -4,7 +4,7 @@ import { DayMap } from '../../lake/ledger/day-map.ts';
 import { type FolderLook, isSameFolder } from '../../lake/ledger/folder-seals.ts';
 import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
 import type { ListedVessel } from '../../lake/ledger/ledger.ts';
-import type { LedgerReading, ShownDates } from '../../lake/ledger/ledger-question.ts';
+import type { LedgerReading, ShownDates } from '../../lake/ledger/ledger-month.ts';
 import type { KnownNotes } from '../../lake/notes.ts';
 
 /** What is asked of a receipt, and kept. */

@@ -1,5 +1,4 @@
 /** Everything that an export needs, checked: each subject for itself, so that one that fails hides no other. */
-
 import { messageOf } from '../../core/errors.ts';
 import { type Clock, FLAT_DOMAINS, type Job } from '../../core/model/index.ts';
 import { openTempFolder } from '../../core/process/temp-folder.ts';

@@ -1,5 +1,5 @@
 /** `accept`: a vessel's remark is right, a job's `select` means less, or, with `--source`, a job has another source. */
-import { ConfigError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { type Clock, systemClock, VESSEL_ID } from '../../core/model/index.ts';
 import { acceptRemark, describeAccepting } from '../../lake/accept-remark.ts';
 import { acceptSelect } from '../../lake/accept-select.ts';
@@ -33,8 +33,7 @@ export async function acceptCommand(
 ): Promise<number> {
   if (options.source === true) return acceptJobSource(context, jobName, vessels, options);
   const wrong = vessels.find((vessel) => !VESSEL_ID.test(vessel));
-  if (wrong !== undefined)
-    throw new ConfigError('usage', `got '${wrong}', expected a vessel such as IMO9321483`);
+  if (wrong !== undefined) throw usageError(`got '${wrong}', expected a vessel such as IMO9321483`);
   const output = openOutput(context.stdout, 'accept', options);
   const { store, log, config, close } = await openLake(context, [jobName]);
   const job = config.jobs.find(({ name }) => name === jobName)!;
@@ -74,8 +73,7 @@ async function acceptJobSource(
   vessels: readonly string[],
   options: JsonOption,
 ): Promise<number> {
-  if (vessels.length > 0)
-    throw new ConfigError('usage', '--source: given together with a vessel, expected the job alone');
+  if (vessels.length > 0) throw usageError('--source: given together with a vessel, expected the job alone');
   const output = openOutput(context.stdout, 'accept', options);
   const { QUERY_BASE_URL: source, LAKE_URL } = configure(context, readConfig(context), [job]).config.settings;
   const store = await openStore(LAKE_URL, context.env);

@@ -1,7 +1,7 @@
 /** `backfill`: cover a range through the queue; `list`, `pause`, `resume` and `cancel` for those under way. */
 import type { AppOverrides } from '../../app.ts';
 import { AWAY_STOP_MS, endsAfter } from '../../core/concurrency.ts';
-import { CancelledError, ConfigError, type DataError, messageOf } from '../../core/errors.ts';
+import { CancelledError, ConfigError, type DataError, messageOf, usageError } from '../../core/errors.ts';
 import type { Job } from '../../core/model/index.ts';
 import {
   addDays,
@@ -98,7 +98,7 @@ async function requestOf(
   const { vessel: vessels = [], allowShrink = false } = options;
   if (from !== undefined && to !== undefined) return { job, from, to, vessels, allowShrink };
   if (options.failed !== true || from !== undefined || to !== undefined)
-    throw new ConfigError('usage', '--from and --to: expected both, --days, --month, or --failed alone');
+    throw usageError('--from and --to: expected both, --days, --month, or --failed alone');
   const letters = await fleet.queue.deadLetters();
   const dates = letters.filter(({ day }) => day.job === job).map(({ day }) => day.date);
   const [first, last] = [dates.toSorted().at(0), dates.toSorted().at(-1)];
@@ -123,16 +123,10 @@ async function follow(
     view.show(id, progress);
     news.onEvent({ kind: 'backfill', id, progress });
   };
-  const following = followBackfill({
-    planning,
-    backfill,
-    job,
-    view: { ...view, show },
-    intervalMs,
-    signal: context.signal,
-  });
+  const { signal } = context;
+  const following = followBackfill({ planning, backfill, job, view: { ...view, show }, intervalMs, signal });
   // It may be waiting for Redis.
-  if (!(await endsAfter(following, context.signal, AWAY_STOP_MS, clock))) throw new CancelledError();
+  if (!(await endsAfter(following, signal, AWAY_STOP_MS, clock))) throw new CancelledError();
   const end = await following;
   if (end.state === 'stopped') {
     writeText(context.stdout, `${backfill.id}: ${end.reason}\n`);
@@ -163,7 +157,7 @@ export async function backfillActionCommand(
   const config = readConfig(context);
   return withFleet(context, config, overrides, async (fleet) => {
     if (action === 'list') return await list(context, config, fleet, options);
-    if (ids.length === 0) throw new ConfigError('usage', `backfill ${action}: expected the id of a backfill`);
+    if (ids.length === 0) throw usageError(`backfill ${action}: expected the id of a backfill`);
     for (const id of ids) {
       const { withdrawn } = await changeBackfill(fleet, action, id);
       const waited =
@@ -195,13 +189,7 @@ async function list(
     // With a share of nothing it only looks. Without a vessel nothing is known.
     const driver = job && vessels.length > 0 && createBackfillDriver(fleet.planning, listed, job);
     const seen = driver ? await driver.step(context.signal, 0) : undefined;
-    const progress = seen && {
-      due: seen.due,
-      published: seen.done,
-      failed: seen.failed,
-      queued: seen.queued,
-      left: seen.left,
-    };
+    const progress = seen && progressOf(seen);
     const state = job === undefined ? 'job-gone' : paused ? 'paused' : 'running';
     output.add('backfills', { ...definition, state, vesselsFrom, progress: progress ?? null });
     if (vesselsFrom === 'lake') ofLake.push(backfill.id);
@@ -219,6 +207,12 @@ async function list(
       );
   }
   return EXIT_OK;
+}
+
+type Step = Awaited<ReturnType<ReturnType<typeof createBackfillDriver>['step']>>;
+
+function progressOf({ due, done: published, failed, queued, left }: Step) {
+  return { due, published, failed, queued, left };
 }
 
 /** Days before today whose receipts tell which vessels there are, beside those of the range. */

@@ -1,6 +1,6 @@
 /** `vessels` and `series`: what there is at the service, or in the lake, in the words of a job's `select`. */
 import { type AppOverrides, openClient } from '../../app.ts';
-import { ConfigError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { type Job, microsToIso, systemClock, vesselOf } from '../../core/model/index.ts';
 import { expressionOf, isAbout, type SeriesEntry } from '../../query/catalogue/entries.ts';
 import { type LakePorts, listLakeSeries, listLakeVessels } from '../../query/catalogue/from-lake.ts';
@@ -10,7 +10,8 @@ import { loadServiceConfig } from '../../runtime/config/config.ts';
 import { formatSeries, formatVessels } from '../terminal/catalogue-view.ts';
 import { csvLine } from '../terminal/query-view.ts';
 import { roomOn, type Screen, writeLines } from '../terminal/screen.ts';
-import { type CommandContext, commandLog, EXIT_FAILED, EXIT_OK, openLake, openOutput } from './command.ts';
+import type { CommandContext } from './command.ts';
+import { commandLog, EXIT_FAILED, EXIT_OK, expectOne, openLake, openOutput } from './command.ts';
 
 interface CatalogueOptions {
   /** Ask the lake alone. */
@@ -32,7 +33,7 @@ export async function vesselsCommand(
   options: CatalogueOptions,
   overrides: AppOverrides = {},
 ): Promise<number> {
-  checkForms(options);
+  expectOne(options, ['json', 'csv']);
   const { stdout } = context;
   const output = openOutput(stdout, 'vessels', options);
   const { days } = options;
@@ -63,14 +64,11 @@ export async function seriesCommand(
   options: SeriesOptions,
   overrides: AppOverrides = {},
 ): Promise<number> {
-  checkForms(options);
+  expectOne(options, ['json', 'csv']);
   // `IMO9321483`, or the number alone.
   const vessel = written === undefined ? undefined : vesselOf(written);
   if (written !== undefined && vessel === undefined)
-    throw new ConfigError(
-      'usage',
-      `got the vessel '${written}', expected IMO and seven digits, such as IMO9321483`,
-    );
+    throw usageError(`got the vessel '${written}', expected IMO and seven digits, such as IMO9321483`);
   const output = openOutput(context.stdout, 'series', options);
   const { days, search, select = [] } = options;
   const all = await ask(
@@ -116,12 +114,6 @@ async function ask<T>(
   const { client, close } = await openClient(config, context.env, log, overrides);
   const { QUERY_MAX_CONCURRENCY: concurrency } = settings;
   return askService({ client, clock, log, concurrency, signal: context.signal }, jobs).finally(close);
-}
-
-/** Throws ConfigError `usage` where more than one form of output is asked for. */
-function checkForms({ json, csv }: CatalogueOptions): void {
-  if (json === true && csv === true)
-    throw new ConfigError('usage', '--csv: given together with --json, expected one of them');
 }
 
 function shown(entry: SeriesEntry) {

@@ -6,8 +6,8 @@
  * items (STREAMED) stands first in the object and is written as it is made: where the command fails in between, what was
  * printed is no whole JSON.
  */
-import { type AppOverrides, openApp } from '../../app.ts';
-import { ConfigError } from '../../core/errors.ts';
+import type { AppOverrides } from '../../app.ts';
+import { usageError } from '../../core/errors.ts';
 import { cleanMessage } from '../../core/model/index.ts';
 import type { Fleet } from '../../fleet/fleet.ts';
 import { checkSources } from '../../lake/lake-source.ts';
@@ -54,6 +54,8 @@ export async function openExport(
   write?: WriteLine,
 ) {
   const configured = configure(context, readConfig(context), names, write);
+  // What an export needs is loaded by those alone who export.
+  const { openApp } = await import('../../app.ts');
   return { ...configured, app: await openApp(configured.config, context.env, configured.log, overrides) };
 }
 
@@ -132,14 +134,24 @@ export interface Output<K extends ResultName> {
   end(summary: Summary<K>, text?: () => string): void;
 }
 
+/** The one of these options that is given, if any. Throws ConfigError `usage` where several are. */
+export function expectOne<N extends string>(
+  options: { readonly [name in N]?: unknown },
+  names: readonly N[],
+) {
+  const [given, other] = names.filter((name) => options[name] !== undefined && options[name] !== false);
+  if (other !== undefined)
+    throw usageError(`--${other}: given together with --${given}, expected one of them`);
+  return given;
+}
+
 /** Lists that are written as they are made. */
 const STREAMED: Partial<Record<ResultName, string>> = { status: 'days' };
 
 /** What the options ask for. Holds the items of a `--json` only, and not those of a streamed list. Throws ConfigError `usage`. */
 export function openOutput<K extends ResultName>(screen: Screen, name: K, options: OutputOptions): Output<K> {
   const { json = false, ndjson = false } = options;
-  if (json && ndjson)
-    throw new ConfigError('usage', '--ndjson: given together with --json, expected one of them');
+  expectOne(options, ['json', 'ndjson']);
   const lists: Record<string, unknown[]> = {};
   for (const list of Object.keys(RESULTS[name].lists)) lists[list] = [];
   const page = createJsonPage(screen, STREAMED[name] !== undefined);

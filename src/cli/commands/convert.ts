@@ -1,5 +1,5 @@
 /** `convert`: a plain lake becomes a Delta table for each job, in place. */
-import { CancelledError, ConfigError } from '../../core/errors.ts';
+import { CancelledError, usageError } from '../../core/errors.ts';
 import { type Clock, countOf, formatVesselDay, systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';
 import { type Conversion, convertLake } from '../../lake/upkeep/convert.ts';
@@ -15,8 +15,7 @@ export async function convertCommand(
   { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Promise<number> {
   if (options.to !== 'delta')
-    throw new ConfigError(
-      'usage',
+    throw usageError(
       `--to: got ${options.to === undefined ? 'nothing' : `'${options.to}'`}, expected delta, the only layout that a lake can be converted to`,
     );
   const output = openOutput(context.stdout, 'convert', options);

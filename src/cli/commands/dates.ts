@@ -3,7 +3,7 @@
  * yesterday and today, commands that look (`status`, `reconcile`) the job's look-back and today, or 14 days where it
  * has none, and `verify` the whole lake. `--days N` is the N days before today, and today, everywhere.
  */
-import { ConfigError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import {
   addDays,
   dateToMicros,
@@ -40,6 +40,13 @@ export interface Dates {
 /** Before today, where no dates are given. */
 export const EXPORT_DAYS = 1;
 
+/** What is wrong with `--vessel`. */
+export function vesselFaults(vessels: readonly string[] = []): string[] {
+  return vessels
+    .filter((vessel) => !VESSEL_ID.test(vessel))
+    .map((vessel) => `--vessel: got '${vessel}', expected IMO and seven digits, such as IMO9321483`);
+}
+
 /** Check dates and vessels of a command line. Throws ConfigError `usage` that lists every fault. */
 export function askedDates(options: RangeOptions, nowMs: number): AskedDates {
   const today = microsToDate(nowMs * 1_000);
@@ -71,11 +78,8 @@ export function askedDates(options: RangeOptions, nowMs: number): AskedDates {
       `--from ${from} --to ${end}: the range is empty; --to is exclusive, so one day is --from D --to D+1`,
     );
   }
-  for (const vessel of options.vessel ?? []) {
-    if (!VESSEL_ID.test(vessel))
-      faults.push(`--vessel: got '${vessel}', expected IMO and seven digits, such as IMO9321483`);
-  }
-  if (faults.length > 0) throw new ConfigError('usage', faults.join('\n'));
+  faults.push(...vesselFaults(options.vessel));
+  if (faults.length > 0) throw usageError(faults.join('\n'));
   if (days !== undefined) return { from: addDays(today, -days), to: addDays(today, 1) };
   if (month !== undefined) {
     const first = `${month}-01`;

@@ -1,16 +1,16 @@
 /** `demo`: a query service with a made-up fleet, an export of it, and a query on the result. */
 import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openApp } from '../../app.ts';
-import { asPattern, openLockedDuckDb, pathLiteral } from '../../core/duckdb/locked.ts';
-import { duckdbText, joinSql, type Sql, sql } from '../../core/duckdb/sql-text.ts';
-import { addDays, microsToDate, systemClock } from '../../core/model/index.ts';
-import { openTempFolder } from '../../core/process/temp-folder.ts';
+import { asPattern } from '../../core/duckdb/locked.ts';
+import { duckdbText, type Sql, sql } from '../../core/duckdb/sql-text.ts';
+import { addDays, microsToDate, silentLog, systemClock } from '../../core/model/index.ts';
 import type { ExportEvent } from '../../export/events.ts';
 import { exportJobs } from '../../export/run/run-jobs.ts';
 import { readLayout } from '../../lake/lake-file.ts';
-import { readTableFiles } from '../../lake/publish/table-files.ts';
+import { openLakeSession } from '../../query/sql/lake-session.ts';
+import { findSources } from '../../query/sql/lake-sources.ts';
 import { type Config, type JobDefinitions, loadConfig } from '../../runtime/config/config.ts';
 import type { RunningService } from '../../service/options.ts';
 import { startService } from '../../service/service.ts';
@@ -56,7 +56,7 @@ export async function demoCommand(context: CommandContext, options: DemoOptions)
     const ends = [summarize(view.results), view.closingLine(config.settings.LAKE_URL)];
     writeText(stdout, `${formatCoverage(view.results)}\n\n${ends.join('\n').trimEnd()}\n\n`);
     if (view.results.some(isBad)) return EXIT_FAILED;
-    await showResult(context, lakeDir);
+    await showResult(context, lakeDir, config.jobs);
     return EXIT_OK;
   } finally {
     await service.close();
@@ -106,11 +106,15 @@ async function exportDemo(context: CommandContext, config: Config): Promise<Prog
   return view;
 }
 
-async function showResult(context: CommandContext, lakeDir: string): Promise<void> {
-  const { stdout } = context;
+async function showResult(
+  { stdout, signal }: CommandContext,
+  lakeDir: string,
+  jobs: Config['jobs'],
+): Promise<void> {
   const lake = relative(process.cwd(), lakeDir) || '.';
   const store = createLocalStore(lakeDir);
-  const isTable = (await readLayout(store)) === 'delta';
+  const layout = await readLayout(store);
+  const isTable = layout === 'delta';
   const query = isTable
     ? fleetQuery(sql`delta_scan(${duckdbText.literal(`${lake}/measurements`)})`)
     : fleetQuery(globbed(lake));
@@ -124,17 +128,26 @@ async function showResult(context: CommandContext, lakeDir: string): Promise<voi
     "                its own, and writes a first job; then 'vessel-export run'",
     "  a service     'vessel-export service' serves this API as long as you like",
   ];
-  const files = isTable ? await readTableFiles(store, 'measurements') : undefined;
-  const table = formatTable(
-    await queryFleet(
-      lakeDir,
-      files?.map(({ key }) => join(lakeDir, key)),
-    ),
+  const sources = await findSources(store, jobs, []);
+  const wide = () => ({ columns: [], windowMicros: 1, aggregate: 'mean', holdMicros: 1 }) as const;
+  const session = await openLakeSession(
+    { store, layout, log: silentLog, tempDir: tmpdir(), maxFetchBytes: 0, wide, ...sources },
+    signal,
   );
+  const table: (string | number)[][] = [];
+  try {
+    // The relation of the session has the rows that the query below reads from the files themselves.
+    const { columns, rows } = await session.query(fleetQuery(sql`measurements`), signal);
+    table.push([...columns]);
+    for await (const row of rows)
+      table.push(row.map((cell) => (typeof cell === 'number' ? cell : String(cell ?? '-'))));
+  } finally {
+    await session.close();
+  }
   const what = isTable
     ? 'DuckDB on the files that the log of the table names; with its delta extension'
     : 'DuckDB on the lake';
-  writeText(stdout, `${what}:\n${query};\n\n${table}\n\n${lines.join('\n')}\n`);
+  writeText(stdout, `${what}:\n${query};\n\n${formatTable(table)}\n\n${lines.join('\n')}\n`);
 }
 
 /** What a fleet engineer would ask first: how far, how fast, at what power, with how much fuel; of readings with their vessel and date. */
@@ -164,33 +177,6 @@ const fleetQuery = (rows: Sql) => sql`
 function globbed(lake: string): Sql {
   return sql`read_parquet(${duckdbText.literal(`${asPattern(lake)}/measurements/*/*/*.parquet`)},
                       hive_partitioning = true)`;
-}
-
-function listed(files: readonly string[]): Sql {
-  return sql`read_parquet([${joinSql(files.map(pathLiteral), sql`, `)}], hive_partitioning = true)`;
-}
-
-/** Heading and rows of the fleet query on a lake folder, or on these files of it. */
-async function queryFleet(
-  lakeDir: string,
-  files: readonly string[] | undefined,
-): Promise<(string | number)[][]> {
-  const folder = await openTempFolder(tmpdir(), 'demo');
-  const duckdb = await openLockedDuckDb({
-    ...{ readableDirs: [lakeDir], tempDir: folder.path, threads: '2', memoryLimit: '1GB', keepsOrder: true },
-  });
-  const connection = await duckdb.connect();
-  try {
-    const rows = await connection.stream(fleetQuery(files === undefined ? globbed(lakeDir) : listed(files)));
-    const cells = (await rows.getRows()).map((row) =>
-      row.map((cell) => (typeof cell === 'number' ? cell : String(cell ?? '-'))),
-    );
-    return [rows.columnNames(), ...cells];
-  } finally {
-    connection.closeSync();
-    duckdb.closeSync();
-    await folder.remove();
-  }
 }
 
 const FLEET = { vessels: { discover: 'flat/*/*' }, select: ['flat/{vessel}/*'] };

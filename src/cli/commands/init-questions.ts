@@ -1,7 +1,7 @@
 /** What `init` has to know: from its options, from the environment, or from whoever sits at the terminal. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ConfigError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { type Environment, readEnvironment } from '../../runtime/config/environment.ts';
 import { VARIABLES, type VariableName } from '../../runtime/config/variables.ts';
 import type { Prompt } from '../terminal/prompt.ts';
@@ -102,10 +102,7 @@ export async function askSettings(
     if (fault !== undefined) faults.push(fault);
   }
   if (faults.length > 0)
-    throw new ConfigError(
-      'usage',
-      `${faults.join('\n')}\nIn a terminal 'vessel-export init' asks for what is missing.`,
-    );
+    throw usageError(`${faults.join('\n')}\nIn a terminal 'vessel-export init' asks for what is missing.`);
   return values;
 }
 

@@ -3,7 +3,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { ConfigError, messageOf } from '../../core/errors.ts';
+import { ConfigError, messageOf, usageError } from '../../core/errors.ts';
 import { JOB_NAME, systemClock } from '../../core/model/index.ts';
 import { readSmallText } from '../../core/process/small-file.ts';
 import { ENV_FILE, envLine } from '../../runtime/config/env-file.ts';
@@ -31,10 +31,7 @@ interface InitOptions extends InitAnswers {
 /** Ask, check, write; exit code 1 where the check has failed and nothing was written. */
 export async function initCommand(context: CommandContext, options: InitOptions): Promise<number> {
   if (!JOB_NAME.test(options.job))
-    throw new ConfigError(
-      'usage',
-      `--job: got '${options.job}', expected small letters, digits, '-' and '_'`,
-    );
+    throw usageError(`--job: got '${options.job}', expected small letters, digits, '-' and '_'`);
   const path = context.envFile?.path ?? ENV_FILE;
   const { stdin, stderr, signal } = context;
   const prompt = stdin !== undefined && stderr.isTTY === true ? openPrompt(stdin, stderr, signal) : undefined;

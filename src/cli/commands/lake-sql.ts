@@ -1,8 +1,7 @@
 /** What `views` and `sql` begin with: a session on the lake's views, of the jobs that are meant, and what `wide` is to be. */
-import { ConfigError } from '../../core/errors.ts';
-import { VESSEL_ID } from '../../core/model/index.ts';
+import { ConfigError, usageError } from '../../core/errors.ts';
 import { readLayout } from '../../lake/lake-file.ts';
-import { type LakeSession, openLakeSession } from '../../query/sql/lake-session.ts';
+import { openLakeSession } from '../../query/sql/lake-session.ts';
 import { findSources } from '../../query/sql/lake-sources.ts';
 import type { ViewedLake } from '../../query/views/dialect.ts';
 import type { WideAggregate, WideOptions } from '../../query/views/wide.ts';
@@ -12,32 +11,24 @@ import { pickJobs } from '../../runtime/config/config.ts';
 import { parseDurationMs, windowMicros } from '../../runtime/config/job-file.ts';
 import { paint, writeText } from '../terminal/screen.ts';
 import { type CommandContext, openLake } from './command.ts';
+import { vesselFaults } from './dates.ts';
 
 export interface LakeSqlOptions extends WideCommandOptions {
   readonly job?: readonly string[];
   readonly fetchGb: number;
 }
 
-interface OpenedSession {
-  readonly session: LakeSession;
-  /** What there are objects of; of a lake without any, what its jobs will make. */
-  readonly lake: ViewedLake;
-  readonly wide: ReturnType<typeof wideFromOptions>;
-  close(): Promise<void>;
-}
-
-/** What follows for a job without objects, as a warning says it; and for a lake of such jobs alone, or it is refused. */
-interface OfEmpty {
-  readonly ofJob: string;
-  readonly ofLake: string | undefined;
-}
-
-/** Throws ConfigError for settings and options, and where the lake has no objects of the jobs. */
+/**
+ * A session; the lake that it shows, or, of one without objects, what its jobs will make; and what `wide` is to be. `ofJob` is
+ * what a warning says of a job without objects, `ofLake` of a lake of such jobs alone: without it that is refused. Throws
+ * ConfigError for settings and options, and where the lake has no objects of the jobs.
+ */
 export async function openLakeSql(
   context: CommandContext,
   options: LakeSqlOptions,
-  { ofJob, ofLake }: OfEmpty,
-): Promise<OpenedSession> {
+  ofJob: string,
+  ofLake?: string,
+) {
   const warn = (text: string) =>
     writeText(context.stderr, `${paint(context.stderr, 'yellow', 'warning:')} ${text}\n`);
   const wide = wideFromOptions(options, warn);
@@ -57,12 +48,9 @@ export async function openLakeSql(
     if (isEmpty) warn(`${store.url} has no objects of any job yet: ${ofLake}`);
     else
       for (const { job } of emptySources) warn(`the lake has no objects of the job '${job}' yet: ${ofJob}`);
-    const { TEMP_DIR: tempDir } = config.settings;
-    const bounds = { tempDir, maxFetchBytes: fetchGb * 1e9 };
-    const session = await openLakeSession(
-      { store, layout, log: opened.log, sources, emptySources, receiptJobs, wide, ...bounds },
-      context.signal,
-    );
+    const bounds = { tempDir: config.settings.TEMP_DIR, maxFetchBytes: fetchGb * 1e9 };
+    const shown = { store, layout, log: opened.log, sources, emptySources, receiptJobs, wide };
+    const session = await openLakeSession({ ...shown, ...bounds }, context.signal);
     const close = async () => {
       await session.close();
       await opened.close();
@@ -70,9 +58,8 @@ export async function openLakeSql(
     const jobs = opened.jobs.map(({ name }) => name);
     // The first export makes it what LAKE_LAYOUT says.
     const toBe = layout === 'plain' ? (config.settings.LAKE_LAYOUT ?? layout) : layout;
-    const lake = isEmpty
-      ? { ...session.lake, layout: toBe, sources: emptySources, receiptJobs: jobs }
-      : session.lake;
+    const empty = { layout: toBe, sources: emptySources, receiptJobs: jobs };
+    const lake: ViewedLake = { ...session.lake, ...(isEmpty && empty) };
     return { session, lake, wide, close };
   } catch (error) {
     await opened.close();
@@ -102,15 +89,13 @@ function wideFromOptions(
     !WIDE_AGGREGATES.includes(aggregate as WideAggregate) &&
       `--aggregate: got '${aggregate}', expected ${WIDE_AGGREGATES.join(', ')}`,
     !held && `--hold: got '${options.hold}', expected a duration such as 10m or 1h`,
-    ...vessels
-      .filter((vessel) => !VESSEL_ID.test(vessel))
-      .map((vessel) => `--vessel: got '${vessel}', expected IMO and seven digits, such as IMO9321483`),
+    ...vesselFaults(vessels),
   ].filter((fault) => typeof fault === 'string');
   if (windowed !== undefined && held && Math.ceil((held * 1_000) / windowed) > MAX_HELD_WINDOWS)
     faults.push(
       `--hold: got '${options.hold}', expected at most ${MAX_HELD_WINDOWS} windows of ${options.window}`,
     );
-  if (faults.length > 0) throw new ConfigError('usage', faults.join('\n'));
+  if (faults.length > 0) throw usageError(faults.join('\n'));
   return (series) => {
     const own = series.filter(({ vessel }) => vessels.length === 0 || vessels.includes(vessel));
     const [only] = columns;

@@ -1,5 +1,5 @@
 /** `rebuild-log`: the log of a table is made to say what the receipts say. Shows what it would do; does it with `--yes`. */
-import { ConfigError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { type Clock, countOf, formatVesselDay, JOB_NAME, systemClock } from '../../core/model/index.ts';
 import { thisProcess } from '../../core/process/process-id.ts';
 import { type RebuiltLog, rebuildLog } from '../../lake/upkeep/rebuild-log.ts';
@@ -18,7 +18,7 @@ export async function rebuildLogCommand(
   { clock = systemClock }: { readonly clock?: Clock } = {},
 ): Promise<number> {
   if (!JOB_NAME.test(job))
-    throw new ConfigError('usage', `got '${job}', expected the name of a job: that of a folder of the lake`);
+    throw usageError(`got '${job}', expected the name of a job: that of a folder of the lake`);
   const output = openOutput(context.stdout, 'rebuild-log', options);
   const { config, store, log, close } = await openLake(context);
   const say = (text: string) => writeText(context.stderr, `${text}\n`);

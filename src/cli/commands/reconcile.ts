@@ -2,7 +2,7 @@
 import { type App, type AppOverrides, openApp } from '../../app.ts';
 import { type JobReconciliation, reconcileJob } from '../../audit/reconcile/reconcile-jobs.ts';
 import { noteRefusals, repairTasks } from '../../audit/reconcile/repair.ts';
-import { ConfigError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { type Job, type Log, lookbackDaysOf, systemClock } from '../../core/model/index.ts';
 import type { DayResult, ExportEvent } from '../../export/events.ts';
 import type { ExportTask } from '../../export/ports.ts';
@@ -15,7 +15,6 @@ import type { Config } from '../../runtime/config/config.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { createProgressView, type ProgressView } from '../terminal/progress-view.ts';
 import { formatLeft, formatQueued, formatReconciliation } from '../terminal/reconcile-view.ts';
-import { writeText } from '../terminal/screen.ts';
 import type { CommandContext, Item, Output } from './command.ts';
 import { configure, EXIT_FAILED, EXIT_OK, openOutput, readConfig } from './command.ts';
 import { askedDates, type Dates, datesOr, formatDates, isRegular } from './dates.ts';
@@ -66,9 +65,8 @@ export async function reconcileCommand(
     const report = { found, exported: options.run === true ? view.results : undefined, queued, requests };
     const sumOf = (key: 'compared' | 'notCompared') => found.reduce((sum, one) => sum + one[key], 0);
     const [vesselDays, notCompared] = [sumOf('compared'), sumOf('notCompared')];
-    output.end({ vesselDays, notCompared, requests: requests.compare, exportRequests: requests.export });
-    if (output.isText)
-      writeText(context.stdout, textReport(report, view.closingLine(config.settings.LAKE_URL)));
+    const summary = { vesselDays, notCompared, requests: requests.compare, exportRequests: requests.export };
+    output.end(summary, () => textReport(report, view.closingLine(config.settings.LAKE_URL)));
     return isFine(report, options) ? EXIT_OK : EXIT_FAILED;
   } finally {
     view.end();
@@ -100,13 +98,12 @@ function toQueuedDay({ day, status, ...failure }: QueuedRepair): Item<'reconcile
 function checkMode({ run, enqueue, takeover }: ReconcileOptions): void {
   if (enqueue !== true) return;
   if (run === true) {
-    throw new ConfigError(
-      'usage',
+    throw usageError(
       '--enqueue: given together with --run, expected one of them: --run exports in this process, --enqueue leaves it to the workers',
     );
   }
   if (takeover === true)
-    throw new ConfigError('usage', '--takeover: given together with --enqueue, expected with --run only');
+    throw usageError('--takeover: given together with --enqueue, expected with --run only');
 }
 
 interface OpenedForRepair {

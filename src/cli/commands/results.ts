@@ -46,33 +46,20 @@ const vesselCount = whole.describe('how many vessels');
 const requests = whole.describe('requests to the query service');
 const durationMs = z.number().min(0).describe('milliseconds');
 const asMetadataHasIt = text.describe('IMO and seven digits, or the text of metadata that should be');
-const vesselTrouble = shape({
-  job,
-  vessel: asMetadataHasIt,
-  code: z.enum(['unlisted', 'malformed-imo']),
-  message,
-});
+const troubleCode = z.enum(['unlisted', 'malformed-imo']);
+const vesselTrouble = shape({ job, vessel: asMetadataHasIt, code: troubleCode, message });
 const amounts = { vesselDays, rows, sizeBytes, durationMs };
 const why = { code: code.optional(), message: message.optional() };
 const notCompared = vesselDays.describe('published, and the source could not be asked');
 const RECONCILE_STATES = ['changed', 'would-shrink', 'refused', 'disagree', 'unreadable'] as const;
 const exported = z.boolean().describe('published by this command');
-const result = {
-  exported,
-  rows: rows.optional(),
-  sizeBytes: sizeBytes.optional(),
-  resumed: z.boolean().optional(),
-  remark: text.optional().describe('what the receipt says until it is accepted'),
-  ...why,
-};
+const remark = text.optional().describe('what the receipt says until it is accepted');
+const size = { rows: rows.optional(), sizeBytes: sizeBytes.optional() };
+const result = { exported, ...size, resumed: z.boolean().optional(), remark, ...why };
 const changeKind = z.enum(['added', 'appeared', 'removed', 'vanished', 'shifted']);
-const change = shape({
-  timeSeriesId: text,
-  id: text.nullable(),
-  kind: changeKind,
-  published: readings,
-  now: readings,
-});
+const named = { timeSeriesId: text, id: text.nullable(), kind: changeKind };
+const change = shape({ ...named, published: readings, now: readings });
+const acceptState = z.enum(['accepted', 'accepted-before', 'nothing-to-accept']);
 const lastTime = instant.nullable();
 const jobNames = z.array(job).readonly().describe('that select it');
 const waiting = { queued: vesselDays, left: vesselDays.describe('due, and without room in the queue') };
@@ -220,13 +207,13 @@ export const RESULTS = {
       vessels: shape({
         job,
         vessel,
-        state: z.enum(['accepted', 'accepted-before', 'nothing-to-accept']),
+        state: acceptState,
         series: whole.optional().describe('the fewest that are accepted'),
         message,
       }),
       jobs: shape({
         job,
-        state: z.enum(['accepted', 'accepted-before', 'nothing-to-accept']),
+        state: acceptState,
         vesselDays: vesselDays.describe('published with other settings: series may go from these'),
         message,
       }),
@@ -234,7 +221,7 @@ export const RESULTS = {
         job,
         source: text.describe('QUERY_BASE_URL'),
         before: text.optional().describe('where it was copied from before'),
-        state: z.enum(['accepted', 'accepted-before', 'nothing-to-accept']),
+        state: acceptState,
         message,
       }),
     },

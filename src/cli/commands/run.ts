@@ -8,7 +8,6 @@ import { tellingRequests, tellOfRun } from '../../fleet/telling-requests.ts';
 import { formatTable } from '../terminal/format.ts';
 import { formatVesselTroubles } from '../terminal/plan-view.ts';
 import { createProgressView } from '../terminal/progress-view.ts';
-import { writeText } from '../terminal/screen.ts';
 import type { CommandContext, Item, OutputOptions } from './command.ts';
 import { EXIT_FAILED, EXIT_OK, openExport, openOutput } from './command.ts';
 import { askedDates, datesOr, EXPORT_DAYS, formatDates, isRegular, type RangeOptions } from './dates.ts';
@@ -41,17 +40,9 @@ export async function runCommand(
   const troubles: VesselTrouble[] = [];
   let failure: unknown;
   try {
-    const request = {
-      from,
-      to,
-      jobs,
-      vessels: options.vessel ?? [],
-      force: options.force ?? false,
-      allowShrink: options.allowShrink ?? false,
-      takeover: options.takeover ?? false,
-      isRegular: isRegular(options),
-      concurrency: config.settings.WORKER_CONCURRENCY,
-    };
+    const { vessel: vessels = [], force = false, allowShrink = false, takeover = false } = options;
+    const how = { force, allowShrink, takeover, concurrency: config.settings.WORKER_CONCURRENCY };
+    const request = { from, to, jobs, vessels, ...how, isRegular: isRegular(options) };
     const onEvent = (event: ExportEvent) => {
       view.onEvent(event);
       news?.onEvent(event);
@@ -69,10 +60,10 @@ export async function runCommand(
     await app.close();
   }
   if (failure === undefined || view.results.length > 0) {
-    output.end({ from, to, ...summaryOf(view.results) });
     const lines = [dates.meaning === undefined ? '' : formatDates(dates), describeResults(view.results)];
     lines.push(formatVesselTroubles(troubles), view.closingLine(config.settings.LAKE_URL));
-    if (output.isText) writeText(context.stdout, `${lines.filter((text) => text !== '').join('\n')}\n`);
+    const text = () => `${lines.filter((line) => line !== '').join('\n')}\n`;
+    output.end({ from, to, ...summaryOf(view.results) }, text);
   }
   if (failure !== undefined) throw failure;
   const isUnnamed = troubles.some(({ code }) => code === 'malformed-imo');
@@ -113,26 +104,16 @@ export function isBad(result: DayResult): boolean {
 
 /** `6 vessel-days: 4 published (1,234,567 rows), 1 empty, 1 already done` */
 export function summarize(results: readonly DayResult[]): string {
-  const words: [string, string][] = [
-    ['published', 'published'],
-    ['empty', 'empty'],
-    ['unchanged', 'unchanged'],
-    ['done', 'already done'],
-    ['not-due', 'not due'],
-    ['failed', 'failed'],
-    ['refused', 'refused'],
-    ['waiting', 'waiting'],
-    ['running-elsewhere', 'running elsewhere'],
-    ['interrupted', 'interrupted'],
-    ['not-begun', 'not begun'],
-  ];
-  const parts = words.flatMap(([status, word]) => {
+  const statuses = ['published', 'empty', 'unchanged', 'done', 'not-due', ...BAD];
+  const parts = statuses.flatMap((status) => {
     const matching = results.filter((result) => result.status === status);
     if (matching.length === 0) return [];
     const rows = matching.reduce((sum, result) => sum + (result.rows ?? 0), 0);
+    const word = status === 'done' ? 'already done' : status.replaceAll('-', ' ');
     return [`${matching.length} ${word}${status === 'published' ? ` (${formatCount(rows)} rows)` : ''}`];
   });
   if (results.every((result) => ['done', 'not-due', 'unchanged'].includes(result.status)))
     parts.push('nothing to do');
-  return `${results.length} ${results.length === 1 ? 'vessel-day' : 'vessel-days'}: ${parts.join(', ')}`;
+  const days = results.length === 1 ? 'vessel-day' : 'vessel-days';
+  return `${results.length} ${days}: ${parts.join(', ')}`;
 }

@@ -1,4 +1,5 @@
 /** `service`: serve the query API until interrupted. */
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -47,6 +48,8 @@ export async function serviceCommand(
   options: ServiceCommandOptions,
 ): Promise<number> {
   const { host, port, tenant, rate, maxConcurrency, latency } = options;
+  const { maxConnections, maxConnectionsPerAddress } = options;
+  const write = (line: string) => writeLines(context.stderr, line);
   const log = commandLog(context, 'info');
   const service = await startService({
     host,
@@ -62,27 +65,17 @@ export async function serviceCommand(
     signal: context.signal,
     log,
     // Lines for machines, on a terminal too.
-    ...(options.accessLog && {
-      accessLog: createLog({
-        level: 'info',
-        readable: false,
-        write: (line) => writeLines(context.stderr, line),
-      }),
-    }),
+    ...(options.accessLog && { accessLog: createLog({ level: 'info', readable: false, write }) }),
     connectionLimits: {
-      ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
-      ...(options.maxConnectionsPerAddress !== undefined && {
-        maxConnectionsPerAddress: options.maxConnectionsPerAddress,
-      }),
+      ...(maxConnections !== undefined && { maxConnections }),
+      ...(maxConnectionsPerAddress !== undefined && { maxConnectionsPerAddress }),
     },
   });
   const { baseUrl, authUrl, clientId, clientSecret } = service;
   const secret = options.clients === undefined ? { clientSecret } : {};
   writeJson(context.stdout, { baseUrl, authUrl, clientId, ...secret });
-  await new Promise<void>((stopped) => {
-    if (context.signal.aborted) stopped();
-    context.signal.addEventListener('abort', () => stopped(), { once: true });
-  });
+  const { signal } = context;
+  if (!signal.aborted) await once(signal, 'abort');
   if (!(await endsWithin(service.close(), STOP_MS, systemClock)))
     log.warn({ afterMs: STOP_MS }, 'some work did not stop; the process ends without it');
   return EXIT_OK;
@@ -101,17 +94,13 @@ async function dataOf({ data, replay, seed, vessels, readingsPerDay }: ServiceCo
 async function lakeData(dataDir: string) {
   const store = createLocalStore(dataDir);
   if ((await readLayout(store)) === 'plain') return { dataDir };
-  const files: ServedFile[] = [];
+  const files: (VesselDay & { readonly path: string })[] = [];
   for (const entry of await readdir(dataDir, { withFileTypes: true })) {
     if (!entry.isDirectory() || !JOB_NAME.test(entry.name)) continue;
     for (const { day, key } of await readTableFiles(store, entry.name))
       files.push({ ...day, path: join(dataDir, key) });
   }
   return { dataDir, files };
-}
-
-interface ServedFile extends VesselDay {
-  readonly path: string;
 }
 
 const VESSELS_RULE = 'expected "*" or a list such as ["IMO9321483"]';

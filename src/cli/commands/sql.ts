@@ -1,12 +1,13 @@
 /** `sql`: DuckDB on the lake's views; one query, those of stdin, or a prompt. */
 import { copyFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
-import { CancelledError, ConfigError, FatalError, messageOf, VesselExportError } from '../../core/errors.ts';
+import { text } from 'node:stream/consumers';
+import { CancelledError, FatalError, messageOf, usageError, VesselExportError } from '../../core/errors.ts';
 import type { LakeSession } from '../../query/sql/lake-session.ts';
 import { drawChart } from '../terminal/chart-svg.ts';
 import { writeCsvRows, writeJsonRows, writeRowTable } from '../terminal/query-view.ts';
 import { paint, writeText } from '../terminal/screen.ts';
-import { type CommandContext, EXIT_OK } from './command.ts';
+import { type CommandContext, EXIT_OK, expectOne } from './command.ts';
 import { type LakeSqlOptions, openLakeSql } from './lake-sql.ts';
 
 export interface SqlOptions extends LakeSqlOptions {
@@ -25,29 +26,18 @@ export async function sqlCommand(
   options: SqlOptions,
   input: NodeJS.ReadStream = process.stdin,
 ): Promise<number> {
-  const formats = (['csv', 'json', 'parquet', 'svg'] as const).filter((name) => options[name] !== undefined);
-  if (formats.length > 1)
-    throw new ConfigError(
-      'usage',
-      `--${formats[1]}: given together with --${formats[0]}, expected one of them`,
-    );
+  const format = expectOne(options, ['csv', 'json', 'parquet', 'svg']);
   if (options.title !== undefined && options.svg === undefined)
-    throw new ConfigError('usage', '--title: given without --svg, whose chart it is of');
+    throw usageError('--title: given without --svg, whose chart it is of');
   const isPrompt = sql === undefined && input.isTTY === true;
-  if (isPrompt && formats.length > 0)
-    throw new ConfigError('usage', `--${formats[0]}: without a query, expected one as argument or on stdin`);
-  const statements = isPrompt ? [] : splitStatements(sql ?? (await textOf(input)));
+  if (isPrompt && format !== undefined)
+    throw usageError(`--${format}: without a query, expected one as argument or on stdin`);
+  const statements = isPrompt ? [] : splitStatements(sql ?? (await text(input)));
   if (!isPrompt && statements.length === 0)
-    throw new ConfigError(
-      'usage',
-      `no query, expected one as argument or on stdin, such as 'SELECT * FROM coverage'`,
-    );
-  if (statements.length > 1 && formats.length > 0)
-    throw new ConfigError('usage', `--${formats[0]}: got ${statements.length} queries, expected one`);
-  const { session, close } = await openLakeSql(context, options, {
-    ofJob: 'its views have no rows',
-    ofLake: undefined,
-  });
+    throw usageError(`no query, expected one as argument or on stdin, such as 'SELECT * FROM coverage'`);
+  if (statements.length > 1 && format !== undefined)
+    throw usageError(`--${format}: got ${statements.length} queries, expected one`);
+  const { session, close } = await openLakeSql(context, options, 'its views have no rows');
   try {
     if (isPrompt) await askQueries(context, session, input);
     for (const statement of statements) await answer(context, session, statement, options);
@@ -55,12 +45,6 @@ export async function sqlCommand(
   } finally {
     await close();
   }
-}
-
-async function textOf(input: NodeJS.ReadStream): Promise<string> {
-  let text = '';
-  for await (const chunk of input.setEncoding('utf8')) text += chunk;
-  return text;
 }
 
 async function answer(

@@ -8,7 +8,7 @@ import type { VesselTrouble } from '../../export/events.ts';
 import { findVessels, type JobVessels } from '../../export/job-vessels.ts';
 import { describeRemark, describeRemarks, howToAccept } from '../../lake/remarks.ts';
 import { formatVesselTroubles } from '../terminal/plan-view.ts';
-import { paint, writeText } from '../terminal/screen.ts';
+import { paint } from '../terminal/screen.ts';
 import { formatStatus } from '../terminal/status-view.ts';
 import type { CommandContext, Item, OpenedLake, Output, OutputOptions } from './command.ts';
 import { EXIT_OK, openLakeAndService, openOutput } from './command.ts';
@@ -42,13 +42,8 @@ export async function statusCommand(
     for (const job of lake.jobs) {
       const dates = datesOr(lookbackDaysOf(job), asked, clock.nowMs());
       const { from, to, meaning } = dates;
-      const { vesselsFrom, ...known } = await vesselsToShow(
-        { ...lake, clock },
-        job,
-        options,
-        to,
-        context.signal,
-      );
+      const asker = { ...lake, clock };
+      const { vesselsFrom, ...known } = await vesselsToShow(asker, job, options, to, context.signal);
       const isCurrent = vesselsFrom === 'service';
       const status = await readJobStatus(ports, job, { from, to, vessels: known.vessels, isCurrent });
       const cells: Coverage[] = [];
@@ -60,16 +55,9 @@ export async function statusCommand(
       for (const { day, warnings } of status.remarks)
         for (const warning of warnings)
           output.add('remarks', { ...day, code: warning.kind, message: describeRemark(warning) });
-      output.add('jobs', {
-        job: job.name,
-        dataset: job.dataset,
-        from,
-        to,
-        vesselsFrom,
-        vessels: status.vessels,
-        ...summary,
-        receipts: { fetched: status.fetched, fromIndex: status.fromIndex },
-      });
+      const receipts = { fetched: status.fetched, fromIndex: status.fromIndex };
+      const about = { job: job.name, dataset: job.dataset, from, to, vesselsFrom, vessels: status.vessels };
+      output.add('jobs', { ...about, ...summary, receipts });
       if (!output.isText) continue;
       const remarks = [
         ...(meaning === undefined ? [] : [`dates: ${formatDates(dates)}`]),
@@ -83,8 +71,7 @@ export async function statusCommand(
       const remark = remarks.filter((line) => line !== '').join('\n');
       blocks.push(formatStatus({ job: job.name, cells, summary, remark }, columns, context.stdout));
     }
-    output.end(all);
-    if (output.isText) writeText(context.stdout, `${blocks.join('\n\n')}\n`);
+    output.end(all, () => `${blocks.join('\n\n')}\n`);
     return EXIT_OK;
   } finally {
     await lake.close();

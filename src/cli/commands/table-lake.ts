@@ -1,4 +1,4 @@
-/** Commands about vessel-days of jobs, done in the process itself, and about the lake as a whole; the options that commands share. */
+/** Commands that work on vessel-days in their own process, or on the lake as a whole; and the options that commands share. */
 import type { CommandRow, OptionRow } from './context.ts';
 
 export const JOBS = ['[job...]', 'names of jobs; all of them when none is given'] as const;
@@ -8,7 +8,7 @@ export const VESSEL: OptionRow = [
 ];
 export const JSON_RESULT: OptionRow = ['--json', 'print the result as JSON'];
 const NDJSON_RESULT: OptionRow = ['--ndjson', 'print it as lines of JSON, as they come'];
-export const ALLOW_SHRINK: OptionRow = ['--allow-shrink', 'publish a day although series lose readings'];
+export const ALLOW_SHRINK: OptionRow = ['--allow-shrink', 'publish a day even if series lose readings'];
 
 /** `meant`: the dates that are meant without these options. */
 export function dateOptions(meant: string): readonly OptionRow[] {
@@ -31,7 +31,7 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
     options: [
       ...EXPORT_DATES,
       VESSEL,
-      ['--force', 'export days again that are done'],
+      ['--force', 'export days again that are already done'],
       ALLOW_SHRINK,
       ['--takeover', 'take vessel-days from a process that seems to be alive'],
       JSON_RESULT,
@@ -46,7 +46,7 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'plan',
-    summary: 'say what a run will take: vessel-days, readings, requests, bytes, time; writes nothing',
+    summary: 'estimate what a run will take: vessel-days, readings, requests, bytes, time; writes nothing',
     argument: JOBS,
     options: [...EXPORT_DATES, VESSEL, JSON_RESULT],
     examples: ['plan', 'plan measurements --from 2023-01-01 --to 2026-01-01'],
@@ -62,7 +62,7 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
       VESSEL,
       ['--run', 'export what changed, in this process'],
       ['--enqueue', 'put what changed into the queue'],
-      ['--allow-shrink', 'with --run or --enqueue: publish days too that lose readings'],
+      ['--allow-shrink', 'with --run or --enqueue: also publish days that lose readings'],
       ['--takeover', 'with --run: take vessel-days from a process that seems to be alive'],
       JSON_RESULT,
       NDJSON_RESULT,
@@ -103,9 +103,12 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'accept',
     summary:
-      'accept what is remarked of vessels; without any, that series go which select does not mean any more, or, with --source, that a job has another source',
+      "accept the remarks on vessels; without vessels, that a job's select no longer covers some series; with --source, that a job has another source",
     argument: ['<job>', 'name of a job'],
-    secondArgument: ['[vessel...]', 'such as IMO9321483; none: the series that select has left'],
+    secondArgument: [
+      '[vessel...]',
+      'such as IMO9321483; without any: the series that select no longer covers',
+    ],
     options: [['--source', 'the job is copied from QUERY_BASE_URL from now on'], JSON_RESULT],
     examples: ['accept measurements IMO9321483', 'accept measurements', 'accept measurements --source'],
     perform: async (context, [job, vessels], options) =>
@@ -114,29 +117,26 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
 ];
 
 const WIDE_OPTIONS: readonly OptionRow[] = [
-  [
-    '--columns <name...>',
-    'of `wide`: names of series; all: every one; without it those that every vessel has',
-  ],
-  ['--vessel <id...>', 'of `wide`: the vessels whose series are meant, such as those of one type'],
-  ['--window <duration>', 'of `wide`: minutes, hours or 1d that divide a day', '10m'],
-  ['--aggregate <name>', 'of `wide`: mean, last, min, max, time-weighted', 'mean'],
-  ['--hold <duration>', 'of `wide`, time-weighted: a reading stands no longer than this', '1h'],
+  ['--columns <name...>', '`wide`: names of series, or all (default: those that every vessel has)'],
+  ['--vessel <id...>', '`wide`: only the series of these vessels, such as those of one type'],
+  ['--window <duration>', '`wide`: minutes, hours or 1d that divide a day', '10m'],
+  ['--aggregate <name>', '`wide`: mean, last, min, max or time-weighted', 'mean'],
+  ['--hold <duration>', '`wide`, time-weighted: a reading stands for no longer than this', '1h'],
 ];
-const LAKE_JOBS: OptionRow = ['--job <name...>', 'jobs to ask, where several are of one dataset'];
-const FETCH: OptionRow = ['--fetch-gb <n>', 'of a lake elsewhere: fetch no more than this for a query', 4];
+const LAKE_JOBS: OptionRow = ['--job <name...>', 'jobs to query, where several have the same dataset'];
+const FETCH: OptionRow = ['--fetch-gb <n>', 'fetch at most this many GB of a remote lake for a query', 4];
 
 export const LAKE_COMMANDS: readonly CommandRow[] = [
   {
     name: 'sql',
-    summary: "ask DuckDB about the lake's views; without a query: those on stdin, or a prompt",
+    summary: "query the lake's views with DuckDB; without a query, read stdin or open a prompt",
     argument: ['[query]', "such as 'SELECT * FROM coverage'"],
     options: [
       ['--csv', 'print every row as CSV'],
       ['--json', 'print every row as a line of JSON'],
       ['--parquet <file>', 'write every row to a Parquet file'],
-      ['--svg <file>', 'draw a chart: the first column is time, each other one a line'],
-      ['--title <text>', 'with --svg: what stands above the chart'],
+      ['--svg <file>', 'draw a chart: the first column is the time, every other column a line'],
+      ['--title <text>', 'with --svg: the title above the chart'],
       LAKE_JOBS,
       ...WIDE_OPTIONS,
       FETCH,
@@ -155,7 +155,7 @@ export const LAKE_COMMANDS: readonly CommandRow[] = [
     summary: 'print SQL that makes views of this lake in a warehouse: series, readings, receipts, wide, …',
     options: [
       ['--for <engine>', 'duckdb, athena, snowflake, bigquery, spark, trino, clickhouse, fabric or dbt'],
-      ['--location <address>', 'where the engine finds the lake, or a copy of it; without it LAKE_URL'],
+      ['--location <address>', 'where the engine finds the lake or a copy of it (default: LAKE_URL)'],
       ['--schema <name>', 'schema, dataset or database of the views'],
       LAKE_JOBS,
       ...WIDE_OPTIONS,
@@ -178,14 +178,14 @@ export const LAKE_COMMANDS: readonly CommandRow[] = [
   {
     name: 'convert',
     summary:
-      'make a plain lake a Delta table for each job, in place; killed, it goes on when it is run again',
-    options: [['--to <layout>', 'what it becomes: delta'], JSON_RESULT],
+      'convert a plain lake to a Delta table for each job, in place; run it again to go on after a crash',
+    options: [['--to <layout>', 'the new layout: delta'], JSON_RESULT],
     examples: ['convert --to delta'],
     perform: async (context, _, options) => (await import('./convert.ts')).convertCommand(context, options),
   },
   {
     name: 'rebuild-log',
-    summary: "make the log of a job's Delta table say what the receipts say, where it is damaged or lost",
+    summary: "rebuild the log of a job's Delta table from the receipts, where it is damaged or lost",
     argument: ['<job>', 'name of a job'],
     options: [['--yes', 'write it; without this nothing is touched'], JSON_RESULT],
     examples: ['rebuild-log measurements', 'rebuild-log measurements --yes'],

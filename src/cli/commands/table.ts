@@ -6,7 +6,7 @@ import { QUEUE_COMMANDS } from './table-queue.ts';
 
 const CATALOGUE: readonly OptionRow[] = [
   ['--lake', 'ask the lake alone: its snapshots of metadata, and its receipts'],
-  ['--days <n>', 'look for last readings in so many days before now (0: not at all)', 7],
+  ['--days <n>', 'days before now in which last readings are looked for (0: none)', 7],
   ['--json', 'print the result as JSON'],
   ['--csv', 'print it as CSV'],
 ];
@@ -132,7 +132,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'complete',
-    summary: 'what may stand in the place of the last word; the scripts of `completion` ask this',
+    summary: 'list what may be typed in place of the last word, for the scripts of `completion`',
     argument: ['[word...]', 'what is typed'],
     examples: ['complete -- run me'],
     hidden: true,

@@ -5,7 +5,6 @@ import { ALL_DATES, type JobExtent, walkLedger } from '../../audit/verify/lake-w
 import { type VerifyObserver, verifyLake } from '../../audit/verify/verify-lake.ts';
 import { ConfigError } from '../../core/errors.ts';
 import { addDays, systemClock } from '../../core/model/index.ts';
-import { writeText } from '../terminal/screen.ts';
 import { createVerifyView, formatVerified, type VerifyView } from '../terminal/verify-view.ts';
 import type { CommandContext, Item, OpenedLake, Output, OutputOptions } from './command.ts';
 import { EXIT_FAILED, EXIT_OK, openLakeAndService, openOutput } from './command.ts';
@@ -70,12 +69,10 @@ export async function verifyCommand(
     const { from = asked.from ?? null, to = asked.to ?? null } = seen.dates ?? {};
     const withFindings = vesselDays + notVerified - sound;
     const counts = { planned, vesselDays, notVerified, withFindings, rows, sizeBytes };
-    output.end({ from, to, ...counts, unknownJobs: seen.unknownJobs });
-    if (output.isText) {
-      const dates = seen.dates?.meaning === undefined ? [] : [formatDates(seen.dates)];
-      const lines = [...dates, ...seen.hints].map((line) => `${line}\n`);
-      writeText(context.stdout, formatVerified(view, deep, context.stdout) + lines.join(''));
-    }
+    const dates = seen.dates?.meaning === undefined ? [] : [formatDates(seen.dates)];
+    const lines = [...dates, ...seen.hints].map((line) => `${line}\n`);
+    const text = () => formatVerified(view, deep, context.stdout) + lines.join('');
+    output.end({ from, to, ...counts, unknownJobs: seen.unknownJobs }, text);
   }
   if (failure !== undefined) throw failure;
   return view.findings.length === 0 ? EXIT_OK : EXIT_FAILED;

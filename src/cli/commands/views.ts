@@ -1,5 +1,5 @@
 /** `views`: SQL that makes views of this lake in a warehouse. */
-import { ConfigError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { lakeFolder } from '../../query/sql/lake-sources.ts';
 import { dbtFiles } from '../../query/views/dbt.ts';
 import type { ViewedLake } from '../../query/views/dialect.ts';
@@ -21,26 +21,25 @@ const ENGINES: readonly string[] = [...Object.keys(DIALECTS), 'dbt'];
 export async function viewsCommand(context: CommandContext, options: ViewsOptions): Promise<number> {
   const { for: engine, schema, location } = options;
   if (engine === undefined || !ENGINES.includes(engine))
-    throw new ConfigError(
-      'usage',
+    throw usageError(
       `--for: ${engine === undefined ? 'not given' : `got '${engine}'`}, expected one of ${ENGINES.join(', ')}`,
     );
   if (schema !== undefined && !/^[A-Za-z_]\w{0,62}$/.test(schema))
-    throw new ConfigError('usage', `--schema: got '${schema}', expected a name of letters, digits and _`);
+    throw usageError(`--schema: got '${schema}', expected a name of letters, digits and _`);
   // dbt's models are written for DuckDB.
   const dialect = DIALECTS[(engine === 'dbt' ? 'duckdb' : engine) as DialectName];
-  const opened = await openLakeSql(context, options, {
-    ofJob: 'no view of it',
-    ofLake:
-      'these are the views of what the jobs will export; engines that look at the files when a view is made take them after the first run',
-  });
+  const opened = await openLakeSql(
+    context,
+    options,
+    'no view of it',
+    'these are the views of what the jobs will export; engines that look at the files when a view is made take them after the first run',
+  );
   const { session, wide, close } = opened;
   try {
     const url = location?.replace(/\/+$/, '') ?? lakeFolder(session.lake.url) ?? session.lake.url;
     const fault = dialect.urlFault(url);
     if (fault !== undefined)
-      throw new ConfigError(
-        'usage',
+      throw usageError(
         `${dialect.title} does not read ${location === undefined ? 'the lake at' : '--location'} ${url}: expected ${fault}; say with --location where it finds the lake, or a copy of it`,
       );
     const lake: ViewedLake = { ...opened.lake, url, schema: schema ?? dialect.defaultSchema };

@@ -1,4 +1,5 @@
 /** `web`: serve the page from a lake alone, until interrupted. */
+import { once } from 'node:events';
 import { endsWithin } from '../../core/concurrency.ts';
 import { ConfigError } from '../../core/errors.ts';
 import { systemClock } from '../../core/model/index.ts';
@@ -50,10 +51,7 @@ export async function webCommand(given: CommandContext, { host, port }: WebOptio
     });
     const { signal } = given;
     writeLines(given.stdout, `${server.url}\n`);
-    await new Promise<void>((stopped) => {
-      if (signal.aborted) stopped();
-      signal.addEventListener('abort', () => stopped(), { once: true });
-    });
+    if (!signal.aborted) await once(signal, 'abort');
     const closing = server.close().then(() => page.close());
     if (!(await endsWithin(closing, STOP_MS, systemClock)))
       log.warn({ afterMs: STOP_MS }, 'some answers did not end; the process ends without them');

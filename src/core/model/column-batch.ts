@@ -81,17 +81,6 @@ export function createColumnBatch(capacity: number): ColumnBatch {
   };
 }
 
-/**
- * The same batch as this thread would have made it. What comes from another thread is an object of a shape of its own, and
- * whatever meets both shapes is compiled once more, in the middle of a day.
- */
-export function adoptColumnBatch(batch: ColumnBatch): ColumnBatch {
-  const { rows, timestampMicros, seriesCodes, kinds, longs, doubles, words } = batch;
-  const { count, bytes, ends } = batch.jsonText;
-  const jsonText = { count, bytes, ends };
-  return { rows, timestampMicros, seriesCodes, kinds, longs, doubles, words, jsonText };
-}
-
 /** The rows of a batch at the begin of one with room for as many; both have the same heap of texts then. */
 export function moveRows(from: ColumnBatch, to: ColumnBatch): void {
   to.rows = from.rows;

@@ -13,7 +13,7 @@ export interface HourCount extends TimeSpan {
 }
 
 /** Hours of a day: so many cells of a series are counts (0: no reading), then follow first times, then last times. */
-export const DAY_HOURS = 24;
+const DAY_HOURS = 24;
 const FIRSTS = DAY_HOURS;
 const LASTS = 2 * DAY_HOURS;
 const SERIES_CELLS = 3 * DAY_HOURS;

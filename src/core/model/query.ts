@@ -42,19 +42,8 @@ export interface QueryRequest {
   readonly windowEdges?: 'whole' | 'partial';
 }
 
-/** Takes the next bytes of a body; while a promise of it is pending no others come. What it throws ends the body. */
-export type TakeChunk = (chunk: Uint8Array) => void | Promise<void>;
-
-/**
- * Push a body to `take`, to its end, from where it has been read to. Throws what `take` throws, and RetriableError when the
- * body breaks off or stays idle.
- */
-export type ReadBody = (take: TakeChunk) => Promise<void>;
-
-/** Bytes of an answer. The iterator costs promises for each chunk: for small bodies, and for who may have enough. */
-export interface Body extends AsyncIterable<Uint8Array> {
-  readonly read: ReadBody;
-}
+/** Bytes of an answer, each chunk valid until the next is asked for. Throws RetriableError when it breaks off or stays idle. */
+export type Body = AsyncIterable<Uint8Array>;
 
 /** An answer whose headers have arrived with status 200. */
 export interface QueryResponse {

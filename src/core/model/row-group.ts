@@ -59,8 +59,6 @@ export interface EncodedRowGroup {
   readonly runs: SeriesRuns;
   /** What its values come to, of each series of which that can be told. */
   readonly values: readonly { readonly timeSeriesId: string; readonly rows: SeriesRows }[];
-  /** Give the memory of `body` back, for another row group: nobody reads it any more. Further calls do nothing. */
-  release(): void;
 }
 
 /** What must be remembered of a row group that has been uploaded, to write the footer at the end. */

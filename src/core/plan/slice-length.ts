@@ -2,19 +2,10 @@
 import { type Clock, MICROS_PER_DAY, MICROS_PER_HOUR, type Micros } from '../model/index.ts';
 
 /** What a vessel-day knows of it. */
-export interface SliceLength {
-  /** Longer ones are cut before they are asked for. */
-  readonly maxMicros: Micros;
-  /** A slice did not come: its halves, this long at most, come next. */
-  failed(halfMicros: Micros): void;
-  passed(micros: Micros): void;
-}
+export type SliceLength = ReturnType<typeof createSliceLength>;
 
 /** What a job's vessel-days tell each other, in one process. */
-export interface SliceLengths {
-  /** For a vessel-day that begins. */
-  of(job: string, family: SlicedFamily): SliceLength;
-}
+export type SliceLengths = ReturnType<typeof createSliceLengths>;
 
 /** A length that measurements come in says nothing of statistics. */
 export type SlicedFamily = 'measurements' | 'statistics';
@@ -34,17 +25,19 @@ const REMEMBERED_MS = 300_000;
 export function createSliceLength(
   startMicros: Micros = Infinity,
   learned: (micros: Micros) => void = () => {},
-): SliceLength {
+) {
   let maxMicros = startMicros;
   let hasFailed = false;
   let passes = 0;
   let hasPassed = false;
   let passesNeeded = MIN_PASSES;
   return {
-    get maxMicros() {
+    /** Longer ones are cut before they are asked for. */
+    get maxMicros(): Micros {
       return maxMicros;
     },
-    failed(halfMicros) {
+    /** A slice did not come: its halves, this long at most, come next. */
+    failed(halfMicros: Micros): void {
       // What got through here before says that the length is no matter of luck.
       if (hasPassed) passesNeeded = Math.min(MAX_PASSES, passesNeeded * 2);
       maxMicros = Math.min(maxMicros, halfMicros);
@@ -52,7 +45,7 @@ export function createSliceLength(
       hasPassed = false;
       passes = 0;
     },
-    passed(micros) {
+    passed(micros: Micros): void {
       // The short end of a slice says nothing of a long one.
       if (micros < maxMicros / 2) return;
       if (hasFailed) learned(maxMicros);
@@ -65,7 +58,7 @@ export function createSliceLength(
   };
 }
 
-export function createSliceLengths(clock: Clock): SliceLengths {
+export function createSliceLengths(clock: Clock) {
   const known = new Map<string, { readonly maxMicros: Micros; readonly atMs: number }>();
   function startOf(key: string): Micros {
     const learned = known.get(key);
@@ -75,7 +68,8 @@ export function createSliceLengths(clock: Clock): SliceLengths {
     return maxMicros < MICROS_PER_DAY ? maxMicros : Infinity;
   }
   return {
-    of(job, family) {
+    /** For a vessel-day that begins. */
+    of(job: string, family: SlicedFamily): SliceLength {
       const key = `${family} ${job}`;
       return createSliceLength(startOf(key), (micros) => {
         const maxMicros = Math.max(SHORT_MICROS, micros);

@@ -1,7 +1,7 @@
 /** A day's readings of each series in three numbers: what reconcile compares, without hours. Pure. */
-
 import { hash } from 'node:crypto';
-import { type CountsJson, type DayCounts, type Receipt, shortName } from '../model/index.ts';
+import type { CountsJson, DayCounts, Receipt } from '../model/index.ts';
+import { shortName } from '../model/index.ts';
 
 /** Readings of one series in one day. */
 export interface SeriesTotal {
@@ -69,43 +69,13 @@ export function totalReadings(totals: DayTotals): number {
   return readings;
 }
 
-/** Of each series, in one order: readings, and the first and last of them in microseconds since the day began. */
-interface TotalsCells {
-  readonly counts: Float64Array;
-  /** NaN where the source did not say. */
-  readonly firsts: Float64Array;
-  readonly lasts: Float64Array;
-}
-
-/**
- * SHA-256 (hex) of a line `"id" count first last` for each series with readings. `ids` are sorted; the cells of the first one
- * are at `from`.
- */
-export function cellsDigest(
-  ids: readonly string[],
-  { counts, firsts, lasts }: TotalsCells,
-  from = 0,
-): string {
-  const numberText = (value: number) => (Number.isNaN(value) ? '-' : `${value}`);
-  let lines = '';
-  for (const [index, id] of ids.entries()) {
-    const cell = from + index;
-    if (!(counts[cell]! > 0)) continue;
-    lines += `${JSON.stringify(id)} ${counts[cell]} ${numberText(firsts[cell]!)} ${numberText(lasts[cell]!)}\n`;
-  }
-  return hash('sha256', lines);
-}
-
-/** The same of totals, whatever their order. Equal digests: equal totals. */
+/** SHA-256 (hex) of a line `"id" count first last` for each series, in the order of their ids; `-` for no time. */
 export function totalsDigest(totals: DayTotals): string {
-  const ids = [...totals.keys()].sort();
-  const cellsOf = (cell: (total: SeriesTotal) => number | undefined) =>
-    Float64Array.from(ids, (id) => cell(totals.get(id)!) ?? Number.NaN);
-  return cellsDigest(ids, {
-    counts: cellsOf(({ count }) => count),
-    firsts: cellsOf(({ firstMicros }) => firstMicros),
-    lasts: cellsOf(({ lastMicros }) => lastMicros),
+  const lines = [...totals.keys()].sort().map((id) => {
+    const { count, firstMicros = '-', lastMicros = '-' } = totals.get(id)!;
+    return `${JSON.stringify(id)} ${count} ${firstMicros} ${lastMicros}\n`;
   });
+  return hash('sha256', lines.join(''));
 }
 
 /** `totalsDigest` of the totals of counts at hand. */

@@ -12,8 +12,8 @@
  */
 import { DayMap } from './day-map.ts';
 import type { IndexedMember, IndexedPart } from './indexed-receipt.ts';
+import type { GrowingReading, LedgerQuestion, LedgerReading, LedgerScan } from './ledger-month.ts';
 import { readMonth } from './ledger-month.ts';
-import type { GrowingReading, LedgerQuestion, LedgerReading, LedgerScan } from './ledger-question.ts';
 
 export interface LedgerAnswer<T> extends LedgerReading {
   readonly receipts: Pick<DayMap<T>, 'get' | 'size' | 'values' | 'vessels'>;

@@ -1,18 +1,18 @@
 /** Reading the receipts of a month, with what the index knows of them (`ledger-index.ts`). */
 import { createTurns, forEachAtOnce } from '../../core/concurrency.ts';
 import { DataError } from '../../core/errors.ts';
-import type { VesselDay } from '../../core/model/index.ts';
+import type { Log, VesselDay } from '../../core/model/index.ts';
+import type { ObjectStore } from '../../store/store.ts';
 import { indexKey, receiptKey } from '../keys.ts';
 import type { FolderLook, IndexedSeal, Seal } from './folder-seals.ts';
 import { isSameFolder, lookAtFolder, MAX_OTHERS } from './folder-seals.ts';
 import { packIndex } from './index-file.ts';
 import type { KnownIndex, OpenIndex } from './index-files.ts';
 import { openIndexes, withoutRows, writeIndexAnew } from './index-files.ts';
-import type { IndexedMember, IndexRow } from './indexed-receipt.ts';
+import type { IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
 import { toIndexRow } from './indexed-receipt.ts';
 import type { ListedVessel } from './ledger.ts';
 import { listVessels, parseReceipt } from './ledger.ts';
-import type { GrowingReading, LedgerScan } from './ledger-question.ts';
 
 /** Fewer receipts are fetched sooner than an index is read or written. */
 export const INDEX_WORTH_RECEIPTS = 64;
@@ -20,6 +20,53 @@ const LISTS_AT_ONCE = 8;
 const GETS_AT_ONCE = 32;
 /** So many are fetched before more are listed, and kept as rows before they are packed: a kilobyte each. */
 const FETCHED_AT_ONCE = 8_192;
+
+/** What is asked, but for what becomes of each receipt. */
+export interface LedgerQuestion<M extends IndexedMember> {
+  readonly store: ObjectStore;
+  readonly job: string;
+  readonly dates: readonly string[];
+  /** Absent: every vessel. */
+  readonly vessels?: ReadonlySet<string>;
+  /** What is asked of each receipt. */
+  readonly members: readonly M[];
+  /** False for callers that promise to write nothing. */
+  readonly writeIndex: boolean;
+  readonly log: Log;
+}
+
+export interface LedgerScan<M extends IndexedMember> extends LedgerQuestion<M> {
+  /** Given each receipt once, those of a date in no order. */
+  readonly take: (receipt: IndexedPart<M>) => void;
+  /** For those who only show receipts: what is sealed is not listed (`folder-seals.ts`). */
+  readonly shown?: ShownDates;
+}
+
+/** What somebody who shows receipts has of them from an earlier reading. */
+export interface ShownDates {
+  nowMs(): number;
+  /** Has it the receipts of this date since a look at which its folder was the same? */
+  isSame(date: string, look: FolderLook): boolean;
+  /** Has it the receipts of this date as they are listed? Where not, it forgets the date. `look`: before it was listed. */
+  isListed(date: string, listed: readonly ListedVessel[], look: FolderLook | undefined): boolean;
+  /** It is to forget the date, and is given what was seen at an earlier look. */
+  begin(date: string, look: FolderLook): void;
+}
+
+/** How the receipts were read. */
+export interface LedgerReading {
+  /** Receipts that cannot be read. */
+  readonly damaged: readonly { readonly day: VesselDay; readonly error: DataError }[];
+  /** How many receipts came out of the index, and how many were fetched. */
+  readonly fromIndex: number;
+  readonly fetched: number;
+}
+
+export interface GrowingReading {
+  readonly damaged: { day: VesselDay; error: DataError }[];
+  fromIndex: number;
+  fetched: number;
+}
 
 /** What is found out about a month while it is read. */
 interface MonthState {

@@ -1,12 +1,11 @@
 /** Receipts, details and notes: what the lake says of its own vessel-days. */
 
-import { createHash, hash } from 'node:crypto';
-import { gunzipSync } from 'node:zlib';
+import { hash } from 'node:crypto';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { DataError, isRefusal } from '../../core/errors.ts';
 import type { CountsJson, DayCounts, Note, Receipt, VesselDay } from '../../core/model/index.ts';
 import { cleanMessage, DAMAGED_RECEIPT, NEWER_RECEIPT, shortName } from '../../core/model/index.ts';
 import type { ListedObject, ObjectStore, Version } from '../../store/store.ts';
-import { gzipPieces } from '../gzip-pieces.ts';
 import { jsonBytes, parseJson } from '../json.ts';
 import { detailKey, keyPrefix, noteKey, parseReceiptKey, receiptKey, receiptVesselParser } from '../keys.ts';
 import {
@@ -21,7 +20,6 @@ import {
   RECEIPT_ADDED,
   shown,
 } from '../shapes.ts';
-import { countsText } from './counts-text.ts';
 
 /** Counts per series and hour of a published day: what it holds, and what the source said. */
 export interface Detail {
@@ -125,31 +123,19 @@ interface CountedDetail {
   readonly select?: readonly string[];
 }
 
-/**
- * A detail as it is stored, and the digest of its text (of the text, not of the gzip bytes, which vary). Where `source`
- * equals `ours`, as of nearly every day, it is made and compressed once.
- */
-export function packDetail(detail: CountedDetail): { gzip: Uint8Array; sha256: string } {
-  const pieces = detailPieces(detail);
-  const sha256 = createHash('sha256');
-  for (const piece of pieces) sha256.update(piece);
-  return { gzip: gzipPieces(pieces, DETAIL_LEVEL), sha256: sha256.digest('hex') };
-}
-
-function detailPieces({ ours, source, series, select }: CountedDetail): Uint8Array[] {
-  const text = countsText(ours);
-  const sourceText = source === null ? Buffer.from('null') : ours.equals(source) ? text : countsText(source);
-  const names = series === undefined ? '' : `,"series":${namesText(series)}`;
-  const end = `${names}${select === undefined ? '' : `,"select":${JSON.stringify(select)}`}}\n`;
-  return [Buffer.from('{"ours":'), text, Buffer.from(',"source":'), sourceText, Buffer.from(end)];
-}
-
-/** As JSON, in the order of the ids. */
-function namesText(series: ReadonlyMap<string, string | null>): string {
-  const names: string[] = [];
-  for (const id of [...series.keys()].sort())
-    names.push(`${JSON.stringify(id)}:${JSON.stringify(series.get(id)!)}`);
-  return `{${names.join(',')}}`;
+/** A detail as it is stored, and the digest of its text (of the text, not of the gzip bytes, which vary). */
+export function packDetail({ ours, source, series, select }: CountedDetail): {
+  gzip: Uint8Array;
+  sha256: string;
+} {
+  const oursText = JSON.stringify(ours.toJson());
+  // Nearly every day's are equal.
+  const sourceText = source && ours.equals(source) ? oursText : JSON.stringify(source?.toJson() ?? null);
+  const named = series && Object.fromEntries([...series].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const names = named === undefined ? '' : `,"series":${JSON.stringify(named)}`;
+  const selected = select === undefined ? '' : `,"select":${JSON.stringify(select)}`;
+  const text = Buffer.from(`{"ours":${oursText},"source":${sourceText}${names}${selected}}\n`);
+  return { gzip: gzipSync(text, { level: DETAIL_LEVEL }), sha256: hash('sha256', text) };
 }
 
 /** A detail is 150 bytes a series and hour at most: this is a hundred times what 1,000 series make. */

@@ -88,7 +88,6 @@ export function createPartUpload(options: PartUploadOptions): PartUpload {
     async append(group) {
       groups.push({ bodyBytes: group.body.length, tail: group.tail, rows: group.rows });
       add(group.body);
-      group.release();
       if (pendingBytes < sizes.partBytes) return false;
       await send();
       return true;

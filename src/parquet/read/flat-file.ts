@@ -1,17 +1,20 @@
 /** A file of flat columns that is read a column at a time, in the same bounded memory as the service's Parquet. */
 import { ColumnReader, createPageBudget } from './column-reader.ts';
+import { parquetTooLarge } from './parquet-faults.ts';
 import { MAX_PARQUET_ROWS, readParquetFooter } from './parquet-footer.ts';
 import type { ColumnQuestion } from './parquet-schema.ts';
 
 /** Rows that are read at a time. */
 const STEP_ROWS = 4_096;
 const TWO_32 = 2 ** 32;
+/** Texts that share beginnings are more than their pages hold; a million receipts have some 80 MB in a column. */
+const MAX_TEXT_BYTES = 256 << 20;
 
 export interface FlatFile {
   readonly rows: number;
   /** What the footer says besides, by key. */
   readonly keyValues: ReadonlyMap<string, string>;
-  /** Whole numbers, or times in microseconds; exact up to 2^53, NaN where a row has none. Throws DataError for damaged pages. */
+  /** Doubles, whole numbers exact up to 2^53, or times as they stand there; NaN where a row has none. Throws DataError for damaged pages. */
   numbers(name: string): Float64Array;
   /** Throws the same. */
   texts(name: string): Texts;
@@ -55,12 +58,14 @@ export function openFlatFile(parquet: Uint8Array, columns: readonly ColumnQuesti
     keyValues,
     numbers(name) {
       const numbers = new Float64Array(rows).fill(Number.NaN);
-      read(name, ({ present, words }, from, step) => {
-        let at = 0;
+      read(name, ({ present, words, column }, from, step) => {
+        const doubles = column.kind === 'double' ? new Float64Array(words.buffer) : undefined;
+        let value = 0;
         for (let row = 0; row < step; row++) {
           if (present[row] !== 1) continue;
-          numbers[from + row] = words[at + 1]! * TWO_32 + (words[at]! >>> 0);
-          at += 2;
+          const whole = words[2 * value + 1]! * TWO_32 + (words[2 * value]! >>> 0);
+          numbers[from + row] = doubles === undefined ? whole : doubles[value]!;
+          value++;
         }
       });
       return numbers;
@@ -137,6 +142,7 @@ class TextGatherer implements Texts {
       this.#ends[before + value++] = end;
       this.#places[from + row] = -before - value;
     }
+    if (end > MAX_TEXT_BYTES) throw parquetTooLarge('a column', end, MAX_TEXT_BYTES, 'bytes of text');
     if (end > this.#bytes.length)
       this.#bytes = Buffer.concat([this.#bytes.subarray(0, first)], Math.max(end, 2 * first));
     for (let i = 0, at = first; i < value; i++) {

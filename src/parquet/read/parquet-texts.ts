@@ -47,11 +47,6 @@ function strictText(place: TextPlace): string {
   }
 }
 
-/** The `value`-th of the texts last taken of a column. Throws TextTroubleError for bytes that are not UTF-8. */
-export function textOf(reader: ColumnReader, value: number): string {
-  return strictText(textPlace(reader, value));
-}
-
 /** Codes of ids, without a string for each row. */
 export class IdCodes {
   readonly #dictionary: SeriesDictionary;

@@ -15,18 +15,11 @@ export function createByteSink(firstBytes = FIRST_BYTES): ByteSink {
   return { bytes, view: new DataView(bytes.buffer), at: 0 };
 }
 
-/** Go on in this memory, with nothing written yet. */
-export function beginIn(sink: ByteSink, memory: ArrayBuffer): void {
-  sink.bytes = new Uint8Array(memory);
-  sink.view = new DataView(memory);
-  sink.at = 0;
-}
-
 /** Make room for so many more bytes. Whoever writes to `bytes` by itself asks for it first. */
 export function reserve(sink: ByteSink, more: number): void {
   const needed = sink.at + more;
   if (needed <= sink.bytes.length) return;
-  const larger = new Uint8Array(Math.max(needed, sink.bytes.length * 2 || FIRST_BYTES));
+  const larger = new Uint8Array(Math.max(needed, sink.bytes.length * 2));
   larger.set(sink.bytes.subarray(0, sink.at));
   sink.bytes = larger;
   sink.view = new DataView(larger.buffer);

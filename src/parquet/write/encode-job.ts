@@ -5,15 +5,12 @@ import type { Table } from './table.ts';
 
 /**
  * What an encoder is asked and what it answers: plain values and typed arrays, so that a worker thread can
- * have them. The gathered rows go there and come back by transfer, so that their memory is used again; so does that of
- * files: memory that is allocated and given up for each row group is what the C library cannot give back.
+ * have them. The gathered rows go there and come back by transfer, so that their memory is used again.
  */
 export type EncodeJob = MeasurementJob | TableJob;
 
 interface CommonJob {
   readonly ranks: SeriesRanks;
-  /** Of the file of an earlier row group, for that of this one. */
-  readonly fileMemory?: ArrayBuffer | undefined;
 }
 
 export interface MeasurementJob extends CommonJob {
@@ -28,16 +25,11 @@ export interface TableJob extends CommonJob {
 
 /** `gathered` of the answer replaces that of the job, which a transfer leaves without memory. */
 export interface EncodeAnswer<Job extends EncodeJob = EncodeJob> {
-  /** A whole Parquet file of one row group, at the begin of memory of its own. */
+  /** A whole Parquet file of one row group, in memory of its own. */
   readonly file: Uint8Array<ArrayBuffer>;
   readonly runs: RunColumns;
   readonly values: readonly RankValues[];
   readonly gathered: Job['gathered'];
-}
-
-/** The memory that goes to another thread with a job. */
-export function jobBuffers(job: EncodeJob): ArrayBuffer[] {
-  return [...gatheredBuffers(job), ...(job.fileMemory === undefined ? [] : [job.fileMemory])];
 }
 
 /** The memory of the gathered rows. */
@@ -58,4 +50,17 @@ export function gatheredBuffers({ kind, gathered }: EncodeJob): ArrayBuffer[] {
           ...gathered.columns.flatMap(({ set, words, ends, bytes }) => [set, words, ends, bytes]),
         ];
   return [...new Set(arrays.map((array) => array.buffer as ArrayBuffer))];
+}
+
+/**
+ * The memory that came back, in the objects that were sent without: code that meets objects of another thread, which have a
+ * shape of their own, is compiled once more, in the middle of a day.
+ */
+export function takeBack(job: EncodeJob, gathered: EncodeJob['gathered']): void {
+  if (job.kind === 'table') Object.assign(job.gathered, gathered);
+  else {
+    const { jsonText, ...arrays } = gathered as ColumnBatch;
+    Object.assign(job.gathered, arrays);
+    Object.assign(job.gathered.jsonText, jsonText);
+  }
 }

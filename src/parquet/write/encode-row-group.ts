@@ -55,13 +55,6 @@ const KIND_OF: Readonly<Record<string, number>> = {
   json_value: JSON_TEXT,
 };
 
-/** What a row seldom takes more than, in a file. Memory that is not written costs nothing. */
-const FILE_BYTES_PER_ROW = 8;
-
-function fileMemoryOf({ fileMemory, gathered }: EncodeJob): ArrayBuffer {
-  return fileMemory ?? new ArrayBuffer(gathered.rows * FILE_BYTES_PER_ROW);
-}
-
 function encodeMeasurements(job: MeasurementJob, { sort, encode }: Arena): EncodeAnswer {
   const { gathered, ranks } = job;
   const sorted = sortMeasurements(gathered, ranks.rankOfCode, sort);
@@ -73,7 +66,7 @@ function encodeMeasurements(job: MeasurementJob, { sort, encode }: Arena): Encod
     double_value: () => doubleValues(cells),
     json_value: () => textValues(texts),
   };
-  beginFile(encode.file, fileMemoryOf(job));
+  beginFile(encode.file);
   const chunks = MEASUREMENT_COLUMNS.map((column): PlacedChunk => {
     const { name } = column;
     if (name === TIMESTAMP)
@@ -100,7 +93,7 @@ function encodeTable(job: TableJob, { encode }: Arena): EncodeAnswer {
   const { order, first, micros } = sortTable(gathered, ranks);
   const columnOf = new Map(gathered.columns.map((column) => [column.column.name, column]));
   const ordered = new Map<string, OrderedColumn>();
-  beginFile(encode.file, fileMemoryOf(job));
+  beginFile(encode.file);
   const chunks = schema.map((column): PlacedChunk => {
     if (column.type === 'series')
       return appendSeriesChunk(encode.file, column, textRuns(column, ranks, first));

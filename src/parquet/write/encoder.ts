@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { CancelledError, FatalError, messageOf, RetriableError } from '../../core/errors.ts';
 import { jsonTextBytes } from '../../core/model/index.ts';
-import { type EncodeAnswer, type EncodeJob, jobBuffers } from './encode-job.ts';
+import { type EncodeAnswer, type EncodeJob, gatheredBuffers, takeBack } from './encode-job.ts';
 import type { Arena } from './encode-row-group.ts';
 
 /** Sorts and encodes row groups for any number of builders: as many at once as it has threads. */
@@ -184,11 +184,15 @@ function createWorkerEncoder(threads: number): Encoder {
       return new Promise<EncodeAnswer<Job>>((resolve, reject) => {
         const number = jobs++;
         try {
-          thread.postMessage({ job: number, request: job }, jobBuffers(job));
+          thread.postMessage({ job: number, request: job }, gatheredBuffers(job));
         } catch (error) {
           return reject(unsentError(job, error));
         }
-        waiting.set(number, { resolve: resolve as Waiting['resolve'], reject });
+        const take: Waiting['resolve'] = ({ gathered, ...answer }) => {
+          takeBack(job, gathered);
+          resolve({ ...answer, gathered: job.gathered } as EncodeAnswer<Job>);
+        };
+        waiting.set(number, { resolve: take, reject });
         // Only a job that waits keeps the process alive, an idle worker does not.
         thread.ref();
       });

@@ -1,12 +1,6 @@
 import { DataError } from '../../core/errors.ts';
 import type { ColumnBatch, SeriesDictionary } from '../../core/model/index.ts';
-import {
-  adoptColumnBatch,
-  appendJsonTexts,
-  createColumnBatch,
-  JSON_TEXT,
-  jsonTextBytes,
-} from '../../core/model/index.ts';
+import { appendJsonTexts, createColumnBatch, JSON_TEXT, jsonTextBytes } from '../../core/model/index.ts';
 import type { Encoder } from './encoder.ts';
 import type { RowGroupBuilder, RowGroupSize, RowStore } from './row-group-builder.ts';
 import { createRowGroupBuilder } from './row-group-builder.ts';
@@ -38,7 +32,6 @@ export function createMeasurementRowGroups(
       const ranked = ranking();
       return { job: { kind: 'measurements', gathered, ranks: ranked.ranks }, ranked };
     },
-    adopt: adoptColumnBatch,
     facts: ({ rows, timestampMicros }) => ({
       rows,
       minMicros: timestampMicros[0],

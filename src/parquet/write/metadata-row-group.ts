@@ -44,7 +44,6 @@ export async function encodeMetadata(
     maxMicros: 0,
     runs: { ids: [], ...NO_RUNS },
     values: [],
-    release() {},
   };
 }
 

@@ -64,8 +64,6 @@ export interface RowStore<Batch, Rows extends GatheredRows> {
   truncate(rows: Rows, count: number): void;
   /** The rows as a job for the encoder, with their series. */
   job(rows: Rows): { job: EncodeJob & { readonly gathered: Rows }; ranked: RankedSeries };
-  /** Rows as they came back from the encoder, to be filled again. */
-  adopt(rows: Rows): Rows;
   /** What the check compares with. */
   facts(rows: Rows): RowFacts;
 }
@@ -73,22 +71,11 @@ export interface RowStore<Batch, Rows extends GatheredRows> {
 /** Most rows of a small vessel-day; the next step; then a whole row group. Memory that is not written costs nothing. */
 const CAPACITIES = [4_096, 65_536];
 
-/** Memory of larger files is given up: a day with one huge row group does not keep as much for all others. */
-const KEPT_FILE_BYTES = 16 * 1024 * 1024;
-
 /** When a row group closes: at the first timestamp change after as much of either. */
 export interface RowGroupSize {
   readonly rowGroupRows: number;
   /** Absent: `ROW_GROUP_TEXT_BYTES`. */
   readonly rowGroupTextBytes?: number | undefined;
-}
-
-function once(act: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (!isDone) act();
-    isDone = true;
-  };
 }
 
 function orderFault(micros: number, before: number): DataError {
@@ -106,8 +93,6 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
 ): RowGroupBuilder<Batch> {
   let gathered = store.open(0);
   let spare: Rows | undefined;
-  /** Memory of files that were released: as many as are encoded and not yet released at once, two or three. */
-  const spareFiles: ArrayBuffer[] = [];
   let isClosed = false;
   let lastSealedMicros: number | undefined;
   /** Rows that a row group has at least, once it is known to be fewer than `rowGroupRows`. */
@@ -169,15 +154,11 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
     return taken;
   }
 
-  function keepFile(memory: ArrayBuffer): void {
-    if (!isClosed && memory.byteLength <= KEPT_FILE_BYTES) spareFiles.push(memory);
-  }
-
   async function encode(rows: Rows): Promise<EncodedRowGroup> {
     const facts = store.facts(rows);
     const { job, ranked } = store.job(rows);
-    const answer = await encoder.encode({ ...job, fileMemory: spareFiles.pop() });
-    if (!isClosed) spare = store.adopt(answer.gathered);
+    const answer = await encoder.encode(job);
+    if (!isClosed) spare = answer.gathered;
     const split = splitParquetFile(answer.file);
     let readings = 0;
     for (const count of answer.runs.counts) readings += count;
@@ -192,7 +173,6 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
       maxMicros,
       runs: { ids: ranked.ids, ...answer.runs },
       values,
-      release: once(() => keepFile(answer.file.buffer)),
     };
   }
 
@@ -246,7 +226,6 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
     async close() {
       isClosed = true;
       spare = undefined;
-      spareFiles.length = 0;
       gathered = store.open(0);
       lastSealedMicros = undefined;
     },

@@ -1,6 +1,6 @@
 import type { SchemaElement } from 'hyparquet';
 import type { ByteSink } from './byte-sink.ts';
-import { beginIn, putBytes } from './byte-sink.ts';
+import { createByteSink, putBytes } from './byte-sink.ts';
 import type { PlacedChunk } from './column-chunk.ts';
 import type { Column } from './columns.ts';
 import { CREATED_BY } from './columns.ts';
@@ -8,16 +8,16 @@ import { PARQUET_MAGIC } from './parquet-tail.ts';
 import { putColumnIndex, putFooter, putOffsetIndex } from './parquet-thrift.ts';
 import { rootElement, schemaElement } from './schema.ts';
 
-/** Begin a file of one row group in this memory; where it becomes larger, it goes on in new memory. */
-export function beginFile(file: ByteSink, memory = new ArrayBuffer(0)): void {
-  beginIn(file, memory);
+/** Memory of larger files is given up: one huge row group does not keep as much for all others. */
+const MAX_KEPT_BYTES = 16 * 1024 * 1024;
+
+/** Begin a file of one row group. */
+export function beginFile(file: ByteSink): void {
+  file.at = 0;
   putBytes(file, PARQUET_MAGIC);
 }
 
-/**
- * End it behind its chunks: page indexes, footer and magic. It is the begin of its memory, which the sink gives up, so
- * that both can be handed to another thread.
- */
+/** End it behind its chunks: page indexes, footer and magic. What comes back has memory of its own, the sink's is used again. */
 export function endFile(
   file: ByteSink,
   rows: number,
@@ -37,8 +37,8 @@ export function endFile(
   const { num_rows } = group;
   putFooter(file, { version: 1, schema, num_rows, row_groups: [group], created_by: CREATED_BY });
   putBytes(file, PARQUET_MAGIC);
-  const ended = file.bytes.subarray(0, file.at);
-  beginIn(file, new ArrayBuffer(0));
+  const ended = file.bytes.slice(0, file.at);
+  if (file.bytes.length > MAX_KEPT_BYTES) Object.assign(file, createByteSink());
   return ended;
 }
 

@@ -71,8 +71,6 @@ export function createStatisticsRowGroups(
       const ranked = ranking();
       return { job: { kind: 'table', gathered, ranks: ranked.ranks }, ranked };
     },
-    // Few and small.
-    adopt: (table) => table,
     facts: (table) => ({
       rows: table.rows,
       minMicros: table.timestampMicros[0],

@@ -1,5 +1,4 @@
 /** Vessels and series as the lake knows them: by the newest snapshot of each metadata job, and by the receipts and counts. */
-
 import { forEachAtOnce } from '../../core/concurrency.ts';
 import { ConfigError, DataError, messageOf, RetriableError } from '../../core/errors.ts';
 import type { Clock, Job, Log, VesselDay } from '../../core/model/index.ts';

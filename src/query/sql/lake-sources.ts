@@ -1,8 +1,7 @@
 /** Which jobs of a lake are asked, what their relations are called, and where their files are. */
-
 import { fileURLToPath } from 'node:url';
 import { asPattern } from '../../core/duckdb/locked.ts';
-import { ConfigError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import type { Dataset, Job, Layout, Log } from '../../core/model/index.ts';
 import { keyPrefix, objectPrefix, parseObjectKey } from '../../lake/keys.ts';
 import { readTableFiles } from '../../lake/publish/table-files.ts';
@@ -54,8 +53,7 @@ function choose(dataset: Dataset, jobs: readonly Job[], named: readonly Job[]): 
   const namesake = candidates.find(({ name }) => name === dataset);
   if (own.length === 0 && namesake !== undefined) return [namesake];
   const names = candidates.map(({ name }) => name).join(', ');
-  throw new ConfigError(
-    'usage',
+  throw usageError(
     `--job: several jobs are of dataset ${dataset}: ${names}; name the one to ask: --job ${candidates[0]!.name}`,
   );
 }

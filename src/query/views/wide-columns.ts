@@ -1,5 +1,5 @@
 /** Which columns `wide` has, and what they are called. */
-import { ConfigError } from '../../core/errors.ts';
+import { usageError } from '../../core/errors.ts';
 import { shortName } from '../../core/model/index.ts';
 import { columnName, columnNames } from './column-names.ts';
 
@@ -53,8 +53,7 @@ export function chooseColumns(series: readonly NamedSeries[], asked: AskedColumn
   const slots = tags.flatMap((tag) => slotsOf(tag, byTag.get(tag)!, warnings));
   if (slots.length === 0 || slots.length > MAX_COLUMNS) {
     const found = slots.length === 0 ? 'no series that every vessel has' : `${slots.length} columns`;
-    throw new ConfigError(
-      'usage',
+    throw usageError(
       `--columns: found ${found}, expected 1 to ${MAX_COLUMNS}; name the series: --columns 'Shaft Power' 'Speed Over Ground', or the vessels of one type: --vessel IMO9321483`,
     );
   }
@@ -78,8 +77,7 @@ function tagsOf(
     return known.filter((tag) => new Set(byTag.get(tag)!.map(({ vessel }) => vessel)).size === vessels);
   const unknown = asked.filter((tag) => !known.includes(tag));
   if (unknown.length > 0)
-    throw new ConfigError(
-      'usage',
+    throw usageError(
       `--columns: no series is called '${unknown.map(shortName).join("', '")}'; the view 'series' has the names, as 'tag'`,
     );
   return [...new Set(asked)];

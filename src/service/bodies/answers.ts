@@ -3,8 +3,7 @@ import type { ApiVersion, Family, TimeRange, WireShape } from '../../core/model/
 import { MICROS_PER_MILLI } from '../../core/model/index.ts';
 import type { DataSource } from '../data/source.ts';
 import type { FindDomain, Selector } from '../query/expressions.ts';
-import type { Format } from '../query/formats.ts';
-import { chooseFormat } from '../query/formats.ts';
+import { chooseFormat, type Format } from '../query/formats.ts';
 import type { RawParameters, StatisticsParameters } from '../query/parameters.ts';
 import { measurementsRange, parseNaming, parseStatistics } from '../query/parameters.ts';
 import { selectSeries } from '../query/selection.ts';

@@ -1,7 +1,6 @@
 /** Metadata in the shapes of the versions. Written as text, so that ranges stay floating point. */
 import type { WireShape } from '../../core/model/index.ts';
-import type { Format } from '../query/formats.ts';
-import { floatText } from '../query/formats.ts';
+import { type Format, floatText } from '../query/formats.ts';
 import type { SelectedSeries } from '../query/selection.ts';
 import type { Work } from '../turns.ts';
 

@@ -8,8 +8,7 @@ import type { SchemaElement } from '../../parquet/write/index.ts';
 import { PARQUET_MAGIC, PlainFile } from '../../parquet/write/index.ts';
 import type { DataSource } from '../data/source.ts';
 import type { SelectedSeries } from '../query/selection.ts';
-import type { Work } from '../turns.ts';
-import { STEPS_PER_LOOK } from '../turns.ts';
+import { STEPS_PER_LOOK, type Work } from '../turns.ts';
 
 /** Rows of a row group: a client has its first bytes after so many readings, and memory is bounded by them. */
 export const ROW_GROUP_ROWS = 65_536;

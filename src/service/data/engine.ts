@@ -9,10 +9,8 @@
 import { tmpdir } from 'node:os';
 import { createWaitingLine } from '../../core/concurrency.ts';
 import type { SqlConnection } from '../../core/duckdb/connection.ts';
-import type { LockedDuckDb } from '../../core/duckdb/locked.ts';
-import { interruptOnAbort, openLockedDuckDb } from '../../core/duckdb/locked.ts';
-import type { TempFolder } from '../../core/process/temp-folder.ts';
-import { openTempFolder } from '../../core/process/temp-folder.ts';
+import { interruptOnAbort, type LockedDuckDb, openLockedDuckDb } from '../../core/duckdb/locked.ts';
+import { openTempFolder, type TempFolder } from '../../core/process/temp-folder.ts';
 
 /** Above the memory that Node takes: two sorted slices of readings need a fifth of it. */
 const MEMORY_LIMIT = '256MB';

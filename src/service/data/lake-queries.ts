@@ -3,10 +3,8 @@ import type { DuckDBResult, DuckDBValue } from '../../core/duckdb/connection.ts'
 import { parquetRows, pathLiteral } from '../../core/duckdb/locked.ts';
 import { joinSql, sql } from '../../core/duckdb/sql-text.ts';
 import type { Micros, TimeRange } from '../../core/model/index.ts';
-import type { Work } from '../turns.ts';
-import { STEPS_PER_LOOK } from '../turns.ts';
-import type { BatchBuilder } from './batch-builder.ts';
-import { orderZeros } from './batch-builder.ts';
+import { STEPS_PER_LOOK, type Work } from '../turns.ts';
+import { type BatchBuilder, orderZeros } from './batch-builder.ts';
 import type { Engine, EngineConnection } from './engine.ts';
 import type { LakeFile } from './lake-files.ts';
 import type { SeriesRecord } from './source.ts';

@@ -1,8 +1,7 @@
 /** Who may ask for tokens, what tokens say, and who may read what. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
-import type { Login } from '../../core/logins.ts';
-import { formDecoded, LoginGuard, readBasic } from '../../core/logins.ts';
+import { formDecoded, type Login, LoginGuard, readBasic } from '../../core/logins.ts';
 import type { Clock, Log } from '../../core/model/index.ts';
 import { HttpError, OAuthError } from './http-error.ts';
 

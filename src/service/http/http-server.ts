@@ -1,13 +1,11 @@
 /** The HTTP server: what every request has in common, above all that each error has the contract's body. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Fastify from 'fastify';
-import type { ConnectionLimits } from '../../core/connections.ts';
-import { Connections, MAX_HEADER_BYTES } from '../../core/connections.ts';
+import { type ConnectionLimits, Connections, MAX_HEADER_BYTES } from '../../core/connections.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Clock, Log } from '../../core/model/index.ts';
 import { NO_SCHEMAS } from '../../core/no-schemas.ts';
-import type { AccessLog } from './access-log.ts';
-import { createAccessLog, loggedPath, requestIdOf } from './access-log.ts';
+import { type AccessLog, createAccessLog, loggedPath, requestIdOf } from './access-log.ts';
 import { errorBody, HttpError } from './http-error.ts';
 import { originForm } from './request-target.ts';
 import { SAFETY_HEADER_LINES, setSafetyHeaders } from './safety-headers.ts';

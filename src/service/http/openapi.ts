@@ -2,8 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { clientAddress } from '../../core/logins.ts';
-import type { Family } from '../../core/model/index.ts';
-import { API_VERSIONS } from '../../core/model/index.ts';
+import { API_VERSIONS, type Family } from '../../core/model/index.ts';
 import { CONTENT_TYPES, formatsOf } from '../query/formats.ts';
 import { FAMILIES, PARAMETERS } from '../query/parameters.ts';
 import { querySchema } from './query-body.ts';

@@ -17,18 +17,45 @@
  * What is undefined is left out of the answer.
  */
 import type { Aggregation, ColumnBatch } from '../../core/model/index.ts';
-import { DOUBLE, JSON_TEXT, MICROS_PER_SECOND } from '../../core/model/index.ts';
+import { JSON_TEXT, LONG, MICROS_PER_SECOND, microsToIso } from '../../core/model/index.ts';
 import { floatText, readingText } from './formats.ts';
-import { WindowTimes } from './window-times.ts';
 
 const MOMENTS: ReadonlySet<Aggregation> = new Set(['var', 'stddev', 'skewness', 'kurtosis']);
-/** Aggregations of how long each value lasts. */
-const INTEGRALS: ReadonlySet<Aggregation> = new Set(['integral', 'avg']);
+
+/** Aggregations that need times only. */
+const TIME_ONLY: ReadonlySet<Aggregation> = new Set(['count', 'first_time', 'last_time']);
+
+/** True when the aggregations can be computed without looking at values. */
+export function needTimesOnly(aggregations: readonly Aggregation[]): boolean {
+  return aggregations.every((aggregation) => TIME_ONLY.has(aggregation));
+}
+
+/** When one window of one series (or of series that share an id) has its readings: all that times tell. */
+export class WindowTimes {
+  count = 0;
+  firstMicros = 0;
+  lastMicros = 0;
+
+  /** The times of rows `[from, to)` of a batch, of one series and in order; there is at least one. */
+  addTimes({ timestampMicros }: ColumnBatch, from: number, to: number): void {
+    if (this.count === 0) this.firstMicros = timestampMicros[from]!;
+    this.count += to - from;
+    this.lastMicros = timestampMicros[to - 1]!;
+  }
+
+  /** The aggregation's value as JSON text, or undefined where it is not defined. */
+  value(aggregation: Aggregation): string | undefined {
+    if (this.count === 0) return undefined;
+    if (aggregation === 'count') return String(this.count);
+    if (aggregation === 'first_time') return `"${microsToIso(this.firstMicros)}"`;
+    if (aggregation === 'last_time') return `"${microsToIso(this.lastMicros)}"`;
+    return undefined;
+  }
+}
 
 /** The same window with its values, gathered one by one. */
 export class WindowAccumulator extends WindowTimes {
   readonly #moments: boolean;
-  readonly #integrals: boolean;
   #firstText = '';
   #lastText = '';
   #hasJson = false;
@@ -56,22 +83,16 @@ export class WindowAccumulator extends WindowTimes {
   constructor(aggregations: readonly Aggregation[]) {
     super();
     this.#moments = aggregations.some((aggregation) => MOMENTS.has(aggregation));
-    this.#integrals = aggregations.some((aggregation) => INTEGRALS.has(aggregation));
   }
 
   /** Rows `[from, to)` of a batch; rows must come in order, and there is at least one. */
   add(batch: ColumnBatch, from: number, to: number): void {
-    const { kinds, timestampMicros } = batch;
-    for (let row = from; row < to; ) {
-      const kind = kinds[row]!;
-      let end = row + 1;
-      if (kind === DOUBLE && !this.#hasJson) {
-        while (end < to && kinds[end] === DOUBLE) end++;
-        this.#addDoubles(batch, row, end);
-      } else if (kind === JSON_TEXT || this.#hasJson) this.#addText(batch, row, end === to);
-      else this.#addLong(timestampMicros[row]!, batch.longs[row]!);
-      this.addTimes(batch, row, end);
-      row = end;
+    for (let row = from; row < to; row++) {
+      const kind = batch.kinds[row]!;
+      if (kind === JSON_TEXT || this.#hasJson) this.#addText(batch, row, row === to - 1);
+      else if (kind === LONG) this.#addLong(batch.timestampMicros[row]!, batch.longs[row]!);
+      else this.#addDouble(batch.timestampMicros[row]!, batch.doubles[row]!);
+      this.addTimes(batch, row, row + 1);
     }
   }
 
@@ -142,44 +163,10 @@ export class WindowAccumulator extends WindowTimes {
     return this.#hasDouble ? finiteText(double) : long.toString();
   }
 
-  #addDoubles(batch: ColumnBatch, from: number, to: number): void {
+  #addDouble(micros: number, value: number): void {
     this.#hasDouble = true;
     this.#lastIsLong = false;
-    const { doubles, timestampMicros } = batch;
-    let row = from;
-    if (this.count === 0) {
-      const value = doubles[row]!;
-      this.#addNumber(timestampMicros[row++]!, value, value - this.#shift);
-    }
-    if (this.#moments)
-      for (let n = row; n < to; n++) this.#addMoments(doubles[n]! - this.#shift, this.count + n - from);
-    if (this.#integrals) this.#addIntegral(batch, row, to, from);
-    let [min, max, sum] = [this.#min, this.#max, this.#sum];
-    for (let n = row; n < to; n++) {
-      const value = doubles[n]!;
-      if (value < min) min = value;
-      if (value > max) max = value;
-      sum += value;
-    }
-    this.#min = min;
-    this.#max = max;
-    this.#sum = sum;
-    this.#last = doubles[to - 1]!;
-  }
-
-  /** Lines from the reading before to rows `[from, to)` of doubles; `first` is the first that is not counted yet. */
-  #addIntegral({ doubles, timestampMicros }: ColumnBatch, from: number, to: number, first: number): void {
-    let integral = this.#integral;
-    let last = from > first ? doubles[from - 1]! : this.#last;
-    let lastMicros = from > first ? timestampMicros[from - 1]! : this.lastMicros;
-    for (let row = from; row < to; row++) {
-      const value = doubles[row]!;
-      const micros = timestampMicros[row]!;
-      integral += ((last + value) / 2) * ((micros - lastMicros) / MICROS_PER_SECOND);
-      last = value;
-      lastMicros = micros;
-    }
-    this.#integral = integral;
+    this.#addNumber(micros, value, value - this.#shift);
   }
 
   #addLong(micros: number, long: bigint): void {
@@ -208,15 +195,12 @@ export class WindowAccumulator extends WindowTimes {
     if (value < this.#min) this.#min = value;
     if (value > this.#max) this.#max = value;
     this.#sum += value;
-    if (this.#moments) this.#addMoments(offset, this.count);
+    if (this.#moments) this.#addMoments(offset);
   }
 
-  /**
-   * Sums of powers about the running mean (Terriberry's update): steady where plain sums of powers are not. There are
-   * `before` readings before.
-   */
-  #addMoments(value: number, before: number): void {
-    const n = before + 1;
+  /** Sums of powers about the running mean (Terriberry's update): steady where plain sums of powers are not. */
+  #addMoments(value: number): void {
+    const n = this.count + 1;
     const delta = value - this.#mean;
     const deltaN = delta / n;
     const deltaN2 = deltaN * deltaN;

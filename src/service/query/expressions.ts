@@ -5,19 +5,18 @@
  */
 import type { Family } from '../../core/model/index.ts';
 import { HttpError } from '../http/http-error.ts';
-import type { Domain } from './domains.ts';
-import { DOMAIN_NAMES, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
-import type { SeriesTest } from './series-matcher.ts';
+import { DOMAIN_NAMES, type Domain, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
+import type { Pattern } from './series-matcher.ts';
 import { compileVisParts } from './vis-parts.ts';
 
 /** Domain of a name; undefined for one that does not exist, or of which the client may read nothing. */
 export type FindDomain = (name: string) => Domain | undefined;
 
-/** What one expression selects: ids, levels (with `*`, and the braces of `parameters`), or what passes a test. */
+/** What one expression selects: ids, levels (with `*`, and the braces of `parameters`), or a pattern. */
 export type Selector = { readonly domain: Domain } & (
   | { readonly ids: readonly string[] }
   | { readonly levels: readonly string[] }
-  | { readonly test: SeriesTest }
+  | { readonly pattern: Pattern }
 );
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -50,7 +49,7 @@ export function parsePath(family: Family, rawPath: string, find: FindDomain = fi
     );
   if (domain.name === ID_DOMAIN) return selectIds(domain, levels.join('/'));
   if (family === 'statistics') {
-    if (domain.name === 'vis-3-8a') return { domain, test: compileVisParts(levels) };
+    if (domain.name === 'vis-3-8a') return { domain, pattern: compileVisParts(levels) };
     return selectLevels(
       { ...domain, openEnd: domain.openEnd || domain.name === 'flat' },
       foldLevels(domain, levels),

@@ -3,8 +3,7 @@
  * many levels as it has.
  */
 import type { SeriesRecord } from '../data/source.ts';
-import type { Domain } from './domains.ts';
-import { findDomain } from './domains.ts';
+import { type Domain, findDomain } from './domains.ts';
 
 /** A lake may have been written by anybody, and each domain takes an index over all series. */
 const MAX_DOMAINS = 32;

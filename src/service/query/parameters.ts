@@ -3,12 +3,10 @@ import { z } from 'zod';
 import type { Aggregation, Family, Micros, TimeRange, WireShape } from '../../core/model/index.ts';
 import { AGGREGATIONS } from '../../core/model/index.ts';
 import { badParameter, HttpError } from '../http/http-error.ts';
-import type { Domain } from './domains.ts';
-import { DOMAIN_NAMES } from './domains.ts';
+import { DOMAIN_NAMES, type Domain } from './domains.ts';
 import type { FindDomain } from './expressions.ts';
 import { lastFullWindow, lastHour, parseTimeRange } from './time-range.ts';
-import type { Window, WindowEdges } from './windows.ts';
-import { parseWindow } from './windows.ts';
+import { parseWindow, type Window, type WindowEdges } from './windows.ts';
 
 const text = (description: string) => z.string().max(4096).optional().describe(description);
 

@@ -1,14 +1,12 @@
 /** From selectors to the series of an answer, each once, with the id under which it is answered. */
 import type { SeriesRecord } from '../data/source.ts';
 import { HttpError } from '../http/http-error.ts';
-import type { Work } from '../turns.ts';
-import { STEPS_PER_LOOK } from '../turns.ts';
+import { STEPS_PER_LOOK, type Work } from '../turns.ts';
 import { expandAlternatives } from './alternatives.ts';
 import type { Domain } from './domains.ts';
 import type { Selector } from './expressions.ts';
-import type { SeriesIndex } from './series-index.ts';
-import { indexSeries } from './series-index.ts';
-import { ComparisonsBudget, FirstMatches, SeriesMatcher } from './series-matcher.ts';
+import { indexSeries, type SeriesIndex } from './series-index.ts';
+import { ComparisonsBudget, levelsPattern, matchingSeries, type Pattern } from './series-matcher.ts';
 
 export interface SelectedSeries {
   readonly record: SeriesRecord;
@@ -43,14 +41,10 @@ export async function selectSeries(
   const selected: SelectedSeries[] = [];
   /** By vessel, once it is known. */
   const readable: (boolean | undefined)[] = new Array(index.vessels.length);
-  const candidates = first.candidates();
   let matched = 0;
   let naming: { readonly domain: Domain; readonly ids: readonly (string | undefined)[] } | undefined;
-  for (let step = 0; step < candidates.length; step++) {
+  for (const [step, at] of Uint32Array.from(first.keys()).sort().entries()) {
     if (step % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
-    const at = candidates[step]!;
-    const position = first.of(at);
-    if (position === undefined) continue;
     const vessel = index.vesselCodes[at]!;
     readable[vessel] ??= options.mayRead(index.vessels[vessel]!);
     if (!readable[vessel]) continue;
@@ -59,7 +53,7 @@ export async function selectSeries(
         400,
         `the expressions of this request match more than ${MAX_SERIES.toLocaleString('en')} series; split it, as by vessel`,
       );
-    const domain = options.outputDomain ?? selectors[position]!.domain;
+    const domain = options.outputDomain ?? selectors[first.get(at)!]!.domain;
     if (naming?.domain !== domain) naming = { domain, ids: index.in(domain).ids };
     const plainId = naming.ids[at];
     const id = options.verbose ? (all[at]!.verboseNames.get(domain.namedIn) ?? plainId) : plainId;
@@ -71,40 +65,32 @@ export async function selectSeries(
 }
 
 /** For each series the first selector that matches. What may be compared is counted over all of them. */
-function firstMatches(index: SeriesIndex, selectors: readonly Selector[]): FirstMatches {
+function firstMatches(index: SeriesIndex, selectors: readonly Selector[]): Map<number, number> {
   const expanded = expandAlternatives(
     selectors.map((selector) => ('levels' in selector && selector.domain.braces ? selector.levels : [])),
   );
-  const comparisons = new ComparisonsBudget(index.series.length);
-  const matchers = new Map<string, SeriesMatcher>();
-  selectors.forEach((selector, position) => {
+  const budget = new ComparisonsBudget(index.series.length);
+  const first = new Map<number, number>();
+  for (const [position, selector] of selectors.entries()) {
     const { domain } = selector;
-    let matcher = matchers.get(domain.namedIn);
-    if (matcher === undefined) {
-      matcher = new SeriesMatcher(index.in(domain), comparisons);
-      matchers.set(domain.namedIn, matcher);
-    }
-    if ('ids' in selector) for (const id of selector.ids) matcher.addId(id, position);
-    else if ('test' in selector) matcher.addTest(selector.test, position);
+    const naming = index.in(domain);
+    const add = (found: Iterable<number>) => {
+      for (const series of found) if (!first.has(series)) first.set(series, position);
+    };
+    const addPattern = (pattern: Pattern) => add(matchingSeries(pattern, naming, budget));
+    if ('ids' in selector) for (const id of selector.ids) add(naming.withId(id));
+    else if ('pattern' in selector) addPattern(selector.pattern);
+    // A whole id without `*` is looked up. Of nothing but verbose names no level is left, which matches nothing.
     else
       for (const levels of domain.braces ? expanded[position]! : [selector.levels])
-        addLevels(matcher, domain, levels, position);
-  });
-  const first = new FirstMatches(index.series.length);
-  for (const matcher of matchers.values()) matcher.findAll(first);
+        if (isWhole(domain, levels)) add(naming.withId(levels.join('/')));
+        else if (levels.length > 0 || domain.openEnd)
+          addPattern(levelsPattern(levels, domain.openEnd, budget));
+  }
   return first;
 }
 
-/** A whole id without `*` is looked up. */
-function addLevels(
-  matcher: SeriesMatcher,
-  domain: Domain,
-  levels: readonly string[],
-  position: number,
-): void {
-  const isWhole = domain.levels === 'any' || levels.length === domain.levels;
-  // Of nothing but verbose names no level is left, which is another thing than an empty one.
-  if (isWhole && levels.length > 0 && !levels.some((level) => level.includes('*')))
-    matcher.addId(levels.join('/'), position);
-  else matcher.addLevels(levels, domain.openEnd, position);
+function isWhole(domain: Domain, levels: readonly string[]): boolean {
+  const hasAll = domain.levels === 'any' ? levels.length > 0 : levels.length === domain.levels;
+  return hasAll && !levels.some((level) => level.includes('*'));
 }

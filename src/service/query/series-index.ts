@@ -4,12 +4,11 @@
  * out about a tail holds for all series that have it.
  */
 import type { SeriesRecord } from '../data/source.ts';
-import type { Domain } from './domains.ts';
-import { DOMAIN_NAMES, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
+import { DOMAIN_NAMES, type Domain, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
 import { OtherDomains } from './other-domains.ts';
 
 /** What follows the first level. Series are named by their position. */
-export interface Tail {
+interface Tail {
   readonly levels: readonly string[];
   /** All series whose id ends so. */
   readonly series: number[];

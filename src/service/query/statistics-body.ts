@@ -1,9 +1,7 @@
 /** Statistics in the shapes of the versions and in the experimental formats csv and html. */
-import type { Aggregation, WireShape } from '../../core/model/index.ts';
-import { microsToIso } from '../../core/model/index.ts';
+import { type Aggregation, microsToIso, type WireShape } from '../../core/model/index.ts';
 import { ID_DOMAIN } from './domains.ts';
-import type { Format } from './formats.ts';
-import { createTimeText } from './formats.ts';
+import { createTimeText, type Format } from './formats.ts';
 import type { StatisticsResult } from './statistics.ts';
 
 interface StatisticsLayout {

@@ -4,13 +4,10 @@
  */
 import type { Aggregation, ColumnBatch, Micros, TimeRange } from '../../core/model/index.ts';
 import type { DataSource } from '../data/source.ts';
-import type { Work } from '../turns.ts';
-import { STEPS_PER_LOOK } from '../turns.ts';
-import { WindowAccumulator } from './aggregations.ts';
+import { STEPS_PER_LOOK, type Work } from '../turns.ts';
+import { needTimesOnly, WindowAccumulator, WindowTimes } from './aggregations.ts';
 import type { SelectedSeries } from './selection.ts';
-import { needTimesOnly, WindowTimes } from './window-times.ts';
-import type { Window } from './windows.ts';
-import { windowAt } from './windows.ts';
+import { type Window, windowAt } from './windows.ts';
 
 /** Up to fifteen values each, which become text one by one. */
 const RESULTS_PER_PIECE = 256;

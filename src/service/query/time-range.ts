@@ -7,8 +7,7 @@ import {
   MICROS_PER_SECOND,
 } from '../../core/model/index.ts';
 import { badParameter, HttpError } from '../http/http-error.ts';
-import type { Duration, Unit } from './durations.ts';
-import { addDuration, windowEnd, windowStart } from './durations.ts';
+import { addDuration, type Duration, type Unit, windowEnd, windowStart } from './durations.ts';
 
 /** The parameters as text, undefined where absent. */
 interface TimeParameters {

@@ -4,26 +4,29 @@
  * without `sec` matches series without a secondary item.
  */
 import { compileLevel } from '../../core/model/level-pattern.ts';
-import type { SeriesTest } from './series-matcher.ts';
+import type { Pattern } from './series-matcher.ts';
 
 type Part = (found: readonly string[] | undefined) => boolean;
 
 /** The series that a path's levels select. */
-export function compileVisParts(levels: readonly string[]): SeriesTest {
+export function compileVisParts(levels: readonly string[]): Pattern {
   const wanted = partsOf(levels);
   const vessel = wanted.vessel === undefined ? () => true : compileLevel(wanted.vessel);
   const [primary, secondary, meta] = [part(wanted.primary), part(wanted.secondary), part(wanted.meta)];
   const noSecondary = wanted.secondary === undefined && wanted.meta !== undefined;
-  const agree = (found: ReturnType<typeof partsOf>) =>
-    !(noSecondary && found.secondary !== undefined) &&
-    primary(found.primary) &&
-    secondary(found.secondary) &&
-    meta(found.meta);
   return {
-    firstLevel: (text) => vessel(namesVessel(text) ? text : ''),
-    // Without a vessel before them, `sec` and `meta` are no first level but begin a part.
-    tail: (text, tail) => agree(partsOf([text, ...tail])),
-    isSameForAll: namesVessel,
+    first: (text) => vessel(namesVessel(text) ? text : ''),
+    cost: 1,
+    tail: (tail, firstLevel) => {
+      // Without a vessel before them, `sec` and `meta` are no first level but begin a part.
+      const found = partsOf([firstLevel, ...tail]);
+      return (
+        !(noSecondary && found.secondary !== undefined) &&
+        primary(found.primary) &&
+        secondary(found.secondary) &&
+        meta(found.meta)
+      );
+    },
   };
 }
 

@@ -1,8 +1,7 @@
 /** The parameters `window` and `window_edges`: their grammar and what they make of a range. */
 import type { TimeRange } from '../../core/model/index.ts';
 import { badParameter } from '../http/http-error.ts';
-import type { Duration, Unit } from './durations.ts';
-import { windowEnd, windowStart } from './durations.ts';
+import { type Duration, type Unit, windowEnd, windowStart } from './durations.ts';
 import { LATEST } from './time-range.ts';
 
 export type Window = Duration | 'none';

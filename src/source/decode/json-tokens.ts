@@ -4,8 +4,7 @@
  * window's bytes end first; malformed JSON throws DataError `malformed-json`. So the answer for a whole thing
  * is the same however the body was cut.
  */
-import type { BodyWindow } from './body-window.ts';
-import { INCOMPLETE } from './body-window.ts';
+import { type BodyWindow, INCOMPLETE } from './body-window.ts';
 
 const TAB = 0x09;
 const LINE_FEED = 0x0a;

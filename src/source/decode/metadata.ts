@@ -1,5 +1,4 @@
-import type { SeriesMetadata, WireShape } from '../../core/model/index.ts';
-import { imoDigits, OTHER_FIELDS } from '../../core/model/index.ts';
+import { imoDigits, OTHER_FIELDS, type SeriesMetadata, type WireShape } from '../../core/model/index.ts';
 import { ID_RULE, isSeriesId } from '../../core/model/series.ts';
 import { BodyScanner, type RecordParser } from './body-scanner.ts';
 import { type BodyWindow, INCOMPLETE } from './body-window.ts';

@@ -1,5 +1,4 @@
-import type { BodyWindow } from './body-window.ts';
-import { INCOMPLETE } from './body-window.ts';
+import { type BodyWindow, INCOMPLETE } from './body-window.ts';
 import { colonEnd, keyEnd, skipSpace, valueEnd } from './json-tokens.ts';
 
 const COMMA = 0x2c;

@@ -1,16 +1,16 @@
 /** A metadata snapshot of ours → its series. */
-import { readParquetRows } from '../../parquet/read/parquet-rows.ts';
+import { openFlatFile } from '../../parquet/read/flat-file.ts';
 
 const NAMES = [
   { name: 'time_series_id', kind: 'text' },
   { name: 'id', kind: 'text' },
 ] as const;
 
-/** Time series id → name of every row of an object of metadata. Throws as `readParquetRows`. */
+/** Time series id → name of every row of an object of metadata. Throws as `openFlatFile`. */
 export function readSeriesNames(parquet: Uint8Array): Map<string, string | null> {
-  const series = new Map<string, string | null>();
-  readParquetRows(parquet, NAMES, ([id, name]) => void series.set(String(id ?? ''), name as string | null));
-  return series;
+  const file = openFlatFile(parquet, NAMES);
+  const [ids, names] = [file.texts('time_series_id'), file.texts('id')];
+  return new Map(Array.from({ length: file.rows }, (_, row) => [ids.at(row) ?? '', names.at(row)] as const));
 }
 
 const DESCRIPTION = [
@@ -42,19 +42,24 @@ export interface SnapshotSeries {
   readonly domainsJson: string;
 }
 
-/** Every series of an object of metadata, in its order. Throws as `readParquetRows`. */
+/** Every series of an object of metadata, in its order. Throws as `openFlatFile`. */
 export function readSnapshot(parquet: Uint8Array, onSeries: (series: SnapshotSeries) => void): void {
-  readParquetRows(parquet, DESCRIPTION, (cells) => {
-    const [id, , source, unitOfMeasure, vesselName, vesselImo, name, description] = cells as (
-      | string
-      | null
-    )[];
-    const [rangeHigh, rangeLow] = cells.slice(8, 10) as (number | null)[];
+  const file = openFlatFile(parquet, DESCRIPTION);
+  const texts = (name: (typeof DESCRIPTION)[number]['name']) => file.texts(name);
+  const [ids, sources, units] = [texts('time_series_id'), texts('source'), texts('unit_of_measure')];
+  const [vessels, imos, domains] = [texts('vessel_name'), texts('vessel_imo'), texts('domains_json')];
+  const [names, descriptions] = [texts('maker_name'), texts('maker_description')];
+  const [highs, lows] = [file.numbers('maker_range_high'), file.numbers('maker_range_low')];
+  const numberAt = (numbers: Float64Array, row: number) =>
+    Number.isNaN(numbers[row]) ? null : numbers[row]!;
+  for (let row = 0; row < file.rows; row++)
     onSeries({
-      ...{ timeSeriesId: id ?? '', source: source!, unitOfMeasure: unitOfMeasure! },
-      ...{ vesselName: vesselName!, vesselImo: vesselImo! },
-      maker: { name: name!, description: description!, rangeHigh: rangeHigh!, rangeLow: rangeLow! },
-      domainsJson: String(cells[10] ?? '{}'),
+      ...{ timeSeriesId: ids.at(row) ?? '', source: sources.at(row), unitOfMeasure: units.at(row) },
+      ...{ vesselName: vessels.at(row), vesselImo: imos.at(row) },
+      maker: {
+        ...{ name: names.at(row), description: descriptions.at(row) },
+        ...{ rangeHigh: numberAt(highs, row), rangeLow: numberAt(lows, row) },
+      },
+      domainsJson: domains.at(row) ?? '{}',
     });
-  });
 }

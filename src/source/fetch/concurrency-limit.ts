@@ -6,8 +6,6 @@ import {
   refusedConcurrency,
 } from '../../core/model/limit-rules.ts';
 import type { Clock, ConcurrencyLimit, RateLimit, Slot } from '../../core/model/ports.ts';
-import type { Body } from '../../core/model/query.ts';
-import { bodyOf } from './body.ts';
 import type { Answer, Send } from './exchange.ts';
 import { retryAfterMs } from './retry.ts';
 
@@ -108,12 +106,10 @@ export function withConcurrencyLimit(concurrencyLimit: ConcurrencyLimit, clock: 
   };
 }
 
-function releasing({ body }: Answer, slot: Slot): Body {
-  return bodyOf(async (take) => {
-    try {
-      await body.read(take);
-    } finally {
-      slot.release();
-    }
-  });
+async function* releasing({ body }: Answer, slot: Slot): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } finally {
+    slot.release();
+  }
 }

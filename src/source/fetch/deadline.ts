@@ -1,8 +1,6 @@
 import { RetriableError } from '../../core/errors.ts';
-import type { Clock } from '../../core/model/ports.ts';
-import { NO_LONGER } from '../../core/model/ports.ts';
+import { type Clock, NO_LONGER } from '../../core/model/ports.ts';
 import type { Body } from '../../core/model/query.ts';
-import { bodyOf } from './body.ts';
 import { linkSignals, type Send } from './exchange.ts';
 
 export interface DeadlineLimits {
@@ -104,38 +102,30 @@ async function untilSilent(
 }
 
 /** Counts how long the peer is waited for; throws RetriableError `too-slow` where that is too long for what has come. */
-function inTime(
+async function* inTime(
   body: Body,
   silence: Silence,
   clock: Clock,
   { slowBodyGraceMs, leastBytesPerSecond, maxBodyMs }: DeadlineLimits,
   what: string,
   endWatches: () => void,
-): Body {
+): AsyncGenerator<Uint8Array> {
   let waitedMs = 0;
   let received = 0;
-  const wait = () => {
+  try {
     silence.sinceMs = clock.monotonicMs();
-  };
-  const arrived = (bytes: number) => {
-    waitedMs += clock.monotonicMs() - silence.sinceMs!;
-    silence.sinceMs = undefined;
-    received += bytes;
-    if (waitedMs <= Math.min(maxBodyMs, slowBodyGraceMs + (received / leastBytesPerSecond) * 1_000)) return;
-    const found = `${received} bytes in ${Math.round(waitedMs / 1_000)} s`;
-    throw new RetriableError('too-slow', `${what}: the answer comes too slowly (${found})`);
-  };
-  return bodyOf(async (take) => {
-    try {
-      wait();
-      await body.read((chunk) => {
-        arrived(chunk.length);
-        const taken = take(chunk);
-        if (taken === undefined) return wait();
-        return taken.then(wait);
-      });
-    } finally {
-      endWatches();
+    for await (const chunk of body) {
+      waitedMs += clock.monotonicMs() - silence.sinceMs;
+      silence.sinceMs = undefined;
+      received += chunk.length;
+      if (waitedMs > Math.min(maxBodyMs, slowBodyGraceMs + (received / leastBytesPerSecond) * 1_000)) {
+        const found = `${received} bytes in ${Math.round(waitedMs / 1_000)} s`;
+        throw new RetriableError('too-slow', `${what}: the answer comes too slowly (${found})`);
+      }
+      yield chunk;
+      silence.sinceMs = clock.monotonicMs();
     }
-  });
+  } finally {
+    endWatches();
+  }
 }

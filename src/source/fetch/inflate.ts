@@ -1,8 +1,7 @@
 import { createGunzip, type Gunzip } from 'node:zlib';
-import { DataError, FatalError, RetriableError, VesselExportError } from '../../core/errors.ts';
+import { DataError, FatalError, RetriableError } from '../../core/errors.ts';
 import type { Body } from '../../core/model/query.ts';
 import { untilWritable } from '../../core/streams.ts';
-import { bodyOf, readStream, watchedBody } from './body.ts';
 import type { Answer, Send } from './exchange.ts';
 import { faultOf } from './faults.ts';
 
@@ -34,7 +33,7 @@ function decoded(answer: Answer, what: string): Body {
   if (encoding === 'gzip' || encoding === 'x-gzip') return gunzipped(answer.body, what);
   if (encoding !== '' && encoding !== 'identity') {
     // Whatever an error body says, its status is what counts.
-    if (answer.status !== 200) return nothing;
+    if (answer.status !== 200) return nothing();
     throw new FatalError(
       'wrong-encoding',
       `${what}: got the content encoding '${encoding.replace(/[^a-z0-9, -]/g, '?').slice(0, 40)}', asked for gzip or none`,
@@ -53,54 +52,53 @@ function decoded(answer: Answer, what: string): Body {
   return answer.body;
 }
 
-const nothing = bodyOf(async () => {});
+async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-function gunzipped(body: Body, what: string): Body {
-  return bodyOf(async (take) => {
-    const gunzip = createGunzip({ chunkSize: GUNZIP_CHUNK_BYTES });
-    let inflatedBytes = 0;
-    const reasonOf = (error: unknown) =>
-      error instanceof VesselExportError ? error : faultOf(error, 'body', what);
-    fill(gunzip, body, () => inflatedBytes, what).then(
-      () => gunzip.end(),
-      (error) => gunzip.destroy(error),
-    );
-    const takeInflated = (chunk: Uint8Array) => {
+async function* gunzipped(body: Body, what: string): AsyncGenerator<Uint8Array> {
+  const gunzip = createGunzip({ chunkSize: GUNZIP_CHUNK_BYTES });
+  let inflatedBytes = 0;
+  fill(gunzip, body, () => inflatedBytes, what).then(
+    () => gunzip.end(),
+    (error) => gunzip.destroy(error),
+  );
+  try {
+    for await (const chunk of gunzip as AsyncIterable<Uint8Array>) {
       inflatedBytes += chunk.length;
-      return take(chunk);
-    };
-    try {
-      await readStream(gunzip, takeInflated, reasonOf);
-    } finally {
-      gunzip.destroy();
+      yield chunk;
     }
-  });
+  } catch (error) {
+    throw faultOf(error, 'body', what);
+  } finally {
+    gunzip.destroy();
+  }
 }
 
 /** Pass a body on to the decoder, until clearly more has come than it decodes to: empty blocks may come for ever. */
 async function fill(gunzip: Gunzip, body: Body, inflatedBytes: () => number, what: string): Promise<void> {
   let received = 0;
-  await body.read((chunk) => {
+  for await (const chunk of body) {
     // Who reads what is decoded has had enough.
-    if (gunzip.destroyed) throw new Error('the decoder was closed');
+    if (gunzip.destroyed) return;
     received += chunk.length;
     if (received > MAX_UNINFLATED_BYTES + inflatedBytes() * (1 + GZIP_OVERHEAD))
       throw new RetriableError(
         'body-broken',
         `${what}: the body is gzip of next to nothing: ${received} bytes decode to ${inflatedBytes()}`,
       );
-    if (!gunzip.write(chunk)) return untilWritable(gunzip);
-  });
+    // It is read later, in another thread.
+    if (!gunzip.write(Buffer.from(chunk))) await untilWritable(gunzip);
+  }
 }
 
-function bounded(body: Body, maxBytes: number, what: string): Body {
+async function* bounded(body: Body, maxBytes: number, what: string): AsyncGenerator<Uint8Array> {
   let bytes = 0;
-  return watchedBody(body, (chunk) => {
+  for await (const chunk of body) {
     bytes += chunk.length;
     if (bytes > maxBytes)
       throw new DataError(
         'page-too-large',
         `${what}: the answer is larger than ${maxBytes} bytes; ask for less at once`,
       );
-  });
+    yield chunk;
+  }
 }

@@ -1,6 +1,4 @@
 import type { Clock } from '../../core/model/ports.ts';
-import type { Body } from '../../core/model/query.ts';
-import { watchedBody } from './body.ts';
 import type { Answer, RequestStats, Send } from './exchange.ts';
 
 export interface RequestReport {
@@ -53,8 +51,9 @@ export function withMeter(
   };
 }
 
-function counted({ body }: Answer, sinks: readonly RequestStats[]): Body {
-  return watchedBody(body, (chunk) => {
+async function* counted({ body }: Answer, sinks: readonly RequestStats[]): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
     for (const sink of sinks) sink.bytes += chunk.length;
-  });
+    yield chunk;
+  }
 }

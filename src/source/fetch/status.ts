@@ -43,7 +43,7 @@ export async function readAnswerError(
   let bytes = 0;
   try {
     for await (const chunk of answer.body) {
-      chunks.push(chunk);
+      chunks.push(Buffer.from(chunk));
       bytes += chunk.length;
       if (bytes >= maxBytes) break;
     }

@@ -98,7 +98,7 @@ export async function requestToken(
 /** Throws FatalError `token-invalid` for a body without a token. */
 async function readToken(answer: Answer, host: string): Promise<Omit<IssuedToken, 'sentMs'>> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of answer.body) chunks.push(chunk);
+  for await (const chunk of answer.body) chunks.push(Buffer.from(chunk));
   let body: { readonly access_token?: unknown; readonly expires_in?: unknown } | null = null;
   try {
     body = JSON.parse(Buffer.concat(chunks).toString('utf8'));

@@ -26,30 +26,7 @@ export interface S3StoreOptions extends S3Settings {
 }
 
 /** A bucket and prefix with the clients to reach it. */
-export interface S3Bucket {
-  readonly bucket: string;
-  readonly url: string;
-  /** What every name of ours in the bucket begins with: '' or `prefix/`. */
-  readonly folder: string;
-  readonly pageSize: number;
-  /** Tries a call several times. */
-  readonly client: S3Client;
-  /**
-   * Tries a call once: after a second try of a completing call, "no such upload" may mean that the first
-   * one, whose answer was lost, has worked.
-   */
-  readonly onceClient: S3Client;
-  /** The bucket's name of a key. Throws FatalError (`bad-key`). */
-  nameOf(key: string): string;
-  /** The key of a name in the bucket that begins with our prefix. */
-  keyOf(name: string): string;
-  /** Text from the store, fit to be shown. */
-  clean(text: string): string;
-  /** What an SDK call threw, as one of our kinds. */
-  error(error: unknown, doing: string, key: string): VesselExportError;
-  /** Run an SDK call; what it throws leaves as one of our kinds. */
-  call<T>(doing: string, key: string, work: () => Promise<T>): Promise<T>;
-}
+export type S3Bucket = ReturnType<typeof openBucket>;
 
 /** The SDK's delays begin at 50 ms and double, so eight tries bear with a store that is gone for some seconds. */
 const DEFAULT_MAX_ATTEMPTS = 8;
@@ -60,7 +37,7 @@ const MAX_ANSWER_BYTES = 16 << 20;
 /** Three sets of credentials are kept. */
 const MAX_KNOWN_SECRETS = 9;
 
-export function openBucket(options: S3StoreOptions): S3Bucket {
+export function openBucket(options: S3StoreOptions) {
   const { bucket, endpoint, region, credentials } = options;
   const folder = options.prefix === '' ? '' : `${options.prefix}/`;
   const url = `s3://${bucket}${options.prefix === '' ? '' : `/${options.prefix}`}`;
@@ -123,18 +100,29 @@ export function openBucket(options: S3StoreOptions): S3Bucket {
   return {
     bucket,
     url,
+    /** What every name of ours in the bucket begins with: '' or `prefix/`. */
     folder,
     pageSize: options.pageSize ?? 1000,
+    /** Tries a call several times. */
     client,
+    /**
+     * Tries a call once: after a second try of a completing call, "no such upload" may mean that the first one, whose
+     * answer was lost, has worked.
+     */
     onceClient,
-    nameOf(key) {
+    /** The bucket's name of a key. Throws FatalError (`bad-key`). */
+    nameOf(key: string): string {
       checkKey(key);
       return folder + key;
     },
-    keyOf: (name) => name.slice(folder.length),
-    clean: (text) => cleanForeignText(text, secrets(), 300),
+    /** The key of a name in the bucket that begins with our prefix. */
+    keyOf: (name: string): string => name.slice(folder.length),
+    /** Text from the store, fit to be shown. */
+    clean: (text: string): string => cleanForeignText(text, secrets(), 300),
+    /** What an SDK call threw, as one of our kinds. */
     error: errorOf,
-    async call(doing, key, work) {
+    /** Run an SDK call; what it throws leaves as one of our kinds. */
+    async call<T>(doing: string, key: string, work: () => Promise<T>): Promise<T> {
       try {
         return await work();
       } catch (error) {

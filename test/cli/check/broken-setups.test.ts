@@ -1,31 +1,26 @@
 /** `check` against broken set-ups, each made of real parts: it names what is broken, and nothing else. */
-
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Server } from 'node:net';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { PutBucketPolicyCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { checkCommand } from '../../../src/cli/commands/check.ts';
-import type { Clock } from '../../../src/core/model/index.ts';
-import { systemClock } from '../../../src/core/model/index.ts';
+import { type Clock, systemClock } from '../../../src/core/model/index.ts';
 import type { FaultPort } from '../../helpers/faulty-service/faults.ts';
 import { startProvider } from '../../helpers/openid-provider.ts';
 import { refusingPort } from '../../helpers/ports.ts';
 import { canStartOwnRedis, startOwnRedis } from '../../helpers/redis.ts';
 import type { JobFile, TestService } from '../../helpers/run.ts';
 import { exportEnv, runCli, startTestService, VESSEL, writeJobs } from '../../helpers/run.ts';
-import type { TestBucket } from '../../helpers/s3.ts';
-import { s3ForTests } from '../../helpers/s3.ts';
+import { s3ForTests, type TestBucket } from '../../helpers/s3.ts';
 import { awsEnv, plainClient } from '../../helpers/s3-client.ts';
 import { mountSmallDisk } from '../../helpers/small-disk.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 import { EXPIRED, SELF_SIGNED } from '../../source/fetch/self-signed.ts';
 import { startFaultProxy } from '../../store/fault-proxy.ts';
 import { commandRun } from '../commands/command-run.ts';

@@ -3,8 +3,7 @@ import { rm } from 'node:fs/promises';
 import type { CommandContext } from '../../../src/cli/commands/context.ts';
 import { CancelledError, ConfigError, messageOf } from '../../../src/core/errors.ts';
 import type { RunningService } from '../../../src/service/options.ts';
-import type { JobFile } from '../../helpers/run.ts';
-import { exportEnv, writeJobs } from '../../helpers/run.ts';
+import { exportEnv, type JobFile, writeJobs } from '../../helpers/run.ts';
 
 /** Where nothing listens. */
 const NO_SERVICE = {

@@ -32,8 +32,7 @@ import {
   VESSEL,
   writeJobs,
 } from '../../helpers/run.ts';
-import type { CommandPlace } from './command-run.ts';
-import { commandRun } from './command-run.ts';
+import { type CommandPlace, commandRun } from './command-run.ts';
 
 const redis = await redisForTests();
 const RANGE = { from: DATE, to: addDays(DATE, 3) };

@@ -1,8 +1,6 @@
 /** `status` on lakes that hold every state; nothing answers at the service's address. */
-
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { StatusOptions } from '../../../src/cli/commands/status.ts';
-import { statusCommand } from '../../../src/cli/commands/status.ts';
+import { type StatusOptions, statusCommand } from '../../../src/cli/commands/status.ts';
 import type { ClaimFile, Note, VesselDay } from '../../../src/core/model/index.ts';
 import { addDays, systemClock } from '../../../src/core/model/index.ts';
 import { planVesselDays } from '../../../src/core/plan/due.ts';
@@ -16,8 +14,7 @@ import { lakeFiles } from '../../helpers/lake.ts';
 import { makeReceipt, vesselIds, writeReceipt } from '../../helpers/ledger.ts';
 import type { JobFile, TestLake } from '../../helpers/run.ts';
 import { newLake, OTHER_VESSEL, startTestService, VESSEL } from '../../helpers/run.ts';
-import type { CommandPlace } from './command-run.ts';
-import { commandRun } from './command-run.ts';
+import { type CommandPlace, commandRun } from './command-run.ts';
 
 const FROM = '2026-01-05';
 const NOW_MS = Date.parse('2026-01-13T12:00:00Z');

@@ -2,11 +2,11 @@ import { Writable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { formatTable } from '../../../src/cli/terminal/format.ts';
+import type { Screen } from '../../../src/cli/terminal/screen.ts';
 import {
   createBar,
   openScreen,
   paint,
-  type Screen,
   writeFields,
   writeJson,
   writeLines,

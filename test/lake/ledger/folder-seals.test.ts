@@ -11,7 +11,7 @@ import { packIndex, unpackIndex } from '../../../src/lake/ledger/index-file.ts';
 import { toIndexRow } from '../../../src/lake/ledger/indexed-receipt.ts';
 import { listVessels, parseReceipt } from '../../../src/lake/ledger/ledger.ts';
 import { scanLedger } from '../../../src/lake/ledger/ledger-index.ts';
-import type { ShownDates } from '../../../src/lake/ledger/ledger-question.ts';
+import type { ShownDates } from '../../../src/lake/ledger/ledger-month.ts';
 import { folderStateOf } from '../../../src/store/local/folder-state.ts';
 import { createLocalStore } from '../../../src/store/local/local.ts';
 import type { ObjectStore } from '../../../src/store/store.ts';

@@ -37,8 +37,6 @@ function group(bytes: number, letter: string): EncodedRowGroup {
     maxMicros: 1,
     runs: { ids: [], ...NO_RUNS },
     values: [],
-    // Whoever has it next writes into it.
-    release: () => body.fill('-'),
   };
 }
 

@@ -8,8 +8,7 @@ import { readStatement } from '../../../src/query/sql/read-only.ts';
 import { lakeFiles } from '../../helpers/lake.ts';
 import type { TestLake } from '../../helpers/run.ts';
 import { ESCAPES, MORE_ESCAPES } from '../../helpers/sql-escapes.ts';
-import type { TempFolder } from '../../helpers/temp.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newTempFolder, type TempFolder } from '../../helpers/temp.ts';
 import { openViewLakes } from '../views/view-lake.ts';
 import { runSql } from './sql-run.ts';
 

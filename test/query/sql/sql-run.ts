@@ -1,9 +1,7 @@
 /** `sql` on a lake, in this process. */
 import { Readable } from 'node:stream';
-import type { SqlOptions } from '../../../src/cli/commands/sql.ts';
-import { sqlCommand } from '../../../src/cli/commands/sql.ts';
-import type { CommandPlace, CommandRun } from '../../cli/commands/command-run.ts';
-import { commandRun } from '../../cli/commands/command-run.ts';
+import { type SqlOptions, sqlCommand } from '../../../src/cli/commands/sql.ts';
+import { type CommandPlace, type CommandRun, commandRun } from '../../cli/commands/command-run.ts';
 import { DEFAULTS, JOBS } from '../views/view-lake.ts';
 
 /** `sql` undefined: from `input`. */

@@ -1,7 +1,6 @@
 /** What `views --for clickhouse` prints, run by ClickHouse and compared with what DuckDB makes of the files. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Layout } from '../../../src/core/model/index.ts';
-import { LAYOUTS } from '../../../src/core/model/index.ts';
+import { LAYOUTS, type Layout } from '../../../src/core/model/index.ts';
 import { clickHouseForTests } from '../../helpers/clickhouse.ts';
 import { duckRows } from '../../helpers/lake.ts';
 import type { TestLake } from '../../helpers/run.ts';

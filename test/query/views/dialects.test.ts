@@ -31,12 +31,16 @@ const NO_SQL = 'CREATE OR REPLACE VIEW x AS SELECT a FROM WHERE b = (';
 
 describe.for(Object.keys(GRAMMARS) as DialectName[])('by the grammar of %s', (engine) => {
   const faults = GRAMMARS[engine]!;
+  /** A parse costs much, and scripts differ in few of their statements: each is parsed once. */
+  const parsed = new Set<string>();
 
   test.for(LAYOUTS_AND_AGGREGATES)(
     'of a %s lake, with wide by %s and schema %s, every statement is one',
     ([layout, aggregate, schema]) => {
       const statements = splitStatements(scriptOf(engine, layout, aggregate, schema));
-      expect(statements.flatMap((sql) => faults(sql).map((fault) => ({ sql, fault })))).toEqual([]);
+      const others = statements.filter((sql) => !parsed.has(sql));
+      expect(others.flatMap((sql) => faults(sql).map((fault) => ({ sql, fault })))).toEqual([]);
+      for (const sql of others) parsed.add(sql);
       expect(statements.length).toBeGreaterThan(5);
     },
   );

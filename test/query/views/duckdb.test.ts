@@ -3,8 +3,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WIDE_AGGREGATES } from '../../../src/query/views/wide.ts';
 import { openStore } from '../../../src/store/open-store.ts';
-import type { TestLake } from '../../helpers/run.ts';
-import { DATE, newLake, VESSEL } from '../../helpers/run.ts';
+import { DATE, newLake, type TestLake, VESSEL } from '../../helpers/run.ts';
 import { replayTable } from '../../helpers/table.ts';
 import { JOBS, openViewLakes, runViews, viewStatementsOf } from './view-lake.ts';
 

@@ -3,8 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { METADATA_COLUMNS } from '../../../src/parquet/write/columns.ts';
 import { duckRows } from '../../helpers/lake.ts';
-import type { TestLake } from '../../helpers/run.ts';
-import { DATE, newLake, VESSEL } from '../../helpers/run.ts';
+import { DATE, newLake, type TestLake, VESSEL } from '../../helpers/run.ts';
 
 export interface PlantedSeries {
   readonly timeSeriesId: string;

@@ -7,13 +7,11 @@ import {
   statisticsColumns,
 } from '../../../src/parquet/write/columns.ts';
 import type { ViewedLake } from '../../../src/query/views/dialect.ts';
-import type { DialectName } from '../../../src/query/views/dialects/index.ts';
-import { DIALECTS } from '../../../src/query/views/dialects/index.ts';
+import { DIALECTS, type DialectName } from '../../../src/query/views/dialects/index.ts';
 import { viewedDomains } from '../../../src/query/views/series.ts';
 import { viewScript } from '../../../src/query/views/views.ts';
 import type { WideAggregate, WideOptions } from '../../../src/query/views/wide.ts';
-import type { NamedSeries } from '../../../src/query/views/wide-columns.ts';
-import { chooseColumns } from '../../../src/query/views/wide-columns.ts';
+import { chooseColumns, type NamedSeries } from '../../../src/query/views/wide-columns.ts';
 
 export const LOCATIONS: Readonly<Record<DialectName, string>> = {
   duckdb: '/data/lake',

@@ -1,10 +1,8 @@
 /** A lake of two vessels and two days with all three datasets, for what asks it in SQL. */
 import { splitStatements } from '../../../src/cli/commands/sql.ts';
 import { viewsCommand } from '../../../src/cli/commands/views.ts';
-import type { Layout } from '../../../src/core/model/index.ts';
-import { addDays, systemClock } from '../../../src/core/model/index.ts';
-import type { CommandRun } from '../../cli/commands/command-run.ts';
-import { commandRun } from '../../cli/commands/command-run.ts';
+import { addDays, type Layout, systemClock } from '../../../src/core/model/index.ts';
+import { type CommandRun, commandRun } from '../../cli/commands/command-run.ts';
 import type { JobFile, TestLake, TestService } from '../../helpers/run.ts';
 import { DATE, mustExport, newLake, OTHER_VESSEL, startTestService, VESSEL } from '../../helpers/run.ts';
 

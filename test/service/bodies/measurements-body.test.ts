@@ -1,8 +1,7 @@
 /** Measurements as JSON, against lines that are written one by one. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ColumnBatch } from '../../../src/core/model/index.ts';
-import { microsToIso } from '../../../src/core/model/index.ts';
+import { type ColumnBatch, microsToIso } from '../../../src/core/model/index.ts';
 import { measurementsBody } from '../../../src/service/bodies/measurements-body.ts';
 import { BatchBuilder } from '../../../src/service/data/batch-builder.ts';
 import type { DataSource } from '../../../src/service/data/source.ts';

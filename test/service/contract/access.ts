@@ -1,8 +1,7 @@
 /** Authentication, versions, formats, errors. */
 import { expect } from 'vitest';
 import { basic, CLIENT, VESSEL } from '../running-service.ts';
-import type { Row } from './row.ts';
-import { DAY, HOUR, NEW, refusal, status } from './row.ts';
+import { DAY, HOUR, NEW, type Row, refusal, status } from './row.ts';
 
 export const ACCESS: readonly Row[] = [
   [

@@ -1,8 +1,7 @@
 /** Domains, ids, wildcards. */
 import { expect } from 'vitest';
 import { VESSEL } from '../running-service.ts';
-import type { Point, Row } from './row.ts';
-import { DAY, HOUR, NEW, refusal, series, status, uuidOf } from './row.ts';
+import { DAY, HOUR, NEW, type Point, type Row, refusal, series, status, uuidOf } from './row.ts';
 
 export const DOMAINS: readonly Row[] = [
   [

@@ -1,8 +1,7 @@
 /** Measurements. */
 import { expect } from 'vitest';
 import { VESSEL } from '../running-service.ts';
-import type { Row } from './row.ts';
-import { DAY, HOUR, NEW, OLD, points, status, TIMESTAMP, uuidOf } from './row.ts';
+import { DAY, HOUR, NEW, OLD, points, type Row, status, TIMESTAMP, uuidOf } from './row.ts';
 
 export const MEASUREMENTS: readonly Row[] = [
   [

@@ -1,8 +1,7 @@
 /** Metadata. */
 import { expect } from 'vitest';
 import { VESSEL } from '../running-service.ts';
-import type { Row, Series } from './row.ts';
-import { NEW, OLD, status } from './row.ts';
+import { NEW, OLD, type Row, type Series, status } from './row.ts';
 
 export const METADATA: readonly Row[] = [
   [

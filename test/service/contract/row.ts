@@ -1,7 +1,6 @@
 /** What the rows of the contract table share. */
 import { expect } from 'vitest';
-import type { TestService } from '../running-service.ts';
-import { VESSEL } from '../running-service.ts';
+import { type TestService, VESSEL } from '../running-service.ts';
 
 export const NEW = { 'x-api-version': '2026-09-10' };
 export const OLD = { 'x-api-version': '2025-10-31' };

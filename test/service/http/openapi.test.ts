@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { RESPONSE_SCHEMAS } from '../../../src/service/http/response-schemas.ts';
-import type { TestService } from '../running-service.ts';
-import { openService, VESSEL } from '../running-service.ts';
+import { openService, type TestService, VESSEL } from '../running-service.ts';
 
 interface Operation {
   readonly operationId: string;

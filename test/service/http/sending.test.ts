@@ -1,8 +1,7 @@
 /** Bodies on their way: every byte is the one that was made, however slowly a client takes it. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
-import { get } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';

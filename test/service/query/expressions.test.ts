@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SeriesRecord } from '../../../src/service/data/source.ts';
-import type { Selector } from '../../../src/service/query/expressions.ts';
-import { parsePath, parseQueryExpression } from '../../../src/service/query/expressions.ts';
+import { parsePath, parseQueryExpression, type Selector } from '../../../src/service/query/expressions.ts';
 import { selectSeries } from '../../../src/service/query/selection.ts';
 import { neverDue } from '../work.ts';
 

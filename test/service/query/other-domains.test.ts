@@ -3,8 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newTempFolder } from '../../helpers/temp.ts';
-import type { TestService } from '../running-service.ts';
-import { openService, VESSEL } from '../running-service.ts';
+import { openService, type TestService, VESSEL } from '../running-service.ts';
 import { NEW } from '../same-answers.ts';
 import { createTestLake } from '../test-lake.ts';
 

@@ -1,12 +1,10 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Aggregation } from '../../../src/core/model/index.ts';
-import { AGGREGATIONS, microsToIso } from '../../../src/core/model/index.ts';
+import { AGGREGATIONS, type Aggregation, microsToIso } from '../../../src/core/model/index.ts';
 import { BatchBuilder } from '../../../src/service/data/batch-builder.ts';
 import { WindowAccumulator } from '../../../src/service/query/aggregations.ts';
-import type { TestService } from '../running-service.ts';
-import { openService, VESSEL } from '../running-service.ts';
+import { openService, type TestService, VESSEL } from '../running-service.ts';
 
 const NEW = { 'x-api-version': '2026-09-10' };
 const START = Date.UTC(2026, 0, 5) * 1000;

@@ -1,7 +1,6 @@
 /** Peers that send just enough not to be silent: a request ends by itself all the same, and gives its slot back. */
 import { once } from 'node:events';
-import type { AddressInfo, Socket } from 'node:net';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { constants, deflateRawSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../../helpers/manual-clock.ts';

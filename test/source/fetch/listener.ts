@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach } from 'vitest';
-import type { Clock } from '../../../src/core/model/ports.ts';
-import { systemClock } from '../../../src/core/model/ports.ts';
+import { type Clock, systemClock } from '../../../src/core/model/ports.ts';
 import type { QueryRequest, QueryResponse } from '../../../src/core/model/query.ts';
 import {
   type ClientOptions,
@@ -196,7 +195,7 @@ export function clientOf(
       () => request,
       async ({ body, ...head }) => {
         const chunks: Uint8Array[] = [];
-        for await (const chunk of body) chunks.push(chunk);
+        for await (const chunk of body) chunks.push(Buffer.from(chunk));
         return { ...head, bytes: Buffer.concat(chunks) };
       },
       callOptions,
@@ -223,6 +222,6 @@ export async function errorOf(promise: Promise<unknown>): Promise<Error & { code
 
 export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
+  for await (const chunk of body) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks).toString('utf8');
 }

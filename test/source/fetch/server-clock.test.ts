@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Log } from '../../../src/core/model/ports.ts';
-import { silentLog } from '../../../src/core/model/ports.ts';
+import { type Log, silentLog } from '../../../src/core/model/ports.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { answer, clientOf, type Handler, PAGE, refuse, startListener } from './listener.ts';
 

@@ -2,8 +2,7 @@
 import { floatText } from '../../query/formats.ts';
 import type { SeriesRecord } from '../source.ts';
 import { hashText, mix2, uuidFrom } from './random.ts';
-import type { Cadence, SeriesTemplate } from './templates.ts';
-import { vesselTemplates } from './templates.ts';
+import { type Cadence, type SeriesTemplate, vesselTemplates } from './templates.ts';
 import type { VesselParticulars } from './trip.ts';
 import { vesselParticulars } from './voyage.ts';
 

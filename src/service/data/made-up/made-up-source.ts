@@ -10,17 +10,14 @@ import {
   MICROS_PER_MILLI,
   microsToDate,
 } from '../../../core/model/index.ts';
-import type { Work } from '../../turns.ts';
-import { STEPS_PER_LOOK } from '../../turns.ts';
+import { STEPS_PER_LOOK, type Work } from '../../turns.ts';
 import { BatchBuilder } from '../batch-builder.ts';
 import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from '../source.ts';
 import { MarkStore } from './driver-line.ts';
-import type { FleetOptions, FleetSeries, FleetVessel } from './fleet.ts';
-import { fleetSeries, fleetVessels } from './fleet.ts';
+import { type FleetOptions, type FleetSeries, type FleetVessel, fleetSeries, fleetVessels } from './fleet.ts';
 import { mix, mix2, unit } from './random.ts';
 import { FLEET_EPOCH_MINUTE } from './trip.ts';
-import type { ReadingMaker } from './values.ts';
-import { createReadingMaker } from './values.ts';
+import { createReadingMaker, type ReadingMaker } from './values.ts';
 import { Voyage } from './voyage.ts';
 
 /** Readings aimed at in one slice. */

@@ -1,7 +1,6 @@
 /** How made-up series are named, described, timed and valued: every series of a vessel, from the rows of the table. */
 import { SERIES_TABLE } from './series-table.ts';
-import type { Driver } from './voyage.ts';
-import { DRIVERS } from './voyage.ts';
+import { DRIVERS, type Driver } from './voyage.ts';
 
 /** A number that follows a driver: offset + gain × driver ± noise, kept within the range. */
 export interface NumberRule {

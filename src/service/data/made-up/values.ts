@@ -1,6 +1,5 @@
 /** The values of made-up readings, each by the rule of its series. */
-import type { Micros } from '../../../core/model/index.ts';
-import { MICROS_PER_HOUR } from '../../../core/model/index.ts';
+import { MICROS_PER_HOUR, type Micros } from '../../../core/model/index.ts';
 import type { BatchBuilder } from '../batch-builder.ts';
 import type { FleetSeries } from './fleet.ts';
 import { mix, mix2, unit } from './random.ts';

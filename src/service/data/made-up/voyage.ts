@@ -3,11 +3,9 @@
  * from it: power goes with the cube of speed, fuel with power, exhaust temperature with load. Pure functions
  * of vessel and time, made when they are asked for: a small answer needs few of them.
  */
-import type { MarkStore } from './driver-line.ts';
-import { DriverLine } from './driver-line.ts';
+import { DriverLine, type MarkStore } from './driver-line.ts';
 import { mix2, unit } from './random.ts';
-import type { Sum, VesselParticulars } from './trip.ts';
-import { powerAt, specificFuel, Trip } from './trip.ts';
+import { powerAt, type Sum, specificFuel, Trip, type VesselParticulars } from './trip.ts';
 
 /** What the sensors of a vessel are driven by, a number each. */
 const DRIVER_VALUES = {

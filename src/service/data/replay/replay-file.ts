@@ -4,14 +4,12 @@
  * All of it is held in memory: some 25 bytes a reading.
  */
 import { ConfigError, cleanForeignText, messageOf } from '../../../core/errors.ts';
-import type { ColumnBatch } from '../../../core/model/index.ts';
-import { timestampMicros } from '../../../core/model/index.ts';
+import { type ColumnBatch, timestampMicros } from '../../../core/model/index.ts';
 import { BatchBuilder } from '../batch-builder.ts';
 import type { SeriesRecord } from '../source.ts';
 import { isObject, numberText, parseLine } from './json-line.ts';
 import { LineFault } from './line-fault.ts';
-import type { FileLine } from './replay-lines.ts';
-import { linesOfFile, MAX_LINE_BYTES } from './replay-lines.ts';
+import { type FileLine, linesOfFile, MAX_LINE_BYTES } from './replay-lines.ts';
 import { seriesOfLine } from './replay-series.ts';
 
 /** About 250 MB of memory. */

@@ -1,12 +1,10 @@
 /** A file of readings as a data source: it is read whole when the service starts, and what is written to it later is not seen. */
 import type { ColumnBatch, Log, Micros, TimeRange } from '../../../core/model/index.ts';
 import { DOUBLE, firstRowFrom, JSON_TEXT, jsonTextAt, LONG } from '../../../core/model/index.ts';
-import type { Work } from '../../turns.ts';
-import { STEPS_PER_LOOK } from '../../turns.ts';
+import { STEPS_PER_LOOK, type Work } from '../../turns.ts';
 import { BatchBuilder } from '../batch-builder.ts';
 import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from '../source.ts';
-import type { ReplayFile } from './replay-file.ts';
-import { readReplayFile } from './replay-file.ts';
+import { type ReplayFile, readReplayFile } from './replay-file.ts';
 
 /** Readings looked at for one slice, about: one never ends among readings of the same instant. */
 const SLICE_READINGS = 32_768;
