@@ -7,7 +7,7 @@
  * Times are those of Redis' clock, told as "so long ago": the clocks of the machines play no part.
  */
 import { randomUUID } from 'node:crypto';
-import { CONCURRENCY_LIMIT_RULES, RATE_LIMIT_RULES } from '../core/model/ports.ts';
+import { CONCURRENCY_LIMIT_RULES, RATE_LIMIT_RULES } from '../core/model/limit-rules.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Fact, FactKind, ProcessFacts } from './fleet-shapes.ts';
 import { readCount, readFact, readPositive, readProcessFacts } from './fleet-shapes.ts';
@@ -145,6 +145,9 @@ export async function lookAtFleet(
     slices: REQUEST_SLICES,
     facts: wanted.map(fieldOf),
     memberMs: SHARED_TIMES.ttlMs,
+    capRecoverMs: CONCURRENCY_LIMIT_RULES.recoverMs,
+    maxHoldMs: CONCURRENCY_LIMIT_RULES.maxHoldMs,
+    rate: RATE_LIMIT_RULES,
   };
   const keys = [...factKeys(prefix), ...limitKeys(prefix, limits)];
   const answer = await connection.run(fleetLookScript(redisNow), keys, [JSON.stringify(want)]);
@@ -171,39 +174,17 @@ export async function lookAtFleet(
   };
 }
 
-/** As the scripts of the two limits reckon. */
+/** As the script answers: see there. */
 function limitsOf(cap: readonly unknown[], pace: readonly unknown[]): LimitsNow {
-  const [current, changed, heldUntil, limit, time, inFlight] = cap;
-  const [rate, slowed, , perMinute, paceTime] = pace;
-  const nowMs = readCount(time) ?? 0;
-  const concurrencySetting = readPositive(limit);
-  const stepsSince = (ms: unknown, now: number, stepMs: number) =>
-    Math.max(0, Math.floor((now - (readPositive(ms) ?? now)) / stepMs));
-  const lowered = readPositive(current);
-  const paceSetting = readPositive(perMinute);
-  const slow = readPositive(rate);
-  const { growFactor, recoverMs } = RATE_LIMIT_RULES;
-  const grown =
-    slow && slow * growFactor ** Math.min(1_000, stepsSince(slowed, readCount(paceTime) ?? 0, recoverMs));
+  const [concurrency, concurrencySetting, inFlight, holdMs] = cap;
   return {
-    concurrency:
-      lowered &&
-      Math.min(
-        concurrencySetting ?? Number.POSITIVE_INFINITY,
-        Math.floor(lowered) + stepsSince(changed, nowMs, CONCURRENCY_LIMIT_RULES.recoverMs),
-      ),
-    concurrencySetting: concurrencySetting && Math.floor(concurrencySetting),
+    concurrency: readPositive(concurrency),
+    concurrencySetting: readPositive(concurrencySetting),
     inFlight: readCount(inFlight) ?? 0,
-    holdMs: Math.min(CONCURRENCY_LIMIT_RULES.maxHoldMs, Math.max(0, (readPositive(heldUntil) ?? 0) - nowMs)),
-    pace: isForgotten(pace, grown) ? undefined : grown && Math.min(grown, paceSetting ?? grown),
-    paceSetting,
+    holdMs: readCount(holdMs) ?? 0,
+    pace: readPositive(pace[0]),
+    paceSetting: readPositive(pace[1]),
   };
-}
-
-/** A rate limit that nobody has set is forgotten once it has grown enough. */
-function isForgotten([, , forgetAt, perMinute]: readonly unknown[], grown: number | undefined): boolean {
-  const end = readPositive(forgetAt);
-  return grown !== undefined && perMinute === null && end !== undefined && grown >= end;
 }
 
 function fieldOf({ kind, of }: FactName): string {

@@ -16,8 +16,8 @@
  * - Redis' clock set back: time goes on from the latest moment that it has shown.
  */
 
+import { CONCURRENCY_LIMIT_RULES, grownConcurrency } from '../core/model/limit-rules.ts';
 import type { ConcurrencyLimit, RateLimit, Slot } from '../core/model/ports.ts';
-import { CONCURRENCY_LIMIT_RULES } from '../core/model/ports.ts';
 import { concurrencyLimitScript } from './lua/concurrency-limit.ts';
 import { SHARED_TIMES, SharedLimit, type SharedLimitOptions } from './shared-limit.ts';
 
@@ -124,8 +124,8 @@ export class SharedConcurrencyLimit extends SharedLimit<Report, Reply, Slot> imp
   }
 
   get current(): number {
-    const { current, limit, changedMs } = this.#known;
-    return Math.min(limit, current + Math.floor((this.clock.monotonicMs() - changedMs) / this.#recoverMs));
+    const known = this.#known;
+    return grownConcurrency(known, known.limit, this.clock.monotonicMs(), this.#recoverMs).current;
   }
 
   protected report(isLeaving: boolean): Report {

@@ -12,7 +12,8 @@
  *   forgotten.
  */
 
-import { RATE_LIMIT_RULES, type RateLimit } from '../core/model/ports.ts';
+import { grownRate, RATE_LIMIT_RULES } from '../core/model/limit-rules.ts';
+import type { RateLimit } from '../core/model/ports.ts';
 import { rateLimitScript } from './lua/rate-limit.ts';
 import { SharedLimit, type SharedLimitOptions } from './shared-limit.ts';
 
@@ -110,10 +111,8 @@ export class SharedRateLimit extends SharedLimit<Report, Reply, void> implements
   /** The rate limit has grown since Redis said what it was. */
   get #rate(): number {
     if (this.#known === undefined) return this.#configured;
-    const { rate, limit, forgetAt, changedMs } = this.#known;
-    const steps = Math.floor((this.clock.monotonicMs() - changedMs) / this.#recoverMs);
-    const grown = Math.min(limit, rate * RATE_LIMIT_RULES.growFactor ** steps);
-    return limit === Infinity && grown >= forgetAt ? Infinity : grown;
+    const rules = { ...RATE_LIMIT_RULES, recoverMs: this.#recoverMs };
+    return grownRate(this.#known, this.#known.limit, this.clock.monotonicMs(), rules).rate;
   }
 
   protected report(isLeaving: boolean): Report {

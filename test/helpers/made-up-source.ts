@@ -46,35 +46,33 @@ export function createMadeUpSource(dates: readonly string[]): MadeUpSource {
     return JSON.stringify(elements);
   }
 
-  /** Readings of a date lie in its first hour. */
+  /** Readings of a date lie in its first hour, which is one window here. */
   function statistics(request: QueryRequest): string {
-    const rows = timesWithin(dates, request.range!).flatMap((fromMicros) =>
-      selected(request).map(({ timeSeriesId: id, readings }) => {
-        const lastMicros = fromMicros + (readings - 1) * SECOND;
+    const rows = dates.flatMap((date) =>
+      selected(request).flatMap((one) => {
+        const times = timesWithin(date, one, request.range!);
+        if (times.length === 0) return [];
         const all: Record<string, unknown> = {
-          ...{ count: readings, first_time: microsToIso(fromMicros), last_time: microsToIso(lastMicros) },
-          ...{ mean: 1, min: 1, max: 1, sum: readings, first_val: 1, last_val: 1 },
+          ...{ count: times.length, sum: times.length, mean: 1, min: 1, max: 1, first_val: 1, last_val: 1 },
+          ...{ first_time: microsToIso(times[0]!), last_time: microsToIso(times.at(-1)!) },
         };
         const aggregations = Object.fromEntries(request.aggregations!.map((name) => [name, all[name]]));
-        return { timestamp: microsToIso(fromMicros), id, aggregations };
+        return [{ timestamp: microsToIso(dateToMicros(date)), id: one.timeSeriesId, aggregations }];
       }),
     );
-    return JSON.stringify(
-      rows.filter(({ id }) => source.series.find((one) => one.timeSeriesId === id)!.readings > 0),
-    );
+    return JSON.stringify(rows);
   }
 
   function measurements(request: QueryRequest): string {
-    const series = selected(request);
-    const lines: string[] = [];
-    for (const fromMicros of timesWithin(dates, request.range!))
-      for (let second = 0; series.some(({ readings }) => second < readings); second++)
-        for (const { timeSeriesId: id, readings } of series)
-          if (second < readings)
-            lines.push(
-              JSON.stringify({ id, timestamp: microsToIso(fromMicros + second * SECOND), value: 1 }),
-            );
-    return lines.map((line) => `${line}\n`).join('');
+    const rows = dates.flatMap((date) =>
+      selected(request).flatMap((one) =>
+        timesWithin(date, one, request.range!).map((micros) => ({ micros, id: one.timeSeriesId })),
+      ),
+    );
+    rows.sort((a, b) => a.micros - b.micros);
+    return rows
+      .map(({ id, micros }) => `${JSON.stringify({ id, timestamp: microsToIso(micros), value: 1 })}\n`)
+      .join('');
   }
 
   const answers = { metadata, statistics, measurements };
@@ -99,8 +97,13 @@ export function createMadeUpSource(dates: readonly string[]): MadeUpSource {
   return Object.assign(source, { client });
 }
 
-function timesWithin(dates: readonly string[], { fromMicros, toMicros }: TimeRange): number[] {
-  return dates.map(dateToMicros).filter((micros) => micros >= fromMicros && micros < toMicros);
+function timesWithin(
+  date: string,
+  { readings }: MadeUpSeries,
+  { fromMicros, toMicros }: TimeRange,
+): number[] {
+  const times = Array.from({ length: readings }, (_, second) => dateToMicros(date) + second * SECOND);
+  return times.filter((micros) => micros >= fromMicros && micros < toMicros);
 }
 
 /** `*` is any letters of one level, as the contract has it; the last level of a flat name is its rest. */

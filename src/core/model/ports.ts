@@ -81,28 +81,3 @@ export interface RateLimit {
   /** The present rate limit; undefined when there is none. */
   readonly perMinute: number | undefined;
 }
-
-/** How the concurrency limit adapts: the same in one process and shared by many. */
-export const CONCURRENCY_LIMIT_RULES = {
-  /** A 429 lowers the concurrency limit once in such a time. */
-  coolDownMs: 5_000,
-  /** The concurrency limit grows by one after each such time without a refusal. */
-  recoverMs: 30_000,
-  /** Longest time that a `Retry-After` holds everyone. */
-  maxHoldMs: 300_000,
-} as const;
-
-/** How the rate limit adapts. */
-export const RATE_LIMIT_RULES = {
-  coolDownMs: 5_000,
-  /** The rate limit grows by `growFactor` after each such time without a refusal. */
-  recoverMs: 30_000,
-  growFactor: 1.25,
-  slowestPerMinute: 6,
-  /** Too few requests were seen to tell a rate limit from them: begin no lower than this. */
-  leastObservedPerMinute: 60,
-  /** Younger observations say nothing of a whole minute. */
-  leastObservedMs: 10_000,
-  /** A rate limit that was never configured is forgotten once it has grown to so many times what it began with. */
-  forgetFactor: 4,
-} as const;

@@ -1,3 +1,4 @@
+import { GROWN } from './grown.ts';
 import { MEMBERS } from './members.ts';
 
 /**
@@ -5,7 +6,7 @@ import { MEMBERS } from './members.ts';
  * back, and is given new ones. Slots are members of a sorted set, scored by the time they run out.
  */
 export const concurrencyLimitScript = (now: string): string => `
-${now}${MEMBERS}
+${now}${MEMBERS}${GROWN}
 local slots = KEYS[5]
 local reply = { granted = 0, lost = 0, slow = false, fresh = false }
 
@@ -36,9 +37,7 @@ for _, id in ipairs(ask.candidates) do redis.call('ZREM', slots, id) end
 
 local current = math.min(field('current') or limit, limit)
 local changed, lowered = field('changed') or now, field('lowered') or -math.huge
-local steps = math.floor((now - changed) / ask.recoverMs)
-current = math.min(limit, current + steps)
-changed = changed + steps * ask.recoverMs
+current, changed = grownConcurrency(current, changed, limit, now, ask.recoverMs)
 if ask.refused then
   if ask.retryAfterMs > 0 then
     heldUntil = math.max(heldUntil, now + math.min(ask.retryAfterMs, ask.maxHoldMs))

@@ -3,6 +3,7 @@
  * of last), reports, requests, facts. Whoever can write to Redis may have put anything there: what is of another type
  * is removed by the next report, and a look answers with texts of bounded length only.
  */
+import { GROWN } from './grown.ts';
 
 /**
  * One report of a process: its own facts, what it has asked of the service since the last one, and what it learned of
@@ -72,11 +73,11 @@ return 1
 /**
  * One look at the fleet: [now, processes as [ms since heard of, report], counts as [slice, a count for each name],
  * facts as [ms since told, text] or false, the cap, the pace]. The two limits have more keys, behind those of the facts:
- * state, seen, limits and leases of the cap, then state, seen and limits of the pace; of each [state's fields …, the
- * smallest limit of its members, slots in use].
+ * state, seen, limits and leases of the cap, then state, seen and limits of the pace. The cap is [now, its setting, slots in
+ * use, how long nobody may ask], the pace [now, its setting]; false for what is as it is set, or not set.
  */
 export const fleetLookScript = (now: string): string => `
-${now}
+${now}${GROWN}
 local want = cjson.decode(ARGV[1])
 local seen, reports, requests, facts = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
@@ -122,22 +123,33 @@ for i, field in ipairs(want.facts) do
   told[i] = at and { shown(now - tonumber(at)), rest } or false
 end
 
-local function limitOf(state, members, limits, fields)
-  local answer = {}
-  for i, field in ipairs(fields) do answer[i] = bounded(state, field, 40) end
-  local time = now + (tonumber(bounded(state, 'shift', 40) or nil) or 0)
-  local smallest = false
+-- What a limit's state has of a name, its time, and the smallest setting of its members.
+local function lookAt(state, members, limits)
+  local function number(text)
+    local value = tonumber(text or nil)
+    return value and math.abs(value) < 1e15 and value or nil
+  end
+  local function field(name) return number(bounded(state, name, 40)) end
+  local time = now + (field('shift') or 0)
+  local smallest = math.huge
   local live = read('ZRANGEBYSCORE', members, time - want.memberMs, '+inf', 'LIMIT', 0, want.mostProcesses)
   for _, member in ipairs(live or {}) do
-    local limit = tonumber(bounded(limits, member, 40) or nil)
-    if limit and (not smallest or limit < smallest) then smallest = limit end
+    local limit = number(bounded(limits, member, 40))
+    if limit and limit > 0 then smallest = math.min(smallest, limit) end
   end
-  answer[#fields + 1] = smallest and tostring(smallest) or false
-  answer[#fields + 2] = shown(time)
-  return answer, time
+  return field, time, smallest
 end
-local cap, time = limitOf(KEYS[5], KEYS[6], KEYS[7], { 'current', 'changed', 'heldUntil' })
-cap[6] = read('ZCOUNT', KEYS[8], time, '+inf')
-local pace = limitOf(KEYS[9], KEYS[10], KEYS[11], { 'rate', 'changed', 'forgetAt' })
+local function finite(value) return value and value < math.huge and string.format('%.17g', value) or false end
+
+local field, time, limit = lookAt(KEYS[5], KEYS[6], KEYS[7])
+local current = field('current')
+current = current and grownConcurrency(math.floor(current), field('changed') or time, limit, time, want.capRecoverMs)
+local hold = math.min(want.maxHoldMs, math.max(0, (field('heldUntil') or 0) - time))
+local inFlight = read('ZCOUNT', KEYS[8], time, '+inf') or 0
+local cap = { finite(current), finite(limit ~= math.huge and math.floor(limit)), inFlight, shown(hold) }
+field, time, limit = lookAt(KEYS[9], KEYS[10], KEYS[11])
+local rate = field('rate')
+rate = rate and grownRate(rate, field('forgetAt') or math.huge, field('changed') or time, limit, time, want.rate)
+local pace = { finite(rate), finite(limit) }
 return { shown(now), processes, counts, told, cap, pace }
 `;

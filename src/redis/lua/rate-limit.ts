@@ -1,3 +1,4 @@
+import { GROWN } from './grown.ts';
 import { MEMBERS } from './members.ts';
 
 /**
@@ -5,7 +6,7 @@ import { MEMBERS } from './members.ts';
  * was no rate limit, or slows everyone down. `none` stands for no rate limit: JSON has no infinity.
  */
 export const rateLimitScript = (now: string): string => `
-${now}${MEMBERS}
+${now}${MEMBERS}${GROWN}
 local turns = KEYS[5]
 local none = -1
 local reply = { granted = false, waitMs = 0 }
@@ -28,12 +29,8 @@ end
 
 local rate, forgetAt = field('rate') or limit, field('forgetAt') or math.huge
 local changed, lowered = field('changed') or now, field('lowered') or -math.huge
-while rate < limit and now - changed >= ask.recoverMs do
-  changed = changed + ask.recoverMs
-  rate = rate * ask.growFactor
-  if limit == math.huge and rate >= forgetAt then rate = math.huge end
-end
-rate = math.min(rate, limit)
+rate, changed = grownRate(rate, forgetAt, changed, limit, now, ask)
+if rate == math.huge then forgetAt = math.huge end
 if ask.slow and now - lowered >= ask.coolDownMs then
   local from = rate == math.huge and observed() or rate
   rate = math.max(math.min(ask.slowestPerMinute, limit), from / 2)

@@ -1,6 +1,11 @@
 import { createWaitingLine } from '../../core/concurrency.ts';
+import {
+  CONCURRENCY_LIMIT_RULES,
+  type ConcurrencyState,
+  grownConcurrency,
+  refusedConcurrency,
+} from '../../core/model/limit-rules.ts';
 import type { Clock, ConcurrencyLimit, RateLimit, Slot } from '../../core/model/ports.ts';
-import { CONCURRENCY_LIMIT_RULES } from '../../core/model/ports.ts';
 import type { Answer, Send } from './exchange.ts';
 import { retryAfterMs } from './retry.ts';
 
@@ -17,25 +22,17 @@ interface ConcurrencyLimitOptions {
 
 /** The concurrency limit of one process. */
 export function createConcurrencyLimit(options: ConcurrencyLimitOptions): ConcurrencyLimit {
-  const { limit, rateLimit, clock, coolDownMs, recoverMs, maxHoldMs } = {
-    ...CONCURRENCY_LIMIT_RULES,
-    ...options,
-  };
-  let current = limit;
+  const { limit, rateLimit, clock, ...rules } = { ...CONCURRENCY_LIMIT_RULES, ...options };
+  const never = -Infinity;
+  let state: ConcurrencyState = { current: limit, changedMs: never, loweredMs: never, heldUntilMs: never };
   let inFlight = 0;
-  let changedMs = -Infinity;
-  let loweredMs = -Infinity;
-  let heldUntilMs = -Infinity;
   let holding: AbortController | undefined;
   const line = createWaitingLine(() => {
     if (line.length === 0) holding?.abort();
   });
 
   const recover = (nowMs: number): void => {
-    while (current < limit && nowMs - changedMs >= recoverMs) {
-      changedMs += recoverMs;
-      current += 1;
-    }
+    state = grownConcurrency(state, limit, nowMs, rules.recoverMs);
   };
 
   const waitForHold = async (waitMs: number): Promise<void> => {
@@ -50,11 +47,11 @@ export function createConcurrencyLimit(options: ConcurrencyLimitOptions): Concur
     if (line.length === 0 || holding) return;
     const nowMs = clock.monotonicMs();
     recover(nowMs);
-    if (nowMs < heldUntilMs) {
-      void waitForHold(heldUntilMs - nowMs);
+    if (nowMs < state.heldUntilMs) {
+      void waitForHold(state.heldUntilMs - nowMs);
       return;
     }
-    while (inFlight < current && line.letOneGo()) inFlight += 1;
+    while (inFlight < state.current && line.letOneGo()) inFlight += 1;
   };
 
   const createSlot = (): Slot => {
@@ -76,18 +73,13 @@ export function createConcurrencyLimit(options: ConcurrencyLimitOptions): Concur
       return turn;
     },
     limited: (afterMs = 0) => {
-      const nowMs = clock.monotonicMs();
-      if (afterMs > 0) heldUntilMs = Math.max(heldUntilMs, nowMs + Math.min(afterMs, maxHoldMs));
-      if (nowMs - loweredMs < coolDownMs) return;
-      recover(nowMs);
-      loweredMs = nowMs;
-      changedMs = nowMs;
-      if (current > 1) current = Math.floor(current / 2);
-      else rateLimit.slowDown();
+      const { isSlow, ...refused } = refusedConcurrency(state, limit, clock.monotonicMs(), afterMs, rules);
+      state = refused;
+      if (isSlow) rateLimit.slowDown();
     },
     get current() {
       recover(clock.monotonicMs());
-      return current;
+      return state.current;
     },
   };
 }

@@ -1,5 +1,6 @@
 import { createWaitingLine } from '../../core/concurrency.ts';
-import { type Clock, RATE_LIMIT_RULES, type RateLimit } from '../../core/model/ports.ts';
+import { grownRate, RATE_LIMIT_RULES, type RateState, slowedRate } from '../../core/model/limit-rules.ts';
+import type { Clock, RateLimit } from '../../core/model/ports.ts';
 import type { Send } from './exchange.ts';
 
 /** The times are those of `RATE_LIMIT_RULES` unless they are given. */
@@ -19,21 +20,11 @@ const MINUTE_MS = 60_000;
  * leave, and it runs on the machine's timers, not on a Clock that tests own.
  */
 export function createRateLimit(options: RateLimitOptions): RateLimit {
-  const {
-    clock,
-    perMinute: configured,
-    coolDownMs,
-    recoverMs,
-    ...rules
-  } = { ...RATE_LIMIT_RULES, ...options };
-  const slowest = Math.min(rules.slowestPerMinute, configured ?? Infinity);
+  const { clock, perMinute: limit = Infinity, ...rules } = { ...RATE_LIMIT_RULES, ...options };
   const startedMs = clock.monotonicMs();
   const recent: number[] = [];
-  let rate = configured ?? Infinity;
-  let forgetAt = Infinity;
+  let state: RateState = { rate: limit, forgetAt: Infinity, changedMs: -Infinity, loweredMs: -Infinity };
   let lastTurnMs = -Infinity;
-  let changedMs = -Infinity;
-  let loweredMs = -Infinity;
   let sleeping: AbortController | undefined;
   const line = createWaitingLine(() => {
     if (line.length === 0) sleeping?.abort();
@@ -45,17 +36,14 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
     return Math.max(rules.leastObservedPerMinute, (recent.length * MINUTE_MS) / spanMs);
   };
 
-  const recover = (nowMs: number): void => {
-    while (rate < (configured ?? Infinity) && nowMs - changedMs >= recoverMs) {
-      changedMs += recoverMs;
-      rate = Math.min(rate * rules.growFactor, configured ?? Infinity);
-      if (configured === undefined && rate >= forgetAt) rate = Infinity;
-    }
+  const rateAt = (nowMs: number): number => {
+    state = grownRate(state, limit, nowMs, rules);
+    return state.rate;
   };
 
   const takeTurn = (nowMs: number): void => {
     lastTurnMs = nowMs;
-    if (rate === Infinity) {
+    if (state.rate === Infinity) {
       observedPerMinute(nowMs);
       recent.push(nowMs);
     }
@@ -66,7 +54,7 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
     if (sleeping) return;
     while (line.length > 0) {
       const nowMs = clock.monotonicMs();
-      recover(nowMs);
+      const rate = rateAt(nowMs);
       const waitMs = rate === Infinity ? 0 : lastTurnMs + Math.ceil(MINUTE_MS / rate) - nowMs;
       if (waitMs <= 0) {
         takeTurn(nowMs);
@@ -87,16 +75,10 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
     },
     slowDown: () => {
       const nowMs = clock.monotonicMs();
-      if (nowMs - loweredMs < coolDownMs) return;
-      recover(nowMs);
-      const from = rate === Infinity ? observedPerMinute(nowMs) : rate;
-      rate = Math.max(slowest, from / 2);
-      if (configured === undefined && forgetAt === Infinity) forgetAt = rate * rules.forgetFactor;
-      loweredMs = nowMs;
-      changedMs = nowMs;
+      state = slowedRate(state, limit, nowMs, () => observedPerMinute(nowMs), rules);
     },
     get perMinute() {
-      recover(clock.monotonicMs());
+      const rate = rateAt(clock.monotonicMs());
       return rate === Infinity ? undefined : rate;
     },
   };

@@ -5,7 +5,7 @@
  */
 
 import { main } from '../../../src/cli/cli.ts';
-import { CONCURRENCY_LIMIT_RULES } from '../../../src/core/model/ports.ts';
+import { CONCURRENCY_LIMIT_RULES } from '../../../src/core/model/limit-rules.ts';
 import { CLIENT_LIMITS } from '../../../src/source/fetch/client.ts';
 import { RETRY_LIMITS } from '../../../src/source/fetch/retry.ts';
 
