@@ -100,8 +100,8 @@ async function fetchAll(
   source: SourceCounts | undefined,
   cursorMicros: number | undefined,
 ): Promise<void> {
-  const { task, ports, counts } = attempt;
-  const { day, onEvent } = task;
+  const { counts } = attempt;
+  const { day, onEvent } = attempt.task;
   const rowsKnown = rowsKnownOf(attempt, source);
   let rows = counts.total();
   const onRows = (more: number) => {
@@ -111,8 +111,6 @@ async function fetchAll(
   const stages = openStages({
     ...attempt,
     sourceCounts: source?.counts,
-    encoder: ports.encoder,
-    sizes: ports.sizes,
     onRows,
     onPart: (cursor) => writeCheckpoint(attempt, cursor),
   });

@@ -1,12 +1,11 @@
 /** What differs between measurements and statistics: the builder, how time slices are fetched, the cursor's step. */
-import type { DayCounts, FormatSizes, Micros, TimeRange } from '../core/model/index.ts';
+import type { DayCounts, Micros, TimeRange } from '../core/model/index.ts';
 import { createSeriesDictionary, STATISTICS_ROW_GROUP_ROWS, windowMicrosOf } from '../core/model/index.ts';
-import type { SeriesValues } from '../core/proof/series-values.ts';
-import type { PartUpload } from '../lake/publish/parts.ts';
-import type { Encoder, RowGroupBuilder } from '../parquet/write/index.ts';
+import type { RowGroupBuilder } from '../parquet/write/index.ts';
 import { createMeasurementRowGroups, createStatisticsRowGroups } from '../parquet/write/index.ts';
-import type { ResolvedSeries, SourceContext } from '../source/context.ts';
-import { type Assembly, createAssembly, type FetchTally } from './assembly.ts';
+import type { ResolvedSeries } from '../source/context.ts';
+import { type Assembly, createAssembly } from './assembly.ts';
+import type { DayAttempt } from './day-attempt.ts';
 import { fetchReadings, timestampStepMicros } from './readings.ts';
 import { fetchWindows } from './windows.ts';
 
@@ -20,17 +19,9 @@ interface Stages {
   close(): Promise<void>;
 }
 
-interface StagesOptions {
-  readonly context: SourceContext;
-  readonly series: ResolvedSeries;
-  readonly counts: DayCounts;
+interface StagesOptions extends DayAttempt {
   /** What the source counts of the day; undefined where it is not asked. */
   readonly sourceCounts: DayCounts | undefined;
-  readonly values: SeriesValues;
-  readonly parts: PartUpload;
-  readonly tally: FetchTally;
-  readonly encoder: Encoder;
-  readonly sizes: FormatSizes;
   readonly onRows: (rows: number) => void;
   readonly onPart: (cursorMicros: Micros) => Promise<void>;
 }
@@ -43,14 +34,10 @@ export function openStages(options: StagesOptions): Stages {
 }
 
 function measurementStages(options: StagesOptions): Stages {
-  const { context, series, sizes, encoder } = options;
+  const { context, series, ports } = options;
+  const { sizes, encoder } = ports;
   const dictionary = createSeriesDictionary();
-  const builder = createMeasurementRowGroups({
-    ...sizes,
-    dictionary,
-    idOf: nameOf(series),
-    encoder,
-  });
+  const builder = createMeasurementRowGroups({ ...sizes, dictionary, idOf: nameOf(series), encoder });
   const cursorStepMicros = timestampStepMicros(context.job.transport);
   return stages(builder, createAssembly({ ...options, builder, cursorStepMicros }), (assembly, slices) =>
     fetchReadings({ ...options, builder, dictionary, assembly }, slices),
@@ -58,7 +45,8 @@ function measurementStages(options: StagesOptions): Stages {
 }
 
 function statisticsStages(options: StagesOptions): Stages {
-  const { context, series, sizes, encoder } = options;
+  const { context, series, ports } = options;
+  const { sizes, encoder } = ports;
   const builder = createStatisticsRowGroups({
     ...sizes,
     rowGroupRows: Math.min(sizes.rowGroupRows, STATISTICS_ROW_GROUP_ROWS),

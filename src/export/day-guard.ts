@@ -19,44 +19,28 @@ export type ShrinkGuard = (counts: DayCounts, source: SourceCounts | undefined) 
 
 /** Refuses counts that are less than the published day's, by series where its detail is at hand. */
 export async function openShrinkGuard(attempt: DayAttempt): Promise<ShrinkGuard> {
-  const { claim, context, ports, task, previous } = attempt;
-  const { idOf } = attempt.series;
+  const { ports, task, claim, previous, series } = attempt;
   if (task.allowShrink) return () => {};
-  if (previous === undefined) return guardWithoutReceipt(ports, task, claim, idOf);
-  const detail = await claim.readDetail(previous);
+  const detail = await (previous ? claim.readDetail(previous) : unnamedDetail(ports.store, claim));
+  if (previous === undefined && detail === undefined) return () => {};
   const bySeries = detail && seriesTotals(detail.ours);
   const names = new Map([...(bySeries?.keys() ?? [])].map((id) => [id, detail?.series?.[id] ?? null]));
-  const change = await selectChange(ports, task, context, previous, idOf, { names, select: detail?.select });
-  const guarded = { total: publishedReadings(previous), bySeries, names: detail?.series };
+  const before = { names, select: detail?.select };
+  const change = await selectChange(ports, task, attempt.context, previous, series.idOf, before);
+  const total = previous ? publishedReadings(previous) : totalReadings(bySeries!);
   return (counts, source) =>
     guardAgainstShrinking({
-      day: task.day,
-      counted: 'readings',
-      published: guarded,
+      ...{ day: task.day, counted: 'readings', idOf: series.idOf, change },
+      published: { total, bySeries, names: detail?.series },
       candidate: { total: counts.total(), bySeries: totalsOf(counts) },
-      ...{ idOf, change },
       totalsSha256: source?.totalsSha256,
     });
 }
 
-/** The same where somebody has removed the receipt: the detail that is left beside the object says what the day has. */
-async function guardWithoutReceipt(
-  { store }: ExportPorts,
-  { day }: ExportTask,
-  claim: Claim,
-  idOf: ResolvedSeries['idOf'],
-): Promise<ShrinkGuard> {
+/** Where somebody has removed the receipt: the detail that is left beside the object says what the day has. */
+async function unnamedDetail(store: ObjectStore, claim: Claim) {
   const isThere = (await unnamedObject(store, claim)) !== undefined;
-  const detail = isThere ? await readUnnamedDetail(store, day) : undefined;
-  if (detail === undefined) return () => {};
-  const bySeries = seriesTotals(detail.ours);
-  const published = { total: totalReadings(bySeries), bySeries, names: detail.series };
-  return (counts, source) =>
-    guardAgainstShrinking({
-      ...{ day, counted: 'readings', published, idOf, change: { select: 'same' } },
-      candidate: { total: counts.total(), bySeries: totalsOf(counts) },
-      totalsSha256: source?.totalsSha256,
-    });
+  return isThere ? await readUnnamedDetail(store, claim.day) : undefined;
 }
 
 /** The object of a day without a receipt, where there is one. */
@@ -86,10 +70,7 @@ export async function guardSnapshot(
   );
   if (previous === undefined && before === undefined) return;
   const names = before?.names ?? new Map<string, string | null>();
-  const change: SelectChange =
-    previous === undefined
-      ? { select: 'same' }
-      : await selectChange(ports, task, context, previous, idOf, { names });
+  const change = await selectChange(ports, task, context, previous, idOf, { names });
   const once = (ids: Iterable<string>) =>
     new Map([...ids].map((id) => [id, { count: 1, firstMicros: undefined, lastMicros: undefined }]));
   guardAgainstShrinking({
@@ -102,14 +83,16 @@ export async function guardSnapshot(
   });
 }
 
+/** Without a receipt nobody knows of another `select`. */
 async function selectChange(
   { store }: ExportPorts,
   task: ExportTask,
   context: SourceContext,
-  previous: Receipt,
+  previous: Receipt | undefined,
   idOf: ResolvedSeries['idOf'],
   { names, select }: SelectedBefore,
 ): Promise<SelectChange> {
+  if (previous === undefined) return { select: 'same' };
   const { job, day } = task;
   if (previous.dataset !== job.dataset && previous.rows > 0)
     throw new RefusedError(

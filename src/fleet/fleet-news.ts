@@ -13,7 +13,8 @@ import type { FactName, FleetReport, FleetReporter, RequestCounts } from '../red
 import { createFleetReporter } from '../redis/fleet-facts.ts';
 import { type Fact, type ProcessFacts, REPORTED_AT_MOST } from '../redis/fleet-shapes.ts';
 import type { BackfillProgress, FleetEvent, OnFleetEvent } from './events.ts';
-import { type BackfillRate, createBackfillRate, createRunningDay, type RunningDay } from './running-day.ts';
+import { BACKFILL_RATE, createRate, type Rate } from './rate.ts';
+import { createRunningDay, type RunningDay } from './running-day.ts';
 
 interface FleetNewsOptions {
   readonly reporter: FleetReporter;
@@ -52,7 +53,7 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
   const startedMs = clock.monotonicMs();
   const running = new Map<VesselDay, RunningDay>();
   const facts = new Map<string, Told>();
-  const rates = new Map<string, BackfillRate>();
+  const rates = new Map<string, Rate>();
   let dropped: FactName[] = [];
   let counts = { ...NOTHING };
   /** Counts of a report without an answer: it may have come. */
@@ -125,12 +126,12 @@ export function createFleetNews({ reporter, clock, log, self, active }: FleetNew
   }
 
   function tellBackfill(of: string, { due, done, failed, queued }: BackfillProgress): void {
-    const rate = rates.get(of) ?? createBackfillRate();
+    const rate = rates.get(of) ?? createRate(BACKFILL_RATE);
     rates.set(of, rate);
     rate.add(clock.monotonicMs(), done);
-    const vesselDaysPerHour = rate.perHour ?? null;
-    const left = due - done - failed;
-    const secondsLeft = (rate.perHour ?? 0) <= 0 ? null : (left / rate.perHour!) * 3_600;
+    const { perSecond = 0 } = rate;
+    const vesselDaysPerHour = rate.perSecond === undefined ? null : perSecond * 3_600;
+    const secondsLeft = perSecond > 0 ? (due - done - failed) / perSecond : null;
     tell({ kind: 'backfill', of }, { due, done, failed, queued, vesselDaysPerHour, secondsLeft });
   }
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { silentLog } from '../../src/core/model/index.ts';
 import { createFleetNews, type FleetNews } from '../../src/fleet/fleet-news.ts';
-import { createBackfillRate } from '../../src/fleet/running-day.ts';
+import { BACKFILL_RATE, createRate } from '../../src/fleet/rate.ts';
 import { DayMap } from '../../src/lake/ledger/day-map.ts';
 import type { FleetReport } from '../../src/redis/fleet-facts.ts';
 import { createManualClock, type ManualClock } from '../helpers/manual-clock.ts';
@@ -200,21 +200,22 @@ test('nor for an answer to what it was telling when it was stopped', async () =>
 });
 
 test('the rate of a backfill is that of the last hour, and begins anew after a pause', () => {
-  const rate = createBackfillRate();
+  const rate = createRate(BACKFILL_RATE);
+  const perHour = () => rate.perSecond && rate.perSecond * 3_600;
   const minute = 60_000;
   rate.add(0, 100);
-  expect(rate.perHour).toBeUndefined();
+  expect(perHour()).toBeUndefined();
   rate.add(minute / 2, 150);
-  expect(rate.perHour).toBeUndefined();
+  expect(perHour()).toBeUndefined();
   rate.add(minute, 200);
-  expect(rate.perHour).toBe(6_000);
+  expect(perHour()).toBe(6_000);
   for (let at = 2; at <= 120; at++) rate.add(at * minute, 200 + at);
-  expect(rate.perHour).toBeCloseTo(60, 0);
+  expect(perHour()).toBeCloseTo(60, 0);
   rate.add(200 * minute, 900);
-  expect(rate.perHour).toBeUndefined();
+  expect(perHour()).toBeUndefined();
   rate.add(202 * minute, 902);
-  expect(rate.perHour).toBe(60);
+  expect(perHour()).toBe(60);
   // Receipts went.
   rate.add(203 * minute, 10);
-  expect(rate.perHour).toBeUndefined();
+  expect(perHour()).toBeUndefined();
 });

@@ -1,0 +1,52 @@
+/** How fast a count grows, from what it was at several looks. */
+
+interface RateOptions {
+  /** A longer time would be about what is over. */
+  readonly windowMs: number;
+  /** A shorter time says little. */
+  readonly minMs: number;
+  /** Between samples that are kept. */
+  readonly sampleMs?: number;
+  /** Who looks no more for so long was away: what is done meanwhile is no rate of now. */
+  readonly gapMs?: number;
+}
+
+/** Vessel-days end in bursts, and a scheduler looks every ten seconds. */
+export const BACKFILL_RATE: RateOptions = {
+  windowMs: 3_600_000,
+  minMs: 60_000,
+  sampleMs: 20_000,
+  gapMs: 180_000,
+};
+
+interface Sample {
+  readonly atMs: number;
+  readonly count: number;
+}
+
+export interface Rate {
+  /** `nowMs`: of a clock that never goes back. */
+  add(nowMs: number, count: number): void;
+  /** Over the window at the most; undefined while too little was seen. */
+  readonly perSecond: number | undefined;
+}
+
+export function createRate({ windowMs, minMs, sampleMs = 0, gapMs = Infinity }: RateOptions): Rate {
+  let samples: Sample[] = [];
+  let last: Sample | undefined;
+  return {
+    add(nowMs, count) {
+      // Fewer than before: rows were dropped, receipts went, or another lake stands in the place of this one.
+      if (last !== undefined && (nowMs - last.atMs > gapMs || count < last.count)) samples = [];
+      last = { atMs: nowMs, count };
+      const before = samples.at(-1);
+      if (before === undefined || nowMs - before.atMs >= sampleMs) samples.push(last);
+      samples = samples.filter(({ atMs }) => nowMs - atMs <= windowMs);
+    },
+    get perSecond() {
+      const [first] = samples;
+      if (first === undefined || last === undefined || last.atMs - first.atMs < minMs) return undefined;
+      return ((last.count - first.count) * 1_000) / (last.atMs - first.atMs);
+    },
+  };
+}
