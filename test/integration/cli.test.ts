@@ -25,9 +25,9 @@ import {
   newLake,
   OTHER_VESSEL,
   runCli,
+  serviceForTests,
   startCli,
   startProgram,
-  startTestService,
   VESSEL,
   writeJobs,
 } from '../helpers/run.ts';
@@ -35,12 +35,11 @@ import {
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const ONE_DAY = ['--from', DATE, '--to', '2026-01-06'];
 
-let service: TestService;
+const service = await serviceForTests({ vessels: 2, readingsPerDay: 7_000 });
 let jobsDir: string;
 let scratch: TestLake;
 
 beforeAll(async () => {
-  service = await startTestService({ vessels: 2, readingsPerDay: 28_000 });
   jobsDir = await writeJobs({ measurements: FEW_SERIES });
 });
 
@@ -49,12 +48,10 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  service.faults = undefined;
   await scratch[Symbol.asyncDispose]();
 });
 
 afterAll(async () => {
-  await service.close();
   await rm(jobsDir, { recursive: true });
 });
 
@@ -495,7 +492,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 test('service prints one line of JSON, serves by it, and ends on SIGTERM', async () => {
-  const cli = startCli([...'service --port 0 --tenant acme --vessels 1 --readings-per-day 14000'.split(' ')]);
+  const cli = startCli([...'service --port 0 --tenant acme --vessels 1 --readings-per-day 2000'.split(' ')]);
   try {
     await cli.until('stdout', /\n/);
     const own = JSON.parse(cli.stdout) as TestService;
@@ -559,7 +556,7 @@ test('service --clients prints no secret; --access-log writes a line an answer',
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   test(`${signal} ends a service that is read by many, and by some who do not read on`, async () => {
-    const cli = startCli([...'service --port 0 --vessels 1 --readings-per-day 20000'.split(' ')]);
+    const cli = startCli([...'service --port 0 --vessels 1 --readings-per-day 5000'.split(' ')]);
     const clients = new AbortController();
     try {
       await cli.until('stdout', /\n/);

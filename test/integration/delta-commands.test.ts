@@ -5,15 +5,15 @@ import { systemClock } from '../../src/core/model/index.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
 import { serviceNames } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
-import type { TestLake, TestService } from '../helpers/run.ts';
+import type { TestLake } from '../helpers/run.ts';
 import {
   callCli,
   DATE,
   exportEnv,
   mustExport,
   newLake,
+  serviceForTests,
   startCli,
-  startTestService,
   VESSEL,
   writeJobs,
 } from '../helpers/run.ts';
@@ -27,7 +27,7 @@ const JOBS = {
 };
 const NOON_MICROS = Date.parse(`${DATE}T12:00:00Z`) * 1_000;
 
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 1_000 });
 let lake: TestLake;
 let jobsDir: string;
 let env: Record<string, string>;
@@ -35,7 +35,6 @@ let rows: number;
 let series: string;
 
 beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 1_000 });
   lake = await newLake();
   jobsDir = await writeJobs(JOBS);
   env = exportEnv(service, lake.url, jobsDir);
@@ -55,7 +54,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await redis?.stop();
-  await service.close();
   await rm(jobsDir, { recursive: true });
   await lake[Symbol.asyncDispose]();
 });

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from '../../src/lake/keys.ts';
 import { createLocalStore } from '../../src/store/local/local.ts';
 import { canStartOwnRedis, startOwnRedis } from '../helpers/redis.ts';
-import type { RunExportOptions, TestService } from '../helpers/run.ts';
+import type { RunExportOptions } from '../helpers/run.ts';
 import {
   DATE,
   exportEnv,
@@ -18,8 +18,8 @@ import {
   newLake,
   runCli,
   runExport,
+  serviceForTests,
   startCli,
-  startTestService,
   VESSEL,
   writeJobs,
 } from '../helpers/run.ts';
@@ -28,14 +28,12 @@ import { newTempFolder } from '../helpers/temp.ts';
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const ONE_DAY = ['--from', DATE, '--to', '2026-01-06'];
 
-let service: TestService;
+const service = await serviceForTests();
 let jobsDir: string;
 beforeAll(async () => {
-  service = await startTestService();
   jobsDir = await writeJobs({ measurements: FEW_SERIES });
 });
 afterAll(async () => {
-  await service.close();
   await rm(jobsDir, { recursive: true, force: true });
 });
 

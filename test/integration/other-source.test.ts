@@ -19,16 +19,24 @@ import { commandRun } from '../cli/commands/command-run.ts';
 import { lakeFiles, receiptOf } from '../helpers/lake.ts';
 import { redisForTests } from '../helpers/redis.ts';
 import type { TestLake, TestService } from '../helpers/run.ts';
-import { DATE, FEW_SERIES, mustExport, newLake, runCli, startTestService, VESSEL } from '../helpers/run.ts';
+import {
+  DATE,
+  FEW_SERIES,
+  mustExport,
+  newLake,
+  runCli,
+  serviceForTests,
+  startTestService,
+  VESSEL,
+} from '../helpers/run.ts';
 
 const redis = await redisForTests();
 const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const DATES = { from: DATE, to: addDays(DATE, 1) };
-let service: TestService;
+const service = await serviceForTests({ readingsPerDay: 1_000 });
 let other: TestService;
 let lake: TestLake;
 beforeAll(async () => {
-  service = await startTestService({ readingsPerDay: 1_000 });
   other = await startTestService({ readingsPerDay: 1_000, seed: 2 });
 });
 beforeEach(async () => {
@@ -37,7 +45,6 @@ beforeEach(async () => {
   return () => lake[Symbol.asyncDispose]();
 });
 afterAll(async () => {
-  await service.close();
   await other.close();
   await redis?.stop();
 });
