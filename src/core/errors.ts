@@ -36,16 +36,12 @@ export abstract class VesselExportError extends Error {
 
 /** Options, settings or jobs are wrong. The message lists every fault. */
 export class ConfigError extends VesselExportError {
-  /** It may list faults, a line each. */
   static override readonly clean = cleanListing;
 }
-/** What was typed is wrong: ConfigError `usage`. */
 export function usageError(message: string): ConfigError {
   return new ConfigError('usage', message);
 }
-/** No repetition helps: a refused credential, a full disk. */
 export class FatalError extends VesselExportError {}
-/** May pass by itself: the service or the lake is out of reach. */
 export class RetriableError extends VesselExportError {}
 export class RateLimitedError extends VesselExportError {
   /** Milliseconds the service asked us to wait; undefined when it did not say. */
@@ -90,7 +86,6 @@ export class NotDueError extends VesselExportError {
 }
 export class CommitFailedError extends VesselExportError {}
 export class CommitUnknownError extends VesselExportError {}
-/** Somebody stopped the work: a signal, or Ctrl-C. */
 export class CancelledError extends VesselExportError {
   constructor(message = 'cancelled', options?: ErrorOptions) {
     super('cancelled', message, options);

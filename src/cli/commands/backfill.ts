@@ -41,7 +41,6 @@ export interface BackfillOptions extends RangeOptions {
   readonly allowShrink?: boolean;
 }
 
-/** Between looks while attached. */
 const FOLLOW_MS = 2_000;
 
 /** Begin, or go on with, the backfill of a range. `overrides` and `followMs` are for tests. */

@@ -14,7 +14,6 @@ import type { Command, CommandContext, JsonOption } from './command.ts';
 import { commandLog, EXIT_FAILED, EXIT_OK, expectOne, openLake, openOutput } from './command.ts';
 
 interface CatalogueOptions extends JsonOption {
-  /** Ask the lake alone. */
   readonly lake?: boolean;
   /** Days before now in which a last reading is looked for; 0: none is. */
   readonly days: number;
@@ -88,7 +87,6 @@ export const seriesCommand: Command<[vessel: string | undefined, SeriesOptions]>
   return entries.length === 0 ? EXIT_FAILED : EXIT_OK;
 };
 
-/** Ask the service, or the lake. Throws ConfigError, and what the two throw. */
 async function ask<T>(
   context: CommandContext,
   { lake }: CatalogueOptions,

@@ -47,7 +47,6 @@ export function configure<C extends LakeConfig>(
   return { config, jobs: pickJobs(config, names), log };
 }
 
-/** All that an export needs. */
 export async function openExport(
   context: CommandContext,
   names: readonly string[],

@@ -6,7 +6,6 @@ import type { EnvFile } from '../../runtime/config/environment.ts';
 import { createLog } from '../../runtime/log.ts';
 import { paint, type Screen, writeText } from '../terminal/screen.ts';
 
-/** What a command is given of its process. */
 export interface CommandContext {
   /** With what a file of settings adds to it. */
   readonly env: NodeJS.ProcessEnv;
@@ -29,7 +28,6 @@ export type Command<Given extends readonly unknown[], Overrides = AppOverrides> 
   ...given: [...Given, overrides?: Overrides]
 ) => Promise<number>;
 
-/** Exit codes of every command. */
 export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
@@ -75,7 +73,6 @@ export interface CommandRow {
   readonly isLongRunning?: boolean;
   /** Reads gigabytes and keeps little of it: its heap is collected early. */
   readonly readsMuch?: boolean;
-  /** Not shown in the help. */
   readonly hidden?: boolean;
   /** The command, loaded when it is used. It is given its arguments, and its options if it has any. */
   // biome-ignore lint/suspicious/noExplicitAny: commander has read them by the rows above.

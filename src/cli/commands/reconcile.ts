@@ -33,7 +33,6 @@ export interface ReconcileOptions extends Omit<RunOptions, 'force'> {
   readonly enqueue?: boolean;
 }
 
-/** Print what changed, export or queue it if asked to. */
 export const reconcileCommand: Command<[jobNames: readonly string[], ReconcileOptions]> = async (
   context,
   jobNames,
@@ -82,7 +81,6 @@ export const reconcileCommand: Command<[jobNames: readonly string[], ReconcileOp
   return isFine(report, options) ? EXIT_OK : EXIT_FAILED;
 };
 
-/** What was found of a job, as machines are told it. */
 function tell(output: Output<'reconcile'>, result: JobReconciliation): void {
   const { job, from, to, reason: message, vessels: vesselCount, compared: vesselDays, notCompared } = result;
   output.add('jobs', { job, from, to, vesselCount, vesselDays, notCompared, message });
@@ -155,12 +153,9 @@ async function toRepair(
 
 type Found = JobReconciliation & { readonly dates: Dates };
 
-/** What the command did. */
 interface Report {
   readonly found: readonly Found[];
-  /** With `--run`. */
   readonly exported: readonly DayResult[] | undefined;
-  /** With `--enqueue`. */
   readonly queued: readonly QueuedRepair[] | undefined;
   readonly requests: { readonly compare: number; readonly export: number };
 }

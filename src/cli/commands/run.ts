@@ -16,7 +16,6 @@ export interface RunOptions extends RangeOptions, OutputOptions {
   readonly takeover?: boolean;
 }
 
-/** Export the due days of some jobs. */
 export const runCommand: Command<[jobNames: readonly string[], RunOptions]> = async (
   context,
   jobNames,
@@ -85,7 +84,6 @@ function describeResults(results: readonly DayResult[]): string {
 
 const BAD = ['failed', 'refused', 'waiting', 'running-elsewhere', 'interrupted', 'not-begun'];
 
-/** Does this result make the exit code 1? */
 export function isBad({ status }: DayResult): boolean {
   return BAD.includes(status);
 }

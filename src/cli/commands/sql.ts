@@ -15,7 +15,6 @@ export interface SqlOptions extends LakeSqlOptions {
   readonly json?: boolean;
   readonly parquet?: string;
   readonly svg?: string;
-  /** Of the chart. */
   readonly title?: string;
 }
 

@@ -21,7 +21,6 @@ export interface StatusOptions extends RangeOptions, OutputOptions {
 /** Columns where stdout is no terminal. */
 const DEFAULT_COLUMNS = 120;
 
-/** Print coverage. */
 export const statusCommand: Command<[jobNames: readonly string[], StatusOptions]> = async (
   context,
   jobNames,

@@ -71,7 +71,6 @@ export const verifyCommand: Command<[jobNames: readonly string[], VerifyOptions]
   return view.findings.length === 0 ? EXIT_OK : EXIT_FAILED;
 };
 
-/** What is known beside the findings. */
 interface Gathered {
   dates?: Dates;
   unknownJobs: string[];

@@ -20,7 +20,6 @@ const ENGINES: readonly string[] = [...Object.keys(DIALECTS), 'dbt'];
 const EMPTY_LAKE =
   'these are the views of what the jobs will export; engines that look at the files when a view is made take them after the first run';
 
-/** Print the script. */
 export const viewsCommand: Command<[ViewsOptions]> = async (context, options) => {
   const { for: engine, schema, location } = options;
   if (engine === undefined || !ENGINES.includes(engine)) {

@@ -19,7 +19,6 @@ import { webAccess } from './page.ts';
 const STOP_MS = 4_000;
 
 interface WebOptions {
-  /** Instead of HTTP_HOST and HTTP_PORT. */
   readonly host?: string;
   readonly port?: number;
 }
