@@ -41,7 +41,9 @@ export class ConfigError extends VesselExportError {
 export function usageError(message: string): ConfigError {
   return new ConfigError('usage', message);
 }
+/** No repetition helps: a refused credential, a full disk. */
 export class FatalError extends VesselExportError {}
+/** May pass by itself: the service or the lake is out of reach. */
 export class RetriableError extends VesselExportError {}
 export class RateLimitedError extends VesselExportError {
   /** Milliseconds the service asked us to wait; undefined when it did not say. */
@@ -86,6 +88,7 @@ export class NotDueError extends VesselExportError {
 }
 export class CommitFailedError extends VesselExportError {}
 export class CommitUnknownError extends VesselExportError {}
+/** Somebody stopped the work: a signal, or Ctrl-C. */
 export class CancelledError extends VesselExportError {
   constructor(message = 'cancelled', options?: ErrorOptions) {
     super('cancelled', message, options);

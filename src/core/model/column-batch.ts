@@ -3,6 +3,7 @@
  * The decoder owns the arrays and uses them again after its callback returns; who wants to keep rows copies.
  */
 
+/** Which of the three value columns a reading fills. */
 export const LONG = 0;
 export const DOUBLE = 1;
 export const JSON_TEXT = 2;

@@ -5,6 +5,7 @@ export function isAny(level: string): boolean {
   return /^\*+$/.test(level);
 }
 
+/** A level as a predicate. `*` is found greedily from the left: no backtracking, so none is slow. */
 export function compileLevel(level: string): (text: string) => boolean {
   if (!level.includes('*')) return (text) => text === level;
   const [head = '', ...rest] = level.split('*');

@@ -5,6 +5,7 @@ export interface VesselDay {
   readonly date: string;
 }
 
+/** `measurements/IMO9321483/2026-01-05` */
 export function formatVesselDay(day: VesselDay): string {
   return `${day.job}/${day.vessel}/${day.date}`;
 }

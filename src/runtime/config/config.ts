@@ -31,6 +31,7 @@ export interface LakeConfig extends Pick<Config, 'jobs'> {
   readonly current: (log: Log) => LakeConfig['settings'];
 }
 
+/** Jobs by name, in the place of the files in JOBS_DIR. */
 export type JobDefinitions = Readonly<Record<string, JobDefinition>>;
 
 /** The effective configuration. Throws ConfigError `configuration` that names every fault at once. */

@@ -51,6 +51,7 @@ function firstFew(faults: readonly string[], path: string): string[] {
   return more > 0 ? [...faults.slice(0, MAX_SHOWN_FAULTS), `${path}: and ${more} more faults`] : [...faults];
 }
 
+/** What a job file says, as an object. */
 export type JobDefinition = z.input<typeof JOB_FILE>;
 
 /** Jobs by name, each as its file would define it. */
