@@ -47,7 +47,7 @@ export function toIndexRow(receipt: Receipt, listed: ReceiptVersion): IndexRow {
 const LAST_MILLIS = Date.UTC(2199, 11, 31, 23, 59, 59, 999);
 
 /** Does the index have this moment: one that is written in the very way of a Date? */
-export function isIndexedMoment(moment: unknown): boolean {
+function isIndexedMoment(moment: unknown): boolean {
   return typeof moment === 'number' && moment >= 0 && moment <= LAST_MILLIS;
 }
 

@@ -30,7 +30,7 @@ const GETS_AT_ONCE = 32;
 const FETCHED_AT_ONCE = 8_192;
 
 /** What is asked, but for what becomes of each receipt. */
-export interface LedgerQuestion<M extends IndexedMember> {
+interface LedgerQuestion<M extends IndexedMember> {
   readonly store: ObjectStore;
   readonly job: string;
   readonly dates: readonly string[];
