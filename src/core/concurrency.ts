@@ -3,11 +3,7 @@ import { CancelledError, stopsAll } from './errors.ts';
 import type { Clock } from './model/index.ts';
 
 /** Do `work` for every item, `atOnce` at a time. The first error ends it when the work under way has ended. */
-export async function forEachAtOnce<T>(
-  items: Iterable<T>,
-  atOnce: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
+export async function forEachAtOnce<T>(items: Iterable<T>, atOnce: number, work: (item: T) => Promise<void>) {
   const rest = items[Symbol.iterator]();
   let hasFailed = false;
   const workOff = async () => {
@@ -104,12 +100,7 @@ export async function endsWithin(work: Promise<unknown>, graceMs: number, clock:
 }
 
 /** Waits for `work` to settle; once the signal is aborted, for `graceMs` at the most. True when it has settled. */
-export async function endsAfter(
-  work: Promise<unknown>,
-  signal: AbortSignal,
-  graceMs: number,
-  clock: Clock,
-): Promise<boolean> {
+export async function endsAfter(work: Promise<unknown>, signal: AbortSignal, graceMs: number, clock: Clock) {
   const { promise: aborted, resolve } = Promise.withResolvers<void>();
   const onAbort = () => resolve();
   if (signal.aborted) resolve();

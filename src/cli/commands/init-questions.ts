@@ -107,11 +107,7 @@ export async function askSettings(
 }
 
 /** By option, which for a secret names a file, or by environment. */
-function knownOf(
-  { name, isSecret }: Question,
-  given: string | undefined,
-  env: Environment,
-): Values | undefined {
+function knownOf({ name, isSecret }: Question, given: string | undefined, env: Environment) {
   if (given !== undefined) return isSecret ? { [`${name}_FILE`]: given } : { [name]: asWritten(name, given) };
   if (isSecret && env[`${name}_FILE`]) return { [`${name}_FILE`]: env[`${name}_FILE`]! };
   return env[name] ? { [name]: env[name] } : undefined;

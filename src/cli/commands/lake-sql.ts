@@ -68,10 +68,7 @@ interface WideCommandOptions {
 }
 
 /** Checks what can be checked without the lake. Throws ConfigError `usage` that lists every fault. */
-function wideFromOptions(
-  options: WideCommandOptions,
-  onWarning: (text: string) => void,
-): (series: readonly NamedSeries[]) => WideOptions {
+function wideFromOptions(options: WideCommandOptions, onWarning: (text: string) => void) {
   const { columns = ['shared'], vessel: vessels = [], aggregate } = options;
   const windowed = windowMicros(options.window);
   const held = parseDurationMs(options.hold);
@@ -88,7 +85,7 @@ function wideFromOptions(
       `--hold: got '${options.hold}', expected at most ${MAX_HELD_WINDOWS} windows of ${options.window}`,
     );
   if (faults.length > 0) throw usageError(faults.join('\n'));
-  return (series) => {
+  return (series: readonly NamedSeries[]): WideOptions => {
     const own = series.filter(({ vessel }) => vessels.length === 0 || vessels.includes(vessel));
     const [only] = columns;
     const asked = columns.length === 1 && (only === 'shared' || only === 'all') ? only : columns;

@@ -42,10 +42,7 @@ interface ServiceCommandOptions {
  * Start the service and print one JSON line `{baseUrl, authUrl, clientId, clientSecret}` once it listens: its
  * only output on stdout. The secret is told only where it was made up: nobody else could. Ends on the first signal. Throws ConfigError for a wrong clients file.
  */
-export async function serviceCommand(
-  context: CommandContext,
-  options: ServiceCommandOptions,
-): Promise<number> {
+export async function serviceCommand(context: CommandContext, options: ServiceCommandOptions) {
   const { host, port, tenant, rate, maxConcurrency, latency } = options;
   const { maxConnections, maxConnectionsPerAddress } = options;
   const write = (line: string) => writeLines(context.stderr, line);

@@ -63,11 +63,7 @@ async function answer(
 }
 
 /** Whole or not at all. */
-async function writeWhole(
-  option: string,
-  to: string,
-  write: (beside: string) => Promise<void>,
-): Promise<void> {
+async function writeWhole(option: string, to: string, write: (beside: string) => Promise<void>) {
   const beside = `${to}.${process.pid}.part`;
   try {
     await write(beside);
@@ -99,11 +95,7 @@ export function splitStatements(text: string): string[] {
 }
 
 /** Until the input ends. */
-async function askQueries(
-  context: CommandContext,
-  session: LakeSession,
-  input: NodeJS.ReadStream,
-): Promise<void> {
+async function askQueries(context: CommandContext, session: LakeSession, input: NodeJS.ReadStream) {
   const { stdout, stderr, signal } = context;
   writeText(
     stdout,

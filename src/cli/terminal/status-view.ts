@@ -4,7 +4,7 @@ import { COVERAGE_STATES } from '../../audit/status/cells.ts';
 import { countOf, formatCount, formatVesselDay, type VesselDay } from '../../core/model/index.ts';
 import type { DayResult } from '../../export/events.ts';
 import { widthOf } from './format.ts';
-import { paint, type Screen, type Style } from './screen.ts';
+import { type Colours, paint, type Style } from './screen.ts';
 
 /** Of each state what stands in the place of a day where there is room for one character, and its style. */
 const SIGNS: Readonly<Record<CoverageState, readonly [symbol: string, style: Style]>> = {
@@ -19,8 +19,6 @@ const SIGNS: Readonly<Record<CoverageState, readonly [symbol: string, style: Sty
   'not-due': ['·', 'dim'],
   'not-asked-for': ['-', 'dim'],
 };
-
-type Colours = Pick<Screen, 'colour'>;
 
 const MIN_CELL_WIDTH = 10;
 /** Failures that are written out below a grid. */
@@ -159,12 +157,7 @@ function labelWidth(job: string, { vessels }: Pick<Grid<unknown>, 'vessels'>): n
 }
 
 /** Every text in a column `width` wide. */
-function formatWide<Cell>(
-  job: string,
-  grid: Grid<Cell>,
-  width: number,
-  textOf: (cell: Cell) => string,
-): string[] {
+function formatWide<Cell>(job: string, grid: Grid<Cell>, width: number, textOf: (cell: Cell) => string) {
   const label = labelWidth(job, grid);
   const line = (head: string, texts: readonly string[]) =>
     [head.padEnd(label), ...texts.map((text) => ' '.repeat(width - widthOf(text)) + text)].join(GAP);

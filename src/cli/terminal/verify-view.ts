@@ -3,7 +3,7 @@ import { FINDINGS, type Finding, formatPlace, type Remark } from '../../audit/ve
 import type { VerifyObserver } from '../../audit/verify/verify-lake.ts';
 import { type Clock, countOf, formatCount } from '../../core/model/index.ts';
 import { formatBytes, formatSeconds } from './format.ts';
-import { createBar, describeBar, paint, type Screen } from './screen.ts';
+import { type Colours, createBar, describeBar, paint, type Screen } from './screen.ts';
 
 export type VerifyView = ReturnType<typeof createVerifyView>;
 
@@ -72,7 +72,7 @@ export function createVerifyView(screen: Screen, clock: Clock) {
 }
 
 /** Findings, remarks and totals for people; the findings of one vessel-day together. */
-export function formatVerified(view: VerifyView, deep: boolean, screen: Pick<Screen, 'colour'> = {}): string {
+export function formatVerified(view: VerifyView, deep: boolean, screen: Colours = {}): string {
   const found = findingsOf(view.findings.length);
   const blocks = [
     ...view.findings.toSorted(byDay).map((finding) => formatFinding(finding, screen)),
@@ -90,10 +90,7 @@ export function formatVerified(view: VerifyView, deep: boolean, screen: Pick<Scr
   return `${[...blocks, summary].join('\n\n')}\n`;
 }
 
-function formatFinding(
-  { name, day, where, found, expected, next }: Finding,
-  screen: Pick<Screen, 'colour'>,
-): string {
+function formatFinding({ name, day, where, found, expected, next }: Finding, screen: Colours) {
   return [
     `${paint(screen, 'red', name)}  ${formatPlace(day)}`,
     `  ${FINDINGS[name].means}`,

@@ -135,10 +135,7 @@ function isShifted(before: SeriesTotal | undefined, now: SeriesTotal | undefined
 }
 
 /** `300 readings added to 2 series; 12 removed from 1 series`, and the first few series by name. */
-export function describeChanges(
-  changes: readonly SeriesChange[],
-  nameOf: (timeSeriesId: string) => string,
-): string {
+export function describeChanges(changes: readonly SeriesChange[], nameOf: (timeSeriesId: string) => string) {
   const sum = (kinds: readonly ChangeKind[]) => {
     const some = changes.filter(({ kind }) => kinds.includes(kind));
     return { series: some.length, readings: some.reduce((n, c) => n + Math.abs(c.now - c.published), 0) };
@@ -156,10 +153,7 @@ export function describeChanges(
   return `${parts.join(', ')} (${listChanges(changes, nameOf)})`;
 }
 
-export function listChanges(
-  changes: readonly SeriesChange[],
-  nameOf: (timeSeriesId: string) => string,
-): string {
+export function listChanges(changes: readonly SeriesChange[], nameOf: (timeSeriesId: string) => string) {
   return firstThree(
     changes,
     (c) => `${shortName(nameOf(c.timeSeriesId))}: ${c.published} published, ${c.now} now`,
