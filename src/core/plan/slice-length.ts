@@ -60,11 +60,9 @@ export function createSliceLength(
 export function createSliceLengths(clock: Clock) {
   const known = new Map<string, { readonly maxMicros: Micros; readonly atMs: number }>();
   function startOf(key: string): Micros {
-    const learned = known.get(key);
-    if (learned === undefined) return Infinity;
-    const steps = Math.floor((clock.monotonicMs() - learned.atMs) / REMEMBERED_MS);
-    const maxMicros = learned.maxMicros * 2 ** steps;
-    return maxMicros < MICROS_PER_DAY ? maxMicros : Infinity;
+    const { maxMicros = Infinity, atMs = 0 } = known.get(key) ?? {};
+    const grownMicros = maxMicros * 2 ** Math.floor((clock.monotonicMs() - atMs) / REMEMBERED_MS);
+    return grownMicros < MICROS_PER_DAY ? grownMicros : Infinity;
   }
   return {
     /** For a vessel-day that begins. */
