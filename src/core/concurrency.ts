@@ -26,10 +26,7 @@ export async function forEachAtOnce<T>(items: Iterable<T>, atOnce: number, work:
 /** So long may one work without a pause in a thread that others share. */
 const TURN_MS = 8;
 
-/**
- * For long work in small steps, in a thread that others share: to be called between steps. A promise, where the others
- * have waited for long enough, which resolves after their turn; else undefined, so that a step costs next to nothing.
- */
+/** To be called between short steps in a shared thread: a promise where the others have waited long enough, else undefined. */
 export function createTurns(): () => Promise<void> | undefined {
   let sinceMs = performance.now();
   const pause = async () => {

@@ -72,10 +72,7 @@ export const INIT_VARIABLES: readonly string[] = [
   'QUERY_ALLOW_HTTP',
 ];
 
-/**
- * The settings to write. Without a prompt everything comes from options and environment: throws ConfigError `usage` that
- * lists what is missing, and what cannot be used.
- */
+/** The settings to write. Without a prompt it throws ConfigError `usage` that lists what is missing or cannot be used. */
 export async function askSettings(
   options: InitAnswers,
   env: Environment,

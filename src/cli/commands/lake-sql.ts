@@ -18,11 +18,7 @@ export interface LakeSqlOptions extends WideCommandOptions {
   readonly fetchGb: number;
 }
 
-/**
- * A session; the lake that it shows, or, of one without objects, what its jobs will make; and what `wide` is to be. `ofJob` is
- * what a warning says of a job without objects, `ofLake` of a lake of such jobs alone: without it that is refused. Throws
- * ConfigError for settings and options, and where the lake has no objects of the jobs.
- */
+/** A session, the lake it shows, and what `wide` is to be. `ofJob` and `ofLake` warn of what has no objects; without `ofLake` an empty lake is refused. Throws ConfigError. */
 export async function openLakeSql(
   context: CommandContext,
   options: LakeSqlOptions,

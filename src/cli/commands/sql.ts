@@ -76,10 +76,7 @@ async function writeWhole(option: string, to: string, write: (beside: string) =>
 
 const LEAVE = /^\s*(exit|quit|\\q|[.]quit|[.]exit)\s*;?\s*$/i;
 
-/**
- * Statements between semicolons, those within quotes, dollar quotes and comments left alone. What is no statement is
- * DuckDB's to find.
- */
+/** Statements between semicolons, but for those within quotes, dollar quotes and comments. */
 export function splitStatements(text: string): string[] {
   const token = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|;/g;
   const statements: string[] = [];

@@ -159,10 +159,7 @@ export function createBar(screen: Screen, clock: Clock) {
 const BAR_CELLS = 24;
 const MIN_BAR_CELLS = 8;
 
-/**
- * A share of one and words about it ('' for none), in one line of at most `columns`: the bar gives way first, then
- * words from the back of the list; the last one, the time left, stays.
- */
+/** A share of one and words about it, in at most `columns`: the bar gives way first, then words from the back; the last one stays. */
 export function describeBar(screen: Screen, share: number, words: readonly string[], columns: number) {
   const said = [...words];
   const width = () => said.reduce((sum, word) => sum + (word === '' ? 0 : 2 + word.length), 0);

@@ -12,10 +12,7 @@ export type SlicedFamily = 'measurements' | 'statistics';
 /** Slices that must get through before twice the length is tried: at first, and at most as it fails again and again. */
 const MIN_PASSES = 4;
 const MAX_PASSES = 64;
-/**
- * Shorter slices are about a vessel's data at that time, and not about the service: a job does not remember them, and
- * a vessel-day soon tries longer ones. Of longer ones a day has so few that nothing need be tried.
- */
+/** Shorter slices are about the data at that time: a job does not remember them. Longer ones are too few to try. */
 const SHORT_MICROS = MICROS_PER_HOUR;
 /** A job tries twice the length again after such a time. */
 const REMEMBERED_MS = 300_000;

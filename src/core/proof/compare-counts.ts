@@ -12,10 +12,7 @@ import {
 } from '../model/index.ts';
 import { firstThree } from './day-totals.ts';
 
-/**
- * What was fetched and what the source counts disagree, or the source's statistics with themselves: both may be
- * over when it is asked again.
- */
+/** Fetched and counted disagree, or the statistics with themselves: it may be over when asked again. */
 export class CountsDisagreeError extends DataError {
   /** `disagreement`: a clause that says what disagrees with what, with both. */
   constructor(day: VesselDay, disagreement: string) {

@@ -159,10 +159,7 @@ function describeValues(values: readonly LakeValue[]): string {
 /** Aggregations that a window's value is compared exactly by; the others are sums of some kind. */
 const EXACT = new Set(['count', 'min', 'max', 'first_val', 'last_val', 'first_time', 'last_time']);
 
-/**
- * Is a cell of a statistics object what the service answers now? `micros` of the answer where it is a time. Derived
- * values are sums of some kind: equal to 1e-9 of the larger.
- */
+/** Does a cell of a statistics object equal the answer? `micros` of an answer that is a time. Derived values may differ by 1e-9. */
 export function isWindowValue(
   aggregation: string,
   cell: bigint | number | string | null,

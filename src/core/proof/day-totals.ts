@@ -65,10 +65,7 @@ export function countsDigest(counts: DayCounts): string {
   return totalsDigest(totalsOf(counts));
 }
 
-/**
- * How a series' readings of a day changed since it was published. `appeared`: it had none; `vanished`: it has
- * none; `shifted`: as many, but another first or last time.
- */
+/** `appeared`: the series had no reading when published; `vanished`: it has none now; `shifted`: another first or last time. */
 type ChangeKind = 'added' | 'appeared' | 'removed' | 'vanished' | 'shifted';
 
 export interface SeriesChange {
