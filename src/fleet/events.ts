@@ -6,19 +6,12 @@ import type { VesselDay } from '../core/model/index.ts';
 import type { ExportEvent, VesselTrouble } from '../export/events.ts';
 import type { JobVessels } from '../export/job-vessels.ts';
 import type { KnownNotes } from '../lake/notes.ts';
-import type { OpenRemark } from '../lake/remarks.ts';
+import type { OpenWarnings } from '../lake/warnings.ts';
 import type { MeasuredEvent } from '../runtime/monitoring/metrics.ts';
 import type { DeadLetter } from './queue/vessel-day-queue.ts';
 
 type Measured<K extends MeasuredEvent['kind']> = Extract<MeasuredEvent, { readonly kind: K }>;
-type More =
-  | 'missing'
-  | 'discovered'
-  | 'failed'
-  | 'remarked'
-  | 'snapshots'
-  | 'looked-back'
-  | 'look-back-failed';
+type More = 'missing' | 'discovered' | 'failed' | 'warned' | 'snapshots' | 'looked-back' | 'look-back-failed';
 
 export type FleetEvent =
   | ExportEvent
@@ -28,7 +21,7 @@ export type FleetEvent =
   | (Measured<'missing'> & { readonly unpublished: () => Iterable<VesselDay> })
   | (Measured<'discovered'> & JobVessels)
   | (Measured<'failed'> & FailedDays)
-  | (Measured<'remarked'> & { readonly open: readonly OpenRemark[] })
+  | (Measured<'warned'> & { readonly open: readonly OpenWarnings[] })
   | (Measured<'snapshots'> & { readonly late: readonly LateSnapshot[] })
   | (Measured<'looked-back'> & LookBack)
   | (Measured<'look-back-failed'> & { readonly reason: string })

@@ -5,7 +5,7 @@
 import { formatVesselDay, type Job, type VesselDay } from '../core/model/index.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
 import type { JobVessels } from '../export/job-vessels.ts';
-import { describeRemarks, howToAccept, type OpenRemark } from '../lake/remarks.ts';
+import { describeWarnings, howToAccept, type OpenWarnings } from '../lake/warnings.ts';
 import type { FailedDays, LateSnapshot, LookBack } from './events.ts';
 import type { Cause, ToldCause } from './notify/causes.ts';
 import { describeHold, type Hold } from './queue/hold.ts';
@@ -17,7 +17,7 @@ export type HoldNow = Hold | 'none' | 'unknown';
 export interface Learned {
   readonly unpublished: (() => Iterable<VesselDay>) | 'unknown';
   readonly discovered: JobVessels | 'unknown';
-  readonly remarks: readonly OpenRemark[] | 'unknown';
+  readonly warnings: readonly OpenWarnings[] | 'unknown';
   readonly snapshots: readonly LateSnapshot[] | 'unknown';
   readonly failed: FailedDays | 'unknown';
   /** The last one that has ended. */
@@ -29,7 +29,7 @@ export interface Learned {
 }
 
 export const NOTHING_LEARNED: Learned = {
-  ...{ unpublished: 'unknown', discovered: 'unknown', remarks: 'unknown', snapshots: 'unknown' },
+  ...{ unpublished: 'unknown', discovered: 'unknown', warnings: 'unknown', snapshots: 'unknown' },
   ...{ failed: 'unknown', lookBack: 'unknown', lookBackFails: 'none', plannedMs: Number.NEGATIVE_INFINITY },
 };
 
@@ -148,15 +148,15 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     over: 'the series are back, or it is accepted',
     runbook: 'VesselExportSeriesMissing',
     end: 'no vessel has fewer series any more that nobody has accepted',
-    find({ remarks, plannedAgoMs }) {
-      // The receipts that remarks stand in are read when the job is planned.
-      if (remarks === 'unknown' || plannedAgoMs === Infinity) return 'unknown';
+    find({ warnings, plannedAgoMs }) {
+      // The receipts that warnings stand in are read when the job is planned.
+      if (warnings === 'unknown' || plannedAgoMs === Infinity) return 'unknown';
       const named = listed(
-        remarks,
-        ({ day, warnings }) => `${day.vessel}: ${describeRemarks(warnings)} (right? ${howToAccept(day)})`,
+        warnings,
+        ({ day, warnings }) => `${day.vessel}: ${describeWarnings(warnings)} (right? ${howToAccept(day)})`,
       );
       // The same vessel on the next day is nothing new; other series that it loses are.
-      const members = remarks.flatMap(({ day, warnings }) =>
+      const members = warnings.flatMap(({ day, warnings }) =>
         warnings.map(({ since }) => `${day.vessel} since ${since}`),
       );
       return found(members, `series are missing or left out: ${named}`);

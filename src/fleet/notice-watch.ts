@@ -127,7 +127,7 @@ export function createNoticeWatch(options: NoticeWatchOptions): NoticeWatch {
       missing: ({ job, unpublished }) => learn(job, { unpublished }),
       discovered: (discovered) => learn(discovered.job, { discovered }),
       failed: (failed) => learn(failed.job, { failed }),
-      remarked: ({ job, open }) => learn(job, { remarks: open }),
+      warned: ({ job, open }) => learn(job, { warnings: open }),
       snapshots: ({ job, late }) => learn(job, { snapshots: late }),
       'looked-back': (lookBack) => learn(lookBack.job, { lookBack, lookBackFails: 'none' }),
       'look-back-failed': (lookBackFails) => learn(lookBackFails.job, { lookBackFails }),

@@ -35,7 +35,7 @@ const ACT = z.discriminatedUnion('act', [
   z.strictObject({ act: z.literal(['pause-backfill', 'resume-backfill', 'cancel-backfill']), id }),
   z.strictObject({ act: z.literal('lift-hold') }),
   z.strictObject({ act: z.literal('end-all-sessions') }),
-  z.strictObject({ act: z.literal('accept-remark'), job, vessel }),
+  z.strictObject({ act: z.literal('accept-warning'), job, vessel }),
 ]);
 
 /** Throws WebError 400 `usage`: what was found, and what was expected. */
@@ -62,7 +62,7 @@ function targetOf(act: Act): string {
   switch (act.act) {
     case 'try-again':
       return `${act.job}/${act.vessel}/${act.date}`;
-    case 'accept-remark':
+    case 'accept-warning':
       return `${act.job}/${act.vessel}`;
     case 'try-failed-again':
       return act.job;

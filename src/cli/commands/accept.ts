@@ -1,7 +1,7 @@
-/** `accept`: a vessel's remark is right, a job's `select` means less, or, with `--source`, a job has another source. */
+/** `accept`: a vessel's warning is right, a job's `select` means less, or, with `--source`, a job has another source. */
 import { usageError } from '../../core/errors.ts';
 import { type Clock, systemClock, VESSEL_ID } from '../../core/model/index.ts';
-import { acceptRemark, acceptSelect, describeAccepting } from '../../lake/accept.ts';
+import { acceptSelect, acceptWarning, describeAccepting } from '../../lake/accept.ts';
 import { acceptSource } from '../../lake/lake-file.ts';
 import { openStore } from '../../store/open-store.ts';
 import type { CommandContext, Item, JsonOption } from './command.ts';
@@ -20,7 +20,7 @@ interface AcceptOptions extends JsonOption {
 }
 
 /**
- * Accept what is remarked of some vessels of a job, or, without vessels, that series go which its `select` does not mean
+ * Accept what is warned of some vessels of a job, or, without vessels, that series go which its `select` does not mean
  * any more; the exit code. `overrides` are for tests.
  */
 export async function acceptCommand(
@@ -57,8 +57,8 @@ export async function acceptCommand(
   return accepted.some(({ state }) => state === 'nothing-to-accept') ? EXIT_FAILED : EXIT_OK;
 }
 
-async function accept(ports: Parameters<typeof acceptRemark>[0], job: string, vessel: string) {
-  const accepting = await acceptRemark(ports, job, vessel);
+async function accept(ports: Parameters<typeof acceptWarning>[0], job: string, vessel: string) {
+  const accepting = await acceptWarning(ports, job, vessel);
   const message = describeAccepting(accepting);
   if (accepting.state === 'nothing-to-accept') return { state: accepting.state, message };
   const { state, series } = accepting;

@@ -195,7 +195,7 @@ function openStreamed(page: JsonPage, name: string | undefined) {
 }
 
 /** Members that are for people: cleaned and bounded, where all others are exact. */
-const TEXTS: readonly string[] = ['message', 'found', 'expected', 'next', 'remark'];
+const TEXTS: readonly string[] = ['message', 'found', 'expected', 'next', 'warning'];
 
 function withBoundedTexts(item: object): object {
   // Most items have none, and there may be hundreds of thousands.
