@@ -9,7 +9,7 @@ import { ConfigError, codeOf, messageOf } from '../core/errors.ts';
 import { addDays, type Clock, countOf, formatVesselDay } from '../core/model/index.ts';
 import { jobNamed } from '../core/names.ts';
 import { type BackfillChange, changeBackfill, startBackfill } from '../fleet/backfills.ts';
-import { liftHold, readHold } from '../fleet/hold-acts.ts';
+import { liftHold, readHold } from '../fleet/queue/hold.ts';
 import { type TriedAgain, tryAgain, tryFailedAgain } from '../fleet/try-again.ts';
 import { acceptRemark, describeAccepting } from '../lake/accept.ts';
 import { namesOf, readAct } from './act-body.ts';

@@ -1,6 +1,6 @@
 /** `hold`: whether the queue is on hold, and why; `hold lift` lets the workers try. */
 import type { AppOverrides } from '../../app.ts';
-import { liftHold, sayHold } from '../../fleet/hold-acts.ts';
+import { liftHold, sayHold } from '../../fleet/queue/hold.ts';
 import { writeText } from '../terminal/screen.ts';
 import { type CommandContext, EXIT_OK, readConfig, withFleet } from './command.ts';
 
