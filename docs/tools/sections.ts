@@ -2,7 +2,6 @@
 import { NEXT_STEPS, OTHER_STEPS } from '../../src/audit/status/next-steps.ts';
 import { FINDINGS } from '../../src/audit/verify/findings.ts';
 import { FLEET_CAUSES, JOB_CAUSES } from '../../src/fleet/notice-causes.ts';
-import type { Variable } from '../../src/runtime/config/variable.ts';
 import { VARIABLES } from '../../src/runtime/config/variables.ts';
 import { createMetrics } from '../../src/runtime/monitoring/metrics.ts';
 import { allCommands } from './command-line.ts';
@@ -30,7 +29,7 @@ const DEFAULTS: Readonly<Record<string, string>> = {
 };
 
 function settings(): string {
-  const rows = (VARIABLES as readonly Variable[]).map((variable) => {
+  const rows = VARIABLES.map((variable) => {
     const { name, meaning, rule, fromFile, optional } = variable;
     const names = fromFile === true ? `\`${name}\` or \`${name}_FILE\`` : `\`${name}\``;
     const fallback = variable.fallback && (DEFAULTS[name] ?? `\`${variable.fallback()}\``);

@@ -4,9 +4,9 @@ import { cleanMessage, type Job, type Log } from '../../core/model/index.ts';
 import { pickJobs as jobsNamed } from '../../core/names.ts';
 import { followSecrets } from '../../core/process/secret-file.ts';
 import type { EnvFile, Environment, Origin } from './environment.ts';
-import { formerVariables, jointFaults, misspelledVariables, readEnvironment, show } from './environment.ts';
+import { formerVariables, misspelledVariables, readEnvironment, show } from './environment.ts';
 import { defineJobs, type JobDefinition, type ReadJobs, readJobs } from './jobs.ts';
-import type { Variable } from './variable.ts';
+import { jointFaults } from './joint-faults.ts';
 import { type Settings, VARIABLES, type VariableName } from './variables.ts';
 
 export interface Config {
@@ -106,7 +106,7 @@ function fittingSettings(last: Settings, read: Partial<Settings>, env: Environme
 }
 
 const ALL_SETTINGS: ReadonlySet<VariableName> = new Set(VARIABLES.map(({ name }) => name));
-const FILE_SETTINGS = VARIABLES.flatMap((variable) => ('fromFile' in variable ? [variable.name] : []));
+const FILE_SETTINGS = VARIABLES.flatMap(({ name, fromFile }) => (fromFile ? [name] : []));
 
 /** One line each: they hold what files and variables say. */
 function cleanFaults(faults: readonly string[]): string[] {
@@ -162,7 +162,7 @@ export function showSettings(
   envFile?: EnvFile,
 ): Omit<SurveyedConfig, 'settings'> & { readonly settings: readonly ShownSetting[] } {
   const { settings, origins, wrong } = readEnvironment(env, new Set(), envFile);
-  const shown = (VARIABLES as readonly (Variable & { name: VariableName })[]).map((variable) => {
+  const shown = VARIABLES.map((variable) => {
     const bad = wrong[variable.name];
     const value = settings[variable.name];
     const shown = bad?.shown ?? (value === undefined ? null : show(variable, String(value)));
