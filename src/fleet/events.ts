@@ -11,6 +11,8 @@ import type { MeasuredEvent } from '../runtime/monitoring/metrics.ts';
 import type { DeadLetter } from './queue/vessel-day-queue.ts';
 
 type Measured<K extends MeasuredEvent['kind']> = Extract<MeasuredEvent, { readonly kind: K }>;
+/** With more than what metrics show of it. */
+type Richer<K extends MeasuredEvent['kind'], T> = Omit<Measured<K>, keyof T> & T;
 type More =
   | 'missing'
   | 'discovered'
@@ -23,15 +25,15 @@ type More =
 export type FleetEvent =
   | ExportEvent
   | Exclude<MeasuredEvent, { readonly kind: More | 'request' }>
-  | (Measured<'request'> & { readonly retry: number })
+  | Richer<'request', { readonly retry: number }>
   /** `unpublished`: those that are missing, and those that only the service's clock holds back. */
   | (Measured<'missing'> & { readonly unpublished: () => Iterable<VesselDay> })
-  | (Measured<'discovered'> & JobVessels)
-  | (Measured<'failed'> & FailedDays)
-  | (Measured<'remarked'> & { readonly open: readonly OpenRemark[] })
-  | (Measured<'snapshots'> & { readonly late: readonly LateSnapshot[] })
-  | (Measured<'looked-back'> & LookBack)
-  | (Measured<'look-back-failed'> & { readonly reason: string })
+  | Richer<'discovered', JobVessels>
+  | Richer<'failed', FailedDays>
+  | Richer<'remarked', { readonly open: readonly OpenRemark[] }>
+  | Richer<'snapshots', { readonly late: readonly LateSnapshot[] }>
+  | Richer<'looked-back', LookBack>
+  | Richer<'look-back-failed', { readonly reason: string }>
   | { readonly kind: 'backfill'; readonly id: string; readonly progress: BackfillProgress }
   /** It is covered, or was cancelled. */
   | { readonly kind: 'backfill-ended'; readonly id: string };
