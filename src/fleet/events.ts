@@ -49,7 +49,7 @@ export interface FailedDays {
 }
 
 /** A vessel whose snapshots have stopped; `last`: the day of its last one, null where that is not known. */
-export interface LateSnapshot {
+interface LateSnapshot {
   readonly vessel: string;
   readonly last: string | null;
 }

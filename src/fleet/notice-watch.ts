@@ -4,7 +4,6 @@
  * news nor over. Times that pass are those of this process: a wall clock may be set back by days.
  */
 import type { Clock, Job, Log } from '../core/model/index.ts';
-import { createSharedText } from '../redis/shared-text.ts';
 import type { Config } from '../runtime/config/config.ts';
 import { webhookSettings } from '../runtime/config/derived-settings.ts';
 import type { FleetEvent } from './events.ts';
@@ -12,7 +11,7 @@ import type { Fleet } from './fleet.ts';
 import type { CauseRow, FleetFacts, Heard, HoldNow, JobFacts } from './notice-causes.ts';
 import { FLEET_CAUSES, HEARD_KINDS, JOB_CAUSES, troublesOf } from './notice-causes.ts';
 import { causeKey, type KnownCause, type ToldCause } from './notify/causes.ts';
-import { withOtherPlace } from './notify/notice-store.ts';
+import { createSharedText, withOtherPlace } from './notify/notice-store.ts';
 import { createTeller, type Teller } from './notify/notices.ts';
 import { createWebhook } from './notify/webhook.ts';
 import { createQueueHold } from './queue/hold.ts';
@@ -161,7 +160,7 @@ export function openNoticeWatch(
   const hold = createQueueHold(fleet.redis, fleet.queue.bull);
   // Commands of the queue wait for Redis, and notices must not.
   const isConnected = () => fleet.connection.client.status === 'ready';
-  const shared = createSharedText(fleet.connection, `${fleet.prefix}:notices:told`);
+  const shared = createSharedText(fleet.connection.run, `${fleet.prefix}:notices:told`);
   return createNoticeWatch({
     jobs,
     teller: createTeller({

@@ -69,18 +69,10 @@ export async function readJobStatus(
     expectFew(request, vesselsSeen.size, dates.length);
   };
   expectFew(request, vesselsSeen.size, dates.length);
-  const ledger = await memory.look(ports.clock.nowMs, (shown) =>
-    scanLedger({
-      store: ports.store,
-      job: job.name,
-      dates,
-      ...only,
-      writeIndex: true,
-      log: ports.log,
-      members: KEPT_MEMBERS,
-      take,
-      shown,
-    }),
+  const { store, log } = ports;
+  const question = { store, log, job: job.name, ...only, members: KEPT_MEMBERS, writeIndex: true, take };
+  const ledger = await memory.look(ports, job.name, dates, (unknown, isKnown) =>
+    scanLedger({ ...question, dates: unknown, isKnown }),
   );
   const remarks = new Remarks();
   const newest = newestOn(dates, receipts);

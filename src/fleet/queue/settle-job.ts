@@ -12,15 +12,22 @@ import {
   stopsAll,
   VesselExportError,
 } from '../../core/errors.ts';
+import type { Clock } from '../../core/model/index.ts';
 import type { QueuedDay } from './queued-day.ts';
-import type { WorkerOptions, WorkerTimings } from './vessel-day-worker.ts';
 
 /** Code of a vessel-day that too many workers died with. */
 export const WORKERS_DIED = 'workers-died';
 
-type SettleOptions = Pick<WorkerOptions, 'clock' | 'onFault' | 'onTrouble'> & {
-  readonly timings: Pick<WorkerTimings, 'lockMs' | 'countAgainDelaysMs' | 'maxWaitMs'>;
-};
+interface SettleOptions {
+  readonly clock: Clock;
+  readonly timings: {
+    readonly lockMs: number;
+    readonly countAgainDelaysMs: readonly number[];
+    readonly maxWaitMs: number;
+  };
+  readonly onFault: (error: VesselExportError) => Promise<boolean>;
+  readonly onTrouble: (day: QueuedDay, error: unknown, consequence: Consequence['kind']) => void;
+}
 
 /**
  * Moves the job, whose data was read, where its error sends it; always throws, which is how BullMQ is told. `signal`: of
