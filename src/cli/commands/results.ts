@@ -346,9 +346,7 @@ export const RESULTS = {
   },
 } as const satisfies Record<string, { summary: z.ZodRawShape; lists: Record<string, z.ZodType> }>;
 
-/** The lists of a result, by name. */
 export type Lists<K extends ResultName> = (typeof RESULTS)[K]['lists'];
 export type ResultName = keyof typeof RESULTS;
 export type Summary<K extends ResultName> = z.infer<z.ZodObject<(typeof RESULTS)[K]['summary']>>;
-/** An item of a list. */
 export type Item<K extends ResultName, L extends keyof Lists<K>> = Readonly<z.infer<Lists<K>[L]>>;

@@ -10,9 +10,7 @@ export interface VerifyView extends VerifyObserver {
   readonly totals: VerifyTotals;
   readonly findings: readonly Finding[];
   readonly remarks: readonly Remark[];
-  /** Write a line of log without breaking the bar. */
   log(line: string): void;
-  /** Remove the bar. */
   end(): void;
 }
 
@@ -22,7 +20,6 @@ interface VerifyTotals {
   /** Vessel-days that were checked, and those that could not be. */
   vesselDays: number;
   notVerified: number;
-  /** Vessel-days that nothing was found in. */
   sound: number;
   rows: number;
   bytes: number;
