@@ -9,7 +9,7 @@ import { createBar, describeBar, paint, type Screen } from './screen.ts';
 export interface VerifyView extends VerifyObserver {
   readonly totals: VerifyTotals;
   readonly findings: readonly Finding[];
-  readonly warnings: readonly Warning[];
+  readonly warnings: readonly VerifyWarning[];
   log(line: string): void;
   end(): void;
 }
