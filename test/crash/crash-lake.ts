@@ -15,7 +15,7 @@ import { COMPILE_CACHE } from '../helpers/compile-cache.ts';
 import type { FaultyService } from '../helpers/faulty-service/faulty-service.ts';
 import { startFaultyService } from '../helpers/faulty-service/faulty-service.ts';
 import { replayTable } from '../helpers/table.ts';
-import { newTempFolder } from '../helpers/temp.ts';
+import { newMemoryFolder } from '../helpers/temp.ts';
 import type { CrashPlan } from './child.ts';
 
 export const VESSEL = 'IMO9321483';
@@ -58,7 +58,7 @@ export async function openCrashBench(
   readingsPerDay: number,
   sizes: Pick<CrashPlan, 'rowGroupRows' | 'partBytes' | 'sliceTargetRows'>,
 ): Promise<CrashBench> {
-  const folder = await newTempFolder();
+  const folder = await newMemoryFolder();
   const jobsDir = join(folder.path, 'jobs');
   mkdirSync(jobsDir);
   writeFileSync(join(jobsDir, 'measurements.yaml'), JOB);

@@ -12,7 +12,7 @@ import { mergeIndexes, packIndex, unpackIndex } from '../../../src/lake/ledger/i
 import type { IndexedMember } from '../../../src/lake/ledger/indexed-receipt.ts';
 import { toIndexRow } from '../../../src/lake/ledger/indexed-receipt.ts';
 import { makeReceipt, vesselIds } from '../../helpers/ledger.ts';
-import { newTempFolder } from '../../helpers/temp.ts';
+import { newMemoryFolder } from '../../helpers/temp.ts';
 import { isLong } from '../../helpers/tiers.ts';
 
 const JOB = 'measurements';
@@ -62,7 +62,7 @@ test('anybody can read an index: it is Parquet of a row a receipt', async () => 
       ...{ sizeBytes: 1, tag: 'a' },
     }),
   );
-  await using folder = await newTempFolder();
+  await using folder = await newMemoryFolder();
   const path = join(folder.path, 'index.parquet');
   writeFileSync(path, await packIndex(JOB, rows));
   const instance = await DuckDBInstance.create();
@@ -104,7 +104,7 @@ test('of each vessel-day there is what the last source has that has it', async (
 });
 
 test('a month of many receipts takes no object of each', async () => {
-  await using folder = await newTempFolder();
+  await using folder = await newMemoryFolder();
   // With all of them at once it has four times as much.
   const [vessels, megabytes] = isLong ? [10_000, 128] : [2_000, 48];
   const child = new URL('index-merge-child.ts', import.meta.url).pathname;
