@@ -81,7 +81,7 @@ test('sql counts each reading once', async () => {
   expect(stdout).toContain(String(rows));
 });
 
-test.for(['duckdb', 'clickhouse', 'spark', 'athena', 'trino'])('views for %s read tables', async (engine) => {
+test.for(['duckdb', 'clickhouse', 'trino'])('views for %s read tables', async (engine) => {
   const location = ['duckdb', 'clickhouse'].includes(engine) ? [] : ['--location', 's3://bucket/lake'];
   const { code, stdout, stderr } = await callCli(['views', '--for', engine, ...location], env);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

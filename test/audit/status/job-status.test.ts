@@ -13,7 +13,7 @@ import { makeReceipt, writeReceipt } from '../../helpers/ledger.ts';
 import { type MadeUpIndex, writeMadeUpFolder } from '../../helpers/made-up-ledger.ts';
 import { newMemoryFolder } from '../../helpers/temp.ts';
 
-test.for(['whole', 'pieces', 'none'] satisfies MadeUpIndex[])(
+test.for(['pieces', 'none'] satisfies MadeUpIndex[])(
   'each vessel-day is what was made of it, with an index as it is left: %s',
   async (index) => {
     await using folder = await newMemoryFolder();
