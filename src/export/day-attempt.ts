@@ -5,11 +5,9 @@ import { SeriesValues } from '../core/proof/series-values.ts';
 import type { Claim } from '../lake/claims/claim.ts';
 import { createPartUpload, type PartUpload } from '../lake/publish/parts.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
-import type { FetchTally } from './assembly.ts';
-import { remarkOnSeries } from './fewer-series.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
 import type { ResumePoint } from './resume.ts';
-import { guardOptional, warnOfOthers } from './series-checks.ts';
+import { judgeSeries } from './series-checks.ts';
 import type { SourceAnswers } from './source-answers.ts';
 
 /** What an attempt works with, whatever it finds. */
@@ -38,7 +36,8 @@ export interface DayAttempt extends AttemptOf {
   /** What their values come to. */
   readonly values: SeriesValues;
   readonly parts: PartUpload;
-  readonly tally: FetchTally;
+  /** Time slices fetched, and rows outside of them that came with them. */
+  readonly tally: { slices: number; clippedRows: number };
   readonly startedAt: string;
   /** Of the attempts that this one goes on from. */
   readonly before: Tally | undefined;
@@ -50,13 +49,11 @@ export async function beginAttempt(start: AttemptStart): Promise<DayAttempt> {
   const checkpoint = resume?.checkpoint;
   const startedAt = checkpoint?.tally.startedAt ?? answers.startedAt;
   const series = await answers.series;
-  await guardOptional(ports, task, previous, series);
-  const remark = await remarkOnSeries(ports, task, answers.context, previous, series);
-  const warnings = await warnOfOthers(ports, task, previous, series);
+  const judged = await judgeSeries(ports, task, answers.context, previous, series);
   const { fromMicros } = dayRange(task.day.date);
   const layout = claim.table === undefined ? 'plain' : 'delta';
   return {
-    ...{ ports, task, claim, previous, series, remark, warnings, startedAt },
+    ...{ ports, task, claim, previous, series, startedAt, ...judged },
     context: answers.context,
     parts: createPartUpload({ ...ports, day: task.day, layout, ...(resume && { resume }) }),
     counts: DayCounts.fromJson(fromMicros, checkpoint?.counts ?? {}, series.idOf.size),

@@ -27,13 +27,14 @@ import { type Inheritance, takeClaim } from '../lake/claims/claims.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { noteKey } from '../lake/keys.ts';
 import { readNote, writeNote } from '../lake/ledger/ledger.ts';
-import { acknowledgePublished, publishSealed } from '../lake/publish/publish.ts';
+import { acknowledgePublished } from '../lake/publish/publish.ts';
 import { datasetColumns } from '../parquet/write/index.ts';
 import { UnknownSeriesError } from '../source/answer-faults.ts';
 import { attemptDay } from './attempt.ts';
 import { takeSnapshot } from './metadata-snapshot.ts';
-import { type ExportOutcome, type ExportPorts, type ExportTask, publishPorts, stepDone } from './ports.ts';
+import { type ExportOutcome, type ExportPorts, type ExportTask, stepDone } from './ports.ts';
 import { findResumePoint } from './resume.ts';
+import { publishDay } from './seal-day.ts';
 import { askSource, createPrefetch, type Prefetch } from './source-answers.ts';
 
 /**
@@ -154,9 +155,7 @@ async function publishDraft(
 ): Promise<Receipt | undefined> {
   await claim.inherit({ checkpoint: null, sealed });
   try {
-    return await ports.tracing.span('publish', { 'vessel_export.inherited': true }, () =>
-      publishSealed(publishPorts(ports, task), claim, sealed, { isInherited: true }),
-    );
+    return await publishDay(ports, task, claim, sealed, true);
   } catch (error) {
     if (!(error instanceof CommitFailedError)) throw error;
     ports.log.warn({ vesselDay: formatVesselDay(claim.day) }, 'sealed upload is lost: starting clean');
@@ -194,9 +193,7 @@ async function exportReadings(
     try {
       const answers = prefetched ?? askSource(ports, task, signal);
       const sealed = await attemptDay({ ports, task, claim, previous, resume, answers });
-      const receipt = await ports.tracing.span('publish', {}, () =>
-        publishSealed(publishPorts(ports, task), claim, sealed),
-      );
+      const receipt = await publishDay(ports, task, claim, sealed);
       return { status: 'published', receipt, resumed: resume !== undefined };
     } catch (error) {
       if (!isCuredByCleanStart(error) || cleanStarts === 1 || signal.aborted) throw error;

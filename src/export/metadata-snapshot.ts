@@ -11,15 +11,13 @@ import { readReceipt } from '../lake/ledger/ledger.ts';
 import { receiptDates } from '../lake/ledger/newest-days.ts';
 import { markSnapshot, readSnapshotDates } from '../lake/marks.ts';
 import { createPartUpload } from '../lake/publish/parts.ts';
-import { publishSealed } from '../lake/publish/publish.ts';
 import { encodeMetadata, parquetFooter } from '../parquet/write/index.ts';
 import { createSourceContext } from '../source/context.ts';
 import { describeSeries } from '../source/series.ts';
 import { guardSnapshot } from './day-guard.ts';
-import { remarkOnSeries } from './fewer-series.ts';
-import { type ExportOutcome, type ExportPorts, type ExportTask, publishPorts, stepDone } from './ports.ts';
-import { draftReceipt, finishUpload } from './seal-day.ts';
-import { guardOptional, warnOfOthers } from './series-checks.ts';
+import { type ExportOutcome, type ExportPorts, type ExportTask, stepDone } from './ports.ts';
+import { draftReceipt, finishUpload, publishDay } from './seal-day.ts';
+import { judgeSeries } from './series-checks.ts';
 import { checkDue } from './source-answers.ts';
 
 /** Capture, compare with the last snapshot, publish if it differs. */
@@ -41,9 +39,7 @@ export async function takeSnapshot(
   const askedAt = new Date(ports.clock.nowMs()).toISOString();
   const rows = series.idOf.size;
   await guardSnapshot(ports, task, context, claim, previous, series);
-  await guardOptional(ports, task, previous, series);
-  const remark = await remarkOnSeries(ports, task, context, previous, series);
-  const warnings = await warnOfOthers(ports, task, previous, series);
+  const judged = await judgeSeries(ports, task, context, previous, series);
   const group = await encodeMetadata(series.metadata, ports.encoder);
   const footer = parquetFooter('metadata', [
     { bodyBytes: group.body.length, tail: group.tail, rows: group.rows },
@@ -69,7 +65,7 @@ export async function takeSnapshot(
     ...destination,
     detail: null,
     draft: draftReceipt(ports, task, {
-      ...{ rows, series, remark, warnings, counts: undefined, kept, destination },
+      ...{ rows, series, ...judged, counts: undefined, kept, destination },
       proof: 'exact',
       detailSha256: null,
       source: { rows, askedAt },
@@ -78,9 +74,7 @@ export async function takeSnapshot(
   };
   await claim.writeSealed(sealed);
   await stepDone(ports, task, 'sealed');
-  const receipt = await ports.tracing.span('publish', {}, () =>
-    publishSealed(publishPorts(ports, task), claim, sealed),
-  );
+  const receipt = await publishDay(ports, task, claim, sealed);
   await markSnapshot(ports.store, day, task.captures ?? []);
   return { status: 'published', receipt, resumed: false };
 }

@@ -54,11 +54,6 @@ export interface ExportPorts {
   readonly onStep: OnStep;
 }
 
-/** What publishing needs: its steps are told too. */
-export function publishPorts(ports: ExportPorts, task: ExportTask): ExportPorts {
-  return { ...ports, onStep: (step) => stepDone(ports, task, step) };
-}
-
 /** One vessel-day to export, and how. */
 export interface ExportTask {
   readonly job: Job;

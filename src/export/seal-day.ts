@@ -15,6 +15,7 @@ import type { Claim } from '../lake/claims/claim.ts';
 import { detailKey } from '../lake/keys.ts';
 import { packDetail } from '../lake/ledger/ledger.ts';
 import type { PartUpload } from '../lake/publish/parts.ts';
+import { publishSealed } from '../lake/publish/publish.ts';
 import { emptyParquetFooter, parquetFooter } from '../parquet/write/index.ts';
 import type { ResolvedSeries } from '../source/context.ts';
 import { holdsParts } from '../store/uploaded-parts.ts';
@@ -53,6 +54,19 @@ export async function sealDay(attempt: DayAttempt, source: SourceCounts | undefi
       tally: tallyOf(attempt),
     }),
   };
+}
+
+/** Steps 9 and 10, traced, and their steps told. `isInherited`: a predecessor has sealed it. */
+export function publishDay(
+  ports: ExportPorts,
+  task: ExportTask,
+  claim: Claim,
+  sealed: SealedDay,
+  isInherited = false,
+): Promise<Receipt> {
+  const told = { ...ports, onStep: (step: string) => stepDone(ports, task, step) };
+  const attributes = isInherited ? { 'vessel_export.inherited': true } : {};
+  return ports.tracing.span('publish', attributes, () => publishSealed(told, claim, sealed, { isInherited }));
 }
 
 /** Where the day goes: part of a sealed day. */

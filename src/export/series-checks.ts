@@ -1,17 +1,33 @@
 /** What a vessel's expressions match, held against its last published day and against metadata. */
 import { hash } from 'node:crypto';
 import { cleanForeignText, RetriableError, shortName } from '../core/errors.ts';
-import { formatVesselDay, type Receipt, type SeriesWarning } from '../core/model/index.ts';
+import { formatVesselDay, type Receipt, type SeriesRemark, type SeriesWarning } from '../core/model/index.ts';
 import { isWarningAccepted, readAcceptance } from '../lake/remarks.ts';
-import type { ResolvedSeries } from '../source/context.ts';
-import { hasSameSelect, lastReceipt, NAME_CHARS, NAMED } from './fewer-series.ts';
+import type { ResolvedSeries, SourceContext } from '../source/context.ts';
+import { hasSameSelect, lastReceipt, NAME_CHARS, NAMED, remarkOnSeries } from './fewer-series.ts';
 import type { ExportPorts, ExportTask } from './ports.ts';
 
 /**
- * `previous`: the receipt that the day has. Throws RetriableError `no-series` where an optional expression matches none now
+ * What the day's receipt has to say of its series. `previous`: the receipt that the day has. Throws RetriableError
+ * `no-series`, NotYetError `fewer-series` while the day waits, and what the client and the store throw.
+ */
+export async function judgeSeries(
+  ports: ExportPorts,
+  task: ExportTask,
+  context: SourceContext,
+  previous: Receipt | undefined,
+  series: ResolvedSeries,
+): Promise<{ readonly remark: SeriesRemark | undefined; readonly warnings: readonly SeriesWarning[] }> {
+  await guardOptional(ports, task, previous, series);
+  const remark = await remarkOnSeries(ports, task, context, previous, series);
+  return { remark, warnings: await warnOfOthers(ports, task, previous, series) };
+}
+
+/**
+ * Throws RetriableError `no-series` where an optional expression matches none now
  * and had some at the vessel's last published day, and what the store throws.
  */
-export async function guardOptional(
+async function guardOptional(
   ports: ExportPorts,
   task: ExportTask,
   previous: Receipt | undefined,
@@ -36,8 +52,7 @@ function hadSeries({ job }: ExportTask, last: Receipt, expression: string): bool
   return last.unmatchedExpressions?.includes(job.select.indexOf(expression)) !== true;
 }
 
-/** What the day's receipt has to say of them. `previous`: the receipt that the day has. Throws what the store throws. */
-export async function warnOfOthers(
+async function warnOfOthers(
   ports: ExportPorts,
   task: ExportTask,
   previous: Receipt | undefined,

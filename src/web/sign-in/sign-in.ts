@@ -14,10 +14,7 @@ import { canAct, MAX_NAME_CHARS, mayRead, rightOf } from './guard.ts';
 import type { Provider, ProviderSettings, SignInFlow } from './openid.ts';
 import type { Session, Sessions } from './sessions.ts';
 
-interface SignIn {
-  readonly sessions: Sessions;
-  readonly ended: EndedSessions;
-}
+type SignIn = { readonly sessions: Sessions; readonly ended: EndedSessions };
 
 /** Where a browser begins to sign in with its provider. */
 const PROVIDER_PATH = '/api/session/provider';
@@ -66,11 +63,8 @@ export function registerSignIn(
     const right = outcome.value;
     const shown = cleanForeignText(name, secrets, MAX_NAME_CHARS);
     const isSecure = isByHttps(request, access);
-    const begun = sessions.begin(
-      { name: shown, right, namedBy: 'nobody' },
-      isSecure,
-      await ended.notBeforeS(),
-    );
+    const session = { name: shown, right, namedBy: 'nobody' } as const;
+    const begun = sessions.begin(session, isSecure, await ended.notBeforeS());
     reply.header('set-cookie', [begun, sessions.know(right, isSecure)]);
     log.info({ name: shown, right, address: addressOf(request) }, 'somebody has signed in at the page');
     return answer(sessions.read(begun));
@@ -151,8 +145,8 @@ export function registerProvider(
   api.get<{ Querystring: { readonly to?: unknown } }>(PATH, { config: { isOpen: true } }, (request, reply) =>
     lead(request, reply, async () => {
       const { address, flow } = await (await open()).begin();
-      const way = writeWay({ ...flow, to: ownPath(request.query.to) });
-      reply.header('set-cookie', signIn.sessions.keep(way, isByHttps(request, access)));
+      const way: Way = { ...flow, to: ownPath(request.query.to) };
+      reply.header('set-cookie', signIn.sessions.keep(JSON.stringify(way), isByHttps(request, access)));
       return address;
     }),
   );
@@ -167,7 +161,8 @@ export function registerProvider(
     const kept = sessions.readKept(request.headers.cookie);
     if (kept === undefined)
       throw new WebError(400, 'sign-in-expired', 'the way began elsewhere, or too long ago');
-    const { to, ...flow } = readWay(kept);
+    // It is what we signed.
+    const { to, ...flow } = JSON.parse(kept) as Way;
     const [, query = ''] = request.url.split(/\?(.*)/s);
     const person = await (await open()).finish(query, flow);
     const name = cleanForeignText(person.name, [], MAX_NAME_CHARS);
@@ -181,17 +176,6 @@ export function registerProvider(
     ports.log.info({ ...who, right }, 'somebody has signed in at the page');
     return to;
   }
-}
-
-/** Neither has spaces in it. */
-function writeWay({ state, nonce, verifier, to }: Way): string {
-  return [state, nonce, verifier, to].join(' ');
-}
-
-/** It is what we signed. */
-function readWay(text: string): Way {
-  const [state, nonce, verifier, to] = text.split(' ') as [string, string, string, string];
-  return { state, nonce, verifier, to };
 }
 
 /** Asked once for all, and again after a while. Throws what `openProvider` throws. */
