@@ -63,13 +63,9 @@ export function compareCauses(
     if (typeof cause === 'string') continue;
     const known = before.get(key);
     const fresh = freshMembers(known, cause);
-    if (known === undefined || fresh.length > 0)
-      changes.push({
-        ...nameOf(cause),
-        what: known === undefined ? 'begun' : 'more',
-        text: cause.text,
-        members: fresh,
-      });
+    const what = known === undefined ? 'begun' : 'more';
+    if (what === 'begun' || fresh.length > 0)
+      changes.push({ ...nameOf(cause), what, text: cause.text, members: fresh });
     next.push(remember(known, cause, fresh, nowMs));
   }
   return { changes, told: next };
