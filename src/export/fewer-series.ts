@@ -7,7 +7,7 @@ import type { ComparedSeries, Receipt, SeriesRemark, Waiting } from '../core/mod
 import { addDays, formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../core/model/index.ts';
 import { selectHash } from '../core/plan/settings-hash.ts';
 import { unlessDamaged } from '../lake/json.ts';
-import { type Detail, readDetail, readNote, readReceipt } from '../lake/ledger/ledger.ts';
+import { readDetail, readNote, readReceipt } from '../lake/ledger/ledger.ts';
 import { describeRemark, howToAccept, isAccepted, readAcceptance } from '../lake/remarks.ts';
 import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { notMeantNow, type SelectedBefore } from '../source/select-meaning.ts';
@@ -200,24 +200,18 @@ export async function readSelectedSeries(
 ): Promise<SelectedBefore | undefined> {
   if (receipt.dataset === 'metadata') {
     const object = receipt.object === null ? undefined : await store.get(receipt.object.key);
-    const names = object && (await unlessNoParquet(object.bytes));
-    return names && { names };
+    if (object === undefined) return undefined;
+    const { readSeriesNames } = await import('../source/decode/parquet.ts');
+    try {
+      return { names: readSeriesNames(object.bytes) };
+    } catch {
+      // Whatever is wrong with it: the snapshot cannot be compared with.
+      return undefined;
+    }
   }
   const detail = await unlessDamaged(readDetail(store, receipt));
-  return detail && { names: namesOf(detail), select: detail.select };
-}
-
-/** Time series id → name. */
-function namesOf({ series, ours }: Detail): ReadonlyMap<string, string | null> {
-  return series ? new Map(Object.entries(series)) : new Map(Object.keys(ours).map((id) => [id, null]));
-}
-
-/** Whatever is wrong with it: the snapshot cannot be compared with. */
-async function unlessNoParquet(bytes: Uint8Array): Promise<ReadonlyMap<string, string | null> | undefined> {
-  const { readSeriesNames } = await import('../source/decode/parquet.ts');
-  try {
-    return readSeriesNames(bytes);
-  } catch {
-    return undefined;
-  }
+  if (detail === undefined) return undefined;
+  const { series, ours, select } = detail;
+  const names = new Map(series ? Object.entries(series) : Object.keys(ours).map((id) => [id, null]));
+  return { names, select };
 }

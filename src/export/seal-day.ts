@@ -158,12 +158,8 @@ export function draftReceipt(ports: ExportPorts, task: ExportTask, facts: DraftF
   const span = counts?.span();
   return {
     receiptVersion: 1,
-    job: day.job,
-    vessel: day.vessel,
-    date: day.date,
-    dataset: job.dataset,
-    settingsHash: task.settingsHash,
-    proof: facts.proof,
+    ...{ job: day.job, vessel: day.vessel, date: day.date, dataset: job.dataset },
+    ...{ settingsHash: task.settingsHash, proof: facts.proof },
     rows,
     series: counts?.seriesCount() ?? rows,
     selectedSeries: series.idOf.size,

@@ -25,7 +25,7 @@ export interface ProviderSettings {
 }
 
 /** What a browser keeps between the way to the provider and back. */
-export interface SignInFlow {
+interface SignInFlow {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;

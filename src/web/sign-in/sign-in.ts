@@ -11,7 +11,7 @@ import { addressOf, type Client, createShares } from '../shares.ts';
 import { WebError } from '../web-error.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import { canAct, MAX_NAME_CHARS, mayRead, rightOf } from './guard.ts';
-import type { Provider, ProviderSettings, SignInFlow } from './openid.ts';
+import type { Provider, ProviderSettings } from './openid.ts';
 import type { Session, Sessions } from './sessions.ts';
 
 type SignIn = { readonly sessions: Sessions; readonly ended: EndedSessions };
@@ -109,9 +109,6 @@ const PATH = PROVIDER_PATH.replace(/^\/api/, '');
 
 type Asking = Client & Pick<FastifyRequest, 'headers' | 'url'>;
 
-/** What the browser keeps on its way, `to` being where it is to be led in the end. */
-type Way = SignInFlow & { readonly to: string };
-
 export function registerProvider(
   api: FastifyInstance,
   ports: Pick<WebPorts, 'clock' | 'log'>,
@@ -145,8 +142,9 @@ export function registerProvider(
   api.get<{ Querystring: { readonly to?: unknown } }>(PATH, { config: { isOpen: true } }, (request, reply) =>
     lead(request, reply, async () => {
       const { address, flow } = await (await open()).begin();
-      const way: Way = { ...flow, to: ownPath(request.query.to) };
-      reply.header('set-cookie', signIn.sessions.keep(JSON.stringify(way), isByHttps(request, access)));
+      // None of them has a space in it.
+      const way = [flow.state, flow.nonce, flow.verifier, ownPath(request.query.to)].join(' ');
+      reply.header('set-cookie', signIn.sessions.keep(way, isByHttps(request, access)));
       return address;
     }),
   );
@@ -162,9 +160,9 @@ export function registerProvider(
     if (kept === undefined)
       throw new WebError(400, 'sign-in-expired', 'the way began elsewhere, or too long ago');
     // It is what we signed.
-    const { to, ...flow } = JSON.parse(kept) as Way;
+    const [state, nonce, verifier, to] = kept.split(' ') as [string, string, string, string];
     const [, query = ''] = request.url.split(/\?(.*)/s);
-    const person = await (await open()).finish(query, flow);
+    const person = await (await open()).finish(query, { state, nonce, verifier });
     const name = cleanForeignText(person.name, [], MAX_NAME_CHARS);
     const who = { name, subject: person.subject, address: addressOf(request) };
     const right = rightOf(people, person.groups);
