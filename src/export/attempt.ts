@@ -16,10 +16,7 @@ import { sealDay } from './seal-day.ts';
 import { checkDue, type SourceCounts, verifyCounts } from './source-answers.ts';
 import { openWindows } from './windows.ts';
 
-/**
- * Fetch and verify one vessel-day up to its sealed draft. Throws CountsDisagreeError, UnknownSeriesError,
- * RefusedError, FencedError, NotDueError, or what the client and the store throw.
- */
+/** Fetch and verify one vessel-day up to its sealed draft. Throws what its steps, the client and the store throw. */
 export async function attemptDay(start: AttemptStart): Promise<SealedDay> {
   const { ports, claim, resume, answers } = start;
   try {

@@ -1,7 +1,4 @@
-/**
- * The sentence: claim, count, plan, fetch, decode, seal, upload, verify, publish, receipt.
- * What a crash after each step leads to stands in lake/publish/publish.ts.
- */
+/** Claim, count, plan, fetch, decode, seal, upload, verify, publish, receipt; crashes: see lake/publish/publish.ts. */
 
 import {
   CancelledError,

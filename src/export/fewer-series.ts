@@ -26,10 +26,7 @@ export function hasSameSelect({ job, settingsHash }: ExportTask, receipt: Receip
     : receipt.selectHash === selectHash(job);
 }
 
-/**
- * What the day's receipt has to say of its series. `previous`: the receipt that the day has. Throws NotYetError
- * `fewer-series` while the day waits, and what the client and the store throw.
- */
+/** What the receipt has to say of fewer series. Throws NotYetError `fewer-series` while the day waits. */
 export async function remarkOnSeries(
   ports: ExportPorts,
   task: ExportTask,
@@ -84,10 +81,7 @@ export async function lastReceipt(
 
 type Missing = Pick<SeriesRemark, 'missing' | 'names'>;
 
-/**
- * `select` has changed since: what it does not mean any more is no loss, and whatever else of that day's series it does not
- * yield is. The numbers are then of the present `select`.
- */
+/** `select` has changed since: what it does not mean any more is no loss; whatever else it does not yield is. */
 async function lostAcross(
   { store, log }: ExportPorts,
   { day, job }: ExportTask,

@@ -171,10 +171,7 @@ interface ClippingSink {
   readonly lastMicros: number;
 }
 
-/**
- * Appends the rows of a batch that lie in `range`, and counts the others: whether `to` is inclusive is not
- * promised. Rows are in time order, so those inside are one run.
- */
+/** Appends rows that lie in `range` and counts the others: `to` may be inclusive. In time order these are one run. */
 function createClippingSink(options: ReadingsOptions, range: TimeRange): ClippingSink {
   let lastMicros = Number.NEGATIVE_INFINITY;
   let checkedIds = 0;

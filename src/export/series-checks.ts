@@ -23,10 +23,7 @@ export async function judgeSeries(
   return { remark, warnings: await warnOfOthers(ports, task, previous, series) };
 }
 
-/**
- * Throws RetriableError `no-series` where an optional expression matches none now
- * and had some at the vessel's last published day, and what the store throws.
- */
+/** Throws RetriableError `no-series` where an optional expression matches none now and had some when last published. */
 async function guardOptional(
   ports: ExportPorts,
   task: ExportTask,

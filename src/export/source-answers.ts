@@ -73,10 +73,7 @@ export function createPrefetch(ports: ExportPorts, task: ExportTask, signal: Abo
       if (task.job.dataset !== 'metadata' && task.giveUp === undefined)
         begun ??= { before, answers: outside(() => askSource(ports, task, signal)) };
     },
-    /**
-     * The answers, if they may count under the claim: nobody has published since, and nobody has left a checkpoint that has
-     * to be compared first. Others are dropped.
-     */
+    /** The answers, if nobody has published since and no predecessor left anything; others are dropped. */
     under(claim: Claim, { receipt, predecessor, sealedBefore }: Inheritance): SourceAnswers | undefined {
       if (begun === undefined) return undefined;
       const isUntouched = predecessor === undefined && sealedBefore === undefined;

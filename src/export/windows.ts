@@ -97,10 +97,7 @@ function checkAligned({ timestampMicros }: StatisticsRow, { job, day }: SourceCo
   );
 }
 
-/**
- * Those that a smaller question brings to light. What the service leaves out then too is not defined: a sum beyond the
- * range of a double, a mean of numbers and JSON, an average over no time.
- */
+/** Those that a smaller question brings to light: what the service leaves out then too is not defined. */
 async function confirmMissing(
   options: WindowsOptions,
   missing: readonly MissingValue[],
@@ -170,10 +167,7 @@ const MIN_READINGS: Readonly<Partial<Record<Aggregation, number>>> = {
 /** Aggregations that need readings which differ. */
 const OF_SPREAD: ReadonlySet<Aggregation> = new Set(['skewness', 'kurtosis']);
 
-/**
- * Values that are defined, by what else is there, and absent. A series is one of numbers if any of its windows has a
- * value that only numbers have. JSON `null` is an answer. Pure.
- */
+/** Values that are defined, by what else is there, and absent. JSON `null` is an answer. Pure. */
 export function findMissingValues(
   rows: readonly StatisticsRow[],
   aggregations: readonly Aggregation[],

@@ -1,7 +1,4 @@
-/**
- * What puts vessel-days into the queue: open ones, a few thousand at a time (a million would only fill Redis), and those that
- * a look-back found.
- */
+/** What puts vessel-days into the queue: open ones, a few thousand at a time, and those that a look-back found. */
 import { forEachAtOnce } from '../core/concurrency.ts';
 import { isRefusal } from '../core/errors.ts';
 import { formatVesselDay, type Receipt, type VesselDay } from '../core/model/index.ts';

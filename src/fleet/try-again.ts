@@ -39,10 +39,7 @@ export function asNew(queued: QueuedDay, allowShrink: boolean): QueuedDay {
   return newQueuedDay(queued, queued.kind, how);
 }
 
-/**
- * Try one vessel-day again. Done twice it is queued once. `allowShrink`: publish it although it loses readings. Throws
- * what Redis and the store throw.
- */
+/** Done twice it is queued once. `allowShrink`: publish it although it loses readings. */
 export async function tryAgain(
   { queue, ports }: TryAgainPorts,
   job: Job,

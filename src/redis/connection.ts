@@ -95,10 +95,7 @@ export async function openRedis(login: string | (() => RedisLogin), options: Red
       client.on('ready', listener);
       return () => client.off('ready', listener);
     },
-    /**
-     * One more connection, for a queue: its commands wait while Redis is out of reach, and blocking ones are
-     * allowed. It is closed with this one.
-     */
+    /** For a queue: its commands wait while Redis is out of reach, blocking ones are allowed. Closed with this one. */
     openForQueue: () => {
       const queueClient = new Redis(targetNow(), { ...common, maxRetriesPerRequest: null });
       nameRefusals(queueClient, address);

@@ -1,7 +1,4 @@
-/**
- * What schedulers share: which of them plans, and which firing of each job is planned. Losing it costs one more
- * look at the ledger, nothing else.
- */
+/** What schedulers share. Losing it costs one more look at the ledger, nothing else. */
 import type { Redis } from 'ioredis';
 
 export type ScheduleState = ReturnType<typeof createScheduleState>;

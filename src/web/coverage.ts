@@ -150,10 +150,7 @@ function createCoverageAnswers(ports: WebPorts) {
   }
 
   return {
-    /**
-     * The JSON of a CoverageAnswer; `name` says what is asked. Throws what `findRange` and the store throw, ConfigError
-     * `too-many-vessel-days`, and WebError 503 `busy`.
-     */
+    /** The JSON of a CoverageAnswer. Throws ConfigError `too-many-vessel-days`, and WebError 503 `busy`. */
     async of(name: string, job: Job, findRange: () => Promise<Range>): Promise<Buffer> {
       lastAskedMs = clock.monotonicMs();
       if (!isForgetting) void forgetLater();
@@ -165,10 +162,7 @@ function createCoverageAnswers(ports: WebPorts) {
   };
 }
 
-/**
- * What stands in the queue; undefined where there is no fleet, or `away`. Commands wait while Redis is out of reach: so
- * there is one question at a time, and nobody waits for it for long.
- */
+/** Undefined without a fleet. Commands wait while Redis is away: one question at a time, and not for long. */
 function createQueueQuestion({ fleet, clock, log }: WebPorts) {
   let asking: Promise<QueueNames> | undefined;
   return async (): Promise<QueueNames | 'away' | undefined> => {

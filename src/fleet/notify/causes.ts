@@ -1,7 +1,4 @@
-/**
- * Causes for which somebody is told, and what of them is new. Pure: what was told before goes in, and what is to be told
- * now comes out.
- */
+/** Causes for which somebody is told, and what of them is new. Pure. */
 
 /** `hold`, `night`, …; with the job that it is about, if it is about one. Which there are, this folder does not know. */
 interface CauseName {

@@ -76,10 +76,7 @@ export function registerSignIn(
   });
 }
 
-/**
- * Did the browser come by https? Each proxy on the way says how it was reached, one after the other. Anybody is believed: a
- * lie keeps one's own cookie from http, or does not.
- */
+/** Each proxy on the way says how it was reached. A lie costs nobody but who tells it. */
 function isByHttps({ headers }: Pick<FastifyRequest, 'headers'>, { isHttps }: WebAccess): boolean {
   const said = String(headers['x-forwarded-proto'] ?? '').split(',');
   return isHttps === true || said.some((one) => one.trim().toLowerCase() === 'https');
