@@ -9,10 +9,9 @@ import { selectHash } from '../core/plan/settings-hash.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { readDetail, readNote, readReceipt } from '../lake/ledger/ledger.ts';
 import { describeRemark, howToAccept, isAccepted, readAcceptance } from '../lake/remarks.ts';
-import type { ResolvedSeries, SourceContext } from '../source/context.ts';
 import { notMeantNow, type SelectedBefore } from '../source/select-meaning.ts';
 import type { ObjectStore } from '../store/store.ts';
-import type { ExportPorts, ExportTask } from './ports.ts';
+import type { AskedDay, ClaimedDay, ExportPorts, ExportTask } from './ports.ts';
 
 /** Names in a remark. */
 export const NAMED = 3;
@@ -27,17 +26,13 @@ export function hasSameSelect({ job, settingsHash }: ExportTask, receipt: Receip
 }
 
 /** What the receipt has to say of fewer series. Throws NotYetError `fewer-series` while the day waits. */
-export async function remarkOnSeries(
-  ports: ExportPorts,
-  task: ExportTask,
-  context: SourceContext,
-  previous: Receipt | undefined,
-  { idOf }: Pick<ResolvedSeries, 'idOf'>,
-): Promise<SeriesRemark | undefined> {
-  const last = await lastReceipt(ports, task, previous);
+export async function remarkOnSeries(asked: AskedDay): Promise<SeriesRemark | undefined> {
+  const { ports, task } = asked;
+  const { idOf } = asked.series;
+  const last = await lastReceipt(asked);
   if (last === undefined) return undefined;
   const isSame = hasSameSelect(task, last);
-  const lost = isSame ? undefined : await lostAcross(ports, task, context, last, idOf);
+  const lost = isSame ? undefined : await lostAcross(asked, last);
   const comparedWith: ComparedSeries = lost?.comparedWith ??
     last.remark?.comparedWith ?? {
       date: last.date,
@@ -51,12 +46,12 @@ export async function remarkOnSeries(
   if (isSame && last.remark !== undefined && idOf.size === selectedCount(last)) return last.remark;
   const remark: SeriesRemark = {
     kind: 'fewer-series',
-    ...(lost?.missing ?? (await findMissing(ports, last, comparedWith, idOf))),
+    ...(lost?.missing ?? (await findMissing(asked, last, comparedWith))),
     comparedWith,
     since: last.remark?.since ?? task.day.date,
   };
   const isLess = !isSame || last.remark === undefined || idOf.size < selectedCount(last);
-  if (isLess && !task.allowShrink) await waitForSeries(ports, task, remark, idOf.size);
+  if (isLess && !task.allowShrink) await waitForSeries(asked, remark);
   return remark;
 }
 
@@ -64,11 +59,8 @@ export async function remarkOnSeries(
  * The published day of the vessel that the task is compared with: one of the same `select`, where there is one. Throws
  * DataError `damaged-log` where the log of the table has lost that day's version.
  */
-export async function lastReceipt(
-  { lastPublished, tables }: ExportPorts,
-  task: ExportTask,
-  previous: Receipt | undefined,
-): Promise<Receipt | undefined> {
+export async function lastReceipt({ ports, task, previous }: ClaimedDay): Promise<Receipt | undefined> {
+  const { lastPublished, tables } = ports;
   const isComparable = (receipt: Receipt) => hasSameSelect(task, receipt);
   const snapshots = [previous, task.lastSnapshot].filter((receipt) => receipt !== undefined);
   const last =
@@ -79,16 +71,9 @@ export async function lastReceipt(
   return last;
 }
 
-type Missing = Pick<SeriesRemark, 'missing' | 'names'>;
-
 /** `select` has changed since: what it does not mean any more is no loss; whatever else it does not yield is. */
-async function lostAcross(
-  { store, log }: ExportPorts,
-  { day, job }: ExportTask,
-  context: SourceContext,
-  last: Receipt,
-  idOf: ResolvedSeries['idOf'],
-): Promise<{ readonly comparedWith: ComparedSeries; readonly missing: Missing }> {
+async function lostAcross({ ports, task: { day, job }, context, series: { idOf } }: AskedDay, last: Receipt) {
+  const { store, log } = ports;
   const compared = await comparedReceipt(store, last);
   const known = await Promise.all(
     [...new Set([last, compared])].map((one) => readSelectedSeries(store, one)),
@@ -104,10 +89,9 @@ async function lostAcross(
   const select = isKnown ? before.flatMap((one) => one.select!) : undefined;
   const notMeant = names.size === 0 ? names : await notMeantNow(context, { names, select });
   const lost = [...names].filter(([id]) => !notMeant.has(id)).map(([id, name]) => name ?? id);
-  const { date } = compared;
-  const series = idOf.size + lost.length;
+  const [{ date }, { finishedAt }, series] = [compared, last, idOf.size + lost.length];
   return {
-    comparedWith: { date, finishedAt: last.finishedAt, series, selectHash: selectHash(job) },
+    comparedWith: { date, finishedAt, series, selectHash: selectHash(job) },
     missing: { missing: lost.length, names: firstOf(lost) },
   };
 }
@@ -122,11 +106,10 @@ async function comparedReceipt(store: ExportPorts['store'], last: Receipt): Prom
 }
 
 async function findMissing(
-  { store }: ExportPorts,
+  { ports: { store }, series: { idOf } }: AskedDay,
   last: Receipt,
   { series, selectHash: across }: ComparedSeries,
-  idOf: ResolvedSeries['idOf'],
-): Promise<Missing> {
+) {
   // What another `select` meant is counted already: only what is lost besides is looked for.
   const compared = across === undefined ? await comparedReceipt(store, last) : last;
   const before = await readSelectedSeries(store, compared);
@@ -141,12 +124,9 @@ function firstOf(names: readonly string[]): string[] {
 }
 
 /** Returns once the day has waited long enough; else throws NotYetError. */
-async function waitForSeries(
-  ports: ExportPorts,
-  { day, job }: ExportTask,
-  remark: SeriesRemark,
-  selectedSeries: number,
-): Promise<void> {
+async function waitForSeries({ ports, task, series }: AskedDay, remark: SeriesRemark): Promise<void> {
+  const { day, job } = task;
+  const selectedSeries = series.idOf.size;
   const nowMs = ports.clock.nowMs();
   // A snapshot is of today, whenever the wait began.
   const dates = job.dataset === 'metadata' ? [day.date, addDays(day.date, -1)] : [day.date];

@@ -20,7 +20,7 @@ import { emptyParquetFooter, parquetFooter } from '../parquet/write/index.ts';
 import type { ResolvedSeries } from '../source/context.ts';
 import { holdsParts } from '../store/uploaded-parts.ts';
 import { type DayAttempt, tallyOf } from './day-attempt.ts';
-import { type ExportPorts, type ExportTask, stepDone } from './ports.ts';
+import { type ClaimedDay, type ExportPorts, type ExportTask, stepDone } from './ports.ts';
 import type { SourceCounts } from './source-answers.ts';
 
 /** The draft of readings. In a plain lake a day that was emptied becomes an object of no rows. */
@@ -58,9 +58,7 @@ export async function sealDay(attempt: DayAttempt, source: SourceCounts | undefi
 
 /** Steps 9 and 10, traced, and their steps told. `isInherited`: a predecessor has sealed it. */
 export function publishDay(
-  ports: ExportPorts,
-  task: ExportTask,
-  claim: Claim,
+  { ports, task, claim }: Omit<ClaimedDay, 'previous'>,
   sealed: SealedDay,
   isInherited = false,
 ): Promise<Receipt> {
