@@ -1,5 +1,5 @@
 /** One attempt at a vessel-day: what it knows, where it begins, and what it has cost. */
-import type { SeriesRemark, SeriesWarning, Tally } from '../core/model/index.ts';
+import type { FewerSeriesWarning, SeriesWarning, Tally } from '../core/model/index.ts';
 import { DayCounts, dayRange } from '../core/model/index.ts';
 import { SeriesValues } from '../core/proof/series-values.ts';
 import { createPartUpload, type PartUpload } from '../lake/publish/parts.ts';
@@ -16,7 +16,7 @@ export interface AttemptStart extends ClaimedDay {
 
 /** What one attempt knows. */
 export interface DayAttempt extends AskedDay {
-  readonly remark: SeriesRemark | undefined;
+  readonly remark: FewerSeriesWarning | undefined;
   readonly warnings: readonly SeriesWarning[];
   /** Readings that the parts and sealed row groups hold. */
   readonly counts: DayCounts;

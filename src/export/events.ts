@@ -24,7 +24,7 @@ export interface DayResult {
   readonly sizeBytes?: number;
   readonly resumed?: boolean;
   /** What the receipt keeps saying until it is accepted. */
-  readonly remark?: string;
+  readonly warning?: string;
   readonly code?: string;
   readonly message?: string;
 }

@@ -1,21 +1,21 @@
 /**
  * Fewer series than at the vessel's last published day. Credentials may have been narrowed, an answer may have been
- * short, and a source may lose sensors: the vessel-day waits, and is published with a remark if it is still so.
+ * short, and a source may lose sensors: the vessel-day waits, and is published with a warning if it is still so.
  */
 import { cleanForeignText, NotYetError } from '../core/errors.ts';
-import type { ComparedSeries, Receipt, SeriesRemark, Waiting } from '../core/model/index.ts';
+import type { ComparedSeries, FewerSeriesWarning, Receipt, Waiting } from '../core/model/index.ts';
 import { addDays, formatVesselDay, LOOK_AGAIN_DELAYS_MS } from '../core/model/index.ts';
 import { selectHash } from '../core/plan/settings-hash.ts';
 import { unlessDamaged } from '../lake/json.ts';
 import { readDetail, readNote, readReceipt } from '../lake/ledger/ledger.ts';
-import { describeRemark, howToAccept, isAccepted, readAcceptance } from '../lake/remarks.ts';
+import { describeWarning, howToAccept, isAccepted, readAcceptance } from '../lake/warnings.ts';
 import { notMeantNow, type SelectedBefore } from '../source/select-meaning.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { AskedDay, ClaimedDay, ExportPorts, ExportTask } from './ports.ts';
 
-/** Names in a remark. */
+/** Names in a warning. */
 export const NAMED = 3;
-/** Of a name in a remark: receipts stay small. */
+/** Of a name in a warning: receipts stay small. */
 export const NAME_CHARS = 100;
 
 /** Was the receipt made with the task's `select`? An older one says so only together with all other settings. */
@@ -26,7 +26,7 @@ export function hasSameSelect({ job, settingsHash }: ExportTask, receipt: Receip
 }
 
 /** What the receipt has to say of fewer series. Throws NotYetError `fewer-series` while the day waits. */
-export async function remarkOnSeries(asked: AskedDay): Promise<SeriesRemark | undefined> {
+export async function warnOfFewerSeries(asked: AskedDay): Promise<FewerSeriesWarning | undefined> {
   const { ports, task } = asked;
   const { idOf } = asked.series;
   const last = await lastReceipt(asked);
@@ -44,7 +44,7 @@ export async function remarkOnSeries(asked: AskedDay): Promise<SeriesRemark | un
   if (isAccepted(acceptance, comparedWith, idOf.size)) return undefined;
   // As few as the last day has: that one has waited.
   if (isSame && last.remark !== undefined && idOf.size === selectedCount(last)) return last.remark;
-  const remark: SeriesRemark = {
+  const remark: FewerSeriesWarning = {
     kind: 'fewer-series',
     ...(lost?.missing ?? (await findMissing(asked, last, comparedWith))),
     comparedWith,
@@ -124,7 +124,7 @@ function firstOf(names: readonly string[]): string[] {
 }
 
 /** Returns once the day has waited long enough; else throws NotYetError. */
-async function waitForSeries({ ports, task, series }: AskedDay, remark: SeriesRemark): Promise<void> {
+async function waitForSeries({ ports, task, series }: AskedDay, remark: FewerSeriesWarning): Promise<void> {
   const { day, job } = task;
   const selectedSeries = series.idOf.size;
   const nowMs = ports.clock.nowMs();
@@ -153,7 +153,7 @@ async function waitForSeries({ ports, task, series }: AskedDay, remark: SeriesRe
   };
   throw new NotYetError(
     'fewer-series',
-    `${formatVesselDay(day)}: ${describeRemark(remark)}. Check what the credentials may read. From ${waiting.publishedFrom} on a run publishes the day without them; if they are gone for good, accept it with '${howToAccept(day)}' and run again`,
+    `${formatVesselDay(day)}: ${describeWarning(remark)}. Check what the credentials may read. From ${waiting.publishedFrom} on a run publishes the day without them; if they are gone for good, accept it with '${howToAccept(day)}' and run again`,
     nextMs - nowMs,
     waiting,
   );

@@ -2,16 +2,14 @@
 import { hash } from 'node:crypto';
 import { cleanForeignText, RetriableError, shortName } from '../core/errors.ts';
 import { formatVesselDay, type Receipt, type SeriesWarning } from '../core/model/index.ts';
-import { isWarningAccepted, readAcceptance } from '../lake/remarks.ts';
-import { hasSameSelect, lastReceipt, NAME_CHARS, NAMED, remarkOnSeries } from './fewer-series.ts';
+import { isWarningAccepted, readAcceptance } from '../lake/warnings.ts';
+import { hasSameSelect, lastReceipt, NAME_CHARS, NAMED, warnOfFewerSeries } from './fewer-series.ts';
 import type { AskedDay, ExportTask } from './ports.ts';
 
-/**
- * What the day's receipt has to say of its series. Throws RetriableError `no-series`, NotYetError `fewer-series` while the day waits, and what the client and the store throw.
- */
+/** What the receipt has to say of its series. Throws RetriableError `no-series`, and NotYetError `fewer-series`. */
 export async function judgeSeries(asked: AskedDay) {
   await guardOptional(asked);
-  return { remark: await remarkOnSeries(asked), warnings: await warnOfOthers(asked) };
+  return { remark: await warnOfFewerSeries(asked), warnings: await warnOfOthers(asked) };
 }
 
 /** Throws RetriableError `no-series` where an optional expression matches none now and had some when last published. */

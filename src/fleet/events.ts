@@ -6,21 +6,14 @@ import type { VesselDay } from '../core/model/index.ts';
 import type { ExportEvent, VesselTrouble } from '../export/events.ts';
 import type { JobVessels } from '../export/job-vessels.ts';
 import type { KnownNotes } from '../lake/notes.ts';
-import type { OpenRemark } from '../lake/remarks.ts';
+import type { OpenWarnings } from '../lake/warnings.ts';
 import type { MeasuredEvent } from '../runtime/monitoring/metrics.ts';
 import type { DeadLetter } from './queue/vessel-day-queue.ts';
 
 type Measured<K extends MeasuredEvent['kind']> = Extract<MeasuredEvent, { readonly kind: K }>;
 /** With more than what metrics show of it. */
 type Richer<K extends MeasuredEvent['kind'], T> = Omit<Measured<K>, keyof T> & T;
-type More =
-  | 'missing'
-  | 'discovered'
-  | 'failed'
-  | 'remarked'
-  | 'snapshots'
-  | 'looked-back'
-  | 'look-back-failed';
+type More = 'missing' | 'discovered' | 'failed' | 'warned' | 'snapshots' | 'looked-back' | 'look-back-failed';
 
 export type FleetEvent =
   | ExportEvent
@@ -30,7 +23,7 @@ export type FleetEvent =
   | (Measured<'missing'> & { readonly unpublished: () => Iterable<VesselDay> })
   | Richer<'discovered', JobVessels>
   | Richer<'failed', FailedDays>
-  | Richer<'remarked', { readonly open: readonly OpenRemark[] }>
+  | Richer<'warned', { readonly open: readonly OpenWarnings[] }>
   | Richer<'snapshots', { readonly late: readonly LateSnapshot[] }>
   | Richer<'looked-back', LookBack>
   | Richer<'look-back-failed', { readonly reason: string }>

@@ -4,7 +4,7 @@
  */
 import { formatVesselDay, type Job, type VesselDay } from '../core/model/index.ts';
 import { lastFiringMs } from '../core/plan/firings.ts';
-import { describeRemarks, howToAccept } from '../lake/remarks.ts';
+import { describeWarnings, howToAccept } from '../lake/warnings.ts';
 import type { FailedDays, FleetEvent } from './events.ts';
 import type { Cause, ToldCause } from './notify/causes.ts';
 import { describeHold, type Hold } from './queue/hold.ts';
@@ -14,7 +14,7 @@ export type HoldNow = Hold | 'none' | 'unknown';
 
 /** What is kept of what is told of a job, by kind: the last one. A kind of which nothing was told is not known yet. */
 export const HEARD_KINDS = [
-  ...(['missing', 'discovered', 'remarked', 'snapshots', 'failed', 'looked-back'] as const),
+  ...(['missing', 'discovered', 'warned', 'snapshots', 'failed', 'looked-back'] as const),
   /** Since a look-back has ended. */
   'look-back-failed',
 ] as const;
@@ -134,15 +134,15 @@ export const JOB_CAUSES: Readonly<Record<string, CauseRow<JobFacts>>> = {
     over: 'the series are back, or it is accepted',
     runbook: 'VesselExportSeriesMissing',
     end: 'no vessel has fewer series any more that nobody has accepted',
-    find({ heard: { remarked }, plannedAgoMs }) {
-      // The receipts that remarks stand in are read when the job is planned.
-      if (remarked === undefined || plannedAgoMs === Infinity) return 'unknown';
+    find({ heard: { warned }, plannedAgoMs }) {
+      // The receipts that warnings stand in are read when the job is planned.
+      if (warned === undefined || plannedAgoMs === Infinity) return 'unknown';
       const named = listed(
-        remarked.open,
-        ({ day, warnings }) => `${day.vessel}: ${describeRemarks(warnings)} (right? ${howToAccept(day)})`,
+        warned.open,
+        ({ day, warnings }) => `${day.vessel}: ${describeWarnings(warnings)} (right? ${howToAccept(day)})`,
       );
       // The same vessel on the next day is nothing new; other series that it loses are.
-      const members = remarked.open.flatMap(({ day, warnings }) =>
+      const members = warned.open.flatMap(({ day, warnings }) =>
         warnings.map(({ since }) => `${day.vessel} since ${since}`),
       );
       return found(members, `series are missing or left out: ${named}`);

@@ -15,7 +15,7 @@ import { type BackfillDriver, driverOf, endCovered, stepDefined } from './backfi
 import { createLookBacks } from './look-backs.ts';
 import { createNightly, type NightlyPlan, type PlanningPorts } from './nightly.ts';
 import { createGuard } from './say-once.ts';
-import { createFailedWatch, createRemarkWatch, createSnapshotWatch } from './watches.ts';
+import { createFailedWatch, createSnapshotWatch, createWarningWatch } from './watches.ts';
 
 export interface SchedulerOptions extends PlanningPorts {
   readonly jobs: readonly Job[];
@@ -44,7 +44,7 @@ export function createScheduler(options: SchedulerOptions) {
   const lookBacks = createLookBacks({ ...options, guard });
   const watched = { ...options, ...ports };
   const tellFailed = createFailedWatch(watched);
-  const tellRemarks = createRemarkWatch(watched);
+  const tellWarnings = createWarningWatch(watched);
   const tellSnapshots = createSnapshotWatch(watched, nightly.vesselsOf);
 
   /** Work on a backfill, or on all of them. */
@@ -106,7 +106,7 @@ export function createScheduler(options: SchedulerOptions) {
         if (plan !== undefined) log.info({ job: job.name, ...plan }, 'planned');
       });
     }
-    await guard('remarks', signal, tellRemarks);
+    await guard('warnings', signal, tellWarnings);
     await guard('the failed set', signal, tellFailed);
     await guard('snapshots', signal, tellSnapshots);
     // The nights come first, and backfills take the room that is left.

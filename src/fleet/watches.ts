@@ -1,4 +1,4 @@
-/** What a scheduler looks at now and then between its plans, and tells: days that failed, remarks, snapshots that stopped. */
+/** What a scheduler looks at now and then between its plans, and tells: days that failed, warnings, snapshots that stopped. */
 import { isRefusal } from '../core/errors.ts';
 import type { Clock, Job, Log } from '../core/model/index.ts';
 import {
@@ -15,7 +15,7 @@ import type { LedgerView } from '../lake/ledger/ledger-view.ts';
 import { vesselsOnDates } from '../lake/ledger/newest-days.ts';
 import { lastSnapshotDate, readSnapshotDates } from '../lake/marks.ts';
 import { type KnownNotes, readNotes } from '../lake/notes.ts';
-import { describeRemarks, howToAccept } from '../lake/remarks.ts';
+import { describeWarnings, howToAccept } from '../lake/warnings.ts';
 import type { ObjectStore } from '../store/store.ts';
 import type { OnFleetEvent } from './events.ts';
 import type { VesselDayQueue } from './queue/vessel-day-queue.ts';
@@ -29,11 +29,11 @@ interface WatchOptions {
 
 /** Between looks: each reads the whole failed set. */
 const FAILED_LOOK_MS = 60_000;
-/** Between looks that cost requests to the store: for every vessel that has a remark, or a snapshot's mark. */
+/** Between looks that cost requests to the store: for every vessel that has a warning, or a snapshot's mark. */
 const LOOK_MS = 300_000;
 /** Notes that one look reads: planning waits for it. */
 const MAX_READS = 2_000;
-/** Remarks that are logged of one job and look; the rest is counted. */
+/** Warnings that are logged of one job and look; the rest is counted. */
 const SAID_AT_MOST = 20;
 
 /** A look, unless one has just been taken. One that fails, or has nothing to look at yet (false), is none. */
@@ -73,10 +73,10 @@ export function createFailedWatch({
 }
 
 /**
- * Remarks that stand open by what the ledger has shown so far, told again and again: nobody may have seen them. One is
+ * Warnings that stand open by what the ledger has shown so far, told again and again: nobody may have seen them. One is
  * logged once for each day that carries it on. Throws what the store throws.
  */
-export function createRemarkWatch({
+export function createWarningWatch({
   jobs,
   ledger,
   clock,
@@ -86,17 +86,17 @@ export function createRemarkWatch({
   const said = new Set<string>();
   return createLook(clock, LOOK_MS, async () => {
     for (const { name } of jobs) {
-      const open = await ledger.openRemarks(name);
-      onEvent?.({ kind: 'remarked', job: name, open });
+      const open = await ledger.openWarnings(name);
+      onEvent?.({ kind: 'warned', job: name, open });
       const news = open.filter(({ day }) => !said.has(formatVesselDay(day)));
       for (const [index, { day, warnings }] of news.entries()) {
         const vesselDay = formatVesselDay(day);
         said.add(vesselDay);
-        const fields = { vesselDay, remark: describeRemarks(warnings), accept: howToAccept(day) };
-        if (index < SAID_AT_MOST) log.warn(fields, 'a remark stands open');
+        const fields = { vesselDay, warning: describeWarnings(warnings), accept: howToAccept(day) };
+        if (index < SAID_AT_MOST) log.warn(fields, 'a warning stands open');
       }
       const more = news.length - SAID_AT_MOST;
-      if (more > 0) log.warn({ job: name, more }, 'a remark stands open');
+      if (more > 0) log.warn({ job: name, more }, 'a warning stands open');
     }
   });
 }

@@ -36,7 +36,7 @@ const ACT = z.discriminatedUnion('act', [
   z.strictObject({ act: z.literal('lift-hold') }),
   // Of everybody who has signed in.
   z.strictObject({ act: z.literal('end-all-sessions') }),
-  z.strictObject({ act: z.literal('accept-remark'), job, vessel }),
+  z.strictObject({ act: z.literal('accept-warning'), job, vessel }),
 ]);
 
 /** A JSON body of one of these; the answer is an ActAnswer. */
@@ -66,7 +66,7 @@ function targetOf(act: Act): string {
   switch (act.act) {
     case 'try-again':
       return `${act.job}/${act.vessel}/${act.date}`;
-    case 'accept-remark':
+    case 'accept-warning':
       return `${act.job}/${act.vessel}`;
     case 'try-failed-again':
       return act.job;

@@ -11,7 +11,7 @@ import { jobNamed } from '../core/names.ts';
 import { type BackfillChange, changeBackfill, startBackfill } from '../fleet/backfills.ts';
 import { liftHold, readHold } from '../fleet/queue/hold.ts';
 import { type TriedAgain, tryAgain, tryFailedAgain } from '../fleet/try-again.ts';
-import { acceptRemark, describeAccepting } from '../lake/accept.ts';
+import { acceptWarning, describeAccepting } from '../lake/accept.ts';
 import { type Act, namesOf, readAct } from './act-body.ts';
 import type { ActAnswer } from './answers.ts';
 import type { WebPorts } from './ports.ts';
@@ -66,7 +66,7 @@ type WebFleet = NonNullable<WebPorts['fleet']>;
  * can be done; 503 `redis-away`, `redis-refuses`), and what Redis, store and the acts' owners throw.
  */
 async function perform(ports: ActPorts, act: Act): Promise<string> {
-  if (act.act === 'accept-remark') return await accept(ports, act);
+  if (act.act === 'accept-warning') return await accept(ports, act);
   if (act.act === 'end-all-sessions') {
     await ports.ended.endAll();
     return 'all sessions have ended: everybody who looks or acts signs in again';
@@ -164,9 +164,9 @@ async function change(fleet: WebFleet, { act, id }: BackfillAct): Promise<string
   }
 }
 
-async function accept(ports: WebPorts, act: ActOf<'accept-remark'>): Promise<string> {
+async function accept(ports: WebPorts, act: ActOf<'accept-warning'>): Promise<string> {
   const { name } = jobNamed(ports.jobs, act.job);
-  const accepting = await acceptRemark(ports, name, act.vessel);
+  const accepting = await acceptWarning(ports, name, act.vessel);
   const said = `${name}/${act.vessel}: ${describeAccepting(accepting)}`;
   if (accepting.state === 'nothing-to-accept') throw new WebError(409, accepting.state, said);
   return said;
@@ -177,7 +177,7 @@ async function whileOnHold(fleet: WebFleet): Promise<string> {
   return hold ? `. The queue is on hold for '${hold.code}': nothing is exported until it goes on` : '';
 }
 
-type FleetAct = Exclude<Act, { readonly act: 'accept-remark' | 'end-all-sessions' }>;
+type FleetAct = Exclude<Act, { readonly act: 'accept-warning' | 'end-all-sessions' }>;
 
 /** Vessels in a command that somebody is to type. */
 const MAX_TYPED = 20;

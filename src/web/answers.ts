@@ -46,8 +46,8 @@ export interface AboutAnswer {
 /** States of cells: those of `status`, and of what the queue knows besides. */
 export const CELL_LETTERS = {
   published: 'p',
-  /** Published, and a remark of it stands open. */
-  remarked: 'k',
+  /** Published, and a warning of it stands open. */
+  warned: 'k',
   empty: 'e',
   missing: 'm',
   /** Missing, stale or not asked for, and in the queue. */
@@ -88,7 +88,7 @@ export interface CoverageAnswer {
   /** Why days failed, were refused or wait: the first 5,000 by date; `troubleCount` is how many there are. */
   readonly troubles: readonly CoverageTrouble[];
   readonly troubleCount: number;
-  readonly remarks: readonly { readonly vessel: string; readonly date: string; readonly message: string }[];
+  readonly warnings: readonly { readonly vessel: string; readonly date: string; readonly message: string }[];
 }
 export type CoverageTrouble = Pick<Note, 'vessel' | 'date' | 'state' | 'code' | 'message'>;
 
@@ -102,7 +102,7 @@ export interface VesselDayAnswer extends VesselDay {
   readonly durationMs: number | null;
   /** What was tried last and why it failed, whether the day was published after it, and what to do next. */
   readonly note: (Note & { readonly next: string; readonly isOver: boolean }) | null;
-  readonly remark: { readonly message: string; readonly accepted: boolean } | null;
+  readonly warning: { readonly message: string; readonly accepted: boolean } | null;
   /** An attempt under way, or one that was broken off. */
   readonly claim: {
     readonly epoch: number;
