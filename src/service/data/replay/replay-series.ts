@@ -1,10 +1,10 @@
 /** A line that describes a series, an object of metadata as version 2026-09-10 answers it, as a record. */
 import { VESSEL_ID, vesselOf } from '../../../core/model/index.ts';
 import { floatText } from '../../query/formats.ts';
-import { namesInDomains } from '../lake-series.ts';
 import { uuidFrom } from '../made-up/random.ts';
-import type { SeriesRecord } from '../source.ts';
-import { isObject, LineFault, numberText, rawNumber } from './replay-lines.ts';
+import { isObject, numberText, rawNumber } from '../raw-json.ts';
+import { namesInDomains, type SeriesRecord } from '../source.ts';
+import { LineFault } from './replay-lines.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
