@@ -2,7 +2,8 @@
 import type { ApiVersion, Family, TimeRange, WireShape } from '../../core/model/index.ts';
 import { MICROS_PER_MILLI } from '../../core/model/index.ts';
 import type { DataSource } from '../data/source.ts';
-import type { FindDomain, Selector } from '../query/expressions.ts';
+import type { FindDomain } from '../query/domains.ts';
+import type { Selector } from '../query/expressions.ts';
 import { chooseFormat, type Format } from '../query/formats.ts';
 import type { RawParameters, StatisticsParameters } from '../query/parameters.ts';
 import { measurementsRange, parseNaming, parseStatistics } from '../query/parameters.ts';
