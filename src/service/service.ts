@@ -70,7 +70,6 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     accessLog,
     hooks: options.hooks ?? {},
     clock,
-    gzip: options.gzip ?? false,
     log,
     answers: {
       source,

@@ -1,10 +1,10 @@
 /** Readings of a lake by DuckDB, for one answer. */
-import type { DuckDBResult, DuckDBValue } from '../../core/duckdb/connection.ts';
+import type { DuckDBResult } from '../../core/duckdb/connection.ts';
 import { parquetRows, pathLiteral } from '../../core/duckdb/locked.ts';
 import { joinSql, sql } from '../../core/duckdb/sql-text.ts';
 import type { Micros, TimeRange } from '../../core/model/index.ts';
 import { STEPS_PER_LOOK, type Work } from '../turns.ts';
-import { type BatchBuilder, orderZeros } from './batch-builder.ts';
+import type { BatchBuilder } from './batch-builder.ts';
 import type { Engine, EngineConnection } from './engine.ts';
 import type { LakeFile } from './lake-files.ts';
 import type { SeriesRecord } from './source.ts';
@@ -78,8 +78,10 @@ export async function fill(
             FROM ${parquetRows(file.path)} JOIN selected USING (time_series_id)
             WHERE "timestamp" >= make_timestamp($1::BIGINT)::TIMESTAMPTZ AND "timestamp" < make_timestamp($2::BIGINT)::TIMESTAMPTZ${joinSql(without, sql``)}`;
   });
-  // What is sorted by itself comes out of its sort key, in which both zeros are one: so not the double itself.
-  const order = withValues ? sql`micros, code, long_value, double_value + 0, json_value` : sql`micros, code`;
+  // What is sorted by itself comes out of its sort key, in which both zeros are one: so not the double itself. -0 is before 0.
+  const order = withValues
+    ? sql`micros, code, long_value, double_value + 0, signbit(double_value) DESC, json_value`
+    : sql`micros, code`;
   await query(async (connection) => {
     const result = await connection.stream(
       sql`SELECT code, (micros - $1::BIGINT)::DOUBLE AS after${values} FROM (${joinSql(perFile, sql` UNION ALL `)}) ORDER BY ${order}`,
@@ -87,7 +89,6 @@ export async function fill(
     );
     await append(result, builder, fromMicros, withValues, work);
   });
-  orderZeros(builder.batch);
 }
 
 async function append(
@@ -100,29 +101,12 @@ async function append(
   for (let chunk = await result.fetchChunk(); chunk !== null; chunk = await result.fetchChunk()) {
     if (chunk.rowCount === 0) break;
     if (work.isDue()) await work.pause();
-    const [codes, afters, longs, doubles, texts] = Array.from({ length: values ? 5 : 2 }, (_, column) =>
-      chunk.getColumnVector(column),
-    );
-    for (let row = 0; row < chunk.rowCount; row++) {
-      const code = codes!.getItem(row) as number;
-      const micros = fromMicros + (afters!.getItem(row) as number);
-      if (!values) builder.appendTime(micros, code);
-      else appendValue(builder, micros, code, doubles!.getItem(row), longs!, texts!, row);
+    for (const [code, after, long, double, text] of chunk.getRows()) {
+      const row = [fromMicros + (after as number), code as number] as const;
+      if (!values) builder.appendTime(...row);
+      else if (double !== null) builder.appendDouble(...row, double as number);
+      else if (long !== null) builder.appendLong(...row, long as bigint);
+      else builder.appendJson(...row, (text as string | null) ?? 'null');
     }
   }
-}
-
-function appendValue(
-  builder: BatchBuilder,
-  micros: Micros,
-  code: number,
-  double: DuckDBValue,
-  longs: { getItem(row: number): DuckDBValue },
-  texts: { getItem(row: number): DuckDBValue },
-  row: number,
-): void {
-  const long = longs.getItem(row);
-  if (double !== null) builder.appendDouble(micros, code, double as number);
-  else if (long !== null) builder.appendLong(micros, code, long as bigint);
-  else builder.appendJson(micros, code, (texts.getItem(row) as string | null) ?? 'null');
 }
