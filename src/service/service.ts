@@ -71,10 +71,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     hooks: options.hooks ?? {},
     clock,
     log,
-    answers: {
-      source,
-      toInclusive: options.toInclusive ?? false,
-    },
+    answers: { source, toInclusive: options.toInclusive ?? false },
   };
   registerTokenEndpoint(app, context);
   registerOpenApi(app, context);

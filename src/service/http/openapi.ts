@@ -134,10 +134,7 @@ function tokenOperation(): Json {
       },
     },
     responses: {
-      200: {
-        description: 'The token',
-        content: { 'application/json': { schema: reference('Token') } },
-      },
+      200: { description: 'The token', content: { 'application/json': { schema: reference('Token') } } },
       ...errorResponses([400, 401, 408, 413, 429, 503], 'TokenError'),
     },
   };

@@ -65,11 +65,7 @@ export function createLocalStore(rootDir: string): ObjectStore {
       at('publish', upload.key, () => uploads.complete(upload, parts, expected)),
     publishedBy: (upload, parts) => at('read', upload.key, () => uploads.isPublished(upload, parts)),
     abortUpload: (upload) => at('drop the upload of', upload.key, () => uploads.abort(upload)),
-    capabilities: async () => ({
-      conditionalPut: true,
-      conditionalReplace: true,
-      conditionalComplete: true,
-    }),
+    capabilities: async () => ({ conditionalPut: true, conditionalReplace: true, conditionalComplete: true }),
     close: async () => {},
   };
 }

@@ -65,10 +65,7 @@ export async function* listUploads(
     if (!NextKeyMarker) throw goesNowhere(s3, prefix);
     if (NextKeyMarker === marker.KeyMarker && (NextUploadIdMarker || undefined) === marker.UploadIdMarker)
       throw notAList(s3, prefix, 'the list goes on where it was before');
-    marker = {
-      KeyMarker: NextKeyMarker,
-      ...(NextUploadIdMarker && { UploadIdMarker: NextUploadIdMarker }),
-    };
+    marker = { KeyMarker: NextKeyMarker, ...(NextUploadIdMarker && { UploadIdMarker: NextUploadIdMarker }) };
   }
 }
 
