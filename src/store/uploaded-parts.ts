@@ -1,5 +1,6 @@
 /** What the parts of an upload come to, wherever they are stored. */
 import { createHash } from 'node:crypto';
+import { CommitFailedError } from '../core/errors.ts';
 import type { PartRef } from './store.ts';
 
 export type PartContent = Pick<PartRef, 'sizeBytes' | 'sha256'>;
@@ -28,4 +29,11 @@ export async function holdsParts(parts: readonly PartContent[], readRange: ReadR
     if (digest.digest('hex') !== part.sha256) return false;
   }
   return true;
+}
+
+export function objectChanged(key: string): CommitFailedError {
+  return new CommitFailedError(
+    'object-changed',
+    `${key} is not what was to be replaced: another object has been written there since. Look again before you write.`,
+  );
 }

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { CommitFailedError, CommitUnknownError, FatalError, messageOf } from '../../core/errors.ts';
 import { checkNonce } from '../key.ts';
 import type { PartRef, UploadRef, Version } from '../store.ts';
-import { holdsParts, type PartContent, sizeOf } from '../uploaded-parts.ts';
+import { holdsParts, objectChanged, type PartContent, sizeOf } from '../uploaded-parts.ts';
 import { errnoOf, unlessMissing } from './errors.ts';
 import { createFile, openFile, readRange, syncFolder, writeAll } from './files.ts';
 import { removeAndPrune } from './removals.ts';
@@ -153,11 +153,7 @@ export class LocalUploads {
     }
     if (expected !== undefined) {
       const found = await unlessMissing(stat(target));
-      if ((found === undefined ? null : fileVersion(found)) !== expected)
-        throw new CommitFailedError(
-          'object-changed',
-          `${upload.key} is not what was to be replaced: another object has been written there since. Look again before you write.`,
-        );
+      if ((found === undefined ? null : fileVersion(found)) !== expected) throw objectChanged(upload.key);
     }
     try {
       await rename(path, target);

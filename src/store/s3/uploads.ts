@@ -10,7 +10,7 @@ import {
 import { CommitFailedError, CommitUnknownError } from '../../core/errors.ts';
 import { checkNonce } from '../key.ts';
 import type { PartRef, UploadRef, Version } from '../store.ts';
-import { holdsParts, type ReadRange, sizeOf } from '../uploaded-parts.ts';
+import { holdsParts, objectChanged, type ReadRange, sizeOf } from '../uploaded-parts.ts';
 import type { S3Abilities } from './abilities.ts';
 import type { S3Bucket } from './client.ts';
 import { faultOf, uploadGone, wasRefused } from './errors.ts';
@@ -41,10 +41,8 @@ export async function uploadPart(
   partNumber: number,
   bytes: Uint8Array,
 ): Promise<PartRef> {
-  const sha256 = hash('sha256', bytes);
   return await s3.call(`send part ${partNumber} of`, upload.key, async () => {
     const command = new UploadPartCommand({ ...targetOf(s3, upload), PartNumber: partNumber, Body: bytes });
-    nameBodyHash(command, sha256);
     try {
       const { ETag } = await s3.client.send(command);
       // Nothing can be completed with it.
@@ -52,22 +50,11 @@ export async function uploadPart(
         throw new Error(
           'the answer names no version (ETag) of the part: look at what is between here and the store',
         );
-      return { partNumber, sizeBytes: bytes.length, sha256, tag: unquoted(ETag) };
+      return { partNumber, sizeBytes: bytes.length, sha256: hash('sha256', bytes), tag: unquoted(ETag) };
     } catch (error) {
       throw uploadGone(error, upload.key) ?? error;
     }
   });
-}
-
-/** Give a command the SHA-256 (hex) of its body, so that the SDK does not compute it again for the signature. */
-function nameBodyHash(command: UploadPartCommand, sha256: string): void {
-  command.middlewareStack.add(
-    (next) => (args) => {
-      (args.request as { headers: Record<string, string> }).headers['x-amz-content-sha256'] = sha256;
-      return next(args);
-    },
-    { step: 'build', name: 'bodyHash' },
-  );
 }
 
 /** The same upload when it still holds every one of `parts`; undefined when not. */
@@ -129,7 +116,7 @@ export async function completeUpload(
     try {
       etag = (await s3.onceClient.send(command)).ETag;
     } catch (error) {
-      if (condition !== undefined && faultOf(error).status === 412) throw objectChanged(upload);
+      if (condition !== undefined && faultOf(error).status === 412) throw objectChanged(upload.key);
       throw completeError(error, upload, parts) ?? (await lookAfter(s3, error, upload, parts));
     }
     // Ceph 16 answers without an ETag. S3 may also answer 200 and then an error that the SDK did not recognise.
@@ -151,14 +138,7 @@ async function conditionOf(
   const head = await askHead(s3, upload.key);
   if ((head?.ETag ?? null) === expected) return undefined;
   if (isOurs(head, upload, parts)) return 'published';
-  throw objectChanged(upload);
-}
-
-function objectChanged(upload: UploadRef): CommitFailedError {
-  return new CommitFailedError(
-    'object-changed',
-    `${upload.key} is not what was to be replaced: another object has been written there since. Look again before you write.`,
-  );
+  throw objectChanged(upload.key);
 }
 
 async function confirmPublished(s3: S3Bucket, upload: UploadRef, parts: readonly PartRef[]): Promise<void> {
@@ -172,7 +152,7 @@ async function confirmPublished(s3: S3Bucket, upload: UploadRef, parts: readonly
   }
 }
 
-/** Is the visible object the one that this upload with these parts makes? */
+/** See the port. */
 export async function publishedBy(
   s3: S3Bucket,
   upload: UploadRef,
@@ -229,24 +209,17 @@ async function lookAfter(
   const { name, status, text } = faultOf(error);
   const unknown = commitUnknown(upload, s3.clean(`${status ?? 'no answer'} ${name} ${text}`));
   if (status === undefined) return unknown;
-  try {
-    const gone = await goneError(s3, upload);
-    return gone !== undefined && !isOurs(await askHead(s3, upload.key), upload, parts) ? gone : unknown;
-  } catch {
-    return unknown;
-  }
-}
-
-/** `upload-gone` when it is, undefined when it is there. */
-async function goneError(s3: S3Bucket, upload: UploadRef): Promise<CommitFailedError | undefined> {
-  try {
-    await s3.client.send(new ListPartsCommand({ ...targetOf(s3, upload), MaxParts: 1 }));
-    return undefined;
-  } catch (error) {
-    const gone = uploadGone(error, upload.key);
-    if (gone === undefined) throw error;
-    return gone;
-  }
+  const listed = s3.client.send(new ListPartsCommand({ ...targetOf(s3, upload), MaxParts: 1 }));
+  const gone = await listed.then(
+    () => undefined,
+    (refused: unknown) => uploadGone(refused, upload.key),
+  );
+  if (gone === undefined) return unknown;
+  const isPublished = await askHead(s3, upload.key).then(
+    (head) => isOurs(head, upload, parts),
+    () => true,
+  );
+  return isPublished ? unknown : gone;
 }
 
 function commitUnknown(upload: UploadRef, what: string): CommitUnknownError {
