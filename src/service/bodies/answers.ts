@@ -12,9 +12,8 @@ import { computeStatistics } from '../query/statistics.ts';
 import { statisticsBody } from '../query/statistics-body.ts';
 import { windowedRange } from '../query/windows.ts';
 import type { Work } from '../turns.ts';
-import { measurementsBody } from './measurements-body.ts';
+import { measurementsBody, parquetBody } from './measurements-body.ts';
 import { metadataBody } from './metadata-body.ts';
-import { parquetBody } from './parquet-body.ts';
 
 /** A request as the routes hand it over. */
 export interface Query {

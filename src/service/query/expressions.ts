@@ -7,7 +7,7 @@ import type { Family } from '../../core/model/index.ts';
 import { HttpError } from '../http/http-error.ts';
 import { DOMAIN_NAMES, type Domain, type FindDomain, findDomain, foldLevels, ID_DOMAIN } from './domains.ts';
 import type { Pattern } from './series-matcher.ts';
-import { compileVisParts } from './vis-parts.ts';
+import { compileVisParts } from './series-matcher.ts';
 
 /** What one expression selects: ids, levels (with `*`, and the braces of `parameters`), or a pattern. */
 export type Selector = { readonly domain: Domain } & (

@@ -8,8 +8,7 @@ import { eachOf, MAX_WHOLE_BYTES, tooLargeToRead } from '../store.ts';
 import { errnoOf, localError, onDisk, unlessMissing } from './errors.ts';
 import { openFile, readAll, readRange, syncFolder } from './files.ts';
 import { folderStateOf } from './folder-state.ts';
-import { removeAndPrune, removeFound } from './removals.ts';
-import { moveTemp, placeFile, sweepTemps, untilAlone } from './temps.ts';
+import { moveTemp, placeFile, removeAndPrune, removeFound, sweepTemps, untilAlone } from './temps.ts';
 import { createUploads, type OnKey, uploadOfFile } from './uploads.ts';
 import { type FoundFileStat, fileVersion, walkPages, withStats } from './walk.ts';
 

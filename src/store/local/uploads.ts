@@ -16,8 +16,7 @@ import type { ObjectStore, PartRef, UploadRef } from '../store.ts';
 import { holdsParts, objectChanged, type PartContent, sizeOf } from '../uploaded-parts.ts';
 import { errnoOf, unlessMissing } from './errors.ts';
 import { createFile, openFile, readRange, syncFolder, writeAll } from './files.ts';
-import { removeAndPrune } from './removals.ts';
-import { createTemp, dropTemp, moveTemp, sweepTemps } from './temps.ts';
+import { createTemp, dropTemp, moveTemp, removeAndPrune, sweepTemps } from './temps.ts';
 import { fileVersion } from './walk.ts';
 
 const UPLOAD_NAME = /^\.(.+)\.([A-Za-z0-9-]{1,64})\.upload$/;

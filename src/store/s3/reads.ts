@@ -118,7 +118,8 @@ async function readUpTo(body: Readable, maxBytes: number): Promise<{ bytes: Uint
     if (sizeBytes > maxBytes) return { bytes: new Uint8Array(0), sizeBytes };
     chunks.push(chunk);
   }
-  return { bytes: Buffer.concat(chunks), sizeBytes };
+  const { buffer, byteOffset } = Buffer.concat(chunks);
+  return { bytes: new Uint8Array(buffer, byteOffset, sizeBytes), sizeBytes };
 }
 
 /** See `head` of the port. */

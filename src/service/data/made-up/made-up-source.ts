@@ -15,8 +15,8 @@ import { BatchBuilder } from '../batch-builder.ts';
 import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from '../source.ts';
 import { type FleetOptions, type FleetSeries, type FleetVessel, fleetSeries, fleetVessels } from './fleet.ts';
 import { mix, mix2, unit } from './random.ts';
+import type { ReadingMaker } from './templates.ts';
 import { FLEET_EPOCH_MINUTE } from './trip.ts';
-import type { ReadingMaker } from './values.ts';
 import { MarkStore, Voyage } from './voyage.ts';
 
 /** Readings aimed at in one slice. */
