@@ -14,7 +14,7 @@ const UNCHANGED =
 const NO_PERMISSION = [
   'no-permission',
   'permission denied',
-  `Give user id ${process.geteuid?.() ?? 'unknown'} read and write access to the lake's folder, or set LAKE_URL to another one.`,
+  "Give this user read and write access to the lake's folder, or set LAKE_URL to another one.",
 ] as const;
 const KEY_CONFLICT = [
   'key-conflict',
@@ -57,7 +57,8 @@ export function localError(error: unknown, doing: string, path: string): VesselE
   if (!Object.hasOwn(FATAL, errno))
     return new RetriableError('local-io', `${what}: ${messageOf(error)}`, { cause: error });
   const [code, found, next] = FATAL[errno]!;
-  return new FatalError(code, `${what}: ${found} (${errno}). ${next}`, { cause: error });
+  const who = code === 'no-permission' ? ` for user id ${process.geteuid?.() ?? 'unknown'}` : '';
+  return new FatalError(code, `${what}: ${found} (${errno})${who}. ${next}`, { cause: error });
 }
 
 /** What stands at `path` is neither file nor folder, or a folder in the place of a file. */
