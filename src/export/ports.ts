@@ -13,6 +13,7 @@ import type {
 import type { Tracing } from '../core/model/tracing.ts';
 import type { SliceLengths } from '../core/plan/slice-length.ts';
 import type { LakeLayout } from '../lake/layout.ts';
+import type { IndexJournal } from '../lake/ledger/index-journal.ts';
 import type { LastPublished } from '../lake/ledger/last-published.ts';
 import type { LakeTables } from '../lake/publish/lake-tables.ts';
 import type { OnStep } from '../lake/publish/publish.ts';
@@ -28,6 +29,8 @@ export interface ExportPorts {
   /** The tables of a delta lake. */
   readonly tables: LakeTables;
   readonly lastPublished: LastPublished;
+  /** Absent: nothing is left for the ledger's index. */
+  readonly journal?: IndexJournal;
   readonly client: QueryClient;
   /** What the client asks, for receipts. */
   readonly sourceUrl: string;

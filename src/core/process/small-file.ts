@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSy
 import { messageOf } from '../errors.ts';
 
 /** The text, or a fault: what lies there and why it is not what it should be. */
-export type ReadText =
+type ReadText =
   | { readonly text: string; readonly mode: number; readonly fault?: undefined }
   | { readonly fault: string; readonly code?: string | undefined };
 

@@ -38,12 +38,12 @@ const SAFETY_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** The same, for answers that are written to a socket as they are. */
-export const SAFETY_HEADER_LINES: string = Object.entries(SAFETY_HEADERS)
+const SAFETY_HEADER_LINES: string = Object.entries(SAFETY_HEADERS)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('');
 
 /** Set them before anything else does: who knows better sets them again. */
-export function setSafetyHeaders(response: ServerResponse): void {
+function setSafetyHeaders(response: ServerResponse): void {
   for (const [name, value] of Object.entries(SAFETY_HEADERS)) response.setHeader(name, value);
 }
 

@@ -13,7 +13,7 @@ import {
 } from './token-request.ts';
 
 /** A bearer token and what is known of it. */
-export interface AccessToken {
+interface AccessToken {
   readonly text: string;
   /** On the monotonic clock, as are all times. */
   readonly askedAtMs: number;
@@ -23,7 +23,7 @@ export interface AccessToken {
   worked: boolean;
 }
 
-export interface TokenSource {
+interface TokenSource {
   /** A token that should work; waits for a new one where needed. Callers who wait share one request. */
   current(signal: AbortSignal): Promise<AccessToken>;
   /** The present token, if it outlives the sending of a request. Renews it early in the background. */
