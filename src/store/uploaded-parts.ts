@@ -6,7 +6,7 @@ import type { PartRef } from './store.ts';
 export type PartContent = Pick<PartRef, 'sizeBytes' | 'sha256'>;
 
 /** Bytes `[fromByte, toByte)` as far as there are any, or undefined where there is nothing to read. */
-export type ReadRange = (fromByte: number, toByte: number) => Promise<Uint8Array | undefined>;
+type ReadRange = (fromByte: number, toByte: number) => Promise<Uint8Array | undefined>;
 
 const READ_BYTES = 4 << 20;
 

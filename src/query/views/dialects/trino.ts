@@ -6,7 +6,7 @@ const text = doubledQuotes('"', (hex) => sql`from_utf8(from_hex('${hex}'))`);
 const { quote, literal } = text;
 
 /** What Trino and Athena, which is made of it, have in common. */
-export const trinoCommon = {
+const trinoCommon = {
   ...text,
   urlFault: (url: string) => (/^s3a?:\/\//.test(url) ? undefined : 's3://bucket/prefix'),
   position: (of: Sql, marker: Sql) => sql`strpos(${of}, ${marker})`,
@@ -20,7 +20,7 @@ export const trinoCommon = {
 } as const;
 
 /** `receipts` of one table per job, whose texts become what they are; instants by the function `parse`. */
-export function receiptsOfTables(
+function receiptsOfTables(
   d: views.Dialect,
   lake: views.ViewedLake,
   tables: readonly string[],
@@ -40,7 +40,7 @@ export function receiptsOfTables(
 }
 
 /** Members of a receipt as columns, dates and instants as text. */
-export function receiptTableColumns(
+function receiptTableColumns(
   { quote: name, types }: Pick<views.Dialect, 'quote' | 'types'>,
   struct: (member: Sql, type: Sql) => Sql,
 ): { readonly name: string; readonly column: Sql }[] {

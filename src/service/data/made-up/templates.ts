@@ -119,10 +119,10 @@ export type ReadingMaker = (
 ) => void;
 
 /** The same for any vessel; the seed is the series'. */
-export type ValueRule = (voyage: Voyage, seed: number) => ReadingMaker;
+type ValueRule = (voyage: Voyage, seed: number) => ReadingMaker;
 
 /** `x`, and what a cell may say: see the table. A number is kept between `low` and `high`. */
-export function parseValue(
+function parseValue(
   text: string,
   x: number,
   low = Number.NEGATIVE_INFINITY,
@@ -188,13 +188,13 @@ function positionMaker(voyage: Voyage): ReadingMaker {
 }
 
 /** A number, or one with a part that goes with x: `168+1.6x`, `0.45x`. */
-export function parseTerm(text: string, x: number): number {
+function parseTerm(text: string, x: number): number {
   const match = /^(-?[\d.]+(?=$|[-+]))?(?:([-+]?[\d.]+)x)?$/.exec(text);
   if (match === null) throw new RangeError(`series table: got '${text}', expected a number such as 168+1.6x`);
   return Number(match[1] ?? 0) + Number(match[2] ?? 0) * x;
 }
 
-export function oneOf<Name extends string>(known: readonly Name[], found: string | undefined): Name {
+function oneOf<Name extends string>(known: readonly Name[], found: string | undefined): Name {
   const name = known.find((one) => one === found);
   if (name === undefined)
     throw new RangeError(`series table: got '${found}', expected one of ${known.join(', ')}`);

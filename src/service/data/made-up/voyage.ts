@@ -56,7 +56,7 @@ const DRIVER_VALUES = {
   atSea: (m) => (m.speed < 0.1 ? 0 : m.speed < 0.8 * m.vessel.serviceSpeedKnots ? 1 : 2),
 } as const satisfies Readonly<Record<string, (minute: Minute) => number>>;
 
-export type Driver = keyof typeof DRIVER_VALUES;
+type Driver = keyof typeof DRIVER_VALUES;
 export const DRIVERS = Object.keys(DRIVER_VALUES) as readonly Driver[];
 
 /** What would turn by interpolation across north is taken at the minute mark. */
