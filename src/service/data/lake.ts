@@ -1,9 +1,3 @@
-/**
- * An exported lake as a data source: `<job>/vessel=…/date=…/data.parquet`, as vessel-export writes it, or the files that
- * the tables of a delta lake have. Jobs are told apart by their columns. Where several measurement jobs hold the same series
- * on one day, the first job by name gives its readings. Files are listed when the service starts. DuckDB reads them.
- */
-import type { DuckDBResult } from '../../core/duckdb/connection.ts';
 import { parquetRows, pathLiteral } from '../../core/duckdb/locked.ts';
 import { joinSql, sql } from '../../core/duckdb/sql-text.ts';
 import { ConfigError, messageOf } from '../../core/errors.ts';
@@ -12,7 +6,6 @@ import {
   type Log,
   MICROS_PER_DAY,
   MICROS_PER_SECOND,
-  type Micros,
   microsToDate,
   type TimeRange,
 } from '../../core/model/index.ts';
@@ -22,7 +15,7 @@ import { BatchBuilder } from './batch-builder.ts';
 import type { Engine, EngineConnection } from './engine.ts';
 import { classifyJobs, expectVersions, type LakeFile, listLakeFiles, versionsOf } from './lake-files.ts';
 import { readSeries } from './lake-series.ts';
-import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from './source.ts';
+import type { DataSource, SeriesRecord } from './source.ts';
 
 /** Readings aimed at in one slice: larger than the made-up fleet's, since each slice scans row groups again. */
 const SLICE_READINGS = 262_144;
@@ -75,79 +68,66 @@ function lakeSource(
   const first = dateToMicros(dates[0] ?? '2199-12-31');
   const last = dateToMicros(dates.at(-1) ?? '1970-01-01') + MICROS_PER_DAY;
 
-  async function* read(
-    records: readonly SeriesRecord[],
-    range: TimeRange,
-    need: ReadingsNeed,
-    work: Work,
-  ): AsyncGenerator<ReadingsSlice, void, void> {
-    const toMicros = Math.min(range.toMicros, last);
-    let fromMicros = Math.max(range.fromMicros, first);
-    if (fromMicros >= toMicros || records.length === 0) return;
-    const vessels = new Set(records.map(({ vessel }) => vessel));
-    let known = 0;
-    for (const vessel of vessels) known += seriesPerVessel.get(vessel) ?? 0;
-    await using connection = await connectFor(engine, records, work);
-    const builder = new BatchBuilder();
-    while (fromMicros < toMicros) {
-      if (work.isDue()) await work.pause();
-      const date = microsToDate(fromMicros);
-      const dayTo = Math.min(toMicros, dateToMicros(date) + MICROS_PER_DAY);
-      const files = (byDay.get(date) ?? []).filter((file) => vessels.has(file.vessel));
-      const rows = (await rowsOf(connection, files)) * (records.length / known);
-      const sliceMicros = Math.max(
-        MICROS_PER_SECOND,
-        Math.ceil(MICROS_PER_DAY * Math.min(1, SLICE_READINGS / Math.max(1, rows))),
-      );
-      const versions = await versionsOf(files);
-      while (fromMicros < dayTo) {
-        const sliceTo = Math.min(dayTo, fromMicros + sliceMicros);
-        builder.reset();
-        const slice = { fromMicros, toMicros: sliceTo };
-        await fill(connection, builder, files, slice, need.values, work);
-        await expectVersions(files, versions);
-        yield { batch: builder.batch, toMicros: sliceTo };
-        fromMicros = sliceTo;
+  return {
+    series,
+    async *read(records, range, need, work) {
+      const toMicros = Math.min(range.toMicros, last);
+      let fromMicros = Math.max(range.fromMicros, first);
+      if (fromMicros >= toMicros || records.length === 0) return;
+      const vessels = new Set(records.map(({ vessel }) => vessel));
+      let known = 0;
+      for (const vessel of vessels) known += seriesPerVessel.get(vessel) ?? 0;
+      await using connection = await connectFor(engine, records, work);
+      const builder = new BatchBuilder();
+      while (fromMicros < toMicros) {
+        if (work.isDue()) await work.pause();
+        const date = microsToDate(fromMicros);
+        const dayTo = Math.min(toMicros, dateToMicros(date) + MICROS_PER_DAY);
+        const files = (byDay.get(date) ?? []).filter((file) => vessels.has(file.vessel));
+        const rows = (await rowsOf(connection, files)) * (records.length / known);
+        const sliceMicros = Math.max(
+          MICROS_PER_SECOND,
+          Math.ceil(MICROS_PER_DAY * Math.min(1, SLICE_READINGS / Math.max(1, rows))),
+        );
+        const versions = await versionsOf(files);
+        while (fromMicros < dayTo) {
+          const sliceTo = Math.min(dayTo, fromMicros + sliceMicros);
+          builder.reset();
+          const slice = { fromMicros, toMicros: sliceTo };
+          await fill(connection, builder, files, slice, need.values, work);
+          await expectVersions(files, versions);
+          yield { batch: builder.batch, toMicros: sliceTo };
+          fromMicros = sliceTo;
+        }
       }
-    }
-  }
-
-  return { series, read };
+    },
+  };
 }
 
-/** A connection that knows the series of an answer. */
+/** A connection that has the series of an answer as a table: their ids with their position. */
 export async function connectFor(
   engine: Engine,
   records: readonly SeriesRecord[],
   work: Work,
 ): Promise<EngineConnection> {
-  const connection = await engine.connect(work.signal);
+  const opened = await engine.connect(work.signal);
   try {
-    await nameSelected(connection, records, work);
-    return connection;
+    await opened.query(async (connection) => {
+      await connection.run(sql`CREATE TEMP TABLE selected (code INTEGER, time_series_id VARCHAR)`);
+      const appender = await connection.createAppender('selected');
+      for (const [code, { timeSeriesId }] of records.entries()) {
+        if (code % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
+        appender.appendInteger(code);
+        appender.appendVarchar(timeSeriesId);
+        appender.endRow();
+      }
+      appender.closeSync();
+    });
+    return opened;
   } catch (error) {
-    await connection[Symbol.asyncDispose]();
+    await opened[Symbol.asyncDispose]();
     throw error;
   }
-}
-
-/** The selected ids with their position, as a table of this connection. */
-async function nameSelected(
-  { query }: EngineConnection,
-  records: readonly SeriesRecord[],
-  work: Work,
-): Promise<void> {
-  await query(async (connection) => {
-    await connection.run(sql`CREATE TEMP TABLE selected (code INTEGER, time_series_id VARCHAR)`);
-    const appender = await connection.createAppender('selected');
-    for (const [code, { timeSeriesId }] of records.entries()) {
-      if (code % STEPS_PER_LOOK === 0 && work.isDue()) await work.pause();
-      appender.appendInteger(code);
-      appender.appendVarchar(timeSeriesId);
-      appender.endRow();
-    }
-    appender.closeSync();
-  });
 }
 
 /** Rows of all series in files. */
@@ -193,26 +173,15 @@ export async function fill(
       sql`SELECT code, (micros - $1::BIGINT)::DOUBLE AS after${values} FROM (${joinSql(perFile, sql` UNION ALL `)}) ORDER BY ${order}`,
       [BigInt(fromMicros), BigInt(toMicros)],
     );
-    await append(result, builder, fromMicros, withValues, work);
-  });
-}
-
-async function append(
-  result: DuckDBResult,
-  builder: BatchBuilder,
-  fromMicros: Micros,
-  values: boolean,
-  work: Work,
-): Promise<void> {
-  for (let chunk = await result.fetchChunk(); chunk !== null; chunk = await result.fetchChunk()) {
-    if (chunk.rowCount === 0) break;
-    if (work.isDue()) await work.pause();
-    for (const [code, after, long, double, text] of chunk.getRows()) {
-      const row = [fromMicros + (after as number), code as number] as const;
-      if (!values) builder.appendTime(...row);
-      else if (double !== null) builder.appendDouble(...row, double as number);
-      else if (long !== null) builder.appendLong(...row, long as bigint);
-      else builder.appendJson(...row, (text as string | null) ?? 'null');
+    for (let chunk = await result.fetchChunk(); chunk?.rowCount; chunk = await result.fetchChunk()) {
+      if (work.isDue()) await work.pause();
+      for (const [code, after, long, double, text] of chunk.getRows()) {
+        const row = [fromMicros + (after as number), code as number] as const;
+        if (!withValues) builder.appendTime(...row);
+        else if (double !== null) builder.appendDouble(...row, double as number);
+        else if (long !== null) builder.appendLong(...row, long as bigint);
+        else builder.appendJson(...row, (text as string | null) ?? 'null');
+      }
     }
-  }
+  });
 }

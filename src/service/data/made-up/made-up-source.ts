@@ -12,7 +12,7 @@ import {
 } from '../../../core/model/index.ts';
 import { STEPS_PER_LOOK, type Work } from '../../turns.ts';
 import { BatchBuilder } from '../batch-builder.ts';
-import type { DataSource, ReadingsNeed, ReadingsSlice, SeriesRecord } from '../source.ts';
+import type { DataSource, ReadingsNeed, SeriesRecord } from '../source.ts';
 import { type FleetOptions, type FleetSeries, type FleetVessel, fleetSeries, fleetVessels } from './fleet.ts';
 import { mix, mix2, unit } from './random.ts';
 import type { ReadingMaker } from './templates.ts';
@@ -56,37 +56,6 @@ export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
     return Number(date.slice(8)) === 1 + (mix2(seeds.get(vessel) ?? 0, month) % SILENT_CHOICES);
   };
 
-  async function* read(
-    records: readonly SeriesRecord[],
-    range: TimeRange,
-    need: ReadingsNeed,
-    work: Work,
-  ): AsyncGenerator<ReadingsSlice, void, void> {
-    const toMicros = Math.min(range.toMicros, options.nowMs() * MICROS_PER_MILLI);
-    let fromMicros = Math.max(range.fromMicros, FLEET_EPOCH_MINUTE * 60 * MICROS_PER_MILLI * 1000);
-    const series = await resolve(records, work);
-    const perMicro = series.reduce((sum, { slotMicros }) => sum + 1 / slotMicros, 0);
-    const sliceMicros = Math.max(1_000, Math.min(MICROS_PER_DAY, Math.round(SLICE_READINGS / perMicro)));
-    const makers = series.map(({ template, vessel, seed }) =>
-      template.value(voyages.get(vessel.identifier)!, seed),
-    );
-    const builder = new BatchBuilder();
-    while (fromMicros < toMicros) {
-      if (work.isDue()) await work.pause();
-      // Slices do not cross midnight: slots are counted from there.
-      const midnight = (Math.floor(fromMicros / MICROS_PER_DAY) + 1) * MICROS_PER_DAY;
-      const slice = { fromMicros, toMicros: Math.min(toMicros, midnight, fromMicros + sliceMicros) };
-      const date = microsToDate(fromMicros);
-      const silent = new Set(
-        vessels.map(({ identifier }) => identifier).filter((vessel) => isSilent(vessel, date)),
-      );
-      builder.reset();
-      await addReadings(builder, slice, { series, makers, silent, need, work });
-      yield { batch: builder.batch, toMicros: slice.toMicros };
-      fromMicros = slice.toMicros;
-    }
-  }
-
   async function resolve(records: readonly SeriesRecord[], work: Work): Promise<FleetSeries[]> {
     const found: FleetSeries[] = [];
     for (const { timeSeriesId } of records) {
@@ -96,7 +65,36 @@ export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
     return found;
   }
 
-  return { series: fleet.map((series) => series.record), vessels, isSilent, read };
+  return {
+    series: fleet.map(({ record }) => record),
+    vessels,
+    isSilent,
+    async *read(records, range, need, work) {
+      const toMicros = Math.min(range.toMicros, options.nowMs() * MICROS_PER_MILLI);
+      let fromMicros = Math.max(range.fromMicros, FLEET_EPOCH_MINUTE * 60 * MICROS_PER_MILLI * 1000);
+      const series = await resolve(records, work);
+      const perMicro = series.reduce((sum, { slotMicros }) => sum + 1 / slotMicros, 0);
+      const sliceMicros = Math.max(1_000, Math.min(MICROS_PER_DAY, Math.round(SLICE_READINGS / perMicro)));
+      const makers = series.map(({ template, vessel, seed }) =>
+        template.value(voyages.get(vessel.identifier)!, seed),
+      );
+      const builder = new BatchBuilder();
+      while (fromMicros < toMicros) {
+        if (work.isDue()) await work.pause();
+        // Slices do not cross midnight: slots are counted from there.
+        const midnight = (Math.floor(fromMicros / MICROS_PER_DAY) + 1) * MICROS_PER_DAY;
+        const slice = { fromMicros, toMicros: Math.min(toMicros, midnight, fromMicros + sliceMicros) };
+        const date = microsToDate(fromMicros);
+        const silent = new Set(
+          vessels.map(({ identifier }) => identifier).filter((vessel) => isSilent(vessel, date)),
+        );
+        builder.reset();
+        await addReadings(builder, slice, { series, makers, silent, need, work });
+        yield { batch: builder.batch, toMicros: slice.toMicros };
+        fromMicros = slice.toMicros;
+      }
+    },
+  };
 }
 
 interface Wanted {
