@@ -32,7 +32,7 @@ const service = await serviceForTests({ vessels: 2, readingsPerDay: 30_000 });
 let inclusive: TestService;
 
 beforeAll(async () => {
-  inclusive = await startTestService({ seed: 2, readingsPerDay: 30_000, toInclusive: true, gzip: true });
+  inclusive = await startTestService({ seed: 2, readingsPerDay: 30_000, toInclusive: true });
 });
 
 afterAll(async () => {
