@@ -11,7 +11,7 @@ import { readVersion } from './core/version.ts';
 import type { ExportPorts } from './export/ports.ts';
 import type { LakeSource } from './lake/lake-file.ts';
 import { createLakeLayout } from './lake/layout.ts';
-import { withIndexJournal } from './lake/ledger/index-journal.ts';
+import { createIndexJournal } from './lake/ledger/index-journal.ts';
 import { createLastPublished } from './lake/ledger/last-published.ts';
 import { createLakeTables } from './lake/publish/lake-tables.ts';
 import type { OnStep } from './lake/publish/publish.ts';
@@ -80,7 +80,7 @@ export async function openApp(
     throw error;
   });
   const wrapped = overrides.wrapStore?.(opened) ?? opened;
-  const store = withIndexJournal(tracing?.traceStore(wrapped) ?? wrapped, log, clock);
+  const store = tracing?.traceStore(wrapped) ?? wrapped;
   const service = await openClient(config, env, log, overrides, tracing).catch(async (error) => {
     await store.close();
     await tracing?.close();
@@ -91,12 +91,14 @@ export async function openApp(
   const ownEncoder = createEncoder({ threads, smallRows: SMALL_ROW_GROUP_ROWS });
   const encoder = tracing?.traceEncoder(ownEncoder) ?? ownEncoder;
   const tables = createLakeTables({ store, clock, log });
+  const journal = createIndexJournal(store, log, clock);
   const { source = { url: settings.QUERY_BASE_URL }, isShared = false } = overrides;
   const ports: ExportPorts = {
     store,
     layout: createLakeLayout({ store, clock, log, wanted: settings.LAKE_LAYOUT, source, isShared }),
     tables,
     lastPublished: createLastPublished(store, clock),
+    journal,
     client,
     sourceUrl: source.url,
     encoder,
@@ -125,6 +127,7 @@ export async function openApp(
       await tables.close();
       await encoder.close();
       await service.close();
+      await journal.close();
       await store.close();
       // What is sent last is what ended last.
       await tracing?.close();

@@ -14,7 +14,6 @@ import { AGGREGATIONS } from '../src/core/model/index.ts';
 import type { Column } from '../src/parquet/write/columns.ts';
 import { MEASUREMENT_COLUMNS, METADATA_COLUMNS, statisticsColumns } from '../src/parquet/write/columns.ts';
 import { parseJob, readJobs } from '../src/runtime/config/jobs.ts';
-import type { Variable } from '../src/runtime/config/variable.ts';
 import { VARIABLES } from '../src/runtime/config/variables.ts';
 import { s3Error } from '../src/store/s3/errors.ts';
 import { composeText } from './helpers/compose-file.ts';
@@ -128,7 +127,7 @@ test('the table of job keys names the keys of a job file', () => {
 });
 
 test('every setting that a page names exists', () => {
-  const settings = (VARIABLES as readonly Variable[]).flatMap(({ name, fromFile }) =>
+  const settings = VARIABLES.flatMap(({ name, fromFile }) =>
     fromFile === true ? [name, `${name}_FILE`] : [name],
   );
   // The compose file takes more from .env.

@@ -2,7 +2,6 @@
 import { NEXT_STEPS, OTHER_STEPS } from '../../src/audit/status/next-steps.ts';
 import { FINDINGS } from '../../src/audit/verify/findings.ts';
 import { FLEET_CAUSES, JOB_CAUSES } from '../../src/fleet/notice-causes.ts';
-import type { Variable } from '../../src/runtime/config/variable.ts';
 import { VARIABLES } from '../../src/runtime/config/variables.ts';
 import { createMetrics } from '../../src/runtime/monitoring/metrics.ts';
 import { allCommands } from './command-line.ts';
@@ -30,7 +29,7 @@ const DEFAULTS: Readonly<Record<string, string>> = {
 };
 
 function settings(): string {
-  const rows = (VARIABLES as readonly Variable[]).map((variable) => {
+  const rows = VARIABLES.map((variable) => {
     const { name, meaning, rule, fromFile, optional } = variable;
     const names = fromFile === true ? `\`${name}\` or \`${name}_FILE\`` : `\`${name}\``;
     const fallback = variable.fallback && (DEFAULTS[name] ?? `\`${variable.fallback()}\``);
@@ -107,7 +106,7 @@ async function exposition(): Promise<string> {
   metrics.onEvent({ kind: 'uploaded', seconds: 1, sizeBytes: 1 });
   metrics.onEvent({ kind: 'missing', job: 'measurements', missing: 1, oldest: '2026-01-05' });
   metrics.onEvent({ kind: 'failed', job: 'measurements', failed: 1, refused: 1 });
-  metrics.onEvent({ kind: 'remarked', job: 'measurements', open: [{}] });
+  metrics.onEvent({ kind: 'warned', job: 'measurements', open: [{}] });
   metrics.onEvent({ kind: 'job-planned', job: 'measurements' });
   metrics.onEvent({ kind: 'discovered', job: 'measurements', troubles: [{}] });
   metrics.onEvent({ kind: 'looked-back', job: 'measurements', found: { changed: 1 } });

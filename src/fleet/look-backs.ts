@@ -27,16 +27,6 @@ interface LookBackOptions extends Omit<PlanningPorts, 'ledger'> {
   readonly guard: Guard;
 }
 
-interface LookBacks {
-  /**
-   * Go on: queue what the last look-back found and had no room for, then begin the next one whose schedule has
-   * fired by `nowMs`. Does not wait for its end; nothing happens while one is under way.
-   */
-  step(nowMs: number, signal: AbortSignal): Promise<void>;
-  /** End the one under way; its firing is looked at again. */
-  stop(): Promise<void>;
-}
-
 /** Vessels that are asked for at once: the workers need the concurrency limit more. */
 const VESSELS_AT_ONCE = 2;
 /** After a look-back that failed. */
@@ -48,13 +38,10 @@ interface Firing {
   /** When it was looked whether it has fired: later days are not looked back at. */
   readonly lookedMs: number;
 }
-
 /** What a look-back found, until all of it is in the queue. */
-interface Pending extends Firing {
-  readonly tasks: readonly ExportTask[];
-}
+type Pending = Firing & { readonly tasks: readonly ExportTask[] };
 
-export function createLookBacks(options: LookBackOptions): LookBacks {
+export function createLookBacks(options: LookBackOptions) {
   const { ports, queue, log, state, guard } = options;
   const { clock, store } = ports;
   const jobs = options.jobs.filter(({ reconcile }) => reconcile !== undefined);
@@ -133,14 +120,11 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
   function begin(firing: Firing, signal: AbortSignal): void {
     const stop = new AbortController();
     const either = AbortSignal.any([signal, stop.signal]);
-    const work = async () => {
-      try {
-        await lookBack(firing, either);
-      } catch (error) {
+    const work = () =>
+      lookBack(firing, either).catch((error: unknown) => {
         if (!either.aborted) fail(firing.job.name, error);
         throw error;
-      }
-    };
+      });
     const ended = guard(`reconcile of ${firing.job.name}`, either, work, 'cannot look back now')
       // Rejects when it was ended.
       .catch(() => {})
@@ -151,14 +135,19 @@ export function createLookBacks(options: LookBackOptions): LookBacks {
   }
 
   return {
-    async step(nowMs, signal) {
+    /**
+     * Go on: queue what the last look-back found and had no room for, then begin the next one whose schedule has
+     * fired by `nowMs`. Does not wait for its end; nothing happens while one is under way.
+     */
+    async step(nowMs: number, signal: AbortSignal): Promise<void> {
       if (underWay !== undefined) return;
       if (pending !== undefined) await topUp(pending);
       if (pending !== undefined) return;
       const firing = await nextFiring(nowMs);
       if (firing !== undefined) begin(firing, signal);
     },
-    async stop() {
+    /** End the one under way; its firing is looked at again. */
+    async stop(): Promise<void> {
       underWay?.stop.abort();
       await underWay?.ended;
       pending = undefined;
@@ -199,16 +188,9 @@ function summaryOf(
 ): object {
   if (reason !== null) return { job, notReconciled: reason };
   return {
-    job,
-    from,
-    to,
-    vessels,
-    compared,
-    changed: 0,
-    ...byState,
-    ...(notCompared === 0 ? {} : { notCompared, unasked: unasked.length }),
-    enqueued: 0,
-    ...countBy(queued.map(({ status }) => status)),
+    ...{ job, from, to, vessels, compared, changed: 0, ...byState },
+    ...(notCompared > 0 && { notCompared, unasked: unasked.length }),
+    ...{ enqueued: 0, ...countBy(queued.map(({ status }) => status)) },
   };
 }
 

@@ -6,7 +6,7 @@ import type { StatusMemory } from '../audit/status/status-memory.ts';
 import { createTurns } from '../core/concurrency.ts';
 import { cleanMessage, datesBetween, formatVesselDay, type Job } from '../core/model/index.ts';
 import type { QueueNames } from '../fleet/queue/vessel-day-queue.ts';
-import { describeRemarks } from '../lake/remarks.ts';
+import { describeWarnings } from '../lake/warnings.ts';
 import { CELL_LETTERS, type CoverageAnswer, type CoverageTrouble } from './answers.ts';
 import type { WebPorts } from './ports.ts';
 
@@ -40,19 +40,20 @@ export async function readCoverage(ports: WebPorts, question: CoverageQuestion):
   const status = await readJobStatus(ports, job, request, memory);
   const map = createMap(status.vessels, datesBetween(from, to).length);
   const sum = createCoverageSum();
-  const troubles = createTroubles();
+  const troubles: CoverageTrouble[] = [];
+  let troubleCount = 0;
   const names = queue === 'away' ? undefined : queue;
-  const remarked = new Map(status.remarks.map(({ day }) => [day.vessel, day.date]));
-  const isRemarked = ({ day }: Coverage) => remarked.get(day.vessel) === day.date;
+  const warned = new Map(status.warnings.map(({ day }) => [day.vessel, day.date]));
+  const isWarned = ({ day }: Coverage) => warned.get(day.vessel) === day.date;
   const turn = createTurns();
   for (const cell of status.cells) {
-    const { state, trouble } = stateOf(cell, { queued: queuedAs(cell, names), isRemarked: isRemarked(cell) });
+    const { state, trouble } = stateOf(cell, { queued: queuedAs(cell, names), isWarned: isWarned(cell) });
     sum.add(cell);
-    if (trouble !== undefined)
-      troubles.add({
-        ...{ vessel: cell.day.vessel, date: cell.day.date },
-        ...{ ...trouble, message: cleanMessage(trouble.message, LONGEST_MESSAGE_CHARS) },
-      });
+    if (trouble !== undefined && troubleCount++ < MAX_TROUBLES) {
+      const { vessel, date } = cell.day;
+      const message = cleanMessage(trouble.message, LONGEST_MESSAGE_CHARS);
+      troubles.push({ vessel, date, ...trouble, message });
+    }
     if (map.add(state, isGap(cell)) % STEP === 0) await turn();
   }
   const { rows, oldestGap, lastPublished } = sum.end();
@@ -68,10 +69,10 @@ export async function readCoverage(ports: WebPorts, question: CoverageQuestion):
       ...{ vessel: lastPublished.vessel, date: lastPublished.date },
       finishedAt: lastPublished.finishedAt,
     },
-    ...troubles.end(),
-    remarks: status.remarks.map(({ day: { vessel, date }, warnings }) => ({
+    ...{ troubles, troubleCount },
+    warnings: status.warnings.map(({ day: { vessel, date }, warnings }) => ({
       ...{ vessel, date },
-      message: describeRemarks(warnings),
+      message: describeWarnings(warnings),
     })),
   };
 }
@@ -81,17 +82,6 @@ function queuedAs({ day }: Coverage, queue: QueueNames | undefined): OtherFacts[
   const name = formatVesselDay(day);
   if (queue.queued.has(name)) return 'in-queue';
   return queue.failed.has(name) ? 'failed' : undefined;
-}
-
-function createTroubles() {
-  const troubles: CoverageTrouble[] = [];
-  let troubleCount = 0;
-  return {
-    add(trouble: CoverageTrouble): void {
-      if (troubleCount++ < MAX_TROUBLES) troubles.push(trouble);
-    },
-    end: () => ({ troubles, troubleCount }),
-  };
 }
 
 /** A byte for each vessel and date. */

@@ -7,9 +7,9 @@ import { sharedLimitNames } from '../app.ts';
 import { endsWithin } from '../core/concurrency.ts';
 import { messageOf } from '../core/errors.ts';
 import type { Clock } from '../core/model/index.ts';
-import { readHold } from '../fleet/hold-acts.ts';
 import type { Hold } from '../fleet/queue/hold.ts';
-import { countKinds, KINDS_COUNTED_AT_MOST, type KindCount } from '../fleet/queue/queue-kinds.ts';
+import { readHold } from '../fleet/queue/hold.ts';
+import { countKinds, KINDS_COUNTED_AT_MOST, type KindCount } from '../fleet/queue/read-queue.ts';
 import { type Backfill, listBackfills } from '../lake/backfills.ts';
 import type { FactName, FleetSeen } from '../redis/fleet-facts.ts';
 import { lookAtFleet, REQUEST_SLICE_MS, REQUEST_SLICES } from '../redis/fleet-facts.ts';
@@ -32,15 +32,10 @@ const UNPLANNED = { lookedMs: null, missing: null, oldestMissing: null, failed: 
 export function registerFleet(api: FastifyInstance, ports: WebPorts): void {
   const { fleet } = ports;
   if (fleet === undefined) {
-    api.get('/fleet', async () => {
-      const text =
-        "this page is served from the lake alone, which knows no fleet; 'vessel-export schedule' and 'worker' serve it with one";
-      throw new WebError(404, 'no-fleet', text);
-    });
-    return;
-  }
-  const look = createLook(ports, fleet);
-  api.get('/fleet', look);
+    const text =
+      "this page is served from the lake alone, which knows no fleet; 'vessel-export schedule' and 'worker' serve it with one";
+    api.get('/fleet', () => Promise.reject(new WebError(404, 'no-fleet', text)));
+  } else api.get('/fleet', createLook(ports, fleet));
 }
 
 /** One look at a time, shared for a moment. */
@@ -52,13 +47,12 @@ function createLook(ports: WebPorts, fleet: FleetPorts): () => Promise<FleetAnsw
 
   async function look(): Promise<FleetAnswer> {
     const backfills = await readBackfills();
-    const names: FactName[] = [
-      ...jobs.flatMap(({ name }) => [
-        { kind: 'planned' as const, of: name },
-        { kind: 'look-back' as const, of: name },
-      ]),
-      ...backfills.backfills.map(({ id }) => ({ kind: 'backfill' as const, of: id })),
+    const ofJob = (of: string): FactName[] => [
+      { kind: 'planned', of },
+      { kind: 'look-back', of },
     ];
+    const ofBackfill = ({ id: of }: Backfill): FactName => ({ kind: 'backfill', of });
+    const names = [...jobs.flatMap(({ name }) => ofJob(name)), ...backfills.backfills.map(ofBackfill)];
     const { connection, prefix } = fleet;
     const redis = connection.client;
     const asked = Promise.all([

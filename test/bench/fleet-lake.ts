@@ -4,7 +4,7 @@ import { settingsHash } from '../../src/core/plan/settings-hash.ts';
 import { totalsDigest } from '../../src/core/proof/day-totals.ts';
 import { jsonBytes } from '../../src/lake/json.ts';
 import { indexPrefix, receiptKey } from '../../src/lake/keys.ts';
-import { withIndexJournal } from '../../src/lake/ledger/index-journal.ts';
+import { createIndexJournal } from '../../src/lake/ledger/index-journal.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { makeReceipt, vesselIds, writeReceipts } from '../helpers/ledger.ts';
 import { MADE_UP_JOB } from '../helpers/made-up-ledger.ts';
@@ -48,17 +48,20 @@ export async function writeFleetLedger(
   lake: BenchLake,
   { vessels = FLEET_VESSELS, days = FLEET_DAYS, isPublished = false }: FleetLedger = {},
 ): Promise<void> {
-  const opened = await openStore(lake.url, { PATH: process.env.PATH, ...lake.env });
-  const store = isPublished ? withIndexJournal(opened, silentLog) : opened;
+  const store = await openStore(lake.url, { PATH: process.env.PATH, ...lake.env });
+  const journal = createIndexJournal(store, silentLog);
   const totals = new Map(vessels.map((vessel) => [vessel, totalsOf(vessel)]));
   for (const date of datesBetween(FLEET_FROM, addDays(FLEET_FROM, days))) {
     const receipts = vessels.map((vessel) => receiptOf(vessel, date, totals.get(vessel)!));
     if (isPublished)
       await inParallel(receipts, 32, async (receipt) => {
-        await store.putIf(receiptKey(receipt), jsonBytes(receipt), null);
+        const bytes = jsonBytes(receipt);
+        const tag = await store.putIf(receiptKey(receipt), bytes, null);
+        journal.note(receipt, { sizeBytes: bytes.length, tag: tag! });
       });
     else await writeReceipts(store, receipts);
   }
+  await journal.close();
   await store.close();
 }
 

@@ -151,7 +151,6 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
           value: { due: 1_000, done: 250, failed: 3, queued: 40, vesselDaysPerHour: 500, secondsLeft: 5_400 },
         },
       ],
-      dropped: [],
     });
     const south = row(page, 'south');
     await seen(page, () => south.isVisible());
@@ -262,7 +261,7 @@ describe.skipIf(server === undefined || browser === undefined)('the fleet in a b
     const { connection, prefix } = fleet.fleet;
     await using opened = await browser!.open(`${served.url}/fleet`);
     const { page, faults } = opened;
-    await createFleetReporter(fleet.fleet).send({ process: facts, facts: [], dropped: [] });
+    await createFleetReporter(fleet.fleet).send({ process: facts, facts: [] });
     const [process] = await connection.client.zrange(`${prefix}:fleet:seen`, '0', '0');
     const heardOf = async (agoMs: number) => {
       const [seconds] = await connection.client.time();

@@ -1,11 +1,14 @@
 /** What one look at a job leaves for the next: receipts and notes that are as they were are not read again. */
 import { hash } from 'node:crypto';
+import { forEachAtOnce } from '../../core/concurrency.ts';
+import { type Clock, MICROS_PER_DAY, MICROS_PER_MILLI } from '../../core/model/index.ts';
+import { keyPrefix } from '../../lake/keys.ts';
 import { DayMap } from '../../lake/ledger/day-map.ts';
-import { type FolderLook, isSameFolder } from '../../lake/ledger/folder-seals.ts';
 import type { IndexedPart } from '../../lake/ledger/indexed-receipt.ts';
 import type { ListedVessel } from '../../lake/ledger/ledger.ts';
-import type { LedgerReading, ShownDates } from '../../lake/ledger/ledger-month.ts';
+import type { LedgerReading } from '../../lake/ledger/ledger-index.ts';
 import type { KnownNotes } from '../../lake/notes.ts';
+import type { ObjectStore } from '../../store/store.ts';
 
 /** What is asked of a receipt, and kept. */
 export const KEPT_MEMBERS = [
@@ -14,12 +17,29 @@ export const KEPT_MEMBERS = [
 ];
 export type KeptReceipt = IndexedPart<(typeof KEPT_MEMBERS)[number]>;
 
+/** Reads the receipts of some dates, but for those that are listed as they were. */
+type Scan = (
+  dates: readonly string[],
+  isKnown: (date: string, listed: readonly ListedVessel[]) => boolean,
+) => Promise<LedgerReading>;
+
 export interface StatusMemory {
   readonly receipts: DayMap<KeptReceipt>;
   /** Those of the last look. */
   notes: KnownNotes;
   /** Read the ledger. A look that fails leaves nothing of the dates that it has read. */
-  look(nowMs: () => number, scan: (shown: ShownDates) => Promise<LedgerReading>): Promise<LedgerReading>;
+  look(ports: LookPorts, job: string, dates: readonly string[], scan: Scan): Promise<LedgerReading>;
+}
+
+interface LookPorts {
+  readonly store: Pick<ObjectStore, 'folderState'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
+}
+
+/** A folder before its receipts are listed: `state` as the store's `folderState` says it. */
+interface FolderLook {
+  readonly state: string;
+  readonly lookedAtMs: number;
 }
 
 /** What says whether a date is as it was. */
@@ -27,9 +47,16 @@ interface SeenDate {
   /** Of its list, where it was listed. */
   readonly fingerprint?: string | undefined;
   /** Of its folder, where that can be told. */
-  readonly look?: FolderLook | undefined;
+  readonly folder: FolderLook | undefined;
   readonly damaged: LedgerReading['damaged'];
 }
+
+/**
+ * While a folder is the same nothing was put into it. It does not tell of bytes that somebody writes into a receipt in its
+ * place, as few restores do: who acts on receipts lists them, and who shows them does so after a day.
+ */
+const FOLDER_BELIEVED_MS = MICROS_PER_DAY / MICROS_PER_MILLI;
+const FOLDERS_AT_ONCE = 8;
 
 /** For one job, and always the same vessels. */
 export function createStatusMemory(): StatusMemory {
@@ -39,44 +66,51 @@ export function createStatusMemory(): StatusMemory {
   return {
     receipts,
     notes: new DayMap(),
-    async look(nowMs, scan) {
-      const [known, read] = [new Set<string>(), new Map<string, SeenDate>()];
-      const begin = (date: string, one: Omit<SeenDate, 'damaged'>) => {
+    async look(ports, job, dates, scan) {
+      const folders = await lookAtFolders(ports, job, dates);
+      const isSame = (date: string) => isSameFolder(seen.get(date)?.folder, folders.get(date));
+      const [known, read] = [new Set(dates.filter(isSame)), new Map<string, SeenDate>()];
+      const unknown = dates.filter((date) => !known.has(date));
+      const reading = await scan(unknown, (date, listed) => {
+        const [fingerprint, folder] = [fingerprintOf(listed), folders.get(date)];
+        const before = seen.get(date);
+        if (fingerprint !== undefined && before?.fingerprint === fingerprint) {
+          known.add(date);
+          seen.set(date, { ...before, folder });
+          return true;
+        }
         seen.delete(date);
         receipts.clear(date);
-        read.set(date, { ...one, damaged: [] });
-      };
-      const reading = await scan({
-        nowMs,
-        isSame(date, look) {
-          const isKnown = isSameFolder(seen.get(date)?.look, look);
-          if (isKnown) known.add(date);
-          return isKnown;
-        },
-        isListed(date, listed, look) {
-          const fingerprint = fingerprintOf(listed);
-          const before = seen.get(date);
-          if (fingerprint === undefined || before?.fingerprint !== fingerprint) {
-            begin(date, { fingerprint, look });
-            return false;
-          }
-          known.add(date);
-          seen.set(date, { ...before, look });
-          return true;
-        },
-        begin: (date, look) => begin(date, { look }),
+        read.set(date, { fingerprint, folder, damaged: [] });
+        return false;
       });
       const damagedOf = Map.groupBy(reading.damaged, ({ day }) => day.date);
       for (const [date, one] of read) {
         const damaged = damagedOf.get(date) ?? [];
         // What cannot be read is looked at again, unless its folder says that it is the same.
         if (damaged.length === 0) seen.set(date, one);
-        else if (one.look !== undefined) seen.set(date, { look: one.look, damaged });
+        else if (one.folder !== undefined) seen.set(date, { folder: one.folder, damaged });
       }
       const damagedBefore = [...known].flatMap((date) => seen.get(date)!.damaged);
       return { ...reading, damaged: [...damagedBefore, ...reading.damaged] };
     },
   };
+}
+
+async function lookAtFolders({ store, clock }: LookPorts, job: string, dates: readonly string[]) {
+  const folders = new Map<string, FolderLook>();
+  await forEachAtOnce(dates, FOLDERS_AT_ONCE, async (date) => {
+    const state = await store.folderState(keyPrefix('receipt', job, date));
+    if (state !== undefined) folders.set(date, { state, lookedAtMs: clock.nowMs() });
+  });
+  return folders;
+}
+
+/** Is what was seen then what would be seen now? A time that has not come yet is none of a look. */
+function isSameFolder(then: FolderLook | undefined, now: FolderLook | undefined): boolean {
+  if (then === undefined || then.state !== now?.state) return false;
+  const agoMs = now.lookedAtMs - then.lookedAtMs;
+  return agoMs >= 0 && agoMs < FOLDER_BELIEVED_MS;
 }
 
 /** Says whether a date is listed as it was; undefined where nobody could tell. */

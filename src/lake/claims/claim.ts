@@ -27,6 +27,7 @@ import {
 import type { ObjectStore, Version } from '../../store/store.ts';
 import { jsonBytes, unlessDamaged } from '../json.ts';
 import { claimKey, detailKey, noteKey, objectKey, receiptKey } from '../keys.ts';
+import type { IndexJournal } from '../ledger/index-journal.ts';
 import { type Detail, findDetail, findReceipt, readReceipt } from '../ledger/ledger.ts';
 import type { JobTable } from '../publish/job-table.ts';
 import { abortUploads } from '../publish/parts.ts';
@@ -56,6 +57,8 @@ export interface ClaimPorts {
   readonly log: Log;
   /** The job's table, in a delta lake. */
   readonly table?: JobTable | undefined;
+  /** Told of the receipts that are written. */
+  readonly journal?: IndexJournal | undefined;
 }
 
 /** Ownership of one vessel-day, from `takeClaim` (claims.ts) until `finish`, `handBack` or `abandon`. */
@@ -174,8 +177,10 @@ export class Claim {
   /** Write the receipt in place of the one that was read. Throws FencedError. */
   async putReceipt(receipt: Receipt): Promise<void> {
     const key = receiptKey(this.day);
-    const version = await this.#putOwned(key, jsonBytes(receipt), this.#replaces.receipt);
+    const bytes = jsonBytes(receipt);
+    const version = await this.#putOwned(key, bytes, this.#replaces.receipt);
     this.#replaces = { ...this.#replaces, receipt: version };
+    this.#ports.journal?.note(receipt, { sizeBytes: bytes.length, tag: version });
   }
 
   /** Replace `expected`, or, where that is unknown or not there any more, what a predecessor has left. */

@@ -1,33 +1,28 @@
 /**
  * The index of a month's receipts as a file: Parquet of what its readers ask for of each receipt, so that a reader unpacks those
- * columns alone that it asks for. The footer says whose it is, and has the seals of its dates (`folder-seals.ts`).
+ * columns alone that it asks for. The footer says whose it is.
  */
 import { crc32 } from 'node:zlib';
 import { createTurns } from '../../core/concurrency.ts';
-import type { Moment, Receipt } from '../../core/model/index.ts';
-import { MICROS_PER_MILLI, momentText, toMoment } from '../../core/model/index.ts';
+import type { Receipt } from '../../core/model/index.ts';
+import { MICROS_PER_MILLI, momentText } from '../../core/model/index.ts';
 import type { FlatFile } from '../../parquet/read/flat-file.ts';
 import { openFlatFile } from '../../parquet/read/flat-file.ts';
 import type { LeafColumn } from '../../parquet/write/leaf-column.ts';
 import type { SchemaElement } from '../../parquet/write/plain-file.ts';
-import { PARQUET_MAGIC, PlainFile, withKeyValues } from '../../parquet/write/plain-file.ts';
+import { PARQUET_MAGIC, PlainFile } from '../../parquet/write/plain-file.ts';
 import { detailKey } from '../keys.ts';
-import type { IndexedSeal, Seal } from './folder-seals.ts';
-import { readSeals } from './folder-seals.ts';
 import type { Column, ColumnName, IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
 import { COLUMNS, MADE_OF } from './indexed-receipt.ts';
 import type { ReceiptVersion } from './ledger.ts';
 import { isSameReceipt } from './ledger.ts';
 
 /** Raised with every change of the columns: an index of another version is passed over, and written anew. */
-const INDEX_VERSION = 5;
+const INDEX_VERSION = 6;
 const ABOUT = 'vessel_export.index';
-/** Behind the name of a moment's column: that of its other texts. */
-const AS_TEXT = '_text';
 
 /** The value of a row; null: it has none. */
 type ReadValue = (at: number) => unknown;
-export type Seals = ReadonlyMap<string, IndexedSeal>;
 
 const columnEntries = Object.entries<Column>(COLUMNS) as [ColumnName, Column][];
 
@@ -41,14 +36,9 @@ const SCHEMA: readonly SchemaElement[] = (() => {
     ...({ ...whole, converted_type: 'TIMESTAMP_MICROS' } as const),
     logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' } as const,
   };
-  const leaves = columnEntries.flatMap(([name, { kind }]): SchemaElement[] => {
-    if (kind === 'number') return [{ name, ...whole }];
-    return kind === 'moment'
-      ? [
-          { name, ...time },
-          { name: `${name}${AS_TEXT}`, ...text },
-        ]
-      : [{ name, ...text }];
+  const leaves = columnEntries.map(([name, { kind }]): SchemaElement => {
+    if (kind === 'number') return { name, ...whole };
+    return { name, ...(kind === 'moment' ? time : text) };
   });
   return [{ name: 'schema', num_children: leaves.length }, ...leaves];
 })();
@@ -62,7 +52,6 @@ const QUESTIONS = SCHEMA.slice(1).map(({ name, type, logical_type: logical }) =>
         ? ('long' as const)
         : ('timestamp' as const),
 }));
-const LAST_MILLIS = Date.UTC(2199, 11, 31, 23, 59, 59, 999);
 const DICTIONARIES = columnEntries.flatMap(([name, { kind }]) => (kind === 'repeated' ? [name] : []));
 
 /** The order of rows in an index: that in which a store lists their receipts. */
@@ -74,7 +63,7 @@ function inOrder(a: IndexRow, b: IndexRow): number {
 /** An index of these receipts; others in the thread have their turn meanwhile. */
 export async function packIndex(job: string, all: readonly IndexRow[]): Promise<Uint8Array> {
   const rows = [...all].sort(inOrder);
-  return packColumns(job, rows.length, (name) => (at) => COLUMNS[name].of(rows[at]!) ?? null, new Map());
+  return packColumns(job, rows.length, (name) => (at) => COLUMNS[name].of(rows[at]!) ?? null);
 }
 
 /** `columnOf` says one column after the other: of the unpacked ones only one is in memory. */
@@ -82,63 +71,35 @@ async function packColumns(
   job: string,
   receipts: number,
   columnOf: (name: ColumnName) => ReadValue,
-  seals: Seals,
 ): Promise<Uint8Array> {
   const turn = createTurns();
   const file = new PlainFile(SCHEMA, { createdBy: 'vessel-export', dictionaries: DICTIONARIES });
   const pieces: Uint8Array[] = [PARQUET_MAGIC];
-  let last: { readonly name: ColumnName; readonly valueAt: ReadValue } | undefined;
   const fill = (column: LeafColumn) => {
-    const [path] = column.leaf.path as [string];
-    const isText = path.endsWith(AS_TEXT);
-    const name = (isText ? path.slice(0, -AS_TEXT.length) : path) as ColumnName;
-    if (last?.name !== name) last = { name, valueAt: columnOf(name) };
-    fillColumn(column, receipts, last.valueAt, isText ? 'text of a moment' : COLUMNS[name].kind);
+    const name = column.leaf.path[0] as ColumnName;
+    fillColumn(column, receipts, columnOf(name), COLUMNS[name].kind);
   };
   for (const piece of receipts === 0 ? [] : file.rowGroup(fill)) {
     pieces.push(piece);
     await turn();
   }
-  return Buffer.concat([...pieces, file.end(aboutOf(job, seals))]);
+  // The pages of a file have checksums, and what its footer says gets one.
+  const about = JSON.stringify({ indexVersion: INDEX_VERSION, job });
+  return Buffer.concat([...pieces, file.end({ [ABOUT]: `${crc32(about)} ${about}` })]);
 }
 
-function fillColumn(
-  column: LeafColumn,
-  receipts: number,
-  valueAt: ReadValue,
-  kind: Column['kind'] | 'text of a moment',
-): void {
+function fillColumn(column: LeafColumn, receipts: number, valueAt: ReadValue, kind: Column['kind']): void {
   for (let at = 0; at < receipts; at++) {
     const value = valueAt(at);
     if (value === null) column.addNull();
     else if (kind === 'number') column.addNumber(value as number);
-    else if (kind === 'json') column.addText(JSON.stringify(value));
-    else if (kind === 'text' || kind === 'repeated') column.addText(value as string);
-    else {
-      // A text, or a moment of another index.
-      const moment = toMoment(value as string);
-      if ((typeof moment === 'string') !== (kind === 'text of a moment')) column.addNull();
-      else if (typeof moment === 'string') column.addText(moment);
-      else column.addNumber(moment * MICROS_PER_MILLI);
-    }
+    else if (kind === 'moment') column.addNumber((value as number) * MICROS_PER_MILLI);
+    else column.addText(kind === 'json' ? JSON.stringify(value) : (value as string));
   }
-}
-
-/** The pages of a file have checksums, and what its footer says gets one. */
-function aboutOf(job: string, seals: Seals): Record<string, string> {
-  const about = JSON.stringify({ indexVersion: INDEX_VERSION, job, seals: [...seals] });
-  return { [ABOUT]: `${crc32(about)} ${about}` };
-}
-
-/** The same index with other seals. */
-export function withSeals(job: string, bytes: Uint8Array, seals: Seals): Uint8Array {
-  return withKeyValues(bytes, aboutOf(job, seals));
 }
 
 export interface UnpackedIndex<M extends IndexedMember> {
   readonly receipts: number;
-  /** Of its dates that are sealed. */
-  readonly seals: Seals;
   /** First of the rows of a date, and the one behind the last; they are in the order of their vessels. Holds no row. */
   rangeOf(date: string): Range;
   vessel(at: number): string;
@@ -155,7 +116,7 @@ export async function unpackIndex<M extends IndexedMember>(
   bytes: Uint8Array,
   members: readonly M[],
 ): Promise<UnpackedIndex<M>> {
-  const { receipts, read, seals } = openIndex(job, bytes);
+  const { receipts, read } = openIndex(job, bytes);
   const turn = createTurns();
   const columns = new Map<ColumnName, ReadValue>();
   const needed: readonly ColumnName[] = ['vessel', 'date', 'listedBytes', 'tag'];
@@ -168,11 +129,9 @@ export async function unpackIndex<M extends IndexedMember>(
   const [sizeBytes, tag] = [column<number>('listedBytes'), column<string>('tag')];
   const readers = members.map((member) => [member, readMember(job, member, column)] as const);
   const ranges = rangesByDate(receipts, date, vessel);
-  const rangeOf = (one: string) => ranges.get(one) ?? NO_ROWS;
   return {
     receipts,
-    seals: new Map([...seals].filter(([one, { rows }]) => rows === rangeOf(one)[1] - rangeOf(one)[0])),
-    rangeOf,
+    rangeOf: (one) => ranges.get(one) ?? NO_ROWS,
     vessel,
     isSame: (at, listed) => isSameReceipt({ sizeBytes: sizeBytes(at), tag: tag(at) }, listed),
     row(at) {
@@ -193,7 +152,7 @@ function readMember(
   column: <T>(name: ColumnName) => (at: number) => T,
 ): ReadValue {
   if (member === 'source') {
-    const [rowsAt, askedAt] = [column<number | null>('sourceRows'), column<Moment | null>('askedAt')];
+    const [rowsAt, askedAt] = [column<number | null>('sourceRows'), column<number | null>('askedAt')];
     const digestAt = column<string | null>('totalsSha256');
     return (at): Receipt['source'] => {
       const [rows, asked, totalsSha256] = [rowsAt(at), askedAt(at), digestAt(at)];
@@ -212,7 +171,7 @@ function readMember(
   }
   const [name] = MADE_OF[member] ?? [member as ColumnName];
   const valueAt = column<unknown>(name!);
-  if (member === name && COLUMNS[name].kind === 'moment') return (at) => momentText(valueAt(at) as Moment);
+  if (member === name && COLUMNS[name].kind === 'moment') return (at) => momentText(valueAt(at) as number);
   return (at) => valueAt(at) ?? undefined;
 }
 
@@ -239,9 +198,8 @@ function rangesByDate(
 
 interface OpenIndex {
   readonly receipts: number;
-  /** Unpacks and checks a column: moments as such. Throws Error. */
+  /** Unpacks and checks a column: moments in milliseconds. Throws Error. */
   readonly read: (name: ColumnName) => ReadValue;
-  readonly seals: Seals;
 }
 
 /** Throws Error for bytes that are damaged, of another job, or of another version, and so does each `read`. */
@@ -250,10 +208,10 @@ function openIndex(job: string, bytes: Uint8Array): OpenIndex {
   const said = file.keyValues.get(ABOUT) ?? '';
   const about = said.slice(said.indexOf(' ') + 1);
   if (said !== `${crc32(about)} ${about}`) throw new Error('its footer is none of an index');
-  const { indexVersion, job: whose, seals } = JSON.parse(about) as Record<string, unknown>;
+  const { indexVersion, job: whose } = JSON.parse(about) as Record<string, unknown>;
   if (indexVersion !== INDEX_VERSION || whose !== job)
     throw new Error(`it is of version ${indexVersion} of ${whose}, expected ${INDEX_VERSION} of ${job}`);
-  return { receipts: file.rows, read: (name) => readColumn(file, name), seals: readSeals(seals) };
+  return { receipts: file.rows, read: (name) => readColumn(file, name) };
 }
 
 function expectThat(isSo: boolean, name: string): void {
@@ -264,13 +222,13 @@ function expectThat(isSo: boolean, name: string): void {
 function readColumn(file: FlatFile, name: ColumnName): ReadValue {
   const { kind, isRight, isOptional }: Column = COLUMNS[name];
   const { rows } = file;
-  if (kind === 'number') {
+  if (kind === 'number' || kind === 'moment') {
     const numbers = file.numbers(name);
+    const unit = kind === 'moment' ? MICROS_PER_MILLI : 1;
     for (let at = 0; at < rows; at++)
-      expectThat(Number.isNaN(numbers[at]) ? isOptional : isRight(numbers[at]), name);
-    return (at) => (Number.isNaN(numbers[at]) ? null : numbers[at]!);
+      expectThat(Number.isNaN(numbers[at]) ? isOptional : isRight(numbers[at]! / unit), name);
+    return (at) => (Number.isNaN(numbers[at]) ? null : numbers[at]! / unit);
   }
-  if (kind === 'moment') return readMoments(file, name);
   const texts = file.texts(name);
   expectThat(isOptional || texts.count === rows, name);
   if (kind === 'json') {
@@ -287,18 +245,6 @@ function readColumn(file: FlatFile, name: ColumnName): ReadValue {
   return (at) => texts.at(at);
 }
 
-function readMoments(file: FlatFile, name: ColumnName): (at: number) => Moment | null {
-  const { isRight, isOptional }: Column = COLUMNS[name];
-  const [micros, texts] = [file.numbers(name), file.texts(`${name}${AS_TEXT}`)];
-  const momentAt = (at: number) => (Number.isNaN(micros[at]) ? texts.at(at) : micros[at]! / MICROS_PER_MILLI);
-  for (let at = 0; at < file.rows; at++) {
-    const moment = momentAt(at);
-    const isTime = typeof moment === 'number' && moment >= 0 && moment <= LAST_MILLIS;
-    expectThat(isTime || (moment === null ? isOptional : isRight(moment)), name);
-  }
-  return momentAt;
-}
-
 interface MergeSource {
   readonly bytes: Uint8Array;
   isTaken(at: number, date: string): boolean;
@@ -309,19 +255,14 @@ interface MergeSource {
  * bytes and those of the new one, a column of them unpacked, and 8 bytes for each receipt. Others in the thread have their turn
  * meanwhile. Throws Error for a source that is damaged.
  */
-export async function mergeIndexes(
-  job: string,
-  sources: readonly MergeSource[],
-  seals: ReadonlyMap<string, Seal>,
-): Promise<Uint8Array> {
+export async function mergeIndexes(job: string, sources: readonly MergeSource[]): Promise<Uint8Array> {
   const opened = sources.map((source) => ({ ...openIndex(job, source.bytes), isTaken: source.isTaken }));
-  const { count, sourceAt, rowAt, rowsOf } = await placeRows(opened);
-  const counted = new Map([...seals].map(([date, seal]) => [date, { ...seal, rows: rowsOf.get(date) ?? 0 }]));
+  const { count, sourceAt, rowAt } = await placeRows(opened);
   const columnOf = (name: ColumnName): ReadValue => {
     const columns = opened.map(({ read }) => read(name));
     return (at) => columns[sourceAt[at]!]!(rowAt[at]!);
   };
-  return packColumns(job, count, columnOf, counted);
+  return packColumns(job, count, columnOf);
 }
 
 interface Places {
@@ -329,14 +270,11 @@ interface Places {
   /** By row of the new index: the source and the row there. */
   readonly sourceAt: Uint32Array;
   readonly rowAt: Uint32Array;
-  /** By date, how many there are. */
-  readonly rowsOf: ReadonlyMap<string, number>;
 }
 
 async function placeRows(sources: readonly (OpenIndex & Pick<MergeSource, 'isTaken'>)[]): Promise<Places> {
   const most = sources.reduce((sum, { receipts }) => sum + receipts, 0);
   const [sourceAt, rowAt] = [new Uint32Array(most), new Uint32Array(most)];
-  const rowsOf = new Map<string, number>();
   const turn = createTurns();
   const known = sources.map(({ receipts, read, isTaken }, source) => {
     const [vesselAt, dateAt] = [
@@ -353,11 +291,10 @@ async function placeRows(sources: readonly (OpenIndex & Pick<MergeSource, 'isTak
       const [from, to] = ranges.get(date) ?? NO_ROWS;
       for (let at = from; at < to; at++) if (isTaken(at, date)) newest.set(vesselAt(at), [source, at]);
     }
-    rowsOf.set(date, newest.size);
     for (const vessel of [...newest.keys()].sort()) {
       [sourceAt[count], rowAt[count]] = newest.get(vessel)!;
       count++;
     }
   }
-  return { count, sourceAt, rowAt, rowsOf };
+  return { count, sourceAt, rowAt };
 }

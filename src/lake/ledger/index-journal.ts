@@ -6,42 +6,35 @@
 import { randomUUID } from 'node:crypto';
 import { endsWithin } from '../../core/concurrency.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Clock, Log } from '../../core/model/index.ts';
+import type { Clock, Log, Receipt } from '../../core/model/index.ts';
 import { systemClock } from '../../core/model/index.ts';
-import type { ObjectStore, Version } from '../../store/store.ts';
-import { indexPieceKey, parseReceiptKey } from '../keys.ts';
+import type { ObjectStore } from '../../store/store.ts';
+import { indexPieceKey } from '../keys.ts';
 import { loadIndexFile } from './index-files.ts';
 import type { IndexRow } from './indexed-receipt.ts';
-import { toIndexRow } from './indexed-receipt.ts';
-import { parseReceipt } from './ledger.ts';
-import { INDEX_WORTH_RECEIPTS } from './ledger-month.ts';
+import { isIndexable, toIndexRow } from './indexed-receipt.ts';
+import type { ReceiptVersion } from './ledger.ts';
+import { INDEX_WORTH_RECEIPTS } from './ledger-index.ts';
 
 /** So many receipts make a piece: one more request for as many vessel-days. */
 const PIECE_RECEIPTS = 512;
 /** A store that hangs would keep a process that has ended for longer than a reader needs to read the receipts. */
 const CLOSE_MS = 10_000;
 
-/**
- * The store, with an eye on the receipts that are written to it; what is left is written when it is closed, as far as
- * that is soon done.
- */
-export function withIndexJournal(store: ObjectStore, log: Log, clock: Clock = systemClock): ObjectStore {
+export interface IndexJournal {
+  /** To be told of every receipt that this process has written. */
+  note(receipt: Receipt, written: ReceiptVersion): void;
+  /** What is left is written, as far as that is soon done. */
+  close(): Promise<void>;
+}
+
+export function createIndexJournal(
+  store: Pick<ObjectStore, 'put'>,
+  log: Log,
+  clock: Clock = systemClock,
+): IndexJournal {
   const rowsOf = new Map<string, IndexRow[]>();
   const writing = new Set<Promise<void>>();
-
-  function note(key: string, bytes: Uint8Array, tag: Version): void {
-    const day = parseReceiptKey(key);
-    // Without a tag nobody could tell later whether it was replaced.
-    if (day === undefined || tag === '') return;
-    const month = `${day.job}/${day.date.slice(0, 7)}`;
-    const rows = rowsOf.get(month) ?? [];
-    rowsOf.set(month, rows);
-    rows.push(toIndexRow(parseReceipt(bytes, key), { sizeBytes: bytes.length, tag }));
-    if (rows.length < PIECE_RECEIPTS) return;
-    rowsOf.delete(month);
-    const write = writePiece(rows).finally(() => writing.delete(write));
-    writing.add(write);
-  }
 
   async function writePiece(rows: readonly IndexRow[]): Promise<void> {
     const { job, date } = rows[0]!;
@@ -57,16 +50,17 @@ export function withIndexJournal(store: ObjectStore, log: Log, clock: Clock = sy
   }
 
   return {
-    ...store,
-    async putIf(key, bytes, expected) {
-      const version = await store.putIf(key, bytes, expected);
-      try {
-        if (version !== undefined) note(key, bytes, version);
-      } catch (error) {
-        // What is written is written: the receipt counts, and the index does not.
-        log.debug({ key, error: messageOf(error) }, 'a receipt is left out of the index');
-      }
-      return version;
+    note(receipt, written) {
+      const row = toIndexRow(receipt, written);
+      if (!isIndexable(row)) return;
+      const month = `${row.job}/${row.date.slice(0, 7)}`;
+      const rows = rowsOf.get(month) ?? [];
+      rowsOf.set(month, rows);
+      rows.push(row);
+      if (rows.length < PIECE_RECEIPTS) return;
+      rowsOf.delete(month);
+      const write = writePiece(rows).finally(() => writing.delete(write));
+      writing.add(write);
     },
     async close() {
       const writeRest = async () => {
@@ -74,7 +68,6 @@ export function withIndexJournal(store: ObjectStore, log: Log, clock: Clock = sy
         await Promise.all(writing);
       };
       await endsWithin(writeRest(), CLOSE_MS, clock);
-      await store.close();
     },
   };
 }

@@ -44,9 +44,22 @@ export function toIndexRow(receipt: Receipt, listed: ReceiptVersion): IndexRow {
   };
 }
 
+const LAST_MILLIS = Date.UTC(2199, 11, 31, 23, 59, 59, 999);
+
+/** Does the index have this moment: one that is written in the very way of a Date? */
+function isIndexedMoment(moment: unknown): boolean {
+  return typeof moment === 'number' && moment >= 0 && moment <= LAST_MILLIS;
+}
+
+/** May a receipt be in an index? Without a tag nobody could tell later whether it was replaced. */
+export function isIndexable({ started, finished, source, listed }: IndexRow): boolean {
+  const asked = source === null ? finished : toMoment(source.askedAt);
+  return listed.tag !== '' && [started, finished, asked].every(isIndexedMoment);
+}
+
 /**
- * How a column is kept. `text`; `repeated`: text of few different values; `number`; `moment`: a time, where it is written in the
- * very way of a Date, else a text in a column beside; `json`: any value as JSON, of which few are there.
+ * How a column is kept. `text`; `repeated`: text of few different values; `number`; `moment`: a time in milliseconds;
+ * `json`: any value as JSON, of which few are there.
  */
 export interface Column {
   readonly of: (row: IndexRow) => unknown;
@@ -81,8 +94,8 @@ export const COLUMNS = {
   proof: member('proof', 'repeated'),
   rows: member('rows', 'number'),
   objectBytes: column('number', isCount, ({ objectBytes }) => objectBytes),
-  startedAt: member('startedAt', 'moment'),
-  finishedAt: member('finishedAt', 'moment'),
+  startedAt: column('moment', isIndexedMoment, ({ started }) => started),
+  finishedAt: column('moment', isIndexedMoment, ({ finished }) => finished),
   dataset: member('dataset', 'repeated'),
   series: member('series', 'number'),
   firstTimestamp: optionalMember('firstTimestamp', 'text'),
@@ -92,7 +105,7 @@ export const COLUMNS = {
   remark: optionalMember('remark', 'json'),
   warnings: optionalMember('warnings', 'json'),
   sourceRows: optional('number', isCount, ({ source }) => source?.rows),
-  askedAt: optional('moment', right('finishedAt'), ({ source }) => source?.askedAt),
+  askedAt: optional('moment', isIndexedMoment, ({ source }) => source && toMoment(source.askedAt)),
   totalsSha256: optional('text', isSha256, ({ source }) => source?.totalsSha256),
   detailSha256: optional('text', isSha256, ({ detail }) => detail?.sha256),
   /** Where it is not the usual one. */

@@ -4,16 +4,60 @@
  * pieces of its own (`index-journal.ts`); the next reader that writes puts them into it.
  *
  * The index is never trusted over the receipts. A reader lists the ledger first; a row of the index counts only
- * if the list shows its receipt with the size and the tag that the row was read under. (Who only shows what is there takes
- * the word of folders for it, where they can give it: `folder-seals.ts`.) Every other receipt that
+ * if the list shows its receipt with the size and the tag that the row was read under. Every other receipt that
  * is listed is fetched, rows without a listed receipt are passed over, and an index that is damaged in any way
  * is passed over as a whole. So it may be missing, stale, damaged or overwritten by a slower reader: that costs time,
  * never truth.
  */
+import { createTurns, forEachAtOnce } from '../../core/concurrency.ts';
+import { DataError } from '../../core/errors.ts';
+import type { Log, VesselDay } from '../../core/model/index.ts';
+import type { ObjectStore } from '../../store/store.ts';
+import { indexKey } from '../keys.ts';
 import { DayMap } from './day-map.ts';
-import type { IndexedMember, IndexedPart } from './indexed-receipt.ts';
-import type { GrowingReading, LedgerQuestion, LedgerReading, LedgerScan } from './ledger-month.ts';
-import { readMonth } from './ledger-month.ts';
+import type { KnownIndex, OpenIndex } from './index-files.ts';
+import { loadIndexFile, openIndexes, writeIndexAnew } from './index-files.ts';
+import type { IndexedMember, IndexedPart, IndexRow } from './indexed-receipt.ts';
+import { isIndexable, toIndexRow } from './indexed-receipt.ts';
+import type { ListedVessel } from './ledger.ts';
+import { listVessels, parseReceipt } from './ledger.ts';
+
+/** Fewer receipts are fetched sooner than an index is read or written. */
+export const INDEX_WORTH_RECEIPTS = 64;
+const LISTS_AT_ONCE = 8;
+const GETS_AT_ONCE = 32;
+/** So many are fetched before more are listed, and kept as rows before they are packed: a kilobyte each. */
+const FETCHED_AT_ONCE = 8_192;
+
+/** What is asked, but for what becomes of each receipt. */
+interface LedgerQuestion<M extends IndexedMember> {
+  readonly store: ObjectStore;
+  readonly job: string;
+  readonly dates: readonly string[];
+  /** Absent: every vessel. */
+  readonly vessels?: ReadonlySet<string>;
+  /** What is asked of each receipt. */
+  readonly members: readonly M[];
+  /** False for callers that promise to write nothing. */
+  readonly writeIndex: boolean;
+  readonly log: Log;
+}
+
+interface LedgerScan<M extends IndexedMember> extends LedgerQuestion<M> {
+  /** Given each receipt once, those of a date in no order. */
+  readonly take: (receipt: IndexedPart<M>) => void;
+  /** Has the caller the receipts of this date, as they are listed? Then they are not read. */
+  readonly isKnown?: (date: string, listed: readonly ListedVessel[]) => boolean;
+}
+
+/** How the receipts were read. */
+export interface LedgerReading {
+  /** Receipts that cannot be read. */
+  readonly damaged: { readonly day: VesselDay; readonly error: DataError }[];
+  /** How many receipts came out of the index, and how many were fetched. */
+  fromIndex: number;
+  fetched: number;
+}
 
 export interface LedgerAnswer<T> extends LedgerReading {
   readonly receipts: Pick<DayMap<T>, 'get' | 'size' | 'values' | 'vessels'>;
@@ -34,8 +78,147 @@ export async function readLedger<M extends IndexedMember, T>({
 
 /** The same for callers that keep the receipts themselves. Others in the thread have their turn meanwhile. */
 export async function scanLedger<M extends IndexedMember>(scan: LedgerScan<M>): Promise<LedgerReading> {
-  const reading: GrowingReading = { damaged: [], fromIndex: 0, fetched: 0 };
+  const reading: LedgerReading = { damaged: [], fromIndex: 0, fetched: 0 };
   const months = Map.groupBy(scan.dates, (date) => date.slice(0, 7));
-  for (const [month, dates] of months) await readMonth(scan, month, dates, reading);
+  for (const [month, dates] of months) {
+    const state: MonthState = { reading, looked: new Set(), fresh: [], rows: [], packed: [] };
+    const indexes = await readMonth(scan, month, dates, state);
+    if (!scan.writeIndex || !isWorthWriting(indexKey(scan.job, month), indexes, state)) continue;
+    await packRows(scan.job, state);
+    await writeIndexAnew(scan, month, indexes, { looked: state.looked, fetched: state.packed });
+  }
   return reading;
+}
+
+/** What is found out about a month while it is read. */
+interface MonthState {
+  readonly reading: LedgerReading;
+  /** Dates whose receipts are known, as far as the index is concerned. */
+  readonly looked: Set<string>;
+  /** Receipts that no index knows, and that are to be fetched. */
+  fresh: ListedDay[];
+  /** The rows of those that were fetched, and indexes of them. */
+  rows: IndexRow[];
+  readonly packed: Uint8Array[];
+}
+
+type ListedDay = ListedVessel & Pick<VesselDay, 'date'>;
+
+/** What the store lists of a date. */
+interface ListedDate {
+  readonly date: string;
+  readonly listed: readonly ListedVessel[];
+}
+
+/** The indexes that were opened for it, without their rows: who writes has a column of all of them in memory. */
+async function readMonth<M extends IndexedMember>(
+  scan: LedgerScan<M>,
+  month: string,
+  dates: readonly string[],
+  state: MonthState,
+): Promise<KnownIndex[]> {
+  let opening: Promise<OpenIndex<M>[]> | undefined;
+  const open = () => {
+    opening ??= openIndexes(scan, month);
+    return opening;
+  };
+  let unmatched: ListedDate[] = [];
+  let wanted = 0;
+  const turn = createTurns();
+  const matchAll = async (indexes: readonly OpenIndex<M>[]) => {
+    const all = unmatched;
+    unmatched = [];
+    for (const one of all) {
+      matchDate(scan, one, indexes, state);
+      await turn();
+    }
+  };
+  for (let at = 0; at < dates.length; at += LISTS_AT_ONCE) {
+    await forEachAtOnce(dates.slice(at, at + LISTS_AT_ONCE), LISTS_AT_ONCE, async (date) => {
+      const listed = await listVessels(scan.store, scan.job, date);
+      if (scan.isKnown?.(date, listed) === true) return;
+      for (const { vessel } of listed) if (scan.vessels?.has(vessel) !== false) wanted++;
+      unmatched.push({ date, listed });
+      // As soon as may be: a list is larger than what is kept of its receipts.
+      if (wanted >= INDEX_WORTH_RECEIPTS) await matchAll(await open());
+    });
+    if (state.fresh.length >= FETCHED_AT_ONCE) await fetchReceipts(scan, state);
+  }
+  const indexes = (await opening) ?? [];
+  await matchAll(indexes);
+  await fetchReceipts(scan, state);
+  return indexes.map(({ file, isKnown }) => ({ file, isKnown }));
+}
+
+/** Receipts of a date that an index knows are taken, the others put among the `fresh`. Both are in order. */
+function matchDate<M extends IndexedMember>(
+  { vessels, take }: LedgerScan<M>,
+  { date, listed }: ListedDate,
+  indexes: readonly OpenIndex<M>[],
+  { looked, fresh, reading }: MonthState,
+): void {
+  const cursors = indexes.flatMap(({ index, isKnown }) => {
+    if (index === undefined || isKnown === undefined) return [];
+    const [at, to] = index.rangeOf(date);
+    return at === to ? [] : [{ index, isKnown, at, to }];
+  });
+  for (const receipt of listed) {
+    const isWanted = vessels?.has(receipt.vessel) !== false;
+    let isFound = false;
+    for (const cursor of cursors) {
+      const { index, to } = cursor;
+      while (cursor.at < to && index.vessel(cursor.at) < receipt.vessel) cursor.at++;
+      const { at } = cursor;
+      if (at === to || index.vessel(at) !== receipt.vessel || !index.isSame(at, receipt)) continue;
+      cursor.isKnown[at] = 1;
+      if (isWanted && !isFound) {
+        take(index.row(at));
+        reading.fromIndex++;
+      }
+      isFound = true;
+    }
+    if (!isFound && isWanted) fresh.push({ ...receipt, date });
+  }
+  looked.add(date);
+}
+
+/** Fetch the fresh receipts; as rows of the index, as far as they can be read and known again. */
+async function fetchReceipts<M extends IndexedMember>(
+  { store, job, take, writeIndex }: LedgerScan<M>,
+  state: MonthState,
+): Promise<void> {
+  const { reading } = state;
+  const entries = state.fresh;
+  state.fresh = [];
+  await forEachAtOnce(entries, GETS_AT_ONCE, async (listed) => {
+    const { key, vessel, date } = listed;
+    const day = { job, vessel, date };
+    try {
+      const object = await store.get(key);
+      // It may have been removed since it was listed.
+      if (object === undefined) return;
+      const row = toIndexRow(parseReceipt(object.bytes, key), listed);
+      take({ ...row, ...day });
+      reading.fetched++;
+      if (writeIndex && isIndexable(row)) state.rows.push(row);
+    } catch (error) {
+      if (!(error instanceof DataError)) throw error;
+      reading.damaged.push({ day, error });
+    }
+  });
+  if (state.rows.length >= FETCHED_AT_ONCE) await packRows(job, state);
+}
+
+async function packRows(job: string, state: MonthState): Promise<void> {
+  const { rows } = state;
+  if (rows.length === 0) return;
+  state.rows = [];
+  const { packIndex } = await loadIndexFile();
+  state.packed.push(await packIndex(job, rows));
+}
+
+/** Is there enough that is new to the index, or are there other files than it? */
+function isWorthWriting(key: string, indexes: readonly KnownIndex[], { rows, packed }: MonthState): boolean {
+  const isScattered = indexes.some(({ file }) => file.key !== key);
+  return isScattered || packed.length > 0 || rows.length >= INDEX_WORTH_RECEIPTS;
 }

@@ -7,7 +7,7 @@ import { createByteSink, putBytes } from './byte-sink.ts';
 import { shiftChunk } from './column-chunk.ts';
 import type { Leaf } from './leaf-column.ts';
 import { LeafColumn } from './leaf-column.ts';
-import { PARQUET_MAGIC, readMetadata } from './parquet-tail.ts';
+import { PARQUET_MAGIC } from './parquet-tail.ts';
 import { putFooter, rowGroupBytes } from './parquet-thrift.ts';
 
 export type { SchemaElement };
@@ -85,18 +85,6 @@ export class PlainFile {
     putBytes(sink, PARQUET_MAGIC);
     return sink.bytes.subarray(0, sink.at);
   }
-}
-
-/** The same file with other things said in its footer. Throws for bytes that are no Parquet. */
-export function withKeyValues(file: Uint8Array, keyValues: Readonly<Record<string, string>>): Uint8Array {
-  const metadata = readMetadata(file);
-  const sink = createByteSink();
-  const key_value_metadata = Object.entries(keyValues).map(([key, value]) => ({ key, value }));
-  putFooter(sink, { ...metadata, key_value_metadata });
-  putBytes(sink, PARQUET_MAGIC);
-  // Behind it stand its length and the magic.
-  const end = file.length - metadata.metadata_length - 8;
-  return Buffer.concat([file.subarray(0, end), sink.bytes.subarray(0, sink.at)]);
 }
 
 /** A group or a column of a schema. */

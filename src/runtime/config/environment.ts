@@ -2,10 +2,9 @@
 import { maskUrl } from '../../core/model/web-address.ts';
 import { nearestName } from '../../core/names.ts';
 import { type Environment, findSecret } from '../../core/process/secret-file.ts';
-import { inClearFaults } from './in-clear.ts';
+import { jointFaults } from './joint-faults.ts';
 import type { Variable } from './variable.ts';
 import { FORMER_VARIABLES, type Settings, VARIABLES, type VariableName } from './variables.ts';
-import { webFaults } from './web-variables.ts';
 
 export type { Environment };
 
@@ -18,28 +17,21 @@ export interface EnvFile {
   readonly warnings: readonly string[];
 }
 
-/** Where an effective setting came from. */
 export type Origin = 'environment' | 'default' | 'demo' | `file ${string}`;
 
 interface ReadEnvironment {
   readonly settings: Partial<Settings>;
-  readonly origins: Readonly<Partial<Record<VariableName, Origin>>>;
-  readonly faults: readonly string[];
+  readonly origins: Partial<Record<VariableName, Origin>>;
+  readonly faults: string[];
   /** What is set but cannot be used, as it may be shown; absent where it cannot be read. */
-  readonly wrong: Readonly<
-    Partial<Record<VariableName, { readonly origin: Origin; readonly shown?: string }>>
-  >;
+  readonly wrong: Partial<Record<VariableName, { readonly origin: Origin; readonly shown?: string }>>;
 }
 
-const ALL: readonly (Variable & { name: VariableName })[] = VARIABLES;
 const KNOWN_NAMES = new Set(
-  ALL.flatMap(({ name, fromFile }) => (fromFile ? [name, `${name}_FILE`] : [name])),
+  VARIABLES.flatMap(({ name, fromFile }) => (fromFile ? [name, `${name}_FILE`] : [name])),
 );
 
-/**
- * Read every variable of the table. An empty value counts as not set; those in `mayBeMissing` are then left out. `others`
- * are held against what is read where there is no other.
- */
+/** Reads every variable; an empty value counts as not set. `others` are held against what is read where there is no other. */
 export function readEnvironment(
   env: Environment,
   mayBeMissing: ReadonlySet<VariableName> = new Set(),
@@ -47,10 +39,12 @@ export function readEnvironment(
   others: Partial<Settings> = {},
 ): ReadEnvironment {
   const settings: Record<string, unknown> = {};
-  const origins: Partial<Record<VariableName, Origin>> = {};
-  const wrong: { -readonly [Name in VariableName]?: NonNullable<ReadEnvironment['wrong'][Name]> } = {};
-  const faults: string[] = [];
-  for (const variable of ALL) {
+  const [origins, wrong, faults]: [ReadEnvironment['origins'], ReadEnvironment['wrong'], string[]] = [
+    {},
+    {},
+    [],
+  ];
+  for (const variable of VARIABLES) {
     if (mayBeMissing.has(variable.name) && !isSet(variable, env)) continue;
     const found = findText(variable, env, envFile);
     if (found === undefined) continue;
@@ -67,9 +61,8 @@ export function readEnvironment(
     const parsed = variable.schema.safeParse(found.text);
     if (!parsed.success) {
       const advice = variable.advice?.(found.text);
-      faults.push(
-        `${variable.name} (${found.origin}): got ${shown}, expected ${variable.rule}${advice === undefined ? '' : `; ${advice}`}`,
-      );
+      const expected = [variable.rule, ...(advice === undefined ? [] : [advice])].join('; ');
+      faults.push(`${variable.name} (${found.origin}): got ${shown}, expected ${expected}`);
       wrong[variable.name] = { origin: found.origin, shown };
       continue;
     }
@@ -77,9 +70,9 @@ export function readEnvironment(
     origins[variable.name] = found.origin;
   }
   const typed = settings as Partial<Settings>;
-  for (const { setting, fault } of jointFaults({ ...others, ...typed }, env)) {
+  for (const [setting, fault] of jointFaults({ ...others, ...typed }, env)) {
     faults.push(fault);
-    const variable = ALL.find(({ name }) => name === setting)!;
+    const variable = VARIABLES.find(({ name }) => name === setting)!;
     wrong[setting] ??= {
       origin: origins[setting] ?? 'environment',
       shown: show(variable, String(settings[setting] ?? others[setting])),
@@ -88,17 +81,6 @@ export function readEnvironment(
     delete settings[setting];
   }
   return { settings: typed, origins, faults, wrong };
-}
-
-/** What is wrong with settings together, and the one of them that cannot be used. */
-export function jointFaults(
-  settings: Partial<Settings>,
-  env: Environment,
-): { readonly setting: VariableName; readonly fault: string }[] {
-  const faults = [...redisFaults(settings), ...s3Faults(settings), ...webFaults(settings)].map(
-    ([setting, fault]) => ({ setting, fault: `${setting}: ${fault}` }) as const,
-  );
-  return [...faults, ...inClearFaults(settings, env)];
 }
 
 /** Variables that are set and are none of ours, but nearly, with the one that was meant. */
@@ -118,13 +100,14 @@ export function formerVariables(env: Environment): string[] {
   );
 }
 
-function isSet({ name }: Variable, env: Environment): boolean {
+function isSet({ name }: Row, env: Environment): boolean {
   return Boolean(env[name] || env[`${name}_FILE`]);
 }
 
+type Row = (typeof VARIABLES)[number];
 type Found = { text: string; origin: Origin } | { fault: string; origin?: Origin };
 
-function findText(variable: Variable, env: Environment, envFile: EnvFile | undefined): Found | undefined {
+function findText(variable: Row, env: Environment, envFile: EnvFile | undefined): Found | undefined {
   const { name } = variable;
   const origin = envFile?.names.has(name) ? (`file ${envFile.path}` as const) : 'environment';
   if (variable.fromFile === true) {
@@ -156,27 +139,12 @@ export function show(variable: Pick<Variable, 'secret'>, text: string): string {
   return `'${maskUrl(text).slice(0, 200)}'`;
 }
 
-type JointFault = [name: VariableName, fault: string];
-
-function redisFaults({ REDIS_PASSWORD, REDIS_URL }: Partial<Settings>): JointFault[] {
-  if (REDIS_PASSWORD === undefined || !REDIS_URL || new URL(REDIS_URL).password === '') return [];
-  return [['REDIS_PASSWORD', 'set, and REDIS_URL holds a password too, expected one of them']];
-}
-
-function s3Faults({ S3_SSE: sse, S3_SSE_KMS_KEY_ID: key }: Partial<Settings>): JointFault[] {
-  if (key === undefined || (sse !== undefined && sse !== 'AES256')) return [];
-  const found = sse === undefined ? 'is not set' : `is ${sse}`;
-  return [['S3_SSE_KMS_KEY_ID', `names a key, and S3_SSE ${found}, expected S3_SSE=aws:kms`]];
-}
-
+const AWS_SECRETS = ['AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
 /** Secrets that are no settings of ours. */
-const OTHER_SECRETS: readonly string[] = [
-  ...['AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
-  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
-];
+const OTHER_SECRETS = [...AWS_SECRETS, 'OTEL_EXPORTER_OTLP_TRACES_HEADERS'];
 
 /** Is the value of a variable one, or does it have one in it? */
 export function holdsSecret(name: string, value: string): boolean {
-  const isOurs = ALL.some((variable) => variable.name === name && variable.secret === true);
+  const isOurs = VARIABLES.some((variable) => variable.name === name && variable.secret === true);
   return value !== '' && (isOurs || OTHER_SECRETS.includes(name) || maskUrl(value) !== value);
 }

@@ -7,11 +7,12 @@ import { addDays, datesBetween, silentLog } from '../../../src/core/model/index.
 import { jsonBytes } from '../../../src/lake/json.ts';
 import { indexKey, indexPrefix, keyPrefix, parseReceiptKey, receiptKey } from '../../../src/lake/keys.ts';
 import { unpackIndex } from '../../../src/lake/ledger/index-file.ts';
-import { withIndexJournal } from '../../../src/lake/ledger/index-journal.ts';
+import { createIndexJournal, type IndexJournal } from '../../../src/lake/ledger/index-journal.ts';
 import { readReceipt } from '../../../src/lake/ledger/ledger.ts';
 import { readLedger } from '../../../src/lake/ledger/ledger-index.ts';
-import { withKeyValues } from '../../../src/parquet/write/plain-file.ts';
-import type { ObjectStore } from '../../../src/store/store.ts';
+import { createByteSink, putBytes } from '../../../src/parquet/write/byte-sink.ts';
+import { PARQUET_MAGIC, readMetadata } from '../../../src/parquet/write/parquet-tail.ts';
+import { putFooter } from '../../../src/parquet/write/parquet-thrift.ts';
 import { makeReceipt, vesselIds, writeReceipt, writeReceipts } from '../../helpers/ledger.ts';
 import { createManualClock } from '../../helpers/manual-clock.ts';
 import { s3ForTests } from '../../helpers/s3.ts';
@@ -23,6 +24,18 @@ const JOB = 'measurements';
 const FROM = '2026-01-30';
 const VESSELS = vesselIds(40);
 const s3 = await s3ForTests();
+
+/** The same file with other things said in its footer. */
+function withKeyValues(file: Uint8Array, keyValues: Readonly<Record<string, string>>): Uint8Array {
+  const metadata = readMetadata(file);
+  const sink = createByteSink();
+  const key_value_metadata = Object.entries(keyValues).map(([key, value]) => ({ key, value }));
+  putFooter(sink, { ...metadata, key_value_metadata });
+  putBytes(sink, PARQUET_MAGIC);
+  // Behind it stand its length and the magic.
+  const end = file.length - metadata.metadata_length - 8;
+  return Buffer.concat([file.subarray(0, end), sink.bytes.subarray(0, sink.at)]);
+}
 
 describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
   let place: StorePlace;
@@ -167,7 +180,7 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
     ['no Parquet', () => Buffer.from('{"rows":1}')],
     ['nothing in it', () => Buffer.alloc(0)],
     ["another job's", (bytes) => said(bytes, `"${JOB}"`, '"other"')],
-    ['of a version to come', (bytes) => said(bytes, '"indexVersion":5', '"indexVersion":6')],
+    ['of a version to come', (bytes) => said(bytes, '"indexVersion":6', '"indexVersion":7')],
     ['Parquet of something else', (bytes) => withKeyValues(bytes, {})],
   ];
   // What is read is the same bytes on S3: one of them is enough there.
@@ -204,14 +217,15 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
     expect(warnings).toEqual([]);
   });
 
-  const publish = (store: ObjectStore, receipts: readonly Receipt[]) =>
+  const publish = (journal: IndexJournal, receipts: readonly Receipt[]) =>
     inParallel(receipts, 16, async (receipt) => {
-      await store.putIf(receiptKey(receipt), jsonBytes(receipt), null);
+      const bytes = jsonBytes(receipt);
+      const tag = await place.store.putIf(receiptKey(receipt), bytes, null);
+      journal.note(receipt, { sizeBytes: bytes.length, tag: tag! });
     });
 
   test('what was published is read without fetching it, and put into the index once', async () => {
-    const { store } = place;
-    const journal = withIndexJournal({ ...store, close: async () => {} }, silentLog);
+    const journal = createIndexJournal(place.store, silentLog);
     const dates = [FROM, addDays(FROM, 1)];
     const receipts = dates.flatMap((date) =>
       VESSELS.map((vessel) => makeReceipt({ job: JOB, vessel, date })),
@@ -231,17 +245,15 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
   });
 
   test('few receipts are no piece of an index, and one that cannot be written is no failure', async () => {
-    const { store } = place;
-    const quiet = { ...store, close: async () => {} };
-    const journal = withIndexJournal(quiet, silentLog);
+    const journal = createIndexJournal(place.store, silentLog);
     await publish(
       journal,
       VESSELS.map((vessel) => makeReceipt({ job: JOB, vessel, date: FROM })),
     );
     await journal.close();
     expect(await filesOf('2026-01')).toEqual([]);
-    const fails = { ...quiet, put: () => Promise.reject(new DataError('no', 'read only')) };
-    const failing = withIndexJournal(fails, silentLog);
+    const fails = { put: () => Promise.reject(new DataError('no', 'read only')) };
+    const failing = createIndexJournal(fails, silentLog);
     const dates = datesBetween('2026-01-01', '2026-01-15');
     await publish(
       failing,
@@ -255,25 +267,27 @@ describe.each(storePlaces(s3))('%s', (placeName, makePlace) => {
   test('a store that hangs keeps nobody for a piece of an index', async () => {
     const clock = createManualClock();
     let isClosed = false;
-    const hangs: ObjectStore = {
-      ...place.store,
-      put: () => new Promise<never>(() => {}),
-      close: async () => {
-        isClosed = true;
-      },
-    };
-    const journal = withIndexJournal(hangs, silentLog, clock);
+    const journal = createIndexJournal({ put: () => new Promise<never>(() => {}) }, silentLog, clock);
     const dates = [FROM, addDays(FROM, 1)];
     await publish(
       journal,
       dates.flatMap((date) => VESSELS.map((vessel) => makeReceipt({ job: JOB, vessel, date }))),
     );
-    const closed = journal.close();
+    const closed = journal.close().then(() => {
+      isClosed = true;
+    });
     await clock.advance(9_999);
     expect(isClosed).toBe(false);
     await clock.advance(1);
     await closed;
     expect(isClosed).toBe(true);
+  });
+
+  test('a receipt whose times no Date has written is read every time, as it stands', async () => {
+    await writeLedger();
+    await rewrite(makeReceipt(day(3), { finishedAt: '2026-01-31T23:00:00.123456Z' }));
+    await ask();
+    expect(await ask()).toEqual({ fromIndex: 159, fetched: 1 });
   });
 
   test('an index that cannot be written is no failure', async () => {
