@@ -91,6 +91,7 @@ const LIBRARY_OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['runtime/config'],
   zod: [
     'runtime/config',
+    'fleet/notify',
     'fleet/queue',
     'redis/fleet-shapes.ts',
     'service',

@@ -1,7 +1,7 @@
-/** `accept`: a vessel's remark is right, a job's `select` means less, or, with `--source`, a job has another source. */
+/** `accept`: a vessel's warning is right, a job's `select` means less, or, with `--source`, a job has another source. */
 import { usageError } from '../../core/errors.ts';
 import { systemClock, VESSEL_ID } from '../../core/model/index.ts';
-import { acceptRemark, acceptSelect, describeAccepting } from '../../lake/accept.ts';
+import { acceptSelect, acceptWarning, describeAccepting } from '../../lake/accept.ts';
 import { acceptSource } from '../../lake/lake-file.ts';
 import { openStore } from '../../store/open-store.ts';
 import type { Command, CommandContext, Item, JsonOption } from './command.ts';
@@ -40,7 +40,7 @@ export const acceptCommand: Command<[jobName: string, vessels: readonly string[]
     accepted.push(item);
   }
   for (const vessel of vessels) {
-    const accepting = await acceptRemark(ports, jobName, vessel);
+    const accepting = await acceptWarning(ports, jobName, vessel);
     const { state, series } = { series: undefined, ...accepting };
     const message = describeAccepting(accepting);
     const item = { job: jobName, vessel, ...(series !== undefined && { series }), state, message };

@@ -198,7 +198,7 @@ export function openOutput<K extends ResultName>(screen: Screen, name: K, option
 }
 
 /** Members that are for people: cleaned and bounded, where all others are exact. */
-const TEXTS: readonly string[] = ['message', 'found', 'expected', 'next', 'remark'];
+const TEXTS: readonly string[] = ['message', 'found', 'expected', 'next', 'warning'];
 
 function withBoundedTexts(item: object): object {
   // Most items have none, and there may be hundreds of thousands.

@@ -1,6 +1,6 @@
 /** `hold`: whether the queue is on hold, and why; `hold lift` lets the workers try, whatever their probes say. */
 import type { Fleet } from '../../fleet/fleet.ts';
-import { liftHold, sayHold } from '../../fleet/hold-acts.ts';
+import { liftHold, sayHold } from '../../fleet/queue/hold.ts';
 import { writeText } from '../terminal/screen.ts';
 import { type Command, EXIT_OK, openQueue, readConfig } from './command.ts';
 

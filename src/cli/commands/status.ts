@@ -5,7 +5,7 @@ import { type Clock, type Job, lookbackDaysOf, systemClock } from '../../core/mo
 import { thisProcess } from '../../core/process/process-id.ts';
 import type { VesselTrouble } from '../../export/events.ts';
 import { findVessels, type JobVessels } from '../../export/job-vessels.ts';
-import { describeRemark, describeRemarks, howToAccept } from '../../lake/remarks.ts';
+import { describeWarning, describeWarnings, howToAccept } from '../../lake/warnings.ts';
 import { formatVesselTroubles } from '../terminal/plan-view.ts';
 import { paint } from '../terminal/screen.ts';
 import { formatStatus } from '../terminal/status-view.ts';
@@ -49,21 +49,21 @@ export const statusCommand: Command<[jobNames: readonly string[], StatusOptions]
     for (const trouble of troubles) output.add('vessels', { job: job.name, ...trouble });
     all.vesselDays += summary.vesselDays;
     all.rows += summary.rows;
-    for (const { day, warnings } of status.remarks)
+    for (const { day, warnings } of status.warnings)
       for (const warning of warnings)
-        output.add('remarks', { ...day, code: warning.kind, message: describeRemark(warning) });
+        output.add('warnings', { ...day, code: warning.kind, message: describeWarning(warning) });
     const receipts = { fetched: status.fetched, fromIndex: status.fromIndex };
     const about = { job: job.name, dataset: job.dataset, from, to, vesselsFrom, vessels: status.vessels };
     output.add('jobs', { ...about, ...summary, receipts });
     if (!output.isText) continue;
-    const remarked = status.remarks.map(
+    const warned = status.warnings.map(
       ({ day, warnings }) =>
-        `${paint(stdout, 'yellow', 'remark:')} ${day.vessel}: ${describeRemarks(warnings)}; '${howToAccept(day)}' accepts it`,
+        `${paint(stdout, 'yellow', 'warning:')} ${day.vessel}: ${describeWarnings(warnings)}; '${howToAccept(day)}' accepts it`,
     );
     const shownDates = meaning === undefined ? '' : `dates: ${formatDates(dates)}`;
-    const remarks = [shownDates, REMARKS[vesselsFrom], formatVesselTroubles(troubles), ...remarked];
-    const remark = remarks.filter((line) => line !== '').join('\n');
-    const shown = { job: job.name, cells, summary, remark };
+    const warnings = [shownDates, WARNINGS[vesselsFrom], formatVesselTroubles(troubles), ...warned];
+    const warning = warnings.filter((line) => line !== '').join('\n');
+    const shown = { job: job.name, cells, summary, warning };
     blocks.push(formatStatus(shown, stdout.columns ?? DEFAULT_COLUMNS, stdout));
   }
   output.end(all, () => `${blocks.join('\n\n')}\n`);
@@ -123,7 +123,7 @@ function unlistedBy(newest: ReadonlyMap<string, Coverage>): VesselTrouble[] {
   });
 }
 
-const REMARKS: Readonly<Record<VesselsFrom, string>> = {
+const WARNINGS: Readonly<Record<VesselsFrom, string>> = {
   command: '',
   job: '',
   service: 'vessels: as the service lists them now',

@@ -103,7 +103,7 @@ export const DAY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'accept',
     summary:
-      "accept the remarks on vessels; without vessels, that a job's select no longer covers some series; with --source, that a job has another source",
+      "accept the warnings on vessels; without vessels, that a job's select no longer covers some series; with --source, that a job has another source",
     arguments: [
       ['<job>', 'name of a job'],
       ['[vessel...]', 'such as IMO9321483; without any: the series that select no longer covers'],

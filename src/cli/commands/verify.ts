@@ -89,8 +89,8 @@ function observe(view: VerifyView, output: Output<'verify'>, onDates: (dates: Da
     onDay(verified) {
       view.onDay(verified);
       for (const finding of verified.findings) output.add('findings', toFinding(finding));
-      for (const { name: code, day, text: message } of verified.remarks)
-        output.add('remarks', { ...day, code, message });
+      for (const { name: code, day, text: message } of verified.warnings)
+        output.add('warnings', { ...day, code, message });
     },
   } satisfies VerifyObserver;
 }

@@ -1,5 +1,5 @@
 /** The progress of verify: a bar on a terminal; what it found, as it finds it. */
-import { FINDINGS, type Finding, formatPlace, type Remark } from '../../audit/verify/findings.ts';
+import { FINDINGS, type Finding, formatPlace, type VerifyWarning } from '../../audit/verify/findings.ts';
 import type { VerifyObserver } from '../../audit/verify/verify-lake.ts';
 import { type Clock, countOf, formatCount } from '../../core/model/index.ts';
 import { formatBytes, formatSeconds } from './format.ts';
@@ -21,7 +21,7 @@ export function createVerifyView(screen: Screen, clock: Clock) {
   const startedMs = clock.monotonicMs();
   const totals = { ...NOTHING };
   const findings: Finding[] = [];
-  const remarks: Remark[] = [];
+  const warnings: VerifyWarning[] = [];
   let toDo = 0;
   const draw = (force: boolean) => {
     if (toDo === 0) return;
@@ -50,7 +50,7 @@ export function createVerifyView(screen: Screen, clock: Clock) {
     },
     onDay(verified) {
       findings.push(...verified.findings);
-      remarks.push(...verified.remarks);
+      warnings.push(...verified.warnings);
       if (!verified.checked) return;
       if (verified.findings.some(({ name }) => name === 'not-verified')) {
         totals.notVerified++;
@@ -63,7 +63,7 @@ export function createVerifyView(screen: Screen, clock: Clock) {
     },
   };
   return {
-    ...{ ...observer, totals, findings, remarks, log: bar.print },
+    ...{ ...observer, totals, findings, warnings, log: bar.print },
     end(): void {
       bar.end();
       toDo = 0;
@@ -71,12 +71,12 @@ export function createVerifyView(screen: Screen, clock: Clock) {
   };
 }
 
-/** Findings, remarks and totals for people; the findings of one vessel-day together. */
+/** Findings, warnings and totals for people; the findings of one vessel-day together. */
 export function formatVerified(view: VerifyView, deep: boolean, screen: Colours = {}): string {
   const found = findingsOf(view.findings.length);
   const blocks = [
     ...view.findings.toSorted(byDay).map((finding) => formatFinding(finding, screen)),
-    ...view.remarks.toSorted(byDay).map(({ name, day, text }) => `${name}  ${formatPlace(day)}\n  ${text}`),
+    ...view.warnings.toSorted(byDay).map(({ name, day, text }) => `${name}  ${formatPlace(day)}\n  ${text}`),
   ];
   const { planned, vesselDays, notVerified, rows, bytes } = view.totals;
   if (vesselDays === 0 && blocks.length === 0)
@@ -101,7 +101,7 @@ function formatFinding({ name, day, where, found, expected, next }: Finding, scr
   ].join('\n');
 }
 
-function byDay(a: Finding | Remark, b: Finding | Remark): number {
+function byDay(a: Finding | VerifyWarning, b: Finding | VerifyWarning): number {
   return formatPlace(a.day) < formatPlace(b.day) ? -1 : 1;
 }
 

@@ -140,7 +140,7 @@ export interface RanVerify {
     readonly sizeBytes: number;
     readonly findings: readonly (VesselDay &
       Record<'code' | 'key' | 'found' | 'expected' | 'message' | 'next', string>)[];
-    readonly remarks: readonly (VesselDay & Record<'code' | 'message', string>)[];
+    readonly warnings: readonly (VesselDay & Record<'code' | 'message', string>)[];
   };
 }
 
