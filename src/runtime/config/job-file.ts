@@ -46,8 +46,7 @@ const vessel = z.string().regex(VESSEL_ID, 'expected IMO and seven digits, such 
 
 const schedule = z.strictObject({ cron, timezone: timezone.default('UTC'), settle: duration.default('0m') });
 const lookBack = z.strictObject({
-  cron,
-  timezone: timezone.default('UTC'),
+  ...schedule.omit({ settle: true }).shape,
   lookback: duration.default(DEFAULT_LOOKBACK),
 });
 
@@ -105,9 +104,8 @@ export type JobFile = z.infer<typeof JOB_FILE>;
 /** What breaks them, as far as fields can be understood: all faults of a file are named at once. `path` is for messages. */
 export function ruleFaults(path: string, content: unknown): string[] {
   if (typeof content !== 'object' || content === null) return [];
-  const { dataset, window, aggregations, transport, schedule, reconcile, since } = content as Readonly<
-    Record<string, unknown>
-  >;
+  type Unknown = Readonly<Record<string, unknown>>;
+  const { dataset, window, aggregations, transport, schedule, reconcile, since } = content as Unknown;
   const faults: string[] = [];
   const statistics = dataset === 'statistics';
   const known = dataset === 'measurements' || dataset === 'metadata' || statistics;
