@@ -12,7 +12,7 @@ import { markRegularRun } from '../../lake/marks.ts';
 import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { createProgressView } from '../terminal/progress-view.ts';
 import { formatLeft, formatQueued, formatReconciliation } from '../terminal/reconcile-view.ts';
-import type { Command, CommandContext, Item, Output } from './command.ts';
+import type { Command, CommandContext, Item, Names, Output } from './command.ts';
 import {
   configure,
   EXIT_FAILED,
@@ -33,9 +33,9 @@ export interface ReconcileOptions extends Omit<RunOptions, 'force'> {
   readonly enqueue?: boolean;
 }
 
-export const reconcileCommand: Command<[jobNames: readonly string[], ReconcileOptions]> = async (
+export const reconcileCommand: Command<[Names, ReconcileOptions]> = async (
   context,
-  jobNames,
+  named,
   options,
   overrides = {},
 ) => {
@@ -44,7 +44,7 @@ export const reconcileCommand: Command<[jobNames: readonly string[], ReconcileOp
   const asked = askedDates(options, nowMs);
   const output = openOutput(context.stdout, 'reconcile', options);
   const view = createProgressView(context.stderr, systemClock);
-  await using opened = await openFor(context, jobNames, options, overrides, view.log);
+  await using opened = await openFor(context, named, options, overrides, view.log);
   const { app, jobs, news, enqueue } = opened;
   const { settings } = app.config;
   const mends = options.run === true || options.enqueue === true;
