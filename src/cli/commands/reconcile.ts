@@ -103,11 +103,9 @@ function toQueuedDay({ day, status, ...failure }: QueuedRepair): Item<'reconcile
 /** Throws ConfigError `usage`. */
 function checkMode({ run, enqueue, takeover }: ReconcileOptions): void {
   if (enqueue !== true) return;
-  if (run === true) {
-    throw usageError(
-      '--enqueue: given together with --run, expected one of them: --run exports in this process, --enqueue leaves it to the workers',
-    );
-  }
+  const expected = '--run exports in this process, --enqueue leaves it to the workers';
+  if (run === true)
+    throw usageError(`--enqueue: given together with --run, expected one of them: ${expected}`);
   if (takeover === true)
     throw usageError('--takeover: given together with --enqueue, expected with --run only');
 }
@@ -181,9 +179,8 @@ function textReport({ found, exported, queued, requests }: Report, closing: stri
   } else if (queued !== undefined) lines.push(`${formatQueued(queued)}; ${asked}`, ...formatLeft(queued));
   else {
     const isAny = found.some(({ findings }) => findings.length > 0);
-    lines.push(
-      `${asked}${isAny ? '; --run exports again what changed, --enqueue leaves it to the workers' : ''}`,
-    );
+    const next = '; --run exports again what changed, --enqueue leaves it to the workers';
+    lines.push(`${asked}${isAny ? next : ''}`);
   }
   return `${lines.join('\n')}\n`;
 }

@@ -10,7 +10,7 @@ import { contextOf } from './contexts.ts';
 import { noteError } from './spans.ts';
 
 /** A vessel-day that is put into the queue, and why. */
-export interface SentDay extends VesselDay {
+interface SentDay extends VesselDay {
   readonly kind: string;
 }
 
