@@ -9,13 +9,13 @@ const DAY = { job: 'measurements', vessel: VESSEL, date: DATE };
 const NOON = Date.parse(`${DATE}T12:00:00Z`);
 const DAY_MS = 86_400_000;
 
-const service = await serviceForTests({ clock: { ...systemClock, nowMs: () => serviceMs } });
 let serviceMs = NOON;
+const service = await serviceForTests({ clock: { ...systemClock, nowMs: () => serviceMs } });
 
 afterEach(() => {
-  service.faults = undefined;
   serviceMs = NOON;
 });
+
 /** An export of the day with this machine's clock, and the service's date in every answer. */
 async function exportWith(
   lakeUrl: string,
