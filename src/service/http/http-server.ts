@@ -11,7 +11,7 @@ import { messageOf } from '../../core/errors.ts';
 import type { Clock, Log } from '../../core/model/index.ts';
 import { NO_SCHEMAS } from '../../core/no-schemas.ts';
 import { type AccessLog, createAccessLog, loggedPath, requestIdOf } from './access-log.ts';
-import { errorBody, HttpError } from './http-error.ts';
+import { badRequest, errorBody, HttpError } from './http-error.ts';
 
 const ABSOLUTE = /^https?:\/\/[^/?#]+/i;
 
@@ -110,7 +110,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     begin(request, reply);
     const { httpVersion, headers } = request.raw;
     if (httpVersion === '1.1' && headers.host === undefined)
-      throw new HttpError(400, 'header host is missing, which HTTP/1.1 demands');
+      throw badRequest('header host is missing, which HTTP/1.1 demands');
   });
   app.addHook('onClose', async () => connections.close());
   // No body is read before a route asks for it: it knows by then who sends it.

@@ -8,7 +8,7 @@ import {
   MICROS_PER_MILLI,
   wireShape,
 } from '../../core/model/index.ts';
-import { HttpError } from './http-error.ts';
+import { badRequest } from './http-error.ts';
 
 const OLD_VERSION: ApiVersion = '2025-10-31';
 const CURRENT_VERSION: ApiVersion = '2026-09-10';
@@ -29,8 +29,5 @@ export function chooseVersion(header: string | undefined, nowMs: number): Chosen
   const name = served.find((version) => version === wanted);
   if (name !== undefined) return { name, shape: wireShape(name) };
   const why = wanted === OLD_VERSION ? `was deactivated after ${OLD_VERSION_ENDS}` : 'is not known';
-  throw new HttpError(
-    400,
-    `version '${wanted.slice(0, 40)}' ${why}; x-api-version may be ${served.join(', ')}`,
-  );
+  throw badRequest(`version '${wanted.slice(0, 40)}' ${why}; x-api-version may be ${served.join(', ')}`);
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Aggregation, Family, Micros, TimeRange, WireShape } from '../../core/model/index.ts';
 import { AGGREGATIONS } from '../../core/model/index.ts';
-import { badParameter, HttpError } from '../http/http-error.ts';
+import { badParameter, badRequest } from '../http/http-error.ts';
 import { DOMAIN_NAMES, type Domain, type FindDomain } from './domains.ts';
 import { lastFullWindow, lastHour, parseTimeRange } from './time-range.ts';
 import { parseWindow, type Window, type WindowEdges } from './windows.ts';
@@ -53,13 +53,13 @@ export function readParameters(family: Family, query: URLSearchParams): RawParam
   const found: Record<string, string> = {};
   for (const name of Object.keys(PARAMETERS[family].shape)) {
     const values = query.getAll(name);
-    if (values.length > 1) throw new HttpError(400, `parameter '${name}' is given ${values.length} times`);
+    if (values.length > 1) throw badRequest(`parameter '${name}' is given ${values.length} times`);
     if (values.length === 1) found[name] = values[0]!;
   }
   const parsed = PARAMETERS[family].safeParse(found);
   if (!parsed.success) {
     const issue = parsed.error.issues[0]!;
-    throw new HttpError(400, `parameter '${issue.path.join('.')}': ${issue.message}`);
+    throw badRequest(`parameter '${issue.path.join('.')}': ${issue.message}`);
   }
   return parsed.data;
 }
@@ -106,7 +106,7 @@ export function parseStatistics(
 
 function parseAggregations(raw: RawParameters, shape: WireShape): Aggregation[] {
   if (raw.aggregations !== undefined && raw.aggregation !== undefined)
-    throw new HttpError(400, `'aggregation' is an alias of 'aggregations'; give one of them`);
+    throw badRequest(`'aggregation' is an alias of 'aggregations'; give one of them`);
   const asked = raw.aggregations ?? raw.aggregation ?? (shape === 'keyed' ? 'avg' : 'mean');
   const chosen = new Set<Aggregation>();
   for (const name of asked.split(',')) {
