@@ -1,5 +1,5 @@
 /** Which version answers, and when a version is gone. */
-import type { ApiVersion, WireShape } from '../../core/model/index.ts';
+import type { ApiVersion } from '../../core/model/index.ts';
 import {
   API_VERSION_ENDS,
   API_VERSIONS,
@@ -16,14 +16,8 @@ const CURRENT_VERSION: ApiVersion = '2026-09-10';
 const OLD_VERSION_ENDS = API_VERSION_ENDS[OLD_VERSION]!;
 const OLD_VERSION_GONE_MS = dateToMicros(addDays(OLD_VERSION_ENDS, 1)) / MICROS_PER_MILLI;
 
-interface ChosenVersion {
-  /** As asked for; echoed in `api-version`. */
-  readonly name: ApiVersion;
-  readonly shape: WireShape;
-}
-
-/** Version for the header `x-api-version` at an instant. Throws 400 for one that is unknown or gone. */
-export function chooseVersion(header: string | undefined, nowMs: number): ChosenVersion {
+/** Version for the header `x-api-version` at an instant, with its name as `api-version` says it. Throws 400 for one that is unknown or gone. */
+export function chooseVersion(header: string | undefined, nowMs: number) {
   const served = API_VERSIONS.filter((version) => version !== OLD_VERSION || nowMs < OLD_VERSION_GONE_MS);
   const wanted = header?.trim() || (served.includes(OLD_VERSION) ? OLD_VERSION : CURRENT_VERSION);
   const name = served.find((version) => version === wanted);
