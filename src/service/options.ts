@@ -37,7 +37,7 @@ export interface ServiceOptions {
   readonly toInclusive?: boolean;
 }
 
-interface MadeUpData {
+export interface MadeUpData {
   readonly seed: number;
   /** Number of vessels; the first is IMO9321483. */
   readonly vessels: number;

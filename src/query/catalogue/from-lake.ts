@@ -69,9 +69,9 @@ export async function listLakeSeries(
 
 /** Every vessel that has a receipt. Throws RetriableError `no-vessels`. */
 export async function listLakeVessels(ports: LakePorts, jobs: readonly Job[]): Promise<VesselEntry[]> {
-  const found = new Map<string, KnownVessel>();
+  const found = new Map<string, { last?: VesselDay; jobs: string[]; name: string | null; series: number }>();
   const of = (vessel: string) => {
-    const entry = found.get(vessel) ?? { last: undefined, jobs: [], name: null, series: 0 };
+    const entry = found.get(vessel) ?? { jobs: [], name: null, series: 0 };
     found.set(vessel, entry);
     return entry;
   };
@@ -103,14 +103,6 @@ export async function listLakeVessels(ports: LakePorts, jobs: readonly Job[]): P
     entries.push({ vessel, ...entry, lastMicros, readings: null });
   }
   return entries;
-}
-
-interface KnownVessel {
-  /** Its newest day with readings, or without. */
-  last: VesselDay | undefined;
-  readonly jobs: string[];
-  name: string | null;
-  series: number;
 }
 
 function lastDates({ store, clock }: LakePorts, job: string): Promise<Map<string, string>> {

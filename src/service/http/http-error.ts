@@ -35,9 +35,13 @@ export class OAuthError extends HttpError {
   }
 }
 
+export function badRequest(message: string): HttpError {
+  return new HttpError(400, message);
+}
+
 /** 400, naming the parameter, what was found and what is expected. */
 export function badParameter(name: string, found: string, expected: string): HttpError {
-  return new HttpError(400, `parameter '${name}': got '${found.slice(0, 200)}', expected ${expected}`);
+  return badRequest(`parameter '${name}': got '${found.slice(0, 200)}', expected ${expected}`);
 }
 
 /** The body of an error. */

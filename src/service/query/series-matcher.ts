@@ -1,6 +1,6 @@
 /** Which series an expression matches, in one domain. What is compared is counted over the whole request. */
 import { compileLevel, isAny } from '../../core/model/level-pattern.ts';
-import { HttpError } from '../http/http-error.ts';
+import { badRequest } from '../http/http-error.ts';
 import type { FirstLevel, NamingIndex } from './series-index.ts';
 
 /** Comparisons of a level with a pattern, in one request: some 20 ms. */
@@ -34,8 +34,7 @@ export class ComparisonsBudget {
   spend(comparisons: number): void {
     this.#spent += comparisons;
     if (this.#spent > this.#allowed)
-      throw new HttpError(
-        400,
+      throw badRequest(
         `to find what the expressions of this request match takes more than ${this.#allowed.toLocaleString('en')} comparisons with ids; split the request, or name vessels instead of '*'`,
       );
   }

@@ -104,22 +104,17 @@ export async function sweepTemps(folder: string): Promise<void> {
   }
 }
 
-/** A temp file that a dead writer left; whoever works in its folder next would sweep it too. */
-interface DeadTemp {
-  /** Relative to the root, with `/`. */
-  readonly fileKey: string;
-  /** False when it is gone, or not dead any more. */
-  remove(): Promise<boolean>;
-}
-
-/** All of them below a lake's folder. Throws FatalError and RetriableError as the store does. */
-export async function* findDeadTemps(rootDir: string): AsyncGenerator<DeadTemp> {
+/**
+ * All temp files below a lake's folder that dead writers left; `remove` gives false for one that is gone, or not dead any
+ * more. Throws FatalError and RetriableError as the store does.
+ */
+export async function* findDeadTemps(rootDir: string) {
   try {
     for await (const { fileKey, path } of walkFiles(rootDir, '', (key) => TEMP_NAME.test(basename(key)))) {
       if (!(await isDeadTemp(path))) continue;
       yield {
         fileKey,
-        async remove() {
+        async remove(): Promise<boolean> {
           if (!(await isDeadTemp(path))) return false;
           await unlessMissing(unlink(path));
           return true;
