@@ -162,10 +162,7 @@ function matches(expression: string, { names, timeSeriesId }: SeriesEntry): bool
 }
 
 /** Of one series on the newest day that a job selected it; null: none that day. */
-interface LakeReading {
-  readonly lastMicros: number | null;
-  readonly readings: number;
-}
+type LakeReading = { readonly readings: number } & Pick<SeriesEntry, 'lastMicros'>;
 
 /** Details are small, and each is a request of its own. */
 const DETAILS_AT_ONCE = 8;

@@ -117,14 +117,14 @@ export function createView(
   return sql`${d.createView} ${relation(d, lake, name)} AS\nSELECT\n${selectList(d, items)}\nFROM ${from}`;
 }
 
-/** Columns of the view `receipts`, and where a receipt has them. */
-interface ReceiptColumn {
-  readonly name: string;
-  readonly path: readonly [string] | readonly [string, string];
-  readonly type: 'text' | 'long' | 'timestamp' | 'date';
-}
+type ReceiptPath = readonly [string] | readonly [string, string];
 
-export const RECEIPT_COLUMNS: readonly ReceiptColumn[] = [
+/** Columns of the view `receipts`, and where a receipt has them. */
+export const RECEIPT_COLUMNS: readonly {
+  readonly name: string;
+  readonly path: ReceiptPath;
+  readonly type: 'text' | 'long' | 'timestamp' | 'date';
+}[] = [
   { name: 'job', path: ['job'], type: 'text' },
   { name: 'vessel', path: ['vessel'], type: 'text' },
   { name: 'date', path: ['date'], type: 'date' },
