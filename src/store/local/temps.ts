@@ -203,23 +203,16 @@ async function pruneAbove(rootDir: string, path: string): Promise<string> {
   return folder;
 }
 
+/** What keeps a folder: it is not empty, a mount point, somebody else's, or a link to a folder. */
+const KEPT = ['ENOTEMPTY', 'EEXIST', 'EBUSY', 'EACCES', 'EPERM', 'ENOTDIR'];
+
 async function removeEmptyFolder(folder: string): Promise<boolean> {
   try {
-    await rmdir(folder);
+    // Where somebody else pruned it, the one above may be empty now.
+    await unlessMissing(rmdir(folder));
     return true;
   } catch (error) {
-    switch (errnoOf(error)) {
-      case 'ENOENT': // Somebody else pruned it: the one above may be empty now.
-        return true;
-      case 'ENOTEMPTY':
-      case 'EEXIST':
-      case 'EBUSY': // A mount point.
-      case 'EACCES':
-      case 'EPERM':
-      case 'ENOTDIR': // A link to a folder.
-        return false;
-      default:
-        throw error;
-    }
+    if (KEPT.includes(errnoOf(error) ?? '')) return false;
+    throw error;
   }
 }

@@ -16,10 +16,7 @@ const BODY_ATTEMPTS = 3;
 type Named<Answer> = Answer & { readonly ETag: Version };
 export type NamedHead = Named<HeadObjectCommandOutput>;
 
-interface ReadObject {
-  readonly bytes: Uint8Array;
-  readonly version: Version;
-}
+type ReadObject = { readonly bytes: Uint8Array; readonly version: Version };
 
 /** See `get` of the port. */
 export async function readObject(s3: S3Bucket, key: string): Promise<ReadObject | undefined> {
