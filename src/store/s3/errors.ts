@@ -115,6 +115,12 @@ export function isConflict(error: unknown): boolean {
   return status === 412 || status === 409;
 }
 
+/** Does the store lack the call, or a condition of it? */
+export function isNotImplemented(error: unknown): boolean {
+  const { name, status } = faultOf(error);
+  return name === 'NotImplemented' || status === 501;
+}
+
 /** `upload-gone` where the upload does not exist (any more); undefined for any other fault. */
 export function uploadGone(error: unknown, key: string): CommitFailedError | undefined {
   // Ceph 16 says NoSuchKey when asked for the parts of an upload that is gone.
