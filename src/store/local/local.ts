@@ -77,13 +77,10 @@ export function createLocalStore(rootDir: string): ObjectStore {
 async function readObject(path: string): Promise<{ bytes: Uint8Array; version: Version } | undefined> {
   const opened = await openFile(path);
   if (opened === undefined) return undefined;
-  const { file, info } = opened;
-  try {
-    if (info.size > MAX_WHOLE_BYTES) throw tooLargeToRead(path, info.size);
-    return { version: fileVersion(info), bytes: await readAll(file, info.size, 0) };
-  } finally {
-    await file.close();
-  }
+  const { info } = opened;
+  await using file = opened.file;
+  if (info.size > MAX_WHOLE_BYTES) throw tooLargeToRead(path, info.size);
+  return { version: fileVersion(info), bytes: await readAll(file, info.size, 0) };
 }
 
 async function headObject(path: string): Promise<{ sizeBytes: number; version: Version } | undefined> {
