@@ -21,11 +21,9 @@ export interface SeriesEntry extends Pick<SnapshotSeries, 'vesselName' | 'timeSe
   /** Of its last reading; null where none is known. */
   readonly type: ValueType | null;
   readonly lastMicros: number | null;
-  /** JSON text. */
   readonly lastValue: string | null;
   /** In the days that were looked at. */
   readonly readings: number | null;
-  /** Names of jobs that select it. */
   readonly jobs: readonly string[];
 }
 

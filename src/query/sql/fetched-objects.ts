@@ -91,7 +91,6 @@ async function fetchWhole(
   );
 }
 
-/** How many bytes were written. */
 async function copyRanges(
   store: Pick<ObjectStore, 'getRange'>,
   key: string,

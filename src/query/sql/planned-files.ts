@@ -25,7 +25,6 @@ interface PlannedOptions {
   readonly lake: ListedLake;
   /** Folder of a lake that lies in one. */
   readonly localDir: string | undefined;
-  /** A folder of its own. */
   readonly dir: string;
   readonly maxFetchBytes: number;
 }

@@ -1,9 +1,7 @@
-/** Which columns `wide` has, and what they are called. */
 import { usageError } from '../../core/errors.ts';
 import { shortName } from '../../core/model/index.ts';
 import { columnName, columnNames } from './column-names.ts';
 
-/** A series as the view `series` has it. */
 export interface NamedSeries {
   readonly vessel: string;
   readonly timeSeriesId: string;

@@ -12,7 +12,6 @@ export interface ServiceClient {
   readonly vessels: readonly string[] | '*';
 }
 
-/** What a valid token says. */
 export interface Bearer {
   readonly clientId: string;
   mayRead(vessel: string): boolean;
@@ -128,7 +127,6 @@ export class TokenAuthority {
     }
   }
 
-  /** Make every token issued so far invalid. */
   revokeAll(): void {
     this.#key = randomBytes(32);
   }

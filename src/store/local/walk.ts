@@ -4,12 +4,10 @@ import { join } from 'node:path';
 import { errnoOf } from './errors.ts';
 
 interface FoundFile {
-  /** Relative to the root, with `/`. */
   readonly fileKey: string;
   readonly path: string;
 }
 
-/** Files that are looked at at once. */
 const STAT_BATCH = 32;
 
 /**
@@ -99,7 +97,6 @@ export async function* withStats(pages: AsyncIterable<readonly FoundFile[]>) {
   }
 }
 
-/** Undefined where a file is not there (any more). */
 export async function statIfThere(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path);
