@@ -25,7 +25,6 @@ interface PlannedOptions {
   readonly lake: ListedLake;
   /** Folder of a lake that lies in one. */
   readonly localDir: string | undefined;
-  /** A folder of its own. */
   readonly dir: string;
   readonly maxFetchBytes: number;
 }
@@ -156,26 +155,19 @@ export function createEmptyFiles(dir: string, templates: ReadonlyMap<string, str
   };
 }
 
-interface VesselDates {
-  readonly job: string;
-  readonly vessel: string;
-  /** In order, with commas. */
-  readonly dates: string;
-}
-
-function datesOfVessels(days: readonly VesselDay[]): VesselDates[] {
+/** `dates`: in order, with commas. */
+function datesOfVessels(days: readonly VesselDay[]) {
   return [...Map.groupBy(days, ({ job }) => job)].flatMap(([job, ofJob]) =>
-    [...Map.groupBy(ofJob, ({ vessel }) => vessel)].map(([vessel, own]) => ({
-      job,
-      vessel,
-      dates: [...new Set(own.map(({ date }) => date))].sort().join(','),
-    })),
+    [...Map.groupBy(ofJob, ({ vessel }) => vessel)].map(([vessel, own]) => {
+      const dates = [...new Set(own.map(({ date }) => date))].sort().join(',');
+      return { job, vessel, dates };
+    }),
   );
 }
 
 async function linkAll(
   folder: string,
-  vessels: readonly VesselDates[],
+  vessels: ReturnType<typeof datesOfVessels>,
   templates: ReadonlyMap<string, string>,
   signal: AbortSignal,
 ): Promise<void> {

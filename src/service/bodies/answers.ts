@@ -15,7 +15,6 @@ import type { Work } from '../turns.ts';
 import { measurementsBody, parquetBody } from './measurements-body.ts';
 import { metadataBody } from './metadata-body.ts';
 
-/** A request as the routes hand it over. */
 export interface Query {
   readonly family: Family;
   readonly version: { readonly name: ApiVersion; readonly shape: WireShape };

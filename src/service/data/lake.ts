@@ -130,7 +130,6 @@ export async function connectFor(
   }
 }
 
-/** Rows of all series in files. */
 export async function rowsOf({ query }: EngineConnection, files: readonly LakeFile[]): Promise<number> {
   if (files.length === 0) return 0;
   const paths = joinSql(files.map(({ path }) => pathLiteral(path)));

@@ -44,7 +44,6 @@ export function badParameter(name: string, found: string, expected: string): Htt
   return badRequest(`parameter '${name}': got '${found.slice(0, 200)}', expected ${expected}`);
 }
 
-/** The body of an error. */
 export function errorBody(message: string): string {
   return JSON.stringify({ error: message });
 }

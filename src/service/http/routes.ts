@@ -1,4 +1,3 @@
-/** The routes: from an HTTP request to an answer on its way. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { messageOf } from '../../core/errors.ts';

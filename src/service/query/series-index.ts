@@ -20,7 +20,6 @@ export interface FirstLevel {
   readonly tails: Tail[];
 }
 
-/** The names of all series in one domain. */
 export interface NamingIndex {
   /** Id by position; undefined for a series without one. */
   readonly ids: readonly (string | undefined)[];

@@ -10,7 +10,6 @@ const COMPARISONS_PER_SERIES = 5;
 /** What a series costs that is only added. */
 const ADD = 1 / 4;
 
-/** What ids an expression matches. */
 export interface Pattern {
   /** The first level; a text stands for itself, undefined for any. */
   readonly first: string | ((text: string) => boolean) | undefined;
@@ -20,7 +19,6 @@ export interface Pattern {
   tail(levels: readonly string[], firstLevel: string): boolean;
 }
 
-/** What one request may compare. */
 export class ComparisonsBudget {
   readonly #allowed: number;
   #spent = 0;

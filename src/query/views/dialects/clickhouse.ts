@@ -5,7 +5,6 @@ const text = backslashes('`', 'bytes');
 const { quote, literal } = text;
 const isBucket = ({ url }: views.ViewedLake) => url.includes('://');
 
-/** A table function over files below the lake. */
 function files(lake: views.ViewedLake, path: string, ...format: readonly string[]): Sql {
   const from = isBucket(lake) ? sql`s3` : sql`file`;
   return sql`${from}(${joinSql([`${lake.url}/${path}`, ...format].map(literal))})`;

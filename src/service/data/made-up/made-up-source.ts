@@ -20,7 +20,6 @@ import type { ReadingMaker } from './templates.ts';
 import { FLEET_EPOCH_MINUTE } from './trip.ts';
 import { MarkStore, Voyage } from './voyage.ts';
 
-/** Readings aimed at in one slice. */
 const SLICE_READINGS = 32_768;
 const SILENT_CHOICES = 28;
 /** No silent days from here on, so that the newest days always have data. */
@@ -100,7 +99,6 @@ export function createMadeUpSource(options: MadeUpOptions): MadeUpSource {
 
 interface Wanted {
   readonly series: readonly FleetSeries[];
-  /** One a series. */
   readonly makers: readonly ReadingMaker[];
   readonly silent: ReadonlySet<string>;
   readonly need: ReadingsNeed;

@@ -18,7 +18,6 @@ const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
 
 export interface FileLine {
-  /** From 1. */
   readonly number: number;
   readonly text: string | LineFault;
 }
