@@ -55,9 +55,7 @@ export class RateLimitedError extends VesselExportError {
 }
 export class DataError extends VesselExportError {}
 export class NotYetError extends VesselExportError {
-  /** Until it is worth another look. */
   readonly delayMs: number;
-  /** What the next look has to know. */
   readonly waiting: Waiting;
   constructor(code: string, message: string, delayMs: number, waiting: Waiting) {
     super(code, message);

@@ -24,14 +24,12 @@ interface Probe extends LakeUse {
   readonly store: ObjectStore;
   readonly clock: Clock;
   readonly lakeUrl: string;
-  /** A name that nobody has. */
   readonly key: string;
 }
 
 const keysOf = ({ key }: Probe) => [key, `${key}-absent`, `${key}-parts`];
 const BYTES = Buffer.from('written by vessel-export check; may be removed\n');
 const OTHER_BYTES = Buffer.from('written by vessel-export check, by another writer\n');
-/** Less than this is no room for an export. */
 const MIN_FREE_BYTES = 1 << 30;
 const STAND_IN =
   'a look before and after stands in for it, which leaves a moment in which two writers may meet';

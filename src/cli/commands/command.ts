@@ -38,7 +38,6 @@ export function readConfig({ env, envFile }: Pick<CommandContext, 'env' | 'envFi
   return loadConfig(env, undefined, envFile);
 }
 
-/** The same, for commands that ask nothing of the service. */
 export function readLakeConfig({ env, envFile }: Pick<CommandContext, 'env' | 'envFile'>): LakeConfig {
   return loadLakeConfig(env, undefined, envFile);
 }

@@ -8,7 +8,6 @@ import { echoTo, type Screen, writeText } from './screen.ts';
 export interface Prompt {
   /** The next line; '' is the answer of whoever only presses Enter. Throws CancelledError on Ctrl-C and Ctrl-D. */
   ask(question: string, options?: { readonly isSecret?: boolean }): Promise<string>;
-  /** True for `y` and `yes`; `fallback` where nothing was said. */
   confirm(question: string, fallback: boolean): Promise<boolean>;
   close(): void;
 }

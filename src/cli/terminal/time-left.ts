@@ -22,7 +22,6 @@ export interface Outlook {
   readonly isLeast: boolean;
 }
 
-/** Work is counted in vessel-days of mean size. */
 interface Sample {
   readonly atMs: number;
   readonly done: number;

@@ -5,7 +5,6 @@ import { duckdbText, joinSql, type Sql, sql } from './sql-text.ts';
 
 interface LockedOptions {
   readonly readableDirs: readonly string[];
-  /** A folder of its own; who made it removes it. */
   readonly tempDir: string;
   readonly threads: string;
   readonly memoryLimit: string;
