@@ -10,8 +10,7 @@ import { createLakeLayout } from '../../lake/layout.ts';
 import type { Settings } from '../../runtime/config/variables.ts';
 import { PROBE_PREFIX } from '../../store/key.ts';
 import { openStore, parseLakeUrl } from '../../store/open-store.ts';
-import type { ObjectStore } from '../../store/store.ts';
-import { UNFIT } from '../../store/store.ts';
+import { type ObjectStore, UNFIT } from '../../store/store.ts';
 import type { CheckResult, Finding } from './result.ts';
 import { failed, faultOf, inTime, resultsOf, skipped, warning } from './result.ts';
 
