@@ -16,8 +16,6 @@ export interface LastReading {
 
 /** Series in one request: bounds its body and its answer. */
 const SERIES_AT_ONCE = 500;
-/** The range is taken as it is. */
-const WHOLE_RANGE = 'none';
 
 type Asker = Pick<SourceContext, 'client' | 'signal' | 'stats'>;
 
@@ -59,7 +57,7 @@ async function askRange(
   try {
     const values = await askStatistics(
       context,
-      { expressions, range, aggregations, window: WHOLE_RANGE },
+      { expressions, range, aggregations, window: 'none' },
       {},
       () => new Map<string, Map<string, string>>(),
       (gathered, row) => {

@@ -13,10 +13,7 @@ const MAX_KEPT_BYTES = 64 * 1024 * 1024;
 /** An answer is decoded as it comes, so this bounds its time and not memory: 4 kB for each of four million series. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024 * 1024;
 
-/**
- * What to do about 404, and about an answer without any series that was meant, which nobody can tell from a service
- * that is ill: take it as it is; throw RetriableError `nothing-found`; or do so only once it has been asked again.
- */
+/** What to do about 404 and an answer without any series: take it, throw RetriableError `nothing-found`, or ask again before that. */
 type OnNothing = 'take' | 'throw' | 'ask-again';
 
 /** What an expression matches. */
@@ -28,10 +25,8 @@ interface Matched<T> {
 }
 
 /**
- * Ask which series a metadata expression matches. `keep` sees each, of a try that broke off too, and takes what it needs:
- * only that is held, and nothing of what it answers with undefined, for a fleet has millions of series. Throws DataError
- * `too-many-series` where an answer lists or a vessel-day would keep too many; else as the client, the decoder, and
- * `onNothing` says.
+ * Ask which series a metadata expression matches. `keep` sees each, of a try that broke off too; only what it returns is held, for a
+ * fleet has millions of series. Throws DataError `too-many-series`; else as the client, the decoder, and `onNothing` says.
  */
 export async function askMetadata<T>(
   context: Pick<SourceContext, 'client' | 'signal' | 'stats'>,

@@ -63,15 +63,8 @@ function nameSeries(element: MetadataElement, vesselImo: string | null): NamedSe
 }
 
 /** The series of these ids that there still are. Throws RetriableError `no-series` when there is none. */
-export async function resolveSeriesOfIds(
-  context: SourceContext,
-  ids: readonly string[],
-): Promise<ResolvedSeries> {
-  const select = idExpressions(ids).map((expression) => ({
-    expression,
-    written: expression,
-    optional: true,
-  }));
+export async function resolveSeriesOfIds(context: SourceContext, ids: readonly string[]) {
+  const select = idExpressions(ids).map((written) => ({ expression: written, written, optional: true }));
   const { series: _, ...resolved } = await resolveSelection(context, select, nameSeries);
   return resolved;
 }
@@ -140,11 +133,7 @@ async function askSelected<T>(
   }
 }
 
-function noSeries(
-  { job, day }: SourceContext,
-  expressions: readonly string[],
-  found: string,
-): RetriableError {
+function noSeries({ job, day }: SourceContext, expressions: readonly string[], found: string) {
   const named = expressions.map((one) => `'${shortName(one)}'`).join(', ');
   const advice = `check 'select' in ${job.path ?? `job '${job.name}'`}, the vessel's number, and what the credentials may read; where some vessels have no such series, let the job say 'optional: true' for the expression`;
   return new RetriableError('no-series', `${formatVesselDay(day)}: ${named} ${found}; ${advice}`);

@@ -20,9 +20,8 @@ const MAX_VESSELS = 50_000;
 const MAX_MALFORMED = 1_000;
 
 /**
- * Ask which vessels there are. Nobody can tell a fleet without vessels from a service that is ill, so 404 and an
- * answer without any vessel are asked again a few times, and then are RetriableError `no-vessels`. Of each vessel only
- * its number is held; throws DataError `too-many-vessels`.
+ * Ask which vessels there are. Nobody can tell a fleet without vessels from a service that is ill, so 404 and no vessel are asked again a
+ * few times, and then are RetriableError `no-vessels`. Of each vessel only its number is held; throws DataError `too-many-vessels`.
  */
 export async function discoverVessels(
   { client }: Pick<SourcePorts, 'client'>,

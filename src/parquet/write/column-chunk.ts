@@ -1,7 +1,7 @@
 import type { ColumnChunk, ColumnIndex, OffsetIndex, SchemaElement, Statistics } from 'hyparquet';
 import type { ByteSink } from './byte-sink.ts';
 import { putBytes } from './byte-sink.ts';
-import type { PackedPages } from './page-packing.ts';
+import type { ChunkPages, PackedPages } from './page-packing.ts';
 import { asItIs, discard, discardPacked, packerOf } from './page-packing.ts';
 import { putDataPageHeader, putDictionaryPageHeader } from './parquet-thrift.ts';
 
@@ -33,11 +33,8 @@ export interface ChunkColumn {
   readonly isIndexed: boolean;
 }
 
-export interface ChunkBody {
+export interface ChunkBody extends Omit<ChunkPages, 'packed'> {
   readonly column: ChunkColumn;
-  readonly encoding: 'PLAIN' | 'DELTA_BINARY_PACKED' | 'RLE_DICTIONARY';
-  /** Entries as PLAIN has them. */
-  readonly dictionary?: { readonly entries: number; readonly plain: Uint8Array };
   readonly pages: readonly PageBody[];
   readonly bounds?: Pick<Statistics, 'min_value' | 'max_value'> | undefined;
   /** Whether pages are sorted by their bounds. */
@@ -48,19 +45,28 @@ export interface ChunkBody {
 
 /** Write a column chunk behind what the file holds. There is a page at least. */
 export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
-  const { column, encoding, dictionary, pages } = body;
+  const { column, encoding, dictionary, pages, bounds } = body;
   const chunkAt = file.at;
   const packed: PackedPages = body.packed ?? new Map();
   const pack = packerOf({ ...body, packed });
-  let uncompressedBytes = dictionary === undefined ? 0 : appendDictionary(file, dictionary, pack);
-  const dataAt = file.at;
-  const places = pages.map((page) => {
+  let uncompressedBytes = 0;
+  const append = (bytes: Uint8Array, putHeader: (packed: Uint8Array) => void): number => {
     const at = file.at;
-    const packed = pack(page.bytes);
-    putDataPageHeader(file, page.bytes.length, packed, page.values ?? page.rows, encoding);
-    uncompressedBytes += file.at - at + page.bytes.length;
-    appendPage(file, page.bytes, packed);
-    return { offset: BigInt(at), compressed_page_size: file.at - at, first_row_index: BigInt(page.row) };
+    const packed = pack(bytes);
+    putHeader(packed);
+    uncompressedBytes += file.at - at + bytes.length;
+    putBytes(file, packed);
+    if (packed !== bytes) discard(packed);
+    return at;
+  };
+  if (dictionary !== undefined) {
+    const { plain, entries } = dictionary;
+    append(plain, (packed) => putDictionaryPageHeader(file, plain.length, packed, entries));
+  }
+  const dataAt = file.at;
+  const places = pages.map(({ bytes, row, rows, values = rows }) => {
+    const at = append(bytes, (packed) => putDataPageHeader(file, bytes.length, packed, values, encoding));
+    return { offset: BigInt(at), compressed_page_size: file.at - at, first_row_index: BigInt(row) };
   });
   discardPacked(packed);
   const meta_data: PlacedChunk['chunk']['meta_data'] = {
@@ -73,7 +79,10 @@ export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
     total_compressed_size: BigInt(file.at - chunkAt),
     ...(dictionary && { dictionary_page_offset: BigInt(chunkAt) }),
     data_page_offset: BigInt(dataAt),
-    statistics: statisticsOf(body),
+    statistics: {
+      null_count: BigInt(pages.reduce((sum, page) => sum + page.nulls, 0)),
+      ...(bounds && { ...bounds, is_min_value_exact: true, is_max_value_exact: true }),
+    },
     encoding_stats: [
       ...(dictionary === undefined
         ? []
@@ -96,32 +105,6 @@ export function shiftChunk(chunk: ColumnChunk, bytes: bigint): void {
   if (meta === undefined) return;
   meta.data_page_offset += bytes;
   if (meta.dictionary_page_offset !== undefined) meta.dictionary_page_offset += bytes;
-}
-
-/** What comes behind a page's header. */
-function appendPage(file: ByteSink, bytes: Uint8Array, packed: Uint8Array): void {
-  putBytes(file, packed);
-  if (packed !== bytes) discard(packed);
-}
-
-/** What the dictionary would take uncompressed. */
-function appendDictionary(
-  file: ByteSink,
-  { entries, plain }: { readonly entries: number; readonly plain: Uint8Array },
-  pack: (bytes: Uint8Array) => Uint8Array,
-): number {
-  const at = file.at;
-  const packed = pack(plain);
-  putDictionaryPageHeader(file, plain.length, packed, entries);
-  const headerBytes = file.at - at;
-  appendPage(file, plain, packed);
-  return headerBytes + plain.length;
-}
-
-function statisticsOf({ pages, bounds }: ChunkBody): Statistics {
-  const nulls = pages.reduce((sum, page) => sum + page.nulls, 0);
-  const exact = { is_min_value_exact: true, is_max_value_exact: true };
-  return { null_count: BigInt(nulls), ...(bounds && { ...bounds, ...exact }) };
 }
 
 const NOTHING = new Uint8Array(0);

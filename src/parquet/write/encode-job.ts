@@ -9,16 +9,13 @@ import type { Table } from './table.ts';
  */
 export type EncodeJob = MeasurementJob | TableJob;
 
-interface CommonJob {
+export interface MeasurementJob {
+  readonly kind: 'measurements';
+  readonly gathered: ColumnBatch;
   readonly ranks: SeriesRanks;
 }
 
-export interface MeasurementJob extends CommonJob {
-  readonly kind: 'measurements';
-  readonly gathered: ColumnBatch;
-}
-
-export interface TableJob extends CommonJob {
+export interface TableJob extends Pick<MeasurementJob, 'ranks'> {
   readonly kind: 'table';
   readonly gathered: Table;
 }
@@ -34,22 +31,12 @@ export interface EncodeAnswer<Job extends EncodeJob = EncodeJob> {
 
 /** The memory of the gathered rows. */
 export function gatheredBuffers({ kind, gathered }: EncodeJob): ArrayBuffer[] {
-  const arrays: ArrayBufferView[] =
+  const { timestampMicros, seriesCodes } = gathered;
+  const own: ArrayBufferView[] =
     kind === 'measurements'
-      ? [
-          gathered.timestampMicros,
-          gathered.seriesCodes,
-          gathered.kinds,
-          gathered.words,
-          gathered.jsonText.bytes,
-          gathered.jsonText.ends,
-        ]
-      : [
-          gathered.timestampMicros,
-          gathered.seriesCodes,
-          ...gathered.columns.flatMap(({ set, words, ends, bytes }) => [set, words, ends, bytes]),
-        ];
-  return [...new Set(arrays.map((array) => array.buffer as ArrayBuffer))];
+      ? [gathered.kinds, gathered.words, gathered.jsonText.bytes, gathered.jsonText.ends]
+      : gathered.columns.flatMap(({ set, words, ends, bytes }) => [set, words, ends, bytes]);
+  return [...new Set([timestampMicros, seriesCodes, ...own].map(({ buffer }) => buffer as ArrayBuffer))];
 }
 
 /**

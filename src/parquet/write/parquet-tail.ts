@@ -2,6 +2,7 @@ import type { FileMetaData } from 'hyparquet';
 import { parquetMetadata } from 'hyparquet/src/metadata.js';
 import { FatalError, messageOf } from '../../core/errors.ts';
 import { CREATED_BY } from './columns.ts';
+import { PARQUET_MAGIC } from './parquet-thrift.ts';
 
 /**
  * A Parquet file of one row group in two: the *body* (its column chunks, between the leading magic and what
@@ -10,8 +11,6 @@ import { CREATED_BY } from './columns.ts';
  * its body.
  */
 
-/** The first and the last four bytes of a Parquet file. */
-export const PARQUET_MAGIC: Uint8Array = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
 export const MAGIC_BYTES = 4;
 const LENGTH_BYTES = 4;
 

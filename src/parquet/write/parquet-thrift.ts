@@ -25,10 +25,12 @@ import {
 import { readOffsetIndex } from 'hyparquet/src/indexes.js';
 import { FatalError } from '../../core/errors.ts';
 import type { ByteSink } from './byte-sink.ts';
-import { createByteSink, putBytes, putUint32, reserve } from './byte-sink.ts';
+import { createByteSink, putBytes, putUint32 } from './byte-sink.ts';
 import type { Fields } from './thrift.ts';
 import { putBinary, putByte, putStruct, putWhole } from './thrift.ts';
 
+/** The first and the last four bytes of a Parquet file. */
+export const PARQUET_MAGIC: Uint8Array = Uint8Array.of(0x50, 0x41, 0x52, 0x31);
 const RLE = Encodings.indexOf('RLE');
 const PLAIN = Encodings.indexOf('PLAIN');
 
@@ -129,7 +131,7 @@ interface Footer extends Omit<FileMetaData, 'row_groups' | 'metadata_length'> {
   readonly row_groups: readonly (RowGroup | Uint8Array)[];
 }
 
-/** The metadata of a file and its length in four bytes; the closing magic follows. */
+/** The end of a file: its metadata, their length in four bytes, and the closing magic. */
 export function putFooter(sink: ByteSink, metadata: Footer): void {
   const from = sink.at;
   const leaves = metadata.schema.filter(({ type }) => type !== undefined);
@@ -149,8 +151,8 @@ export function putFooter(sink: ByteSink, metadata: Footer): void {
     // The order of each column's values: that of its type.
     fields.structs(7, leaves, (order) => order.struct(1, () => {}));
   });
-  reserve(sink, 4);
   putUint32(sink, sink.at - from);
+  putBytes(sink, PARQUET_MAGIC);
 }
 
 /** A row group as the footer has it: some hundred bytes, for files whose row groups are thousands. */

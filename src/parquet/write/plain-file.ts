@@ -3,12 +3,11 @@
  * row group: in memory are one row group, and some hundred bytes of each that was written.
  */
 import type { RowGroup, SchemaElement } from 'hyparquet';
-import { createByteSink, putBytes } from './byte-sink.ts';
+import { createByteSink } from './byte-sink.ts';
 import { shiftChunk } from './column-chunk.ts';
 import type { Leaf } from './leaf-column.ts';
 import { LeafColumn } from './leaf-column.ts';
-import { PARQUET_MAGIC } from './parquet-tail.ts';
-import { putFooter, rowGroupBytes } from './parquet-thrift.ts';
+import { PARQUET_MAGIC, putFooter, rowGroupBytes } from './parquet-thrift.ts';
 
 export type { SchemaElement };
 export { PARQUET_MAGIC };
@@ -82,7 +81,6 @@ export class PlainFile {
       ...(pairs.length > 0 && { key_value_metadata: pairs }),
       created_by: this.#createdBy,
     });
-    putBytes(sink, PARQUET_MAGIC);
     return sink.bytes.subarray(0, sink.at);
   }
 }

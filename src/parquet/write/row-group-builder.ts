@@ -16,24 +16,17 @@ export interface RowGroupBuilder<Batch> {
   /** Of the newest row appended and not dropped, sealed or not. */
   readonly lastTimestampMicros: number | undefined;
   /**
-   * Copy rows `[fromRow, toRow)` of a batch. Throws DataError `timestamp-order` when one is older than the row
-   * before it, `too-many-at-once` when one instant has so many that no row group can hold them, and what the dataset's
-   * values can fail with; none of the batch's rows is kept then.
+   * Copy rows `[fromRow, toRow)` of a batch, all or none. Throws DataError `timestamp-order`, `too-many-at-once` when one instant has so
+   * many that no row group can hold them, and what the dataset's values can fail with.
    */
   append(batch: Batch, fromRow: number, toRow: number): void;
-  /**
-   * Forget the rows at or after an instant; how many. Throws RangeError when sealed rows are among them, for
-   * they cannot be taken back.
-   */
+  /** Forget the rows at or after an instant; how many. Throws RangeError when sealed rows are among them. */
   dropFrom(timestampMicros: number): number;
-  /**
-   * Rows of the first complete row group: the index of the first timestamp change at or after `rowGroupRows`
-   * rows, or `rowGroupTextBytes` of text; 0 while it is not known.
-   */
+  /** Rows up to the first timestamp change at or after `rowGroupRows` rows, or `rowGroupTextBytes` of text; 0 while it is not known. */
   sealableRows(): number;
   /**
-   * Take the first `rows` out, at once, so that appending may go on; sort and encode them, and check what came
-   * out. Throws FatalError `encode-failed` and `encode-check-failed`, and what the encoder throws.
+   * Take the first `rows` out, at once, so that appending may go on; sort, encode and check them. Throws FatalError `encode-failed` and
+   * `encode-check-failed`, and what the encoder throws.
    */
   seal(rows: number): Promise<EncodedRowGroup>;
   /** Give the memory back. Rows being encoded still come out. */
@@ -164,15 +157,9 @@ export function createRowGroupBuilder<Batch, Rows extends GatheredRows>(
     checkRowGroup(split, facts, readings);
     const { minMicros = 0, maxMicros = 0 } = facts;
     const values = answer.values.map(({ rank, rows }) => ({ timeSeriesId: ranked.ids[rank]!, rows }));
-    return {
-      body: split.body,
-      tail: split.tail,
-      rows: facts.rows,
-      minMicros,
-      maxMicros,
-      runs: { ids: ranked.ids, ...answer.runs },
-      values,
-    };
+    const { body, tail } = split;
+    const runs = { ids: ranked.ids, ...answer.runs };
+    return { body, tail, rows: facts.rows, minMicros, maxMicros, runs, values };
   }
 
   return {

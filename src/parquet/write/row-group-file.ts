@@ -4,8 +4,7 @@ import { createByteSink, putBytes } from './byte-sink.ts';
 import type { PlacedChunk } from './column-chunk.ts';
 import type { Column } from './columns.ts';
 import { CREATED_BY, rootElement, schemaElement } from './columns.ts';
-import { PARQUET_MAGIC } from './parquet-tail.ts';
-import { putColumnIndex, putFooter, putOffsetIndex } from './parquet-thrift.ts';
+import { PARQUET_MAGIC, putColumnIndex, putFooter, putOffsetIndex } from './parquet-thrift.ts';
 
 /** Memory of larger files is given up: one huge row group does not keep as much for all others. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
@@ -35,7 +34,6 @@ export function endFile(
   const schema: SchemaElement[] = [rootElement(columns), ...columns.map(schemaElement)];
   const { num_rows } = group;
   putFooter(file, { version: 1, schema, num_rows, row_groups: [group], created_by: CREATED_BY });
-  putBytes(file, PARQUET_MAGIC);
   const ended = file.bytes.slice(0, file.at);
   if (file.bytes.length > MAX_KEPT_BYTES) Object.assign(file, createByteSink());
   return ended;

@@ -110,48 +110,28 @@ export function textAt(column: TableColumn, row: number): Uint8Array {
   return column.bytes.subarray(textBytes(column, row), column.ends[row]);
 }
 
-/** How many of a column's rows have no value. */
-function countNulls(column: TableColumn, rows: number): number {
-  let nulls = 0;
-  for (let row = 0; row < rows; row++) nulls += 1 - column.set[row]!;
-  return nulls;
-}
-
 /** The nulls of each column, for the check of what was encoded. */
-export function tableNulls(table: Table): { columns: string[]; count: number }[] {
-  return table.columns.map((values) => ({
-    columns: [values.column.name],
-    count: countNulls(values, table.rows),
+export function tableNulls({ columns, rows }: Table): { columns: string[]; count: number }[] {
+  return columns.map(({ column, set }) => ({
+    columns: [column.name],
+    count: set.subarray(0, rows).reduce((nulls, isSet) => nulls + 1 - isSet, 0),
   }));
 }
 
 /**
- * Table rows in order of (time_series_id, timestamp). Rows that are equal in both are put in order of their values, column
- * by column, so that the result depends on the multiset of rows alone.
+ * Table rows in order of (time_series_id, timestamp) and of their values, column by column, so that it depends on the multiset of rows
+ * alone: the row at each place, the first of each rank and in the end the number of rows, and the times of rows that have one.
  */
-interface SortedTable {
-  /** The row of the table at each place. */
-  readonly order: Int32Array;
-  /** The first row of each rank and, in the end, the number of rows. */
-  readonly first: Int32Array;
-  /** Undefined for rows without a time. */
-  readonly micros: Float64Array | undefined;
-}
-
-/** Sort the table's rows. */
-export function sortTable(table: Table, { rankOfCode }: SeriesRanks): SortedTable {
+export function sortTable(table: Table, { rankOfCode }: SeriesRanks) {
   const { rows, seriesCodes, timestampMicros } = table;
   const order = sortedRows(table, rankOfCode);
-  const ranks = rankOfCode.length === 0 ? 0 : Math.max(...rankOfCode) + 1;
+  const ranks = rankOfCode.reduce((most, rank) => Math.max(most, rank + 1), 0);
   const first = new Int32Array(ranks + 1);
   for (let row = 0; row < rows; row++) first[rankOfCode[seriesCodes[row]!]! + 1]!++;
   for (let rank = 0; rank < ranks; rank++) first[rank + 1]! += first[rank]!;
   const isTimed = table.schema.some(({ name }) => name === TIMESTAMP);
-  return {
-    order,
-    first,
-    micros: isTimed ? Float64Array.from(order, (row) => timestampMicros[row]!) : undefined,
-  };
+  const micros = isTimed ? Float64Array.from(order, (row) => timestampMicros[row]!) : undefined;
+  return { order, first, micros };
 }
 
 /** A column's cells and nulls in the order of the sorted rows; of a text only the nulls. */

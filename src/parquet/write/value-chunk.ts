@@ -49,11 +49,12 @@ export function appendValueChunk(
     discardPacked(packed);
     scratch.pages.at = 0;
   }
-  const pages = rows.map((page) =>
-    pageOf(scratch.pages, column, page, () => values.put(scratch.pages, page.set)),
-  );
-  const indexed = column.statistics === 'page' ? withBounds(pages, bounds) : pages;
-  return appendChunk(file, { ...common, encoding: values.encoding, pages: indexed });
+  const isIndexed = column.statistics === 'page';
+  const pages = rows.map((page, i) => ({
+    ...pageOf(scratch.pages, column, page, () => values.put(scratch.pages, page.set)),
+    ...(isIndexed && { min: littleEndian(bounds[i]?.min), max: littleEndian(bounds[i]?.max) }),
+  }));
+  return appendChunk(file, { ...common, encoding: values.encoding, pages });
 }
 
 /** Levels, then what `put` writes. */
@@ -122,14 +123,10 @@ type PageBounds = readonly (Bounds | undefined)[];
 
 /** Of the whole chunk; undefined if a page with values has none. */
 function widestOf(rows: readonly PageRows[], pages: PageBounds): ChunkBody['bounds'] {
-  let widest: Bounds | undefined;
-  for (const [i, { rows: count, nulls }] of rows.entries()) {
-    if (nulls === count) continue;
-    const bounds = pages[i];
-    if (bounds === undefined) return undefined;
-    widest = widest === undefined ? bounds : wider(widest, bounds);
-  }
-  return widest === undefined ? undefined : ({ min_value: widest.min, max_value: widest.max } as Statistics);
+  const all = pages.filter((_, i) => rows[i]!.nulls < rows[i]!.rows);
+  if (all.length === 0 || all.includes(undefined)) return undefined;
+  const { min, max } = (all as Bounds[]).reduce(wider);
+  return { min_value: min, max_value: max } as Statistics;
 }
 
 /** -0 is less than 0 here. */
@@ -140,14 +137,6 @@ function wider(a: Bounds, b: Bounds): Bounds {
 }
 
 /** As the column index has them, of a column of 64-bit integers. */
-function withBounds(pages: readonly PageBody[], bounds: PageBounds): PageBody[] {
-  return pages.map((page, i) => ({
-    ...page,
-    min: littleEndian(bounds[i]?.min),
-    max: littleEndian(bounds[i]?.max),
-  }));
-}
-
 function littleEndian(value: bigint | number | undefined): Uint8Array | undefined {
   return value === undefined ? undefined : new Uint8Array(BigInt64Array.of(BigInt(value)).buffer);
 }

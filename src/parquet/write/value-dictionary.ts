@@ -1,7 +1,6 @@
 import type { ByteSink } from './byte-sink.ts';
-import { createByteSink, putBytes, putVarint, reserve } from './byte-sink.ts';
+import { createByteSink, putBytes, putText, putVarint, reserve } from './byte-sink.ts';
 import type { ColumnValues, Texts } from './page-values.ts';
-import { putText } from './page-values.ts';
 import type { PageRows } from './pages.ts';
 
 /**

@@ -54,10 +54,9 @@ export function createMetadataDecoder(
   shape: WireShape,
   onElement: (element: MetadataElement) => void,
 ): MetadataDecoder {
-  const scanner =
-    shape === 'array'
-      ? new BodyScanner('json', elementParser(onElement), undefined, MAX_ELEMENT_BYTES)
-      : new BodyScanner('members', memberParser(onElement), undefined, MAX_ELEMENT_BYTES);
+  const format = shape === 'array' ? 'json' : 'members';
+  const parser = shape === 'array' ? elementParser(onElement) : memberParser(onElement);
+  const scanner = new BodyScanner(format, parser, undefined, MAX_ELEMENT_BYTES);
   return { push: (chunk) => scanner.push(chunk), end: () => scanner.end() };
 }
 
@@ -73,9 +72,7 @@ function elementParser(onElement: (element: MetadataElement) => void): RecordPar
   return {
     parseRecord(window, start) {
       const end = fields.read(window, start);
-      if (end === INCOMPLETE) return INCOMPLETE;
-      element.bytes = end - start;
-      onElement(element);
+      if (end !== INCOMPLETE) onElement(Object.assign(element, { bytes: end - start }));
       return end;
     },
   };
@@ -97,11 +94,9 @@ function memberParser(onElement: (element: MetadataElement) => void): RecordPars
       const valueStart = afterKey === INCOMPLETE ? INCOMPLETE : colonEnd(window, afterKey);
       if (valueStart === INCOMPLETE || valueStart >= window.end) return INCOMPLETE;
       if (window.bytes[valueStart] !== OPEN_BRACE) return readNoSeries(window, start, afterKey, valueStart);
-      const end = fields.read(window, valueStart);
-      if (end === INCOMPLETE) return INCOMPLETE;
       id = () => stringValue(window, start, afterKey);
-      element.bytes = end - start;
-      onElement(element);
+      const end = fields.read(window, valueStart);
+      if (end !== INCOMPLETE) onElement(Object.assign(element, { bytes: end - start }));
       return end;
     },
   };
@@ -127,6 +122,7 @@ function elementMetadata(fields: ObjectFields): SeriesMetadata {
   const domains = fields.object('domains');
   const jsmea = domains.object('jsmea');
   const flat = domains.object('flat');
+  const maker = domains.object('maker');
   return {
     id: fields.requiredText('id'),
     timeSeriesId: timeSeriesId(fields),
@@ -145,18 +141,14 @@ function elementMetadata(fields: ObjectFields): SeriesMetadata {
       item: jsmea.text('item'),
     },
     flat: { id: flat.text('id'), shortName: flat.text('shortName') },
-    maker: makerMetadata(domains.object('maker')),
+    maker: {
+      id: maker.text('id'),
+      name: maker.text('name'),
+      description: maker.text('description'),
+      rangeHigh: maker.number('rangeHigh'),
+      rangeLow: maker.number('rangeLow'),
+    },
     domainsJson: domainsJson(fields, 'domains', elementOthers(fields, vessel)),
-  };
-}
-
-function makerMetadata(maker: ObjectFields): SeriesMetadata['maker'] {
-  return {
-    id: maker.text('id'),
-    name: maker.text('name'),
-    description: maker.text('description'),
-    rangeHigh: maker.number('rangeHigh'),
-    rangeLow: maker.number('rangeLow'),
   };
 }
 
@@ -214,4 +206,27 @@ function keyedMetadata(id: string, fields: ObjectFields): SeriesMetadata {
     },
     domainsJson: domainsJson(fields, 'mapsTo', fields.others(KEYED_FIELDS)),
   };
+}
+
+/**
+ * Domain → the name that a series has in it, of every domain that has an `id`, whether the contract knows it or not: of
+ * `domains_json`, or of the metadata that it is made of. Versions before 2026-09-10 map a domain to the name alone.
+ */
+export function namesByDomain(domainsJson: string): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const [domain, entry] of Object.entries(parsed(domainsJson))) {
+    const id = typeof entry === 'object' && entry !== null ? (entry as { id?: unknown }).id : entry;
+    if (domain !== OTHER_FIELDS && domain !== 'id' && typeof id === 'string') names.set(domain, id);
+  }
+  return names;
+}
+
+/** A lake may have been written by anybody: what is no object has no names. */
+function parsed(json: string): object {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
 }
