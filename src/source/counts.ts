@@ -25,10 +25,7 @@ interface HourWindow extends CountedWindow {
   oddMicros?: Micros;
 }
 
-/**
- * Readings per series and hour of the day, with first and last time, by the source's own statistics. The hour is that
- * of the window. Throws CountsDisagreeError where the statistics contradict themselves.
- */
+/** Readings per series and hour of the day by the source's statistics. Throws CountsDisagreeError where they contradict themselves. */
 export async function askDayCounts(
   context: SourceContext,
   { expressions, idOf }: Pick<ResolvedSeries, 'expressions' | 'idOf'>,
@@ -129,10 +126,7 @@ function faultOf(
   return `${said} and the first and last times ${describeSpan({ firstMicros, lastMicros })}`;
 }
 
-/**
- * A day that counts zero is confirmed by asking for its readings, since statistics that say nothing prove nothing:
- * one request over the whole day, ended at the first reading that lies in it. Throws CountsDisagreeError naming it.
- */
+/** A day that counts zero is confirmed by asking for its readings, until the first one. Throws CountsDisagreeError naming it. */
 export async function confirmEmpty(context: SourceContext, series: ResolvedSeries): Promise<void> {
   const { day } = context;
   let reading: string | undefined;

@@ -102,10 +102,7 @@ function tooMany(found: string): DataError {
   );
 }
 
-/**
- * Metadata has no POST, and a GET cannot carry the empty levels of a jsmea id: `*` is asked for in their place,
- * and the series that were not meant are told by their ids.
- */
+/** A GET cannot carry the empty levels of a jsmea id: `*` is asked for, and ids tell the series that were not meant. */
 function metadataQuestion(expression: string): { asked: string; isMeant?: (id: string) => boolean } {
   const [domain, ...levels] = expression.split('/');
   if (domain !== 'jsmea' || !levels.includes('')) return { asked: expression };

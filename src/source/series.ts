@@ -29,10 +29,7 @@ interface Selected {
   readonly optional: boolean;
 }
 
-/**
- * Ask metadata which series `select` means for the vessel. Throws RetriableError `no-series` where an expression that
- * is not optional matches none, or none matches any: 404 is never "empty". Throws RetriableError `malformed-imo`.
- */
+/** Ask metadata which series `select` means for the vessel. Throws RetriableError `no-series` (404 is never "empty") and `malformed-imo`. */
 export async function resolveSeries(context: SourceContext): Promise<ResolvedSeries> {
   const { series: _, ...resolved } = await resolveSelection(context, selectOf(context), nameSeries);
   return resolved;

@@ -10,10 +10,7 @@ interface SlicesOptions {
   readonly family: SlicedFamily;
   /** Slices are cut at multiples of it. */
   readonly stepMicros?: number | undefined;
-  /**
-   * Ask for one slice. `cursor`: everything of the slice before it has been taken; whoever keeps the beginning of
-   * an answer that broke off moves it. `scope` is for the client.
-   */
+  /** Ask for one slice. Who keeps the beginning of an answer that broke off moves `cursor` to where it ends. */
   readonly ask: (slice: TimeRange, scope: RetryScope, cursor: { micros: Micros }) => Promise<void>;
 }
 

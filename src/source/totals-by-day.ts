@@ -16,10 +16,7 @@ export interface LookbackVessel {
   readonly range: TimeRange;
 }
 
-/**
- * Totals of a vessel-day; undefined when it was not asked for. Throws DataError `repeated-result` where something of it was
- * told twice.
- */
+/** Totals of a vessel-day, if it was asked for. Throws DataError `repeated-result` where something was told twice. */
 export type LookbackTotals = (vessel: string, date: string) => DayTotals | undefined;
 
 /** Series × days that one request asks for at most: bounds its answer to some 10 MB. */
@@ -27,10 +24,7 @@ const LOOKBACK_RESULTS = 50_000;
 /** Expressions in one request at most: bounds its body. */
 const EXPRESSIONS_AT_ONCE = 200;
 
-/**
- * Vessels that are asked for in one request each: as many as keep the answer bounded, and never two that share
- * a series, whose readings a service might count twice then.
- */
+/** Vessels of one request each: never two that share a series, whose readings a service might count twice. */
 export function groupVessels(vessels: readonly LookbackVessel[]): LookbackVessel[][] {
   const groups: LookbackVessel[][] = [];
   let series = new Set<string>();

@@ -21,10 +21,7 @@ export function damagedPage(where: string, bytes: number, found: number, expecte
   );
 }
 
-/**
- * More than is decoded at once: memory and time are bounded, whatever a body claims. Its code is that of any answer that
- * is too large, so that the time slice is asked for in halves.
- */
+/** More than is decoded at once. The code is that of any answer that is too large: the time slice is asked for in halves. */
 export function parquetTooLarge(where: string, found: number, allowed: number, what: string): DataError {
   return new DataError(
     'page-too-large',

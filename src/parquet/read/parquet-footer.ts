@@ -1,7 +1,4 @@
-/**
- * What the footer of a Parquet body says, checked before anything is decoded: columns and their types, rows, sizes, and
- * where the column chunks lie.
- */
+/** What the footer of a Parquet body says, checked before anything is decoded. */
 import { ParquetTypes } from 'hyparquet/src/constants.js';
 import { cleanForeignText, DataError } from '../../core/errors.ts';
 import { badParquet, PARQUET_ADVICE, parquetTooLarge } from './parquet-faults.ts';

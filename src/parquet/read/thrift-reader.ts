@@ -18,10 +18,7 @@ const STOP = 0;
 const MAX_DEPTH = 24;
 const MAX_VARINT_BYTES = 10;
 
-/**
- * Reads Thrift's compact protocol in place. Nothing is allocated for what is skipped, no list is believed to be longer
- * than the bytes that are left, and depth is bounded. Throws DataError `bad-parquet`.
- */
+/** Reads Thrift's compact protocol in place: what is skipped allocates nothing, no list is believed, depth is bounded. */
 export class ThriftReader {
   position: number;
   readonly #bytes: Uint8Array;

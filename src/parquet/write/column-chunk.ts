@@ -1,9 +1,9 @@
-import type { ColumnChunk, ColumnIndex, OffsetIndex, SchemaElement, Statistics } from 'hyparquet';
+import type { ColumnChunk, ColumnIndex, Encoding, OffsetIndex, SchemaElement, Statistics } from 'hyparquet';
 import type { ByteSink } from './byte-sink.ts';
 import { putBytes } from './byte-sink.ts';
 import type { ChunkPages, PackedPages } from './page-packing.ts';
 import { asItIs, discard, discardPacked, packerOf } from './page-packing.ts';
-import { putDataPageHeader, putDictionaryPageHeader } from './parquet-thrift.ts';
+import { putPageHeader } from './parquet-thrift.ts';
 
 /** A column chunk in its place, as the footer describes it; offsets count from the first byte of the file. */
 export interface PlacedChunk {
@@ -50,10 +50,10 @@ export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
   const packed: PackedPages = body.packed ?? new Map();
   const pack = packerOf({ ...body, packed });
   let uncompressedBytes = 0;
-  const append = (bytes: Uint8Array, putHeader: (packed: Uint8Array) => void): number => {
+  const append = (type: 'DATA_PAGE' | 'DICTIONARY_PAGE', bytes: Uint8Array, values: number, as: Encoding) => {
     const at = file.at;
     const packed = pack(bytes);
-    putHeader(packed);
+    putPageHeader(file, type, bytes.length, packed, values, as);
     uncompressedBytes += file.at - at + bytes.length;
     putBytes(file, packed);
     if (packed !== bytes) discard(packed);
@@ -61,11 +61,11 @@ export function appendChunk(file: ByteSink, body: ChunkBody): PlacedChunk {
   };
   if (dictionary !== undefined) {
     const { plain, entries } = dictionary;
-    append(plain, (packed) => putDictionaryPageHeader(file, plain.length, packed, entries));
+    append('DICTIONARY_PAGE', plain, entries, 'PLAIN');
   }
   const dataAt = file.at;
   const places = pages.map(({ bytes, row, rows, values = rows }) => {
-    const at = append(bytes, (packed) => putDataPageHeader(file, bytes.length, packed, values, encoding));
+    const at = append('DATA_PAGE', bytes, values, encoding);
     return { offset: BigInt(at), compressed_page_size: file.at - at, first_row_index: BigInt(row) };
   });
   discardPacked(packed);

@@ -4,16 +4,11 @@ import { AGGREGATIONS, aggregationColumns } from '../../core/model/index.ts';
 import type { ChunkColumn } from './column-chunk.ts';
 
 /**
- * The columns of the three datasets, and how each is encoded. A change here changes the bytes of every
- * published day: raise `FORMAT_VERSION` with it.
+ * The columns of the three datasets. A change here changes the bytes of every published day: raise `FORMAT_VERSION` with it.
  *
- * Statistics were chosen by measurement. Each row group spans all series, so the smallest and largest string
- * of a whole column chunk prune hardly anything, but those of its pages do where the column is sorted, and cost
- * no more: hence `page` for `time_series_id`, and for `timestamp`. The other columns need theirs for their null counts.
- *
- * Encodings likewise: DELTA_BINARY_PACKED halves timestamps; doubles that are measured are both smaller and faster PLAIN
- * than by dictionary, those that repeat are smaller by one, and BYTE_STREAM_SPLIT makes readings with few decimals half as
- * large again.
+ * All was chosen by measurement. The bounds of a column chunk prune hardly anything, for each row group spans all series; those of pages do
+ * where the column is sorted. DELTA_BINARY_PACKED halves timestamps; doubles that are measured are smaller and faster PLAIN, those that
+ * repeat by dictionary, and BYTE_STREAM_SPLIT makes readings with few decimals half as large again.
  */
 
 /** Constant, without a version: the same data give the same bytes whoever wrote them. */

@@ -3,10 +3,7 @@ import type { SeriesRanks } from './series-ranks.ts';
 import type { RankValues } from './series-values.ts';
 import type { Table } from './table.ts';
 
-/**
- * What an encoder is asked and what it answers: plain values and typed arrays, so that a worker thread can
- * have them. The gathered rows go there and come back by transfer, so that their memory is used again.
- */
+/** What an encoder is asked. The gathered rows go to a thread and come back by transfer, so that their memory is used again. */
 export type EncodeJob = MeasurementJob | TableJob;
 
 export interface MeasurementJob {
@@ -39,10 +36,7 @@ export function gatheredBuffers({ kind, gathered }: EncodeJob): ArrayBuffer[] {
   return [...new Set([timestampMicros, seriesCodes, ...own].map(({ buffer }) => buffer as ArrayBuffer))];
 }
 
-/**
- * The memory that came back, in the objects that were sent without: code that meets objects of another thread, which have a
- * shape of their own, is compiled once more, in the middle of a day.
- */
+/** The memory that came back, in the objects that were sent: those of another thread have a shape of their own, for which code is compiled again. */
 export function takeBack(job: EncodeJob, gathered: EncodeJob['gathered']): void {
   if (job.kind === 'table') Object.assign(job.gathered, gathered);
   else {

@@ -32,19 +32,13 @@ export function createArena(): Arena {
   return { sort: createSortScratch(), encode: createEncodeScratch() };
 }
 
-/**
- * Sort and encode one row group, in the thread that calls: some 0.1 s per million rows. Throws FatalError
- * `encode-failed`.
- */
+/** Sort and encode one row group in the calling thread: some 0.1 s per million rows. Throws FatalError `encode-failed`. */
 export function encodeRowGroup(job: EncodeJob, arena: Arena): EncodeAnswer {
   try {
     return job.kind === 'measurements' ? encodeMeasurements(job, arena) : encodeTable(job, arena);
   } catch (error) {
-    throw new FatalError(
-      'encode-failed',
-      `A row group of ${job.gathered.rows} rows could not be encoded: ${messageOf(error)}; nothing was uploaded from it`,
-      { cause: error },
-    );
+    const found = `A row group of ${job.gathered.rows} rows could not be encoded: ${messageOf(error)}`;
+    throw new FatalError('encode-failed', `${found}; nothing was uploaded from it`, { cause: error });
   }
 }
 
@@ -100,12 +94,8 @@ function encodeTable(job: TableJob, { encode }: Arena): EncodeAnswer {
     if (source === undefined) return appendValueChunk(encode, column, pagesOf(rows), microsValues(micros!));
     const own = inOrder(source, order);
     ordered.set(column.name, own);
-    return appendValueChunk(
-      encode,
-      column,
-      pagesOf(rows, setRuns(own.set), SET),
-      tableValues(source, own, order),
-    );
+    const pages = pagesOf(rows, setRuns(own.set), SET);
+    return appendValueChunk(encode, column, pages, tableValues(source, own, order));
   });
   return {
     file: endFile(encode.file, rows, schema, chunks),
@@ -115,11 +105,7 @@ function encodeTable(job: TableJob, { encode }: Arena): EncodeAnswer {
   };
 }
 
-function tableValues(
-  { column, bytes, ends }: TableColumn,
-  { cells }: OrderedColumn,
-  order: Int32Array,
-): ColumnValues {
+function tableValues({ column, bytes, ends }: TableColumn, { cells }: OrderedColumn, order: Int32Array) {
   if (column.type === 'text') return textValues({ bytes, ends, entries: order, stride: 1 });
   return column.type === 'double' ? doubleValues(cells) : longValues(cells);
 }

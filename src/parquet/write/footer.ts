@@ -87,10 +87,8 @@ function readTails(groups: readonly SplicedRowGroup[]): {
 }
 
 /**
- * The end of a file that begins with `PARQUET_MAGIC` and continues with the bodies of `groups`, one after the
- * other: page indexes, footer, its length and the closing magic.
- * Throws FatalError `footer-schema-mismatch` when groups of different columns are mixed, RangeError without
- * any group (`emptyParquetFooter` is for that).
+ * The end of a file that begins with `PARQUET_MAGIC` and the bodies of `groups`. Throws FatalError `footer-schema-mismatch` when groups of
+ * different columns are mixed, RangeError without any group.
  */
 export function parquetFooter(dataset: Dataset, groups: readonly SplicedRowGroup[]): Uint8Array {
   const { first, placed, bodiesEnd } = readTails(groups);

@@ -1,7 +1,4 @@
-/**
- * A column of a file that is none of a dataset's, filled value by value: PLAIN, or by a dictionary where its values repeat,
- * with the levels of nested columns.
- */
+/** A column of a file that is none of a dataset's, filled value by value, with the levels of nested columns. */
 import type { SchemaElement } from 'hyparquet';
 import type { ByteSink } from './byte-sink.ts';
 import { createByteSink, putBytes, putSized, putText, putVarint, reserve } from './byte-sink.ts';

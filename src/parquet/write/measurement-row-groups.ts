@@ -14,10 +14,7 @@ interface MeasurementRowGroupOptions extends RowGroupSize {
   readonly encoder: Encoder;
 }
 
-/**
- * Builder of the measurements dataset; it takes column batches and keeps rows as one. Appending throws DataError
- * `json-text-too-large` for more JSON text at one timestamp than a row group can hold.
- */
+/** Builder of the measurements dataset. Appending throws DataError `json-text-too-large` too. */
 export function createMeasurementRowGroups(
   options: MeasurementRowGroupOptions,
 ): RowGroupBuilder<ColumnBatch> {

@@ -4,10 +4,7 @@ import type { LeafColumn } from './leaf-column.ts';
 import type { PlainFile, SchemaNode } from './plain-file.ts';
 import { schemaTree } from './plain-file.ts';
 
-/**
- * Adds an object's members to the columns of their names; what is null or missing is null. Maps are objects, lists arrays, 64-bit
- * integers numbers. Throws RangeError for a member that is required and missing.
- */
+/** Adds an object's members to the columns of their names. Throws RangeError for a member that is required and missing. */
 export function rowAdder(
   file: PlainFile,
   schema: readonly SchemaElement[],

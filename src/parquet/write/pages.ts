@@ -1,10 +1,7 @@
 import type { ByteSink } from './byte-sink.ts';
 import { putSized, putVarint, reserve } from './byte-sink.ts';
 
-/**
- * Rows of one kind that follow each other: what nulls, levels and values of a column follow from. For readings the kind
- * is that of the value, for a column of a table whether there is one.
- */
+/** Rows of one kind that follow each other: of readings the kind of value, of a column of a table whether there is one. */
 export interface KindRuns {
   /** Runs in use; the arrays may be longer. */
   count: number;
@@ -47,10 +44,7 @@ export interface PageRows {
   readonly nulls: number;
 }
 
-/**
- * Who reads one series reads the pages that it touches, so they are half of what other writers make. Objects are no larger by
- * it: smaller pages fit their values better.
- */
+/** Half of what other writers have: who reads one series reads the pages that it touches. Objects are no larger by it. */
 export const PAGE_ROWS = 10_000;
 
 /** Pages of `PAGE_ROWS` rows, of a column without nulls where `runs` is undefined. */

@@ -1,7 +1,4 @@
-/**
- * Parquet files that are none of a dataset's (an index, a log's checkpoint, a service's answer), of any schema, row group by
- * row group: in memory are one row group, and some hundred bytes of each that was written.
- */
+/** Parquet files that are none of a dataset's, of any schema. In memory are one row group, and some hundred bytes of each before. */
 import type { RowGroup, SchemaElement } from 'hyparquet';
 import { createByteSink } from './byte-sink.ts';
 import { shiftChunk } from './column-chunk.ts';
@@ -37,10 +34,7 @@ export class PlainFile {
     );
   }
 
-  /**
-   * The row group of what was added to the columns since the last, a column at a time; `fill` is called before each by those who
-   * keep one column in memory. All have the same number of rows, and one at least.
-   */
+  /** The row group of what was added since the last, column by column; `fill` is called before each by who keeps one in memory. */
   *rowGroup(fill?: (column: LeafColumn) => void): Generator<Uint8Array> {
     const at = this.#bytes;
     const chunks: RowGroup['columns'] = [];
@@ -49,9 +43,7 @@ export class PlainFile {
       fill?.(column);
       if (rows === -1) rows = column.rows;
       if (column.rows !== rows || rows === 0)
-        throw new RangeError(
-          `got ${column.rows} rows of ${column.leaf.path.join('.')}, expected ${rows || 'some'}`,
-        );
+        throw new RangeError(`got ${column.rows} rows of ${column.leaf.path}, expected ${rows || 'some'}`);
       const sink = createByteSink();
       const { chunk } = column.appendTo(sink);
       shiftChunk(chunk, BigInt(this.#bytes));
@@ -109,12 +101,9 @@ export function schemaTree(schema: readonly SchemaElement[]): SchemaNode {
 }
 
 function leavesOf(schema: readonly SchemaElement[]): Leaf[] {
-  const walk = (
-    { element, definition, repetition, children }: SchemaNode,
-    path: readonly string[],
-  ): Leaf[] =>
+  const walk = ({ element, children, ...levels }: SchemaNode, path: readonly string[]): Leaf[] =>
     element.type === undefined
       ? children.flatMap((child) => walk(child, [...path, child.element.name]))
-      : [{ path, type: element.type, definition, repetition }];
+      : [{ path, type: element.type, ...levels }];
   return walk(schemaTree(schema), []);
 }

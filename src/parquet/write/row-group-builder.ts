@@ -6,10 +6,7 @@ import type { Encoder } from './encoder.ts';
 import { checkRowGroup, type RowFacts, splitParquetFile } from './parquet-tail.ts';
 import type { RankedSeries } from './series-ranks.ts';
 
-/**
- * Gathers rows in time order and seals them into row groups. Memory: the rows being gathered, up to one row
- * group and a batch, and as much again while one is encoded; both are used again for the next row groups.
- */
+/** Gathers rows in time order and seals them into row groups. Memory: two row groups and a batch, used again. */
 export interface RowGroupBuilder<Batch> {
   /** Rows gathered and not sealed yet. */
   readonly rows: number;

@@ -6,10 +6,7 @@ import type { Column } from './columns.ts';
 import { chunkColumn } from './columns.ts';
 import { PAGE_ROWS } from './pages.ts';
 
-/**
- * The column chunk of a text that belongs to the row's series, encoded from the runs that sorted rows are, a few
- * hundred, instead of row by row. Dictionary and pages are small: they are compressed only where that pays.
- */
+/** The column chunk of a text that belongs to the row's series, encoded from the runs that sorted rows are. */
 
 /** Rows of one series that follow each other, and its text, if it has one. */
 export interface TextRun {
@@ -92,10 +89,7 @@ function* pagesOf(runs: readonly EntryRun[]): Generator<EntryRun[]> {
   if (page.length > 0) yield page;
 }
 
-/**
- * Write the chunk of a column of type `series` from its runs, in the order of the rows; there is at least one. A column
- * with statistics has no nulls, and its texts ascend by their bytes.
- */
+/** Write the chunk from its runs, in the order of the rows. A column with statistics has no nulls, and its texts ascend. */
 export function appendSeriesChunk(file: ByteSink, column: Column, runs: readonly TextRun[]): PlacedChunk {
   const isAscending = column.statistics === 'page';
   const { texts, entryRuns } = entriesOf(runs, isAscending);

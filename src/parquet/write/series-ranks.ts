@@ -1,7 +1,4 @@
-/**
- * Series in the byte order of their ids. Codes follow the order of arrival, which time slices and retries
- * change; ranks follow from the ids alone, so what is encoded never depends on codes.
- */
+/** Series in the byte order of their ids: codes follow the order of arrival, and what is encoded must not. */
 export interface SeriesRanks {
   readonly rankOfCode: Int32Array;
   /** Time series ids by rank. */
@@ -26,10 +23,7 @@ export interface RankedSeries {
 
 const encoder = new TextEncoder();
 
-/**
- * Texts one after the other, in memory of exactly their size: what is sent to a worker is copied whole. One call encodes
- * them all.
- */
+/** Texts one after the other, in memory of exactly their size: what is sent to a worker is copied whole. */
 function textList(texts: readonly string[]): TextList {
   const ends = new Int32Array(texts.length);
   let end = 0;
@@ -60,10 +54,7 @@ function byteOrderOf(texts: readonly string[]): Compare {
   return (a, b) => Buffer.compare(bytesOf.get(a)!, bytesOf.get(b)!);
 }
 
-/**
- * Rank series by the bytes of their ids. Where these are equal, the name decides, then the UTF-16 units; what
- * is equal in all has one rank. So the order of arrival never decides.
- */
+/** Rank series by the bytes of their ids, then by name, then by UTF-16 units; what is equal in all has one rank. */
 export function rankSeries(series: readonly NamedSeries[]): RankedSeries {
   const entries = series.map(({ id, name }, code) => ({ id, name, code }));
   const byBytes = byteOrderOf(series.map(({ id }) => id));

@@ -7,10 +7,7 @@ export function cellNumber(cells: Int32Array, row: number): number {
   return cells[2 * row + 1]! * TWO_32 + (cells[2 * row]! >>> 0);
 }
 
-/**
- * Runs of rows that are sorted by series and time; `first` is the first row of each rank and, in the end, the number of
- * rows. A row counts as one reading, or as many as its cell in `counts` says.
- */
+/** Runs of rows sorted by series and time; `first`: the first row of each rank and, in the end, their number. `counts`: readings in a row. */
 export function findRuns(first: Int32Array, micros: Float64Array, counts?: Int32Array): RunColumns {
   const ranks: number[] = [];
   const ends: number[] = [0];

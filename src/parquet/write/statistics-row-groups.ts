@@ -26,10 +26,8 @@ interface StatisticsRowGroupOptions extends RowGroupSize {
 }
 
 /**
- * Builder of the statistics dataset; it takes rows in time order, one for each window and series. Aggregations
- * that a row lacks or has as JSON `null` are NULL. Appending throws DataError `statistics-value` for a value
- * that its column cannot hold. Memory follows the row group: with all sixteen aggregations some 110 MB in all for
- * 65,536 rows, 700 MB for 524,288.
+ * Builder of the statistics dataset; it takes rows in time order, one for each window and series. What a row lacks or has as `null` is NULL.
+ * Appending throws DataError `statistics-value`. With all sixteen aggregations 524,288 rows take 700 MB.
  */
 export function createStatisticsRowGroups(
   options: StatisticsRowGroupOptions,

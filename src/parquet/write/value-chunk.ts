@@ -26,10 +26,7 @@ export function createEncodeScratch(): EncodeScratch {
   return { file: createByteSink(), pages: createByteSink(), dictionary: createDictionaryScratch() };
 }
 
-/**
- * Write the chunk of a column that has a value of its own in each row: as a dictionary where that is smaller, else as it
- * comes. Which one follows from the values alone.
- */
+/** Write the chunk of a column that has a value of its own in each row: as a dictionary where that is smaller, by the values alone. */
 export function appendValueChunk(
   scratch: EncodeScratch,
   column: Column,

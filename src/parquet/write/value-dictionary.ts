@@ -4,10 +4,8 @@ import type { ColumnValues, Texts } from './page-values.ts';
 import type { PageRows } from './pages.ts';
 
 /**
- * Values that repeat, as entries of a dictionary, and the entry of each row that has a value. Codes are written in whole
- * bytes: of one series the upper one hardly changes, which zstd sees and could not in bits. Numbers that take two bytes are
- * in the order of their bits: values near each other have codes near each other, and upper bytes in common in the
- * dictionary. All others are in the order of their first use.
+ * Values that repeat, as entries of a dictionary. Codes take whole bytes: the upper one hardly changes within a series, which zstd sees.
+ * Entries of two-byte codes are in the order of their bits, so that near values have near codes; others in the order of their first use.
  */
 export interface ValueDictionary {
   /** The entries as PLAIN has them. */

@@ -2,6 +2,17 @@ import { BodyWindow, INCOMPLETE, SLAB_BYTES } from './body-window.ts';
 import { stringValue } from './json-tokens.ts';
 import { MemberSpans, readMembers } from './object-members.ts';
 
+const TAB = 0x09;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
 /** How records follow each other in a body: one a line, or as the elements of one JSON array. */
 export type BodyFormat = 'ndjson' | 'json';
 
@@ -20,33 +31,10 @@ export interface RecordParser {
 /** A record longer than this is a fault: the contract sets no limit, and memory does. 64 MiB. */
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
-const LINE_FEED = 0x0a;
-const SPACE = 0x20;
-const QUOTE = 0x22;
-const TAB = 0x09;
-const CARRIAGE_RETURN = 0x0d;
-const COMMA = 0x2c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-
-// What may come next, besides white space.
-/** A record, or the end of the body (NDJSON). */
-const LINE = 0;
-/** A record, after a comma. */
-const ELEMENT = 1;
-/** A record or `]`. */
-const FIRST_ELEMENT = 2;
-/** A line feed or the end of the body (NDJSON). */
-const LINE_END = 3;
-/** `,` or `]`. */
-const AFTER_ELEMENT = 4;
-/** `[`. */
-const ARRAY = 5;
-/** The end of the body. */
-const NOTHING = 6;
-
+// What may come next, besides white space; each in the words of a message.
+const [LINE, ELEMENT, FIRST_ELEMENT, LINE_END, AFTER_ELEMENT, ARRAY, NOTHING] = [
+  0, 1, 2, 3, 4, 5, 6,
+] as const;
 const EXPECTED = [
   "'{', a record",
   "'{', a record",
@@ -58,14 +46,12 @@ const EXPECTED = [
 ];
 /** The same of the members of an object. */
 const EXPECTED_MEMBERS = [
-  ...[
-    '',
-    "'\"', a key",
-    "'\"', a key, or '}'",
-    '',
-    "',' or '}' after a member",
-    "'{', an object keyed by id",
-  ],
+  '',
+  "'\"', a key",
+  "'\"', a key, or '}'",
+  '',
+  "',' or '}' after a member",
+  "'{', an object keyed by id",
   'nothing after the object',
 ];
 
@@ -137,15 +123,11 @@ export class BodyScanner {
   end(): void {
     this.scan();
     const { window } = this;
+    const found = 'the end of the body';
     if (window.end > 0)
-      throw window.faultFound(
-        'body-truncated',
-        window.end,
-        'the end of the body inside a record',
-        'its rest',
-      );
+      throw window.faultFound('body-truncated', window.end, `${found} inside a record`, 'its rest');
     if (this.#next !== LINE && this.#next !== LINE_END && this.#next !== NOTHING)
-      throw window.faultFound('body-truncated', 0, 'the end of the body', this.#expected[this.#next]!);
+      throw window.faultFound('body-truncated', 0, found, this.#expected[this.#next]!);
   }
 
   /** Parse from the window's begin; the position of the first byte that is still needed. */
@@ -194,12 +176,8 @@ export class BodyScanner {
   }
 
   #tooLong(position: number, found: string): Error {
-    return this.window.faultFound(
-      'record-too-long',
-      position,
-      found,
-      `at most ${this.#maxRecordBytes} in a record`,
-    );
+    const expected = `at most ${this.#maxRecordBytes} in a record`;
+    return this.window.faultFound('record-too-long', position, found, expected);
   }
 }
 

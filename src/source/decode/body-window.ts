@@ -1,5 +1,7 @@
 import { cleanForeignText, DataError, RetriableError } from '../../core/errors.ts';
 
+const QUOTE = 0x22;
+
 /** What a scan returns when the bytes end before the thing does; real positions are never negative. */
 export const INCOMPLETE = -1;
 
@@ -10,7 +12,6 @@ export const INCOMPLETE = -1;
 const PAD_BYTES = 64;
 /** What a window has at first. Small enough to stay in the second-level cache, so that copying chunks into it costs little. */
 export const SLAB_BYTES = 256 * 1024;
-const QUOTE = 0x22;
 const EXCERPT_BYTES = 60;
 /** Up to here a loop that finds plain ASCII is cheaper than a call of the UTF-8 decoder. */
 const SHORT_BYTES = 200;

@@ -12,6 +12,7 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const ZERO = 0x30;
 const CLOSE_BRACE = 0x7d;
+
 /** So many digits are exact in a number, whatever they are. */
 const EXACT_DIGITS = 15;
 

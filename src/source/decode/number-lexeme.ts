@@ -1,7 +1,4 @@
-/**
- * Numbers from their lexemes, exactly. The lexeme decides the kind: digits alone are LONG, a fraction or an
- * exponent makes DOUBLE. What neither can hold keeps its lexeme as JSON_TEXT.
- */
+/** Numbers from their lexemes, exactly: digits alone are LONG, a fraction or exponent DOUBLE, what neither holds JSON_TEXT. */
 import { cleanForeignText, DataError } from '../../core/errors.ts';
 import { type ColumnBatch, DOUBLE, LONG } from '../../core/model/index.ts';
 
@@ -22,9 +19,8 @@ const INT64_CHARS = 20;
 export const UNSETTLED = 0;
 
 /**
- * Read the number at `start` into cell and kind of `row`; the position behind it. UNSETTLED when there is no
- * number, or one that needs more than exact arithmetic on doubles: exponents, more than fifteen digits with a
- * fraction, integers beyond int64. `bytes` must hold something that is no digit behind the number.
+ * Read the number at `start` into cell and kind of `row`; the position behind it. UNSETTLED for none, or one that needs more than exact
+ * arithmetic on doubles. `bytes` must hold something that is no digit behind the number.
  */
 export function readNumber(bytes: Uint8Array, start: number, batch: ColumnBatch, row: number): number {
   const negative = bytes[start] === MINUS;
@@ -110,10 +106,7 @@ function storeDouble(batch: ColumnBatch, row: number, value: number): void {
   batch.doubles[row] = value;
 }
 
-/**
- * Store a well-formed number that `readNumber` did not settle. False when neither column can hold it: an
- * integer beyond int64, or more than a double can be.
- */
+/** Store a well-formed number that `readNumber` did not settle. False: neither column can hold it. */
 export function storeLexeme(lexeme: string, batch: ColumnBatch, row: number): boolean {
   if (!/[.eE]/.test(lexeme)) return false;
   const value = Number(lexeme);
@@ -122,10 +115,7 @@ export function storeLexeme(lexeme: string, batch: ColumnBatch, row: number): bo
   return true;
 }
 
-/**
- * The integer that a JSON number spells, `12` or `12.0`, such as a count. Throws DataError `bad-integer` unless it
- * is whole and within ±2^53, where a number is exact.
- */
+/** The integer that a JSON number spells, `12` or `12.0`. Throws DataError `bad-integer` beyond ±2^53. */
 export function parseInt64Text(text: string): number {
   const value = /^-?\d+(?:\.0+)?$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(value)) return value;

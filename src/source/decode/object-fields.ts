@@ -4,9 +4,9 @@ import { beginsNumber, stringValue } from './json-tokens.ts';
 import { MemberSpans, readMembers } from './object-members.ts';
 
 const QUOTE = 0x22;
-const OPEN_BRACE = 0x7b;
-const NULL = 0x6e;
 const BACKSLASH = 0x5c;
+const NULL = 0x6e;
+const OPEN_BRACE = 0x7b;
 const LAST_ASCII = 0x7f;
 
 /** The fields of one JSON object by name, for records that are few and wide. Unknown names do no harm. */

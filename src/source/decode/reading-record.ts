@@ -17,22 +17,19 @@ import { beginsNumber, isSpelled, stringValue, valueEnd } from './json-tokens.ts
 import { readNumber, storeLexeme, UNSETTLED } from './number-lexeme.ts';
 import { MemberSpans, readMembers } from './object-members.ts';
 
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const CLOSE_BRACE = 0x7d;
+
 /** A batch with more JSON text than this is handed over early: it bounds memory where values are huge. */
 export const JSON_TEXT_LIMIT_BYTES = 8 * 1024 * 1024;
 
 /** 344 KiB of columns: they stay in the second-level cache until they are copied. */
 export const DEFAULT_BATCH_ROWS = 16_384;
 
-/**
- * Of the first batch of a body: the parser is then optimized for handing over too, and not compiled again at the first full batch. Worth a
- * fifth of the CPU of decoding a million readings.
- */
+/** Of the first batch: so the parser is not compiled again at the first full one. Worth a tenth of the CPU of a million readings. */
 const FIRST_BATCH_ROWS = 256;
-
-const SPACE = 0x20;
-const QUOTE = 0x22;
-const COLON = 0x3a;
-const CLOSE_BRACE = 0x7d;
 
 // The contract's own spelling of a record, four bytes at a time; where a name is no multiple of four long, the
 // last word overlaps the one before.
@@ -49,10 +46,7 @@ const KEYS = FIELDS.map((name) => Buffer.from(`"${name}"`));
 /** The record is not in the contract's own spelling, or not whole. */
 const OTHER_SHAPE = 0;
 
-/**
- * Parses data points into a column batch. A record in the contract's own spelling takes `#usual`, which reads it
- * in one pass; every other one takes `#any`, which gives the same result for any JSON.
- */
+/** Parses data points into a column batch. `#usual` reads a record in the contract's own spelling in one pass, `#any` every other. */
 export class ReadingParser implements RecordParser {
   readonly #onBatch: (batch: ColumnBatch) => void;
   readonly #batch: ColumnBatch;

@@ -18,10 +18,7 @@ export interface StatisticsDecoderOptions {
   readonly format: BodyFormat;
   /** Takes each row as it is decoded; rows may be kept. */
   readonly onRow: (row: StatisticsRow) => void;
-  /**
-   * Takes rows of count, first and last time instead, as far as they are spelled as the contract spells them: whoever
-   * gives it takes the others by `onRow` all the same. Its row is used again.
-   */
+  /** Takes rows of count, first and last time that are spelled as the contract spells them; the row is used again. Others go to `onRow`. */
   readonly onCounted?: ((row: CountedRow) => void) | undefined;
   /** Learns the ids of counted rows. */
   readonly dictionary?: SeriesDictionary;
@@ -39,13 +36,10 @@ interface StatisticsDecoder {
 const AGGREGATION_NAMES: ReadonlySet<string> = new Set(AGGREGATIONS);
 
 /**
- * A decoder of statistics, row by row in the body's order. In the keyed shape each object gives one row with one
- * value, and rows that belong together are for the caller to merge; in the array shape a row has all its values.
- * Memory: the longest record.
+ * A decoder of statistics, row by row; in the keyed shape each row has one value. Memory: the longest record.
  *
- * Throws DataError: `malformed-json`, `missing-field`, `bad-field`, `bad-id`, `bad-statistics` (a key
- * that names no aggregation, or not exactly one), `duplicate-key`, `bad-timestamp`, `timestamp-too-fine`, `invalid-utf8`,
- * `record-too-long`, `body-truncated`; RetriableError: `error-in-body`.
+ * Throws DataError: `malformed-json`, `missing-field`, `bad-field`, `bad-id`, `bad-statistics`, `duplicate-key`, `bad-timestamp`,
+ * `timestamp-too-fine`, `invalid-utf8`, `record-too-long`, `body-truncated`; RetriableError: `error-in-body`.
  */
 export function createStatisticsDecoder(options: StatisticsDecoderOptions): StatisticsDecoder {
   const { shape, format, onRow, onCounted, slabBytes, dictionary = createSeriesDictionary() } = options;
@@ -107,10 +101,7 @@ function checkedId(fields: ObjectFields, id: string): string {
   throw fields.objectFault('bad-id', ID_RULE);
 }
 
-/**
- * Micros of a time-valued aggregation, a JSON string. Throws DataError `bad-timestamp` or `timestamp-too-fine`, as
- * `timestampMicros` tells them apart.
- */
+/** Micros of a time-valued aggregation, a JSON string. Throws DataError `bad-timestamp` or `timestamp-too-fine`. */
 export function parseTimestampText(jsonText: string): Micros {
   const isString = jsonText.length > 1 && jsonText.startsWith('"') && jsonText.endsWith('"');
   const text = isString ? jsonText.slice(1, -1) : jsonText;

@@ -124,10 +124,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
   };
 }
 
-/**
- * When to renew a token: early by a fifth of its life, at most five minutes. It began when it was asked for, at the
- * earliest; it counts in whole seconds, so up to one more may be gone.
- */
+/** Renewed early by a fifth of its life, at most five minutes. Whole seconds count, so up to one more may be gone. */
 function describeToken({ text, expiresIn, sentMs }: IssuedToken, clock: Clock): AccessToken {
   const lifetimeMs = Math.max(0, lifetimeOf(text, expiresIn, clock.nowMs()) - 1_000);
   return {
@@ -157,10 +154,9 @@ export function withTokenAtHand(tokens: TokenSource, next: Exchange): Exchange {
 }
 
 /**
- * Layer: send a bearer token, taken when nothing is left to wait for, with every request. Throws RefusedTokenError
- * for a token that the service refuses although it has worked, or was kept for a while; RetriableError for one that
- * had expired by the time of the answer (`token-expired`), or did not come (`token-late`); and FatalError
- * `credentials-refused` for a new one that is refused.
+ * Layer: send a bearer token, taken when nothing is left to wait for, with every request. Throws RefusedTokenError for one that is refused
+ * although it has worked, or was kept for a while; RetriableError for one that had expired by the time of the answer (`token-expired`), or
+ * did not come (`token-late`); FatalError `credentials-refused` for a new one that is refused.
  */
 export function withToken(tokens: TokenSource, clock: Clock, log: Log, next: Send): Send {
   return async (attempt) => {
