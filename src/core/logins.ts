@@ -14,7 +14,6 @@ import { isIPv6 } from 'node:net';
 import { cleanForeignText } from './errors.ts';
 import type { Clock, Log } from './model/index.ts';
 
-/** A name and a secret, as sent. */
 export interface Login {
   readonly name: string;
   readonly secret: string;
@@ -38,10 +37,7 @@ const KNOWN_MS = 86_400_000;
 const MAX_RECORDS = 10_000;
 const MAX_LOGGED_PER_MINUTE = 60;
 
-/**
- * Lines of a log that strangers can cause: so many a minute, the next one with how many are missing. Undefined: this one
- * is left out.
- */
+/** Bounds the lines of a log that strangers can cause. Undefined: this one is left out; the next says how many were. */
 export function createLineBound(
   clock: Pick<Clock, 'monotonicMs'>,
 ): () => { readonly notLogged?: number } | undefined {
@@ -62,7 +58,6 @@ export function createLineBound(
 const MAX_NAME_CHARS = 64;
 
 interface LoginGuardOptions {
-  /** Where one logs in, for the log. */
   readonly where: string;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly log: Log;
@@ -70,7 +65,6 @@ interface LoginGuardOptions {
   readonly secrets: readonly string[];
   /** Records kept of each kind; beyond that those that nobody has used for longest go. Absent: 10,000. */
   readonly maxRecords?: number;
-  /** Called for every login that was not accepted. */
   readonly onFailure?: (state: 'wrong' | 'locked') => void;
 }
 
@@ -83,7 +77,6 @@ interface LoginRecord {
   acceptedMs?: number;
 }
 
-/** Compares logins, and slows down who fails. */
 export class LoginGuard {
   readonly #options: LoginGuardOptions;
   readonly #key = randomBytes(32);
@@ -167,7 +160,6 @@ function punish(record: LoginRecord, free: number, nowMs: number): void {
   if (beyond > 0) record.lockedUntilMs = nowMs + Math.min(MAX_LOCK_MS, FIRST_LOCK_MS * 2 ** (beyond - 1));
 }
 
-/** A bounded number of records; those of long ago begin anew. */
 class Records {
   readonly #records = new Map<string, LoginRecord>();
   readonly #max: number;
@@ -192,10 +184,7 @@ class Records {
   }
 }
 
-/**
- * What an `Authorization: Basic …` header may mean: name and secret as they are, and form-decoded, as RFC 6749 §2.3.1 has
- * them sent, where that is possible and differs. Empty where it holds none.
- */
+/** Name and secret of an `Authorization: Basic …` header, as they are and form-decoded (RFC 6749 §2.3.1) where that differs. */
 export function readBasic(header: string | undefined): Login[] {
   const match = /^Basic\s+([A-Za-z0-9+/=_-]+)\s*$/i.exec(header ?? '');
   if (!match) return [];
@@ -217,10 +206,7 @@ export function formDecoded(text: string): string | undefined {
   }
 }
 
-/**
- * Whom limits count as one: an IPv4 address, or the 64 bits of an IPv6 address that one customer of a network has
- * (`2001:db8:0:1::/64`). Empty for a connection that has gone.
- */
+/** Whom limits count as one: an IPv4 address, or the first 64 bits of an IPv6 address. Empty for a connection that has gone. */
 export function clientAddress(remoteAddress: string | undefined): string {
   const address = (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
   if (!isIPv6(address) || address === '::1') return address;

@@ -6,18 +6,13 @@ import { currentLogFields } from '../core/model/log-context.ts';
 
 interface LogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** Short lines instead of JSON. */
   readonly readable: boolean;
-  /** Takes whole lines. */
   readonly write: (line: string) => void;
   /** Trace that the process works for, where what is being done has no other. */
   readonly traceId?: string | undefined;
 }
 
-/**
- * A log that writes lines: each says which process wrote it, and has the fields of `withLogFields`. Whoever logs sees to it
- * that fields hold no secrets.
- */
+/** Each line says which process wrote it, and has the fields of `withLogFields`. Whoever logs keeps secrets out of fields. */
 export function createLog(options: LogOptions): Log {
   const write = options.readable ? (line: string) => options.write(readableLine(line)) : options.write;
   const ofProcess = options.traceId === undefined ? {} : { traceId: options.traceId };

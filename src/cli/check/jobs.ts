@@ -8,14 +8,13 @@ import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { askMetadata } from '../../source/metadata.ts';
 import { expressionFor } from '../../source/series.ts';
 import { discoverVessels } from '../../source/vessels.ts';
-import { type CheckResult, type Finding, failed, faultOf, resultsOf, warning } from './result.ts';
+import { type CheckResult, failed, faultOf, resultsOf, warning } from './result.ts';
 
 /** More vessels than these are asked for in one request each expression, where that can be written. */
 const ASKED_BY_NAME = 20;
 
 interface Asking {
   readonly client: QueryClient;
-  /** Requests at once. */
   readonly concurrency: number;
   readonly signal: AbortSignal;
 }
@@ -43,12 +42,7 @@ async function vesselsOf({ client, signal }: Asking, { vessels }: Job): Promise<
   return (await discoverVessels({ client }, vessels.discover, signal, createRequestStats())).vessels;
 }
 
-async function checkExpression(
-  asking: Asking,
-  job: Job,
-  written: string,
-  vessels: readonly string[],
-): Promise<Finding> {
+async function checkExpression(asking: Asking, job: Job, written: string, vessels: readonly string[]) {
   const { series, without, asked } = await countSeries(asking, written, vessels);
   const of = `${asked} vessel${asked === 1 ? '' : 's'}`;
   const among = asked < vessels.length ? `${of}, the first of ${vessels.length}` : of;
@@ -71,7 +65,6 @@ interface Counted {
   readonly series: number;
   /** Vessels of which nothing is selected. */
   readonly without: readonly string[];
-  /** Vessels that were asked for. */
   readonly asked: number;
 }
 

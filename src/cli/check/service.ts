@@ -10,7 +10,6 @@ import { checkNetwork } from './network.ts';
 import type { CheckResult, Finding } from './result.ts';
 import { failed, faultOf, PATIENCE_MS, resultsOf, skipped, warning } from './result.ts';
 
-/** What is needed to ask the service. */
 export type ServiceSettings = Pick<
   Settings,
   'QUERY_BASE_URL' | 'QUERY_AUTH_URL' | 'QUERY_CLIENT_ID' | 'QUERY_CLIENT_SECRET' | 'QUERY_API_VERSION'
@@ -21,10 +20,7 @@ const resultOf = resultsOf('service');
 /** What follows once the service can be reached, in this order. */
 const ASKED = ['token', 'metadata', 'api-version', 'clock'] as const;
 
-/**
- * Check the service, asking it for the metadata of one expression after the other until one matches anything. Nothing is
- * tried twice, and nothing waited for longer than PATIENCE_MS. Its last result is not that of 'clock' where something has failed.
- */
+/** Asks for the metadata of one expression after the other until one matches. Nothing is tried twice or outlasts PATIENCE_MS. */
 export async function* checkService(
   settings: ServiceSettings,
   expressions: readonly string[],
@@ -44,7 +40,6 @@ export async function* checkService(
   yield* ask(settings, expressions, clock, signal);
 }
 
-/** Base and token address, once where they are of one host. */
 function originsOf({ QUERY_BASE_URL, QUERY_AUTH_URL }: ServiceSettings): [setting: string, url: URL][] {
   const [base, auth] = [new URL(QUERY_BASE_URL), new URL(QUERY_AUTH_URL)];
   if (base.origin === auth.origin) return [['QUERY_BASE_URL and QUERY_AUTH_URL', base]];
@@ -56,7 +51,6 @@ function originsOf({ QUERY_BASE_URL, QUERY_AUTH_URL }: ServiceSettings): [settin
 
 interface QuickClientOptions extends Pick<ClientOptions, 'onRequest'> {
   readonly patienceMs: number;
-  /** Requests at a time. */
   readonly limit: number;
 }
 
@@ -169,7 +163,6 @@ function nothingFound({ QUERY_BASE_URL }: ServiceSettings, fault: unknown): Find
 
 const MONTHS_AHEAD = 6;
 
-/** Does the version that is asked for have an end, and is that near? */
 function checkVersion(version: ApiVersion, nowMs: number): Finding {
   const end = API_VERSION_ENDS[version];
   if (end === undefined) return `the service answers in version ${version}, which has no end that is known`;

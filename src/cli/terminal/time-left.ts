@@ -13,9 +13,7 @@ export interface Outlook {
   readonly rows: number;
   /** Rows there will be; vessel-days that are not counted yet are taken to be like the others. */
   readonly expectedRows: number | undefined;
-  /** Are all vessel-days counted? */
   readonly counted: boolean;
-  /** From 0 to 1. */
   readonly share: number;
   readonly rowsPerSecond: number;
   /** Of the jobs that have begun; undefined while nothing is known. */
@@ -108,12 +106,7 @@ function workOf({ planned, finished, finishedRows, underWay }: JobWork) {
 }
 
 /** Work and rows a second; undefined while the job has not begun. Adds `now` to the samples. */
-function rateOf(
-  samples: Sample[],
-  now: Sample,
-  isTurn: boolean,
-  hasFinished: boolean,
-): { work: number; rows: number } | undefined {
+function rateOf(samples: Sample[], now: Sample, isTurn: boolean, hasFinished: boolean) {
   // Until it is the job's turn, it has not begun; of the time without a row, the first moment and the last are kept.
   if (now.done === 0) samples.length = isTurn ? Math.min(samples.length, 1) : 0;
   samples.push(now);

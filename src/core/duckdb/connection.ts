@@ -35,7 +35,6 @@ export class SqlConnection {
     return (await this.#connection.runAndReadAll(statement, values)).getRows();
   }
 
-  /** Rows by the names of their columns. */
   async rowObjects(statement: Sql): Promise<Record<string, DuckDBValue>[]> {
     await this.#expectOne(statement);
     return (await this.#connection.runAndReadAll(statement)).getRowObjects();
@@ -53,10 +52,7 @@ export class SqlConnection {
     return await this.stream(explain === undefined ? query : sql`${explain} ${query}`);
   }
 
-  /**
-   * Throws ConfigError `sql` unless DuckDB itself, having prepared it, says that the statement gives rows and changes
-   * nothing. That is planned as if it were to be run: it costs as much as reading a small object.
-   */
+  /** Throws ConfigError `sql` unless DuckDB, having prepared it, says that it only reads. That costs as much as reading a small object. */
   async expectQuery(statement: Sql): Promise<void> {
     await this.#expectOne(statement);
     const prepared = await this.#connection.prepare(statement);

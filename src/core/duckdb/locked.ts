@@ -1,14 +1,9 @@
-/**
- * The one way to open a DuckDB of ours: it may touch the given folders and nothing else, loads and installs no
- * extension, spills into its own folder, counts in UTC, and nobody can change that any more. Loaded when it is first
- * needed.
- */
+/** The one way to open a DuckDB: it touches the given folders only, loads no extension, counts in UTC, and nobody can change that. */
 import { join } from 'node:path';
 import { SqlConnection } from './connection.ts';
 import { duckdbText, joinSql, type Sql, sql } from './sql-text.ts';
 
 interface LockedOptions {
-  /** Folders with objects. */
   readonly readableDirs: readonly string[];
   /** A folder of its own; who made it removes it. */
   readonly tempDir: string;
@@ -17,7 +12,6 @@ interface LockedOptions {
   /** Most that is spilled to `tempDir`; absent: what the disk holds. */
   readonly maxSpill?: string;
   readonly keepsOrder: boolean;
-  /** Optimizers that are not to run, with a comma between them. */
   readonly withoutOptimizers?: string;
 }
 

@@ -37,10 +37,7 @@ export interface Spelling {
   readonly literal: (text: string) => Sql;
 }
 
-/**
- * What is unseen, and what stands in a script for a statement's end or something to be filled in: `;`, `{{ x }}` of dbt, notebooks
- * and Jinja, `${x}` of Spark, `$(x)` and `$x` of sqlcmd and notebooks, `&x` and `<% x %>` of Snowflake.
- */
+/** Unseen characters, statements' ends, and templates: `{{ x }}` of dbt, `${x}` of Spark, `$(x)` of sqlcmd, `&x` and `<% x %>` of Snowflake. */
 const NOT_PLAIN = String.raw`[;{}&\\]|\$(?=[\w({])|<(?=%)|${UNSEEN_CHAR}`;
 const FIRST_NOT_PLAIN = new RegExp(NOT_PLAIN, 'u');
 const NOT_PLAIN_OR_QUOTE = new RegExp(`${NOT_PLAIN}|'`, 'gu');
@@ -99,7 +96,6 @@ export function commentText(text: string): string {
   return [...said].slice(0, MAX_COMMENT_CHARS).join('');
 }
 
-/** A comment and its line's end, for any engine. */
 export function comment(text: string): Sql {
   return `-- ${commentText(text)}\n` as Sql;
 }
@@ -109,5 +105,4 @@ export function yamlText(text: string): Sql {
   return JSON.stringify(text) as Sql;
 }
 
-/** DuckDB's own spelling. */
 export const duckdbText: Spelling = doubledQuotes('"', (hex) => sql`decode(unhex('${hex}'))`);

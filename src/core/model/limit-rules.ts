@@ -1,7 +1,4 @@
-/**
- * How the limits adapt to refusals. The rules hold in one process and, said once more in Lua (redis/lua), for all that share
- * a limit in Redis. Pure; times are of a clock that never goes back.
- */
+/** How the limits adapt to refusals, in one process and, said again in Lua (redis/lua), for all who share one. Pure; monotonic times. */
 
 export const CONCURRENCY_LIMIT_RULES = {
   /** A 429 lowers the concurrency limit once in such a time. */
@@ -28,7 +25,6 @@ export const RATE_LIMIT_RULES = {
 
 type Times<Rules> = { readonly [Name in keyof Rules]: number };
 
-/** A concurrency limit, which of `limit` at the most is now `current`. */
 export interface ConcurrencyState {
   readonly current: number;
   /** When it was lowered, or has grown. */
@@ -38,7 +34,6 @@ export interface ConcurrencyState {
   readonly heldUntilMs: number;
 }
 
-/** As it has grown by `nowMs`. */
 export function grownConcurrency<State extends Pick<ConcurrencyState, 'current' | 'changedMs'>>(
   state: State,
   limit: number,
@@ -69,7 +64,6 @@ export function refusedConcurrency(
     : { ...lowered, current, isSlow: true };
 }
 
-/** A rate limit in requests per minute; infinite where there is none. */
 export interface RateState {
   readonly rate: number;
   /** Where none is configured: there is none any more once it has grown so far. */
@@ -80,7 +74,6 @@ export interface RateState {
 
 type RateRules = Times<typeof RATE_LIMIT_RULES>;
 
-/** As it has grown by `nowMs`. */
 export function grownRate<State extends Pick<RateState, 'rate' | 'forgetAt' | 'changedMs'>>(
   state: State,
   limit: number,

@@ -5,7 +5,6 @@ export const OTHER_FIELDS = '_other';
 
 /** One time series as metadata describes it, in the shape of version 2026-09-10 whatever version answered. */
 export interface SeriesMetadata {
-  /** Id in the queried domain. */
   readonly id: string;
   readonly timeSeriesId: string;
   readonly source: string | null;
@@ -38,15 +37,11 @@ export interface SeriesMetadata {
   readonly domainsJson: string;
 }
 
-/**
- * Series that a vessel-day may have, and that one answer may name: a process holds some 2 kB of each while it counts
- * them. Vessels have some thousands.
- */
+/** Series of a vessel-day, and of one answer: a process holds some 2 kB of each. Vessels have some thousands. */
 export const MAX_SERIES = 50_000;
 
 /** One row of a statistics answer, whichever version it came in: one window of one series. */
 export interface StatisticsRow {
-  /** Start of the window. */
   readonly timestampMicros: number;
   /** Id as answered: the series' UUID, since requests use `output_domain=id`. */
   readonly id: string;
@@ -59,7 +54,6 @@ export interface CountedRow {
   id: string;
   /** Code of the id in the dictionary of its answer. */
   code: number;
-  /** Start of the window. */
   timestampMicros: number;
   count: number;
   firstMicros: number;
@@ -87,7 +81,6 @@ export const AGGREGATIONS = [
 ] as const;
 export type Aggregation = (typeof AGGREGATIONS)[number];
 
-/** A column that an aggregation fills. */
 interface AggregationColumn {
   readonly name: string;
   readonly type: 'long' | 'double' | 'timestamp' | 'text';

@@ -33,21 +33,16 @@ export const OTHER_TIMESTAMP = -1;
  * they are compared, not parsed.
  */
 export class TimestampReader {
-  /** Position behind the last timestamp that was read. */
   end = 0;
   /** Begin of the minute in which the last timestamp lies. */
   minuteMicros: Micros = Number.NaN;
-  /** Begin of the day in which it lies. */
   #dayMicros: Micros = Number.NaN;
   #word0 = 0;
   #word1 = 0;
   #word2 = 0;
   #word3 = 0;
 
-  /**
-   * Microseconds between `minuteMicros` and the timestamp whose first byte is at `start`, or OTHER_TIMESTAMP for any
-   * other shape. In two parts, since returning one large number costs an object a row. The window is padded.
-   */
+  /** Microseconds since `minuteMicros`, or OTHER_TIMESTAMP: returning one large number costs an object a row. The window is padded. */
   microsOfMinuteAt(bytes: Uint8Array, view: DataView, start: number): number {
     if (
       view.getInt32(start, true) !== this.#word0 ||
@@ -117,7 +112,6 @@ export class TimestampReader {
   }
 }
 
-/** Is this `+00:00`, the other common spelling of `Z`? */
 function isZeroOffset(bytes: Uint8Array, start: number): boolean {
   return (
     bytes[start] === PLUS &&

@@ -3,10 +3,7 @@
 /** By OpenTelemetry's names where it has some, else `vessel_export.…`. What is undefined is left out. No secrets. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/**
- * One vessel-day in this process; within it the steps of DESIGN one after another, row groups and writes to the lake.
- * The steps: claim, count, fetch, verify, seal, publish.
- */
+/** One vessel-day in this process; within it its steps one after another, row groups, and writes to the lake. */
 export type SpanName =
   | 'vessel-day'
   | 'claim'
@@ -20,7 +17,6 @@ export type SpanName =
   | 'complete upload'
   | 'put';
 
-/** A span under way. */
 export interface Span {
   set(attributes: SpanAttributes): void;
 }
@@ -38,12 +34,10 @@ export interface Tracing {
 
 const NO_SPAN: Span = { set() {} };
 
-/** Nothing is traced. */
 export const noTracing: Tracing = { span: (_name, _attributes, work) => work(NO_SPAN) };
 
 /** Traces that somebody else began, by W3C Trace Context: of the environment, and of what stands in a queue. */
 
-/** Where a trace goes on. */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string;

@@ -30,7 +30,6 @@ export function isAsAsked(
   return receipt?.settingsHash === settingsHash && isProven(job, receipt.proof);
 }
 
-/** A vessel-day with its state, and what is known of its receipt. */
 export interface PlannedDay<T> {
   readonly day: VesselDay;
   readonly state: DayState;
@@ -50,7 +49,6 @@ interface PlanInput<T> extends DayRange {
   /** The same by the service's clock, where it is known. */
   readonly serverNowMs?: number | undefined;
   readonly settingsHash: string;
-  /** The receipt of a vessel-day, if there is one. */
   readonly receiptOf: (day: VesselDay) => T | undefined;
 }
 
@@ -78,25 +76,18 @@ function stateOf(
   return isAsAsked(job, settingsHash, receipt) ? 'done' : 'stale';
 }
 
-/** Is an export of a vessel-day in this state to be done? */
 export function isToDo({ state }: { readonly state: DayState }): boolean {
   return state === 'missing' || state === 'stale';
 }
 
-/**
- * A day is due `settle` after it ends, by both clocks where the service's is known. Metadata has no history at the
- * service: a snapshot is due on the day itself, and never for a day that is over.
- */
+/** Due `settle` after the day's end, by both clocks where the service's is known; a snapshot is due on the day itself only. */
 export function isDue(job: Job, date: string, nowMs: number, serverNowMs?: number): boolean {
   const { fromMs, toMs } = duringMs(job, date);
   const isDueHere = nowMs >= fromMs && nowMs < toMs;
   return isDueHere && (serverNowMs === undefined || isDueByService(job, date, serverNowMs));
 }
 
-/**
- * Is a day over by the service's clock, and settled; for a snapshot, has it begun? Whether it is over for a snapshot is
- * for the clock that names the day: the request may have waited in a line past midnight.
- */
+/** Is a day over and settled by the service's clock; for a snapshot, has it begun? Its end is for the clock that names the day. */
 export function isDueByService(job: Job, date: string, serverNowMs: number): boolean {
   const toleranceMs = job.dataset === 'metadata' ? SNAPSHOT_TOLERANCE_MS : 0;
   return serverNowMs >= duringMs(job, date).fromMs - toleranceMs;
@@ -107,7 +98,6 @@ export function untilDueMs(job: Job, date: string, nowMs: number): number {
   return Math.max(0, duringMs(job, date).fromMs - nowMs);
 }
 
-/** When a day is due, `to` exclusive. */
 function duringMs(job: Job, date: string): { readonly fromMs: number; readonly toMs: number } {
   const dayFromMs = dateToMicros(date) / MICROS_PER_MILLI;
   const dayToMs = dayFromMs + MICROS_PER_DAY / MICROS_PER_MILLI;

@@ -87,16 +87,8 @@ function offsetMs(timezone: string, atMs: number): number {
   const format =
     formats.get(timezone) ??
     new Intl.DateTimeFormat('en-US', {
-      timeZone: timezone,
-      hourCycle: 'h23',
-      ...{
-        year: 'numeric',
-        month: 'numeric',
-        day: 'numeric',
-        hour: 'numeric',
-        minute: 'numeric',
-        second: 'numeric',
-      },
+      ...{ timeZone: timezone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric' },
+      ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' },
     });
   formats.set(timezone, format);
   const part = Object.fromEntries(format.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]));
@@ -104,7 +96,6 @@ function offsetMs(timezone: string, atMs: number): number {
   return wallMs - Math.floor(atMs / 1_000) * 1_000;
 }
 
-/** What is wrong with a cron expression; undefined when nothing is. */
 export function cronFault(cron: string): string | undefined {
   try {
     lastMatch(cron, 0);

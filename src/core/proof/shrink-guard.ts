@@ -3,7 +3,6 @@ import { RefusedError } from '../errors.ts';
 import { formatVesselDay, shortName, type VesselDay } from '../model/index.ts';
 import { type DayTotals, findChanges, firstThree, listChanges, type SeriesChange } from './day-totals.ts';
 
-/** The changes by which a series loses readings. */
 export function lossesAmong(changes: readonly SeriesChange[]): SeriesChange[] {
   return changes.filter(({ kind }) => kind === 'removed' || kind === 'vanished');
 }
@@ -13,14 +12,10 @@ interface GuardedAmount {
   readonly total: number;
   /** Each series of a snapshot counts once. */
   readonly bySeries?: DayTotals | undefined;
-  /** Names of the series, where they are known. */
   readonly names?: Readonly<Record<string, string | null>> | undefined;
 }
 
-/**
- * What may have become of `select` since the day was published. `changed`: it is another, or nobody knows. `accepted`: so it
- * is, and somebody has said that series may go which it does not mean any more: those `notMeant`.
- */
+/** What `select` has become since. `accepted`: series may go that it does not mean any more, those `notMeant`. */
 export type SelectChange =
   | { readonly select: 'same' | 'changed' }
   | { readonly select: 'accepted'; readonly notMeant: ReadonlySet<string> };
@@ -30,17 +25,13 @@ interface Replacement {
   readonly counted: 'readings' | 'series';
   readonly published: GuardedAmount;
   readonly candidate: GuardedAmount;
-  /** Names of the series that are selected now. */
   readonly idOf: ReadonlyMap<string, string | null>;
   readonly change: SelectChange;
   /** Digest of what the source counts, to be remembered with a refusal. */
   readonly totalsSha256?: string | undefined;
 }
 
-/**
- * Throws RefusedError `would-shrink`: by series where the published ones are known, all of them, whatever `select` has
- * become; else by the total, which tells nothing once `select` has changed.
- */
+/** Throws RefusedError `would-shrink`: by series where they are known, whatever `select` has become; else by the total. */
 export function guardAgainstShrinking(replacement: Replacement): void {
   const lost = describeLosses(replacement);
   if (lost === '') return;

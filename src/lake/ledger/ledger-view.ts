@@ -8,7 +8,7 @@ import type { Clock, Log, Receipt } from '../../core/model/index.ts';
 import { MICROS_PER_DAY, MICROS_PER_MILLI, silentLog, systemClock } from '../../core/model/index.ts';
 import type { ObjectStore } from '../../store/store.ts';
 import { unlessDamaged } from '../json.ts';
-import { type OpenRemark, REMARK_MEMBERS, Remarks } from '../remarks.ts';
+import { type OpenWarnings, WARNING_MEMBERS, Warnings } from '../warnings.ts';
 import type { ListedVessel, ReceiptVersion } from './ledger.ts';
 import { isSameReceipt, listVessels, readReceipt } from './ledger.ts';
 import { readLedger } from './ledger-index.ts';
@@ -34,7 +34,7 @@ export interface LedgerView {
   /** The same of many dates, by date; those that nobody has looked at are read with the index, a month at a time at best. */
   ofDates(job: string, dates: readonly string[], look?: DateLook): Promise<ReadonlyMap<string, KnownOfDate>>;
   /** What stands open, by the receipts that were read so far. */
-  openRemarks(job: string): Promise<OpenRemark[]>;
+  openWarnings(job: string): Promise<OpenWarnings[]>;
   /**
    * Those of the vessels that have no receipt on a date, by its list alone. A date on which all had one is not listed
    * again for a week: nothing but a hand takes a receipt away.
@@ -50,7 +50,7 @@ const GETS_AT_ONCE = 32;
 const LISTS_AT_ONCE = 8;
 /** Whatever stands in receipts. */
 const MAX_KINDS = 1_000;
-const MEMBERS = ['settingsHash', 'proof', ...REMARK_MEMBERS] as const;
+const MEMBERS = ['settingsHash', 'proof', ...WARNING_MEMBERS] as const;
 const COMPLETE_FOR_MS = (7 * MICROS_PER_DAY) / MICROS_PER_MILLI;
 
 /** What is remembered of a receipt. Flat, since there are hundreds of thousands. */
@@ -74,7 +74,7 @@ export function createLedgerView(
   const complete = new Map<string, { readonly vessels: readonly string[]; readonly untilMs: number }>();
   const looks = new Map<string, ReadonlyMap<string, Remembered>>();
   let remembered = 0;
-  const remarks = new Map<string, Remarks>();
+  const warnings = new Map<string, Warnings>();
   /** Thousands of receipts say the same few things, of the same vessels. */
   const kinds = new Map<string, Known>();
   const names = new Map<string, string>();
@@ -94,8 +94,8 @@ export function createLedgerView(
   /** What is kept of a receipt. */
   function take(receipt: Pick<Receipt, 'job' | 'vessel' | 'date' | (typeof MEMBERS)[number]>): Known {
     const { job, settingsHash, proof } = receipt;
-    const ofJob = remarks.get(job) ?? new Remarks();
-    remarks.set(job, ofJob);
+    const ofJob = warnings.get(job) ?? new Warnings();
+    warnings.set(job, ofJob);
     ofJob.add(receipt);
     const name = `${proof} ${settingsHash}`;
     const known = kinds.get(name) ?? { settingsHash, proof };
@@ -174,7 +174,7 @@ export function createLedgerView(
       });
       return found;
     },
-    openRemarks: async (job) => (await remarks.get(job)?.open(store)) ?? [],
+    openWarnings: async (job) => (await warnings.get(job)?.open(store)) ?? [],
     async missing(job, date, vessels) {
       const name = `${job}/${date}`;
       const seen = complete.get(name);

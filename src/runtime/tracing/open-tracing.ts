@@ -1,7 +1,4 @@
-/**
- * Traces by OpenTelemetry. Loaded only where they are asked for. Its libraries are of the whole process, so one process
- * has it open once at a time.
- */
+/** Traces by OpenTelemetry, loaded only where they are asked for. Its libraries are of the whole process: one open at a time. */
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';
@@ -41,12 +38,10 @@ interface TracingOptions {
 
 export interface OpenTracing {
   readonly spans: Tracing;
-  /** The same store and encoder, with spans. */
   traceStore(store: ObjectStore): ObjectStore;
   traceEncoder(encoder: Encoder): Encoder;
   /** Loads what only the processes of a queue need. */
   openQueueTracing(): Promise<QueueTracing>;
-  /** Send what is left, within a few seconds. */
   close(): Promise<void>;
 }
 
