@@ -64,27 +64,18 @@ export const MEASUREMENT_COLUMNS: readonly Column[] = numbered([
   text('json_value', false),
 ]);
 
+const repeatedTexts = (...names: readonly string[]) => names.map((name) => text(name, true));
+
 /** New ones go to the end: the numbers of the others stay. */
 export const METADATA_COLUMNS: readonly Column[] = numbered(
   [
     ...SERIES_COLUMNS,
-    text('source', true),
-    text('data_provider', true),
-    text('unit_of_measure', true),
+    ...repeatedTexts('source', 'data_provider', 'unit_of_measure'),
     cells('scale', 'double'),
-    text('vessel_name', true),
-    text('vessel_imo', true),
-    text('jsmea_id', true),
-    text('jsmea_naming_rule', true),
-    text('jsmea_category', true),
-    text('jsmea_subcategory', true),
-    text('jsmea_content', true),
-    text('jsmea_item', true),
-    text('flat_id', true),
-    text('flat_short_name', true),
-    text('maker_id', true),
-    text('maker_name', true),
-    text('maker_description', true),
+    ...repeatedTexts('vessel_name', 'vessel_imo'),
+    ...repeatedTexts('jsmea_id', 'jsmea_naming_rule', 'jsmea_category', 'jsmea_subcategory', 'jsmea_content'),
+    ...repeatedTexts('jsmea_item', 'flat_id', 'flat_short_name'),
+    ...repeatedTexts('maker_id', 'maker_name', 'maker_description'),
     cells('maker_range_high', 'double'),
     cells('maker_range_low', 'double'),
     text('domains_json', false),

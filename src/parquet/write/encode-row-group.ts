@@ -1,6 +1,7 @@
 import { FatalError, messageOf } from '../../core/errors.ts';
 import { DOUBLE, JSON_TEXT, jsonTextAt, LONG, NO_RUNS } from '../../core/model/index.ts';
 import type { PlacedChunk } from './column-chunk.ts';
+import { beginFile, endFile } from './column-chunk.ts';
 import type { Column } from './columns.ts';
 import { MEASUREMENT_COLUMNS, TIMESTAMP } from './columns.ts';
 import type { EncodeAnswer, EncodeJob, MeasurementJob, TableJob } from './encode-job.ts';
@@ -10,7 +11,6 @@ import type { ColumnValues } from './page-values.ts';
 import { doubleValues, longValues, microsValues, textValues } from './page-values.ts';
 import type { KindRuns } from './pages.ts';
 import { createKindRuns, pagesBySeries, pagesOf, startRun } from './pages.ts';
-import { beginFile, endFile } from './row-group-file.ts';
 import type { TextRun } from './series-chunk.ts';
 import { appendSeriesChunk } from './series-chunk.ts';
 import type { SeriesRanks } from './series-ranks.ts';

@@ -37,25 +37,11 @@ export async function encodeMetadata(
 function fieldValues(series: SeriesMetadata): TableValue[] {
   const { jsmea, flat, maker } = series;
   return [
-    series.source,
-    series.dataProvider,
-    series.unitOfMeasure,
-    series.scale,
-    series.vesselName,
-    series.vesselImo,
-    jsmea.id,
-    jsmea.namingRule,
-    jsmea.category,
-    jsmea.subcategory,
-    jsmea.content,
-    jsmea.item,
-    flat.id,
-    flat.shortName,
-    maker.id,
-    maker.name,
-    maker.description,
-    maker.rangeHigh,
-    maker.rangeLow,
+    ...[series.source, series.dataProvider, series.unitOfMeasure, series.scale],
+    ...[series.vesselName, series.vesselImo],
+    ...[jsmea.id, jsmea.namingRule, jsmea.category, jsmea.subcategory, jsmea.content, jsmea.item],
+    ...[flat.id, flat.shortName],
+    ...[maker.id, maker.name, maker.description, maker.rangeHigh, maker.rangeLow],
     series.domainsJson,
   ];
 }

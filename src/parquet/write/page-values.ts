@@ -29,6 +29,11 @@ export interface Texts {
 
 const TWO_32 = 2 ** 32;
 
+/** A 64-bit cell as a number: exact up to 2^53. */
+export function cellNumber(cells: Int32Array, row: number): number {
+  return cells[2 * row + 1]! * TWO_32 + (cells[2 * row]! >>> 0);
+}
+
 /** Microseconds, or other whole numbers that a double holds; of a column without nulls. */
 export function microsValues(micros: Float64Array): ColumnValues {
   return wholeValues(
@@ -120,8 +125,7 @@ export function textValues(texts: Texts): ColumnValues {
 
 function toNumbers(cells: Int32Array, from: number, to: number, numbers: Float64Array, at: number): number {
   let next = at;
-  for (let row = from; row < to; row++)
-    numbers[next++] = cells[2 * row + 1]! * TWO_32 + (cells[2 * row]! >>> 0);
+  for (let row = from; row < to; row++) numbers[next++] = cellNumber(cells, row);
   return next;
 }
 

@@ -1,11 +1,5 @@
 import { MICROS_PER_HOUR, type RunColumns } from '../../core/model/index.ts';
-
-const TWO_32 = 2 ** 32;
-
-/** A 64-bit cell as a number: exact up to 2^53. */
-export function cellNumber(cells: Int32Array, row: number): number {
-  return cells[2 * row + 1]! * TWO_32 + (cells[2 * row]! >>> 0);
-}
+import { cellNumber } from './page-values.ts';
 
 /** Runs of rows sorted by series and time; `first`: the first row of each rank and, in the end, their number. `counts`: readings in a row. */
 export function findRuns(first: Int32Array, micros: Float64Array, counts?: Int32Array): RunColumns {

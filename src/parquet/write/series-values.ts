@@ -2,8 +2,8 @@
 import type { LakeValue, SeriesRows } from '../../core/model/index.ts';
 import { DOUBLE, LONG, MAX_EDGE_VALUES } from '../../core/model/index.ts';
 import type { SortedReadings } from './measurement-sort.ts';
+import { cellNumber } from './page-values.ts';
 import { endOfRun } from './pages.ts';
-import { cellNumber } from './series-runs.ts';
 
 /** What the rows of one series (rank) come to. */
 export interface RankValues {

@@ -3,10 +3,10 @@ import type { Aggregation, Micros, StatisticsRow } from '../../core/model/index.
 import { createSeriesDictionary, microsToIso, parseTimestamp } from '../../core/model/index.ts';
 import { type ColumnType, statisticsColumns } from './columns.ts';
 import type { Encoder } from './encoder.ts';
+import { cellNumber } from './page-values.ts';
 import type { RowGroupBuilder, RowGroupSize, RowStore } from './row-group-builder.ts';
 import { createRowGroupBuilder } from './row-group-builder.ts';
 import { createRanking } from './series-ranks.ts';
-import { cellNumber } from './series-runs.ts';
 import {
   copyTableRows,
   createTable,

@@ -14,7 +14,7 @@ import { createRequestStats } from '../../source/fetch/exchange.ts';
 import { askLastReadings, askNewest, type LastReading } from '../../source/last-readings.ts';
 import { askMetadata } from '../../source/metadata.ts';
 import { expressionFor } from '../../source/series.ts';
-import { discoverVessels } from '../../source/vessels.ts';
+import { discoverVessels } from '../../source/metadata.ts';
 import type { JobMembers, SeriesEntry, ValueType, VesselEntry } from './entries.ts';
 import { entryOf, sortEntries, tooManyEntries } from './entries.ts';
 

@@ -1,6 +1,5 @@
 import { BodyWindow, INCOMPLETE, SLAB_BYTES } from './body-window.ts';
-import { stringValue } from './json-tokens.ts';
-import { MemberSpans, readMembers } from './object-members.ts';
+import { MemberSpans, readMembers, throwErrorObject } from './object-fields.ts';
 
 const TAB = 0x09;
 const LINE_FEED = 0x0a;
@@ -26,6 +25,13 @@ export interface RecordParser {
    * first, in which case nothing was kept of it and the same record is offered again with more bytes.
    */
   parseRecord(window: BodyWindow, start: number): number;
+}
+
+export interface BodyDecoder {
+  /** Take the next bytes, cut anywhere; they may be changed afterwards. */
+  push(chunk: Uint8Array): void;
+  /** The body is whole. Throws DataError `body-truncated` when it is not. */
+  end(): void;
 }
 
 /** A record longer than this is a fault: the contract sets no limit, and memory does. 64 MiB. */
@@ -60,7 +66,7 @@ const EXPECTED_MEMBERS = [
  * Chunks are gathered in a slab; a record that the slab cuts is kept and read again when the rest is there.
  * Memory: the slab, which grows only to hold one long record.
  */
-export class BodyScanner {
+export class BodyScanner implements BodyDecoder {
   readonly window: BodyWindow;
   readonly #parser: RecordParser;
   /** What follows a record in this format. */
@@ -92,7 +98,6 @@ export class BodyScanner {
     this.window = new BodyWindow(slabBytes, format !== 'ndjson');
   }
 
-  /** Take the next bytes of the body; copied, so the chunk may be used again. Throws DataError, RetriableError. */
   push(chunk: Uint8Array): void {
     const { window } = this;
     let taken = 0;
@@ -116,10 +121,6 @@ export class BodyScanner {
       window.resize(Math.max(window.end + 1, Math.min(window.capacity * 2, maxBytes + 1)));
   }
 
-  /**
-   * Parse the rest; nothing may be pushed after it. Throws DataError `body-truncated` when a record or the array is not
-   * whole.
-   */
   end(): void {
     this.scan();
     const { window } = this;
@@ -187,11 +188,4 @@ function readErrorObject(window: BodyWindow, start: number): number {
   const end = readMembers(window, start, members);
   if (end !== INCOMPLETE) throwErrorObject(window, start, members);
   return end;
-}
-
-/** Throws RetriableError `error-in-body` for the contract's error body, whose only member is the string `error`. */
-export function throwErrorObject(window: BodyWindow, start: number, members: MemberSpans): void {
-  if (members.count !== 1 || window.bytes[members.valueStart(0)] !== QUOTE) return;
-  if (stringValue(window, members.keyStart(0), members.keyEnd(0)) !== 'error') return;
-  throw window.errorInBody(start, stringValue(window, members.valueStart(0), members.valueEnd(0)));
 }

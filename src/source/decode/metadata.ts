@@ -1,6 +1,6 @@
 import { imoDigits, OTHER_FIELDS, type SeriesMetadata, type WireShape } from '../../core/model/index.ts';
 import { ID_RULE, isSeriesId } from '../../core/model/series.ts';
-import { BodyScanner, type RecordParser } from './body-scanner.ts';
+import { type BodyDecoder, BodyScanner, type RecordParser } from './body-scanner.ts';
 import { type BodyWindow, INCOMPLETE } from './body-window.ts';
 import { colonEnd, keyEnd, stringValue, valueEnd } from './json-tokens.ts';
 import { ObjectFields } from './object-fields.ts';
@@ -22,13 +22,6 @@ const KEYED_FIELDS: ReadonlySet<string> = new Set([
 
 /** Longest element: a thousand times what a series takes. */
 const MAX_ELEMENT_BYTES = 1024 * 1024;
-
-interface MetadataDecoder {
-  /** Take the next bytes, cut anywhere. */
-  push(chunk: Uint8Array): void;
-  /** The body is whole. Throws DataError `body-truncated` when it is not. */
-  end(): void;
-}
 
 /** One series of an answer, of which only what is asked for is read; valid until the callback returns. */
 export interface MetadataElement {
@@ -53,11 +46,10 @@ export interface MetadataElement {
 export function createMetadataDecoder(
   shape: WireShape,
   onElement: (element: MetadataElement) => void,
-): MetadataDecoder {
+): BodyDecoder {
   const format = shape === 'array' ? 'json' : 'members';
   const parser = shape === 'array' ? elementParser(onElement) : memberParser(onElement);
-  const scanner = new BodyScanner(format, parser, undefined, MAX_ELEMENT_BYTES);
-  return { push: (chunk) => scanner.push(chunk), end: () => scanner.end() };
+  return new BodyScanner(format, parser, undefined, MAX_ELEMENT_BYTES);
 }
 
 function elementParser(onElement: (element: MetadataElement) => void): RecordParser {

@@ -10,12 +10,12 @@ import {
 import { ID_RULE, isSeriesId } from '../../core/model/series.ts';
 import { OTHER_TIMESTAMP, TimestampReader } from '../../core/model/timestamp-reader.ts';
 import { timestampMicros } from '../../core/model/timestamp-text.ts';
-import { type RecordParser, throwErrorObject } from './body-scanner.ts';
+import type { RecordParser } from './body-scanner.ts';
 import { type BodyWindow, INCOMPLETE } from './body-window.ts';
 import { IdTable, UNUSUAL } from './id-table.ts';
 import { beginsNumber, isSpelled, stringValue, valueEnd } from './json-tokens.ts';
 import { readNumber, storeLexeme, UNSETTLED } from './number-lexeme.ts';
-import { MemberSpans, readMembers } from './object-members.ts';
+import { MemberSpans, readMembers, throwErrorObject } from './object-fields.ts';
 
 const SPACE = 0x20;
 const QUOTE = 0x22;

@@ -8,7 +8,7 @@ import type {
 } from '../../core/model/index.ts';
 import { AGGREGATIONS, createSeriesDictionary, timestampMicros } from '../../core/model/index.ts';
 import { ID_RULE, isSeriesId } from '../../core/model/series.ts';
-import { type BodyFormat, BodyScanner } from './body-scanner.ts';
+import { type BodyDecoder, type BodyFormat, BodyScanner, type RecordParser } from './body-scanner.ts';
 import { INCOMPLETE } from './body-window.ts';
 import { CountedRowReader, OTHER_ROW } from './counted-row.ts';
 import { ObjectFields } from './object-fields.ts';
@@ -26,13 +26,6 @@ export interface StatisticsDecoderOptions {
   readonly slabBytes?: number;
 }
 
-interface StatisticsDecoder {
-  /** Take the next bytes, cut anywhere; they may be changed afterwards. */
-  push(chunk: Uint8Array): void;
-  /** The body is whole. Throws DataError `body-truncated` when it is not. */
-  end(): void;
-}
-
 const AGGREGATION_NAMES: ReadonlySet<string> = new Set(AGGREGATIONS);
 
 /**
@@ -41,28 +34,22 @@ const AGGREGATION_NAMES: ReadonlySet<string> = new Set(AGGREGATIONS);
  * Throws DataError: `malformed-json`, `missing-field`, `bad-field`, `bad-id`, `bad-statistics`, `duplicate-key`, `bad-timestamp`,
  * `timestamp-too-fine`, `invalid-utf8`, `record-too-long`, `body-truncated`; RetriableError: `error-in-body`.
  */
-export function createStatisticsDecoder(options: StatisticsDecoderOptions): StatisticsDecoder {
+export function createStatisticsDecoder(options: StatisticsDecoderOptions): BodyDecoder {
   const { shape, format, onRow, onCounted, slabBytes, dictionary = createSeriesDictionary() } = options;
   const readRow = shape === 'keyed' ? keyedRow : arrayRow;
   const fields = new ObjectFields();
   const counted = shape === 'array' && onCounted ? new CountedRowReader(dictionary) : undefined;
-  const scanner = new BodyScanner(
-    format,
-    {
-      parseRecord(window, start) {
-        const countedEnd = counted?.read(window, start) ?? OTHER_ROW;
-        if (countedEnd !== OTHER_ROW) {
-          onCounted!(counted!.row);
-          return countedEnd;
-        }
-        const end = fields.read(window, start);
-        if (end !== INCOMPLETE) onRow(readRow(fields));
-        return end;
-      },
-    },
-    slabBytes,
-  );
-  return { push: (chunk) => scanner.push(chunk), end: () => scanner.end() };
+  const parseRecord: RecordParser['parseRecord'] = (window, start) => {
+    const countedEnd = counted?.read(window, start) ?? OTHER_ROW;
+    if (countedEnd !== OTHER_ROW) {
+      onCounted!(counted!.row);
+      return countedEnd;
+    }
+    const end = fields.read(window, start);
+    if (end !== INCOMPLETE) onRow(readRow(fields));
+    return end;
+  };
+  return new BodyScanner(format, { parseRecord }, slabBytes);
 }
 
 function keyedRow(fields: ObjectFields): StatisticsRow {
