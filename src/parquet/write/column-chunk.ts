@@ -1,7 +1,7 @@
 import type { ColumnChunk, ColumnIndex, Encoding, OffsetIndex, SchemaElement, Statistics } from 'hyparquet';
 import type { ByteSink } from './byte-sink.ts';
 import { createByteSink, putBytes } from './byte-sink.ts';
-import type { Column } from './columns.ts';
+import type { ChunkColumn, Column } from './columns.ts';
 import { CREATED_BY, rootElement, schemaElement } from './columns.ts';
 import type { ChunkPages, PackedPages } from './page-packing.ts';
 import { asItIs, discard, discardPacked, packerOf } from './page-packing.ts';
@@ -25,14 +25,6 @@ export interface PageBody {
   /** As the column index has them; undefined where the page has none. */
   readonly min?: Uint8Array | undefined;
   readonly max?: Uint8Array | undefined;
-}
-
-/** What the footer says of a column chunk whatever its values are. */
-export interface ChunkColumn {
-  readonly path: readonly string[];
-  readonly type: NonNullable<SchemaElement['type']>;
-  /** Have its pages an index of their bounds? */
-  readonly isIndexed: boolean;
 }
 
 export interface ChunkBody extends Omit<ChunkPages, 'packed'> {

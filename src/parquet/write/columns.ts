@@ -1,7 +1,6 @@
 import type { SchemaElement } from 'hyparquet';
 import type { Aggregation, Dataset } from '../../core/model/index.ts';
 import { AGGREGATIONS, aggregationColumns } from '../../core/model/index.ts';
-import type { ChunkColumn } from './column-chunk.ts';
 
 /**
  * The columns of the three datasets. A change here changes the bytes of every published day: raise `FORMAT_VERSION` with it.
@@ -126,6 +125,14 @@ const PHYSICAL_TYPES = {
   text: 'BYTE_ARRAY',
   series: 'BYTE_ARRAY',
 } as const;
+
+/** What the footer says of a column chunk whatever its values are. */
+export interface ChunkColumn {
+  readonly path: readonly string[];
+  readonly type: NonNullable<SchemaElement['type']>;
+  /** Have its pages an index of their bounds? */
+  readonly isIndexed: boolean;
+}
 
 /** A column as its chunks describe it. */
 export function chunkColumn({ name, type, statistics }: Column): ChunkColumn {

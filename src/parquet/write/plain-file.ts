@@ -79,7 +79,7 @@ export class PlainFile {
 }
 
 /** A group or a column of a schema. */
-export interface SchemaNode {
+interface SchemaNode {
   readonly element: SchemaElement;
   /** Definition level of something that is there, and repetition level of an item after the first. */
   readonly definition: number;
@@ -88,7 +88,7 @@ export interface SchemaNode {
 }
 
 /** The schema as a tree. */
-export function schemaTree(schema: readonly SchemaElement[]): SchemaNode {
+function schemaTree(schema: readonly SchemaElement[]): SchemaNode {
   let at = 0;
   const read = (definition: number, repetition: number): SchemaNode => {
     const element = schema[at++]!;

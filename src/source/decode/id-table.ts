@@ -3,7 +3,7 @@ import { isSeriesId, MAX_ID_BYTES } from '../../core/model/series.ts';
 import type { BodyWindow } from './body-window.ts';
 
 /** Length of a UUID's text. */
-export const UUID_BYTES = 36;
+const UUID_BYTES = 36;
 
 const WORDS = UUID_BYTES / 4;
 const SLOTS_BITS = 12;
@@ -17,7 +17,7 @@ const SPREAD = 0x9e3779b1 | 0;
 const SPREAD_LAST = 0x85ebca6b | 0;
 
 /** UUIDs → codes, worth a fifth of the CPU of decoding readings: nothing is searched, few bytes are hashed. It may forget. */
-export class UuidTable {
+class UuidTable {
   #count = 0;
   readonly #words = new Int32Array(SLOTS * WORDS);
   /** -1: free. */
