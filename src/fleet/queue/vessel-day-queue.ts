@@ -104,10 +104,7 @@ export function openVesselDayQueue({ redis, prefix, log = silentLog, tracing }: 
     /** Those of the days that are in the failed set. */
     failed: (days: readonly VesselDay[]) =>
       filter(days, (pipeline, id) => pipeline.zscore(bull.toKey('failed'), id)),
-    /**
-     * What stands in the queue, as `formatVesselDay` writes it: of each state at most so many. Costs by the length of the
-     * queue, and `known` by the number of days that are asked for.
-     */
+    /** The ids in the queue, of each state at most so many. Costs by the queue's length, `known` by what is asked. */
     async names(mostOfEach: number): Promise<QueueNames> {
       const namesIn = async (states: JobType[]) => new Set(await bull.getRanges(states, 0, mostOfEach - 1));
       const [queued, failed] = await Promise.all([
