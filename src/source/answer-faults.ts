@@ -51,10 +51,7 @@ export function answerFault(
   return new DataError(error.code, message, options);
 }
 
-/**
- * May asking for less at once avoid this failure of a request? Whatever kept its answer from coming may be its length,
- * unless nobody was there to answer, or the row of failures that it belongs to is over.
- */
+/** May asking for less at once avoid this failure? Not where nobody was there to answer, or the row of failures is over. */
 export function mayFitInHalves(error: unknown, streak: Readonly<FailureStreak>): boolean {
   if (error instanceof HttpStatusError) return error.status === 400 || error.status === 413;
   if (error instanceof DataError) return error.code === 'page-too-large';

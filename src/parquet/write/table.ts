@@ -2,10 +2,7 @@ import { type Column, TIMESTAMP } from './columns.ts';
 import type { SeriesRanks } from './series-ranks.ts';
 import type { OrderedColumn } from './series-values.ts';
 
-/**
- * Rows of the smaller datasets (statistics, metadata) in order of arrival: one value or none per row and
- * column, beside the row's time and series.
- */
+/** Rows of the smaller datasets in order of arrival: a value or none per row and column, beside time and series. */
 export interface Table {
   rows: number;
   /** All columns of the dataset, in its order. Without `timestamp` for metadata, whose rows have no time. */
@@ -118,10 +115,7 @@ export function tableNulls({ columns, rows }: Table): { columns: string[]; count
   }));
 }
 
-/**
- * Table rows in order of (time_series_id, timestamp) and of their values, column by column, so that it depends on the multiset of rows
- * alone: the row at each place, the first of each rank and in the end the number of rows, and the times of rows that have one.
- */
+/** Rows in order of series, time and their values, so that it depends on the multiset alone; `first`: the first row of each rank, and all. */
 export function sortTable(table: Table, { rankOfCode }: SeriesRanks) {
   const { rows, seriesCodes, timestampMicros } = table;
   const order = sortedRows(table, rankOfCode);

@@ -20,10 +20,7 @@ type ScannedFormat = BodyFormat | 'members';
 
 /** Reads one record. */
 export interface RecordParser {
-  /**
-   * Read the object (or member) that begins at `start`; the position behind it, or INCOMPLETE when `window.end` comes
-   * first, in which case nothing was kept of it and the same record is offered again with more bytes.
-   */
+  /** Read the object (or member) at `start`; the position behind it, or INCOMPLETE: then nothing was kept, and it is offered again. */
   parseRecord(window: BodyWindow, start: number): number;
 }
 
@@ -62,9 +59,8 @@ const EXPECTED_MEMBERS = [
 ];
 
 /**
- * Cuts a body into records, whatever the chunks it comes in, and hands each to the parser in place.
- * Chunks are gathered in a slab; a record that the slab cuts is kept and read again when the rest is there.
- * Memory: the slab, which grows only to hold one long record.
+ * Cuts a body into records, whatever the chunks it comes in, and hands each to the parser in place. A record that the slab cuts is read again
+ * when the rest is there. Memory: the slab, which grows only to hold one long record.
  */
 export class BodyScanner implements BodyDecoder {
   readonly window: BodyWindow;

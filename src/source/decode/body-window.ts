@@ -5,10 +5,7 @@ const QUOTE = 0x22;
 /** What a scan returns when the bytes end before the thing does; real positions are never negative. */
 export const INCOMPLETE = -1;
 
-/**
- * Quotes behind the last usable byte: they stop every unbounded scan of the fast path, and leave its wide
- * reads inside the buffer. The longest such read past a stop is 34 bytes.
- */
+/** Quotes behind the last usable byte stop every unbounded scan; the longest read past such a stop is 34 bytes. */
 const PAD_BYTES = 64;
 /** What a window has at first. Small enough to stay in the second-level cache, so that copying chunks into it costs little. */
 export const SLAB_BYTES = 256 * 1024;
@@ -19,10 +16,7 @@ const NEXT_STEP = 'if a second fetch shows the same, report it to the operator o
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/**
- * A stretch of a body in memory, with what is needed to say where in the body a fault lies.
- * Positions are indexes into `bytes`; only `bytes[0, end)` belong to the body, what follows is stale.
- */
+/** A stretch of a body in memory. Positions are indexes into `bytes`, of which only `[0, end)` belong to the body. */
 export class BodyWindow {
   bytes: Buffer;
   view: DataView;

@@ -105,10 +105,7 @@ export class IdTable {
     return this.#codeOfAny(window, start);
   }
 
-  /**
-   * The same for an id of any length. UNUSUAL when it is not whole, not plainly well formed, too long, or spelled with an escape: one id has
-   * more such spellings than could be held.
-   */
+  /** The same for any id. UNUSUAL: not whole, not well formed, too long, or with an escape, of which one id has too many spellings to hold. */
   #codeOfAny({ bytes, view, end }: BodyWindow, start: number): number {
     const quote = bytes.indexOf(QUOTE, start);
     this.quote = quote;

@@ -1,8 +1,6 @@
 /**
- * A JSON tokenizer over bytes that never builds values: it finds where things end and proves that they are
- * well formed. Every function takes a position and returns the one behind the thing, or INCOMPLETE when the
- * window's bytes end first; malformed JSON throws DataError `malformed-json`. So the answer for a whole thing
- * is the same however the body was cut.
+ * A JSON tokenizer over bytes that builds no values: it finds where things end and proves that they are well formed. Every function takes a
+ * position and returns the one behind the thing, or INCOMPLETE; throws DataError `malformed-json`.
  */
 import { type BodyWindow, INCOMPLETE } from './body-window.ts';
 

@@ -35,13 +35,11 @@ export interface MetadataElement {
 }
 
 /**
- * A decoder of a metadata answer as JSON: one element a series, in the body's order. In the keyed shape, series that
- * share an id are repeated keys, and all of them are kept. Fields that are absent or null become null; `domainsJson` is
- * the service's text, with the fields that have no other place. Memory: the longest element, at most 1 MiB.
+ * A decoder of a metadata answer as JSON, series by series. In the keyed shape repeated keys are all kept; `domainsJson` is the service's text,
+ * with the fields that have no other place. Memory: the longest element, at most 1 MiB.
  *
- * Throws DataError: `malformed-json`, `body-truncated`, `missing-field` (`timeSeriesId` or `id`), `bad-id`, `bad-field`
- * (of another type), `duplicate-key`, `invalid-utf8`, `record-too-long`; RetriableError: `error-in-body`. Faults of fields
- * are found by reading them.
+ * Throws DataError: `malformed-json`, `body-truncated`, `missing-field`, `bad-id`, `bad-field`, `duplicate-key`, `invalid-utf8`,
+ * `record-too-long`; RetriableError: `error-in-body`. Faults of fields are found by reading them.
  */
 export function createMetadataDecoder(
   shape: WireShape,
@@ -200,10 +198,7 @@ function keyedMetadata(id: string, fields: ObjectFields): SeriesMetadata {
   };
 }
 
-/**
- * Domain → the name that a series has in it, of every domain that has an `id`, whether the contract knows it or not: of
- * `domains_json`, or of the metadata that it is made of. Versions before 2026-09-10 map a domain to the name alone.
- */
+/** Domain → the name that a series has in it, of every domain that has an `id`. Versions before 2026-09-10 map a domain to the name. */
 export function namesByDomain(domainsJson: string): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const [domain, entry] of Object.entries(parsed(domainsJson))) {

@@ -1,7 +1,4 @@
-/**
- * The service's Parquet body → column batches. The footer is checked first; then the columns are read page by page, so that what is
- * in memory follows from neither the rows of a row group nor what a header claims.
- */
+/** The service's Parquet body → column batches: the footer is checked first, then the columns are read page by page. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   appendJsonText,
@@ -40,10 +37,7 @@ const COLUMNS = [
 /** Others have a turn after so many batches: a quarter of a million rows. */
 const BATCHES_PER_TURN = 16;
 const WORD = 0x1_0000_0000;
-/**
- * Rows, and JSON text, of one timestamp: a row group never ends within a timestamp, so they would be gathered without
- * end. A vessel has some thousands of series.
- */
+/** Rows, and JSON text, of one timestamp: a row group never ends within one, so they would be gathered without end. */
 const MAX_INSTANT_ROWS = 131_072;
 const MAX_INSTANT_TEXT_BYTES = 32 << 20;
 
@@ -54,14 +48,11 @@ interface ParquetReadingsOptions {
 }
 
 /**
- * Decode a whole Parquet body of readings. `onBatch` may be asynchronous and is awaited; the batch's arrays are used
- * again after it. Before an error leaves, it has had every row before the faulty one. Memory, beside the body: 32 MiB of
- * decompressed pages at most, and one batch.
+ * Decode a whole Parquet body of readings. `onBatch` is awaited; the batch's arrays are used again after it. Before an error leaves, it has had
+ * every row before the faulty one. Memory, beside the body: 32 MiB of pages, the values of one page a column, and one batch.
  *
- * Throws DataError: `body-truncated`, `body-damaged` (a page does not fit its checksum), `bad-parquet` (damaged otherwise, or
- * other columns than the contract's), `page-too-large` (more rows, pages or bytes than are decoded at once),
- * `missing-field`, `not-one-value`, `bad-id`, `bad-timestamp`, `timestamp-too-fine`, `out-of-order`, `malformed-json`,
- * `invalid-utf8`.
+ * Throws DataError: `body-truncated`, `body-damaged`, `bad-parquet`, `page-too-large` (more than is decoded at once), `missing-field`,
+ * `not-one-value`, `bad-id`, `bad-timestamp`, `timestamp-too-fine`, `out-of-order`, `malformed-json`, `invalid-utf8`.
  */
 export async function decodeParquetReadings(
   bytes: Uint8Array,

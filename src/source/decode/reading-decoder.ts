@@ -13,10 +13,7 @@ export interface ReadingDecoderOptions {
   readonly slabBytes?: number;
 }
 
-/**
- * Decodes one body of readings. Before an error leaves any of its functions, `onBatch` has had every record before the faulty one; `push`
- * and `end` throw the same error again.
- */
+/** Before an error leaves any of its functions, `onBatch` has had every record before the faulty one; it is thrown again by the next. */
 interface ReadingDecoder extends BodyDecoder {
   /** The body broke off: hand over the records that are whole. Does nothing after an error. */
   flush(): void;

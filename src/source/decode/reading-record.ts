@@ -33,12 +33,10 @@ const FIRST_BATCH_ROWS = 256;
 
 // The contract's own spelling of a record, four bytes at a time; where a name is no multiple of four long, the
 // last word overlaps the one before.
-const OPEN_ID = [word('{"id'), word('d":"')] as const;
-const TIMESTAMP = [word('","t'), word('imes'), word('tamp'), word('p":"')] as const;
-const VALUE = [word('","v'), word('alue')] as const;
-const [OPEN_ID_0, OPEN_ID_1] = OPEN_ID;
-const [TIMESTAMP_0, TIMESTAMP_1, TIMESTAMP_2, TIMESTAMP_3] = TIMESTAMP;
-const [VALUE_0, VALUE_1] = VALUE;
+const [OPEN_ID_0, OPEN_ID_1] = [word('{"id'), word('d":"')];
+const [TIMESTAMP_0, TIMESTAMP_1] = [word('","t'), word('imes')];
+const [TIMESTAMP_2, TIMESTAMP_3] = [word('tamp'), word('p":"')];
+const [VALUE_0, VALUE_1] = [word('","v'), word('alue')];
 
 const FIELDS = ['id', 'timestamp', 'value'];
 const KEYS = FIELDS.map((name) => Buffer.from(`"${name}"`));
@@ -216,9 +214,9 @@ export class ReadingParser implements RecordParser {
     batch.timestampMicros[row] = micros;
     batch.seriesCodes[row] = code;
     batch.rows = row + 1;
-    if (batch.rows === this.#fullRows) this.emit();
-    else if (batch.kinds[row] === JSON_TEXT && jsonTextBytes(batch.jsonText) > JSON_TEXT_LIMIT_BYTES)
-      this.emit();
+    const isLongText =
+      batch.kinds[row] === JSON_TEXT && jsonTextBytes(batch.jsonText) > JSON_TEXT_LIMIT_BYTES;
+    if (isLongText || batch.rows === this.#fullRows) this.emit();
   }
 
   #outOfOrder(window: BodyWindow, start: number, micros: number): Error {

@@ -72,7 +72,7 @@ function keyedRow(fields: ObjectFields): StatisticsRow {
 function arrayRow(fields: ObjectFields): StatisticsRow {
   const timestampMicros = windowStart(fields);
   const id = checkedId(fields, fields.requiredText('id'));
-  if (!fields.has('aggregations')) throw fields.objectFault('missing-field', "an object with 'aggregations'");
+  fields.requiredJson('aggregations');
   const aggregations = fields.object('aggregations');
   const values = new Map<string, string>();
   for (const name of aggregations.names()) {
