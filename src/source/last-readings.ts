@@ -48,11 +48,7 @@ export async function askNewest(
   return newest && { ...newest, readings };
 }
 
-async function askRange(
-  context: Asker,
-  expressions: readonly string[],
-  range: TimeRange,
-): Promise<Map<string, LastReading>> {
+async function askRange(context: Asker, expressions: readonly string[], range: TimeRange) {
   const aggregations = ['count', 'last_time', 'last_val'];
   try {
     const values = await askStatistics(

@@ -22,6 +22,7 @@ const MAX_PAGES = 65_536;
 const MAX_PAGE_ROWS = 1 << 20;
 /** What an entry of a dictionary takes beside its bytes: where they are, and what is known of it. */
 const ENTRY_BYTES = 16;
+const UNCOMPRESSED = 'bytes uncompressed up to there';
 const RLE = Encodings.indexOf('RLE');
 
 /** What the columns of a body may take together. */
@@ -159,10 +160,7 @@ export class ColumnReader {
     budget.uncompressedBytes += header.size;
     const { uncompressedBytes } = budget;
     if (uncompressedBytes > MAX_UNCOMPRESSED_BYTES)
-      throw parquetTooLarge(
-        ...([this.#where, uncompressedBytes, MAX_UNCOMPRESSED_BYTES] as const),
-        'bytes uncompressed up to there',
-      );
+      throw parquetTooLarge(this.#where, uncompressedBytes, MAX_UNCOMPRESSED_BYTES, UNCOMPRESSED);
     return header;
   }
 

@@ -24,8 +24,6 @@ const SAMPLE_ROWS = 8_192;
 const MAX_NEW_SAMPLE_SHARE = 0.75;
 /** Texts after which it is. */
 const FIRST_TEXTS = 4_096;
-/** Rows at a time. */
-const SLICE_ROWS = 4_096;
 const MAX_SLOTS = 4 * MAX_ENTRIES;
 
 /** Memory that is used again for the next dictionary. */
@@ -79,9 +77,7 @@ function ofCells(
   const filling = { ...empty };
   slots.fill(0);
   for (const { set } of pages)
-    for (let i = 0; i < set.length; i += 2)
-      for (let from = set[i]!; from < set[i + 1]!; from += SLICE_ROWS)
-        if (!addCells(filling, from, Math.min(set[i + 1]!, from + SLICE_ROWS))) return undefined;
+    for (let i = 0; i < set.length; i += 2) if (!addCells(filling, set[i]!, set[i + 1]!)) return undefined;
   if (filling.entries > MAX_NEW_SHARE * count) return undefined;
   if (isWide(filling.entries)) sortEntries(filling);
   const { buffer } = scratch.entries;
@@ -114,12 +110,8 @@ function sortEntries(filling: Filling): void {
   for (let code = 0; code < entries; code++)
     codeOf[filling.slots[slotOf(filling, cells[2 * code]!, cells[2 * code + 1]!)]! - 1] = code;
   scratch.entries.set(cells);
-  for (let from = 0; from < at; from += SLICE_ROWS)
-    replaceCodes(scratch.codes, codeOf, from, Math.min(at, from + SLICE_ROWS));
-}
-
-function replaceCodes(codes: Uint16Array, codeOf: Uint16Array, from: number, to: number): void {
-  for (let i = from; i < to; i++) codes[i] = codeOf[codes[i]!]!;
+  const { codes } = scratch;
+  for (let i = 0; i < at; i++) codes[i] = codeOf[codes[i]!]!;
 }
 
 /** Where a value's entry is, or may be put. */

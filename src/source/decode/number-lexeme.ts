@@ -80,13 +80,7 @@ function digitsAsDouble(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /** Integers of 10 to 19 digits, which are few. */
-function readWideInteger(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  batch: ColumnBatch,
-  row: number,
-): number {
+function readWideInteger(bytes: Uint8Array, start: number, end: number, batch: ColumnBatch, row: number) {
   if (end - start > INT64_CHARS) return UNSETTLED;
   const value = BigInt(String.fromCharCode(...bytes.subarray(start, end)));
   if (value !== BigInt.asIntN(64, value)) return UNSETTLED;

@@ -14,7 +14,7 @@ import {
 } from '../../core/model/index.ts';
 import type { ColumnPage } from '../../parquet/read/column-reader.ts';
 import { ColumnReader, createPageBudget } from '../../parquet/read/column-reader.ts';
-import { parquetTooLarge } from '../../parquet/read/parquet-faults.ts';
+import { parquetTooLarge as tooLarge } from '../../parquet/read/parquet-faults.ts';
 import {
   MAX_PARQUET_ROWS,
   MAX_UNCOMPRESSED_BYTES,
@@ -40,6 +40,7 @@ const WORD = 0x1_0000_0000;
 /** Rows, and JSON text, of one timestamp: a row group never ends within one, so they would be gathered without end. */
 const MAX_INSTANT_ROWS = 131_072;
 const MAX_INSTANT_TEXT_BYTES = 32 << 20;
+const [JSON_COLUMN, TEXT] = ["column 'json_value'", 'bytes of text'];
 
 interface ParquetReadingsOptions {
   readonly batchRows?: number;
@@ -183,10 +184,7 @@ class ParquetRows {
   #countInstant(micros: number): void {
     if (micros !== this.#lastMicros) this.#instantRows = this.#instantJsonBytes = 0;
     if (++this.#instantRows > MAX_INSTANT_ROWS)
-      throw parquetTooLarge(
-        ...([microsToIso(micros), this.#instantRows, MAX_INSTANT_ROWS] as const),
-        'rows of that timestamp',
-      );
+      throw tooLarge(microsToIso(micros), this.#instantRows, MAX_INSTANT_ROWS, 'rows of that timestamp');
   }
 
   #storeJson(at: number, page: ColumnPage, value: number): void {
@@ -198,12 +196,9 @@ class ParquetRows {
     this.#jsonBytes += end - start;
     this.#instantJsonBytes += end - start;
     if (this.#instantJsonBytes > MAX_INSTANT_TEXT_BYTES)
-      throw parquetTooLarge(
-        ...(["column 'json_value'", this.#instantJsonBytes, MAX_INSTANT_TEXT_BYTES] as const),
-        'bytes of text of one timestamp',
-      );
+      throw tooLarge(JSON_COLUMN, this.#instantJsonBytes, MAX_INSTANT_TEXT_BYTES, `${TEXT} of one timestamp`);
     if (this.#jsonBytes > MAX_UNCOMPRESSED_BYTES)
-      throw parquetTooLarge("column 'json_value'", this.#jsonBytes, MAX_UNCOMPRESSED_BYTES, 'bytes of text');
+      throw tooLarge(JSON_COLUMN, this.#jsonBytes, MAX_UNCOMPRESSED_BYTES, TEXT);
     batch.kinds[at] = JSON_TEXT;
     batch.longs[at] = BigInt(batch.jsonText.count);
     appendJsonText(batch.jsonText, bytes, start, end);

@@ -50,13 +50,12 @@ const REFUSAL_MEMORY_MS = 10_000;
 
 /** Gets tokens by OAuth 2.0 client credentials (RFC 6749 §4.4) and keeps the present one. */
 export function createTokenSource(options: TokenSourceOptions): TokenSource {
-  const { clock, log } = options;
-  const { clientId, clientSecret } = options;
+  const { clock, log, clientId, clientSecret } = options;
   const presentSecret = () => (typeof clientSecret === 'string' ? clientSecret : clientSecret());
   let secret = presentSecret();
   let credentials = new BasicCredentials(clientId, secret);
   let former: readonly string[] = [];
-  const tokens: string[] = [];
+  let tokens: readonly string[] = [];
   const secrets = () => [...credentials.secrets, ...former, ...tokens];
   let held: AccessToken | undefined;
   let pending: Promise<AccessToken> | undefined;
@@ -80,8 +79,7 @@ export function createTokenSource(options: TokenSourceOptions): TokenSource {
       .then((issued) => {
         held = describeToken(issued, clock);
         // The one before may still be in messages about requests under way.
-        tokens.unshift(issued.text);
-        tokens.length = Math.min(tokens.length, 3);
+        tokens = [issued.text, ...tokens].slice(0, 3);
         return held;
       })
       .catch((error: unknown) => {
