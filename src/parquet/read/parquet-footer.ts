@@ -91,14 +91,12 @@ export function readParquetFooter(
 }
 
 function readKeyValue(reader: ThriftReader, keyValues: Map<string, string>): void {
-  let [key, value] = ['', ''];
+  const pair = ['', ''];
   reader.struct((id, type) => {
-    if (id === 1) key = reader.text(type);
-    else if (id === 2) value = reader.text(type);
-    else return false;
-    return true;
+    if (id === 1 || id === 2) pair[id - 1] = reader.text(type);
+    return id === 1 || id === 2;
   });
-  keyValues.set(key, value);
+  keyValues.set(pair[0]!, pair[1]!);
 }
 
 function footerSpan(body: Uint8Array): { start: number; end: number } {

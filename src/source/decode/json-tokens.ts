@@ -40,13 +40,8 @@ export function skipSpace(window: BodyWindow, start: number): number {
   while (p < end) {
     const byte = bytes[p]!;
     if (byte > SPACE) break;
-    if (
-      byte !== SPACE &&
-      byte !== TAB &&
-      byte !== CARRIAGE_RETURN &&
-      !(byte === LINE_FEED && lineFeedIsSpace)
-    )
-      break;
+    const isFeed = byte === LINE_FEED && lineFeedIsSpace;
+    if (byte !== SPACE && byte !== TAB && byte !== CARRIAGE_RETURN && !isFeed) break;
     p++;
   }
   return p;
@@ -166,16 +161,11 @@ function closes(open: number, byte: number): boolean {
   return byte === (open === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET);
 }
 
-/** Where the value of an item begins that begins at `start`: an element itself, or a member behind its key. */
+/** Where the value of an item begins that begins at `start`: an element itself, or a member behind its key; may be `window.end`. */
 function itemValueStart(window: BodyWindow, start: number, open: number): number {
-  return open === OPEN_BRACE ? memberValueStart(window, start) : start;
-}
-
-/** From a member's key (its opening quote) to the first byte of its value, which may be `window.end`. */
-function memberValueStart(window: BodyWindow, start: number): number {
-  const colon = keyEnd(window, start);
-  if (colon === INCOMPLETE) return INCOMPLETE;
-  return colonEnd(window, colon);
+  if (open !== OPEN_BRACE) return start;
+  const afterKey = keyEnd(window, start);
+  return afterKey === INCOMPLETE ? INCOMPLETE : colonEnd(window, afterKey);
 }
 
 /** End of an object member's key that begins at `start`. */

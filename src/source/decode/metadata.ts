@@ -111,35 +111,27 @@ function elementMetadata(fields: ObjectFields): SeriesMetadata {
   const vessel = fields.object('vessel');
   const domains = fields.object('domains');
   const jsmea = domains.object('jsmea');
-  const flat = domains.object('flat');
   const maker = domains.object('maker');
   return {
     id: fields.requiredText('id'),
     timeSeriesId: timeSeriesId(fields),
-    source: fields.text('source'),
-    dataProvider: fields.text('dataProvider'),
-    unitOfMeasure: fields.text('unitOfMeasure'),
+    ...textsOf(fields, 'source', 'dataProvider', 'unitOfMeasure'),
     scale: fields.number('scale'),
     vesselName: vessel.text('name'),
     vesselImo: imoNumber(vessel, 'imo'),
-    jsmea: {
-      id: jsmea.text('id'),
-      namingRule: jsmea.text('namingRule'),
-      category: jsmea.text('category'),
-      subcategory: jsmea.text('subcategory'),
-      content: jsmea.text('content'),
-      item: jsmea.text('item'),
-    },
-    flat: { id: flat.text('id'), shortName: flat.text('shortName') },
-    maker: {
-      id: maker.text('id'),
-      name: maker.text('name'),
-      description: maker.text('description'),
-      rangeHigh: maker.number('rangeHigh'),
-      rangeLow: maker.number('rangeLow'),
-    },
+    jsmea: textsOf(jsmea, 'id', 'namingRule', 'category', 'subcategory', 'content', 'item'),
+    flat: textsOf(domains.object('flat'), 'id', 'shortName'),
+    maker: { ...textsOf(maker, 'id', 'name', 'description'), ...rangeOf(maker) },
     domainsJson: domainsJson(fields, 'domains', elementOthers(fields, vessel)),
   };
+}
+
+function textsOf<N extends string>(fields: ObjectFields, ...names: readonly N[]) {
+  return Object.fromEntries(names.map((name) => [name, fields.text(name)])) as Record<N, string | null>;
+}
+
+function rangeOf(fields: ObjectFields): Pick<SeriesMetadata['maker'], 'rangeHigh' | 'rangeLow'> {
+  return { rangeHigh: fields.number('rangeHigh'), rangeLow: fields.number('rangeLow') };
 }
 
 function elementOthers(fields: ObjectFields, vessel: ObjectFields): string[] {
@@ -168,7 +160,7 @@ function keyedMetadata(id: string, fields: ObjectFields): SeriesMetadata {
   const jsmeaId = domains.text('jsmea');
   const flatId = domains.text('flat');
   // IMO<number>/<naming rule>/<category>/<sub-category>/<content>/<position>/<item>/<modifier>
-  const levels = jsmeaId === null ? [] : jsmeaId.split('/');
+  const levels = jsmeaId?.split('/') ?? [];
   return {
     id,
     timeSeriesId: timeSeriesId(fields),
@@ -187,13 +179,7 @@ function keyedMetadata(id: string, fields: ObjectFields): SeriesMetadata {
       item: levels[6] ?? null,
     },
     flat: { id: flatId, shortName: /^IMO\d+\/(.*)$/is.exec(flatId ?? '')?.[1] ?? null },
-    maker: {
-      id: domains.text('maker'),
-      name: fields.text('name'),
-      description: fields.text('description'),
-      rangeHigh: fields.number('rangeHigh'),
-      rangeLow: fields.number('rangeLow'),
-    },
+    maker: { id: domains.text('maker'), ...textsOf(fields, 'name', 'description'), ...rangeOf(fields) },
     domainsJson: domainsJson(fields, 'mapsTo', fields.others(KEYED_FIELDS)),
   };
 }
